@@ -17,7 +17,7 @@ from platformdirs import user_data_path
 from portbench.boards import Board, BoardDefinition, BoardUnavailable, BrokenSetup, Deadline, DeadlineExceeded
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.boards.registry import runtime_dir
-from portbench.boards.usb.emulated_bus import is_emulated
+from portbench.boards.usb.bus import is_emulated
 from portbench.engine import engine_fix
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
+from portbench.boards.usb.link import LOCK_DIR_VARIABLE
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family

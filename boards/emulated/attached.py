@@ -14,9 +14,8 @@ from portbench.boards.definition import MASK, BoardDefinition, board_address
 from portbench.boards.emulated.control import ControlClient, Watch
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
-from portbench.boards.usb.bootloader import enter_bootloader
-from portbench.boards.usb.bus import is_bootloader
-from portbench.boards.usb.emulated_bus import EmulatedBus
+from portbench.boards.usb.bus import EmulatedBus, is_bootloader
+from portbench.boards.usb.flash import enter_bootloader
 from portbench.boards.wifi import WifiCredentials
 from portbench.errors import BoardError, BoardUnavailable
 from portbench.firmware.identify import Uf2File

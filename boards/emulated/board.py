@@ -26,8 +26,7 @@ from portbench.boards.jitter import Jitter
 from portbench.boards.registry import read_state, runtime_dir
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import Deployer, UsbBoard
-from portbench.boards.usb.bus import is_bootloader
-from portbench.boards.usb.emulated_bus import EmulatedBus
+from portbench.boards.usb.bus import EmulatedBus, is_bootloader
 from portbench.boards.wifi import AccessPoint
 from portbench.errors import BoardError, BoardUnavailable, BrokenSetup
 from portbench.files import TemporaryFolder

@@ -8,8 +8,8 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.labgrid.lab import Lab
 from portbench.boards.remote.board import RemoteBoard
 from portbench.boards.timing import Deadline
-from portbench.boards.usb.bootloader import ENTER
-from portbench.boards.usb.wire import PortLost
+from portbench.boards.usb.flash import ENTER
+from portbench.boards.usb.port import PortLost
 from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
 from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Uf2File

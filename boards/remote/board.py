@@ -6,8 +6,8 @@ from portbench.boards.board import Deployment, Progress, RunOutput
 from portbench.boards.console import Console
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
+from portbench.boards.usb.port import PortLost
 from portbench.boards.usb.run import hard_reset, read_result
-from portbench.boards.usb.wire import PortLost
 from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
 from portbench.firmware.identify import Uf2File
 

@@ -10,25 +10,32 @@ from portbench.boards.board import Board, Deployment, Progress, RunOutput, Runti
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.timing import Deadline
-from portbench.boards.usb import deploy_circuitpython, deploy_mpremote, deploy_rshell, user_files
-from portbench.boards.usb.bus import Buses, UsbBus, UsbDevice, is_bootloader
-from portbench.boards.usb.digests import check_digests
+from portbench.boards.usb.bus import (
+    Buses,
+    EmulatedBus,
+    RemoteBus,
+    Selector,
+    Target,
+    UsbBus,
+    UsbDevice,
+    is_bootloader,
+    parse_selector,
+    select,
+)
+from portbench.boards.usb.discovery import SystemBus
+from portbench.boards.usb.files import check_digests, deploy_circuitpython, deploy_mpremote, deploy_rshell, save_files
 from portbench.boards.usb.flash import flash
-from portbench.boards.usb.identify import identify
-from portbench.boards.usb.link import LOG, Link, Power
-from portbench.boards.usb.lock import BoardLock
-from portbench.boards.usb.recovery import answers, recover
-from portbench.boards.usb.repl import Repl
-from portbench.boards.usb.run import hard_reset, run
-from portbench.boards.usb.selection import RemoteBus, Selector, Target, parse_selector, select
+from portbench.boards.usb.link import LOG, BoardLock, Link, Power
+from portbench.boards.usb.repl import Repl, identify
+from portbench.boards.usb.run import answers, hard_reset, recover, run
 from portbench.errors import BoardError, BoardUnavailable
 from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 
 Deployer = Literal["mpremote", "rshell"]
 DEPLOYERS: Final[Mapping[Deployer, Callable[[Repl, Mapping[str, bytes], Deadline], None]]] = {
-    "mpremote": deploy_mpremote.deploy,
-    "rshell": deploy_rshell.deploy,
+    "mpremote": deploy_mpremote,
+    "rshell": deploy_rshell,
 }
 """How files get to MicroPython. A deployer may close the session; the board then opens a new one."""
 
@@ -42,16 +49,13 @@ def default_bus(selector: Selector) -> UsbBus:
     """This PC's USB and the emulated boards that run on it; for a URL, the port that it names."""
     if selector.kind == "url":
         return RemoteBus(selector.value)
-    from portbench.boards.usb.emulated_bus import EmulatedBus
-    from portbench.boards.usb.system_bus import SystemBus
-
     return Buses(SystemBus(), EmulatedBus())
 
 
 class UsbBoard(Board):
     """One board, held from construction to `close`, so that no other process drives it.
 
-    `device`: which one, see `boards.usb.selection`; `bus` and `choose`: where to look for it instead. `deployer`: how
+    `device`: which one, see `boards.usb.bus`; `bus` and `choose`: where to look for it instead. `deployer`: how
     files get to MicroPython. `power`: control of the board's power, where there is one. `watch`: called while waiting;
     may raise what it knows of the board. `save_files_to`: where the user's own files are copied before the first flash
     or deployment (None: not, for boards without a user). `ask_bootsel`: called each second with the seconds left, while
@@ -147,9 +151,7 @@ class UsbBoard(Board):
         self._save_files(deadline)
         self._deployment = None
         if deployment.family == "circuitpython":
-            deploy_circuitpython.deploy(
-                self.link, self._session(deadline), deployment.files, deadline, self._settle_volume
-            )
+            deploy_circuitpython(self.link, self._session(deadline), deployment.files, deadline, self._settle_volume)
         else:
             DEPLOYERS[self._deployer](self._session(deadline), deployment.files, deadline)
             check_digests(self._session(deadline), deployment.files, deadline)
@@ -239,7 +241,7 @@ class UsbBoard(Board):
         folder = self._save_files_to / (device.own_serial or "board")
         part = deadline.part(_SAVE_S, f"{self.name}: saving the user's files")
         try:
-            self.saved_files = user_files.save(self._session(part), folder, part)
+            self.saved_files = save_files(self._session(part), folder, part)
         except BoardUnavailable:
             raise
         except BoardError as error:

@@ -1,22 +1,189 @@
-"""The boards that are attached, and their states."""
+"""The boards that are attached, and their states.
+
+The PC's own USB tells them: serial ports from pyserial, mounted volumes from psutil, and on Linux also unmounted drives
+from /sys.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
+
+import psutil
+from serial.tools import list_ports
 
 from portbench.boards.board import RuntimeIdentity
 from portbench.boards.definition import BoardDefinition, known_boards
 from portbench.boards.timing import Deadline
-from portbench.boards.usb.bus import Buses, UsbBus, UsbDevice, is_bootloader, is_known
-from portbench.boards.usb.emulated_bus import EmulatedBus
-from portbench.boards.usb.identify import identify
+from portbench.boards.usb.bus import Buses, EmulatedBus, UsbBus, UsbDevice, is_bootloader, is_known
 from portbench.boards.usb.port import open_port
-from portbench.boards.usb.repl import Repl
-from portbench.boards.usb.system_bus import SystemBus
-from portbench.boards.usb.volume_info import read_volume_info
+from portbench.boards.usb.repl import Repl, identify
+from portbench.boards.usb.volume import VolumeInfo, read_volume_info
 from portbench.console import shown
 from portbench.errors import BoardError, BoardUnavailable
+
+SYSFS = Path("/sys")
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A USB device with a drive. `nodes`: partitions first. `location` as pyserial writes it (`1-1.2`)."""
+
+    nodes: tuple[str, ...]
+    location: str
+    enumeration: str
+    vid: int
+    pid: int
+    serial_number: str | None
+    manufacturer: str | None
+    product: str | None
+
+
+def usb_drives(sysfs: Path = SYSFS) -> list[Drive]:
+    """All USB drives, mounted or not; none where there is no /sys."""
+    found = []
+    for device in sorted((sysfs / "bus/usb/devices").glob("*-*")):
+        if ":" in device.name:
+            continue
+        blocks = sorted(device.glob("*/host*/target*/*/block/*"))
+        if not blocks:
+            continue
+        partitions = [path.name for block in blocks for path in sorted(block.glob(f"{block.name}*"))]
+        try:
+            vid, pid = (int(_text(device, name) or "", 16) for name in ("idVendor", "idProduct"))
+        except ValueError:
+            continue  # unplugged while we looked
+        found.append(
+            Drive(
+                nodes=tuple(f"/dev/{name}" for name in [*partitions, *(block.name for block in blocks)]),
+                location=device.name,
+                enumeration=_enumeration(device),
+                vid=vid,
+                pid=pid,
+                serial_number=_text(device, "serial"),
+                manufacturer=_text(device, "manufacturer"),
+                product=_text(device, "product"),
+            )
+        )
+    return found
+
+
+def enumeration_of(sysfs: Path, location: str) -> str | None:
+    """Return bus and device number of the device at `location`; None without /sys."""
+    device = sysfs / "bus/usb/devices" / location
+    return _enumeration(device) if device.exists() else None
+
+
+def _enumeration(device: Path) -> str:
+    return f"{_text(device, 'busnum')}:{_text(device, 'devnum')}"
+
+
+def _text(device: Path, name: str) -> str | None:
+    try:
+        return (device / name).read_text(encoding="utf-8", errors="replace").strip() or None
+    except OSError:
+        return None
+
+
+class SystemBus:
+    """Everything with a USB serial port, and every drive that a board shows. `sysfs` is for tests."""
+
+    def __init__(self, sysfs: Path = SYSFS) -> None:
+        self._sysfs = sysfs
+
+    def devices(self) -> list[UsbDevice]:
+        found = self._ports()
+        mounts = _mounts()
+        drives = usb_drives(self._sysfs)
+        for drive in drives:
+            found = _with_drive(found, drive, next((mounts[node] for node in drive.nodes if node in mounts), None))
+        if not drives:  # not Linux, or no /sys: only what a volume says about itself
+            for path in mounts.values():
+                found = _with_volume(found, path)
+        return found
+
+    def _ports(self) -> list[UsbDevice]:
+        devices = []
+        for port in list_ports.comports():
+            if port.vid is None:
+                continue
+            location = port.location.split(":")[0] if port.location else None
+            devices.append(
+                UsbDevice(
+                    serial_number=port.serial_number,
+                    vid=port.vid,
+                    pid=port.pid,
+                    manufacturer=port.manufacturer,
+                    product=port.product,
+                    port=port.device,
+                    location=location,
+                    enumeration=enumeration_of(self._sysfs, location) if location else None,
+                )
+            )
+        return devices
+
+
+def _mounts() -> dict[str, Path]:
+    """Mounted volumes by device node."""
+    try:
+        return {partition.device: Path(partition.mountpoint) for partition in psutil.disk_partitions(all=False)}
+    except (OSError, RuntimeError):
+        return {}
+
+
+def _with_drive(found: list[UsbDevice], drive: Drive, mounted: Path | None) -> list[UsbDevice]:
+    """Joins a drive to the device at the same place on the bus."""
+
+    def joined(device: UsbDevice) -> UsbDevice:
+        label = mounted.name if mounted else None
+        return replace(device, block_device=drive.nodes[0], volume=mounted, volume_label=label)
+
+    for index, device in enumerate(found):
+        if device.location == drive.location:
+            return [*found[:index], joined(device), *found[index + 1 :]]
+    alone = UsbDevice(
+        serial_number=drive.serial_number,
+        vid=drive.vid,
+        pid=drive.pid,
+        manufacturer=drive.manufacturer,
+        product=drive.product,
+        location=drive.location,
+        enumeration=drive.enumeration,
+    )
+    return [*found, joined(alone)]
+
+
+def _with_volume(found: list[UsbDevice], path: Path) -> list[UsbDevice]:
+    """Joins a volume by what its own file says: serial number, else the only board of its kind."""
+    info = read_volume_info(path)
+    definition = None if info is None else _definition_of(info)
+    if info is None or definition is None:
+        return found
+    if info.kind == "bootloader":
+        ids = definition.usb.bootloader
+        return [*found, UsbDevice(vid=ids.vid, pid=ids.pid, volume=path, volume_label=definition.volumes.bootloader)]
+
+    def joined(device: UsbDevice) -> UsbDevice:
+        return replace(device, volume=path, volume_label=definition.volumes.circuitpython)
+
+    alike = [device for device in found if device.usb_id == definition.usb.circuitpython]
+    mine = [device for device in alike if info.uid and device.own_serial == info.uid.upper()]
+    if len(mine) == 1 or (not info.uid and len(alike) == 1):
+        device = (mine or alike)[0]
+        return [joined(each) if each is device else each for each in found]
+    ids = definition.usb.circuitpython
+    return [*found, joined(UsbDevice(serial_number=info.uid, vid=ids.vid, pid=ids.pid))]
+
+
+def _definition_of(info: VolumeInfo) -> BoardDefinition | None:
+    for definition in known_boards().values():
+        if info.board_id == definition.volumes.bootloader_board_id and info.kind == "bootloader":
+            return definition
+        if info.board_id == definition.circuitpython_id and info.kind == "circuitpython":
+            return definition
+    return None
+
 
 State = Literal["console", "bootloader", "busy", "no permission", "silent"]
 

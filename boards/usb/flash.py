@@ -1,4 +1,4 @@
-"""Programming an image through the boot loader, and finding the board again under what it became."""
+"""The ways into the boot loader from any state of a board, programming an image there, and finding the board again."""
 
 from __future__ import annotations
 
@@ -8,13 +8,155 @@ from pathlib import Path
 
 from portbench.boards.definition import UsbId
 from portbench.boards.timing import Deadline
-from portbench.boards.usb.bootloader import enter_bootloader
 from portbench.boards.usb.bus import UsbDevice, is_bootloader
 from portbench.boards.usb.link import Link
+from portbench.boards.usb.port import open_port
 from portbench.boards.usb.volume import wait_volume, write_until_gone
-from portbench.errors import BoardError, DeadlineExceeded
+from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
 from portbench.firmware import uf2
 from portbench.firmware.identify import Identity, Uf2File
+
+ENTER = """
+try:
+    import microcontroller
+except ImportError:
+    import machine
+    machine.bootloader()
+else:
+    mode = microcontroller.RunMode
+    microcontroller.on_next_reset(getattr(mode, 'UF2', None) or mode.BOOTLOADER)
+    microcontroller.reset()
+"""
+"""For both runtimes. CircuitPython before 7 calls the mode BOOTLOADER."""
+
+_BACK_S = 40.0
+"""The native client waits for 30 s for its network."""
+_REPL_S = 12.0
+_TOUCH_S = 5.0
+_PICOTOOL_S = 10.0
+_TOUCH_BAUD = 1200
+
+
+def enter_bootloader(link: Link, deadline: Deadline) -> UsbDevice:
+    """Return the board in its boot loader. Try the REPL, the 1200-baud touch, picotool and the power; then ask
+    for BOOTSEL until the deadline. Raises DeadlineExceeded, with what was tried."""
+    device = link.device() or _by_itself(link, deadline)
+    if device is not None and is_bootloader(device, link.definition):
+        return device
+    tried = []
+    for name, step in (
+        ("REPL", _by_repl),
+        ("1200-baud touch", _by_touch),
+        ("picotool", _by_picotool),
+        ("power", _by_power),
+    ):
+        try:
+            found = step(link, deadline)
+        except BoardUnavailable:
+            raise
+        except BoardError as error:
+            link.log(f"boot loader: {name}: {error}")
+            found = None
+        if found is not None:
+            link.log(f"boot loader: by {name}")
+            return found
+        tried.append(name)
+    return _by_person(link, deadline, tried)
+
+
+def _by_itself(link: Link, deadline: Deadline) -> UsbDevice | None:
+    """A board that is off the bus: the native client has no USB, and ends in the boot loader."""
+    if link.power is not None:
+        return None
+    link.log(f"boot loader: {link.name} is off the bus; waiting for it to come back")
+    part = deadline.part(_BACK_S, f"{link.name}: boot loader")
+    try:
+        return link.wait_device(lambda device: True, part, f"{link.name} to come back to the bus")
+    except DeadlineExceeded as error:
+        link.log(str(error))
+        return None
+
+
+def _wait(link: Link, deadline: Deadline) -> UsbDevice:
+    waiting_for = f"{link.name} to show its boot loader"
+    return link.wait_device(lambda device: is_bootloader(device, link.definition), deadline, waiting_for)
+
+
+def _by_repl(link: Link, deadline: Deadline) -> UsbDevice | None:
+    device = link.device()
+    if device is None or device.port is None:
+        return None
+    part = deadline.part(_REPL_S, f"{link.name}: boot loader by REPL")
+    repl = link.open_repl(part)
+    try:
+        repl.execute_and_lose(ENTER, part)
+    finally:
+        repl.close()
+    return _wait(link, part)
+
+
+def _by_touch(link: Link, deadline: Deadline) -> UsbDevice | None:
+    """CircuitPython restarts into the boot loader when a port that was opened at 1200 baud is closed."""
+    device = link.device()
+    if device is None or device.port is None or "://" in device.port:
+        return None
+    part = deadline.part(_TOUCH_S, f"{link.name}: boot loader by 1200-baud touch")
+    port = open_port(device.port, link.name, part, provider_pid=device.provider_pid)
+    try:
+        port.baudrate = _TOUCH_BAUD
+        port.dtr = False
+    except OSError as error:
+        link.log(f"{device.port}: {error}")  # a pseudo-terminal has no DTR; its speed is enough
+    finally:
+        port.close()
+    return _wait(link, part)
+
+
+def _by_picotool(link: Link, deadline: Deadline) -> UsbDevice | None:
+    """Works with firmware that has the SDK's reset interface, even when its REPL hangs."""
+    device = link.device()
+    picotool = shutil.which("picotool")
+    if device is None or device.emulated or picotool is None or device.own_serial is None:
+        return None
+    part = deadline.part(_PICOTOOL_S, f"{link.name}: boot loader by picotool")
+    command = [picotool, "reboot", "-f", "-u", "--ser", device.own_serial]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=part.remaining, check=False)
+    except subprocess.TimeoutExpired:
+        raise part.exceeded("picotool") from None
+    if done.returncode:
+        raise BoardError(f"picotool: {' '.join((done.stderr or done.stdout).split())}")
+    return _wait(link, part)
+
+
+def _by_power(link: Link, deadline: Deadline) -> UsbDevice | None:
+    if link.power is None:
+        return None
+    link.power.cycle(deadline, bootsel=True)
+    return _wait(link, deadline)
+
+
+def _by_person(link: Link, deadline: Deadline, tried: list[str]) -> UsbDevice:
+    """Count down in the log while the user presses the button."""
+    asked_at = float("inf")
+    link.log(f"{link.name}: hold BOOTSEL while plugging it in, within {deadline.remaining:.0f} s")
+
+    def look() -> UsbDevice | None:
+        nonlocal asked_at
+        left = deadline.remaining
+        if link.ask_bootsel is not None and asked_at - left >= 1:
+            asked_at = left
+            link.ask_bootsel(left)
+        device = link.device()
+        return device if device is not None and is_bootloader(device, link.definition) else None
+
+    try:
+        return deadline.poll(look, link.poll_s, f"{link.name} in its boot loader")
+    except DeadlineExceeded as error:
+        raise DeadlineExceeded(
+            f"{error}; tried: {', '.join(tried)}; hold BOOTSEL while plugging the board in, then run again"
+        ) from None
+
 
 _GONE_S = 60.0
 """From the last byte of an image to the boot loader's end; erasing and programming 2 MiB takes under 20 s."""
@@ -33,13 +175,13 @@ def flash(link: Link, image: Uf2File, deadline: Deadline) -> Identity:
     link.image_has_usb = False
     device = enter_bootloader(link, deadline)
     link.image_has_usb = _usb_id(link, identity) is not None
-    if not _by_picotool(link, device, path, deadline):
-        _by_volume(link, device, path.name, image.data, deadline)
+    if not _flash_by_picotool(link, device, path, deadline):
+        _flash_by_volume(link, device, path.name, image.data, deadline)
     _wait_started(link, device, identity, path.name, deadline)
     return identity
 
 
-def _by_volume(link: Link, device: UsbDevice, name: str, content: bytes, deadline: Deadline) -> None:
+def _flash_by_volume(link: Link, device: UsbDevice, name: str, content: bytes, deadline: Deadline) -> None:
     volume = wait_volume(link, "bootloader", deadline)
     link.log(f"flash: {name} to {volume}")
     try:
@@ -84,7 +226,7 @@ def _usb_id(link: Link, identity: Identity) -> UsbId | None:
     return known.get(str(identity.family))
 
 
-def _by_picotool(link: Link, device: UsbDevice, path: Path, deadline: Deadline) -> bool:
+def _flash_by_picotool(link: Link, device: UsbDevice, path: Path, deadline: Deadline) -> bool:
     """Program and verify with picotool, where it is installed and the device can be named to it."""
     picotool = shutil.which("picotool")
     if picotool is None or device.emulated or device.enumeration is None:

@@ -1,17 +1,228 @@
-"""Opening a board's serial port: alone, or not at all."""
+"""A board's serial port, here or over a network: opened alone or not at all, and read and written with deadlines."""
 
 from __future__ import annotations
 
 import errno
 import os
+import queue
+import select
+import socket
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import serial
+import serial.rfc2217
+from serial.urlhandler import protocol_socket
 
 from portbench.boards.timing import Deadline
-from portbench.boards.usb.remote_port import remote_port
-from portbench.errors import BoardUnavailable, DeadlineExceeded
+from portbench.errors import BoardUnavailable, ConsoleLost, DeadlineExceeded
+
+_PEEK_BYTES = 4096
+_IGNORE = "ign_set_control"
+"""ser2net answers requests for DTR and RTS only where its port has such lines, and pyserial would wait for it."""
+
+
+class Rfc2217Port(serial.rfc2217.Serial):
+    """As pyserial 3.5's, whose every change of a timeout negotiates the port anew, and which throws away what it had
+    read once the connection has ended."""
+
+    _read_buffer: queue.Queue[bytes | None]
+
+    @property
+    def timeout(self) -> float | None:
+        return self._timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float | None) -> None:
+        self._timeout = seconds
+
+    @property
+    def write_timeout(self) -> float | None:
+        """Cannot be set: the connection's own limit of 5 s holds (`serial.rfc2217.Serial.open`)."""
+        return None
+
+    @write_timeout.setter
+    def write_timeout(self, seconds: float | None) -> None:
+        pass
+
+    def reset_input_buffer(self) -> None:
+        self._reset_input_buffer()
+
+    def _reset_input_buffer(self) -> None:
+        """A separate method, which `open_port` replaces to keep waiting bytes, as on POSIX ports."""
+        super().reset_input_buffer()
+
+    def read(self, size: int = 1) -> bytes:
+        """Up to `size` bytes within the timeout; SerialException once the connection has ended and all is read."""
+        if not self.is_open:
+            raise serial.PortNotOpenError()
+        data = bytearray()
+        end_s = None if self._timeout is None else time.monotonic() + self._timeout
+        while len(data) < size:
+            try:
+                left_s = None if end_s is None else max(0.0, end_s - time.monotonic())
+                byte = self._read_buffer.get(left_s != 0, left_s)
+            except queue.Empty:
+                break
+            if byte is None:  # the reader thread's last word
+                self._read_buffer.put(None)
+                if data:
+                    break
+                raise serial.SerialException("the server closed the connection")
+            data += byte
+        return bytes(data)
+
+
+class SocketPort(protocol_socket.Serial):
+    """As pyserial 3.5's, which tells of one waiting byte at most."""
+
+    _socket: socket.socket
+
+    def reset_input_buffer(self) -> None:
+        self._reset_input_buffer()
+
+    def _reset_input_buffer(self) -> None:
+        super().reset_input_buffer()
+
+    @property
+    def in_waiting(self) -> int:
+        """Bytes that can be read now. SerialException once the connection has ended and all is read."""
+        if not self.is_open:
+            raise serial.PortNotOpenError()
+        try:
+            data = self._socket.recv(_PEEK_BYTES, socket.MSG_PEEK)
+        except BlockingIOError:
+            return 0
+        if not data:
+            raise serial.SerialException("the server closed the connection")
+        return len(data)
+
+
+def remote_port(url: str, baudrate: int) -> serial.Serial:
+    """The port of an rfc2217:// or socket:// URL, not open yet. Raises ValueError for any other."""
+    kinds = {"rfc2217": Rfc2217Port, "socket": SocketPort}
+    kind = kinds.get(url.partition("://")[0])
+    if kind is None:
+        raise ValueError(f"{url} is neither rfc2217:// nor socket://")
+    port = kind(baudrate=baudrate, timeout=0)
+    if kind is Rfc2217Port and _IGNORE not in url:
+        url += ("&" if "?" in url else "?") + _IGNORE
+    port.port = url
+    return cast(serial.Serial, port)  # it has all of its methods that portbench calls
+
+
+_LOOK_S = 0.05
+"""Longest time in one system call, so that a watcher is asked and a vanished port noticed."""
+
+
+class PortLost(ConsoleLost):
+    """The port itself went away."""
+
+
+class Wire:
+    """Wraps an open port. `watch` is called while waiting and may raise what it sees of the board.
+
+    Raises DeadlineExceeded at the deadline that was set last, PortLost when the port goes away.
+    """
+
+    def __init__(self, port: serial.Serial, name: str, watch: Callable[[], None] | None = None) -> None:
+        self._port = port
+        self._name = name
+        self._watch = watch
+        self._buffer = bytearray()
+        self._deadline: Deadline | None = None
+        self._waiting_for = ""
+
+    def until(self, deadline: Deadline, waiting_for: str) -> None:
+        """From now on, wait for `waiting_for` and no longer than this."""
+        self._deadline, self._waiting_for = deadline, waiting_for
+
+    def read(self, n: int = 1) -> bytes:
+        """Exactly `n` bytes."""
+        while len(self._buffer) < n:
+            self._fill(self._remaining())
+        data = bytes(self._buffer[:n])
+        del self._buffer[:n]
+        return data
+
+    def read_some(self, wait_s: float) -> bytes:
+        """Return the bytes that have come, after waiting at most `wait_s` for the first."""
+        if self._watch is not None:
+            self._watch()
+        if not self._buffer:
+            self._fill(wait_s)
+        data = bytes(self._buffer)
+        self._buffer.clear()
+        return data
+
+    def read_until_quiet(self, quiet_s: float, most_s: float) -> bytes:
+        """Everything until nothing has come for `quiet_s`, or for `most_s` in all."""
+        end = time.monotonic() + most_s
+        data = b""
+        while time.monotonic() < end:
+            more = self.read_some(quiet_s)
+            if not more:
+                break
+            data += more
+        return data
+
+    def inWaiting(self) -> int:  # pyserial's old name, which mpremote calls
+        self._fill(0)
+        return len(self._buffer)
+
+    def write(self, data: bytes) -> int:
+        try:
+            self._port.write_timeout = max(self._remaining(), 0.001)
+            self._port.write(data)
+        except serial.SerialTimeoutException:
+            assert self._deadline is not None
+            raise self._deadline.exceeded(f"{self._name} to take what was typed") from None
+        except OSError as error:
+            raise self._lost(error) from error
+        return len(data)
+
+    def close(self) -> None:
+        self._port.close()
+
+    def _remaining(self) -> float:
+        assert self._deadline is not None, "until() comes first"
+        if self._watch is not None:
+            self._watch()
+        self._deadline.check(self._waiting_for)
+        return self._deadline.remaining
+
+    def _fill(self, wait_s: float) -> None:
+        """Waits at most `wait_s`, and no longer than one look."""
+        try:
+            waiting = self._port.in_waiting
+            if not waiting and wait_s > 0:
+                self._port.timeout = min(wait_s, _LOOK_S)
+                self._buffer += self._port.read(1)
+                waiting = self._port.in_waiting
+            if waiting:
+                self._port.timeout = 0
+                self._buffer += self._port.read(waiting)
+            elif wait_s == 0 or not self._buffer:
+                self._notice_hangup()
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def _notice_hangup(self) -> None:
+        """A port that has gone reads as silent on some systems; poll tells."""
+        fd = getattr(self._port, "fd", None)
+        if fd is None or not hasattr(select, "poll"):
+            return
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        if any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0)):
+            raise OSError("the port has hung up")
+
+    def _lost(self, error: OSError) -> PortLost:
+        return PortLost(f"{self._name}: its console went away while waiting for {self._waiting_for}: {error}")
+
 
 _BAUD = 115200
 SETTLE_S = 5.0

@@ -26,7 +26,7 @@ from portbench.boards.registry import (
     runtime_dir,
     write_state,
 )
-from portbench.boards.usb.emulated_bus import EmulatedBus
+from portbench.boards.usb.bus import EmulatedBus
 
 LEAVE = """
 import os, socket, sys

@@ -16,8 +16,7 @@ from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, Deployment
 from portbench.boards.remote import RemoteBoard
 from portbench.boards.remote import board as remote_board
 from portbench.boards.remote.serial_server import Protocol, SerialServer
-from portbench.boards.usb.remote_port import remote_port
-from portbench.boards.usb.wire import Wire
+from portbench.boards.usb.port import Wire, remote_port
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
 from tests.usb.conftest import CIRCUITPYTHON, DEFINITION, MICROPYTHON, small_image

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from portbench.boards import BoardUnavailable, Deadline
 from portbench.boards.remote.serial_server import Protocol, SerialServer
-from portbench.boards.usb.remote_port import remote_port
+from portbench.boards.usb.port import remote_port
 from portbench.boards.usb.repl import Repl
 from tests.usb.fake_board import FakeBoard
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import Deadline, board_definition
-from portbench.boards.usb.link import Link, Power
-from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
-from portbench.boards.usb.selection import Target
+from portbench.boards.usb.bus import Target
+from portbench.boards.usb.link import LOCK_DIR_VARIABLE, Link, Power
 from tests.usb.fake_board import FakeBoard
 
 DEFINITION = board_definition("W5500_EVB_PICO")

@@ -10,8 +10,14 @@ from typing import Any
 import pytest
 
 from portbench.boards import BoardError, Deadline, DeadlineExceeded, Deployment
-from portbench.boards.usb import UsbBoard, deploy_circuitpython, deploy_mpremote, deploy_rshell, user_files
-from portbench.boards.usb.digests import check_digests
+from portbench.boards.usb import UsbBoard
+from portbench.boards.usb.files import (
+    _below,
+    check_digests,
+    copy_with_rshell,
+    deploy_circuitpython,
+    deploy_mpremote,
+)
 from tests.usb.conftest import DEFINITION, link_to
 from tests.usb.fake_board import FakeBoard
 
@@ -26,9 +32,9 @@ def test_files_arrive_in_folders(boards: Boards, deadline: Deadline, runtime: st
     repl = link.open_repl(deadline)
     for _ in range(2):  # the second time all is there already
         if runtime == "micropython":
-            deploy_mpremote.deploy(repl, FILES, deadline)
+            deploy_mpremote(repl, FILES, deadline)
         else:
-            deploy_circuitpython.deploy(link, repl, FILES, deadline)
+            deploy_circuitpython(link, repl, FILES, deadline)
         assert {name: (board.root / name).read_bytes() for name in FILES} == FILES
     repl.close()
 
@@ -39,10 +45,10 @@ def test_a_file_that_reads_back_otherwise_is_named(boards: Boards, deadline: Dea
     repl = link.open_repl(deadline)
     with pytest.raises(BoardError, match=r"files are not what was written: lib/a/b.py reads back as [0-9a-f]{16}, not"):
         if runtime == "micropython":
-            deploy_mpremote.deploy(repl, FILES, deadline)
+            deploy_mpremote(repl, FILES, deadline)
             check_digests(repl, FILES, deadline)
         else:
-            deploy_circuitpython.deploy(link, repl, FILES, deadline)
+            deploy_circuitpython(link, repl, FILES, deadline)
     repl.close()
 
 
@@ -51,9 +57,9 @@ def test_only_what_differs_is_written(boards: Boards, deadline: Deadline) -> Non
     link = link_to(board)
     repl = link.open_repl(deadline)
     settled: list[Deadline] = []
-    deploy_circuitpython.deploy(link, repl, FILES, deadline, settled.append)
+    deploy_circuitpython(link, repl, FILES, deadline, settled.append)
     assert len(settled) == 2
-    deploy_circuitpython.deploy(link, repl, FILES | {"main.py": b"print(2)\n"}, deadline, settled.append)
+    deploy_circuitpython(link, repl, FILES | {"main.py": b"print(2)\n"}, deadline, settled.append)
     assert len(settled) == 3
     repl.close()
 
@@ -62,11 +68,11 @@ def test_a_read_only_drive_says_why(boards: Boards, deadline: Deadline, monkeypa
     def refused(*_: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(deploy_circuitpython, "write_file", refused)
+    monkeypatch.setattr("portbench.boards.usb.files.write_file", refused)
     link = link_to(boards(runtime="circuitpython"))
     repl = link.open_repl(deadline)
     with pytest.raises(BoardError, match=r"is read-only: its file system is damaged or boot.py took it"):
-        deploy_circuitpython.deploy(link, repl, FILES, deadline)
+        deploy_circuitpython(link, repl, FILES, deadline)
     repl.close()
 
 
@@ -75,7 +81,7 @@ def test_a_folder_that_is_a_file_is_the_boards_refusal(boards: Boards, deadline:
     (board.root / "lib").write_bytes(b"")
     repl = link_to(board).open_repl(deadline)
     with pytest.raises(BoardError, match=r"fake board: .*(while copying files|refused lib/a/b.py)"):
-        deploy_mpremote.deploy(repl, FILES, deadline)
+        deploy_mpremote(repl, FILES, deadline)
     repl.close()
 
 
@@ -92,7 +98,7 @@ def rshell_says(monkeypatch: pytest.MonkeyPatch, said: str, status: int = 0) -> 
 
 def test_rshell_gets_all_files_in_one_run(monkeypatch: pytest.MonkeyPatch, deadline: Deadline) -> None:
     commands = rshell_says(monkeypatch, "Copying")
-    deploy_rshell.copy("/dev/ttyACM0", "board", FILES, deadline)
+    copy_with_rshell("/dev/ttyACM0", "board", FILES, deadline)
     (lines,) = commands
     assert [line.split()[0] for line in lines] == ["cp", "mkdir", "mkdir", "cp"]
     assert lines[1:3] == ["mkdir /pyboard/lib", "mkdir /pyboard/lib/a"]
@@ -104,7 +110,7 @@ def test_what_rshell_could_not_do_is_a_failure_whatever_its_status(
 ) -> None:
     rshell_says(monkeypatch, "Unable to connect to REPL\nUnable to copy 'x'\n")
     with pytest.raises(BoardError, match=r"board: rshell \(status 0\): Unable to connect to REPL"):
-        deploy_rshell.copy("/dev/ttyACM0", "board", FILES, deadline)
+        copy_with_rshell("/dev/ttyACM0", "board", FILES, deadline)
 
 
 def test_rshell_that_hangs_ends(monkeypatch: pytest.MonkeyPatch, deadline: Deadline) -> None:
@@ -113,7 +119,7 @@ def test_rshell_that_hangs_ends(monkeypatch: pytest.MonkeyPatch, deadline: Deadl
 
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(DeadlineExceeded, match="still waiting for rshell to copy 2 files to board"):
-        deploy_rshell.copy("/dev/ttyACM0", "board", FILES, deadline)
+        copy_with_rshell("/dev/ttyACM0", "board", FILES, deadline)
 
 
 def usb_board(board: FakeBoard, **more: Any) -> UsbBoard:
@@ -163,6 +169,6 @@ def test_a_board_whose_files_cannot_be_saved_is_not_written_to(
 
 
 def test_names_from_a_board_stay_below_the_folder(tmp_path: Path) -> None:
-    assert user_files._below(tmp_path, "../../etc/x") == tmp_path / "etc" / "x"
+    assert _below(tmp_path, "../../etc/x") == tmp_path / "etc" / "x"
     with pytest.raises(BoardError, match="cannot be saved"):
-        user_files._below(tmp_path, "..")
+        _below(tmp_path, "..")

@@ -13,7 +13,7 @@ import pytest
 from portbench.boards import Deadline
 from portbench.boards.emulated.control import ControlClient
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
-from portbench.boards.usb.emulated_bus import EmulatedBus, is_emulated
+from portbench.boards.usb.bus import EmulatedBus, is_emulated
 from portbench.results.model import Status
 from tests.ping_pong import EVB
 from tests.runner.test_run import LIMIT_S, Harness

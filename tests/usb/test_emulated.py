@@ -15,7 +15,7 @@ from portbench.boards import Deadline, Deployment, RunOutput
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb import UsbBoard, listing
-from portbench.boards.usb.emulated_bus import EmulatedBus
+from portbench.boards.usb.bus import EmulatedBus
 from portbench.boards.usb.link import Link
 from portbench.clients import ClientNetwork
 from portbench.firmware.identify import Uf2File
@@ -135,7 +135,7 @@ def test_out_of_a_client_that_hangs_and_ignores_ctrl_c(
     board: EmulatedBoard, image: Image, entry: str, family: str, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """MicroPython's needs a hand on the power, CircuitPython's takes the 1200-baud touch."""
-    monkeypatch.setattr("portbench.boards.usb.bootloader._REPL_S", 3)
+    monkeypatch.setattr("portbench.boards.usb.flash._REPL_S", 3)
     log: list[str] = []
     board.flash(Uf2File.read(image(entry)), within())
     board.wait_console(within())

@@ -13,10 +13,8 @@ import pytest
 
 from portbench.boards import BoardUnavailable, Deadline, DeadlineExceeded
 from portbench.boards.usb import volume as volume_module
-from portbench.boards.usb.bootloader import enter_bootloader
-from portbench.boards.usb.bus import UsbDevice
-from portbench.boards.usb.flash import flash
-from portbench.boards.usb.selection import Target
+from portbench.boards.usb.bus import Target, UsbDevice
+from portbench.boards.usb.flash import enter_bootloader, flash
 from portbench.boards.usb.volume import wait_volume, write_file, write_until_gone
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
@@ -78,7 +76,7 @@ def test_asks_for_bootsel_with_a_countdown_when_nothing_else_works(
     boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("_REPL_S", "_TOUCH_S"):
-        monkeypatch.setattr(f"portbench.boards.usb.bootloader.{name}", 0.1)
+        monkeypatch.setattr(f"portbench.boards.usb.flash.{name}", 0.1)
     board = boards(deaf_to=1_000_000)
     log: list[str] = []
     link = link_to(board, log)
@@ -97,7 +95,7 @@ def test_asks_for_bootsel_with_a_countdown_when_nothing_else_works(
 
 def test_the_countdown_ends_with_what_was_tried(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_REPL_S", "_TOUCH_S"):
-        monkeypatch.setattr(f"portbench.boards.usb.bootloader.{name}", 0.1)
+        monkeypatch.setattr(f"portbench.boards.usb.flash.{name}", 0.1)
     link = link_to(boards(deaf_to=1_000_000))
     with pytest.raises(DeadlineExceeded, match=r"tried: REPL, 1200-baud touch, picotool, power; hold BOOTSEL"):
         enter_bootloader(link, Deadline(1, "test"))
@@ -105,7 +103,7 @@ def test_the_countdown_ends_with_what_was_tried(boards: Boards, monkeypatch: pyt
 
 def test_a_hand_on_the_power_comes_before_a_person(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_REPL_S", "_TOUCH_S"):
-        monkeypatch.setattr(f"portbench.boards.usb.bootloader.{name}", 0.1)
+        monkeypatch.setattr(f"portbench.boards.usb.flash.{name}", 0.1)
     board = boards(deaf_to=1_000_000)
 
     class Hand:

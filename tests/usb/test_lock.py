@@ -11,7 +11,7 @@ import pytest
 
 from portbench.boards import BoardUnavailable
 from portbench.boards.usb.bus import UsbDevice
-from portbench.boards.usb.lock import BoardLock, lock_name
+from portbench.boards.usb.link import BoardLock, lock_name
 
 DEVICE = UsbDevice(serial_number="E66A", location="1-1.2", port="/dev/ttyACM0")
 
@@ -32,7 +32,7 @@ def test_the_lock_is_the_same_in_the_boot_loader_and_another_boards_is_not() -> 
 
 def test_a_killed_process_leaves_no_lock() -> None:
     code = (
-        "import sys; from portbench.boards.usb.bus import UsbDevice; from portbench.boards.usb.lock import BoardLock\n"
+        "import sys; from portbench.boards.usb.bus import UsbDevice; from portbench.boards.usb.link import BoardLock\n"
         "lock = BoardLock(UsbDevice(location='1-1.2'), 'board'); print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

@@ -16,8 +16,7 @@ import serial
 
 from portbench.boards import BoardError, BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded
 from portbench.boards.usb import port as port_module
-from portbench.boards.usb.port import holders, open_port, permission_fix
-from portbench.boards.usb.wire import Wire
+from portbench.boards.usb.port import Wire, holders, open_port, permission_fix
 
 
 @pytest.fixture

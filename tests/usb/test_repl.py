@@ -8,8 +8,7 @@ import pytest
 
 from portbench.boards import BoardError, ConsoleLost, Deadline, DeadlineExceeded
 from portbench.boards.prompt import Prompt, ReplError
-from portbench.boards.usb.identify import identify
-from portbench.boards.usb.repl import Repl
+from portbench.boards.usb.repl import Repl, identify
 from tests.usb.conftest import link_to
 from tests.usb.fake_board import FakeBoard
 

@@ -11,8 +11,7 @@ import pytest
 from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, Deployment
 from portbench.boards.console import Console
 from portbench.boards.usb import UsbBoard, listing
-from portbench.boards.usb.recovery import recover
-from portbench.boards.usb.run import read_result
+from portbench.boards.usb.run import read_result, recover
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
 from tests.usb.conftest import DEFINITION, MICROPYTHON, link_to, small_image
@@ -110,7 +109,7 @@ def test_a_bad_selector_is_one_line() -> None:
 
 def test_the_ladder_logs_each_step(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_INTERRUPT_S", "_SOFT_S"):
-        monkeypatch.setattr(f"portbench.boards.usb.recovery.{name}", 0.3)
+        monkeypatch.setattr(f"portbench.boards.usb.run.{name}", 0.3)
     fake = boards(deaf_to=1_000_000)
     log: list[str] = []
 
@@ -127,7 +126,7 @@ def test_the_ladder_logs_each_step(boards: Boards, monkeypatch: pytest.MonkeyPat
 
 def test_the_ladders_end_names_what_was_tried(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_INTERRUPT_S", "_SOFT_S", "_HARD_S"):
-        monkeypatch.setattr(f"portbench.boards.usb.recovery.{name}", 0.1)
+        monkeypatch.setattr(f"portbench.boards.usb.run.{name}", 0.1)
     with pytest.raises(DeadlineExceeded, match="does not answer; tried: interrupt, soft reset, hard reset"):
         recover(link_to(boards(deaf_to=1_000_000)), None, Deadline(20, "test"))
 

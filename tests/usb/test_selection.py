@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import BoardUnavailable
-from portbench.boards.usb.bus import UsbDevice, same_board
-from portbench.boards.usb.selection import RemoteBus, Selector, Target, parse_selector, select
+from portbench.boards.usb.bus import RemoteBus, Selector, Target, UsbDevice, parse_selector, same_board, select
 from tests.usb.conftest import DEFINITION
 
 ONE = UsbDevice(serial_number="e66000000000000a", vid=0x2E8A, pid=5, port="/dev/ttyACM0", location="1-1")

@@ -9,7 +9,7 @@ import psutil
 import pytest
 from serial.tools import list_ports
 
-from portbench.boards.usb.system_bus import SystemBus
+from portbench.boards.usb.discovery import SystemBus
 from tests.usb.fake_board import BOOT_OUT, INFO_UF2
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.boards.usb.volume_info import VolumeInfo, parse_boot_out, parse_info_uf2, read_volume_info
+from portbench.boards.usb.volume import VolumeInfo, parse_boot_out, parse_info_uf2, read_volume_info
 from tests.usb.fake_board import BOOT_OUT, INFO_UF2
 
 

@@ -17,8 +17,8 @@ from portbench.boards.emulated.control import ControlClient
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
 from portbench.boards.timing import host_time
 from portbench.boards.usb import UsbBoard
-from portbench.boards.usb.emulated_bus import EmulatedBus
-from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
+from portbench.boards.usb.bus import EmulatedBus
+from portbench.boards.usb.link import LOCK_DIR_VARIABLE
 from portbench.firmware.catalogue import Family
 from portbench.results.model import Row, Status
 from portbench.results.storage import RunWriter, read

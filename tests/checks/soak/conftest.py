@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
+from portbench.boards.usb.link import LOCK_DIR_VARIABLE
 from portbench.runner.checks.soak.images import ImageMaker
 from portbench.runner.checks.soak.lane import Lane
 from portbench.runner.checks.soak.leaks import pass_over_others

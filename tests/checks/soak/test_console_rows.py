@@ -7,7 +7,7 @@ import pytest
 from portbench.boards import Deadline, board_definition
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.faults import Fault, FaultKind, When
-from portbench.boards.usb.recovery import answers, recover
+from portbench.boards.usb.run import answers, recover
 from portbench.firmware import uf2
 from portbench.runner.checks.soak.lane import Lane, Record
 from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike

@@ -18,7 +18,7 @@ import pytest
 from portbench.boards import Deadline
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.boards.usb.lock import LOCK_DIR_VARIABLE
+from portbench.boards.usb.link import LOCK_DIR_VARIABLE
 from portbench.clients import ClientNetwork, StaticAddress
 from portbench.errors import PortbenchError
 from portbench.results import storage

@@ -10,7 +10,7 @@ import click
 from portbench.boards import board_definition
 from portbench.boards.remote.serial_server import SerialServer
 from portbench.boards.usb.board import default_bus
-from portbench.boards.usb.selection import Target, parse_selector, select
+from portbench.boards.usb.bus import Target, parse_selector, select
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.serving import until_stopped
 from portbench.runner.options import DEFAULT_BOARD
