@@ -20,8 +20,7 @@ import portbench
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, Unattended
 from portbench.boards.definition import MASK, BoardDefinition, board_address
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, engine_settings
-from portbench.boards.emulated.control import LOOK_S, ControlClient, Watch
-from portbench.boards.emulated.controls import Controls
+from portbench.boards.emulated.control import LOOK_S, ControlClient, Controls, Watch
 from portbench.boards.jitter import Jitter
 from portbench.boards.registry import read_state, runtime_dir
 from portbench.boards.timing import Deadline
