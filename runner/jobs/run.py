@@ -13,7 +13,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from portbench.console import shown
-from portbench.errors import PortbenchError
+from portbench.errors import OptionError, PortbenchError
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
@@ -165,7 +165,10 @@ class Run:
 
 def measure_image(image: Path, asked: Mapping[str, Any]) -> RunFile:
     """All rows of `image`; `asked` as `runner.options.read_options` takes it. Raises PortbenchError."""
-    rows, options = planned({**asked, "runtime": [str(image)]})
+    try:
+        rows, options = planned({**asked, "runtime": [str(image)]})
+    except OptionError as error:  # the image is no option of the verbs that measure one
+        raise PortbenchError(str(error).removeprefix("--runtime: ")) from None
     with Run(rows, options) as run:
         for _ in run.measured():
             pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -54,6 +55,9 @@ class Desk:
         control = ControlClient(runtime_dir() / NAME, NAME)
         try:
             control.call("power_cycle", Deadline(_START_S, NAME), bootsel=True)
+        except BoardError:
+            if not self._ended():  # a process that was killed may take a moment to go
+                raise
         finally:
             control.close()
 
@@ -62,13 +66,18 @@ class Desk:
         if self._process is not None and not self.runs:
             self.start()
 
+    def _ended(self) -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process is None or self._process.wait(_STOP_S) is not None
+        return False
+
     def end(self) -> None:
         process, self._process = self._process, None
         if process is None:
             return
         process.terminate()
         try:
-            Deadline(_STOP_S, NAME).poll(lambda: process.poll() is not None, _LOOK_S, "its process to end")
-        except BoardError:
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
