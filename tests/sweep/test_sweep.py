@@ -47,7 +47,8 @@ def running(family: list[psutil.Process]) -> list[psutil.Process]:
 
 def lines(path: Path) -> list[dict[str, Any]]:
     """Those of rows."""
-    found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    text = path.read_text() if path.exists() else ""
+    found = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]  # the last may be half written
     return [line for line in found if "row" in line]
 
 

@@ -118,7 +118,7 @@ def test_one_named_as_ours(make_root: MakeRoot) -> None:
     assert refusal() == f"{root / 'ping_pong'}: {OURS / 'ping_pong'} has that name already; rename one of them"
 
 
-@pytest.mark.parametrize("name", ["report", "registry", "conversation", "workload"])
+@pytest.mark.parametrize("name", ["session", "registry", "conversation", "workload"])
 def test_one_named_as_a_file_of_the_contract(name: str, make_root: MakeRoot) -> None:
     root = make_root(**{name: ""})
     assert refusal() == f"{root / name}: {OURS / name}.py has that name already; rename one of them"
