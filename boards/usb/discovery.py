@@ -254,7 +254,9 @@ def attached_selectors() -> list[str]:
     """How to name each attached board of the kinds we know, real and emulated. Opens nothing."""
     kinds = known_boards().values()
     devices = Buses(SystemBus(), EmulatedBus()).devices()
-    known = (device for device in devices if any(is_known(device, definition) for definition in kinds))
+    # An emulated board's port or drive follows a moment after the board.
+    shown = (device for device in devices if not device.emulated or device.port or device.volume)
+    known = (device for device in shown if any(is_known(device, definition) for definition in kinds))
     return [AttachedBoard(device, "console").selector for device in known]
 
 
