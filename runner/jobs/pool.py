@@ -28,7 +28,7 @@ from portbench.runner.jobs.job import Rows, Watch
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import image_store
-from portbench.signals import end_at_first_signal
+from portbench.signals import ENDING, end_at_first_signal
 
 _TRIES: Final = 2
 """A process may be killed for want of memory, which there may be the next time."""
@@ -222,7 +222,7 @@ def settle_in(folder: Path) -> None:
     """
     os.environ.setdefault(RUNTIME_DIR_VARIABLE, str(runtime_dir()))  # which may be in the temporary folder
     tempfile.tempdir = str(folder)
-    for number in (signal.SIGINT, signal.SIGHUP):
+    for number in set(ENDING) - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)
     end_at_first_signal(_end)
 
