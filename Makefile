@@ -13,6 +13,8 @@ ENGINE := engine
 ENGINE_SOURCES := $(shell find $(ENGINE) -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 METADATA := portbench.egg-info/PKG-INFO
 ARGS ?=
+# Workers of pytest; the first to end takes tests from the others. ARGS="-n0 --pdb" has none.
+ON_ALL_CORES := -n logical --dist worksteal
 STEPS ?= 1000000
 SEED ?= 1
 
@@ -20,8 +22,13 @@ SEED ?= 1
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-.PHONY: flash-and-bench benchmark unprobed trace soak test test-python test-engine fuzz quick build dependencies list \
+.PHONY: help flash-and-bench benchmark unprobed trace soak test test-python test-engine fuzz quick build dependencies list \
 	boards publish site lint lint-python lint-engine format lock clean
+
+# The lines above, as help.
+help:
+	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
+	@echo 'more: make benchmark, trace, soak, list, boards, publish, site, lint, format, lock, clean; comments in Makefile'
 
 # Real boards need no emulated one, and so no Rust toolchain.
 flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),dependencies,build)
@@ -40,31 +47,38 @@ unprobed: build
 trace: build
 	$(PORTBENCH) trace $(ARGS)
 
-test: test-python test-engine
+# Both at once: cargo runs its tests one program after the other, and while most tests in Python wait for a board.
+test: build
+	@$(MAKE) --no-print-directory -j test-python test-engine
 
 test-python: build
-	$(BIN)/pytest tests $(ARGS)
+	$(BIN)/pytest tests $(ON_ALL_CORES) $(ARGS)
 
+# Its output comes whole, not among that of pytest.
 test-engine:
 	@$(call need_cargo)
-	cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace
+	@output=$$(cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace 2>&1); status=$$?; \
+		printf '%s\n' "$$output"; exit $$status
 
-# A hostile guest on a whole board, one on the LAN, nonsense on gSPI, and random PIO programs: make fuzz STEPS=10000000 SEED=7. See docs/testing.md.
+# A hostile guest on a whole board, one on the LAN, nonsense on gSPI, random PIO programs, and translated code beside the
+# interpreter: make fuzz STEPS=10000000 SEED=7. See docs/testing.md.
 fuzz:
 	@$(call need_cargo)
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package board --test hostile -- --nocapture
 	LAN_FUZZ_FRAMES=$(STEPS) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package lan --test fuzz arbitrary -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package lan --test cable fuzz::arbitrary -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package cyw43 --test host fuzz -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$$(($(STEPS) / 1000)) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package rp2040 --lib batch -- --nocapture
+	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package rp2040 --test chip translated::a_loop -- --nocapture
 
 # Unit tests only: the engine is not built, and one that is there is not used.
 quick: dependencies
 	@$(alone) $(MAKE) --silent $(METADATA)
-	PYTHONPATH='$(CURDIR)' $(BIN)/python -m pytest tests -m 'not engine and not slow' $(ARGS)
+	PYTHONPATH='$(CURDIR)' $(BIN)/python -m pytest tests -m 'not engine and not slow' $(ON_ALL_CORES) $(ARGS)
 
 # Look for cargo before installing anything; a built engine needs none.
 build:
@@ -86,9 +100,10 @@ boards: dependencies
 soak: build
 	$(PORTBENCH) check soak $(ARGS)
 
-# The last run as docs/results.md and results/page.html, and its first table in the README.
+# The last run as docs/results.md and results/page.html, its chart in the README, and its figures for `portbench advise`.
 publish: dependencies
 	$(PORTBENCH) show publish --into README.md $(ARGS)
+	$(PORTBENCH) show publish --output results/figures/W5500_EVB_PICO.json
 
 # The documents as a site, in build/site.
 site: dependencies

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, Self
 
 from portbench.boards.definition import BoardDefinition
@@ -185,7 +185,5 @@ class Board(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

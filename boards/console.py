@@ -10,9 +10,11 @@ from portbench.console import shown
 
 RESULT_PREFIX = "PORTBENCH "
 
-MOST_LINE_BYTES: Final = 64 << 20
-"""A result line of a million round trips is a tenth of that."""
-MOST_CHARACTERS: Final = 16 << 20
+MOST_LINE_BYTES: Final = 16 << 20
+"""A result line of a million round trips is half of that."""
+MOST_CHARACTERS: Final = 4 << 20
+_LINE_CHARACTERS: Final = 64
+"""The memory that a line takes beside its characters."""
 
 ASK_FOR_RESULT = "import json; print('PORTBENCH', json.dumps(RESULT))"
 """MicroPython statement that prints the result line again after main.py has ended (`mpremote resume exec`)."""
@@ -63,10 +65,6 @@ class Console:
             raw, self._pending = bytes(self._pending), bytearray()
             self._line(raw)
 
-    def forget_result(self) -> None:
-        """Before a new run: an earlier run's result line is not this one's."""
-        self.result = None
-
     def tail(self, n: int) -> list[str]:
         """The last `n` lines, an unfinished one included."""
         unfinished = [self._pending.decode("utf-8", "replace")] if self._pending else []
@@ -75,7 +73,7 @@ class Console:
     def _line(self, raw: bytes) -> None:
         line = raw.rstrip(b"\r").decode("utf-8", "replace")
         self.lines.append(line)
-        self._kept_characters += len(line) + 1
+        self._kept_characters += len(line) + _LINE_CHARACTERS
         if self._kept_characters > 2 * MOST_CHARACTERS:
             self._forget_the_first()
         result = parse_result(line)
@@ -88,10 +86,10 @@ class Console:
         """Down to half of what it was, so that each line is looked at a few times only."""
         kept = 0
         for number, line in enumerate(reversed(self.lines)):
-            kept += len(line) + 1
+            kept += len(line) + _LINE_CHARACTERS
             if kept > MOST_CHARACTERS and number:
                 del self.lines[:-number]
-                self._kept_characters = kept - len(line) - 1
+                self._kept_characters = kept - len(line) - _LINE_CHARACTERS
                 return
 
 

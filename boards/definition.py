@@ -51,18 +51,31 @@ def _usb_id(value: Any) -> UsbId:
 _UsbId = Annotated[UsbId, PlainValidator(_usb_id)]
 
 
-class _OnSpi:
-    """A device with its wires on an SPI bus."""
-
-    bus: Literal["spi0", "spi1"]
+class _Wired:
+    """A device with wires to the microcontroller."""
 
     def __post_init__(self) -> None:
-        _check_wires(self.pins)
+        used: dict[int, str] = {}
+        for name, pin in self.pins.items():
+            if pin in used:
+                raise ValueError(f"{used[pin]} and {name} are both {pin}; give each wire its own pin")
+            used[pin] = name
 
     @property
     def pins(self) -> dict[str, int]:
         """GPIO numbers by name: `sck_pin` and so on."""
-        return _wires(self)
+        return {name: pin for name, pin in vars(self).items() if name.endswith("_pin")}
+
+
+@dataclass(frozen=True, config=_STRICT)
+class _OnSpi(_Wired):
+    """A device on an SPI bus of the microcontroller; pins are GPIO numbers."""
+
+    bus: Literal["spi0", "spi1"]
+    sck_pin: _Pin
+    mosi_pin: _Pin
+    miso_pin: _Pin
+    csn_pin: _Pin
 
     @property
     def spi_id(self) -> int:
@@ -71,16 +84,16 @@ class _OnSpi:
 
 
 @dataclass(frozen=True, config=_STRICT)
+class CardSocket(_OnSpi):
+    """The socket of an SD card in SPI mode, with or without a card."""
+
+
+@dataclass(frozen=True, config=_STRICT)
 class Ethernet(_OnSpi):
-    """An Ethernet chip on an SPI bus of the microcontroller; pins are GPIO numbers."""
+    """An Ethernet chip on an SPI bus of the microcontroller."""
 
     kind: Literal["ethernet"]
     chip: _Text
-    bus: Literal["spi0", "spi1"]
-    sck_pin: _Pin
-    mosi_pin: _Pin
-    miso_pin: _Pin
-    csn_pin: _Pin
     rstn_pin: _Pin
     intn_pin: _Pin
     default_hz: Annotated[StrictInt, Field(ge=1, le=133_000_000)]
@@ -88,18 +101,7 @@ class Ethernet(_OnSpi):
 
 
 @dataclass(frozen=True, config=_STRICT)
-class CardSocket(_OnSpi):
-    """The socket of an SD card in SPI mode, with or without a card; pins are GPIO numbers."""
-
-    bus: Literal["spi0", "spi1"]
-    sck_pin: _Pin
-    mosi_pin: _Pin
-    miso_pin: _Pin
-    csn_pin: _Pin
-
-
-@dataclass(frozen=True, config=_STRICT)
-class Wifi:
+class Wifi(_Wired):
     """A radio chip on a separate bus; pins are GPIO numbers."""
 
     kind: Literal["wifi"]
@@ -111,29 +113,9 @@ class Wifi:
     csn_pin: _Pin
     clock_pin: _Pin
 
-    def __post_init__(self) -> None:
-        _check_wires(self.pins)
-
-    @property
-    def pins(self) -> dict[str, int]:
-        """GPIO numbers by name: `on_pin` and so on."""
-        return _wires(self)
-
 
 Network = Annotated[Ethernet | Wifi, Field(discriminator="kind")]
 """How a board reaches a network."""
-
-
-def _wires(part: _OnSpi | Wifi) -> dict[str, int]:
-    return {name: pin for name, pin in vars(part).items() if name.endswith("_pin")}
-
-
-def _check_wires(pins: dict[str, int]) -> None:
-    used: dict[int, str] = {}
-    for name, pin in pins.items():
-        if pin in used:
-            raise ValueError(f"{used[pin]} and {name} are both {pin}; give each wire its own pin")
-        used[pin] = name
 
 
 @dataclass(frozen=True, config=_STRICT)

@@ -40,10 +40,10 @@ class ReplError(BoardError):
 class _Transport(SerialTransport):  # type: ignore[misc]
     """mpremote's transport, without its constructor, which opens a port itself and prints what it meets."""
 
-    def __init__(self, wire: Wire, name: str) -> None:
+    def __init__(self, wire: Wire, name: str, pastes: bool) -> None:
         self.serial = wire
         self.in_raw_repl = False
-        self.use_raw_paste = True
+        self.use_raw_paste = pastes
         self.mounted = False
         self.device_name = name
         self.is_pty = True  # read byte by byte, without asking how many wait
@@ -61,9 +61,10 @@ class Prompt:
     BoardError for an answer that no REPL gives, and the errors of the wire.
     """
 
-    def __init__(self, wire: Wire, name: str) -> None:
+    def __init__(self, wire: Wire, name: str, *, pastes: bool = True) -> None:
+        """`pastes`: code is compiled as it arrives; else its text lies on the board's heap first."""
         self._name = name
-        self._transport: Any = _Transport(wire, name)
+        self._transport: Any = _Transport(wire, name, pastes)
 
     @property
     def is_raw(self) -> bool:
@@ -87,7 +88,7 @@ class Prompt:
         return printed.decode("utf-8", "replace")
 
     def start(self, code: str) -> None:
-        """Run `code`, which restarts the board, and wait for nothing."""
+        """Run `code`, which restarts the board or whose output is read elsewhere, and wait for nothing."""
         self._guarded(lambda: self._transport.exec_raw_no_follow(code))
         self.forget()
 

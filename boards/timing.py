@@ -2,8 +2,9 @@
 
 Their clock is the host's, without the time in which other programs kept ours from running. A deadline ends a wait for
 a board that makes no progress. Beside programs that take all processors a board's process makes none either, through no
-fault of the board. So the time does not count in which this process and those that it started waited for a processor
-(Linux: `/proc/PID/schedstat`, run delay; elsewhere all time counts).
+fault of the board. So the time does not count in which this process, those that it started and those of the emulated
+boards that it talks to waited for a processor, or were stopped (Linux: `/proc/PID/schedstat`, run delay, and the state
+in `/proc/PID/stat`; elsewhere all time counts).
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -24,6 +27,8 @@ SLOWEST: Final = 20.0
 _MOST_MADE_UP_S: Final = 10.0
 """A wait is known only once it is over; this much of it is made up for afterwards."""
 _PROC: Final = Path("/proc")
+_STOPPED: Final = ("T", "t")
+"""States of a process that a signal or a debugger has stopped, see proc(5)."""
 
 Waited = Callable[[], dict[str, float]]
 
@@ -61,17 +66,53 @@ class HostTime:
         self._before, self._looked_s = waited, clock_s
 
 
-def waited() -> dict[str, float]:
-    """Return the waits of this process and its descendants; an empty dict where the system does not tell."""
-    found: dict[str, float] = {}
-    left = [str(os.getpid())]
-    while left:
-        process = left.pop()
-        try:
-            found[process] = int((_PROC / process / "schedstat").read_text().split()[1]) / 1e9
-            left += [child for task in (_PROC / process / "task").iterdir() for child in _children(task)]
-        except (OSError, ValueError, IndexError):
-            continue  # it has just ended, or this is not Linux
+class Waits:
+    """Tells how long each process has waited: for a processor, or for the end of a stop (SIGSTOP, Ctrl-Z).
+
+    Nothing tells how long a process was stopped: a stop counts from one call to the next. `clock`: in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._looked_s = clock()
+        self._stopped_s: dict[str, float] = {}
+        self._others: Counter[int] = Counter()
+
+    def include(self, pid: int) -> None:
+        """Count a process that is no descendant of ours, too, until `exclude`."""
+        self._others[pid] += 1
+
+    def exclude(self, pid: int) -> None:
+        self._others -= Counter([pid])
+
+    def __call__(self) -> dict[str, float]:
+        """Return the waits of all these in s, by their numbers; an empty dict where the system does not tell."""
+        now_s = self._clock()
+        passed_s, self._looked_s = now_s - self._looked_s, now_s
+        found: dict[str, float] = {}
+        stopped_s: dict[str, float] = {}
+        for process in map(str, with_descendants([os.getpid(), *self._others])):
+            try:
+                waited_s = int((_PROC / process / "schedstat").read_text().split()[1]) / 1e9
+                is_stopped = (_PROC / process / "stat").read_text().rpartition(")")[2].split()[0] in _STOPPED
+            except (OSError, ValueError, IndexError):
+                continue  # it has just ended, or this is not Linux
+            stopped_s[process] = self._stopped_s.get(process, 0.0) + (passed_s if is_stopped else 0.0)
+            found[process] = waited_s + stopped_s[process]
+        self._stopped_s = stopped_s
+        return found
+
+
+waited: Final = Waits()
+"""The waits of this process, of its descendants, and of the emulated boards that it talks to."""
+
+
+def with_descendants(pids: Iterable[int]) -> list[int]:
+    """Return these processes, and those that they have started, and so on; these alone where it is not Linux."""
+    found = list(pids)
+    for process in found:  # which grows
+        with suppress(OSError):
+            found += [int(child) for task in (_PROC / str(process) / "task").iterdir() for child in _children(task)]
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 from platformdirs import user_config_path
@@ -32,10 +31,6 @@ class WifiCredentials:
         if self.passphrase is not None and not 8 <= len(self.passphrase) <= 63:
             raise ValueError(f"the passphrase has {len(self.passphrase)} characters; use 8 to 63, or none")
 
-    def hidden_in(self, text: str) -> str:
-        """`text` without the passphrase."""
-        return text if self.passphrase is None else text.replace(self.passphrase, "***")
-
 
 def users_credentials() -> WifiCredentials:
     """Return the credentials for real boards, from the environment or `wifi.toml`. Raises BoardUnavailable."""
@@ -47,10 +42,6 @@ def users_credentials() -> WifiCredentials:
             f"the board needs a wireless network: set {SSID_VARIABLE} and {PASSPHRASE_VARIABLE}, or write ssid and"
             f" passphrase into {path}"
         )
-    return _of_file(path)
-
-
-def _of_file(path: Path) -> WifiCredentials:
     try:
         document = parse_toml(read_text(path), path)
     except PortbenchError as error:

@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass as checked
 
 from portbench.boards import BoardDefinition, Deployment, Ethernet, WifiCredentials
 from portbench.clients.assembly import assemble, fold
+from portbench.clients.dialects import adapted
 from portbench.clients.families import FAMILIES
 from portbench.clients.libraries import driver_files, library_files
 from portbench.errors import PortbenchError
@@ -144,6 +145,7 @@ def build_deployment(
 ) -> Deployment:
     """The client of `family` for `board` with the workload's body, its configuration and its libraries.
 
+    `version`: as the firmware reports it, or "" if it is not known.
     `timeout_s` bounds the download of a library that is not in the cache yet. `frozen`: modules that the image itself
     has. Raises PortbenchError.
     """
@@ -155,6 +157,7 @@ def build_deployment(
         raise PortbenchError(f"{workload.name}: cannot be run by {family}: it has no body in {kind.language}")
     ready = workload.readiness
     script = fold(assemble(kind.client(ready), kind.parts(ready, board), body, workload.entry, workload.title), board)
+    script = adapted(script, family, version)
     files = {kind.script: script.encode(), CONFIG_NAME: config_json(settings, network)}
     try:
         asked = workload.libraries(family, settings)

@@ -50,6 +50,10 @@ class ClientFamily:
                 raise PortbenchError(f"{board.id}: its network is {board.network.kind}, for which there is no {part}")
         return parts
 
+    def example(self, network: str) -> Path:
+        """The program that users paste, for a board with this kind of network."""
+        return self._folder / "example" / f"{network}.py"
+
     def _readiness_part(self, readiness: Readiness) -> Path:
         return self._folder / "readiness" / f"{readiness}.py"
 

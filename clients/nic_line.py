@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 
 from portbench.boards import BoardDefinition
 from portbench.clients.assembly import fold
+from portbench.clients.dialects import adapted
 from portbench.clients.families import FAMILIES
 from portbench.errors import PortbenchError
 from portbench.workloads import Readiness
@@ -46,7 +47,13 @@ class _Written:
 
 
 def nic_line(
-    family: str, board: BoardDefinition, *, spi_hz: int | None, intn: bool, power_save: bool | None = None
+    family: str,
+    board: BoardDefinition,
+    *,
+    spi_hz: int | None,
+    intn: bool,
+    power_save: bool | None = None,
+    version: str = "",
 ) -> str | None:
     """The line by which the client of `family` gets the network interface of `board`; None where it brings none up.
 
@@ -57,7 +64,7 @@ def nic_line(
         return None
     path = parts["get_address"]
     try:
-        module = ast.parse(fold(path.read_text(encoding="utf-8"), board))
+        module = ast.parse(adapted(fold(path.read_text(encoding="utf-8"), board), family, version))
     except (OSError, SyntaxError, ValueError) as error:
         raise PortbenchError(f"{path}: cannot be read as Python ({error})") from error
     wanted: list[ast.stmt] = [

@@ -47,6 +47,8 @@ class Traits:
 
     profiles: tuple[Profile, ...]
     """Those of an image that is in no catalogue."""
+    radio_profiles: tuple[Profile, ...] = ()
+    """The same for a board with a radio chip."""
     runtime: str | None = None
     """The name in its images' banners; None: its images are not checked for one."""
     required_keys: frozenset[str] = frozenset({"version", "file", "url"})
@@ -80,6 +82,7 @@ class Family(StrEnum):
         "micropython",
         Traits(
             (Profile("as-published", spi_hz=2_000_000, intn=False), Profile("tuned", intn=True)),
+            (Profile("as-built"), Profile("no-power-save", power_save=False)),
             runtime="MicroPython",
             profile_keys=frozenset({"spi_hz", "intn"}),
             board_sets_spi_hz=True,
@@ -94,7 +97,10 @@ class Family(StrEnum):
             own_release_numbers=True,
         ),
     )
-    CIRCUITPYTHON = ("circuitpython", Traits((Profile("as-published"),), runtime="CircuitPython"))
+    CIRCUITPYTHON = (
+        "circuitpython",
+        Traits((Profile("as-published"),), (Profile("as-built"),), runtime="CircuitPython"),
+    )
     NATIVE = (
         "native",
         Traits(
@@ -282,7 +288,7 @@ def _check_keys(raw: dict[str, Any], family: Family, where: str) -> None:
 
 
 def _check_file_name(name: str | None, where: str) -> None:
-    if name is not None and re.fullmatch(r"[\w.\-]+\.uf2", name) is None:
+    if name is not None and re.fullmatch(r"[\w.+\-]+\.uf2", name) is None:
         raise PortbenchError(f"{where}: file is {name!r}; give a plain .uf2 file name")
 
 

@@ -11,7 +11,7 @@ import hashlib
 import re
 import struct
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -31,8 +31,9 @@ _MICROPYTHON = re.compile(rb"MicroPython (?:v?(\d+\.[\w.+\-]*)|[0-9a-f]{7,40}(?:
 """A build of a shallow clone names the commit alone: it has no version."""
 _MACHINE = re.compile(rb"\0; ([ -~]+ with RP2[ -~]*)\0")
 _FROZEN = re.compile(rb"(?<![\w/])([A-Za-z_]\w*)(?:/__init__)?\.py(?=\0)")
-# Only ports that use the chip's own TCP/IP (ioLibrary sockets) print this; lwIP builds do not have it.
-_HARDWIRED = b"WIZNET5K_PROVIDED_STACK"
+_WIZNETS_CLASS = b"WIZNET5K"
+_LWIP = b"lwip\0"
+"""The name of a module. A build with that class and without lwIP uses the chip's own TCP/IP."""
 
 _MARKER_START = struct.pack("<I", 0x7188EBF2)
 _MARKER_END = 0xE71AA390
@@ -77,8 +78,15 @@ class Uf2File:
 
     @classmethod
     def read(cls, path: Path) -> Uf2File:
-        """The file `path`. Raises Uf2Error."""
-        return cls.of(path, uf2.read_bytes(path))
+        """The file `path`. Raises Uf2Error.
+
+        Planning and measuring a row ask for the same file: the last one is kept while it is unchanged.
+        """
+        try:
+            found = path.stat()
+        except OSError:
+            return cls.of(path, uf2.read_bytes(path))
+        return _read(path, (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))
 
     @cached_property
     def sha256(self) -> str:
@@ -94,6 +102,11 @@ class Uf2File:
             uf2.parse(self.data, str(self.path), family_id=family_id, flash_size_bytes=flash_bytes)
 
 
+@lru_cache(maxsize=2)
+def _read(path: Path, unchanged: tuple[int, ...]) -> Uf2File:
+    return Uf2File.of(path, uf2.read_bytes(path))
+
+
 def identify(image: uf2.Uf2Image) -> Identity:
     """Look for banners and `binary_info` in the content of `image`."""
     ranges = image.ranges()
@@ -107,7 +120,8 @@ def identify(image: uf2.Uf2Image) -> Identity:
         frozen = frozenset(name.decode() for name in _FROZEN.findall(content))
         return Identity(Family.CIRCUITPYTHON, found[1].decode(), _text(with_machine[2]), program, frozen)
     if found := _MICROPYTHON.search(content):
-        family = Family.WIZNET if _HARDWIRED in content else Family.MICROPYTHON
+        hardwired = _WIZNETS_CLASS in content and _LWIP not in content
+        family = Family.WIZNET if hardwired else Family.MICROPYTHON
         machine = _MACHINE.search(content)
         return Identity(family, _text(found[1]), _text(machine[1]) if machine else None, program)
     own = Family.NATIVE if NATIVE_PROGRAM in content else None
@@ -121,7 +135,12 @@ def release(version: str) -> tuple[int, ...]:
 
 
 def entry_for_file(
-    image: Uf2File, *, family: Family | str | None = None, board: str = "W5500_EVB_PICO", version: str | None = None
+    image: Uf2File,
+    *,
+    family: Family | str | None = None,
+    board: str = "W5500_EVB_PICO",
+    has_radio: bool = False,
+    version: str | None = None,
 ) -> FirmwareEntry:
     """Wrap `image` as an entry with its family's usual profiles; its id is the file's name.
 
@@ -136,7 +155,7 @@ def entry_for_file(
         id=re.sub(r"[^a-z0-9.\-]+", "-", path.stem.lower()).strip("-.") or "image",
         family=chosen,
         board=board,
-        profiles=chosen.traits.profiles,
+        profiles=(has_radio and chosen.traits.radio_profiles) or chosen.traits.profiles,
         version=version or identity.version or "unknown",
         file=shown(path.name),
         path=path,

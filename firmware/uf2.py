@@ -13,13 +13,13 @@ import stat
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from portbench.errors import PortbenchError
 from portbench.firmware import uf2_families
+from portbench.firmware.uf2_faults import Fault as Fault
+from portbench.firmware.uf2_faults import Uf2Error as Uf2Error
 
 BLOCK_SIZE: Final = 512
 PAGE_SIZE: Final = 256  # the only payload size that the RP2040 boot loader accepts
@@ -48,45 +48,6 @@ _MD5_BYTES: Final = 24  # start address, length, 16 bytes of MD5, at the end of 
 _AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0)
 _AGAIN = "get the file again"
 _OTHER_BOARD = "choose the image made for this board"
-
-
-class Fault(StrEnum):
-    """A code for each kind of fault of an image."""
-
-    UNREADABLE = "unreadable"
-    EMPTY = "empty"
-    TOO_LARGE = "too-large"
-    NOT_UF2 = "not-uf2"
-    TRUNCATED = "truncated"
-    TRAILING = "trailing-bytes"
-    MAGIC = "magic"
-    FILE_CONTAINER = "file-container"
-    NO_FAMILY = "no-family"
-    WRONG_CHIP = "wrong-chip"
-    PAYLOAD_SIZE = "payload-size"
-    ALIGNMENT = "alignment"
-    TARGET_RANGE = "target-range"
-    MIXED_TARGETS = "mixed-targets"
-    BLOCK_NUMBER = "block-number"
-    BLOCK_COUNT = "block-count"
-    DUPLICATE = "duplicate"
-    OVERLAP = "overlap"
-    MISSING = "missing-blocks"
-    EXTENSION = "extension-tags"
-    MD5 = "md5"
-    NO_CONTENT = "no-content"
-    RAM_IMAGE = "ram-image"
-
-
-class Uf2Error(PortbenchError):
-    """One fault of an image: `fault` is its code, `str()` one line with file, block index, value and fix."""
-
-    def __init__(self, fault: Fault, file: str, problem: str, fix: str, block: int | None = None) -> None:
-        self.fault = fault
-        self.file = file
-        self.block = block
-        where = file if block is None else f"{file}: block {block}"
-        super().__init__(f"{where}: {problem}; {fix}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,11 +270,13 @@ def _parse_block(raw: bytes, index: int, name: str) -> Uf2Block:
             block=index,
         )
     if not flags & FLAG_FAMILY_ID:
+        ours = address >= FLASH_BASE
         raise Uf2Error(
             Fault.NO_FAMILY,
             name,
-            f"names no chip family (flags 0x{flags:08X})",
-            "convert it again with the family id 0xE48BFF56 for RP2040",
+            f"names no chip family (flags 0x{flags:08X})"
+            + ("" if ours else f", and writes to 0x{address:08X}, where an RP2040 has no flash"),
+            "convert it again with the family id 0xE48BFF56 for RP2040" if ours else _OTHER_BOARD,
             block=index,
         )
     room = MAX_PAYLOAD - (_MD5_BYTES if flags & FLAG_MD5 else 0)

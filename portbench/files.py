@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import psutil
 from filelock import FileLock, Timeout
@@ -19,6 +19,9 @@ from portbench.errors import PortbenchError
 
 if sys.platform != "win32":
     import fcntl
+
+
+_WRITING: Final = ".writing"
 
 
 def replace_file(path: Path, content: str | bytes, *, synced: bool = True) -> None:
@@ -65,15 +68,20 @@ def replace_link(path: Path, target: str) -> None:
 
 @contextlib.contextmanager
 def _beside(path: Path) -> Iterator[Path]:
-    """An empty file in the folder of `path`, gone at the end."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    """An empty file in the folder of `path`, gone at the end. Those of killed processes go now."""
+    for left in _of_dead_processes(path.parent, _WRITING, os.O_RDONLY):
+        left.unlink(missing_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{_WRITING}-{os.getpid()}-")
     os.close(handle)
     temporary = Path(name)
+    held = None if sys.platform == "win32" else hold(temporary, shared=True)
     try:
         temporary.chmod(0o644)  # mkstemp's own mode would keep everybody else out
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
+        if held is not None:
+            os.close(held)
 
 
 def _finish(stream: BinaryIO, synced: bool) -> None:
@@ -111,9 +119,9 @@ def locked(path: Path, busy: PortbenchError, *, within_s: float = 0.0) -> Iterat
         held.release()
 
 
-def hold(folder: Path, *, shared: bool = False) -> int:
-    """Hold a folder until `os.close` of the handle, or until this process ends. Waits for another that holds it."""
-    handle = os.open(folder, os.O_RDONLY)
+def hold(path: Path, *, shared: bool = False) -> int:
+    """Hold a file or folder until `os.close` of the handle, or until this process ends. Waits for its holder."""
+    handle = os.open(path, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
     return handle
 
@@ -158,17 +166,23 @@ class TemporaryFolder:
 
 def remove_left_behind(name: str) -> None:
     """Remove what this user's dead processes have left under this name, and nothing else."""
+    for folder in _of_dead_processes(Path(tempfile.gettempdir()), name, os.O_DIRECTORY):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _of_dead_processes(folder: Path, name: str, kind: int) -> Iterator[Path]:
+    """The paths `NAME-PID-RANDOM` in `folder`. `kind`: O_DIRECTORY for folders."""
     pattern = re.compile(re.escape(name) + r"-(\d+)-\w+")
-    for folder in Path(tempfile.gettempdir()).glob(f"{name}-*"):
-        found = pattern.fullmatch(folder.name)
-        if found is not None and not psutil.pid_exists(int(found[1])) and _is_free(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+    for path in folder.glob(f"{name}-*"):
+        found = pattern.fullmatch(path.name)
+        if found is not None and not psutil.pid_exists(int(found[1])) and _is_free(path, kind):
+            yield path
 
 
-def _is_free(folder: Path) -> bool:
-    """True for a folder of this user, not a link, that no process holds."""
+def _is_free(path: Path, kind: int) -> bool:
+    """True for a file or folder of this user, not a link, that no process holds."""
     with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        handle = os.open(path, os.O_RDONLY | kind | os.O_NOFOLLOW)
         try:
             if os.fstat(handle).st_uid == os.getuid():
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

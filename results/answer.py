@@ -12,7 +12,7 @@ from typing import Final
 from portbench.errors import PortbenchError
 from portbench.results.cells import figure, stated
 from portbench.results.explain import explained
-from portbench.results.model import Offers, Published, Row, Status
+from portbench.results.model import Offers, Row, Status
 from portbench.results.published import as_headline
 from portbench.results.stats import Group
 from portbench.where import Where
@@ -23,7 +23,7 @@ _MOST_REASONS: Final = 2
 """Sentences that say why a row takes as long as it does: what explains most of its figure. `portbench explain` has
 them all."""
 _NO_PYTHON: Final = frozenset({"native"})
-_OTHERS: Final = 3
+_OTHERS: Final = 4
 _WORTH_TELLING: Final = 1.005
 """The least factor between two settings: below it both figures would be printed alike."""
 
@@ -38,21 +38,17 @@ def answer(groups: Sequence[Group], where: Where) -> list[str]:
     if where is Where.HOSTED:
         return []
     pythons = [group for group in groups if is_python(group.first)]
-    ceilings = [group for group in groups if not is_python(group.first)]
-    return [*_fastest(pythons), *_settings(pythons), *_ceiling(ceilings, pythons)]
+    references = [group for group in groups if not is_python(group.first)]
+    return [*_fastest(pythons), *_settings(pythons), *_references(references, pythons)]
 
 
 def why(groups: Sequence[Group]) -> list[str]:
     """A line for each group with an attributed run that a rule explains, in the words of `portbench explain`."""
     lines = []
     for group in groups:
-        row = next((row for row in group.rows if row.attribution is not None), None)
-        if row is None:
-            continue
-        said = [sentence.text for sentence in explained(row) if sentence.share is not None][:_MOST_REASONS]
-        if said:
-            named = " ".join(filter(None, (row.runtime, row.profile)))
-            lines.append(f"Why, {named}: {'; '.join(said)}.")
+        sentences = explained(group.attributed) if group.attributed else []
+        if said := [sentence.text for sentence in sentences if sentence.share is not None][:_MOST_REASONS]:
+            lines.append(f"Why, {group.first.name}: {'; '.join(said)}.")
     return lines
 
 
@@ -68,7 +64,8 @@ def published_lines(known: Workload | None, groups: Sequence[Group]) -> list[str
         with contextlib.suppress(PortbenchError):
             figures = [(each.runtime, as_headline(known, source, each)) for each in source.firmware]
             told = ", ".join(f"{runtime} {stated(published)}" for runtime, published in figures)
-            lines.append(f"Silicon: {told} {_unit(known, figures[0][1])}, by {source.who}: {source.url}")
+            unit = figures[0][1].figure or known.headline.unit
+            lines.append(f"Silicon: {told} {unit}, by {source.who}: {source.url}")
     return lines
 
 
@@ -90,9 +87,9 @@ def _fastest(pythons: Sequence[Group]) -> list[str]:
     if not pythons:
         return []
     best = pythons[0]
-    others = _best_of_each(pythons)[1:]
+    others = best_of_each(pythons)[1:]
     rate = f"{figure(best.value.median)} {best.headline.unit}"
-    compared = ", ".join(f"{_factor(best, other)} times {other.first.runtime}'s best" for other in others[:_OTHERS])
+    compared = ", ".join(f"{times_text(best, other)} times {other.first.runtime}'s best" for other in others[:_OTHERS])
     of = f" ({best.first.profile})" if best.first.profile else ""
     text = f"Fastest Python: {best.first.runtime}{of}, {rate}{', ' + compared if compared else ''}."
     if not others:
@@ -100,20 +97,20 @@ def _fastest(pythons: Sequence[Group]) -> list[str]:
     lines = [text]
     if best.first.line:
         lines += [CODE + best.first.line]
-    if others and (price := _price(best, others[0])):
-        lines.append(price)
+    if others and (cost := price(best, others[0])):
+        lines.append(cost)
     return lines
 
 
-def _best_of_each(groups: Sequence[Group]) -> list[Group]:
+def best_of_each(groups: Sequence[Group]) -> list[Group]:
     """The best row of each firmware, best first."""
     firsts: dict[tuple[str, str], Group] = {}
     for group in groups:
-        firsts.setdefault((group.first.runtime, group.first.build), group)
+        firsts.setdefault(group.firmware, group)
     return list(firsts.values())
 
 
-def _price(best: Group, other: Group) -> str | None:
+def price(best: Group, other: Group) -> str | None:
     """The features that the best lacks and the next one has, as far as both are known."""
     here, there = best.first.offers, other.first.offers
     if here is None or there is None:
@@ -140,46 +137,33 @@ def _settings(pythons: Sequence[Group]) -> list[str]:
     """The factor between the best and the worst settings of each firmware, with both lines of code. Firmware with the
     same lines shares a paragraph."""
     together: dict[tuple[str, str], list[tuple[Group, Group]]] = {}
-    for best in _best_of_each(pythons):
-        of = [each for each in pythons if _firmware(each) == _firmware(best)]
+    for best in best_of_each(pythons):
+        of = [each for each in pythons if each.firmware == best.firmware]
         worst = of[-1]
         if best.first.line and worst.first.line and best.first.line != worst.first.line:
             together.setdefault((best.first.line, worst.first.line), []).append((best, worst))
     lines = []
     for (line, instead), pairs in together.items():
         told = [
-            f"{best.first.runtime} {_factor(best, worst)} times ({figure(best.value.median)} instead of"
+            f"{best.first.runtime} {times_text(best, worst)} times ({figure(best.value.median)} instead of"
             f" {figure(worst.value.median)} {best.headline.unit})"
             for best, worst in pairs
-            if _times(best, worst) >= _WORTH_TELLING
+            if best.times(worst) >= _WORTH_TELLING
         ]
         if told:
             lines += [f"Settings make {', '.join(told)} as fast:", f"{CODE}{line}", "instead of", f"{CODE}{instead}"]
     return lines
 
 
-def _ceiling(ceilings: Sequence[Group], pythons: Sequence[Group]) -> list[str]:
+def _references(references: Sequence[Group], pythons: Sequence[Group]) -> list[str]:
     return [
-        f"Ceiling: {group.first.runtime}, which is no Python, {figure(group.value.median)} {group.headline.unit}"
-        + (f", {_factor(group, pythons[0])} times the fastest Python." if pythons else ".")
-        for group in ceilings
+        f"Reference: {group.first.runtime}, which is no Python, {figure(group.value.median)} {group.headline.unit}"
+        + (f", {times_text(group, pythons[0])} times the fastest Python." if pythons else ".")
+        for group in references
     ]
 
 
-def _firmware(group: Group) -> tuple[str, str]:
-    return group.first.runtime, group.first.build
-
-
-def _factor(group: Group, other: Group) -> str:
-    times = _times(group, other)
+def times_text(group: Group, other: Group) -> str:
+    """How many times better `group` is than `other`, which has the same headline."""
+    times = group.times(other)
     return f"{times:.2f}" if times < 2 else f"{times:.1f}" if times < 100 else f"{times:.0f}"
-
-
-def _times(group: Group, other: Group) -> float:
-    """How many times better `group` is. Both have the same headline."""
-    here, there = group.value.median, other.value.median
-    return here / there if group.headline.better == "higher" else there / here
-
-
-def _unit(known: Workload, published: Published) -> str:
-    return known.headline.unit if published.figure is None else published.figure

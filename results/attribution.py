@@ -5,10 +5,11 @@ Each picosecond of a span has exactly one cause. There is one list per cause or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Final, Literal, Self
+from operator import itemgetter
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -86,9 +87,8 @@ def moment_title(name: str) -> str:
 
 
 _MOST = 1 << 63
-_Ps = Annotated[int, Field(ge=0, le=_MOST)]
 _Count = Annotated[int, Field(ge=0, le=_MOST)]
-_Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(min_length=1)]
 
 
 class _Model(BaseModel):
@@ -128,11 +128,6 @@ class Span:
         return sum(ps for name, ps in self.causes_ps.items() if CAUSES[name].group == cause)
 
     @property
-    def miss_ps(self) -> int:
-        """Flash cache misses in SPI, driver and other code."""
-        return self.ps("gap_miss") + self.ps("driver_miss") + self.ps("code_miss")
-
-    @property
     def named_share(self) -> float:
         return 1.0 - self.share("unnamed")
 
@@ -140,17 +135,17 @@ class Span:
 class Spans(_Model):
     """Many spans, in the order of their time. Every list has an entry for each."""
 
-    names: list[_Text] = []
-    start_ps: list[_Ps] = []
-    duration_ps: list[_Ps] = []
+    names: list[Text] = []
+    start_ps: list[_Count] = []
+    duration_ps: list[_Count] = []
     reported_us: list[Annotated[float, Field(ge=0)] | None] = []
-    causes_ps: dict[_Text, list[_Ps]] = {}
-    counts: dict[_Text, list[_Count]] = {}
+    causes_ps: dict[Text, list[_Count]] = {}
+    counts: dict[Text, list[_Count]] = {}
     """`spi_frames`, `spi_bytes`, `cache_accesses`, `cache_misses`, `instructions`, of these `flash_instructions` and
     `rom_instructions`, `frames_from_board`, `frames_to_board`, `sleeps`, and `hidden_ps`: network time that the board
     did not wait for."""
-    interrupts: dict[_Text, list[_Count]] = {}
-    registers: dict[_Text, list[_Count]] = {}
+    interrupts: dict[Text, list[_Count]] = {}
+    registers: dict[Text, list[_Count]] = {}
 
     def __len__(self) -> int:
         return len(self.names)
@@ -159,19 +154,7 @@ class Spans(_Model):
         return (self[index] for index in range(len(self)))
 
     def __getitem__(self, index: int) -> Span:
-        def at(columns: dict[str, list[int]]) -> dict[str, int]:
-            return {name: column[index] for name, column in columns.items() if column[index]}
-
-        return Span(
-            name=self.names[index],
-            start_ps=self.start_ps[index],
-            duration_ps=self.duration_ps[index],
-            reported_us=self.reported_us[index],
-            causes_ps=at(self.causes_ps),
-            counts=at(self.counts),
-            interrupts=at(self.interrupts),
-            registers=at(self.registers),
-        )
+        return self._span(self.names[index], self.start_ps[index], self.reported_us[index], itemgetter(index))
 
     def named(self, name: str) -> Spans:
         """Those of one name."""
@@ -180,37 +163,25 @@ class Spans(_Model):
     def some(self, which: Sequence[int]) -> Spans:
         """Those with these indices."""
 
-        def columns(whole: dict[str, list[int]]) -> dict[str, list[int]]:
-            return {key: [column[index] for index in which] for key, column in whole.items()}
+        def chosen(whole: Any) -> Any:
+            if isinstance(whole, dict):
+                return {key: chosen(column) for key, column in whole.items()}
+            return [whole[index] for index in which]
 
-        return Spans(
-            names=[self.names[index] for index in which],
-            start_ps=[self.start_ps[index] for index in which],
-            duration_ps=[self.duration_ps[index] for index in which],
-            reported_us=[self.reported_us[index] for index in which],
-            causes_ps=columns(self.causes_ps),
-            counts=columns(self.counts),
-            interrupts=columns(self.interrupts),
-            registers=columns(self.registers),
-        )
+        return Spans(**{name: chosen(getattr(self, name)) for name in Spans.model_fields})
 
     def total(self, name: str = "total") -> Span:
         """All of them as one."""
-
-        def summed(columns: dict[str, list[int]]) -> dict[str, int]:
-            return {key: total for key, column in columns.items() if (total := sum(column))}
-
         told = [value for value in self.reported_us if value is not None]
-        return Span(
-            name=name,
-            start_ps=min(self.start_ps, default=0),
-            duration_ps=sum(self.duration_ps),
-            reported_us=sum(told) if told else None,
-            causes_ps=summed(self.causes_ps),
-            counts=summed(self.counts),
-            interrupts=summed(self.interrupts),
-            registers=summed(self.registers),
+        return self._span(name, min(self.start_ps, default=0), sum(told) if told else None, sum)
+
+    def _span(self, name: str, start_ps: int, reported_us: float | None, of: Callable[[list[int]], int]) -> Span:
+        """`of`: the value of a column."""
+        found = (
+            {key: value for key, column in columns.items() if (value := of(column))}
+            for columns in (self.causes_ps, self.counts, self.interrupts, self.registers)
         )
+        return Span(name, start_ps, of(self.duration_ps), reported_us, *found)
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
@@ -239,7 +210,7 @@ class FlashPages(_Model):
 class Function(_Model):
     """A function whose place is known for certain."""
 
-    name: _Text
+    name: Text
     address: Annotated[str, Field(pattern=r"^0x[0-9a-f]{8}$")]
     """Its start, which tells the memory it runs from."""
     bytes: _Count

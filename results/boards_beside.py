@@ -28,10 +28,7 @@ class Beside:
     @property
     def times(self) -> float | None:
         """How many times better `other` is; None where either is missing."""
-        if self.one is None or self.other is None or not self.one.value.median or not self.other.value.median:
-            return None
-        ratio = self.other.value.median / self.one.value.median
-        return ratio if self.one.headline.better == "higher" else 1 / ratio
+        return None if self.one is None or self.other is None else self.other.times(self.one)
 
 
 def beside(one: RunFile, other: RunFile) -> list[Beside]:

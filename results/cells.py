@@ -8,24 +8,16 @@ from typing import Final
 
 import tabulate
 
-from portbench.errors import PortbenchError, UnknownName
+from portbench.errors import PortbenchError
 from portbench.results.model import Published, Row
 from portbench.results.published import nearest
-from portbench.results.stats import Group
-from portbench.workloads import Column, Workload, workload
+from portbench.results.stats import Group, known_workload
+from portbench.workloads import Column, Workload
 
 EXACT: Final = "exact"
 """Replaces the spread of rows that every run repeats."""
 CEILING_RANK: Final = "-"
 """The rank of a row without Python: it has none."""
-
-
-def known_workload(name: str) -> Workload | None:
-    """The workload; None where it is not installed here."""
-    try:
-        return workload(name)
-    except UnknownName:
-        return None
 
 
 def workload_title(name: str) -> str:

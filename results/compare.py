@@ -77,7 +77,7 @@ def pairs(before: RunFile, after: RunFile) -> list[tuple[Group, Group]]:
         for where, timed_by in itertools.product(Where, get_args(TimedBy)):
             ours = group_rows(before.rows, name, where, timed_by)
             theirs = group_rows(after.rows, name, where, timed_by)
-            alone = len({_runtime(each) for each in ours}) == 1 == len({_runtime(each) for each in theirs})
+            alone = len({each.firmware for each in ours}) == 1 == len({each.firmware for each in theirs})
             for one in ours:
                 same = [each for each in theirs if _what(each) == _what(one)]
                 if not alone:
@@ -87,13 +87,9 @@ def pairs(before: RunFile, after: RunFile) -> list[tuple[Group, Group]]:
     return found
 
 
-def _runtime(group: Group) -> tuple[str, str]:
-    return group.first.runtime, group.first.build
-
-
 def _what(group: Group) -> tuple[object, ...]:
     row = group.first
-    asked = (row.conditions.spi_hz_asked, row.conditions.address_mode)
+    asked = (row.conditions.spi_hz_asked, row.conditions.address_mode, bool(row.conditions.bridged))
     return row.board, row.profile, sorted(row.settings.items()), asked, group.headline
 
 
@@ -108,26 +104,22 @@ def _compared(before: Group, after: Group) -> Comparison:
     sign = -1.0 if before.headline.better == "higher" else 1.0
     ours, theirs = _logs(before, sign), _logs(after, sign)
     if before.first.is_exact and after.first.is_exact:
-        shift = theirs[0] - ours[0]
-        slower = _share(shift)
+        slower = math.expm1(theirs[0] - ours[0])
         return Comparison(before, after, Basis.EXACT, slower, slower, slower, None)
     together = _same_jitter(before, after)
     if together is not None:
         shifts = [theirs[b] - ours[a] for a, b in together]
         if not any(shifts):
             return Comparison(before, after, Basis.SAME_JITTER, 0.0, 0.0, 0.0, None)
-        middle, low, high = _mean_interval(shifts)
-        return Comparison(before, after, Basis.SAME_JITTER, _share(middle), _share(low), _share(high), None)
-    middle, low, high, p = _shift_of_samples(ours, theirs)
-    return Comparison(before, after, Basis.SAMPLES, _share(middle), _share(low), _share(high), p)
+        slower, low, high = map(math.expm1, _mean_interval(shifts))
+        return Comparison(before, after, Basis.SAME_JITTER, slower, low, high, None)
+    *shift, p = _shift_of_samples(ours, theirs)
+    slower, low, high = map(math.expm1, shift)
+    return Comparison(before, after, Basis.SAMPLES, slower, low, high, p)
 
 
 def _logs(group: Group, sign: float) -> list[float]:
     return [sign * math.log(row.value) for row in group.rows if row.value is not None]
-
-
-def _share(shift: float) -> float:
-    return math.expm1(shift)
 
 
 def _same_jitter(before: Group, after: Group) -> list[tuple[int, int]] | None:
@@ -151,8 +143,6 @@ def _same_jitter(before: Group, after: Group) -> list[tuple[int, int]] | None:
 def _mean_interval(shifts: Sequence[float]) -> tuple[float, float, float]:
     """The mean with its interval by Student's t. One run alone has no interval: it is what it is."""
     middle = math.fsum(shifts) / len(shifts)
-    if len(shifts) == 1:
-        return middle, middle, middle
     if min(shifts) == max(shifts):
         return shifts[0], shifts[0], shifts[0]
     interval = _scipy().ttest_1samp(shifts, 0.0).confidence_interval(1 - LEVEL)

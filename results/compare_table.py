@@ -15,8 +15,6 @@ from portbench.results.cells import figure, markdown_table
 from portbench.results.compare import Basis, Comparison
 from portbench.results.explain import Facts, compared
 from portbench.results.explain.words import count
-from portbench.results.model import Row
-from portbench.results.stats import Group
 
 COLUMNS: Final = ("row", "A", "B", "unit", "time", "interval", "by", "verdict")
 WHY_COLUMNS: Final = ("cause", "A us", "B us", "B - A us")
@@ -144,7 +142,7 @@ class Why:
 
 def why(each: Comparison) -> Why | None:
     """The reasons for a difference; None where the time of either was not attributed."""
-    one, other = _attributed(each.before), _attributed(each.after)
+    one, other = each.before.attributed, each.after.attributed
     if one is None or other is None:
         return None
     ours, theirs = Facts.of(one), Facts.of(other)
@@ -159,9 +157,8 @@ def why(each: Comparison) -> Why | None:
         if max(found.before_us, found.after_us, abs(found.more_us)) >= least_us:
             causes.append(found)
     whole = Cause("all", ours.each_ps() / 1e6, theirs.each_ps() / 1e6)
-    named = " ".join(filter(None, (other.runtime, other.profile, other.workload)))
     said = [sentence.text for sentence in compared(one, other)]
-    return Why(named, ours.noun, whole, causes, [*_said(ours, theirs, whole, causes), *said])
+    return Why(f"{other.name} {other.workload}", ours.noun, whole, causes, [*_said(ours, theirs, whole, causes), *said])
 
 
 def reasons(comparisons: Sequence[Comparison]) -> list[Why]:
@@ -173,10 +170,6 @@ def lacks_reasons(comparisons: Sequence[Comparison]) -> bool:
     """True if a row of an emulated board differs and was not attributed."""
     differing = [each for each in comparisons if each.differs and each.before.first.sim and each.after.first.sim]
     return any(why(each) is None for each in differing)
-
-
-def _attributed(group: Group) -> Row | None:
-    return next((row for row in group.rows if row.attribution is not None), None)
 
 
 def _unit(us: float) -> tuple[str, float]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import statistics
-from datetime import date, datetime
+from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
-from portbench.results.attribution import Attribution
+from portbench.results.attribution import Attribution, Text
 from portbench.where import Where
 
 SCHEMA_VERSION: Final = 2
@@ -24,13 +24,11 @@ _Microseconds = Annotated[int | float, Field(ge=0, le=_MOST)]
 _Figure = Annotated[int | float, Field(ge=-_MOST, le=_MOST)]
 _Positive = Annotated[float, Field(gt=0, le=_MOST)]
 _Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-_Text = Annotated[str, Field(min_length=1)]
 
 MOST_FRAMES: Final = 1000
 """SPI frames that a waveform keeps."""
 _MOST_NS: Final = 1 << 53
 _Ns = Annotated[int, Field(ge=0, le=_MOST_NS)]
-_FrameCount = Annotated[int, Field(ge=0, le=_MOST_NS)]
 
 
 TimedBy = Literal["board", "pc"]
@@ -66,27 +64,29 @@ class Conditions(_Model):
     """Of an emulated row: from the chip's reset to link up, where that is not the usual 1.5 s."""
     access_point: dict[str, StrictBool | StrictInt | str] | None = None
     """The changed settings of the access point of an emulated row on a radio."""
+    bridged: bool | None = None
+    """True for an emulated row with a real PC: it spoke through sockets to a program of this one, whose time it has."""
 
 
 class Headline(_Model):
     """The figure that ranks rows of a workload: a key of `figures`."""
 
-    name: _Text
-    unit: _Text
+    name: Text
+    unit: Text
     better: Literal["higher", "lower"] = "higher"
 
 
 class Published(_Model):
     """Published figures of this firmware with this profile on silicon."""
 
-    figure: _Text | None = None
+    figure: Text | None = None
     """The key of the figure that it is; None: the headline."""
     values: Annotated[list[_Positive], Field(min_length=1)]
     """One entry per run."""
     stated: _Positive | None = None
     """As the source itself rounds it."""
-    source: _Text
-    url: _Text | None = None
+    source: Text
+    url: Text | None = None
 
     @property
     def median(self) -> float:
@@ -100,12 +100,12 @@ class Offers(_Model):
     """Date of this firmware."""
     maintained: bool
     """True if newer releases are still made."""
-    python: _Text | None = None
+    python: Text | None = None
     """Which Python it is, of which release: `MicroPython 1.20`."""
     tcp_sockets: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     """TCP connections that can be open at once."""
     tls: bool | None = None
-    sources: Annotated[list[_Text], Field(min_length=1)]
+    sources: Annotated[list[Text], Field(min_length=1)]
 
 
 class Sim(_Model):
@@ -128,10 +128,10 @@ class SpiFrames(_Model):
 
     start_ns: list[_Ns] = []
     duration_ns: list[_Ns] = []
-    name: list[_Text] = []
+    name: list[Text] = []
     """The register or buffer, by its name in the chip's datasheet."""
     write: list[bool] = []
-    wire_bytes: list[_FrameCount] = []
+    wire_bytes: list[_Ns] = []
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
@@ -147,7 +147,7 @@ class CableFrame(_Model):
     start_ns: _Ns
     duration_ns: _Ns
     sender: Literal["board", "pc"]
-    length_bytes: _FrameCount
+    length_bytes: _Ns
 
 
 class IntnLevel(_Model):
@@ -164,12 +164,12 @@ class Waveform(_Model):
     """
 
     version: Literal[1] = 1
-    noun: _Text
+    noun: Text
     """The workload's word for an exchange."""
     number: Annotated[int, Field(ge=1, le=_MOST_NS)]
     duration_ns: Annotated[int, Field(ge=1, le=_MOST_NS)]
     spi: SpiFrames = SpiFrames()
-    spi_left_out: _FrameCount = 0
+    spi_left_out: _Ns = 0
     """SPI frames beyond `MOST_FRAMES`."""
     cable: list[CableFrame] = []
     intn: list[IntnLevel] = []
@@ -178,8 +178,8 @@ class Waveform(_Model):
 class WhatIf(_Model):
     """A changed condition and the row's figure under it, from a run with few exchanges."""
 
-    name: _Text
-    title: _Text
+    name: Text
+    title: Text
     value: Annotated[float, Field(gt=0)]
     """The headline figure."""
     times: Annotated[float, Field(gt=0)]
@@ -189,12 +189,12 @@ class WhatIf(_Model):
 class Row(_Model):
     """One run of one workload on one runtime with one profile."""
 
-    workload: _Text
-    runtime: _Text
+    workload: Text
+    runtime: Text
     """Catalogue id, or one made of the file's name."""
-    build: _Text
+    build: Text
     """Distinguishes images of one runtime: the file's name with its folder's, or the package of a hosted port."""
-    family: _Text
+    family: Text
     version: str
     """As the firmware reports it; empty when it never got that far."""
     where: Where
@@ -245,7 +245,17 @@ class Row(_Model):
     @property
     def is_exact(self) -> bool:
         """True if another run under the same conditions gives the same figures to the last digit."""
-        return self.where is Where.EMULATED and self.sim is not None and self.sim.seed is None
+        return self.is_simulated and self.sim is not None and self.sim.seed is None
+
+    @property
+    def is_simulated(self) -> bool:
+        """True for an emulated row whose PC is simulated, too."""
+        return self.where is Where.EMULATED and not self.conditions.bridged
+
+    @property
+    def name(self) -> str:
+        """`micropython-1.26.0 tuned`."""
+        return " ".join(filter(None, (self.runtime, self.profile)))
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
@@ -278,7 +288,7 @@ class Machine(_Model):
 class Git(_Model):
     """State of the project's work tree."""
 
-    revision: _Text
+    revision: Text
     dirty: bool
 
 
@@ -296,14 +306,6 @@ class RunFile(_Model):
     """Version by package name."""
     git: Git | None = None
     rows: list[Row] = []
-
-    def with_row(self, row: Row) -> RunFile:
-        """The same run with one more row."""
-        return self.model_copy(update={"rows": [*self.rows, row]})
-
-    def finished(self, when_utc: datetime) -> RunFile:
-        """The same run, ended."""
-        return self.model_copy(update={"finished_utc": when_utc})
 
 
 def json_schema() -> str:

@@ -10,14 +10,15 @@ from typing import Final
 
 from portbench.console import shown
 from portbench.files import replace_file
-from portbench.results.cells import known_workload
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
-from portbench.results.page.build import html_page
+from portbench.results.page.build import html_page, measured_with
 from portbench.results.page.sections.ranking import chart_file
-from portbench.results.stats import UNSTABLE_RULE
-from portbench.results.storage import StorageError
+from portbench.results.shipped import without_samples
+from portbench.results.stats import UNSTABLE_RULE, known_workload
+from portbench.results.storage import StorageError, read, to_json, writing
 from portbench.results.table import markdown, panels, tables
+from portbench.toml_files import read_text
 
 PAGE: Final = Path("docs/results.md")
 """Of the folder in which portbench was started."""
@@ -44,18 +45,11 @@ def page(run: RunFile) -> str:
     """The Markdown page of `run`."""
     started = run.started_utc.strftime("%Y-%m-%d %H:%M UTC")
     state = "" if run.finished_utc is not None else " The run was interrupted; rows measured until then are shown."
-    machine = run.machine
-    pc = f"{machine.processor}, {machine.cores} cores, {machine.system} {machine.release}, {machine.python}"
-    facts = [f"- PC: {pc}"]
-    if run.git is not None:
-        facts.append(f"- Revision: {run.git.revision}{' with local changes' if run.git.dirty else ''}")
-    if run.tools:
-        facts.append(f"- Tools: {', '.join(f'{name} {version}' for name, version in sorted(run.tools.items()))}")
-    listed = "\n".join(map(shown, facts))
+    facts = "\n".join(shown(f"- {name[0].upper()}{name[1:]}: {value}") for name, value in measured_with(run).items())
     head = f"# Results\n\nMeasured {started}.{state} Made by `portbench show publish`."
     rows = f"<!-- rows: {measured_rows(run)} -->"
     reading = "\n".join(f"{paragraph}\n" for paragraph in _readings(run))
-    return f"{head}\n\n{rows}\n\n{markdown(run, _WIDTH)}\n## How to read this\n\n{reading}\n{listed}\n"
+    return f"{head}\n\n{rows}\n\n{markdown(run, _WIDTH)}\n## How to read this\n\n{reading}\n{facts}\n"
 
 
 def html(run: RunFile, history: Sequence[Entry] = ()) -> str:
@@ -74,6 +68,8 @@ def _text(run: RunFile, suffix: str, history: Sequence[Entry]) -> str:
     """The page in the form that its name's end asks for."""
     if suffix == ".svg":
         return chart(run)
+    if suffix == ".json":
+        return to_json(without_samples(run))
     return html(run, history) if suffix in (".html", ".htm") else page(run)
 
 
@@ -99,6 +95,8 @@ def _readings(run: RunFile) -> list[str]:
 
 def lacking(run: RunFile, path: Path) -> list[str]:
     """The rows that the page at `path` has and `run` has not measured."""
+    if path.suffix.lower() == ".json":
+        return sorted({*(_measured(read(path)) if path.exists() else [])} - {*_measured(run)})
     try:
         found = _ROWS.search(path.read_text(encoding="utf-8", errors="replace"))
     except OSError:
@@ -110,12 +108,9 @@ def lacking(run: RunFile, path: Path) -> list[str]:
 def into(run: RunFile, path: Path, chart: Path | None = None) -> None:
     """Put the run's first table, or its `chart`, and the answer between the marks of the page at `path`.
 
-    Raises StorageError.
+    Raises PortbenchError.
     """
-    try:
-        before = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StorageError(f"{path}: cannot be read ({error}); name a page of text") from error
+    before = read_text(path)
     if not _PLACE.search(before):
         raise StorageError(
             f"{path}: has no place for a table; put <!-- results --> and <!-- /results --> where it goes"
@@ -130,16 +125,14 @@ def into(run: RunFile, path: Path, chart: Path | None = None) -> None:
         text = f"![{first[0].title}, {panels(run)[0].groups[0].headline.unit}]({link})\n\n{first[0].short_answer()}"
     after = _PLACE.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", before, count=1)
     if after != before:
-        try:
+        with writing(path):
             replace_file(path, after)
-        except OSError as error:
-            raise StorageError(f"{path}: cannot be written ({error.strerror}); make it writable") from error
 
 
 def publish(
     run: RunFile, paths: Sequence[Path] = (PAGE,), *, history: Sequence[Entry] = (), force: bool = False
 ) -> None:
-    """Write the pages of `run` in the form that each name's end asks for (HTML, SVG, else Markdown): all, or none.
+    """Write the pages of `run` as each name's end asks (HTML, SVG, JSON, else Markdown): all, or none.
 
     Raises LibraryMissing, and `StorageError`, also where there is a page with rows which `run` has not.
     """
@@ -152,8 +145,6 @@ def publish(
             )
     texts = [_text(run, path.suffix.lower(), history) for path in paths]
     for path, text in zip(paths, texts, strict=True):
-        try:
+        with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, text)
-        except OSError as error:
-            raise StorageError(f"{path}: cannot be written ({error.strerror}); make it writable") from error

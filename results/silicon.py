@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -12,7 +12,7 @@ from portbench.toml_files import parse_toml, read_text
 
 FILE: Final = Path(__file__).with_name("silicon.toml")
 
-Method = Literal["script", "perf_bench", "row"]
+Method = Literal["script", "perf_bench", "client", "row"]
 Relation = Literal["same binary", "other version", "other conditions"]
 
 
@@ -51,6 +51,10 @@ class FigureSet(_Strict):
     workload: str | None = None
     turnaround: bool = False
     """True if the PC's turnaround is in the figures. They are measured at its first tenth, its middle and its last."""
+    server: Annotated[str, Field(pattern=r"^([0-9.]+:[0-9]+)?$")] = ""
+    """Address and port of the author's PC in a client, whose place the emulated PC takes and echoes."""
+    libraries: int | None = None
+    """The client's pinned libraries: those of this major version of CircuitPython."""
     resolution: Annotated[float, Field(ge=0)] = 0.0
     """Step of the published figures, in their unit. A difference of one step is ignored."""
     scale: float = 1.0
@@ -68,6 +72,8 @@ class FigureSet(_Strict):
             raise ValueError("a row has a workload and a profile, and nothing else has")
         if (self.method != "row") != bool(self.scripts):
             raise ValueError("scripts are what a row has not, and all else has")
+        if (self.method == "client") != (bool(self.server) and self.libraries is not None):
+            raise ValueError("a client has a server and libraries, and nothing else has")
         if unknown := next((name for name in self.chosen_by if name not in self.silicon), None):
             raise ValueError(f"chosen_by has {unknown!r}, which is no figure of the set")
         if self.relation == "other conditions" and not self.note:
@@ -86,34 +92,30 @@ class NotCompared(_Strict):
     because: str
 
 
+class _File(_Strict):
+    set: list[FigureSet] = []
+    not_compared: list[NotCompared] = []
+
+    @model_validator(mode="after")
+    def _ids(self) -> _File:
+        ids = [each.id for each in self.set]
+        if twice := next((each for each in ids if ids.count(each) > 1), None):
+            raise ValueError(f"{twice} is there twice; give one of them another id")
+        return self
+
+
 def load_not_compared(path: Path = FILE) -> list[NotCompared]:
     """The figures that are not compared, in the file's order. Raises PortbenchError."""
-    found = []
-    for number, entry in enumerate(parse_toml(read_text(path), path).get("not_compared", []), 1):
-        try:
-            found.append(NotCompared.model_validate(entry))
-        except ValidationError as error:
-            raise PortbenchError(f"{path}: not_compared {number}: {first_complaint(error)}; correct it") from None
-    return found
+    return _load(path).not_compared
 
 
 def load(path: Path = FILE) -> list[FigureSet]:
     """All sets, in the file's order. Raises PortbenchError."""
-    document: dict[str, Any] = parse_toml(read_text(path), path)
-    sets: list[FigureSet] = []
-    for number, entry in enumerate(document.get("set", []), 1):
-        name = entry.get("id", f"set {number}") if isinstance(entry, dict) else f"set {number}"
-        try:
-            sets.append(FigureSet.model_validate(entry))
-        except ValidationError as error:
-            raise PortbenchError(f"{path}: {name}: {first_complaint(error)}; correct it") from None
-    if unknown := set(document) - {"set", "not_compared"}:
-        raise PortbenchError(
-            f"{path}: {', '.join(sorted(unknown))} is no key here; there are [[set]] and [[not_compared]]"
-        )
-    seen: set[str] = set()
-    for each in sets:
-        if each.id in seen:
-            raise PortbenchError(f"{path}: {each.id} is there twice; give one of them another id")
-        seen.add(each.id)
-    return sets
+    return _load(path).set
+
+
+def _load(path: Path) -> _File:
+    try:
+        return _File.model_validate(parse_toml(read_text(path), path))
+    except ValidationError as error:
+        raise PortbenchError(f"{path}: {first_complaint(error)}; correct it") from None

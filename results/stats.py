@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Final
 from portbench.errors import UnknownName
 from portbench.results.model import Headline, Published, Row, Status, TimedBy
 from portbench.where import Where
-from portbench.workloads import workload
+from portbench.workloads import Workload, workload
 
 RUN_SPREAD_LIMIT: Final = 0.05
 DRIFT_LIMIT: Final = 0.10
@@ -93,6 +94,21 @@ class Group:
         return summarize(values) if values else None
 
     @property
+    def firmware(self) -> tuple[str, str]:
+        """Runtime and build, which tell firmware apart."""
+        return self.first.runtime, self.first.build
+
+    @property
+    def attributed(self) -> Row | None:
+        """The first run with its time by cause."""
+        return next((row for row in self.rows if row.attribution is not None), None)
+
+    def times(self, other: Group) -> float:
+        """How many times better this is than `other`, which has the same headline."""
+        here, there = self.value.median, other.value.median
+        return here / there if self.headline.better == "higher" else there / here
+
+    @property
     def publication(self) -> Published | None:
         """Published figures of silicon."""
         return next((row.published for row in self.rows if row.published is not None), None)
@@ -108,20 +124,25 @@ class Group:
         reasons = []
         if self.value.spread > RUN_SPREAD_LIMIT:
             reasons.append(f"runs spread by {self.value.spread:.0%}")
-        drifting = _drifting(self.first.workload)
+        known = known_workload(self.first.workload)
+        drifting = known.drifting if known else None
         if drifting and (worst := max(drift(row.samples.get(drifting, ())) for row in self.rows)) > DRIFT_LIMIT:
             reasons.append(f"drifts by {worst:.0%} within a run")
         return reasons
 
 
-def group_rows(rows: Iterable[Row], workload: str, where: Where, timed_by: TimedBy = "board") -> list[Group]:
-    """Groups of the measured rows of `workload`, of one kind and one clock, best first."""
+def group_rows(
+    rows: Iterable[Row], workload: str, where: Where, timed_by: TimedBy = "board", *, bridged: bool | None = None
+) -> list[Group]:
+    """Groups of the measured rows of `workload`, of one kind and one clock, best first. `bridged`: only rows with a
+    real PC, or only those without one."""
     together: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         wanted = row.where is where and row.timed_by == timed_by and row.workload == workload
+        wanted = wanted and bridged in (None, bool(row.conditions.bridged))
         if row.status is Status.MEASURED and wanted:
             # A measured turnaround differs from run to run; a simulated one is a setting.
-            varying = set() if where is Where.EMULATED else {"turnaround_us"}
+            varying = set() if row.is_simulated else {"turnaround_us"}
             conditions = row.conditions.model_dump_json(exclude=varying)
             key = (row.runtime, row.build, row.version, str(row.board), str(row.profile), str(row.image_sha256))
             together.setdefault((*key, conditions, str(sorted(row.settings.items()))), []).append(row)
@@ -135,8 +156,8 @@ def group_rows(rows: Iterable[Row], workload: str, where: Where, timed_by: Timed
     return sorted(groups, key=lambda group: group.value.median * (-1 if group.headline.better == "higher" else 1))
 
 
-def _drifting(name: str) -> str | None:
-    try:
-        return workload(name).drifting
-    except UnknownName:  # of a workload that is not installed here
-        return None
+def known_workload(name: str) -> Workload | None:
+    """The workload; None where it is not installed here."""
+    with contextlib.suppress(UnknownName):
+        return workload(name)
+    return None

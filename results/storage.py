@@ -6,8 +6,9 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, Final
 from filelock import FileLock
 from pydantic import ValidationError
 
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, first_complaint
 from portbench.files import lock, replace_file
 from portbench.results import schema1
 from portbench.results.model import SCHEMA_VERSION, Row, RunFile
@@ -44,7 +45,7 @@ class RunWriter:
         self._mutex = threading.Lock()
         self._lock: FileLock | None = None
         self.path = resumed or folder / "runs" / run.started_utc.astimezone(UTC).strftime("%Y-%m-%dT%H%M%SZ.jsonl")
-        try:
+        with writing(self.path.parent):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if resumed is not None:
                 told = f"{resumed}: another run of this name is on; wait for it, or choose another --name"
@@ -56,8 +57,6 @@ class RunWriter:
                 self._write(run.model_dump(mode="json", exclude={"rows", "finished_utc"}))
                 for row in run.rows:
                     self.append(row)
-        except OSError as error:
-            raise _cannot_write(self.path.parent, error) from error
 
     @property
     def run(self) -> RunFile:
@@ -77,7 +76,7 @@ class RunWriter:
     def finish(self, when_utc: datetime | None = None) -> None:
         """Marks the run as complete."""
         with self._mutex:
-            run = self._run.finished(when_utc or datetime.now(UTC))
+            run = self._run.model_copy(update={"finished_utc": when_utc or datetime.now(UTC)})
             self._write(run.model_dump(mode="json", include={"finished_utc"}))
             self._run = run
         self.close()
@@ -90,10 +89,8 @@ class RunWriter:
         if self._lock is not None:
             self._lock.release()
         if self._rows:
-            try:
+            with writing(self._latest):
                 replace_file(self._latest, to_json(self.run))
-            except OSError as error:
-                raise _cannot_write(self._latest, error) from error
 
     def _created(self) -> FileIO:
         """The file under a name of this run: runs that start in one second get -2, -3 and so on."""
@@ -113,7 +110,7 @@ class RunWriter:
         self._write({"finished_utc": None})
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        try:
+        with writing(self.path):
             start = self._file.seek(0, os.SEEK_END)
             left = json.dumps(line, allow_nan=False).encode() + b"\n"
             try:
@@ -123,8 +120,6 @@ class RunWriter:
             except BaseException:
                 self._file.truncate(start)
                 raise
-        except OSError as error:
-            raise _cannot_write(self.path, error) from error
 
 
 def to_json(run: RunFile) -> str:
@@ -173,12 +168,7 @@ def parse(text: str, path: Path) -> RunFile:
     try:
         return RunFile.model_validate(document)
     except ValidationError as error:
-        detail = error.errors(include_url=False, include_context=False)[0]
-        place = ".".join(str(part) for part in detail["loc"]).encode("unicode_escape").decode()
-        value = repr(detail["input"])
-        value = value if len(value) <= 60 else value[:57] + "..."
-        message = detail["msg"].removeprefix("Value error, ")
-        raise StorageError(f"{path}: {place} is {value}: {message}; choose another run file") from error
+        raise StorageError(f"{path}: {first_complaint(error)}; choose another run file") from error
 
 
 def _joined(text: str, path: Path) -> tuple[dict[str, Any], dict[str | int, Any]]:
@@ -208,5 +198,42 @@ def _loaded(text: str, place: str) -> Any:
         raise StorageError(f"{place}: is not JSON ({reason}); it is damaged, choose another run file") from error
 
 
-def _cannot_write(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"{path}: cannot be written ({error.strerror}); make room or make it writable")
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """A block that writes the file or the folder `path`. Raises StorageError in place of OSError."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written ({error.strerror}); make room or make it writable") from error
+
+
+def find_run(text: str | None, folder: Path = RESULTS_FOLDER) -> RunFile:
+    """The run that a user names by a file, `latest`, its name, or the revision at which it was measured.
+
+    Of several with one name or revision, the newest. Raises StorageError.
+    """
+    if text is None or text == LATEST.removesuffix(".json"):
+        return read(folder / LATEST)
+    if text.endswith((".json", ".jsonl")) or Path(text).is_file():
+        return read(Path(text))
+    for path in reversed(run_files(folder)):
+        name, revision = _known_by(path)
+        if name == text or (len(text) >= 7 and revision.startswith(text.lower())):
+            return read(path)
+    raise StorageError(
+        f"{text}: is no run file, no name (portbench run --name {text}) and no revision of a run in {folder}/runs;"
+        " measure it first"
+    )
+
+
+def _known_by(path: Path) -> tuple[str, str]:
+    """The name and the revision of a run. Rows are not read, since there may be thousands of runs."""
+    if path.suffix == ".jsonl":
+        with path.open(encoding="utf-8", errors="replace") as file, contextlib.suppress(ValueError, AttributeError):
+            head = json.loads(file.readline())
+            return head.get("name") or "", (head.get("git") or {}).get("revision") or ""
+        return "", ""
+    head = path.read_text(encoding="utf-8", errors="replace").partition('"rows"')[0]
+    named = re.search(r'^ "name": "([^"]*)"', head, re.MULTILINE)
+    revision = re.search(r'"revision": "([0-9a-f]+)"', head)
+    return named[1] if named else "", revision[1] if revision else ""

@@ -6,7 +6,7 @@ Each workload has separate tables for silicon, emulated and hosted rows, and for
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Final, get_args
@@ -24,21 +24,25 @@ from portbench.results.cells import (
     cells,
     escape,
     figure,
-    known_workload,
     markdown_table,
     own_columns,
     workload_title,
 )
 from portbench.results.model import RunFile, Sim, Status, TimedBy
-from portbench.results.stats import Group, group_rows
+from portbench.results.stats import Group, group_rows, known_workload
 from portbench.where import Where
 from portbench.workloads import Readiness, Workload
 
+_REAL_PC: Final = "real PC"
 _ABOUT: Final = {
     Where.SILICON: "Real boards, timed by themselves.",
     Where.EMULATED: "Emulated boards, timed by themselves in simulated time.",
-    Where.HOSTED: "Ports that run on the PC itself: no board, the PC's time. A ceiling, and nothing to flash.",
+    Where.HOSTED: "Ports that run on the PC itself: no board, the PC's time. A reference, with nothing to flash.",
 }
+_BRIDGED: Final = (
+    "Emulated boards that exchange with a program of this PC through real sockets. Their figures have the PC's real"
+    " time in them, differ from run to run, and are not ranked with simulated ones."
+)
 _TIMED_BY_PC: Final = {
     Where.SILICON: "Real boards with images that tell nothing, timed by the PC",
     Where.EMULATED: "Emulated boards with images that tell nothing, timed by the simulated PC",
@@ -90,39 +94,30 @@ class Table:
         return "\n\n".join(text if text.startswith(CODE) else _wrapped(escape(text)) for text in answer) + "\n"
 
     def _rows_and_about(self, width: int | None) -> str:
-        left_out = [] if width is None else self._left_out(width)
-        columns = [column for column in self.columns if column not in left_out]
-        rows = [
-            [cell for column, cell in zip(self.columns, row, strict=True) if column not in left_out]
-            for row in self.rows
-        ]
-        body = markdown_table(columns, rows, [column for column in columns if column not in _LEFT])
-        about = f"{self.about} `portbench show` also has: {', '.join(left_out)}." if left_out else self.about
-        return f"{about}\n\n{body}\n"
+        columns, rows, about = self._fitting(width, "`portbench show` also has")
+        return f"{about}\n\n{markdown_table(columns, rows, [each for each in columns if each not in _LEFT])}\n"
 
     def rich(self, width: int) -> RenderableType:
         """For a terminal of `width` characters. Columns that do not fit are left out and named below."""
-        left_out = self._left_out(width)
-        about = self.about
-        if left_out:
-            about += f" A wider terminal also shows: {', '.join(left_out)}."
-        columns = [column for column in self.columns if column not in left_out]
+        columns, rows, about = self._fitting(width, "A wider terminal also shows")
         made = new_table(columns, title=self.title, right=set(columns) - _LEFT, folding=_FOLDING)
         made.caption = Text(about)
-        for row in self.rows:
-            shown = zip(self.columns, row, strict=True)
-            made.add_row(*(Text(cell) for column, cell in shown if column not in left_out))
+        for row in rows:
+            made.add_row(*map(Text, row))
         return Renderables(made, *map(_line, self.below))
 
-    def _left_out(self, width: int) -> list[str]:
-        """The columns that do not fit into `width` characters."""
+    def _fitting(self, width: int | None, elsewhere: str) -> tuple[list[str], list[list[str]], str]:
+        """The columns that fit into `width` characters, their rows, and the text about them, which names the other
+        columns and their place."""
         left_out: list[str] = []
         for column in (*_LEAST_WANTED, *reversed(self.own), *_MORE_WANTED):
-            if self._width(left_out) <= width:
+            if width is None or self._width(left_out) <= width:
                 break
             if column in self.columns:
                 left_out.append(column)
-        return left_out
+        shown = [number for number, column in enumerate(self.columns) if column not in left_out]
+        about = f"{self.about} {elsewhere}: {', '.join(left_out)}." if left_out else self.about
+        return [self.columns[each] for each in shown], [[row[each] for each in shown] for row in self.rows], about
 
     def _width(self, left_out: list[str]) -> int:
         """Characters that the table needs without the columns `left_out`; folding columns need few."""
@@ -142,6 +137,8 @@ class Panel:
     where: Where
     timed_by: TimedBy
     groups: tuple[Group, ...]
+    bridged: bool = False
+    """Emulated boards with a real PC."""
 
     @property
     def known(self) -> Workload | None:
@@ -155,18 +152,19 @@ class Panel:
 
     @property
     def title(self) -> str:
-        title = f"{workload_title(self.workload)}: {self.where}"
+        title = f"{workload_title(self.workload)}: {self.where}{f', {_REAL_PC}' if self.bridged else ''}"
         return shown(f"{title}, timed by the PC" if self.is_foreign else title)
 
 
 def panels(run: RunFile) -> list[Panel]:
-    """The measured panels of each workload: silicon, emulated and hosted."""
+    """The measured panels of each workload: silicon, emulated and hosted, those with a real PC apart."""
     return [
-        Panel(name, where, timed_by, tuple(groups))
+        Panel(name, where, timed_by, tuple(groups), bridged)
         for name in dict.fromkeys(row.workload for row in run.rows)
         for where in Where
         for timed_by in get_args(TimedBy)
-        if (groups := group_rows(run.rows, name, where, timed_by))
+        for bridged in (False, True)
+        if (groups := group_rows(run.rows, name, where, timed_by, bridged=bridged))
     ]
 
 
@@ -215,15 +213,14 @@ def panel_table(panel: Panel) -> Table:
     ]
     settings = tuple(dict.fromkeys(setting for group in groups for setting in group.first.settings))
     said = _said_once(lines, (*settings, *_SAID_ONCE))
-    about = _ABOUT[where]
-    if foreign:
+    about = _BRIDGED if panel.bridged else _ABOUT[where]
+    if foreign and not panel.bridged:
         called = known is not None and known.readiness is Readiness.LISTENING
         from_to = f"from one {known.exchange if known else 'exchange'}'s arrival to the next's"
         about = f"{_TIMED_BY_PC[where]}{', which calls them.' if called else f': {from_to}.'}"
     asked = (row.conditions.turnaround_us for group in groups for row in group.rows)
-    if times := sorted({value for value in asked if value is not None}):
-        low, high = f"{times[0]:.0f}", f"{times[-1]:.0f}"
-        about += f" PC turnaround {low if low == high else f'{low} to {high}'} us."
+    if times := [value for value in asked if value is not None]:
+        about += f" PC turnaround {_range(times)} us."
     if drawn := [row.sim for group in groups for row in group.rows if row.sim is not None and row.sim.room]:
         about += f" {_jitter(drawn)}"
     if said:
@@ -259,9 +256,7 @@ def _crossed(groups: Iterable[Group], setting: str) -> list[tuple[str, tuple[str
         row = group.first
         others = [f"{name} {value}" for name, value in row.settings.items() if name != setting]
         address = row.conditions.address_mode
-        kind = ", ".join(
-            [*([row.profile] if row.profile else []), *others, *([f"address {address}"] if address else [])]
-        )
+        kind = ", ".join(filter(None, (row.profile, *others, address and f"address {address}")))
         value = str(row.settings.get(setting, _NOTHING))
         across[value] = None
         lines = tables.setdefault(kind, {})
@@ -281,10 +276,13 @@ def _jitter(drawn: list[Sim]) -> str:
     seeds = ", ".join(map(str, sorted({each.seed for each in drawn if each.seed is not None})))
     told = []
     for name in dict.fromkeys(name for each in drawn for name in each.room):
-        values = [each.room[name] for each in drawn if name in each.room]
-        low, high = f"{min(values):.0f}", f"{max(values):.0f}"
-        told.append(f"{name} {low if low == high else f'{low} to {high}'}")
+        told.append(f"{name} {_range([each.room[name] for each in drawn if name in each.room])}")
     return f"The runs have different jitter, drawn from seed {seeds}: {', '.join(told)}."
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.0f}", f"{max(values):.0f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str, str]:

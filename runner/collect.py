@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.boards import Ethernet, OwnNetwork, RunOutput, Wifi
 from portbench.boards.jitter import Jitter
@@ -34,17 +34,15 @@ from portbench.workloads import (
     Session,
     Spent,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 
 _Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
 
-class ClientSaid(BaseModel):
+class ClientSaid(WorkloadResult):
     """Figures of every client; None if the client does not tell one. Times are on the client's clock."""
-
-    model_config = ConfigDict(strict=True, frozen=True)
 
     ready_us: _Count | None = None
     """From the client's start to the start of the workload."""
@@ -97,7 +95,7 @@ def check_result(
     result = result_without_error(result)
     try:
         measurement = workload.check(result, settings, sessions)
-        said = read_result(ClientSaid, result)
+        said = ClientSaid.read(result)
     except BadResult as error:
         raise PortbenchError(str(error)) from None
     intn = result.get("intn")
@@ -256,6 +254,7 @@ class RowDraft:
         family = self.planned.entry.family.traits
         # A foreign image tells neither its address nor how it got it.
         has_address = not family.timed_by_pc and (self.own_network is not None or not family.hosted)
+        measured_with_pc = result is not None and self.own_network is None
         return Conditions(
             spi_hz_asked=spi_hz_asked(self.planned),
             spi_hz_actual=result.said.spi_hz_actual if result else None,
@@ -264,6 +263,7 @@ class RowDraft:
             turnaround_us=turnaround_us,
             phy_link_delay_us=phy_link_delay_us,
             access_point=access_point,
+            bridged=True if measured_with_pc and self.where is Where.EMULATED else None,
         )
 
 

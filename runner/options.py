@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, cast
 from pydantic import ValidationError
 
 from portbench.boards import BoardDefinition, Wifi, board_definition
+from portbench.boards.definition import MASK, PC_IP, board_address
 from portbench.boards.wifi import AccessPoint
 from portbench.clients import AddressMode, StaticAddress
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
@@ -118,7 +119,7 @@ OPTIONS: Final = (
     ),
     Option(
         "--partner-device",
-        "the board that serves, of two real ones",
+        "the partner of a real board",
         metavar="DEVICE",
         completes="device",
     ),
@@ -173,13 +174,15 @@ class BenchOptions:
     where: WhereChoice = "auto"
     devices: tuple[str, ...] = ("auto",)
     partner_device: str | None = None
-    """The board that serves, if the client's board is real."""
+    """The partner, if the client's board is real."""
     parallel: int = 1
     runs: int = DEFAULT_RUNS
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
     deployer: Deployer = "mpremote"
     server_host: str | None = None
     server_port: int = DEFAULT_PORT
+    pc_address: IPv4Address = PC_IP
+    """Of the simulated PC."""
     turnaround_us: int = 200
     phy_link_delay_s: float = 1.5
     access_point: AccessPoint = field(default_factory=AccessPoint)
@@ -258,6 +261,7 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
         deployer=cast(Deployer, _choice(given, "deploy")),
         server_host=around["server_host"],
         server_port=around["server_port"],
+        pc_address=_pc_address(around["pc_address"]),
         turnaround_us=around["turnaround_us"],
         phy_link_delay_s=around["phy_link_delay_s"],
         access_point=_access_point(around, settings, given),
@@ -357,6 +361,17 @@ def _access_point(around: Mapping[str, Any], settings: Mapping[str, Axis], given
         detail = error.errors(include_url=False)[0]
         said = detail["msg"][0].lower() + detail["msg"][1:]
         raise OptionError(f"{WIFI}{detail['loc'][0]}: {detail['input']!r}: {said}") from None
+
+
+def _pc_address(text: str) -> IPv4Address:
+    try:
+        address = IPv4Address(text)
+    except ValueError:
+        raise OptionError(f"pc_address: {text!r} is not an IPv4 address; write {PC_IP}") from None
+    host = int(address) & ~int(MASK) & 0xFF
+    if host in (0, 255) or address == board_address(address) or not address.is_private:
+        raise OptionError(f"pc_address: {text} cannot be a PC's; use a private address that ends with .1")
+    return address
 
 
 def _static(text: str | None) -> StaticAddress | None:

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from portbench.boards import BoardDefinition, board_definition, board_of_machine, known_boards
+from portbench.boards import BoardDefinition, Wifi, board_definition, board_of_machine, known_boards
 from portbench.clients import FAMILIES
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Catalogue, FirmwareEntry, Profile
-from portbench.firmware.identify import Uf2File, entry_for_file
+from portbench.firmware.identify import IMAGE_FAMILIES, Uf2File, entry_for_file
 from portbench.results.published import published_of
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions
-from portbench.workloads import Readiness, Workload, WorkloadSettings
+from portbench.workloads import Readiness, Workload, WorkloadSettings, workloads
 
 ALL = "all"
 """A value of `--require`: all runtimes."""
@@ -137,12 +137,33 @@ def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedR
             f"--require: {lacking!r} is measured by no row; choose all or of {', '.join(sorted(planned))}"
         )
     if not rows:
-        names = ", ".join(workload.name for workload in options.chosen_workloads)
-        board = options.board.id if options.board else "any board"
-        raise OptionError(
-            f"no runtime is left to measure {names} with --where {options.where} on {board}; see: portbench list"
-        )
+        raise OptionError(_nothing_left(entries, options))
     return rows
+
+
+def _nothing_left(entries: Sequence[FirmwareEntry], options: BenchOptions) -> str:
+    names = ", ".join(workload.name for workload in options.chosen_workloads)
+    on = [(entry, board) for entry in entries if (board := _board_of(entry)) is not None]
+    offline = [each for each in workloads().values() if each.readiness is Readiness.BOOTED]
+    runs = [each.name for each in offline if any(why_not(entry, board, each) is None for entry, board in on)]
+    if runs and all(board.network is None for _, board in on):
+        ids = ", ".join(sorted({board.id for _, board in on}))
+        return f"{ids}: has no network, which {names} needs; choose --workload {runs[0]}"
+    where = options.board.id if options.board else "any board"
+    return f"no runtime is left to measure {names} with --where {options.where} on {where}; see: portbench list"
+
+
+def remarks(rows: Sequence[PlannedRow], options: BenchOptions) -> list[str]:
+    """A line for each image file whose family portbench could not tell."""
+    images = {row.entry.path: row.entry for row in rows if row.entry.path and row.entry.family.traits.timed_by_pc}
+    if options.family is not None:
+        return []
+    others = ", ".join(str(each) for each in IMAGE_FAMILIES if not each.traits.timed_by_pc)
+    return [
+        f"{entry.file}: names no family, and is taken as foreign: nothing is deployed and the PC times it;"
+        f" --family NAME would treat it as one of {others}"
+        for entry in images.values()
+    ]
 
 
 def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) -> str | None:
@@ -311,7 +332,9 @@ def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
         machine = image.identity.machine
         says = board_of_machine(machine) if machine else None
         board = says or options.board
-        entry = entry_for_file(image, family=options.family, board=board.id if board else DEFAULT_BOARD)
+        board = board or board_definition(DEFAULT_BOARD)
+        radio = isinstance(board.network, Wifi)
+        entry = entry_for_file(image, family=options.family, board=board.id, has_radio=radio)
     except PortbenchError as error:
         raise OptionError(f"--runtime: {error}") from None
     if says is not None and options.board not in (None, says):

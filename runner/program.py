@@ -55,15 +55,16 @@ def build_program(
     if row.entry.family.traits.timed_by_pc:
         return Program(image.file, Deployment({}, "foreign"), has_console=False)
     network = None if peer is None else _network(row, peer, _static(board, options), _wifi(row, board), options)
+    identity = image.file.identity if image.file else None
     deployment = build_deployment(
         row.client_family,
-        image.version,
+        (identity and identity.version) or image.version,
         row.board,
         row.workload,
         row.settings,
         network,
         options.timeouts_s[Stage.DEPLOY],
-        image.file.identity.frozen if image.file else (),
+        identity.frozen if identity else (),
     )
     return Program(image.file, deployment, has_console=True)
 
@@ -135,7 +136,12 @@ def profile_line(entry: FirmwareEntry, board: BoardDefinition, profile: Profile)
     if board.network is None or entry.family.traits.timed_by_pc:
         return None
     return nic_line(
-        client_family(entry), board, spi_hz=profile.spi_hz, intn=asks_intn(profile), power_save=profile.power_save
+        client_family(entry),
+        board,
+        spi_hz=profile.spi_hz,
+        intn=asks_intn(profile),
+        power_save=profile.power_save,
+        version=entry.version or "",
     )
 
 

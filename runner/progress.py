@@ -18,7 +18,7 @@ from rich.text import Text
 from portbench.boards.console import BoundedLog
 from portbench.console import console, shown
 from portbench.results.model import Row, Status
-from portbench.results.storage import StorageError
+from portbench.results.storage import StorageError, writing
 from portbench.runner.stages import Stage
 
 _DOING: dict[str, str] = {
@@ -148,17 +148,12 @@ class RowLog:
 
     def __init__(self, folder: Path, row_id: str) -> None:
         self.path = folder / (re.sub(r"[^\w.\-]+", "_", row_id) + ".log")
-        try:
+        with writing(self.path):
             folder.mkdir(parents=True, exist_ok=True)
             self._file = self.path.open("w", encoding="utf-8", buffering=1)
-        except OSError as error:
-            raise self._fault(error) from error
         self._lines = BoundedLog(self._write)
         self._started = time.monotonic()
         self._usable = True
-
-    def stage(self, stage: Stage) -> None:
-        self.note(stage)
 
     def note(self, text: str) -> None:
         """Write a line about the bench."""
@@ -187,10 +182,8 @@ class RowLog:
         if not self._usable:
             return
         try:
-            self._file.write(f"{time.monotonic() - self._started:9.3f} {text}\n")
-        except OSError as error:
+            with writing(self.path):
+                self._file.write(f"{time.monotonic() - self._started:9.3f} {text}\n")
+        except StorageError:
             self._usable = False
-            raise self._fault(error) from error
-
-    def _fault(self, error: OSError) -> StorageError:
-        return StorageError(f"{self.path}: cannot be written ({error.strerror}); make room or make it writable")
+            raise

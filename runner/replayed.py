@@ -13,10 +13,10 @@ from functools import cached_property
 from pathlib import Path
 
 from portbench.boards import BoardError, Deadline, OwnNetwork, RunOutput
-from portbench.boards.definition import MASK, board_address
+from portbench.boards.definition import MASK, SERVER_PORT, board_address
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.replay import Figures, Recording, Replay, Run
+from portbench.boards.emulated.replay import Figures, Replay, Run, Wires
 from portbench.boards.emulated.trace import busiest, cable_us, exchange_window
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
@@ -98,8 +98,8 @@ class ReplayedRow:
             return None
         number = max(1, len(session.received_us) // 2)
         window = exchange_window(self.figures.sessions, number)
-        recording = self.replay.record(self.figures, window, self._deadline())
-        return waveform_of(recording, self.planned.workload.exchange, number, self.replay.intn_pin)
+        wires = self.replay.wires(self.figures, window, self._deadline(), MOST_FRAMES)
+        return waveform_of(wires, self.planned.workload.exchange, number)
 
     def _changes(self, row: Row) -> Iterator[tuple[str, str, Callable[[], tuple[EmulatedConfig, bytes]]]]:
         def with_config(**changes: object) -> Callable[[], tuple[EmulatedConfig, bytes]]:
@@ -145,6 +145,8 @@ def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConf
             turnaround_us=options.turnaround_us,
             phy_link_delay_s=options.phy_link_delay_s,
             access_point=options.access_point,
+            pc_ip=options.pc_address,
+            server_port=options.server_port or SERVER_PORT,
         ) as board,
     ):
         assert board.own_network is not None
@@ -161,44 +163,37 @@ def _network(config: EmulatedConfig) -> OwnNetwork:
     return OwnNetwork(ip, config.server_port, static, config.turnaround_us)
 
 
-def waveform_of(recording: Recording, noun: str, number: int, intn_pin: int | None) -> Waveform:
-    """The part of `recording` on the wires of the network chip."""
+def waveform_of(wires: Wires, noun: str, number: int) -> Waveform:
+    """Return the wires of the network chip in the exchange `number`, as a page shows them."""
 
     def ns(time_us: float) -> int:
-        return round((time_us - recording.start_us) * _NS)
+        return round((time_us - wires.start_us) * _NS)
 
-    frames = recording.frames[:MOST_FRAMES]
     cable: list[CableFrame] = []
-    intn: list[IntnLevel] = []
-    for record in recording.records:
-        if record["kind"] == "lan":
-            length, took_us = record["len"], cable_us(record["len"])
-            # Frames from the board are recorded when they leave, frames to it when they arrive.
-            begun_us = max(record["t_us"] - (0.0 if record["from_board"] else took_us), recording.start_us)
-            cable.append(
-                CableFrame(
-                    start_ns=ns(begun_us),
-                    duration_ns=round(took_us * _NS),
-                    sender="board" if record["from_board"] else "pc",
-                    length_bytes=length,
-                )
+    for record in wires.cable:
+        length, took_us = record["len"], cable_us(record["len"])
+        # Frames from the board are recorded when they leave, frames to it when they arrive.
+        begun_us = max(record["t_us"] - (0.0 if record["from_board"] else took_us), wires.start_us)
+        cable.append(
+            CableFrame(
+                start_ns=ns(begun_us),
+                duration_ns=round(took_us * _NS),
+                sender="board" if record["from_board"] else "pc",
+                length_bytes=length,
             )
-        elif record["kind"] == "pins" and intn_pin is not None:
-            high = bool(record["level"] >> intn_pin & 1)
-            if not intn or intn[-1].high != high:
-                intn.append(IntnLevel(at_ns=ns(record["t_us"]), high=high))
+        )
     return Waveform(
         noun=noun,
         number=number,
-        duration_ns=ns(recording.end_us),
+        duration_ns=ns(wires.end_us),
         spi=SpiFrames(
-            start_ns=[ns(frame.start_us) for frame in frames],
-            duration_ns=[round(frame.duration_us * _NS) for frame in frames],
-            name=[frame.name for frame in frames],
-            write=[frame.write for frame in frames],
-            wire_bytes=[frame.wire_bytes for frame in frames],
+            start_ns=[ns(frame.start_us) for frame in wires.frames],
+            duration_ns=[round(frame.duration_us * _NS) for frame in wires.frames],
+            name=[frame.name for frame in wires.frames],
+            write=[frame.write for frame in wires.frames],
+            wire_bytes=[frame.wire_bytes for frame in wires.frames],
         ),
-        spi_left_out=len(recording.frames) - len(frames),
+        spi_left_out=wires.frames_number - len(wires.frames),
         cable=cable,
-        intn=intn,
+        intn=[IntnLevel(at_ns=ns(time_us), high=high) for time_us, high in wires.intn],
     )

@@ -12,7 +12,7 @@ from typing import cast
 from portbench.errors import PortbenchError
 from portbench.server.icmp import ping
 from portbench.server.recording import Recording
-from portbench.workloads import NetworkFault, PingPlan, Session
+from portbench.workloads import NetworkFault, PingPlan
 
 _LAST_S = 1.0
 """After the last exchange of a limited run: time for the client to close or to send excess bytes."""
@@ -41,39 +41,29 @@ class Connection(asyncio.Protocol):
         clock_us: Callable[[], float],
         ended: Callable[[Connection], None],
     ) -> None:
-        self.number = recording.number
         self._limits = limits
         self._refusal = refusal
         self._clock_us = clock_us
         self._ended = ended
-        self._recording = recording
+        self.recording = recording
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._progress_s = time.monotonic()
-        self._closing = False
+        self.closing = False
+        """Further received bytes are ignored."""
         self._last_timer: asyncio.TimerHandle | None = None
         self._pinging: asyncio.Task[None] | None = None
 
     @property
-    def closing(self) -> bool:
-        """Further received bytes are ignored."""
-        return self._closing
-
-    @property
     def silent_since_s(self) -> float | None:
         """The start of its silence on the monotonic clock; None after a whole exchange or report."""
-        return None if self._recording.exchanges or self._recording.reported else self._progress_s
-
-    @property
-    def listening(self) -> str | None:
-        """The line with which the client announced its port."""
-        return self._recording.listening
+        return None if self.recording.exchanges or self.recording.reported else self._progress_s
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         if peer := transport.get_extra_info("peername"):
-            self._recording.peer = f"{peer[0]}:{peer[1]}"
-        if self._closing:  # aborted before the connection was handed over
+            self.recording.peer = f"{peer[0]}:{peer[1]}"
+        if self.closing:  # aborted before the connection was handed over
             self._transport.abort()
             return
         if self._refusal is not None:
@@ -81,15 +71,15 @@ class Connection(asyncio.Protocol):
             return
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._progress_s = time.monotonic()
-        if said := self._recording.established(self._clock_us()):
+        if said := self.recording.established(self._clock_us()):
             self._transport.write(said)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
         received_us = self._clock_us()
-        if self._closing or self._transport is None:
+        if self.closing or self._transport is None:
             return
-        recording = self._recording
+        recording = self.recording
         before = recording.exchanges
         answer = recording.receive(data, received_us)
         if answer:
@@ -98,11 +88,11 @@ class Connection(asyncio.Protocol):
         if recording.error is not None or recording.finished:
             self._end(recording.error)
             return
-        if recording.network_fault is not None:
-            self._inject(recording.network_fault)
+        if recording.conversation.network_fault is not None:
+            self._inject(recording.conversation.network_fault)
             return
-        if self._pinging is None and recording.ping_plan is not None:
-            self._pinging = asyncio.get_running_loop().create_task(self._ping(recording.ping_plan))
+        if self._pinging is None and recording.conversation.pings is not None:
+            self._pinging = asyncio.get_running_loop().create_task(self._ping(recording.conversation.pings))
         if recording.exchanges > before or recording.reported:
             self._progress_s = time.monotonic()
         if recording.whole and self._last_timer is None:
@@ -121,9 +111,9 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def eof_received(self) -> bool:
-        if not self._closing:
-            self._recording.eof(self._clock_us())
-            self._closing = True
+        if not self.closing:
+            self.recording.eof(self._clock_us())
+            self.closing = True
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -133,23 +123,19 @@ class Connection(asyncio.Protocol):
             self._last_timer.cancel()
         if self._pinging is not None:
             self._pinging.cancel()
-        if not self._closing:
-            self._recording.lost(_reason(exc))
-        self._closing = True
-        self._recording.ended(self._clock_us())
+        if not self.closing:
+            self.recording.lost(_reason(exc))
+        self.closing = True
+        self.recording.ended(self._clock_us())
         self._ended(self)
 
     def abort(self, error: str | None) -> None:
         """End the connection at once; `error` is None if nothing was wrong."""
-        if not self._closing:
-            self._recording.error = error
-            self._closing = True
+        if not self.closing:
+            self.recording.error = error
+            self.closing = True
         if self._transport is not None:
             self._transport.abort()
-
-    def session(self) -> Session:
-        """The record so far; final after `ended`."""
-        return self._recording.session()
 
     def _inject(self, fault: NetworkFault) -> None:
         if fault.kind == "reset":
@@ -160,34 +146,34 @@ class Connection(asyncio.Protocol):
     async def _ping(self, plan: PingPlan) -> None:
         """Ping the board during the connection, and tell the conversation afterwards."""
         try:
-            found = await ping(self._recording.peer.rpartition(":")[0], plan)
+            found = await ping(self.recording.peer.rpartition(":")[0], plan)
         except PortbenchError as error:
             self._end(str(error))
             return
         self._progress_s = time.monotonic()
-        if self._transport is not None and not self._closing:
-            self._transport.write(self._recording.pinged(found))
+        if self._transport is not None and not self.closing:
+            self._transport.write(self.recording.pinged(found))
 
     def _end(self, error: str | None) -> None:
         """End the connection once all due bytes are sent; the timer still bounds that."""
-        self._recording.error = error
-        self._closing = True
+        self.recording.error = error
+        self.closing = True
         if self._transport is not None:
             self._transport.close()
 
     def _watch(self) -> None:
         """Abort after too long a silence; otherwise look again later."""
         pinging = self._pinging is not None and not self._pinging.done()
-        calling = self.listening is not None and not self._recording.reported
+        calling = self.recording.conversation.listening is not None and not self.recording.reported
         if pinging or calling:  # these have limits elsewhere
             self._progress_s = time.monotonic()
         left_s = self._progress_s + self._limits.idle_timeout_s - time.monotonic()
         if left_s > 0:
             self._timer = asyncio.get_running_loop().call_later(left_s, self._watch)
-        elif self._recording.reported:
+        elif self.recording.reported:
             self.abort(None)
         else:
-            limit = f"{self._limits.idle_timeout_s:g} s after {self._recording.exchanges} exchanges"
+            limit = f"{self._limits.idle_timeout_s:g} s after {self.recording.exchanges} exchanges"
             self.abort(f"no whole exchange for {limit}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portbench.workloads import Conversation, ConversationError, NetworkFault, Ping, PingPlan, Session
+from portbench.workloads import Conversation, ConversationError, Ping, Session
 
 
 class Recording:
@@ -20,7 +20,7 @@ class Recording:
         self.attempts = 1
         self.established_us: float | None = None
         self.last_byte_us: float | None = None
-        self._conversation = conversation
+        self.conversation = conversation
         self._limit = limit
         self._ended_us: float | None = None
         self._asked_us: float | None = None
@@ -36,38 +36,19 @@ class Recording:
 
     @property
     def exchanges(self) -> int:
-        return self._conversation.exchanges
+        return self.conversation.exchanges
 
     @property
     def reported(self) -> bool:
         """The client has sent its report."""
-        return self._conversation.report is not None
+        return self.conversation.report is not None
 
     @property
     def finished(self) -> bool:
         """The PC should close after the answer of `receive`."""
         # One more than the run has: a client that counts its exchanges closes by itself.
         beyond = self._limit is not None and self.exchanges > self._limit
-        return beyond or self._conversation.finished
-
-    @property
-    def ping_plan(self) -> PingPlan | None:
-        """The pings that the PC should send; None if none are requested so far."""
-        return self._conversation.pings
-
-    @property
-    def listening(self) -> str | None:
-        """The line with which the client announced its port; None if it has not."""
-        return self._conversation.listening
-
-    @property
-    def network_fault(self) -> NetworkFault | None:
-        """The fault that the PC should cause in the board's network; None if none is requested so far."""
-        return self._conversation.network_fault
-
-    def fault_begun(self) -> None:
-        """Note that the fault has begun and that the connection goes on."""
-        self._conversation.network_fault = None
+        return beyond or self.conversation.finished
 
     @property
     def whole(self) -> bool:
@@ -77,7 +58,7 @@ class Recording:
     def established(self, now_us: float, *, handover_us: float = 0.0) -> bytes:
         """Note the end of the handshake. Returns the first bytes to send, handed over `handover_us` later."""
         self.established_us = now_us
-        said = self._conversation.opened()
+        said = self.conversation.opened()
         if said:
             self._asked_us = now_us + handover_us
         return said
@@ -90,13 +71,13 @@ class Recording:
         self.last_byte_us = now_us
         before = self.exchanges
         try:
-            answer = self._conversation.receive(data)
+            answer = self.conversation.receive(data)
         except ConversationError as fault:
             self.error = str(fault)
             answer = fault.answer
-        if self.announced_us is None and self._conversation.listening is not None:
+        if self.announced_us is None and self.conversation.listening is not None:
             self.announced_us = now_us
-        if self.pings_asked_us is None and self._conversation.pings is not None:
+        if self.pings_asked_us is None and self.conversation.pings is not None:
             self.pings_asked_us = now_us
         self._came(self.exchanges - before, now_us)
         return answer
@@ -104,7 +85,7 @@ class Recording:
     def pinged(self, pings: list[Ping]) -> bytes:
         """Note the results of all pings. Returns the bytes to send then."""
         self._pings = pings
-        return self._conversation.pinged()
+        return self.conversation.pinged()
 
     def sent(self, now_us: float) -> None:
         """Note that the answer was handed over."""
@@ -114,7 +95,7 @@ class Recording:
         """Note that the board has closed; this may complete an exchange."""
         before = self.exchanges
         try:
-            self._conversation.eof()
+            self.conversation.eof()
         except ConversationError as fault:
             self.error = str(fault)
         self._came(self.exchanges - before, now_us)
@@ -143,7 +124,7 @@ class Recording:
             exchanges=self.exchanges,
             received_bytes=self.received_bytes,
             error=self.error,
-            report=self._conversation.report,
+            report=self.conversation.report,
             received_us=list(self._received_us),
             sent_us=list(self._sent_us),
             arrivals=self._arrivals,
@@ -152,7 +133,7 @@ class Recording:
             asked_us=self._asked_us,
             first_byte_us=self._first_byte_us,
             last_byte_us=self.last_byte_us,
-            listening=self._conversation.listening,
+            listening=self.conversation.listening,
             ping_bytes=[ping.data_bytes for ping in self._pings],
             ping_round_trip_us=[ping.round_trip_us for ping in self._pings],
         )

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from portbench.server.calls import RETRY_US, Calls, Listening
 from portbench.server.recording import Recording
-from portbench.workloads import LoadGenerator, Session
+from portbench.workloads import LoadGenerator
 
 Reply = tuple[bytes, bool, bool, float | None]
 """Bytes to send; close after them; reset instead; microseconds until the next connection."""
@@ -59,9 +59,6 @@ class SimulatedLoadGenerator:
     def kill(self) -> None:
         """End the process of the load generator: its connections are reset at the next packet."""
         self.killed = True
-
-    def sessions(self) -> list[Session]:
-        return self.calls.sessions()
 
 
 class _Line:

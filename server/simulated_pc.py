@@ -11,7 +11,8 @@ from typing import Any, Final, Protocol
 from portbench.server.calls import parse_listening
 from portbench.server.recording import Recording
 from portbench.server.simulated_load_generator import NOTHING, RESET, Line, Reply, SimulatedLoadGenerator
-from portbench.server.simulated_polling import PolledLan, SimulatedPolling
+from portbench.server.simulated_polling import SimulatedPolling
+from portbench.server.simulated_requests import AskedLan, SimulatedRequests
 from portbench.workloads import (
     Conversation,
     Datagrams,
@@ -23,6 +24,7 @@ from portbench.workloads import (
     Session,
     workload,
 )
+from portbench.workloads.conversation import Requests
 
 MAX_BYTES: Final = 1 << 20
 """The most that one connection keeps."""
@@ -80,6 +82,8 @@ class Part:
     """The number of exchanges of a run that only the PC can end."""
     polls: int | None = None
     """The TCP port of a board that announces none."""
+    asks: Requests | None = None
+    """Datagrams to a board, in place of connections."""
 
 
 def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) -> Part:
@@ -93,6 +97,8 @@ def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) ->
             limit=limit,
         )
     chosen = found.settings_type.model_validate_json(json.dumps(dict(settings)))
+    if limit is not None and (requests := found.foreign_requests(chosen)) is not None:
+        return Part(limit=limit, asks=requests)
     if limit is not None:
         return Part(call=lambda: found.foreign_load_generator(chosen, MAX_BYTES), limit=limit, polls=found.foreign_port)
     return Part(serve=lambda: found.conversation(MAX_BYTES), call=lambda: found.load_generator(chosen, MAX_BYTES))
@@ -118,7 +124,8 @@ class SimulatedPc:
         self._server.injects_faults = pinger is not None
         self._load: SimulatedLoadGenerator | None = None
         self._polled_port: int | None = None
-        self.polling: SimulatedPolling | None = None
+        self._asks: Requests | None = None
+        self.polling: SimulatedPolling | SimulatedRequests | None = None
         """The search for a board that announces nothing, after `poll`."""
         self._server_port = server_port
         self._udp: UdpPort | None = None
@@ -132,7 +139,7 @@ class SimulatedPc:
         self._server.limit = part.limit
         self._patience_us = part.patience_us
         self._load = None if part.call is None else SimulatedLoadGenerator(part.call(), self._turnaround_us)
-        self._polled_port, self.polling = part.polls, None
+        self._polled_port, self._asks, self.polling = part.polls, part.asks, None
         datagrams = None if part.datagrams is None else part.datagrams()
         if self._udp is not None:
             self._udp.datagrams = datagrams
@@ -145,8 +152,10 @@ class SimulatedPc:
         if self._load is not None and (board := parse_listening(line)) is not None:
             self._load.call(self._lan, board, at_us + CALL_DELAY_US)
 
-    def poll(self, lan: PolledLan, static: IPv4Address, now_us: float) -> None:
+    def poll(self, lan: AskedLan, static: IPv4Address, now_us: float) -> None:
         """Look for the board from `now_us` on, if its part polls; at `static` until the LAN knows the address."""
+        if self._asks is not None:
+            self.polling = SimulatedRequests(lan, self._asks, static, now_us)
         if self._load is not None and self._polled_port is not None:
             self.polling = SimulatedPolling(lan, self._load, self._polled_port, static, CALL_DELAY_US, now_us)
 
@@ -164,14 +173,14 @@ class SimulatedPc:
             self._injection = FaultInjection(self._lan, self._server_port, self._server, network_fault, asked_us)
         if self._injection is not None:
             self._injection.look(now_us)
-        for conn, recording in self._server.pinging():
-            if conn not in self._pings and recording.ping_plan is not None and recording.pings_asked_us is not None:
-                start_us = recording.pings_asked_us + CALL_DELAY_US
-                self._pings[conn] = SimulatedPings(recording, recording.ping_plan, self._pinger, start_us)
+        for conn, recording in self._server.pinging.items():
+            plan, since_us = recording.conversation.pings, recording.pings_asked_us
+            if conn not in self._pings and plan is not None and since_us is not None:
+                self._pings[conn] = SimulatedPings(recording, plan, self._pinger, since_us + CALL_DELAY_US)
         for conn, pings in list(self._pings.items()):
             if (over_us := pings.over_us(now_us)) is not None:
                 del self._pings[conn]
-                self._server.pinged(conn)
+                self._server.pinging.pop(conn, None)
                 self._lan.lan_send(conn, pings.recording.pinged(pings.pings()), over_us + CALL_DELAY_US)
 
     def given_up(self, now_us: float) -> str | None:
@@ -200,7 +209,9 @@ class SimulatedPc:
 
     def sessions(self) -> list[Session]:
         """The sessions so far: connections of the board first, then those of the PC."""
-        called = [] if self._load is None else self._load.sessions()
+        called = [] if self._load is None else self._load.calls.sessions()
+        if isinstance(self.polling, SimulatedRequests):
+            called = self.polling.sessions()
         leased_us = self._lan.leased_us
         return [replace(session, leased_us=leased_us) for session in self._server.sessions() + called]
 
@@ -212,6 +223,8 @@ class SimulatedPc:
     @property
     def whole(self) -> bool:
         """A run that only the PC can end is complete."""
+        if isinstance(self.polling, SimulatedRequests):
+            return self.polling.whole
         if self.polling is not None and self._load is not None:
             return self._load.calls.load.over and self._load.calls.fault is None
         return self._server.whole
@@ -294,7 +307,8 @@ class SimulatedServer:
         """Exchanges of all connections together."""
         self._open: dict[int, Recording] = {}
         self._records: dict[int, Recording] = {}
-        self._pinging: dict[int, Recording] = {}
+        self.pinging: dict[int, Recording] = {}
+        """The connections that wait for pings, by number."""
         self.announcement: tuple[str, float] | None = None
         """The last announcement of a listening client, and its time."""
         self.injects_faults = False
@@ -325,12 +339,12 @@ class SimulatedServer:
         before = recording.exchanges
         answer = recording.receive(data, now_us)
         if recording.pings_asked_us == now_us:
-            self._pinging[conn] = recording
-        if recording.listening is not None and recording.announced_us == now_us:
-            self.announcement = (recording.listening, now_us)
+            self.pinging[conn] = recording
+        if recording.conversation.listening is not None and recording.announced_us == now_us:
+            self.announcement = (recording.conversation.listening, now_us)
         self.answered += recording.exchanges - before
-        if recording.network_fault is not None and recording.error is None:
-            return self._inject(conn, recording, recording.network_fault, answer, now_us)
+        if recording.conversation.network_fault is not None and recording.error is None:
+            return self._inject(conn, recording, recording.conversation.network_fault, answer, now_us)
         if recording.error is None and not recording.finished:
             return answer, False, False, None
         del self._open[conn]
@@ -342,7 +356,7 @@ class SimulatedServer:
         elif self.network_fault is None:
             self.network_fault = (fault, now_us)
         if fault.kind == "cable" and recording.error is None:
-            recording.fault_begun()
+            recording.conversation.network_fault = None
             return answer, False, False, None
         del self._open[conn]
         recording.ended(now_us)
@@ -357,14 +371,6 @@ class SimulatedServer:
             else:
                 recording.eof(now_us)
         return NOTHING
-
-    def pinging(self) -> list[tuple[int, Recording]]:
-        """The connections that wait for pings, by number."""
-        return list(self._pinging.items())
-
-    def pinged(self, conn: int) -> None:
-        """Note that all pings of `conn` are over."""
-        self._pinging.pop(conn, None)
 
     def kill(self) -> None:
         """End the server's process: from now on its connections are reset."""

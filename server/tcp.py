@@ -59,7 +59,8 @@ class WorkloadServer:
         self._sessions: deque[Session] = deque(maxlen=_KEPT_SESSIONS)
         self._started_ns = time.perf_counter_ns()
         self._active: dict[int, Connection] = {}
-        self._accepted = 0
+        self.accepted = 0
+        """Number of connections so far; the next one gets this number."""
         self._stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -98,8 +99,9 @@ class WorkloadServer:
 
     def announced(self, after: int) -> str | None:
         """The announcement of a connected client whose number is above `after`."""
-        active = list(self._active.values())
-        return next((each.listening for each in active if each.number > after and each.listening is not None), None)
+        active = list(self._active.items())
+        told = (each.recording.conversation.listening for number, each in active if number > after)
+        return next((line for line in told if line is not None), None)
 
     def wait_sessions(self, count: int, timeout_s: float) -> list[Session]:
         """`sessions()` after `count` clients have gone. Raises PortbenchError after `timeout_s`."""
@@ -121,11 +123,6 @@ class WorkloadServer:
     def active_clients(self) -> int:
         """Number of connected clients."""
         return len(self._active)
-
-    @property
-    def accepted(self) -> int:
-        """Number of connections so far; the next one gets this number."""
-        return self._accepted
 
     def turnaround(self) -> Turnaround | None:
         """Summary of all exchanges of all finished sessions; None before the first."""
@@ -182,8 +179,8 @@ class WorkloadServer:
             await asyncio.sleep(0)
 
     def _connection(self) -> Connection:
-        number = self._accepted
-        self._accepted += 1
+        number = self.accepted
+        self.accepted += 1
         refusal = None
         if self._stopping:  # accepted in the loop's last turns
             refusal = "the server was stopped"
@@ -211,9 +208,9 @@ class WorkloadServer:
         return (time.perf_counter_ns() - self._started_ns) / 1000
 
     def _ended(self, connection: Connection) -> None:
-        session = connection.session()
+        session = connection.recording.session()
         with self._changed:
-            self._active.pop(connection.number, None)
+            self._active.pop(session.number, None)
             self._sessions.append(session)
             self._changed.notify_all()
         if self._on_session is not None:

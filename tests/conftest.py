@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 from collections import Counter
@@ -30,6 +31,10 @@ Image = Callable[[str], Path]
 
 NO_ENGINE: Final = "the engine is not built; run: make build"
 _NO_IMAGE: Final = "without the image "
+
+# Tests start Python hundreds of times; without compiled modules each start compiles what it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # An example takes as long as the machine's other work lets it: only what it finds counts.
 settings.register_profile("portbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -116,8 +121,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterat
 
 @pytest.fixture(autouse=True)
 def _signals() -> Iterator[None]:
-    """Commands that a test runs in this process take signals for themselves. What whoever started the tests ignores
-    works, in the tests and in what they start: Ctrl-C in a shell's background, SIGHUP under nohup."""
+    """Commands that a test runs in this process take signals for themselves. Signals that the tests' parent
+    ignores work, in the tests and in what they start: Ctrl-C in a shell's background, SIGHUP under nohup."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,37 +18,65 @@ from portbench.runner.plan import plan
 from portbench.workloads import Workload
 
 Measure = Callable[..., Row]
+_MOST = 4
+"""Boards take memory, and a little time while nothing is measured."""
+
+
+class Benches:
+    """Benches for a runtime each, with its board; the one that was used last is closed last. `folder`: a short name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._benches: dict[str, Bench] = {}
+
+    def of(self, runtime: str, options: BenchOptions) -> Bench:
+        """The bench for `runtime`, made with `options` if there is none. Hosted ones share one."""
+        name = runtime if options.where == "emulated" else "hosted"
+        bench = self._benches.pop(name, None) or Bench(options, ImageStore(catalogue.load()), self.folder)
+        self._benches[name] = bench
+        while len(self._benches) > _MOST:
+            self._benches.pop(next(iter(self._benches))).close()
+        return bench
+
+    def close(self) -> None:
+        while self._benches:
+            self._benches.popitem()[1].close()
+
+
+def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Benches]:
+    """For a fixture of any scope."""
+    kept = Benches(tmp_path_factory.mktemp("benches"))
+    yield kept
+    kept.close()
 
 
 @pytest.fixture
-def measured_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure]:
-    """`measured_row(workload, runtime, profile, **settings)`: each on a fresh board, hosted or emulated.
+def measured_row(benches: Benches, monkeypatch: pytest.MonkeyPatch) -> Measure:
+    """`measured_row(workload, runtime, profile, **settings)`: each on the runtime's board, hosted or emulated, which is
+    powered anew and may have measured other rows before.
 
     Skips the test without the image.
     """
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
-    with ExitStack() as stack:
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(benches.folder / "run"))
 
-        def measure(workload: Workload, runtime: str, profile: str = "hosted", **settings: Any) -> Row:
-            options = BenchOptions(
-                runtimes=(runtime,),
-                profiles=(profile,),
-                workloads=(workload,),
-                where="auto" if profile == "hosted" else "emulated",
-                runs=1,
-                settings=settings,
-                results_dir=tmp_path / "results",
-                phy_link_delay_s=0.1,
-            )
-            (row,) = plan(options)
-            bench = Bench(options, ImageStore(catalogue.load()), tmp_path)
-            stack.callback(bench.close)
-            measured = bench.measure(row).row
-            if measured.status is Status.SKIPPED:
-                pytest.skip(measured.reason or runtime)
-            return measured
+    def measure(workload: Workload, runtime: str, profile: str = "hosted", **settings: Any) -> Row:
+        options = BenchOptions(
+            runtimes=(runtime,),
+            profiles=(profile,),
+            workloads=(workload,),
+            where="auto" if profile == "hosted" else "emulated",
+            runs=1,
+            settings=settings,
+            results_dir=benches.folder / "results",
+            phy_link_delay_s=0.1,
+        )
+        (row,) = plan(options)
+        measured = benches.of(runtime, options).measure(row).row
+        if measured.status is Status.SKIPPED:
+            pytest.skip(measured.reason or runtime)
+        return measured
 
-        yield measure
+    return measure
 
 
 def rows_of(

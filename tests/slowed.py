@@ -61,8 +61,8 @@ def slowed(path: Path, to: Path, function: int, waits: int) -> Path:
 
 
 def _copied(image: uf2.Uf2Image) -> tuple[int, int, int]:
-    """Of the words that start-up reads: where the end of what is copied to SRAM stands, where it is copied from, and
-    the end of the variables, which begin where it ends."""
+    """Of the words that start-up reads: the address of the end of the copy in SRAM, the source of the copy, and the end
+    of the variables, which begin behind the copy."""
     for base, content in image.ranges().items():
         for at in range(0, len(content) - 20, 4):
             start, end, source, variables, variables_end = struct.unpack_from("<5I", content, at)

@@ -20,6 +20,14 @@ from portbench.files import TemporaryFolder
 print(TemporaryFolder("portbench-test").path, flush=True)
 sys.stdin.readline()
 """
+WRITE_AND_WAIT = """
+import sys
+from pathlib import Path
+from portbench.files import replacing
+with replacing(Path(sys.argv[1])):
+    print("half", flush=True)
+    sys.stdin.readline()
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +54,21 @@ def test_what_a_killed_process_left_goes_with_the_next_start(tmp_path: Path) -> 
     mine.remove()
     mine.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_half_a_file_of_a_killed_process_goes_with_the_next_write(tmp_path: Path) -> None:
+    path, other = tmp_path / "file", tmp_path / "other"
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITE_AND_WAIT, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    replace_file(other, "whole")
+    assert len(list(tmp_path.iterdir())) == 2  # it lives
+    process.kill()
+    process.communicate()
+    replace_file(other, "whole")
+    assert list(tmp_path.iterdir()) == [other]
 
 
 def test_nothing_else_goes(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from portbench.workloads.workload import (
     Spent,
     Timed,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 
 __all__ = [
@@ -43,8 +43,8 @@ __all__ = [
     "Timed",
     "Turnaround",
     "Workload",
+    "WorkloadResult",
     "WorkloadSettings",
-    "read_result",
     "workload",
     "workloads",
 ]

@@ -121,6 +121,15 @@ class Datagrams(ABC):
         """The answers to `peer` (`address:port`), each with its delay in us after the PC's turnaround."""
 
 
+@dataclass(frozen=True)
+class Requests:
+    """The datagrams by which the PC calls a board: `count` times `payload` to its UDP `port`, one after the other."""
+
+    port: int
+    payload: bytes
+    count: int
+
+
 LISTENING_PREFIX: Final = "PORTBENCH-LISTENING "
 """Begins the line `PORTBENCH-LISTENING {"address": ..., "port": ...}` of a client that listens."""
 FIRST_BYTE: Final = 0x7B
@@ -179,6 +188,40 @@ class ReportedConversation(Conversation):
     def eof(self) -> None:
         if self._report_line.begun_bytes and self.report is None:
             raise ConversationError("the board closed within its report")
+
+
+class Hears(ReportedConversation):
+    """The connection on which the board says one `word`, and the PC says `answer`: the one exchange."""
+
+    def __init__(self, word: bytes, answer: bytes = b"") -> None:
+        super().__init__()
+        self._word = word
+        self._answer = answer
+        self._came = b""
+
+    def receive(self, data: bytes) -> bytes:
+        if self.exchanges:
+            self.receive_report(data, f"it was {self._name}")
+            return b""
+        self._came += data
+        said, rest = self._came[: len(self._word)], self._came[len(self._word) :]
+        if not self._word.startswith(said) or (rest and self._answer):  # which the board has to wait for
+            raise ConversationError(f"the board said {shown(self._came)}, not {self._name}")
+        if said != self._word:
+            return b""
+        self.exchanges = 1
+        if rest:
+            self.receive_report(rest, f"it was {self._name}")
+        return self._answer
+
+    def eof(self) -> None:
+        if not self.exchanges:
+            raise ConversationError(f"the board closed before it was {self._name}")
+        super().eof()
+
+    @property
+    def _name(self) -> str:
+        return self._word.decode().strip()
 
 
 class Announcement(ReportedConversation):

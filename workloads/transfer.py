@@ -10,11 +10,23 @@ any bytes. A client without a console sends its report after the last transfer.
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from portbench.workloads.conversation import FIRST_BYTE, ConversationError, ReportedConversation, shown
-from portbench.workloads.workload import Readiness, Spent, Workload, WorkloadSettings, each_number, number_list
+from portbench.workloads.session import Session
+from portbench.workloads.workload import (
+    BadResult,
+    Measurement,
+    Readiness,
+    Spent,
+    Timed,
+    Workload,
+    WorkloadSettings,
+    each_number,
+    number_list,
+)
 
 DONE: Final = b"done"
 MOST_BYTES: Final = 4 << 20
@@ -31,15 +43,6 @@ def block(write_bytes: int) -> bytes:
     return bytes(range(256)) * (write_bytes // 256) + bytes(range(write_bytes % 256))
 
 
-def spent_on_bytes(intervals: Sequence[Spent], payload: Mapping[str, int]) -> dict[str, float]:
-    """Figures of transfers whose time is attributed; `payload`: bytes by the interval's name, both ways together."""
-    figures: dict[str, float] = {}
-    for each in intervals:
-        figures[f"{each.name}_waits_percent"] = 100 * each.waits
-        figures[f"{each.name}_spi_bytes_per_byte"] = each.spi_bytes / payload[each.name]
-    return figures
-
-
 class TransferSettings(WorkloadSettings):
     """`transfer_bytes`: size of one transfer. `writes`: bytes of one write, each in separate transfers."""
 
@@ -53,18 +56,6 @@ class TransferSettings(WorkloadSettings):
     def total(self, size: int) -> int:
         """Bytes of a transfer in writes of `size`."""
         return max(1, min(self.transfer_bytes // size, WRITES)) * size
-
-
-def best_rates(figures: Mapping[str, float], way: str, payload: Mapping[int, int]) -> dict[str, float]:
-    """The rates of all transfers of one `way`, and the best; `payload`: bytes of a transfer, by the size of a write."""
-    rates = {
-        size: total * 8 / figures[key] for size, total in payload.items() if (key := f"{way}_{size}_us") in figures
-    }
-    found = {f"{way}_{size}_mbit_s": rate for size, rate in rates.items()}
-    if rates:
-        best = max(rates, key=lambda size: rates[size])
-        found |= {f"{way}_mbit_s": rates[best], f"{way}_best_write_bytes": float(best)}
-    return found
 
 
 class Transfers(ReportedConversation):
@@ -146,11 +137,57 @@ class Transfers(ReportedConversation):
 class TransferWorkload(Workload):
     """A workload of transfers with several sizes of writes."""
 
+    ways: ClassVar[Mapping[str, int]]
+    """How often the bytes of a transfer are payload on the network, by its way."""
+    both_count: ClassVar[bool] = False
+    """Rates count the payload as often; otherwise once."""
     readiness = Readiness.CONNECTED
     exchange = "transfer"
 
+    @abstractmethod
+    def transfers(self, result: Mapping[str, Any]) -> Sequence[tuple[str, int, int, int]]:
+        """Way, bytes of a write, bytes in all and microseconds on the board's clock. Raises BadResult."""
+
     def quick(self) -> WorkloadSettings:
         return self.settings_type.model_validate({"transfer_bytes": 2048, "writes": "256,1024"})
+
+    def check(
+        self, result: Mapping[str, Any], settings: TransferSettings, sessions: Sequence[Session] = ()
+    ) -> Measurement:
+        made = self.transfers(result)
+        due = [(way, size, settings.total(size)) for size in settings.sizes for way in self.ways]
+        if (said := [(way, size, total) for way, size, total, _ in made]) != due:
+            wrong = next((each for each, wanted in zip(said, due, strict=False) if each != wanted), None)
+            raise BadResult(f"the client made {len(said)} transfers, not {len(due)}, or not as asked: {wrong}")
+        return Measurement(self.derive({f"{way}_{size}_us": float(us) for way, size, _, us in made}, settings))
+
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
+        made = enumerate(self.transfers(result))
+        return [Timed(f"{way}_{size}", us, exchange=number) for number, (way, size, _, us) in made]
+
+    def derive(self, figures: Mapping[str, float], settings: TransferSettings) -> dict[str, float]:
+        """Add the rates of all transfers, and the best of each way."""
+        derived = dict(figures)
+        for way, times in self.ways.items():
+            bits = {size: settings.total(size) * 8 * (times if self.both_count else 1) for size in settings.sizes}
+            rates = {size: bits[size] / figures[key] for size in bits if (key := f"{way}_{size}_us") in figures}
+            derived |= {f"{way}_{size}_mbit_s": rate for size, rate in rates.items()}
+            if rates:
+                best = max(rates, key=lambda size: rates[size])
+                derived |= {f"{way}_mbit_s": rates[best], f"{way}_best_write_bytes": float(best)}
+        return derived
+
+    def spent(self, intervals: Sequence[Spent], settings: TransferSettings) -> dict[str, float]:
+        figures: dict[str, float] = {}
+        for each in intervals:
+            way, _, size = each.name.rpartition("_")
+            payload = self.ways[way] * settings.total(int(size))
+            figures[f"{each.name}_waits_percent"] = 100 * each.waits
+            figures[f"{each.name}_spi_bytes_per_byte"] = each.spi_bytes / payload
+        return figures
+
+    def exchanges(self, settings: TransferSettings) -> int:
+        return len(self.ways) * len(settings.sizes)
 
     def native_count(self, settings: TransferSettings) -> int:
         return len(settings.sizes)

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from portbench.errors import PortbenchError, first_complaint
 from portbench.toml_files import parse_toml, read_text
-from portbench.workloads.conversation import Announcement, Conversation, Datagrams
+from portbench.workloads.conversation import Announcement, Conversation, Datagrams, Requests
 from portbench.workloads.load_generator import LoadGenerator
 from portbench.workloads.session import Session
 
@@ -115,6 +115,27 @@ class WorkloadSettings(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class WorkloadResult(BaseModel):
+    """The part of a client's result that a workload reads. No value is converted."""
+
+    model_config = ConfigDict(strict=True)
+
+    @classmethod
+    def read(cls, result: Mapping[str, Any]) -> Self:
+        """Raises BadResult with the first fault."""
+        try:
+            return cls.model_validate({key: result[key] for key in cls.model_fields if key in result})
+        except ValidationError as error:
+            detail = error.errors(include_url=False)[0]
+            place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"])[1:]
+            if detail["type"] == "missing":
+                raise BadResult(f"the client's {place} is missing") from None
+            value = repr(detail["input"])
+            value = value if len(value) <= 60 else value[:57] + "..."
+            wanted = detail["msg"].removeprefix("Input should be ")
+            raise BadResult(f"the client's {place} is {value}, not {wanted}") from None
 
 
 def number_list(least: int, most: int, length: int = 10) -> AfterValidator:
@@ -288,6 +309,10 @@ class Workload(ABC):
         """How the PC connects to a foreign image that listens."""
         raise NotImplementedError(f"{self.name}: the PC does not connect to foreign images in it")
 
+    def foreign_requests(self, settings: Any) -> Requests | None:
+        """The datagrams by which the PC calls a foreign image, in place of connections."""
+        return None
+
     def measure_calls(self, sessions: Sequence[Session], settings: Any) -> Measurement:
         """The figures of a foreign image from the PC's records of all connections to it. Raises BadResult."""
         raise NotImplementedError(f"{self.name}: cannot be timed by the PC")
@@ -355,21 +380,3 @@ class Workload(ABC):
     def native_settings(self, settings: Any) -> Sequence[int]:
         """Further settings of the native body, as numbers, in the order of its C source."""
         return ()
-
-
-R = TypeVar("R", bound=BaseModel)
-
-
-def read_result(model: type[R], result: Mapping[str, Any]) -> R:
-    """The part of a client's result that `model` describes. Raises BadResult with the first fault."""
-    try:
-        return model.model_validate({key: result[key] for key in model.model_fields if key in result})
-    except ValidationError as error:
-        detail = error.errors(include_url=False)[0]
-        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"])[1:]
-        if detail["type"] == "missing":
-            raise BadResult(f"the client's {place} is missing") from None
-        value = repr(detail["input"])
-        value = value if len(value) <= 60 else value[:57] + "..."
-        wanted = detail["msg"].removeprefix("Input should be ")
-        raise BadResult(f"the client's {place} is {value}, not {wanted}") from None

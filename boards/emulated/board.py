@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import portbench
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, Unattended
-from portbench.boards.definition import MASK, BoardDefinition, board_address
+from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, BoardDefinition, board_address
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, engine_settings
 from portbench.boards.emulated.control import LOOK_S, ControlClient, Controls, Watch
 from portbench.boards.jitter import Jitter
@@ -64,6 +64,8 @@ class EmulatedBoard(UsbBoard):
         turnaround_us: int = 200,
         phy_link_delay_s: float = 1.5,
         access_point: AccessPoint | None = None,
+        pc_ip: IPv4Address = PC_IP,
+        server_port: int = SERVER_PORT,
         deployer: Deployer = "mpremote",
         config: EmulatedConfig | None = None,
         flash: Path | None = None,
@@ -79,6 +81,8 @@ class EmulatedBoard(UsbBoard):
             turnaround_us=turnaround_us,
             phy_link_delay_us=round(phy_link_delay_s * 1e6),
             access_point=access_point or AccessPoint(),
+            pc_ip=pc_ip,
+            server_port=server_port,
         )
         name = f"emulated-{os.getpid()}-{next(_numbers)}"
         self.folder = runtime_dir() / name
@@ -164,7 +168,7 @@ class EmulatedBoard(UsbBoard):
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
         self._kept = False
         if self._fresh:
-            self._drop_repl()
+            self.release_port()
             self.control("power_cycle", deadline, flash="blank")
             boots = f"{self.name} to start its boot loader"
             self.link.wait_device(lambda device: is_bootloader(device, self.definition), deadline, boots)
@@ -176,7 +180,7 @@ class EmulatedBoard(UsbBoard):
                 self._session(deadline).enter(deadline)  # the first boot, which makes the file system, is over
                 self.control("keep_flash", deadline)
                 self._kept = True
-            self._drop_repl()
+            self.release_port()
             self.control("power_cycle", deadline, flash="kept")
         super().deploy(deployment, deadline)
         if deployment.family == "circuitpython":
@@ -193,7 +197,7 @@ class EmulatedBoard(UsbBoard):
         try:
             output = super().run(deadline, progress)
             if self._paired and output.result is not None:
-                deadline.poll(lambda: self._partner()["over"], _POLL_S, "the board that serves to tell its result")
+                deadline.poll(lambda: self._partner()["over"], _POLL_S, "the partner to tell its result")
         finally:
             self._served = self._paired = False  # the next run may be of a client without a network
         figures = self.control("figures", deadline)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from typing import Final, Protocol
 
 from portbench.boards.board import Unattended
-from portbench.boards.definition import BoardDefinition
+from portbench.boards.definition import MASK, BoardDefinition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.liveness import ChipUse, no_frame
 from portbench.boards.emulated.simulation import Simulation
 from portbench.server.simulated_polling import SimulatedPolling
+from portbench.server.simulated_requests import SimulatedRequests
 from portbench.workloads import Session
 
 NO_LINK_US: Final = 8e6
@@ -185,11 +186,20 @@ class ClientWatch:
         unused = no_frame(took_us, network.chip, used, FIRST_FRAME_US)
         link_up, frames = simulation.machine.link_up, stats["frames_from_board"]
         if pc.polling is not None:
-            return unused or not_taken(took_us, self.alone, pc.polling, link_up=link_up, frames_from_board=frames)
+            lost = not_taken(took_us, self.alone, pc.polling, link_up=link_up, frames_from_board=frames)
+            return simulation.liveness.because(unused or lost)
         server = f"{self._config.pc_ip}:{self._config.server_port}"
-        return unused or given_up(
-            now_us, self.alone, pc.sessions(), link_up=link_up, frames_from_board=frames, server=server
+        known = simulation.machine.board_address
+        lost = given_up(
+            now_us,
+            self.alone,
+            pc.sessions(),
+            link_up=link_up,
+            frames_from_board=frames,
+            server=server,
+            board=None if known is None else IPv4Address(known),
         )
+        return simulation.liveness.because(unused or lost)
 
     @property
     def in_bootloader(self) -> bool:
@@ -212,6 +222,7 @@ def given_up(
     link_up: bool,
     frames_from_board: int,
     server: str,
+    board: IPv4Address | None = None,
 ) -> str | None:
     """Return why an image that calls the PC will not finish its run, as one line; None while it still may.
 
@@ -220,10 +231,19 @@ def given_up(
     ready_us = alone.ready_s * 1e6
     within = f"in {alone.ready_s:g} s of simulated time"
     if not sessions:
+        pc = IPv4Address(server.partition(":")[0])
+        if now_us >= ready_us / 2 and link_up:
+            if not frames_from_board:
+                return (
+                    f"no frame on the cable in {alone.ready_s / 2:g} s of simulated time: the image calls no PC; if it"
+                    " is an HTTP server, measure it with --workload http"
+                )
+            if board is not None and board not in IPv4Network(f"{pc}/{MASK}", strict=False):
+                return f"the board is {board}, in another network than the PC at {pc}; give it -s pc_address=ADDRESS"
         if now_us < ready_us:
             return None
         if not frames_from_board:
-            return f"no frame on the cable {within}" + ("" if link_up else ": the Ethernet chip's link is not up")
+            return f"no frame on the cable {within}: the Ethernet chip's link is not up"
         return f"no connection to {server} {within}, only {frames_from_board} frames for others"
     last = sessions[-1]
     after = f"after {last.exchanges} of {alone.exchanges} exchanges"
@@ -238,7 +258,12 @@ def given_up(
 
 
 def not_taken(
-    now_us: float, alone: Unattended, polling: SimulatedPolling, *, link_up: bool, frames_from_board: int
+    now_us: float,
+    alone: Unattended,
+    polling: SimulatedPolling | SimulatedRequests,
+    *,
+    link_up: bool,
+    frames_from_board: int,
 ) -> str | None:
     """Return the same of an image that serves, while the PC calls it in vain."""
     board = polling.board

@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from portbench.boards.pins import HIGH_V, pin_number
-from portbench.boards.registry import CONTROL_SOCKET
-from portbench.boards.timing import Deadline
-from portbench.errors import BoardError
+from portbench.boards.registry import CONTROL_SOCKET, read_state
+from portbench.boards.timing import Deadline, waited
+from portbench.errors import BoardError, DeadlineExceeded
+
+_POLL_S: Final = 0.2
+"""Time between two looks at a deadline: it learns how long the board's process had no processor."""
 
 
 class Request:
@@ -69,25 +72,35 @@ class ControlServer:
 
 
 class ControlClient:
-    """Talks to one board's control channel. Errors of the board come as BoardError."""
+    """Talks to one board's control channel. Errors of the board come as BoardError.
+
+    While it is open, deadlines do not count the time in which the board's process had no processor.
+    """
 
     def __init__(self, folder: Path, name: str) -> None:
         self._name = name
         self._address = str(folder / CONTROL_SOCKET)
+        self._pid: int | None = None
+        self._folder = folder
         self._connection: Connection | None = self._connect()
 
     def _connect(self) -> Connection:
         try:
-            return Client(self._address, family="AF_UNIX")
+            connection = Client(self._address, family="AF_UNIX")
         except OSError as error:
             raise BoardError(f"{self._name}: its control channel does not answer: {error.strerror or error}") from error
+        state = read_state(self._folder)
+        if state is not None:
+            self._pid = state.pid
+            waited.include(state.pid)
+        return connection
 
     def call(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]:
         """Ask the board to do `op` and return its answer."""
         self._connection = connection = self._connection or self._connect()
         try:
             connection.send_bytes(json.dumps({"op": op, **arguments}).encode())
-            while not connection.poll(deadline.remaining):
+            while not connection.poll(min(_POLL_S, deadline.remaining)):
                 if deadline.expired:
                     self.close()  # or its late answer would be taken for the next one's
                     raise deadline.exceeded(f"{self._name} to answer {op!r}")
@@ -104,6 +117,9 @@ class ControlClient:
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
+        pid, self._pid = self._pid, None
+        if pid is not None:
+            waited.exclude(pid)
         if connection is not None:
             with contextlib.suppress(OSError):
                 connection.close()
@@ -113,12 +129,15 @@ LOOK_S: Final = 0.5
 _ANSWER_S: Final = 30.0
 _OFF_BUS_US = 10e6
 """CircuitPython's first boot, the slowest, takes 4.2 s to get to USB."""
+_ENUMERATION_US = 30e6
+"""A PC tries for up to 80 s, if all its requests time out; CircuitPython 8.2 compiles its libraries for seconds."""
 
 
 class Watch:
     """Looks after a board while a caller waits for it, and asks it at most twice a second.
 
-    `name`: the board's in errors. `waits_for_usb`: true where its program is to show up on USB.
+    `name`: the board's in errors. `waits_for_usb`: true where its program is to show up on USB. `answer_s`: how long
+    its process may take to answer.
     """
 
     def __init__(
@@ -128,9 +147,11 @@ class Watch:
         waits_for_usb: Callable[[], bool],
         *,
         clock: Callable[[], float] = time.monotonic,
+        answer_s: float = _ANSWER_S,
     ) -> None:
         self._control = control
         self._name = name
+        self._answer_s = answer_s
         self._waits_for_usb = waits_for_usb
         self._clock = clock
         self._next_s = 0.0
@@ -141,17 +162,37 @@ class Watch:
         if now_s < self._next_s:
             return
         self._next_s = now_s + LOOK_S
-        self.judge(self._control.call("status", Deadline(_ANSWER_S, self._name)))
+        try:
+            status = self._control.call("status", Deadline(self._answer_s, self._name))
+        except DeadlineExceeded:
+            # No DeadlineExceeded: the caller waits for something else.
+            raise BoardError(
+                f"{self._name}: the emulated board's process has not answered for {self._answer_s:g} s; it hangs, end"
+                " and restart it"
+            ) from None
+        self.judge(status)
 
     def judge(self, status: dict[str, Any]) -> None:
         """The same for a board's `status`."""
         if status["fault"]:
             raise BoardError(f"{self._name}: stopped: {status['fault']}")
-        if self._waits_for_usb() and (off_bus_us := status["off_bus_us"]) > _OFF_BUS_US:
+        if self._waits_for_usb():
+            self._judge_usb(status["off_bus_us"], status["usb"])
+
+    def _judge_usb(self, off_bus_us: float, usb: dict[str, Any]) -> None:
+        tries = usb["attached"] and usb["port"] != "Failed"
+        if off_bus_us <= (_ENUMERATION_US if tries else _OFF_BUS_US):
+            return
+        for_s = f"{off_bus_us / 1e6:.0f} s of simulated time"
+        if usb["attached"]:
             raise BoardError(
-                f"{self._name}: the image has run for {off_bus_us / 1e6:.0f} s of simulated time without attaching to"
-                " USB; it is not for this board, or it stops at its start"
+                f"{self._name}: the image attached to USB, but the PC could not enumerate it in {for_s}"
+                f" ({usb['trouble'] or 'no answer yet'}); it does not serve USB, or not in time"
             )
+        raise BoardError(
+            f"{self._name}: the image has run for {for_s} without attaching to USB; it is not for this board, or it"
+            " stops at its start"
+        )
 
 
 class Ask(Protocol):

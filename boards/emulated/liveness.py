@@ -55,14 +55,18 @@ class CpuFaultLog:
     def __init__(self, log: Callable[[str], None], complaints: Complaints | None = None) -> None:
         self._log = log
         self._complaints = complaints
-        self._lines = 0
+        self.powered_up()
 
     def powered_up(self) -> None:
         self._lines = 0
+        self.first: str | None = None
+        """The first fault, with its time since power-up."""
 
     def look(self, machine: Machine) -> str | None:
         """Return where core 0 has locked up since the last look, and why."""
         reports, dropped = machine.cpu_faults()
+        if reports and self.first is None:
+            self.first = f"at {reports[0]['t_us'] / 1e6:.3f} s: {reports[0]['text']}"
         for report in reports[: max(0, MOST_LINES - self._lines)]:
             self._log(f"{report['t_us'] / 1e6:.6f} s {report['text']}")
         if self._complaints is not None:
@@ -83,6 +87,8 @@ class Liveness:
     def powered_up(self) -> None:
         self._resets_us: deque[float] = deque(maxlen=MOST_RESETS + 1)
         self._last_reset = ""
+        self.first_fault: str | None = None
+        """Of the cores, with its time."""
         self._off_bus_since_us: float | None = 0.0
         self._locked_up: tuple[float, str] | None = None
 
@@ -101,8 +107,12 @@ class Liveness:
         self._locked_up = self._locked_up or (now_us, text)
 
     def because(self, given_up: str | None) -> str | None:
-        """Return the reason behind `given_up`: the lock-up of core 0, where that came before."""
-        return given_up if given_up is None or self._locked_up is None else self._locked_up[1]
+        """Return the reason behind `given_up`: the lock-up of core 0, else with the first fault, where one came."""
+        if given_up is None:
+            return None
+        if self._locked_up is not None:
+            return self._locked_up[1]
+        return given_up if self.first_fault is None else f"{given_up}; before that, {self.first_fault}"
 
     def enumerated(self, now_us: float, configured: bool) -> None:
         """The PC sees the board on its USB, or not any more."""

@@ -95,9 +95,9 @@ class Partner(Simulation):
             return f"address conflict: both boards say that they are {address}; give each its own"
         why = self.liveness.stuck(now_us) or self._way.lost() or self._failed()
         if why is not None:
-            return f"the board that serves: {why}"
+            return f"the partner: {why}"
         if now_us >= self._frames[1] + _SILENT_US:
-            return f"no frame has come from the board that serves for {_SILENT_US / 1e6:g} s of simulated time"
+            return f"no frame has come from the partner for {_SILENT_US / 1e6:g} s of simulated time"
         return None
 
     def _why_not(self) -> str | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from portbench.boards.definition import BoardDefinition, Ethernet
 from portbench.boards.emulated.attribution import Spent, attribution, spent
@@ -24,6 +24,7 @@ TimedIn = Callable[[Mapping[str, Any], Sequence[Session]], Sequence[Timed]]
 
 _GDB_WAIT_S = 0.05
 _KINDS = ("irq", "lan", "pins", "cores", "wire")
+_WIRE_KINDS = ("lan", "pins")
 _PC_KIND = "pc"
 _MOST_RECORDS = 2_000_000
 
@@ -56,6 +57,29 @@ class Recording:
     """Of the whole run, recorded or not."""
     spent: Spent | None
     """The causes of the stretch's time; None where not all of the run could be recorded."""
+
+
+@dataclass(frozen=True)
+class Wires:
+    """The network chip's wires in one stretch of a run; little, however long the stretch is."""
+
+    start_us: float
+    end_us: float
+    frames: tuple[SpiFrame, ...]
+    """The first ones, decoded, by their starts."""
+    frames_number: int
+    cable: tuple[dict[str, Any], ...]
+    """Records of the kind `lan`."""
+    intn: tuple[tuple[float, bool], ...]
+    """Each level of INTn from its begin in microseconds; true: high."""
+
+
+class _Taken(NamedTuple):
+    """What one slice of time has brought."""
+
+    frames: list[SpiFrame]
+    records: list[dict[str, Any]]
+    lost: int
 
 
 @dataclass(frozen=True)
@@ -148,24 +172,43 @@ class Replay:
         Raises BoardError if recording had changed anything in the run.
         """
         start_us, end_us = window
+        frames: list[SpiFrame] = []
+        records: list[dict[str, Any]] = []
+        lost = 0
         again = self.start()
-        machine = again.machine
-        machine.attribution_start()  # a moment's cause depends on the time before it and after it
-        again.run_until(ps(start_us), deadline)
-        machine.spi_log(True)
+        again.machine.attribution_start()  # a moment's cause depends on the time before it and after it
         kinds = [*_KINDS, _PC_KIND] if pc_sample_cycles else _KINDS
-        machine.trace_start(kinds, _MOST_RECORDS, pc_sample_cycles or 1)
-        again.run_until(ps(end_us), deadline)
-        machine.trace_stop()
-        records, lost = machine.trace_take()
-        frames_taken = machine.spi_log_take()
-        machine.spi_log(False)
+        for taken in _watched(again, window, deadline, kinds, pc_sample_cycles):
+            room = max(0, _MOST_RECORDS - len(records))
+            records += taken.records[:room]
+            lost += taken.lost + max(0, len(taken.records) - room)
+            frames += taken.frames
         self._end(again, figures, deadline, "tracing it")
-        machine.attribution_stop()
-        frames = (SpiFrame(*frame) for frame in frames_taken)
-        inside = tuple(frame for frame in frames if start_us <= frame.start_us < end_us)
-        went = spent(machine, start_us, end_us)
-        return Recording(start_us, end_us, inside, tuple(records), lost, figures, went)
+        again.machine.attribution_stop()
+        frames.sort(key=lambda frame: frame.start_us)
+        went = spent(again.machine, start_us, end_us)
+        return Recording(start_us, end_us, tuple(frames), tuple(records), lost, figures, went)
+
+    def wires(self, figures: Figures, window: tuple[float, float], deadline: Deadline, most_frames: int) -> Wires:
+        """Repeat the run and record the network chip's wires in `window`, in microseconds. Raises as `record`."""
+        start_us, end_us = window
+        frames: list[SpiFrame] = []
+        number = 0
+        records: list[dict[str, Any]] = []
+        levels: list[tuple[float, bool]] = []
+        again = self.start()
+        for taken in _watched(again, window, deadline, _WIRE_KINDS):
+            number += len(taken.frames)
+            frames += taken.frames[: most_frames - len(frames)]
+            for record in taken.records:
+                if record["kind"] == "lan":
+                    records.append(record)
+                elif self.intn_pin is not None:
+                    high = bool(record["level"] >> self.intn_pin & 1)
+                    if not levels or levels[-1][1] != high:
+                        levels.append((record["t_us"], high))
+        self._end(again, figures, deadline, "tracing it")
+        return Wires(start_us, end_us, tuple(frames), number, tuple(records), tuple(levels))
 
     def profile(
         self,
@@ -222,6 +265,27 @@ class Replay:
         run.run_until(ps(figures.end_us), deadline)
         if run.figures() != figures:
             raise BoardError(f"{doing} changed the run; the engine is at fault")
+
+
+def _watched(
+    run: Run, window: tuple[float, float], deadline: Deadline, kinds: Sequence[str], pc_sample_cycles: int = 0
+) -> Iterator[_Taken]:
+    """Run to the end of `window` and yield its recording, slice by slice."""
+    start_us, end_us = window
+    run.run_until(ps(start_us), deadline)
+    machine, end_ps = run.machine, ps(end_us)
+    machine.spi_log(True)
+    machine.trace_start(kinds, _MOST_RECORDS, pc_sample_cycles or 1)
+    while True:
+        if run.time_ps >= end_ps:
+            machine.trace_stop()
+        records, lost = machine.trace_take()
+        frames = (SpiFrame(*frame) for frame in machine.spi_log_take())
+        yield _Taken([frame for frame in frames if start_us <= frame.start_us < end_us], records, lost)
+        if run.time_ps >= end_ps:
+            break
+        run.run_until(min(end_ps, run.time_ps + run.slice_ps), deadline)
+    machine.spi_log(False)
 
 
 class Run(Simulation):

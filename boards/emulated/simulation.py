@@ -261,6 +261,7 @@ class Simulation:
         machine, now_us = self.machine, self.time_us
         if (locked_up := self._cpu_faults.look(machine)) is not None:
             self.liveness.locked_up(now_us, locked_up)
+        self.liveness.first_fault = self._cpu_faults.first
         step = Step(stop, machine.usb_events(), machine.console_read())
         if step.reset:
             self._log(stop)

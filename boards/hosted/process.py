@@ -1,4 +1,4 @@
-"""A child process in a new process group, read until it ends, with a deadline."""
+"""A board that is a child process in a new process group, read until it ends, with a deadline."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ import os
 import selectors
 import signal
 import subprocess
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 
+from portbench.boards.board import Board, Deployment, Progress, RunOutput
 from portbench.boards.console import Console
+from portbench.boards.definition import BoardDefinition
 from portbench.boards.timing import Deadline
-from portbench.errors import BoardError
+from portbench.errors import BoardError, ConsoleLost
+from portbench.files import TemporaryFolder
+from portbench.firmware.identify import Uf2File
+from portbench.where import Where
 
 _LOOK_S = 0.25
 """A deadline may be cut while a program is silent."""
@@ -66,3 +72,80 @@ class HostedProcess:
         self._popen.wait()
         if self._popen.stdout is not None:
             self._popen.stdout.close()
+
+
+class HostedBoard(Board):
+    """Runs the client in a child process and process group, in a temporary folder that is its file system."""
+
+    where: Where = Where.HOSTED
+    script: str
+    """The client's file that is run."""
+
+    def __init__(self, definition: BoardDefinition) -> None:
+        self.definition = definition
+        self._folder = TemporaryFolder("portbench-hosted")
+        self._deployed = False
+        self._console = Console()
+        self._process: HostedProcess | None = None
+
+    def flash(self, image: Uf2File, deadline: Deadline) -> None:
+        """Nothing to flash: the runtime is a program of this PC."""
+
+    def wait_console(self, deadline: Deadline) -> None:
+        """Nothing to wait for: the console is there as soon as the process is."""
+
+    def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
+        if self.script not in deployment.files:
+            raise BoardError(f"{self.name}: the deployment has no {self.script}, only {', '.join(deployment.files)}")
+        try:
+            for name, content in deployment.files.items():
+                path = self._folder.path / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+        except OSError as error:
+            raise BoardError(f"{self.name}: cannot write {error.filename}: {error.strerror}") from error
+        self._deployed = True
+
+    def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
+        if not self._deployed:
+            raise BoardError(f"{self.name}: nothing was deployed to run")
+        self._console = Console(progress)
+        output = self._run_client(deadline)
+        if output.result is None:
+            last = self._console.tail(1)
+            raise ConsoleLost(f"{self.name}: the client ended without a result line; last it printed: {last}")
+        return output
+
+    @abstractmethod
+    def _run_client(self, deadline: Deadline) -> RunOutput:
+        """Run the script with `_execute`, and return its output, with or without a result."""
+
+    def reset(self, deadline: Deadline) -> None:
+        self._end_process()
+
+    def console_tail(self, n: int = 20) -> list[str]:
+        return self._console.tail(n)
+
+    def close(self) -> None:
+        self._end_process()
+        self._folder.remove()
+
+    def _execute(
+        self,
+        command: list[str],
+        console: Console,
+        deadline: Deadline,
+        waiting_for: str = "the client's result line",
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._end_process()
+        self._process = HostedProcess(command, self._folder.path, environment)
+        try:
+            self._process.read(console, deadline, waiting_for)
+        finally:
+            self._end_process()
+
+    def _end_process(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 from portbench.boards.definition import BoardDefinition
@@ -50,7 +51,7 @@ class LabgridBoard(RemoteBoard):
         if self._lab.storage is None:
             super().flash(image, deadline)
             return
-        self._drop_repl()
+        self.release_port()
         if self._lab.has_drive():
             self._saved = True  # the board's files cannot be read in the boot loader
         self._save_files(deadline)
@@ -87,11 +88,8 @@ class LabgridBoard(RemoteBoard):
             return
         try:
             part = deadline.part(_ENTER_S, f"{self.name}: boot loader by REPL")
-            repl = self.link.open_repl(part)
-            try:
+            with closing(self.link.open_repl(part)) as repl:
                 repl.execute_and_lose(ENTER, part)
-            finally:
-                repl.close()
         except DeadlineExceeded:
             deadline.check(f"{self.name} to restart")  # some servers keep the connection when the port goes
         except BoardError as error:

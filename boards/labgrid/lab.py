@@ -103,10 +103,10 @@ class Lab:
 
     def _driver(self, kind: str, name: str | None = None) -> Any:
         missing = _module("labgrid.exceptions").NoDriverFoundError
-        kinds = {"PowerProtocol": "labgrid.protocol", "DigitalOutputProtocol": "labgrid.protocol"}
+        module = "labgrid.protocol" if kind.endswith("Protocol") else "labgrid.driver"
         with _labgrid(self.where):
             try:
-                cls = getattr(_module(kinds.get(kind, "labgrid.driver")), kind)
+                cls = getattr(_module(module), kind)
                 return self._target.get_driver(cls, name=name, activate=False)
             except missing:
                 return None

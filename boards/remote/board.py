@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from portbench.boards.board import Deployment, Progress, RunOutput
-from portbench.boards.console import Console
+from contextlib import closing
+
+from portbench.boards.board import Deployment
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.port import PortLost
@@ -29,7 +30,7 @@ class RemoteBoard(UsbBoard):
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
         """Raises BoardError unless the banner that the board runs with, build and date included, is in the image."""
-        self._drop_repl()
+        self.release_port()
         answer = self._session(deadline).execute(ASK_BANNER, deadline, f"{self.name} to say what it is")
         banner = answer.partition("; ")[2].strip()
         if not banner or not any(banner.encode() in each for each in image.content.ranges().values()):
@@ -49,17 +50,8 @@ class RemoteBoard(UsbBoard):
             )
         super().deploy(deployment, deadline)
 
-    def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
-        if self._deployment is None:
-            raise BoardError(f"{self.name}: nothing was deployed to run")
-        self._drop_repl()
-        self._console = Console(progress)
-        self._restart(deadline)
-        self._read(deadline)
-        return RunOutput(result=self._console.result, console=list(self._console.lines))
-
     def reset(self, deadline: Deadline) -> None:
-        self._drop_repl()
+        self.release_port()
         self._restart(deadline)
 
     def _restart(self, deadline: Deadline) -> None:
@@ -72,18 +64,16 @@ class RemoteBoard(UsbBoard):
             deadline.check(f"{self.name} to restart")
             self.link.log("restart: the server kept the connection")
 
-    def _read(self, deadline: Deadline) -> None:
-        """The result, through as many connections as it takes: servers close theirs when the board's port goes."""
+    def _run_client(self, deadline: Deadline) -> None:
+        """Read the result through as many connections as it takes: servers close theirs when the board's port goes."""
+        self._restart(deadline)
         away: Deadline | None = None
         while self._console.result is None:
             away = away or deadline.part(_AWAY_S, f"{self.name}: restart")
             lines = len(self._console.lines)
             try:
-                repl = self.link.open_repl(away, keep_input=True)
-                try:
+                with closing(self.link.open_repl(away, keep_input=True)) as repl:
                     read_result(repl, self._console, deadline, nudge=True)
-                finally:
-                    repl.close()
             except (PortLost, BoardUnavailable) as error:
                 if away.expired or deadline.expired:
                     raise

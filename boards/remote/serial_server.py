@@ -12,7 +12,7 @@ import select
 import socket
 import threading
 from collections.abc import Callable
-from types import TracebackType
+from types import SimpleNamespace
 from typing import Any, Literal, cast
 
 import serial
@@ -70,9 +70,7 @@ class SerialServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stopping = True
         self._thread.join(_STOP_S)
         self._listener.close()
@@ -116,9 +114,14 @@ class SerialServer:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         client.settimeout(_STOP_S)
         port.write_timeout = _STOP_S
-        telnet = _telnet(port, client) if self._protocol == "rfc2217" else None
+        telnet = None
+        if self._protocol == "rfc2217":
+            telnet = serial.rfc2217.PortManager(
+                cast(_Port, _Tolerant(port)), cast(_Port, SimpleNamespace(write=client.sendall))
+            )
+        # select takes files on POSIX, and sockets only on Windows.
+        sides: list[Any] = [client, port] if os.name == "posix" else [client]
         while not self._stopping:
-            sides: list[Any] = [client, *_waitable(port)]
             readable = select.select(sides, [], [], _LOOK_S)[0]
             if client in readable:
                 data = client.recv(_CHUNK_BYTES)
@@ -133,25 +136,6 @@ class SerialServer:
                 client.sendall(b"".join(telnet.escape(printed)) if telnet else printed)
             elif port in readable:
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-
-def _telnet(port: serial.Serial, client: socket.socket) -> serial.rfc2217.PortManager:
-    return serial.rfc2217.PortManager(cast(_Port, _Tolerant(port)), cast(_Port, _Connection(client)))
-
-
-def _waitable(port: serial.Serial) -> list[serial.Serial]:
-    """select takes files on POSIX, and sockets only on Windows."""
-    return [port] if os.name == "posix" else []
-
-
-class _Connection:
-    """What PortManager answers its client by."""
-
-    def __init__(self, client: socket.socket) -> None:
-        self._client = client
-
-    def write(self, data: bytes) -> None:
-        self._client.sendall(data)
 
 
 class _Tolerant:

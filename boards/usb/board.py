@@ -27,7 +27,7 @@ from portbench.boards.usb.files import check_digests, deploy_circuitpython, depl
 from portbench.boards.usb.flash import flash
 from portbench.boards.usb.link import LOG, BoardLock, Link, Power
 from portbench.boards.usb.repl import Repl, identify
-from portbench.boards.usb.run import answers, hard_reset, recover, run
+from portbench.boards.usb.run import answers, recover, restart, run
 from portbench.errors import BoardError, BoardUnavailable
 from portbench.firmware.identify import Uf2File
 from portbench.where import Where
@@ -70,7 +70,6 @@ class UsbBoard(Board):
         *,
         device: str = "auto",
         deployer: Deployer = "mpremote",
-        deadline: Deadline | None = None,
         bus: UsbBus | None = None,
         choose: Callable[[list[UsbDevice]], UsbDevice | None] | None = None,
         power: Power | None = None,
@@ -120,7 +119,7 @@ class UsbBoard(Board):
         self._lock = BoardLock(found, self.name)
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
-        self._drop_repl()
+        self.release_port()
         self._check_kind(deadline)
         self._save_files(deadline)
         self._deployment = None
@@ -129,7 +128,7 @@ class UsbBoard(Board):
         self._started = True
 
     def wait_console(self, deadline: Deadline) -> None:
-        self._drop_repl()
+        self.release_port()
         first = deadline.part(deadline.seconds * _FIRST_CONSOLE_SHARE, f"{self.name}: console")
         try:
             answers(self.link, first)
@@ -156,13 +155,13 @@ class UsbBoard(Board):
             DEPLOYERS[self._deployer](self._session(deadline), deployment.files, deadline)
             check_digests(self._session(deadline), deployment.files, deadline)
         self._session(deadline).leave(deadline)
-        self._drop_repl()
+        self.release_port()
         self._deployment = deployment
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         if self._deployment is None:
             raise BoardError(f"{self.name}: nothing was deployed to run")
-        self._drop_repl()
+        self.release_port()
         self._console = Console(progress)
         if self._deployment.family == "native":
             self._run_native(deadline)
@@ -170,41 +169,39 @@ class UsbBoard(Board):
             self._run_foreign(deadline)
             self._started = False
         else:
-            run(self.link, self._console, deadline)
+            self._run_client(deadline)
         return RunOutput(result=self._console.result, console=list(self._console.lines))
 
-    def release_port(self) -> None:
-        """Free the serial port for other programs."""
-        self._drop_repl()
-
     def reset(self, deadline: Deadline) -> None:
-        self._drop_repl()
-        if self.link.power is not None:
-            self.link.power.cycle(deadline)
-        else:
-            hard_reset(self.link, deadline)
+        self.release_port()
+        restart(self.link, deadline)
 
     def console_tail(self, n: int = 20) -> list[str]:
         return self._console.tail(n)
 
     def close(self) -> None:
-        self._drop_repl()
+        self.release_port()
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
+    def _run_client(self, deadline: Deadline) -> None:
+        """Restart into the client and read its result."""
+        run(self.link, self._console, deadline)
+
     def _run_native(self, deadline: Deadline) -> None:
-        """The native client ends in the boot loader; giving it its image again restarts it."""
-        if self._image is None:
-            raise BoardError(f"{self.name}: the native client's image has not been flashed")
-        flash(self.link, self._image, deadline)
+        """The native client ends in the boot loader."""
+        self._flash_again(deadline)
 
     def _run_foreign(self, deadline: Deadline) -> None:
+        if not self._started:
+            self._flash_again(deadline)
+
+    def _flash_again(self, deadline: Deadline) -> None:
         """Program the image again, which restarts every image."""
         if self._image is None:
             raise BoardError(f"{self.name}: the image to run has not been flashed")
-        if not self._started:
-            flash(self.link, self._image, deadline)
+        flash(self.link, self._image, deadline)
 
     def _settle_volume(self, deadline: Deadline) -> None:
         """A real drive has the files once the system's flush returns."""
@@ -251,7 +248,7 @@ class UsbBoard(Board):
             ) from error
         self._saved = True
         self.link.log(f"files: saved to {self.saved_files}" if self.saved_files else "files: none to save")
-        self._drop_repl()
+        self.release_port()
 
     def _session(self, deadline: Deadline) -> Repl:
         """The open REPL session; a new one if it was closed or the board has enumerated again."""
@@ -263,13 +260,14 @@ class UsbBoard(Board):
             or known is None
             or (device.port, device.enumeration) != (known.port, known.enumeration)
         ):
-            self._drop_repl()
+            self.release_port()
         if self._repl is None:
             self._repl = self.link.open_repl(deadline)
             self._repl_device = self.link.target.known
         return self._repl
 
-    def _drop_repl(self) -> None:
+    def release_port(self) -> None:
+        """Free the serial port for other programs."""
         repl, self._repl, self._repl_device = self._repl, None, None
         if repl is not None:
             repl.close()

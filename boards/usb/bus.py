@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 from urllib.parse import urlsplit
 
 from portbench.boards.definition import BoardDefinition, UsbId
@@ -113,6 +113,7 @@ def same_board(known: UsbDevice, seen: UsbDevice) -> bool:
 
 
 AUTO = "auto"
+_KINDS: Final[tuple[Literal["id", "port", "usb"], ...]] = ("id", "port", "usb")
 
 
 @dataclass(frozen=True)
@@ -131,12 +132,9 @@ def parse_selector(text: str) -> Selector:
     if text == AUTO:
         return Selector("auto")
     kind, colon, value = text.partition(":")
-    if colon and kind == "id" and value:
-        return Selector("id", value.upper())
-    if colon and kind == "port" and value:
-        return Selector("port", value)
-    if colon and kind == "usb" and value:
-        return Selector("usb", value)
+    for known in _KINDS:
+        if kind == known and value:
+            return Selector(known, value.upper() if known == "id" else value)
     if colon and kind in ("rfc2217", "socket"):
         try:
             parts = urlsplit(text)
@@ -224,13 +222,8 @@ class Target:
 
 
 def _alike(one: UsbDevice, other: UsbDevice) -> bool:
-    return (one.usb_id, one.serial_number, one.port, one.volume, one.location) == (
-        other.usb_id,
-        other.serial_number,
-        other.port,
-        other.volume,
-        other.location,
-    )
+    names = ("usb_id", "serial_number", "port", "volume", "location")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def _certain(known: UsbDevice, seen: UsbDevice) -> bool:

@@ -13,7 +13,6 @@ from typing import Literal
 import psutil
 from serial.tools import list_ports
 
-from portbench.boards.board import RuntimeIdentity
 from portbench.boards.definition import BoardDefinition, known_boards
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import Buses, EmulatedBus, UsbBus, UsbDevice, is_bootloader, is_known
@@ -28,16 +27,10 @@ SYSFS = Path("/sys")
 
 @dataclass(frozen=True)
 class Drive:
-    """A USB device with a drive. `nodes`: partitions first. `location` as pyserial writes it (`1-1.2`)."""
+    """A USB device with a drive. `nodes`: partitions first. Its `location` as pyserial writes it (`1-1.2`)."""
 
     nodes: tuple[str, ...]
-    location: str
-    enumeration: str
-    vid: int
-    pid: int
-    serial_number: str | None
-    manufacturer: str | None
-    product: str | None
+    device: UsbDevice
 
 
 def usb_drives(sysfs: Path = SYSFS) -> list[Drive]:
@@ -56,14 +49,16 @@ def usb_drives(sysfs: Path = SYSFS) -> list[Drive]:
             continue  # unplugged while we looked
         found.append(
             Drive(
-                nodes=tuple(f"/dev/{name}" for name in [*partitions, *(block.name for block in blocks)]),
-                location=device.name,
-                enumeration=_enumeration(device),
-                vid=vid,
-                pid=pid,
-                serial_number=_text(device, "serial"),
-                manufacturer=_text(device, "manufacturer"),
-                product=_text(device, "product"),
+                tuple(f"/dev/{name}" for name in [*partitions, *(block.name for block in blocks)]),
+                UsbDevice(
+                    serial_number=_text(device, "serial"),
+                    vid=vid,
+                    pid=pid,
+                    manufacturer=_text(device, "manufacturer"),
+                    product=_text(device, "product"),
+                    location=device.name,
+                    enumeration=_enumeration(device),
+                ),
             )
         )
     return found
@@ -140,18 +135,9 @@ def _with_drive(found: list[UsbDevice], drive: Drive, mounted: Path | None) -> l
         return replace(device, block_device=drive.nodes[0], volume=mounted, volume_label=label)
 
     for index, device in enumerate(found):
-        if device.location == drive.location:
+        if device.location == drive.device.location:
             return [*found[:index], joined(device), *found[index + 1 :]]
-    alone = UsbDevice(
-        serial_number=drive.serial_number,
-        vid=drive.vid,
-        pid=drive.pid,
-        manufacturer=drive.manufacturer,
-        product=drive.product,
-        location=drive.location,
-        enumeration=drive.enumeration,
-    )
-    return [*found, joined(alone)]
+    return [*found, joined(drive.device)]
 
 
 def _with_volume(found: list[UsbDevice], path: Path) -> list[UsbDevice]:
@@ -243,55 +229,53 @@ def listing(bus: UsbBus | None = None, *, ask: bool = True, ask_s: float = _ASK_
     `ask`: interrupt what runs on a board and ask its REPL where its drive does not tell what it is. Never raises for a
     board that cannot be asked.
     """
-    devices = (bus or Buses(SystemBus(), EmulatedBus())).devices()
-    kinds = known_boards().values()
-    return [
-        _look_at(device, ask, ask_s) for device in devices if any(is_known(device, definition) for definition in kinds)
-    ]
+    return [_look_at(device, ask, ask_s) for device in _known(bus or Buses(SystemBus(), EmulatedBus()))]
 
 
 def attached_selectors() -> list[str]:
     """How to name each attached board of the kinds we know, real and emulated. Opens nothing."""
-    kinds = known_boards().values()
-    devices = Buses(SystemBus(), EmulatedBus()).devices()
     # An emulated board's port or drive follows a moment after the board.
-    shown = (device for device in devices if not device.emulated or device.port or device.volume)
-    known = (device for device in shown if any(is_known(device, definition) for definition in kinds))
-    return [AttachedBoard(device, "console").selector for device in known]
+    known = _known(Buses(SystemBus(), EmulatedBus()))
+    shown = (device for device in known if not device.emulated or device.port or device.volume)
+    return [AttachedBoard(device, "console").selector for device in shown]
+
+
+def _known(bus: UsbBus) -> list[UsbDevice]:
+    """The devices whose USB ids some kind of board uses."""
+    kinds = known_boards().values()
+    return [device for device in bus.devices() if any(is_known(device, definition) for definition in kinds)]
 
 
 def _look_at(device: UsbDevice, ask: bool, ask_s: float) -> AttachedBoard:
     info = read_volume_info(device.volume) if device.volume is not None else None
     if any(is_bootloader(device, definition) for definition in known_boards().values()):
-        version = (info.version if info else None) or ""
-        board_id = info.board_id if info else ""
         advice = "" if device.volume else "its drive is not mounted"
-        return AttachedBoard(device, "bootloader", "UF2 boot loader", version, board_id, advice=advice)
+        return replace(_told(device, "bootloader", info, advice), runtime="UF2 boot loader")
+    if device.port is None and info is None:
+        return AttachedBoard(device, "silent", advice="it has neither a serial port nor a drive that can be read")
     if device.port is None:
-        if info is None:
-            return AttachedBoard(device, "silent", advice="it has neither a serial port nor a drive that can be read")
-        return AttachedBoard(
-            device, "console", info.kind, info.version or "", info.board_id, info.machine or "", "it has no serial port"
-        )
+        return _told(device, "console", info, "it has no serial port")
     deadline = Deadline(ask_s, device.port)
     try:
         port = open_port(device.port, device.port, deadline, provider_pid=device.provider_pid, settle_s=0.001)
     except BoardUnavailable as error:
         state: State = "no permission" if "no permission" in str(error) else "busy"
-        advice = str(error)
-        if info is None:
-            return AttachedBoard(device, state, advice=advice)
-        return AttachedBoard(device, state, info.kind, info.version or "", info.board_id, info.machine or "", advice)
+        return _told(device, state, info, str(error))
     repl = Repl(port, device.port)
     try:
-        if info is not None:
-            return AttachedBoard(device, "console", info.kind, info.version or "", info.board_id, info.machine or "")
-        if not ask:
-            return AttachedBoard(device, "console")
-        found: RuntimeIdentity = identify(repl, deadline)
+        if info is not None or not ask:
+            return _told(device, "console", info)
+        found = identify(repl, deadline)
         repl.leave(deadline)
     except BoardError as error:
         return AttachedBoard(device, "silent", advice=str(error))
     finally:
         repl.close()
     return AttachedBoard(device, "console", found.family, found.version, found.board_id, found.machine)
+
+
+def _told(device: UsbDevice, state: State, info: VolumeInfo | None, advice: str = "") -> AttachedBoard:
+    """What its drive tells of a board, where it has one."""
+    if info is None:
+        return AttachedBoard(device, state, advice=advice)
+    return AttachedBoard(device, state, info.kind, info.version or "", info.board_id, info.machine or "", advice)

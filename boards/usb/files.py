@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import errno
 import hashlib
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from portbench.boards.console import RESULT_PREFIX
 from portbench.boards.prompt import ReplError
 from portbench.boards.timing import Deadline
-from portbench.boards.usb.link import Link
+from portbench.boards.usb.link import Link, run_program
 from portbench.boards.usb.repl import Repl
 from portbench.boards.usb.volume import sync_folder, wait_volume, write_file
 from portbench.errors import BoardError, BoardUnavailable
@@ -78,16 +77,19 @@ def device_digests(repl: Repl, paths: Iterable[str], deadline: Deadline) -> dict
     return found
 
 
+def _differing(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> dict[str, tuple[str | None, str]]:
+    """The files that are not on the board as they have to be: the digest there, and the right one."""
+    there = device_digests(repl, files, deadline)
+    right = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
+    return {path: (there[path], right[path]) for path in files if there[path] != right[path]}
+
+
 def check_digests(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> None:
     """Raise BoardError, which names each file, unless the board reads the written contents."""
-    found = device_digests(repl, files, deadline)
     bad = []
-    for path, content in files.items():
-        expected = hashlib.sha256(content).hexdigest()
-        if found[path] != expected:
-            got = found[path]
-            said = "is not there" if got is None else f"reads back as {got[:16]}, not {expected[:16]}"
-            bad.append(f"{path} {said}")
+    for path, (got, expected) in _differing(repl, files, deadline).items():
+        said = "is not there" if got is None else f"reads back as {got[:16]}, not {expected[:16]}"
+        bad.append(f"{path} {said}")
     if bad:
         raise BoardError(f"{repl.name}: files are not what was written: {'; '.join(bad)}")
 
@@ -177,11 +179,9 @@ def deploy_mpremote(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) 
     """Write the files that differ. Raises BoardError."""
     try:
         remount_without_times(repl, deadline)
-        there = device_digests(repl, files, deadline)
-        for path, content in files.items():
-            if there[path] != hashlib.sha256(content).hexdigest():
-                make_folders(repl, path, deadline)
-                repl.write_file(path, content, deadline)
+        for path in _differing(repl, files, deadline):
+            make_folders(repl, path, deadline)
+            repl.write_file(path, files[path], deadline)
     except ReplError as error:
         raise BoardError(f"{error} (while copying files)") from error
     except OSError as error:  # mpremote's word for the board's OSError
@@ -217,12 +217,7 @@ def copy_with_rshell(port: str, name: str, files: Mapping[str, bytes], deadline:
         script = Path(folder, _SCRIPT)
         script.write_text("\n".join(_rshell_commands(Path(folder), files)) + "\n", encoding="utf-8")
         command = [sys.executable, "-m", "rshell.main", "--quiet", "--nocolor", "-p", port, "-f", str(script)]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", timeout=deadline.remaining, check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise deadline.exceeded(f"rshell to copy {len(files)} files to {name}") from None
+        done = run_program(command, deadline, f"rshell to copy {len(files)} files to {name}")
     said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     unable = [line for line in said if "Unable to" in line and "Unable to create" not in line]
     if done.returncode or unable:
@@ -266,15 +261,12 @@ def deploy_circuitpython(
     volume = wait_volume(link, "circuitpython", deadline)
     # The board's view decides: the PC's may come from its cache, and drives were found corrupt after a change of
     # runtime.
-    there = device_digests(repl, files, deadline)
-    for path, content in files.items():
-        if there[path] == hashlib.sha256(content).hexdigest():
-            continue
+    for path in _differing(repl, files, deadline):
         target = volume / path
         try:
             for folder in reversed(PurePosixPath(path).parents[:-1]):
                 (volume / folder).mkdir(exist_ok=True)
-            write_file(target, content, deadline, f"{link.name} to take {path}")
+            write_file(target, files[path], deadline, f"{link.name} to take {path}")
             sync_folder(target.parent)
         except OSError as error:
             raise BoardError(f"{link.name}: {_reason(error, volume, path)}") from error

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
+from contextlib import closing
 from pathlib import Path
 
 from portbench.boards.definition import UsbId
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import UsbDevice, is_bootloader
-from portbench.boards.usb.link import Link
+from portbench.boards.usb.link import Link, run_program
 from portbench.boards.usb.port import open_port
 from portbench.boards.usb.volume import wait_volume, write_until_gone
 from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
@@ -87,11 +87,8 @@ def _by_repl(link: Link, deadline: Deadline) -> UsbDevice | None:
     if device is None or device.port is None:
         return None
     part = deadline.part(_REPL_S, f"{link.name}: boot loader by REPL")
-    repl = link.open_repl(part)
-    try:
+    with closing(link.open_repl(part)) as repl:
         repl.execute_and_lose(ENTER, part)
-    finally:
-        repl.close()
     return _wait(link, part)
 
 
@@ -120,10 +117,7 @@ def _by_picotool(link: Link, deadline: Deadline) -> UsbDevice | None:
         return None
     part = deadline.part(_PICOTOOL_S, f"{link.name}: boot loader by picotool")
     command = [picotool, "reboot", "-f", "-u", "--ser", device.own_serial]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=part.remaining, check=False)
-    except subprocess.TimeoutExpired:
-        raise part.exceeded("picotool") from None
+    done = run_program(command, part, "picotool")
     if done.returncode:
         raise BoardError(f"picotool: {' '.join((done.stderr or done.stdout).split())}")
     return _wait(link, part)
@@ -233,10 +227,7 @@ def _flash_by_picotool(link: Link, device: UsbDevice, path: Path, deadline: Dead
         return False
     bus, address = device.enumeration.split(":")
     command = [picotool, "load", "--verify", "--execute", str(path), "--bus", bus, "--address", address]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=deadline.remaining, check=False)
-    except subprocess.TimeoutExpired:
-        raise deadline.exceeded(f"picotool to program {path.name}") from None
+    done = run_program(command, deadline, f"picotool to program {path.name}")
     if done.returncode:
         # Most often access rights: the drive needs none.
         link.log(f"flash: picotool: {' '.join((done.stderr or done.stdout).split())}; using the drive instead")

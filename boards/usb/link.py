@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 import re
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +76,15 @@ class BoardLock:
 
 
 LOG = logging.getLogger("portbench.usb")
+
+
+def run_program(command: list[str], deadline: Deadline, waiting_for: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of this PC to its end, whatever its status. Raises DeadlineExceeded."""
+    left_s = deadline.remaining
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=left_s, check=False)
+    except subprocess.TimeoutExpired:
+        raise deadline.exceeded(waiting_for) from None
 
 
 class Power(Protocol):

@@ -48,13 +48,6 @@ class Rfc2217Port(serial.rfc2217.Serial):
     def write_timeout(self, seconds: float | None) -> None:
         pass
 
-    def reset_input_buffer(self) -> None:
-        self._reset_input_buffer()
-
-    def _reset_input_buffer(self) -> None:
-        """A separate method, which `open_port` replaces to keep waiting bytes, as on POSIX ports."""
-        super().reset_input_buffer()
-
     def read(self, size: int = 1) -> bytes:
         """Up to `size` bytes within the timeout; SerialException once the connection has ended and all is read."""
         if not self.is_open:
@@ -80,12 +73,6 @@ class SocketPort(protocol_socket.Serial):
     """As pyserial 3.5's, which tells of one waiting byte at most."""
 
     _socket: socket.socket
-
-    def reset_input_buffer(self) -> None:
-        self._reset_input_buffer()
-
-    def _reset_input_buffer(self) -> None:
-        super().reset_input_buffer()
 
     @property
     def in_waiting(self) -> int:
@@ -270,8 +257,9 @@ def _open(url: str, keep_input: bool) -> serial.Serial:
         port = remote_port(url, _BAUD)
     else:
         port = serial.serial_for_url(url, baudrate=_BAUD, timeout=0, exclusive=True, do_not_open=True)
-    if keep_input and hasattr(port, "_reset_input_buffer"):
-        port._reset_input_buffer = lambda: None
+    if keep_input:
+        discards = "_reset_input_buffer" if hasattr(port, "_reset_input_buffer") else "reset_input_buffer"
+        setattr(port, discards, lambda: None)  # `open` calls it
     port.open()
     return port
 

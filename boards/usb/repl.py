@@ -69,18 +69,21 @@ class Repl:
             self._prompt.leave_raw()
             self.wire.read_until_quiet(_QUIET_S, 0.5)
 
-    def execute(self, code: str, deadline: Deadline, waiting_for: str) -> str:
-        """Run `code` and return what it printed. Raises ReplError for an exception on the board."""
+    def _raw(self, deadline: Deadline, waiting_for: str) -> Prompt:
+        """The raw REPL, for one step."""
         self.enter(deadline)
         self.wire.until(deadline, waiting_for)
-        return self._prompt.execute(code)
+        return self._prompt
+
+    def execute(self, code: str, deadline: Deadline, waiting_for: str) -> str:
+        """Run `code` and return what it printed. Raises ReplError for an exception on the board."""
+        return self._raw(deadline, waiting_for).execute(code)
 
     def execute_and_lose(self, code: str, deadline: Deadline) -> None:
         """Run `code`, which restarts the board, and wait until the port has gone."""
-        self.enter(deadline)
-        self.wire.until(deadline, f"{self.name} to restart")
+        prompt = self._raw(deadline, f"{self.name} to restart")
         try:
-            self._prompt.start(code)
+            prompt.start(code)
             while True:
                 deadline.check(f"{self.name} to restart")
                 self.wire.read_some(deadline.remaining)
@@ -88,20 +91,14 @@ class Repl:
             return
 
     def write_file(self, path: str, content: bytes, deadline: Deadline) -> None:
-        self.enter(deadline)
-        self.wire.until(deadline, f"{self.name} to write {path}")
-        self._prompt.write_file(path, content)
+        self._raw(deadline, f"{self.name} to write {path}").write_file(path, content)
 
     def read_file(self, path: str, deadline: Deadline) -> bytes:
-        self.enter(deadline)
-        self.wire.until(deadline, f"{self.name} to read {path}")
-        return self._prompt.read_file(path)
+        return self._raw(deadline, f"{self.name} to read {path}").read_file(path)
 
     def soft_reset(self, deadline: Deadline) -> None:
         """Restart the interpreter, without running the user's script."""
-        self.enter(deadline)
-        self.wire.until(deadline, f"{self.name} to soft-reset")
-        self._prompt.soft_reset()
+        self._raw(deadline, f"{self.name} to soft-reset").soft_reset()
 
     def close(self) -> None:
         """Close the port, and leave the board at its friendly prompt."""

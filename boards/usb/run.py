@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 
 from portbench.boards.console import ASK_FOR_RESULT, Console
 from portbench.boards.timing import Deadline
@@ -35,11 +36,16 @@ _ASK_S = 10.0
 
 def hard_reset(link: Link, deadline: Deadline) -> None:
     """Restart the board by its own command and wait until its port has gone."""
-    repl = link.open_repl(deadline)
-    try:
+    with closing(link.open_repl(deadline)) as repl:
         repl.execute_and_lose(RESET, deadline)
-    finally:
-        repl.close()
+
+
+def restart(link: Link, deadline: Deadline) -> None:
+    """Restart the board by its power, where that is controlled, else by its own command."""
+    if link.power is not None:
+        link.power.cycle(deadline)
+    else:
+        hard_reset(link, deadline)
 
 
 def run(link: Link, console: Console, deadline: Deadline) -> None:
@@ -49,11 +55,8 @@ def run(link: Link, console: Console, deadline: Deadline) -> None:
         link.power.cycle(deadline, measured=True)
     else:
         hard_reset(link, deadline)
-    repl = link.open_repl(deadline, before if link.power is None else None, keep_input=True)
-    try:
+    with closing(link.open_repl(deadline, before if link.power is None else None, keep_input=True)) as repl:
         read_result(repl, console, deadline, nudge=link.power is None)
-    finally:
-        repl.close()
 
 
 def read_result(repl: Repl, console: Console, deadline: Deadline, *, nudge: bool) -> None:
@@ -105,14 +108,11 @@ _HARD_S = 20.0
 
 def answers(link: Link, deadline: Deadline) -> None:
     """Return once the prompt has run a statement. Raises BoardError."""
-    repl = link.open_repl(deadline)
-    try:
+    with closing(link.open_repl(deadline)) as repl:
         said = repl.execute("print(6 * 7)", deadline, f"{link.name}'s console to answer")
         if said.strip() != "42":
             raise BoardError(f"{link.name}: its console answers {said.strip()[:60]!r} to 6 * 7")
         repl.leave(deadline)
-    finally:
-        repl.close()
 
 
 def recover(link: Link, image: Uf2File | None, deadline: Deadline) -> str:
@@ -120,13 +120,13 @@ def recover(link: Link, image: Uf2File | None, deadline: Deadline) -> str:
 
     `image`: the last flashed image, for the last step; None leaves that out. Raises DeadlineExceeded with all steps.
     """
-    steps: list[tuple[str, float, Callable[[Deadline], None]]] = [
+    steps: list[tuple[str, float, Callable[[Deadline], object]]] = [
         ("interrupt", _INTERRUPT_S, lambda _: None),
         ("soft reset", _SOFT_S, lambda part: _soft_reset(link, part)),
-        ("hard reset", _HARD_S, lambda part: _hard_reset(link, part)),
+        ("hard reset", _HARD_S, lambda part: restart(link, part)),
     ]
     if image is not None:
-        steps.append(("reflash", deadline.seconds, lambda part: _reflash(link, image, part)))
+        steps.append(("reflash", deadline.seconds, lambda part: flash(link, image, part)))
     tried: list[str] = []
     for name, seconds, step in steps:
         deadline.check(f"{link.name}'s console to answer (tried: {', '.join(tried) or 'nothing yet'})")
@@ -147,22 +147,8 @@ def recover(link: Link, image: Uf2File | None, deadline: Deadline) -> str:
 
 def _soft_reset(link: Link, deadline: Deadline) -> None:
     """Restart the interpreter of either runtime by Ctrl-D at its prompt."""
-    repl = link.open_repl(deadline)
-    try:
+    with closing(link.open_repl(deadline)) as repl:
         repl.interrupt(deadline)
         repl.wire.until(deadline, f"{link.name} to take Ctrl-D")
         repl.wire.write(b"\x04")
         repl.wire.read_until_quiet(0.2, 2.0)
-    finally:
-        repl.close()
-
-
-def _hard_reset(link: Link, deadline: Deadline) -> None:
-    if link.power is not None:
-        link.power.cycle(deadline)
-    else:
-        hard_reset(link, deadline)
-
-
-def _reflash(link: Link, image: Uf2File, deadline: Deadline) -> None:
-    flash(link, image, deadline)

@@ -9,7 +9,6 @@ import contextlib
 import os
 import re
 import shutil
-import subprocess
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from portbench.boards.timing import Deadline
-from portbench.boards.usb.link import Link
+from portbench.boards.usb.link import Link, run_program
 from portbench.errors import BoardError, BoardUnavailable
 
 INFO_UF2 = "INFO_UF2.TXT"
@@ -128,10 +127,7 @@ def _mount(node: str, name: str, deadline: Deadline) -> None:
             f"{name}: its drive {node} is not mounted and udisksctl is not installed; install udisks2 or mount it"
         )
     command = [udisksctl, "mount", "--no-user-interaction", "--block-device", node]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=deadline.remaining, check=False)
-    except subprocess.TimeoutExpired:
-        raise deadline.exceeded(f"udisksctl to mount {node}") from None
+    done = run_program(command, deadline, f"udisksctl to mount {node}")
     if done.returncode and "AlreadyMounted" not in done.stderr:
         raise BoardUnavailable(f"{name}: {node} cannot be mounted: {' '.join(done.stderr.split())}")
 

@@ -5,22 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
-from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from portbench.boards.definition import board_definition
 from portbench.boards.emulated.config import CONFIG
 from portbench.errors import BoardError, first_complaint
-from portbench.firmware import uf2
+from portbench.firmware import catalogue, uf2
+from portbench.firmware.images import ImageStore
 from portbench.testing.errors import NothingCame
 from portbench.testing.frames import Frame, write_pcap
-from portbench.testing.network import DEFAULT_S, Caller, Connection, Listener
+from portbench.testing.network import Caller, Connection, Listener
+from portbench.testing.pins import Pin, Pins
 from portbench.testing.python import PythonPrompt, type_in
-from portbench.testing.simulation import RecordedSimulation
+from portbench.testing.simulation import DEFAULT_S, RecordedSimulation
+from portbench.testing.uart import Uart
 
+if TYPE_CHECKING:
+    from portbench.testing.http import BoardSession
+
+__tracebackhide__ = True
 DEFAULT_KIND: Final = "W5500_EVB_PICO"
 _AGAIN_S = 0.1
 _FLUSH_S = 1.5
@@ -43,6 +49,8 @@ class Board:
         self._definition = board_definition(kind)
         self._simulation = RecordedSimulation(self._definition, config)
         self._prompt = PythonPrompt(self._simulation)
+        self._pins = Pins(self._simulation)
+        self._uarts: dict[int, Uart] = {}
 
     @property
     def time_us(self) -> float:
@@ -60,6 +68,17 @@ class Board:
         return list(self._simulation.events)
 
     @property
+    def fault(self) -> str | None:
+        """Why the board cannot go on, as one line; None while it can."""
+        return self._simulation.fault or self._simulation.liveness.stuck(self._simulation.time_us)
+
+    @property
+    def driven_pins(self) -> list[str]:
+        """The pins that the chip drives now: `GP25` and so on."""
+        driven = self._simulation.machine.pins()[1]
+        return [f"GP{number}" for number in range(driven.bit_length()) if driven >> number & 1]
+
+    @property
     def frames(self) -> list[Frame]:
         """The frames on the Ethernet cable, in order."""
         return self._simulation.frames
@@ -70,16 +89,17 @@ class Board:
 
     @property
     def address(self) -> str | None:
-        """The IPv4 address that the board sent from last; None before it has one."""
-        for frame in reversed(self.frames):
-            found = None if frame.to_board else _source(frame.data)
-            if found is not None and not found.is_unspecified:
-                return str(found)
-        return None
+        """The IPv4 address that the board sent from last, else the one that it leased; None before it has one."""
+        return self._simulation.machine.board_address
 
     def flash(self, image: Path | str | bytes) -> None:
-        """Program a UF2 image, as BOOTSEL and a copy to the drive do, and start it. Flash outside of it stays."""
+        """Program a UF2 image, as BOOTSEL and a copy to the drive do, and start it. Flash outside of it stays.
+
+        A `str` without `.uf2` is a runtime of the catalogue, which is downloaded where it is not at hand.
+        """
         family, size = self._definition.uf2_family, self._definition.flash_bytes
+        if isinstance(image, str) and not image.lower().endswith(".uf2"):
+            image = _of_catalogue(image)
         if isinstance(image, bytes):
             parsed = uf2.parse(image, "image", family_id=family, flash_size_bytes=size)
         else:
@@ -151,9 +171,30 @@ class Board:
                 raise NothingCame(f"{connection}: refused for {within_s:g} s\n{simulation.came_on_console()}")
             simulation.run(_AGAIN_S)
 
+    @property
+    def http(self) -> BoardSession:
+        """A `requests` session that reaches the board: `http.get("/")` asks its port 80, in simulated time."""
+        from portbench.testing.http import BoardSession
+
+        return BoardSession(self.connect)
+
     def listen(self, port: int) -> Listener:
         """Open a server's port on the simulated PC, which is 192.168.50.1 unless `pc_ip` is set."""
         return Listener(self._simulation, port)
+
+    def pin(self, name: str | int) -> Pin:
+        """Return a pin, `GP15` or 15, and record its edges from now on. Raises ValueError."""
+        return self._pins.get(name)
+
+    def uart(self, number: int) -> Uart:
+        """Return the other end of UART 0 or 1. Raises ValueError."""
+        if number not in self._uarts:
+            self._uarts[number] = Uart(self._simulation, number)
+        return self._uarts[number]
+
+    def save_vcd(self, path: Path) -> None:
+        """Save the edges of all pins that `pin` was called for, for PulseView or GTKWave."""
+        self._pins.save_vcd(path)
 
     def unplug_cable(self) -> None:
         self._simulation.plug_cable(False)
@@ -206,6 +247,14 @@ class Board:
         simulation.run(_FLUSH_S)
 
 
+def _of_catalogue(runtime: str) -> Path:
+    entry = catalogue.load().get(runtime)
+    path = ImageStore([entry]).obtain(entry).path
+    if path is None:
+        raise BoardError(f"{runtime}: is no image of a board; give a runtime of: portbench list runtimes")
+    return path
+
+
 def _answered(connection: Connection) -> bool:
     return connection.open or connection.closed
 
@@ -214,13 +263,3 @@ def _content(value: Path | str | bytes) -> bytes:
     if isinstance(value, Path):
         return value.read_bytes()
     return value.encode() if isinstance(value, str) else value
-
-
-def _source(frame: bytes) -> IPv4Address | None:
-    """Return the sender's address in an IPv4 or ARP packet."""
-    kind = frame[12:14]
-    if kind == b"\x08\x00" and len(frame) >= 34:
-        return IPv4Address(frame[26:30])
-    if kind == b"\x08\x06" and len(frame) >= 42:
-        return IPv4Address(frame[28:32])
-    return None

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Final
 
 from portbench.testing.errors import NothingCame
-from portbench.testing.simulation import RecordedSimulation
+from portbench.testing.simulation import DEFAULT_S, RecordedSimulation
 from portbench.testing.transcript import Transcript
 
-DEFAULT_S: Final = 10.0
+__tracebackhide__ = True
 Reply = tuple[bytes, bool, bool, float | None]
 _NOTHING: Final[Reply] = (b"", False, False, None)
 _CLOSE: Final[Reply] = (b"", True, False, None)
@@ -51,7 +51,7 @@ class Connection:
 
     def send(self, data: bytes) -> None:
         if self._without_power or not self._simulation.machine.lan_send(self._number, data):
-            raise NothingCame(f"{self}: is gone, and takes nothing more\n{self._report()}")
+            raise NothingCame(f"{self}: is gone, and takes nothing more\n{self.report()}")
 
     def expect(self, pattern: str | bytes, within_s: float = DEFAULT_S) -> re.Match[bytes]:
         """Wait for `pattern`, a regular expression, after the last match, and return the match."""
@@ -60,15 +60,28 @@ class Connection:
         def look() -> re.Match[bytes] | None:
             found = self._came.find(compiled)
             if found is None and self.closed:
-                raise NothingCame(f"{self}: ended before {compiled.pattern!r} came\n{self._report()}")
+                raise NothingCame(f"{self}: ended before {compiled.pattern!r} came\n{self.report()}")
             return found
 
-        return self._simulation.wait(look, within_s, f"{self}: {compiled.pattern!r}", self._report)
+        return self._simulation.wait(look, within_s, f"{self}: {compiled.pattern!r}", self.report)
 
     def read(self, within_s: float = DEFAULT_S) -> bytes:
         """Wait until the board has closed its half, and return the bytes after the last `expect`."""
-        self._simulation.wait(lambda: self.closed, within_s, f"{self}: its end", self._report)
+        self._simulation.wait(lambda: self.closed, within_s, f"{self}: its end", self.report)
         return self._came.take()
+
+    def receive(self, within_s: float = DEFAULT_S) -> bytes:
+        """Wait for bytes after the last `expect`, and return all that came; empty once the board has ended."""
+        came = b""
+
+        def look() -> bool:
+            nonlocal came
+            ended = self.closed
+            came = self._came.take()
+            return bool(came) or ended
+
+        self._simulation.wait(look, within_s, f"{self}: bytes, or its end", self.report)
+        return came
 
     def close(self) -> None:
         """Close the PC's half; the board may still send."""
@@ -78,7 +91,8 @@ class Connection:
     def __str__(self) -> str:
         return f"connection with {self.peer}"
 
-    def _report(self) -> str:
+    def report(self) -> str:
+        """Return the last lines that came, and those of the console."""
         return f"the connection's last lines:\n{self._came.tail()}\n{self._simulation.came_on_console()}"
 
     def opened(self, number: int) -> None:

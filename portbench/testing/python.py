@@ -12,6 +12,7 @@ from portbench.errors import PortbenchError
 from portbench.testing.errors import NothingCame
 from portbench.testing.simulation import RecordedSimulation
 
+__tracebackhide__ = True
 _PROMPT_S = 10.0
 _FILE_S = 60.0
 _MAKE_FOLDER = "import os\ntry:\n os.mkdir({0!r})\nexcept OSError:\n os.listdir({0!r})\n"

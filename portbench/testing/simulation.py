@@ -13,9 +13,15 @@ from portbench.testing.errors import NothingCame
 from portbench.testing.frames import Frame
 from portbench.testing.transcript import Transcript
 
+__tracebackhide__ = True
 T = TypeVar("T")
+PinRecords = Callable[[float, list[dict[str, Any]]], None]
 
+DEFAULT_S: Final = 10.0
+"""Longest simulated time of a wait."""
 MOST_FRAMES: Final = 100_000
+MOST_RECORDS: Final = 1_000_000
+"""Changes of pins in one step."""
 _MOST_EVENTS = 1000
 _SLICE_PS: Final = 1000 * PS_PER_US
 
@@ -39,6 +45,8 @@ class RecordedSimulation(Simulation):
         self.transcript = Transcript()
         self.power_ups = 0
         self.on_power_up: list[Callable[[], None]] = []
+        self.on_step: list[Callable[[], None]] = []
+        self._of_pins: PinRecords | None = None
         self._started()
 
     @property
@@ -72,6 +80,14 @@ class RecordedSimulation(Simulation):
         self._powered = True
         self._started()
 
+    def record_pins(self, take: PinRecords) -> None:
+        """Call `take` after each step with the time of the last power-up, and the levels of all pins where one changed.
+
+        Until the next power-up.
+        """
+        self.machine.trace_start(["pins"], MOST_RECORDS)
+        self._of_pins = take
+
     def run(self, seconds: float) -> None:
         """Run for `seconds` of simulated time."""
         until_ps = self._now_ps + round(seconds * PS_PER_S)
@@ -100,6 +116,14 @@ class RecordedSimulation(Simulation):
         for at_us, what, detail in step.usb:
             self.events.append(f"{(self._before_ps / PS_PER_US + at_us) / 1e6:.6f} s usb {what} {detail}".rstrip())
         self.transcript.feed(step.printed)
+        before_us = self._before_ps / PS_PER_US
+        if self._of_pins is not None:
+            records, lost = self.machine.trace_take()
+            if lost:
+                self.events.append(f"{self.now_us / 1e6:.6f} s {lost} edges of pins were not recorded")
+            self._of_pins(before_us, records)
+        for look in self.on_step:
+            look()
         if self._has_cable:
             for start_us, arrival_us, to_board, fate, data in self.machine.lan_frames():
                 lost = fate != "Delivered" or not self._plugged

@@ -1,6 +1,29 @@
 """The reasons for a row's time, in sentences that rules make of its attribution and conditions."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+
 from portbench.results.explain.facts import RULES, Comparison, Facts, Sentence
-from portbench.results.explain.sentences import compared, explained
+from portbench.results.explain.rules import board, flash, network, spi  # noqa: F401  (they register their rules)
+from portbench.results.model import Row
 
 __all__ = ["RULES", "Comparison", "Facts", "Sentence", "compared", "explained"]
+
+
+def explained(row: Row) -> list[Sentence]:
+    """Sentences about a row, the largest share first; none if the row's time was not attributed."""
+    return _ordered(Facts.of(row), of_two=False)
+
+
+def compared(one: Row, other: Row) -> list[Sentence]:
+    """Sentences about `other` beside `one`; none if their workload or settings differ."""
+    return _ordered(Comparison.of(one, other), of_two=True)
+
+
+def _ordered(about: Facts | Comparison | None, *, of_two: bool) -> list[Sentence]:
+    if about is None:
+        return []
+    said = ((name, rule.say(about)) for name, rule in RULES.items() if rule.of_two is of_two)
+    sentences = [replace(sentence, rule=name) for name, sentence in said if sentence is not None]
+    return sorted(sentences, key=lambda sentence: (-(sentence.share or 0.0), sentence.rule))

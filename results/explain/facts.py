@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from portbench.results.attribution import Attribution, Function, Span
@@ -55,11 +55,6 @@ class Facts:
         """Frames on a radio chip's gSPI, of an average span; none on any other bus."""
         registers = self.whole.registers
         return sum(registers.get(f"WLAN frame {way}", 0) for way in ("read", "write")) / self.spans
-
-    @property
-    def miss_share(self) -> float:
-        """Share of flash cache misses in SPI, driver and other code."""
-        return self.share("gap_miss", "driver_miss", "code_miss")
 
     @property
     def flash_share(self) -> float | None:
@@ -141,6 +136,7 @@ class Sentence:
 
 About = TypeVar("About", Facts, Comparison)
 Say = Callable[[About], Sentence | None]
+SayOfShare = Callable[[Facts, float], Sentence | None]
 
 
 @dataclass(frozen=True)
@@ -162,6 +158,21 @@ def rule(fires: str) -> Callable[[Say[About]], Say[About]]:
     def registered(say: Say[About]) -> Say[About]:
         of_two = Comparison.__name__ in say.__annotations__.values()
         RULES[say.__name__] = Rule(fires, say, of_two)
+        return say
+
+    return registered
+
+
+def rule_of_share(fires: str, least: float, *causes: str) -> Callable[[SayOfShare], SayOfShare]:
+    """Register a function as a rule about the share of a row's time that `causes` take, of at least `least`, 0 to 1."""
+
+    def registered(say: SayOfShare) -> SayOfShare:
+        def sentence(facts: Facts) -> Sentence | None:
+            share = facts.share(*causes)
+            said = say(facts, share) if share >= least else None
+            return None if said is None else replace(said, share=share, causes=causes)
+
+        RULES[say.__name__] = Rule(fires, sentence, of_two=False)
         return say
 
     return registered

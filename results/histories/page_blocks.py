@@ -12,7 +12,7 @@ from portbench.files import replace_file
 from portbench.results.cells import figure, markdown_table, workload_title
 from portbench.results.histories.series import version_order
 from portbench.results.histories.store import Entry
-from portbench.results.storage import StorageError
+from portbench.results.storage import writing
 
 _BLOCK: Final = re.compile(r"(<!-- figures: ([\w .+-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
 _COLUMNS: Final = ("workload", "runtime", "version", "profile", "figure", "unit")
@@ -22,14 +22,12 @@ def fill(folder: Path, entries: Sequence[Entry]) -> list[Path]:
     """Write the figures into all pages of `folder`, and return the changed pages. Raises StorageError."""
     changed = []
     for path in sorted(folder.rglob("*.md")):
-        try:
+        with writing(path):
             before = path.read_text(encoding="utf-8")
             after = filled(before, entries)
             if after != before:
                 replace_file(path, after)
                 changed.append(path)
-        except OSError as error:
-            raise StorageError(f"{path}: cannot be written ({error.strerror}); make it writable") from error
     return changed
 
 

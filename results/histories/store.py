@@ -6,6 +6,7 @@ measurement, conditions, and its headline figure run by run. Samples and attribu
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable
@@ -22,7 +23,7 @@ from portbench.errors import first_complaint
 from portbench.files import new_file
 from portbench.results.model import Row, RunFile
 from portbench.results.stats import Group
-from portbench.results.storage import StorageError, read, run_files
+from portbench.results.storage import StorageError, read, run_files, writing
 from portbench.results.table import panels
 from portbench.where import Where
 
@@ -70,7 +71,8 @@ class Entry:
     @property
     def is_exact(self) -> bool:
         """True if another run would give the same values to the last digit."""
-        return self.where == Where.EMULATED and self.seed is None
+        simulated = self.where == Where.EMULATED and not (self.conditions or {}).get("bridged")
+        return simulated and self.seed is None
 
 
 _ENTRY: Final = TypeAdapter(Entry)
@@ -92,16 +94,10 @@ def keep(run: RunFile, file: str, folder: Path) -> list[Path]:
     written = []
     for path, entries in together.items():
         lines = sorted(json.dumps(asdict(entry), sort_keys=True, allow_nan=False) for entry in entries)
-        try:
+        with writing(path), contextlib.suppress(FileExistsError):
             path.parent.mkdir(parents=True, exist_ok=True)
             new_file(path, "".join(f"{line}\n" for line in lines))
             written.append(path)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise StorageError(
-                f"{path}: cannot be written ({error.strerror}); make room or make it writable"
-            ) from error
     return written
 
 
@@ -165,7 +161,7 @@ def _entry(run: RunFile, file: str, group: Group) -> Entry:
 
 def _deciding(row: Row) -> dict[str, Any]:
     """Conditions that were asked for. The real SPI clock follows from them; a measured turnaround varies by the run."""
-    measured = {"spi_hz_actual"} if row.where is Where.EMULATED else {"spi_hz_actual", "turnaround_us"}
+    measured = {"spi_hz_actual"} if row.is_simulated else {"spi_hz_actual", "turnaround_us"}
     return row.conditions.model_dump(mode="json", exclude=measured, exclude_none=True)
 
 

@@ -89,18 +89,23 @@ def _linked(text: str) -> str:
 
 def _facts(run: RunFile) -> dict[str, str]:
     """The facts of the run, by name."""
-    machine = run.machine
     facts = {"measured": run.started_utc.strftime("%Y-%m-%d %H:%M UTC")}
     if run.finished_utc is None:
         facts["state"] = "interrupted; rows measured until then are here"
     if run.name:
         facts["name"] = run.name
-    facts["PC"] = f"{machine.processor}, {machine.cores} cores, {machine.system} {machine.release}, {machine.python}"
+    return {name: shown(value) for name, value in (facts | measured_with(run)).items()}
+
+
+def measured_with(run: RunFile) -> dict[str, str]:
+    """The PC, the revision and the tools of the run."""
+    machine = run.machine
+    facts = {"PC": f"{machine.processor}, {machine.cores} cores, {machine.system} {machine.release}, {machine.python}"}
     if run.git is not None:
         facts["revision"] = f"{run.git.revision}{' with local changes' if run.git.dirty else ''}"
     if run.tools:
         facts["tools"] = ", ".join(f"{name} {version}" for name, version in sorted(run.tools.items()))
-    return {name: shown(value) for name, value in facts.items()}
+    return facts
 
 
 def _missing(run: RunFile) -> Part | None:

@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 from portbench.console import shown
 from portbench.results.answer import CODE
-from portbench.results.stats import Group
 from portbench.results.table import Panel
 
 Value = str | float | None
@@ -128,14 +127,9 @@ def _address(kind: str, text: str) -> str:
     return f"data:{kind};charset=utf-8,{quote(text)}"
 
 
-def _name(group: Group) -> str:
-    """`micropython-1.26.0 tuned`."""
-    return shown(" ".join(filter(None, (group.first.runtime, group.first.profile))))
-
-
 def names(panel: Panel) -> list[str]:
     """A different name for each row: with its build where two would be alike."""
-    plain = [_name(group) for group in panel.groups]
+    plain = [shown(group.first.name) for group in panel.groups]
     found: list[str] = []
     for text, group in zip(plain, panel.groups, strict=True):
         if plain.count(text) > 1:

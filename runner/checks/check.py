@@ -171,6 +171,12 @@ def faults(reports: Sequence[Report]) -> list[str]:
     return found
 
 
+def last_line(said: str) -> str:
+    """The last line of a program's output."""
+    lines = said.strip().splitlines()
+    return lines[-1] if lines else "it said nothing"
+
+
 def number(value: float) -> str:
     """At least four digits: whole numbers from 1000 on."""
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"

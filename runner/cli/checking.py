@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from portbench.console import console
 from portbench.errors import OptionError, unknown
+from portbench.runner.cli.options import F
 
 if TYPE_CHECKING:
     from portbench.runner.checks.check import Check, Report
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option("--part", "parts", multiple=True, metavar="NAME", help="Run only this part (repeatable)."),
@@ -36,11 +34,8 @@ def tell(line: str) -> None:
     click.echo(line, err=True)
 
 
-def carry_out(
-    make: Callable[[], Check], *, parts: tuple[str, ...], only_list: bool, as_json: bool, record: Path | None
-) -> int:
+def carry_out(check: Check, *, parts: tuple[str, ...], only_list: bool, as_json: bool, record: Path | None) -> int:
     """Run the parts of a check; the status of the command."""
-    check = make()
     known = check.parts()
     if strange := next((name for name in parts if name not in known), None):
         raise OptionError(f"--part: {unknown('part', strange, known)}")

@@ -12,9 +12,8 @@ from rich.console import Console
 from portbench.console import console, plain_table, shown
 from portbench.results.compare import Comparison
 from portbench.results.compare_table import COLUMNS, HINT, WHY_COLUMNS, lacks_reasons, lines, reasons
-from portbench.results.find import find_run
 from portbench.results.model import RunFile
-from portbench.results.storage import RESULTS_FOLDER
+from portbench.results.storage import RESULTS_FOLDER, find_run
 from portbench.runner.cli.options import SETTINGS, bench_options
 from portbench.runner.jobs.run import measure_image
 

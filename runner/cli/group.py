@@ -17,20 +17,20 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from portbench.console import shown
 from portbench.errors import OptionError, PortbenchError, unknown
-from portbench.runner.cli import bash  # noqa: F401  (registers itself)
 
 NAME: Final = "portbench"
 INTERRUPTED: Final = 130
 """Status after Ctrl-C, as shells have it."""
 _VERBS: Final = Path(__file__).with_name("verbs")
 _SECTIONS: Final = {
-    "Measure": ("run", "list", "compare"),
+    "Choose": ("advise", "list"),
+    "Measure": ("run", "compare"),
     "Understand": ("explain", "trace", "profile", "gdb"),
-    "Boards": ("desk", "serve"),
+    "Boards": ("flash", "desk", "serve"),
     "Results": ("show",),
     "Project": ("check", "completion"),
 }
@@ -174,6 +174,19 @@ class Verbs(click.Group):
         sys.exit(status or 0)
 
 
+@add_completion_class
+class _Bash(BashComplete):
+    """Completion in bash, which splits `--runtime=mi` into three words; click expects one."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        args, incomplete = super().get_completion_args()
+        if incomplete == "=" and args and args[-1].startswith("--"):
+            return args[:-1], f"{args[-1]}="
+        if len(args) > 1 and args[-1] == "=" and args[-2].startswith("--"):
+            return args[:-2], f"{args[-2]}={incomplete}"
+        return args, incomplete
+
+
 def _prepare_streams() -> None:
     """Escape names that the locale's encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
@@ -214,7 +227,9 @@ def _tell_version(context: click.Context, option: click.Parameter, wanted: bool)
 )
 @click.pass_context
 def portbench(context: click.Context) -> None:
-    click.echo(context.get_help())
+    advise = context.command.get_command(context, "advise")  # type: ignore[attr-defined]
+    context.invoke(advise)
+    click.echo(f"All commands: {NAME} --help")
 
 
 def main() -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
-from portbench.results.storage import LATEST, RESULTS_FOLDER
+from portbench.results.model import RunFile
+from portbench.results.shipped import shipped
+from portbench.results.storage import LATEST, RESULTS_FOLDER, read
 from portbench.runner.cli.completion import completer
-from portbench.runner.options import OPTIONS, WORDS
+from portbench.runner.options import DEFAULT_BOARD, OPTIONS, WORDS, chosen_workloads
+from portbench.runner.settings import Setting, workload_settings
+from portbench.workloads import workloads
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,6 +23,7 @@ _BY_NAME: Final = {option.name: option for option in OPTIONS}
 SETTINGS: Final = (*WORDS, "setting")
 """The options that give settings."""
 _MOST_S: Final = 86_400
+_WORDS: Final = "portbench.words"
 
 
 def bench_options(*names: str, single: bool = False) -> Callable[[F], F]:
@@ -65,7 +71,11 @@ SECTIONS: Final = {
 
 
 class Sectioned(click.Command):
-    """A command whose help has its options in sections."""
+    """A command whose help has its options in sections, and the settings of each `--workload` that is given."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        context.meta[_WORDS] = list(args)  # --help is read before the options around it
+        return super().parse_args(context, args)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         left = [(each.name, each.get_help_record(context)) for each in self.get_params(context)]
@@ -75,6 +85,34 @@ class Sectioned(click.Command):
             if lines:
                 with formatter.section(title):
                     formatter.write_dl(lines)
+        for workload in _named_workloads(context.meta.get(_WORDS, ())):
+            with formatter.section(f"Settings of {workload}, as -s NAME=VALUE"):
+                own = workload_settings(chosen_workloads([workload])).values()
+                formatter.write_dl([(each.name, _with_default(each)) for each in own])
+
+
+def _with_default(setting: Setting) -> str:
+    return setting.help if setting.default is None else f"{setting.help} (default {setting.default})"
+
+
+def _named_workloads(words: Sequence[str]) -> list[str]:
+    """The values of `--workload` among the words of a command line; `all` names none."""
+    flag = _BY_NAME["workload"].flag
+    named = [after for word, after in pairwise(words) if word == flag]
+    named += [word.removeprefix(f"{flag}=") for word in words if word.startswith(f"{flag}=")]
+    return [each for each in dict.fromkeys(named) if each in workloads()]
+
+
+def shown_run(file: str | None, results_dir: str | None) -> RunFile:
+    """The named run, without a name the newest; before the first run, the figures that come with portbench.
+
+    Raises PortbenchError.
+    """
+    path = run_file(file, results_dir)
+    if file is None and not path.exists():
+        click.echo(f"{path}: nothing was measured yet; these figures come with portbench", err=True)
+        return shipped(DEFAULT_BOARD)
+    return read(path)
 
 
 def run_file(file: str | None, results_dir: str | None) -> Path:

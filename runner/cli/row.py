@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
 from portbench.errors import OptionError
 from portbench.results.model import Row, RunFile
 from portbench.runner.cli.completion import complete_rows
-from portbench.runner.cli.options import SETTINGS, bench_options, given
+from portbench.runner.cli.options import SETTINGS, F, bench_options, given
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_ROW: Final = "portbench-native"
 
@@ -44,11 +42,8 @@ class RowName:
 
 def stored_row(run: RunFile, name: RowName, workload: str) -> Row | None:
     """The first row of this name with an attribution."""
-    for row in run.rows:
-        fits = row.runtime == name.runtime and row.workload == workload and name.profile in (None, row.profile)
-        if fits and row.attribution is not None:
-            return row
-    return None
+    rows = (row for row in run.rows if row.workload == workload and row.attribution is not None)
+    return next((row for row in rows if row.runtime == name.runtime and name.profile in (None, row.profile)), None)
 
 
 def row_argument(command: F) -> F:

@@ -24,13 +24,12 @@ _MILLISECONDS_FROM_US: Final = 1e6
 
 def show(explained: Explained, console: Console) -> None:
     row, facts = explained.row, explained.facts
-    title = " ".join(filter(None, [row.runtime, row.profile, row.workload]))
+    title = f"{row.name} {row.workload}"
     if row.headline is not None and row.value is not None:
         title += f": {row.value:.4g} {row.headline.unit}"
     _say(explained.sentences, title, console)
     if explained.beside is not None:
-        other = explained.beside
-        _say(explained.compared, " ".join(filter(None, ["and then", other.runtime, other.profile])), console)
+        _say(explained.compared, f"and then {explained.beside.name}", console)
     each = f"a {facts.noun} of {facts.spans}" if facts.spans > 1 else facts.noun
     console.print(causes_table(facts.whole, facts.spans, f"Where the time goes, {each}, on average"))
     console.print(_counts(explained), soft_wrap=False)

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -186,7 +186,7 @@ def _work(connection: Connection, options: BenchOptions, rows: Sequence[PlannedR
     try:
         try:
             settle_in(folder)
-            threading.Thread(target=_listen, args=(connection, given), daemon=True).start()
+            end_with(lambda: _listen(connection, given))
             bench = Bench(options, image_store([row.entry for row in rows]), logs)
             while True:
                 outcome = bench.measure(given.get(), connection.send)
@@ -235,6 +235,15 @@ def _listen(connection: Connection, given: queue.SimpleQueue[PlannedRow]) -> Non
     with contextlib.suppress(EOFError, OSError):
         while True:
             given.put(connection.recv())
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
-    threading.Event().wait(_END_S)
-    os._exit(1)
+
+
+def end_with(wait: Callable[[], object]) -> None:
+    """End this process once `wait` returns, in another thread: by SIGTERM, and for good if that takes too long."""
+
+    def end() -> None:
+        wait()
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+        threading.Event().wait(_END_S)
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()

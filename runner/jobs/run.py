@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +13,8 @@ from rich.console import Console
 
 from portbench.console import shown
 from portbench.errors import OptionError, PortbenchError
+from portbench.files import TemporaryFolder
+from portbench.firmware.images import ImageStore
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
@@ -62,9 +63,10 @@ class Run:
         view: ProgressView | None = None,
         writer: RunWriter | None = None,
         jobs: Sequence[str] = (),
+        store: ImageStore | None = None,
     ) -> None:
         """`on`: the address of a Dask scheduler. `view`: where progress goes, by default standard error. `jobs`: of
-        each row the name by which `writer` keeps it.
+        each row the name by which `writer` keeps it. `store`: instead of the user's.
 
         Raises ImageError or StorageError.
         """
@@ -72,11 +74,11 @@ class Run:
         self._jobs = {id(row): job for row, job in zip(rows, jobs, strict=False)}
         self._options = options
         self._on = on
-        self._store = image_store([row.entry for row in rows])
+        self._store = store or image_store([row.entry for row in rows])
         self._servers = Servers(options)
         self._writer = writer or RunWriter(new_run(options), options.results_dir)
         self._view = view or ProgressView(len(rows))
-        self._folder = tempfile.TemporaryDirectory(prefix="portbench-logs-")
+        self._folder = TemporaryFolder("portbench-logs")
         self._interruptions = Interruptions()
         self.faults: list[str] = []
         """Why the run did not succeed, beside the rows that failed: a line each."""
@@ -99,17 +101,17 @@ class Run:
         self._interruptions.ending()
         try:
             self._servers.close()
-            self._folder.cleanup()
+            self._folder.remove()
             self._writer.close()
         except StorageError as error:
             self.faults.append(str(error))
         finally:
             self._interruptions.restore()
 
-    def measured(self) -> Iterator[tuple[PlannedRow, Row]]:
+    def measured(self) -> Rows:
         """Yields each row once it is on disk. `faults` then has the reasons why other rows were not measured."""
         # Those of a sweep are not kept: many rows of one have the same name.
-        logs = Path(self._folder.name) if self._jobs else self._writer.path.with_suffix("")
+        logs = self._folder.path if self._jobs else self._writer.path.with_suffix("")
         coming = measure(self._rows, self._options, self._store, logs, self._servers, self._doing, self._on)
         done: list[Row] = []
         with self._view, contextlib.closing(coming):

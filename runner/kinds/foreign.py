@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from portbench.boards import Deadline, Unattended
-from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, board_address
+from portbench.boards.definition import MASK, SERVER_PORT, board_address
 from portbench.errors import PortbenchError
+from portbench.firmware.catalogue import Family
 from portbench.runner.collect import ClientResult, ClientSaid, check_calls
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import BenchOptions
@@ -19,21 +20,21 @@ _LOOK_S = 0.05
 
 def meeting_places(options: BenchOptions) -> list[str]:
     """Where a foreign image has to look for the PC: a line for each kind of board."""
-    lines = []
+    lines, pc = [], options.pc_address
     by_name = options.chosen_workloads if options.workloads_by_name else ()
     called = [each for each in by_name if each.timed_by_pc and _is_called(each)]
     if options.where != "silicon":
         lines += [
-            f"emulated boards, {each.name}: the PC calls TCP port {each.foreign_port} of the address that it gave by"
-            f" DHCP, or of {board_address()}, mask {MASK}"
+            f"emulated boards, {each.name}: the PC calls {_port_of(each, options)} of the address that it gave by"
+            f" DHCP, or of {board_address(pc)}, mask {MASK}"
             for each in called
         ]
     if all(map(_is_called, options.chosen_workloads)):
         return lines
     if options.where != "silicon":
         lines.append(
-            f"emulated boards: TCP to {PC_IP}:{SERVER_PORT}, own address by DHCP or {board_address()}, mask {MASK},"
-            f" gateway {PC_IP}"
+            f"emulated boards: TCP to {pc}:{options.server_port or SERVER_PORT}, own address by DHCP or"
+            f" {board_address(pc)}, mask {MASK}, gateway {pc}; another network: -s pc_address=10.0.0.1"
         )
     if options.where != "emulated":
         host = options.server_host
@@ -75,7 +76,8 @@ def measure(row: ReadyRow) -> MeasuredRow:
             server.limit = None
     try:
         if _is_called(planned.workload):
-            check_calls(sessions, planned.workload.foreign_load_generator(planned.settings, MAX_BYTES))
+            if planned.workload.foreign_requests(planned.settings) is None:
+                check_calls(sessions, planned.workload.foreign_load_generator(planned.settings, MAX_BYTES))
             measurement = planned.workload.measure_calls(sessions, planned.settings)
         else:
             sessions = [_whole(sessions, alone.exchanges)]
@@ -84,6 +86,11 @@ def measure(row: ReadyRow) -> MeasuredRow:
         raise PortbenchError(str(error)) from None
     result = ClientResult(measurement, ClientSaid(), intn=None, version=None, library=None)
     return MeasuredRow(result, output, sessions)
+
+
+def _port_of(workload: Workload, options: BenchOptions) -> str:
+    requests = workload.foreign_requests(options.settings_for(workload, Family.FOREIGN.traits.profiles[0]))
+    return f"TCP port {workload.foreign_port}" if requests is None else f"UDP port {requests.port}"
 
 
 def _is_called(workload: Workload) -> bool:

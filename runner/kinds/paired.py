@@ -74,6 +74,7 @@ class PartnerBoard:
             turnaround_us=self.options.turnaround_us,
             phy_link_delay_us=round(self.options.phy_link_delay_s * 1e6),
             access_point=self.options.access_point,
+            pc_ip=self.options.pc_address,
             flash_id=_FLASH_ID,
         )
         deployer, log = self.options.deployer, self.listener.log
@@ -103,7 +104,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
     serving = build_program(partner, image, server.board, peer, _apart(options) if simulated else options, row.scratch)
     server.prepare(replace(serving, deployment=as_partner(serving.deployment, partner.board)), row.clock)
     run_s = options.timeouts_s[Stage.RUN]
-    deadline = Deadline(run_s, f"{row.planned.label}: the board that serves")
+    deadline = Deadline(run_s, f"{row.planned.label}: the partner")
     with _joined(client, server.board, row.jitter, deadline, row.printed) as joined:
         row.prepare(Peer(*joined.listening))
         output = row.run(serve=False)
@@ -166,12 +167,12 @@ class RealServer:
         self._ended: Queue[RunOutput | BaseException] = Queue()
         self._listening: list[tuple[IPv4Address, int]] = []
         self._board, self._deadline, self._printed = board, deadline, printed
-        threading.Thread(target=self._run, name="the board that serves", daemon=True).start()
+        threading.Thread(target=self._run, name="the partner", daemon=True).start()
         deadline.poll(lambda: bool(self._listening) or not self._ended.empty(), _LOOK_S, "it to listen")
         if not self._listening:
             output = self.served(0.0)
             result_of_server(output.result)
-            raise PortbenchError("the board that serves: its run is over, and it has not listened")
+            raise PortbenchError("the partner: its run is over, and it has not listened")
 
     @property
     def listening(self) -> tuple[IPv4Address, int]:
@@ -201,18 +202,19 @@ def _apart(options: BenchOptions) -> BenchOptions:
     """The partner's options: it gets the next static address."""
     if options.address_mode != "static":
         return options
-    from portbench.boards.definition import MASK, PC_IP, board_address
+    from portbench.boards.definition import MASK, board_address
     from portbench.clients import StaticAddress
 
-    own = IPv4Address(int(board_address()) + 1)
-    return replace(options, static=StaticAddress(own, MASK, PC_IP, PC_IP))
+    pc = options.pc_address
+    own = IPv4Address(int(board_address(pc)) + 1)
+    return replace(options, static=StaticAddress(own, MASK, pc, pc))
 
 
 def result_of_server(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
     try:
         return result_without_error(result)
     except PortbenchError as error:
-        raise PortbenchError(f"the board that serves: {error}") from None
+        raise PortbenchError(f"the partner: {error}") from None
 
 
 def _reported(planned: PlannedRow, served: RunOutput) -> Mapping[str, Any]:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
 from typing import Any, Final
 
 from portbench.runner.profile.model import Profile
 
 _SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 _ASLEEP: Final = "(asleep)"
-
-
-def write_speedscope(path: Path, profile: Profile) -> None:
-    path.write_text(json.dumps(speedscope(profile)), encoding="utf-8")
-
-
-def write_folded(path: Path, profile: Profile) -> None:
-    path.write_text(folded(profile), encoding="utf-8")
 
 
 def speedscope(profile: Profile) -> dict[str, Any]:

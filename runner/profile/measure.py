@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from portbench.boards import Deadline
@@ -27,16 +26,11 @@ _TIMES_SLOWER = 30
 """The most by which following each instruction slows the host down."""
 
 
-@dataclass(frozen=True)
-class How:
-    """`samples_hz` 0: each instruction. `whole`: from power-up on, else from the first exchange to the last."""
+def profile_row(row: PlannedRow, options: BenchOptions, elf: Path | None, *, samples_hz: int, whole: bool) -> Profile:
+    """`samples_hz` 0: each instruction. `whole`: from power-up on, else from the first exchange to the last.
 
-    samples_hz: int = 0
-    whole: bool = False
-
-
-def profile_row(row: PlannedRow, options: BenchOptions, how: How, elf: Path | None) -> Profile:
-    """Raises PortbenchError."""
+    Raises PortbenchError.
+    """
     image = image_store([row.entry]).obtain(row.entry).path
     if image is None:
         raise PortbenchError(f"{row.entry.id}: runs on this PC; profile it with the PC's own tools")
@@ -45,12 +39,12 @@ def profile_row(row: PlannedRow, options: BenchOptions, how: How, elf: Path | No
     run, figures = replayed.finished_run()
     symbols = Symbols(names) if names else recovered_symbols(flash_content(image), run.machine.read_sram(*_SRAM))
     del run
-    window = (0.0, figures.end_us) if how.whole else measured_window(figures)
+    window = (0.0, figures.end_us) if whole else measured_window(figures)
     deadline = Deadline(_TIMES_SLOWER * options.timeouts_s[Stage.RUN], row.label)
-    raw = replayed.replay.profile(figures, window, deadline, samples_hz=how.samples_hz, starts=symbols.starts)
+    raw = replayed.replay.profile(figures, window, deadline, samples_hz=samples_hz, starts=symbols.starts)
     title = f"{row.entry.id} {row.profile.name}"
-    if how.samples_hz:
-        return sampled_profile(raw, symbols, window, how.samples_hz, title)
+    if samples_hz:
+        return sampled_profile(raw, symbols, window, samples_hz, title)
     return exact_profile(raw, symbols, window, title)
 
 

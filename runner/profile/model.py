@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from portbench.boards.emulated.attribution import exception_name
+from portbench.firmware.uf2 import FLASH_BASE
 from portbench.runner.profile.symbols import REGIONS, Symbols, region
-
-_FLASH_BASE = 0x1000_0000
 
 
 @dataclass
@@ -78,7 +77,7 @@ def exact_profile(raw: dict[str, Any], symbols: Symbols, window_us: tuple[float,
     functions: dict[tuple[str, str], Function] = {}
 
     def function(address: int) -> Function:
-        key = (symbols.name(_start(symbols, address)), region(address))
+        key = (symbols.name(address), region(address))
         return functions.setdefault(key, Function(*key))
 
     for address, (instructions, cycles, stalls, misses) in raw["addresses"]:
@@ -97,7 +96,7 @@ def exact_profile(raw: dict[str, Any], symbols: Symbols, window_us: tuple[float,
         else:
             if calls:
                 function(start).calls += calls
-            name = symbols.name(_start(symbols, start))
+            name = symbols.name(start)
             if exception:
                 name = f"{name} [{exception_name(exception)}]"
             paths.append((*paths[parent], name))
@@ -124,7 +123,7 @@ def sampled_profile(
     functions: dict[tuple[str, str], Function] = {}
     stacks: Counter[tuple[int, str]] = Counter()
     for core, address, count in raw["samples"]:
-        key = (symbols.name(_start(symbols, address)), region(address))
+        key = (symbols.name(address), region(address))
         functions.setdefault(key, Function(*key)).cycles += count * period
         stacks[core, key[0]] += count * period
     return Profile(
@@ -139,12 +138,6 @@ def sampled_profile(
     )
 
 
-def _start(symbols: Symbols, address: int) -> int:
-    """The start of a function; for an address outside all functions, the start of its 256 bytes."""
-    symbol = symbols.find(address)
-    return symbol.start if symbol is not None else address & ~0xFF
-
-
 def _most_first(functions: Any) -> tuple[Function, ...]:
     return tuple(sorted(functions, key=lambda each: (-each.cycles, each.name)))
 
@@ -153,8 +146,7 @@ def _evictions(
     raw: Sequence[tuple[int, int | None, int]], symbols: Symbols
 ) -> tuple[tuple[tuple[str, str, int], ...], tuple[tuple[str, int], ...]]:
     def name(offset: int) -> str:
-        address = _FLASH_BASE + offset
-        return symbols.name(_start(symbols, address))
+        return symbols.name(FLASH_BASE + offset)
 
     pairs: Counter[tuple[str, str]] = Counter()
     missed: Counter[str] = Counter()

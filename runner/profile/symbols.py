@@ -57,9 +57,9 @@ class Symbols:
         return symbol if region(symbol.start) == region(address) else None
 
     def name(self, address: int) -> str:
-        """`mp_execute_bytecode`, or `0x1000abcd..` without a name."""
+        """`mp_execute_bytecode`; for an address outside all functions its 256 bytes, `0x1000ab00..`."""
         symbol = self.find(address)
-        return symbol.name if symbol is not None else f"0x{address:08x}.."
+        return symbol.name if symbol is not None else f"0x{address & ~0xFF:08x}.."
 
     def with_starts(self, starts: Iterable[int]) -> Symbols:
         """A copy with unnamed functions added at `starts`, outside known functions."""

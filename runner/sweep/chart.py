@@ -77,10 +77,8 @@ def _bend(curve: Curve, named: tuple[str, ...]) -> DiminishingReturns | None:
     x, y = curve.x, curve.y
     if len(x) < LEAST_POINTS or max(y) - min(y) <= _FLAT * max(y):
         return None
-    try:
+    with LibraryMissing.unless_installed("sweep", "the search for diminishing returns"):
         from kneed import KneeLocator
-    except ImportError as error:
-        raise LibraryMissing("diminishing returns need kneed; install it: pip install 'portbench[sweep]'") from error
     rises = y[-1] > y[0]
     # Where it gains quickly at first: above its chord if it rises, below if it falls.
     with warnings.catch_warnings():

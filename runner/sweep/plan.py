@@ -127,12 +127,10 @@ class _Known:
         entry = row.entry
         if entry.id not in self._images:
             try:
-                image = self._store.obtain(entry)
+                self._images[entry.id] = self._store.obtain(entry)
             except ImageUnavailable as error:
                 self._images[entry.id] = None
                 self.missing[entry.id] = str(error)
-                return None
-            self._images[entry.id] = image
         return self._images[entry.id]
 
 

@@ -121,7 +121,7 @@ class SweepRun:
             console().print(plain_table(title, _columns(axes, points), _lines(axes, points), folding=()))
             for bend in bends[:_MOST_LINES]:
                 click.echo(bend.sentence)
-        if self._along is not None:
+        if self._along in {curve.axis for curve in all_curves}:  # one point alone makes none
             title = f"{points[0].rows[0].workload}: {points[0].headline.unit} by {self._along}\n"
             fixed = [f"{axis.name} {told(axis.values[0])}" for axis in axes if len(axis.values) == 1]
             left_out = draw(self._chart, title + ", ".join(fixed), self._along, all_curves, axes, bends)

@@ -5,10 +5,8 @@ The file is in the Trace Event Format; its times are microseconds of simulated t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final
 
 from portbench.boards.emulated.attribution import exception_name
@@ -23,13 +21,8 @@ _METADATA: Final = {"ph": "M", "cat": "__metadata", "ts": 0}
 _PROCESSES: Final = ("waits", "PC", "cable", "network chip", "SPI", "microcontroller")
 
 
-def write_perfetto(path: Path, recording: Recording, intn_pin: int | None, exchange: str) -> None:
-    """`exchange`: the workload's noun for one."""
-    path.write_text(json.dumps(trace_events(recording, intn_pin, exchange)), encoding="utf-8")
-
-
 def trace_events(recording: Recording, intn_pin: int | None, exchange: str) -> dict[str, Any]:
-    """The file's content."""
+    """The file's content. `exchange`: the workload's noun for one."""
     tracks = _Tracks(recording.start_us, recording.end_us)
     _waits(recording, tracks)
     _exchanges(recording, exchange, tracks)

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from portbench.boards import BoardError, Deadline, Ethernet
-from portbench.boards.emulated.trace import (
-    ExchangeTrace,
-    busiest,
-    exchange_window,
-    slowest_exchange,
-)
+from portbench.boards.emulated.trace import ExchangeTrace, busiest, exchange_window, slowest_exchange
 from portbench.files import TemporaryFolder
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.replayed import ReplayedRow
 from portbench.runner.stages import Stage
 from portbench.runner.trace.pcapng import write_pcapng
-from portbench.runner.trace.perfetto import write_perfetto
+from portbench.runner.trace.perfetto import trace_events
 from portbench.runner.trace.vcd import write_vcd
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The exchange to trace: a number from 1, or the slowest."""
-
-    number: int = 0
-    slowest: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,9 +36,9 @@ class Files:
 
 
 def trace_row(
-    row: PlannedRow, options: BenchOptions, choice: Choice, *, pc_sample_cycles: int = 0, files: Files | None = None
+    row: PlannedRow, options: BenchOptions, number: int | None, *, pc_sample_cycles: int = 0, files: Files | None = None
 ) -> ExchangeTrace:
-    """One exchange of the row. Raises PortbenchError."""
+    """The exchange of this number, from 1; None: the slowest. Raises PortbenchError."""
     network = row.board.network
     files = files or Files()
     if files.vcd is not None and not isinstance(network, Ethernet):
@@ -61,7 +49,7 @@ def trace_row(
         replayed = ReplayedRow(row, options)
         replay, figures = replayed.replay, replayed.figures
         deadline = Deadline(options.timeouts_s[Stage.RUN], row.label)
-        number = slowest_exchange(figures.sessions) if choice.slowest else choice.number
+        number = number or slowest_exchange(figures.sessions)
         window = exchange_window(figures.sessions, number)
         recording = replay.capturing(capture).record(figures, window, deadline, pc_sample_cycles=pc_sample_cycles)
         shown = recording
@@ -70,7 +58,7 @@ def trace_row(
         if files.vcd is not None and isinstance(network, Ethernet):
             write_vcd(files.vcd, shown, network, row.label)
         if files.perfetto is not None:
-            write_perfetto(files.perfetto, shown, replay.intn_pin, exchange)
+            files.perfetto.write_text(json.dumps(trace_events(shown, replay.intn_pin, exchange)), encoding="utf-8")
         if files.pcapng is not None and capture is not None:
             write_pcapng(files.pcapng, capture, busiest(figures.sessions), replay.pc_ip, row.label, exchange)
         return replay.exchange(number, window, recording)

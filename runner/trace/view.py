@@ -13,14 +13,13 @@ from portbench.boards.emulated.trace import Event, ExchangeTrace, SpiFrame
 from portbench.console import new_table
 from portbench.results.attribution import Span
 from portbench.runner.explain.view import causes_table
+from portbench.runner.profile.symbols import REGIONS, region
 
 _MOST_STEPS = 12
 """The longest loop to look for."""
 _SHOWN_ADDRESSES = 15
 _SHOWN_BYTES = 6
 _SHOWN_TEXT = 30
-_REGIONS = (("ROM", 0x0000_0000), ("flash", 0x1000_0000), ("SRAM", 0x2000_0000))
-_REGION_BITS = 0xF000_0000
 
 
 @dataclass(frozen=True)
@@ -141,13 +140,9 @@ def _causes(trace: ExchangeTrace) -> Table:
 def _samples(trace: ExchangeTrace) -> Table:
     total = sum(count for _, _, count in trace.pc_samples)
     title = f"{total} program counter samples"
-    table = new_table(
-        ("core", "address", "samples", "share"),
-        right=("samples", "share"),
-        title=title,
-    )
-    for name, base in _REGIONS:
-        count = sum(count for _, pc, count in trace.pc_samples if pc & _REGION_BITS == base)
+    table = new_table(("core", "address", "samples", "share"), right=("samples", "share"), title=title)
+    for name in REGIONS:
+        count = sum(count for _, pc, count in trace.pc_samples if region(pc) == name)
         if count:
             table.add_row("", name, str(count), f"{100 * count / total:.1f} %")
     for core, pc, count in islice(trace.pc_samples, _SHOWN_ADDRESSES):

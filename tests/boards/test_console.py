@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -33,13 +34,6 @@ def test_an_escape_sequence_before_the_result_does_not_hide_it() -> None:
 def test_a_damaged_or_foreign_line_is_no_result() -> None:
     for line in ('PORTBENCH {"a": ', "PORTBENCH [1]", "PORTBENCH", "portbench {}", "PORTBENCH " + "[" * 100_000):
         assert parse_result(line) is None
-
-
-def test_an_older_result_can_be_forgotten() -> None:
-    console = Console()
-    console.feed(b'PORTBENCH {"a": 1}\n')
-    console.forget_result()
-    assert console.result is None and console.lines
 
 
 def test_asking_again_is_one_line_of_python() -> None:
@@ -75,15 +69,26 @@ def test_every_result_survives_the_line(result: dict[str, Any]) -> None:
 
 
 def test_of_a_flood_the_last_lines_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console_module, "MOST_CHARACTERS", 100)
+    monkeypatch.setattr(console_module, "MOST_CHARACTERS", 730)  # ten lines of nine characters
     heard: list[str] = []
     console = Console(heard.append)
     for number in range(1000):
         console.feed(b"%09d\n" % number)
-        assert sum(len(line) + 1 for line in console.lines) <= 200
+        assert len(console.lines) <= 20
     assert console.lines[-10:] == [f"{number:09d}" for number in range(990, 1000)] and len(heard) == 1000
-    console.feed(b"x" * 500 + b"\n")
-    assert console.lines == ["x" * 500]
+    console.feed(b"x" * 2000 + b"\n")
+    assert console.lines == ["x" * 2000]
+
+
+@pytest.mark.parametrize("line", [b"", b"ab", b"0123456789"])
+def test_short_lines_take_little_memory_however_many_they_are(line: bytes) -> None:
+    """A line of Python takes some 60 bytes beside its characters."""
+    console = Console()
+    flood = (line + b"\n") * (1 << 16)
+    for _ in range(8 if line else 32):
+        console.feed(flood)
+    assert len(console.lines) < (10 << 20) / 60
+    assert sum(map(sys.getsizeof, console.lines)) + sys.getsizeof(console.lines) < 16 << 20
 
 
 def test_a_line_without_an_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

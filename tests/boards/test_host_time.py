@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import Deadline
-from portbench.boards.timing import SLOWEST, HostTime, host_time, waited
+from portbench.boards.timing import SLOWEST, HostTime, Waits, host_time, waited
 from portbench.errors import DeadlineExceeded
 
 
@@ -40,7 +41,7 @@ def test_without_others_all_time_counts() -> None:
 def test_the_longest_wait_of_any_process_does_not_count() -> None:
     host = Host()
     assert host.passes(1, p1=0.5, p2=0.25) == pytest.approx(100.5)
-    assert host.passes(1, p3=0.75) == pytest.approx(100.75)  # one that was started meanwhile
+    assert host.passes(1, p3=0.75) == pytest.approx(100.75)  # one that was started since
 
 
 def test_a_wait_that_is_known_at_its_end_is_made_up_for_later() -> None:
@@ -87,8 +88,37 @@ def child() -> Iterator[Callable[[], str]]:
     process.communicate()
 
 
-@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="Linux tells how long processes waited")
+LINUX = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="Linux tells how long processes waited")
+
+
+@LINUX
 def test_the_system_tells_of_us_and_of_what_we_started(child: Callable[[], str]) -> None:
     found = waited()
     assert {str(os.getpid()), child()} <= set(found) and min(found.values()) >= 0
     assert host_time() <= host_time()
+
+
+@LINUX
+def test_a_stop_counts_as_a_wait(child: Callable[[], str]) -> None:
+    now_s = 0.0
+    waits, pid = Waits(lambda: now_s), child()
+    os.kill(int(pid), signal.SIGSTOP)
+    os.waitid(os.P_PID, int(pid), os.WSTOPPED)
+    now_s = 1000.0
+    stopped_s = waits()[pid]
+    os.kill(int(pid), signal.SIGCONT)
+    os.waitid(os.P_PID, int(pid), os.WCONTINUED)
+    now_s = 5000.0
+    assert stopped_s >= 1000 and waits()[pid] - stopped_s < 1000
+
+
+@LINUX
+def test_a_process_of_another_parent_is_included_on_request() -> None:
+    waits, parent = Waits(), os.getppid()
+    assert str(parent) not in waits()
+    waits.include(parent)
+    waits.include(parent)
+    waits.exclude(parent)
+    assert str(parent) in waits()
+    waits.exclude(parent)
+    assert str(parent) not in waits()

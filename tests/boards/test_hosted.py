@@ -1,4 +1,4 @@
-"""Hosted MicroPython: a real child process, its output, its end, and what is left behind (nothing)."""
+"""Hosted MicroPython: a real child process, its output, its end, and that nothing stays behind."""
 
 from __future__ import annotations
 

@@ -45,6 +45,16 @@ def test_a_lock_up_is_the_watchdogs_first() -> None:
     assert liveness.stuck(30e6) is None
 
 
+def test_what_is_given_up_names_a_fault_that_came_before() -> None:
+    liveness = Liveness()
+    assert liveness.because(None) is None and liveness.because("no frame") == "no frame"
+    liveness.first_fault = "at 0.024 s: core 0 HardFault at pc 0x10000280"
+    assert liveness.because(None) is None
+    assert liveness.because("no frame") == "no frame; before that, at 0.024 s: core 0 HardFault at pc 0x10000280"
+    liveness.locked_up(1e6, "core 0 locked up")
+    assert liveness.because("no frame") == "core 0 locked up" and liveness.because(None) is None
+
+
 def test_time_off_the_bus_begins_where_it_left() -> None:
     liveness = Liveness()
     assert liveness.off_bus_us(3e6) == 3e6

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from portbench.runner.cli import portbench
+from tests import patience
 
 LIMIT_S = 240  # a folder of images starts five processes, maybe beside many others
 COMMAND = (sys.executable, "-m", "portbench")
@@ -54,14 +55,6 @@ def start(empty: Path, environment: dict[str, str]) -> Start:
     """Runs the command to its end, from an empty folder."""
 
     def run(*words: object, **changes: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *map(str, words)],
-            cwd=empty,
-            env=environment | changes,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
+        return patience.run([*COMMAND, *map(str, words)], LIMIT_S, cwd=empty, env=environment | changes)
 
     return run

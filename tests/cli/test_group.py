@@ -41,7 +41,7 @@ finally:
 
 
 def test_help_names_every_verb_and_loads_none(start: Start) -> None:
-    lines = start("--help").stdout.partition("Measure:\n")[2].splitlines()
+    lines = start("--help").stdout.partition("Choose:\n")[2].splitlines()
     assert sorted(line.split()[0] for line in lines if re.match(r"  \S", line)) == VERBS
     done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0 and done.stdout.endswith("\nset()\n")
@@ -137,3 +137,14 @@ def test_names_that_a_locale_lacks_are_no_fault(encoding: str, start: Start, tmp
     assert done.returncode == 1 and "there is no such file" in done.stderr and "Traceback" not in done.stderr
     listed = start("list", **c_locale)
     assert listed.returncode == 0 and "micropython-1.26.0" in listed.stdout
+
+
+def test_the_help_of_run_has_the_settings_of_the_named_workload(invoke: Invoke) -> None:
+    plain = invoke("run", "--help").output
+    for words in (("--workload", "http"), ("--workload=http",)):
+        shown = invoke("run", *words, "--help").output
+        assert shown.startswith(plain)
+        own = shown.removeprefix(plain)
+        assert own.startswith("\nSettings of http, as -s NAME=VALUE:\n")
+        assert "keep_alive  pages asked for on one connection (default 1)" in own
+    assert "Settings of" not in invoke("run", "--workload", "all", "--help").output

@@ -1,4 +1,4 @@
-"""`portbench show history`: what is kept, shown and linked, and what it says where it cannot."""
+"""`portbench show history`: rows that it keeps, shows and links, and its errors."""
 
 from __future__ import annotations
 
@@ -72,12 +72,6 @@ def test_a_run_from_elsewhere_is_kept_where_one_says(invoke: Invoke, runs: list[
     assert "| Ping-pong  | micropython-1.26.0 |" in page.read_text()
     assert not (tmp_path / "results" / "history").exists()
     assert "pages/some.md" not in invoke(*words).stdout  # it has those figures already
-
-
-def test_without_a_run_one_line_says_so(invoke: Invoke) -> None:
-    done = invoke("show", "history")
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr == "portbench: results/history: has no history; measure first: portbench run\n"
 
 
 def test_without_the_extra_one_line_says_so(invoke: Invoke, runs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

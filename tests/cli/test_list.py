@@ -118,6 +118,12 @@ def test_settings_have_defaults_and_a_meaning(invoke: Invoke) -> None:
     assert {"at_once", "spi_hz", "seed", "wifi_ssid"} <= set(words) and "messages" not in words
 
 
+def test_each_setting_is_one_line(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    names = [line.split()[0] for line in invoke("list", "settings").stdout.splitlines() if line[:1].isalpha()]
+    assert names.count("spi_hz") == 1 and len(set(names)) == len(names)
+
+
 @pytest.mark.parametrize("part", ["runtimes", "workloads"])
 def test_a_part_of_the_list_alone(part: str, invoke: Invoke) -> None:
     everything = invoke("list").stdout

@@ -15,6 +15,7 @@ import pytest
 from portbench.boards import Deadline
 from portbench.results import storage
 from portbench.results.model import Status
+from tests import patience
 from tests.cli.conftest import COMMAND, LIMIT_S, Invoke, Start
 
 HOSTED = ("run", "--runtime=micropython-unix", "--setting=server_port=0")
@@ -76,8 +77,8 @@ def test_what_lies_in_the_folder_disturbs_nothing(start: Start, empty: Path) -> 
     assert {path.name for path in empty.iterdir()} == {"pytest.ini", "conftest.py", "test_runtime.py", "results"}
 
 
+@pytest.mark.engine
 def test_several_boards_at_once(start: Start, empty: Path) -> None:
-    pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
     done = start("run", "--where=emulated", "--runtime=portbench-native", "--messages=20", "--runs=2", "--parallel=2")
     assert done.returncode == 0, done.stdout + done.stderr
     rows = storage.read(empty / "results" / "latest.json").rows
@@ -111,7 +112,7 @@ def test_an_interruption_keeps_what_was_measured(
         while "   2/1000] measured" not in process.stdout.readline():
             limit.check("the second row")
         process.send_signal(number)
-        output, _ = process.communicate(timeout=LIMIT_S)
+        output, _ = patience.communicate(process, LIMIT_S)
     finally:
         process.kill()
         process.wait()

@@ -90,7 +90,7 @@ def test_csv_has_a_line_per_row_or_per_sample(invoke: Invoke, results: Path) -> 
     ]
 
 
-@pytest.mark.parametrize("verb", ["show", "show publish"])
+@pytest.mark.parametrize("verb", ["show latest", "show publish"])
 def test_a_run_file_that_is_not_there_is_one_line(verb: str, invoke: Invoke) -> None:
     done = invoke(*verb.split())
     assert (done.exit_code, done.stdout) == (1, "")

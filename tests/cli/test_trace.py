@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Invoke
 
 pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+pytestmark = pytest.mark.engine
 
 
 def test_the_command_tells_all(invoke: Invoke, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_every_workload_of_the_others_has_its_client(family: str, network: Clien
 
 def test_what_sets_the_power_save_stands_for_the_profile() -> None:
     def line(family: str, power_save: bool | None) -> str | None:
-        return nic_line(family, PICO_W, spi_hz=None, intn=True, power_save=power_save)
+        return nic_line(family, PICO_W, spi_hz=None, intn=True, power_save=power_save, version="1.26.1")
 
     assert line("micropython", None) == "network.WLAN(network.STA_IF)"
     assert line("micropython", False) == "network.WLAN(network.STA_IF).config(pm=network.WLAN.PM_NONE)"

@@ -76,3 +76,16 @@ def test_the_tables_of_the_results_fit_github() -> None:
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     ranked = [line for line in text.splitlines() if re.match(r"\|\s+(rank|\d+|-) ", line)]
     assert ranked and max(map(len, ranked)) <= 100
+
+
+REFUSAL = re.compile(r'\bunmodelled\(\s*(?:sys,\s*|format!\(\s*)*"(?P<name>[^"{]*)')
+
+
+def test_the_limits_name_all_that_ends_a_run() -> None:
+    """By their beginnings, as of `PSM.{name} write`."""
+    page = (ROOT / "docs" / "emulator-limits.md").read_text(encoding="utf-8")
+    sources = [path for crate in ("parts", "rp2040") for path in (ROOT / "engine" / crate / "src").rglob("*.rs")]
+    named = {found["name"] for path in sources for found in REFUSAL.finditer(path.read_text(encoding="utf-8"))}
+    assert {"USBCTRL host mode", "XOSC.DORMANT", "flash chip instruction 0x"} <= named
+    missing = {name for name in named if re.split(r" \(| 0x", name)[0] not in page}
+    assert not missing

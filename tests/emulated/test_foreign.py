@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from ipaddress import IPv4Address
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +25,7 @@ from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, Stati
 from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
-from portbench.runner.checks.soak.dead_images import PROGRAMS, DeadImage, build
+from portbench.runner.checks.soak.dead_images import HANDLER, PROGRAMS, DeadImage, build
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.program import image_store
@@ -30,6 +33,7 @@ from portbench.server.calls import Listening
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import Conversation, Session, Workload, workload
 from tests.engine.consoles import DEFINITION
+from tests.forward.conftest import SERVER as UDP_SERVER
 from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
@@ -52,15 +56,19 @@ def measure(
     runs: int = 1,
     family: Family | None = None,
     workloads: tuple[Workload, ...] = (),
+    **around: Any,
 ) -> list[Row]:
     options = BenchOptions(
         where="emulated",
         runtimes=(str(path),),
         family=family,
         workloads=workloads,
-        settings={} if workloads else {"messages": messages},
-        runs=runs,
-        results_dir=folder / "results",
+        **{
+            "settings": {} if workloads else {"messages": messages},
+            "runs": runs,
+            "results_dir": folder / "results",
+            **around,
+        },
     )
     rows = plan(options)
     bench = Bench(options, image_store([row.entry for row in rows]), folder)
@@ -102,6 +110,16 @@ def test_an_image_that_never_connects_ends_its_row_early_with_the_cause(
     assert row.status is Status.FAILED and says in (row.reason or ""), row.reason
 
 
+def test_a_fault_at_the_start_is_named_beside_what_did_not_come(tmp_path: Path, short_folder: None) -> None:
+    image = tmp_path / "faults.uf2"
+    faults = uf2.parse(build(PROGRAMS[DeadImage.LOCKS_UP], b"anybody's"))
+    image.write_bytes(uf2.with_data(faults, HANDLER, b"\xfe\xe7"))  # the handler: B .
+    (row,) = measure(image, tmp_path)
+    reason = row.reason or ""
+    assert row.status is Status.FAILED and "no SPI frame for the W5500 in 10 s of simulated time" in reason, reason
+    assert re.search(r"; before that, at 0\.\d{3} s: core 0 HardFault at pc", reason), reason
+
+
 def test_a_client_that_plays_less_than_was_asked_for_is_told_so(tmp_path: Path, short_folder: None) -> None:
     (row,) = measure(NATIVE_IMAGE, tmp_path, OWN_MESSAGES + 1, family=Family.FOREIGN)
     assert row.status is Status.FAILED
@@ -116,7 +134,7 @@ def test_an_image_that_never_serves_ends_its_row_early_with_the_cause(tmp_path: 
 
 
 class Silent(Conversation):
-    """What the native client says of itself is ignored."""
+    """The native client's own name is ignored."""
 
     def opened(self) -> bytes:
         return b""
@@ -174,7 +192,16 @@ def session(**known: object) -> Session:
     [
         (29e6, [], False, 0, None),
         (30e6, [], False, 0, "no frame on the cable in 30 s of simulated time: the Ethernet chip's link is not up"),
-        (30e6, [], True, 0, "no frame on the cable in 30 s of simulated time"),
+        (14.9e6, [], True, 0, None),
+        (
+            15e6,
+            [],
+            True,
+            0,
+            "no frame on the cable in 15 s of simulated time: the image calls no PC; if it is an HTTP server, measure"
+            " it with --workload http",
+        ),
+        (29e6, [], True, 7, None),
         (30e6, [], True, 7, "no connection to 192.168.50.1:5000 in 30 s of simulated time, only 7 frames for others"),
         (50e6, [session(last_byte_us=25e6)], True, 9, None),
         (
@@ -217,6 +244,44 @@ def test_why_a_run_is_given_up(
         now_us, Unattended(8, 30.0), sessions, link_up=link_up, frames_from_board=frames, server="192.168.50.1:5000"
     )
     assert found == says
+
+
+@pytest.mark.parametrize(("pc", "told"), [("10.10.10.1", False), ("192.168.50.1", True)])
+def test_a_board_in_another_network_is_given_up_early(pc: str, told: bool) -> None:
+    from portbench.boards.emulated.client_watch import given_up
+
+    found = given_up(
+        15e6,
+        Unattended(8, 30.0),
+        [],
+        link_up=True,
+        frames_from_board=3,
+        server=f"{pc}:5000",
+        board=IPv4Address("10.10.10.10"),
+    )
+    says = "the board is 10.10.10.10, in another network than the PC at 192.168.50.1; give it -s pc_address=ADDRESS"
+    assert found == (says if told else None)
+
+
+def test_an_image_of_another_network_is_a_row(tmp_path: Path, short_folder: None) -> None:
+    """Our native client, with another PC and address written into it."""
+    pc, own = IPv4Address("10.1.2.1"), IPv4Address("10.1.2.77")
+    block = NativeConfig(server=pc, port=8080, count=OWN_MESSAGES, static=StaticAddress(own, MASK, pc))
+    image = tmp_path / "elsewhere.uf2"
+    image.write_bytes(uf2.with_data(uf2.read(NATIVE_IMAGE), CONFIG_ADDRESS, pack(block).ljust(4096, b"\xff")))
+    (row,) = measure(image, tmp_path, family=Family.FOREIGN, pc_address=pc, server_port=8080)
+    assert row.status is Status.MEASURED, row.reason
+    assert len(row.samples["round_trip_us"]) == 49
+
+
+def test_a_udp_service_is_a_row_timed_by_the_pc(tmp_path: Path, short_folder: None) -> None:
+    """The image's echo."""
+    service = workload("udp_service")
+    first, second = measure(UDP_SERVER, tmp_path, 2, 2, Family.FOREIGN, (service,), settings={"requests": 20})
+    assert first.status is Status.MEASURED, first.reason
+    assert len(first.samples["round_trip_us"]) == 19 and first.timed_by == "pc"
+    assert first.figures["sent_again"] == 0 and min(first.samples["round_trip_us"]) > 200, "the PC's turnaround"
+    assert second.simulated_figures() == first.simulated_figures() | {"run_index": 1}
 
 
 class Called:

@@ -50,6 +50,6 @@ def test_a_seed_is_the_same_jitter_again_and_none_is_none(tmp_path: Path, monkey
     assert [row.simulated_figures() for row in first] == [row.simulated_figures() for row in again]
     assert first[0].sim is not None and first[0].sim.seed == 7 and "dhcp_delay_us" in first[0].sim.room
     assert len({row.figures["total_us"] for row in (*first, other)}) == 3
-    assert len(set(first[0].samples["round_trip_us"])) > 10  # each answer has a turnaround of its own
+    assert len(set(first[0].samples["round_trip_us"])) > 10  # each answer has another turnaround
     assert all(row.is_exact for row in fixed) and len({row.figures["total_us"] for row in fixed}) == 1
     assert fixed[0].samples == fixed[1].samples and len(set(fixed[0].samples["round_trip_us"])) < 10

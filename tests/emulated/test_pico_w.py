@@ -94,4 +94,4 @@ def test_a_slow_and_lossy_join_is_a_join(play: Play) -> None:
     point = AccessPoint(join_delay_us=2_000_000, loss_per_mille=300)
     slow, usual = figures(play(*IMAGES[0], point=point)), figures(play(*IMAGES[0]))
     assert slow["link_us"] > usual["link_us"]
-    assert max(slow["round_trip_us"]) > max(usual["round_trip_us"]), "what is lost takes another turn"
+    assert max(slow["round_trip_us"]) > max(usual["round_trip_us"]), "a lost frame takes another turn"

@@ -1,4 +1,4 @@
-"""The settings of an emulated board: its board's data, its surroundings, and what is refused in one line."""
+"""The settings of an emulated board: its board's data, its surroundings, and settings that are refused in one line."""
 
 from __future__ import annotations
 

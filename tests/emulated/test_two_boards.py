@@ -160,7 +160,7 @@ def told(line: str) -> Partner:
 
 def test_a_server_that_fails_ends_the_clients_run() -> None:
     failed = told('PORTBENCH {"error": "OSError(5)", "stage": "run"}')
-    assert failed.is_over and failed.lost(0) == "the board that serves: failed in stage run: OSError(5)"
+    assert failed.is_over and failed.lost(0) == "the partner: failed in stage run: OSError(5)"
     assert told('PORTBENCH {"answered": 20}').lost(0) is None
 
 
@@ -171,7 +171,7 @@ def test_a_server_that_falls_silent_ends_the_clients_run(monkeypatch: pytest.Mon
     silent.machine.run_until_ps(ps(90))
     assert silent.lost(4) is None, "a frame has come"
     silent.machine.run_until_ps(ps(210))
-    assert silent.lost(4) == "no frame has come from the board that serves for 0.0001 s of simulated time"
+    assert silent.lost(4) == "no frame has come from the partner for 0.0001 s of simulated time"
     silent.client_is_over()
     assert silent.lost(4) is None and not silent.is_over, "it still has the time to tell its result"
 
@@ -182,11 +182,11 @@ def test_a_server_without_a_link_ends_the_clients_run(monkeypatch: pytest.Monkey
     cut.machine.set_cable(False)
     cut.machine.run_until_ps(ps(200))
     lost = cut.lost(0)
-    assert lost is not None and lost.startswith("the board that serves: no link for 0.0001 s of simulated time")
+    assert lost is not None and lost.startswith("the partner: no link for 0.0001 s of simulated time")
 
 
 def row_with_cut(runtime: str, served_cut_us: int, cut_us: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Row:
-    """Of 1000 messages; each board's cable is out from that time of its own on."""
+    """Of 1000 messages; each board's cable is out from that time of the board on."""
     seen: list[int] = []
 
     def config(jitter: Jitter) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def row_with_cut(runtime: str, served_cut_us: int, cut_us: int, folder: Path, mo
 @pytest.mark.slow
 def test_the_cable_of_the_board_that_serves_ends_the_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = row_with_cut("portbench-native", 140_000, _NEVER_US, tmp_path, monkeypatch)
-    assert (row.status, row.reason) == (Status.FAILED, f"{_STOPPED} the board that serves: {_NO_LINK}")
+    assert (row.status, row.reason) == (Status.FAILED, f"{_STOPPED} the partner: {_NO_LINK}")
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def started(folder: Path) -> EmulatedState:
 
 
 def answer(port: Path, sent: bytes) -> bytes:
-    """What comes back on a terminal, as many bytes as went there; sent until the board listens."""
+    """The terminal's answer, as many bytes as went there; sent until the board listens."""
     deadline, came = Deadline(LIMIT_S, "test"), b""
     terminal = os.open(port, os.O_RDWR | os.O_NOCTTY)
     try:

@@ -67,7 +67,7 @@ KNOWN_FAULTS: Final = {
         "MOV (to SP)": "MOV keeps the low bits of SP",
     },
 }
-"""Where a reference is wrong, by the manual: differences there are counted and not failures."""
+"""The manual contradicts a reference there: differences are counted and not failures."""
 
 
 @dataclass

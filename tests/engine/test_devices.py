@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 engine = pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+pytestmark = pytest.mark.engine
 
 ROM = bytes(16384)
 W5500 = {"chip": "W5500", "bus": "spi0", "sck_pin": 18, "mosi_pin": 19, "miso_pin": 16, "csn_pin": 17}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 engine = pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+pytestmark = pytest.mark.engine
 
 from portbench.boards import board_definition, known_boards  # noqa: E402
 from portbench.boards.emulated.config import EmulatedConfig  # noqa: E402

@@ -30,6 +30,11 @@ def test_an_address_that_cannot_be_is_refused(host: str) -> None:
         catalogue.parse(ENTRY.replace("HOST", host), Path("own.toml"))
 
 
+def test_a_file_name_may_have_a_plus() -> None:
+    text = ENTRY.replace("HOST", "h").replace("x.uf2", "a+b.uf2")
+    assert catalogue.parse(text, Path("own.toml")).get("a-1").file == "a+b.uf2"
+
+
 @pytest.mark.parametrize("host", ["h", "h:8000", "[::1]:80", "münchen.example", "user:word@h", "10.0.0.1"])
 def test_an_address_that_can_be_is_taken(host: str) -> None:
     assert catalogue.parse(ENTRY.replace("HOST", host), Path("own.toml")).get("a-1").url == f"http://{host}/x.uf2"

@@ -11,6 +11,7 @@ from portbench.errors import PortbenchError
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import NATIVE_PROGRAM, Uf2File, entry_for_file, identify
+from portbench.firmware.images import ImageStore
 from tests.ping_pong import NATIVE_IMAGE
 
 BASE = uf2.FLASH_BASE
@@ -42,6 +43,13 @@ def with_binary_info(strings: dict[int, bytes], size: int = 0x1000) -> bytes:
             "1.20.0-370-g7bfc22571-dirty",
             "W5500-EVB-Pico with RP2040",
         ),
+        (
+            b"\0MicroPython v1.17-145-g86125de2e-dirty on 2021-12-20; Raspberry Pi Pico with RP2040\0\0WIZNET5K\0",
+            Family.WIZNET,
+            "1.17-145-g86125de2e-dirty",
+            None,
+        ),
+        (MICROPYTHON + b"\0lwip\0\0WIZNET5K\0", Family.MICROPYTHON, "1.26.0", "W5500-EVB-Pico with RP2040"),
         (MICROPYTHON.replace(b"v1.26.0", b"e948ee967"), Family.MICROPYTHON, None, "W5500-EVB-Pico with RP2040"),
         (MICROPYTHON.replace(b"v1.26.0", b"9481ee967-dirty"), Family.MICROPYTHON, None, "W5500-EVB-Pico with RP2040"),
         (CIRCUITPYTHON, Family.CIRCUITPYTHON, "9.1.4", "W5500-EVB-Pico with rp2040"),
@@ -67,6 +75,21 @@ def test_file_becomes_an_entry(tmp_path: Path) -> None:
     assert (entry.id, entry.family, entry.version, entry.path) == ("my-build", Family.MICROPYTHON, "1.26.0", path)
     assert [profile.name for profile in entry.profiles] == ["as-published", "tuned"]
     assert entry_for_file(Uf2File.read(path), family="wiznet", version="9").version == "9"
+
+
+def test_a_file_is_read_and_identified_once_while_it_is_unchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "own.uf2"
+    path.write_bytes(uf2.build(MICROPYTHON))
+    read, reads = uf2.read_bytes, []
+    monkeypatch.setattr(uf2, "read_bytes", lambda name: reads.append(name) or read(name))
+    planned = Uf2File.read(path)
+    measured = ImageStore(state=tmp_path, offline=True).obtain(entry_for_file(planned))
+    assert measured.file is planned and reads == [path]
+    path.unlink()
+    path.write_bytes(uf2.build(MICROPYTHON.replace(b"v1.26.0", b"v1.28.0") + bytes(uf2.PAGE_SIZE)))
+    assert Uf2File.read(path).identity.version == "1.28.0" and reads == [path, path]
 
 
 def test_file_that_says_nothing_is_foreign(tmp_path: Path) -> None:

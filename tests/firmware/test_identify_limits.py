@@ -1,4 +1,4 @@
-"""Where `binary_info` ends, what is left out of it, and what a file's entry is made of."""
+"""Where `binary_info` ends, the parts that it leaves out, and the entry of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every fault of a UF2 image has its own code and one line; what is valid survives a round trip."""
+"""Every fault of a UF2 image has its own code and one line; a valid image survives a round trip."""
 
 import hashlib
 import struct
@@ -66,6 +66,13 @@ FAULTS: list[tuple[Fault, bytes, int | None, str, str]] = [
         1,
         "names no chip family (flags 0x00000000)",
         "convert it again with the family id 0xE48BFF56 for RP2040",
+    ),
+    (
+        Fault.NO_FAMILY,
+        patched(patched(uf2.build(SMALL, base=0x4000), 0, 8, 0), 1, 8, 0),
+        0,
+        "names no chip family (flags 0x00000000), and writes to 0x00004000, where an RP2040 has no flash",
+        OTHER_BOARD,
     ),
     (
         Fault.WRONG_CHIP,

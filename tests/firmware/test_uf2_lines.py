@@ -1,4 +1,4 @@
-"""What mutants survived for want of a test: lines to the letter, limits to the byte, and what is passed on."""
+"""Tests for mutants that survived: lines to the letter, limits to the byte, and values passed on."""
 
 from __future__ import annotations
 

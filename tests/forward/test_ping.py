@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from portbench.boards.timing import Deadline
-from portbench.runner.cli.pinging import Pinging
+from portbench.runner.cli.verbs.desk.ping import Pinging
 
 
 class FakeBoard:

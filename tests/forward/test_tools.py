@@ -127,7 +127,7 @@ def test_a_port_that_the_board_refuses_is_a_reset(board: Served) -> None:
 
 
 def test_more_connections_at_once_than_the_board_has_sockets(board: Served) -> None:
-    """Four are served; who comes meanwhile is refused, as by the chip, and nobody waits for ever."""
+    """Four are served; a fifth is refused, as by the chip, and none waits for ever."""
 
     def ask(_: int) -> bytes:
         try:
@@ -140,7 +140,8 @@ def test_more_connections_at_once_than_the_board_has_sockets(board: Served) -> N
     with ThreadPoolExecutor(12) as pool:
         answers = list(pool.map(ask, range(36)))
     assert set(answers) <= {PAGE, b""} and PAGE in answers
-    assert ask(0) == PAGE
+    # The board may still close the last ones' sockets.
+    Deadline(LIMIT_S, "test").poll(lambda: ask(0) == PAGE, 0.01, "a free socket")
 
 
 def test_rules_come_and_go_and_outlive_the_power(board: Served) -> None:

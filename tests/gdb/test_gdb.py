@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -243,3 +245,23 @@ def test_gdb_and_a_desk_at_once(tmp_path: Path) -> None:
         limit().poll(lambda: board.control("status", limit())["time_us"] > at_us + 5000, 0.02, "it to run on")
     with pytest.raises(BoardError):
         board.control("status", limit())
+
+
+def test_the_command_tells_what_it_does_before_gdb_can_attach(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "portbench", "gdb", "--port=0", "--messages=3"]
+    # A file, not a pipe: each line has to be out before the next stage begins, however it is buffered.
+    with (tmp_path / "said.txt").open("w+") as said:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
+        try:
+            read = Path(said.name).read_text
+            limit().poll(lambda: "target extended-remote" in read() or process.poll() is not None, 0.05, "its hint")
+            process.send_signal(signal.SIGINT)
+            printed, _ = process.communicate(timeout=LIMIT_S)
+        finally:
+            process.kill()
+            process.wait(LIMIT_S)
+        lines = read().splitlines()
+    assert printed == ""
+    stages = [line.partition(": ")[2] for line in lines[:2]]
+    assert stages == ["puts the image and its client on an emulated board", "runs it once without gdb, for its figures"]
+    assert "waits at its power-up" in lines[2]

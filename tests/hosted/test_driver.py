@@ -33,7 +33,7 @@ class Recorder:
         return NOTHING
 
     def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
-        """The driver's connections end in different ways: what the chip holds is looked at instead."""
+        """The driver's connections end in different ways: the chip's sockets tell instead."""
         return NOTHING
 
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards.definition import board_definition
-from portbench.boards.hosted.blinka.modules import circuitpython_modules
-from portbench.boards.hosted.blinka.wires import HostClock, Wires
+from portbench.boards.hosted.blinka.modules import circuitpython_modules, time_module
+from portbench.boards.hosted.blinka.wires import ProgramClock, Wires
 
 BUS = board_definition("W5500_EVB_PICO").network
 assert BUS is not None
@@ -172,11 +179,35 @@ def test_the_interrupt_pin_is_read(setup: Setup) -> None:
     assert setup.digitalio.DigitalInOut(setup.board.GP2).value
 
 
-def test_the_hosts_clock_is_the_hosts() -> None:
-    clock = HostClock()
-    before = time.perf_counter_ns()
-    clock.wait_until_us(clock.now_us() + 1500)
-    assert time.perf_counter_ns() - before >= 1_500_000
+def test_time_that_a_script_waits_for_passes_at_once() -> None:
+    clock = ProgramClock()
+    module = time_module(clock)
+    before = module.monotonic_ns()
+    module.sleep(1000)
+    assert module.monotonic_ns() - before >= 1000 * 10**9
     at = clock.now_us()
-    clock.wait_until_us(at - 1e6)  # what has passed needs no waiting
-    assert clock.now_us() - at < 500_000
+    clock.wait_until_us(at - 1e6)  # it has passed
+    assert at <= clock.now_us()
+
+
+@pytest.mark.engine
+def test_time_in_which_the_process_is_stopped_does_not_pass(tmp_path: Path) -> None:
+    """Else chip and LAN would be far ahead between two reads of a driver that polls them in between."""
+    script = tmp_path / "code.py"
+    script.write_text(
+        "import os, signal, time\n"
+        "before = time.monotonic_ns()\n"
+        "os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "print(time.monotonic_ns() - before)\n"
+    )
+    settings = {"ethernet": asdict(BUS), "workload": None, "settings": {}, "port": 5000}
+    settings["network"] = {"turnaround_us": 200}
+    command = [sys.executable, "-P", "-m", "portbench.boards.hosted.blinka", str(script), json.dumps(settings)]
+    with subprocess.Popen([*command, str(tmp_path / "record")], stdout=subprocess.PIPE, text=True) as process:
+        assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+        before = time.monotonic_ns()
+        time.sleep(0.5)
+        stopped_ns = time.monotonic_ns() - before
+        process.send_signal(signal.SIGCONT)
+        passed_ns, _ = process.communicate(timeout=60)
+    assert int(passed_ns) < stopped_ns

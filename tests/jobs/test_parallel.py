@@ -15,6 +15,7 @@ from portbench.boards import Deadline
 from portbench.results import storage
 from portbench.results.model import RunFile, Status
 from portbench.runner.jobs.run import PROJECT
+from tests import patience
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +48,7 @@ def stored(folder: Path) -> RunFile | None:
 
 def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], RunFile | None]:
     with start(folder, *arguments) as process:
-        said, _ = process.communicate(timeout=110)
+        said, _ = patience.communicate(process, 110)
     return subprocess.CompletedProcess(process.args, process.returncode, said, ""), stored(folder)
 
 

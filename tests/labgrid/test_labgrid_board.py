@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("labgrid", reason="labgrid is not installed; run: pip install 'portbench[labgrid]'")
 
 from portbench.boards import BoardUnavailable, Deadline, Deployment
-from portbench.boards.labgrid import LabgridBoard
 from portbench.boards.labgrid import lab as lab_module
+from portbench.boards.labgrid.board import LabgridBoard
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
 from portbench.results.model import Status

@@ -13,11 +13,12 @@ from tests.measuring import measured_row as measured_row
 from tests.workloads.conftest import own_workloads as own_workloads
 
 Measure = Callable[..., Row]
+benches = pytest.fixture(measuring.benches, scope="package")
 
 
 @pytest.fixture
 def measure(own_workloads: None, measured_row: measuring.Measure) -> Measure:
-    """Measures the echo server once on a fresh board; `settings` are the workload's."""
+    """Measures the echo server once; `settings` are the workload's."""
 
     def measured(runtime: str, profile: str = "hosted", **settings: int) -> Row:
         return measured_row(workload("echo_server"), runtime, profile, **settings)

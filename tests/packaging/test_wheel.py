@@ -13,6 +13,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from portbench.results.shipped import all_shipped
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(900),
@@ -95,6 +97,7 @@ def test_the_wheel_is_one_package_with_its_data(wheel: Path) -> None:
     assert {file.split("/")[0] for file in files} == {"portbench", f"{wheel.name.partition('-cp')[0]}.dist-info"}
     wanted = sources(".py", ".md", ".toml", ".uf2", ".yaml", ".mjs", ".css", ".j2", ".js", ".pyi", "py.typed")
     wanted -= {f"portbench/firmware/native/{name}.py" for name in ("pack", "board_header")}  # the native client's build
+    wanted |= {f"portbench/results/figures/{name}" for name, _ in all_shipped()}
     (engine,) = {file for file in files if file.startswith("portbench/")} - wanted
     assert wanted <= files and engine == "portbench/_engine.abi3.so"
 

@@ -96,7 +96,7 @@ def test_the_keyboard_sorts_the_table(found: dict[str, Any]) -> None:
     up, down = use["sorted"]["messages/s"]
     assert up == ["ascending", ["15.6", "1980", "4444"]] and down == ["descending", ["4444", "1980", "15.6"]]
     up, down = use["sorted"]["silicon"]
-    assert up[1][0] != "" and up[1][-1] == "" == down[1][-1]  # what is not there comes last
+    assert up[1][0] != "" and up[1][-1] == "" == down[1][-1]  # missing values come last
 
 
 def test_all_of_it_can_be_taken_along(found: dict[str, Any]) -> None:

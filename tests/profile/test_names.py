@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import FLASH_BASE, flash_content
 from portbench.runner.profile.linker_map import map_symbols
+from portbench.runner.profile.model import sampled_profile
 from portbench.runner.profile.names import elf_symbols
 from portbench.runner.profile.recovered import BytecodeLoop, bytecode_loop, call_targets
 from portbench.runner.profile.symbols import Symbol, Symbols, region
@@ -25,9 +26,9 @@ words = st.text("abcdefgh_0123456789", min_size=1, max_size=40)
 def test_an_address_has_the_name_of_what_it_lies_in() -> None:
     symbols = Symbols([Symbol(0x100, 8, "f"), Symbol(0x200, 0, "g"), Symbol(0x1000_0000, 4, "h")])
     assert [symbols.name(at) for at in (0x100, 0x107, 0x108, 0x200, 0x1FF, 0x1000_0000)] == [
-        *("f", "f", "0x00000108..", "g", "0x000001ff..", "h"),
+        *("f", "f", "0x00000100..", "g", "0x00000100..", "h"),
     ]
-    assert symbols.name(0x1200) == "0x00001200..", "what is far behind the last one is another thing"
+    assert symbols.name(0x1200) == "0x00001200..", "code far behind the last one has no name"
     assert Symbols([Symbol(0x1FFF_FFFE, 0, "f")]).find(0x2000_0000) is None, "no function reaches from flash into SRAM"
     assert (region(0x10), region(0x1000_0000), region(0x2004_0000), region(0xFFFF_FFFE)) == (
         *("ROM", "flash", "SRAM", "elsewhere"),
@@ -36,7 +37,7 @@ def test_an_address_has_the_name_of_what_it_lies_in() -> None:
 
 def test_of_functions_with_one_beginning_the_longest_counts_then_the_first_name() -> None:
     symbols = Symbols([Symbol(0x100, 4, "a"), Symbol(0x100, 8, "c"), Symbol(0x100, 8, "b")])
-    assert [symbols.name(at) for at in (0x100, 0x107, 0x108)] == ["b", "b", "0x00000108.."]
+    assert [symbols.name(at) for at in (0x100, 0x107, 0x108)] == ["b", "b", "0x00000100.."]
 
 
 def test_beginnings_are_added_where_no_function_with_an_end_is() -> None:
@@ -65,7 +66,7 @@ sections = st.lists(st.tuples(words, st.integers(1, 0x7FFF_FFFF), st.integers(0,
 
 @given(sections)
 def test_a_map_says_where_code_is(placed: list[tuple[str, int, int]]) -> None:
-    """As GNU ld prints it: a long name has its place in the next line; what was discarded comes before."""
+    """As GNU ld prints it: a long name has its place in the next line; discarded sections come before."""
     lines = [
         "Discarded input sections",
         "",
@@ -139,12 +140,12 @@ def bl(at: int, to: int) -> bytes:
 def test_a_call_leads_to_a_beginning(caller: int, function: int) -> None:
     code = bytearray(b"\x00\xbf" * 1200)
     code[2 * caller : 2 * caller + 4] = bl(2 * caller, 1400 + 2 * function)
-    assert call_targets(bytes(code), FLASH_BASE) == [], "what is called once and looks like nothing"
+    assert call_targets(bytes(code), FLASH_BASE) == [], "called once, and looks like nothing"
     code[1400 + 2 * function : 1402 + 2 * function] = b"\x10\xb5"  # push {r4, lr}
     assert call_targets(bytes(code), FLASH_BASE) == [FLASH_BASE + 1400 + 2 * function]
     code[1400 + 2 * function : 1402 + 2 * function] = b"\x00\xbf"
     code[1100:1104] = bl(1100, 1400 + 2 * function)
-    assert call_targets(bytes(code), FLASH_BASE) == [FLASH_BASE + 1400 + 2 * function], "what is called twice"
+    assert call_targets(bytes(code), FLASH_BASE) == [FLASH_BASE + 1400 + 2 * function], "called twice"
 
 
 @given(st.binary(max_size=400))
@@ -187,3 +188,10 @@ def test_the_bytecode_loop_is_found_by_its_table(base: int) -> None:
 )
 def test_the_loop_of_an_image(runtime: str, loop: BytecodeLoop, image: Image) -> None:
     assert bytecode_loop(flash_content(image(runtime))) == loop
+
+
+def test_code_outside_a_function_is_not_charged_to_it() -> None:
+    symbols = Symbols([Symbol(0x1000_0100, 8, "f")])
+    raw = {"hz": 100, "samples": [(0, 0x1000_0104, 1), (0, 0x1000_0108, 2)], "evictions": []}
+    profile = sampled_profile(raw, symbols, (0.0, 1.0), 100, "x")
+    assert {each.name: each.cycles for each in profile.functions} == {"f": 1, "0x10000100..": 2}

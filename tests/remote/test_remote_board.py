@@ -13,8 +13,8 @@ import pytest
 import serial
 
 from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, Deployment
-from portbench.boards.remote import RemoteBoard
 from portbench.boards.remote import board as remote_board
+from portbench.boards.remote.board import RemoteBoard
 from portbench.boards.remote.serial_server import Protocol, SerialServer
 from portbench.boards.usb.port import Wire, remote_port
 from portbench.errors import BoardError
@@ -211,7 +211,7 @@ def test_what_a_server_sent_before_it_went_is_not_lost(deadline: Deadline) -> No
     thread = threading.Thread(target=serve)
     thread.start()
     port = remote_port(f"socket://127.0.0.1:{listener.getsockname()[1]}", 115200)
-    port._reset_input_buffer = lambda: None  # type: ignore[attr-defined]
+    port.reset_input_buffer = lambda: None  # type: ignore[method-assign]
     port.open()
     thread.join(5)
     with closing(listener), closing(Wire(port, "test")) as wire:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import Deadline, Deployment
-from portbench.boards.remote import RemoteBoard
+from portbench.boards.remote.board import RemoteBoard
 from tests.remote.ports import free_port
 from tests.usb.conftest import DEFINITION
 from tests.usb.fake_board import FakeBoard

@@ -1,4 +1,4 @@
-"""The words below a table, each derived from its rows: which firmware, which line, what it costs, what is missing."""
+"""The words below a table, each derived from its rows: which firmware, which line, its cost, and missing images."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 
 from rich.console import Console
 
-from portbench.results.answer import CODE
+from portbench.results.answer import CODE, why
 from portbench.results.model import Offers, Row, RunFile
 from portbench.results.publish import page
+from portbench.results.stats import group_rows
 from portbench.results.table import tables, terminal
+from tests.results.explain import synthetic
 from tests.results.rows import missing, other_row, row, run_of
 
 OLD = Offers(released=date(2023, 1, 1), maintained=False, python="Python 1", tcp_sockets=4, tls=False, sources=["a, b"])
@@ -48,7 +50,7 @@ def test_the_answer_is_which_python_with_which_line_at_what_price() -> None:
         f"{CODE}lan()",
         "instead of",
         f"{CODE}lan(slow, pins)",
-        "Ceiling: in-c, which is no Python, 4000 messages/s, 2.0 times the fastest Python.",
+        "Reference: in-c, which is no Python, 4000 messages/s, 2.0 times the fastest Python.",
     ]
 
 
@@ -67,7 +69,7 @@ def test_nothing_is_said_that_the_rows_do_not_say() -> None:
     """No price where one side is not known or lacks nothing, no factor where settings change nothing."""
     assert below(run_of(row(2000, runtime="alone"))) == ["The only Python here: alone, 2000 messages/s."]
     assert below(run_of(row(1000, runtime="in-c", family="native"))) == [
-        "Ceiling: in-c, which is no Python, 4000 messages/s."
+        "Reference: in-c, which is no Python, 4000 messages/s."
     ]
     lines = below(run_of(row(2000, **BEST), row(4000, runtime="unknown"), row(2001, **(BEST | {"line": "chip(x)"}))))
     assert lines == ["Fastest Python: old (tuned), 2000 messages/s, 2.00 times unknown's best.", f"{CODE}chip(fast)"]
@@ -127,3 +129,11 @@ def test_the_figure_and_intn_stay_where_there_is_little_room() -> None:
         head = next(line for line in output.getvalue().splitlines() if "runtime" in line)
         assert "messages/s" in head and "INTn" in head and "spread" not in head
         assert max(map(len, output.getvalue().splitlines())) <= width
+
+
+def test_a_row_without_a_profile_is_named_by_its_firmware_alone() -> None:
+    one = synthetic.row({"spi_bits": 150, "pc": 50})
+    rows = [one.model_copy(update={"profile": profile}) for profile in (None, "tuned")]
+    groups = group_rows(rows, one.workload, one.where)
+    named = [line.split(":")[0] for line in why(groups)]
+    assert sorted(named) == [f"Why, {one.runtime}", f"Why, {one.runtime} tuned"]

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from portbench.results.find import find_run
 from portbench.results.model import Git, RunFile
-from portbench.results.storage import StorageError, to_json
+from portbench.results.storage import StorageError, find_run, to_json
 from tests.results.rows import START, row, run_of
 
 FIRST, SECOND = "a1b2c3d4e5f60718293a4b5c6d7e8f9001122334", "a1b2c3d0" + "f" * 32

@@ -1,4 +1,4 @@
-"""The history: files that merge, what is over versions and over time, steps and what is none."""
+"""The history: files that merge, series over versions and time, steps and noise."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_run_is_kept_by_runtime_version_and_revision(tmp_path: Path) -> None:
     written = keep(run, "2026-01-02T030405Z.json", tmp_path)
     name = "20260102T030405Z-bbbbbbbbbbbb.jsonl"
     assert written == [tmp_path / "some-0" / "1.0" / name, tmp_path / "some-1" / "1.0" / name]
-    assert keep(run, "2026-01-02T030405Z.json", tmp_path) == []  # what is there, no later run changes
+    assert keep(run, "2026-01-02T030405Z.json", tmp_path) == []  # no later run changes an entry
     entries = load(tmp_path)
     assert entries == entries_of(run, "2026-01-02T030405Z.json")
     assert [(each.runtime, each.values) for each in entries] == [

@@ -1,4 +1,4 @@
-"""The page of HTML: what is on it, that it needs nothing from elsewhere, and that nobody's text becomes markup."""
+"""The page of HTML: its contents, that it needs nothing from elsewhere, and that no text becomes markup."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_drawings_have_the_pages_colours_only(page: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_and_drawings_stand_out(scheme: str) -> None:
-    """By WCAG 2: 4.5 for text, 3 for what is drawn. What axe cannot see in a drawing is drawn in these colours."""
+    """By WCAG 2: 4.5 for text, 3 for drawings. Axe cannot see into a drawing, so these colours are checked here."""
     style = (Path(build.__file__).parent / "page.css").read_text(encoding="utf-8")
     schemes = [
         dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root \{(.*?)\}", style, re.S)

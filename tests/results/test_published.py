@@ -1,4 +1,4 @@
-"""What was published stands beside the measured figure; a figure that cannot is one line before anything starts."""
+"""A published figure stands beside the measured one; a figure that cannot is one line before anything starts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.results.rows import row, run_of
 
 OWN = """
 [[source]]
-who = "somebody, 2024"
+who = "an author, 2024"
 url = "https://example.org/figures"
 board = "W5500_EVB_PICO"
 settings = { messages = 500 }
@@ -69,7 +69,7 @@ class Sums(Workload):
         firmware = PublishedFirmware(
             runtime="port-1", family="micropython", version="1", profile="default", figures=figures
         )
-        told = {"who": "somebody, 2024", "url": "https://example.org", "board": "W5500_EVB_PICO"}
+        told = {"who": "an author, 2024", "url": "https://example.org", "board": "W5500_EVB_PICO"}
         self.sources = (PublishedSource(**told, firmware=[firmware]),)
 
     @property
@@ -105,7 +105,7 @@ def test_the_headline_if_it_follows_from_what_was_published_else_the_next_best(
     planned = PlannedRow(entry, profile, Sums(**figures), WorkloadSettings(), board_definition("W5500_EVB_PICO"))
     found = RowDraft(planned, BenchOptions(), Where.EMULATED).skipped("not today").published
     assert found is not None and (found.figure, found.values) == expected
-    assert (found.source, found.url) == ("somebody, 2024", "https://example.org")
+    assert (found.source, found.url) == ("an author, 2024", "https://example.org")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_the_headline_if_it_follows_from_what_was_published_else_the_next_best(
 def test_figures_that_nothing_can_be_laid_beside_are_one_line(figures: dict[str, list[float]], reason: str) -> None:
     with pytest.raises(PortbenchError) as caught:
         published_of(Sums(**figures), "port-1", "default")
-    assert str(caught.value) == f"published for sums by somebody, 2024: port-1: {reason}"
+    assert str(caught.value) == f"published for sums by an author, 2024: port-1: {reason}"
 
 
 def test_all_that_is_shipped_can_be_used_and_is_what_the_sources_say() -> None:

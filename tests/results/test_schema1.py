@@ -48,7 +48,8 @@ def test_rows_keep_what_they_said(index: int) -> None:
     if dumped["sim"] is not None:  # nothing varied in those days
         assert (dumped["sim"].pop("seed"), dumped["sim"].pop("room")) == (None, {})
     assert {key: dumped[key] for key in KEPT} == {key: old[key] for key in KEPT}
-    assert dumped["conditions"].pop("phy_link_delay_us") is None  # nobody wrote it down
+    assert dumped["conditions"].pop("bridged") is None
+    assert dumped["conditions"].pop("phy_link_delay_us") is None  # not recorded
     assert dumped["conditions"].pop("access_point") is None  # nor was there any
     assert dumped["conditions"] == old["settings"]
     assert new.workload == "ping_pong" and new.headline == COMPUTED
@@ -85,18 +86,18 @@ def test_tables_of_an_old_file() -> None:
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"settings": "fast"}, "rows.0.conditions is 'fast'"),
-        ({"settings": {"spi": 1}}, "rows.0.conditions.spi is 1"),
-        ({"published": "somewhere"}, "rows.0.published is 'somewhere'"),
-        ({"published": {"total_s": [1], "messages": 0, "source": "s"}}, "rows.0.published"),
-        ({"published": {"total_s": [1e-300], "messages": 10**400, "source": "s"}}, "rows.0.published"),
-        ({"published": {"total_s": [1], "messages": 1, "source": ""}}, "rows.0.published.source"),
+        ({"settings": "fast"}, "rows[1].conditions is 'fast'"),
+        ({"settings": {"spi": 1}}, "rows[1].conditions.spi is 1"),
+        ({"published": "somewhere"}, "rows[1].published is 'somewhere'"),
+        ({"published": {"total_s": [1], "messages": 0, "source": "s"}}, "rows[1].published"),
+        ({"published": {"total_s": [1e-300], "messages": 10**400, "source": "s"}}, "rows[1].published"),
+        ({"published": {"total_s": [1], "messages": 1, "source": ""}}, "rows[1].published.source"),
         ({"total_us": None, "messages_per_s": None}, "needs a headline figure above 0"),
-        ({"messages": 10**400, "messages_per_s": None}, "rows.0.settings.messages"),
+        ({"messages": 10**400, "messages_per_s": None}, "rows[1].settings.messages"),
         ({"total_us": 1e-300, "messages_per_s": None, "messages": 10**17}, "figures.messages_per_s is inf"),
-        ({"round_trip_us": 5}, "rows.0.samples.round_trip_us is 5"),
-        ({"speed": 3}, "rows.0.speed is 3"),
-        ({"messages": [4]}, "rows.0.settings.messages"),
+        ({"round_trip_us": 5}, "rows[1].samples.round_trip_us is 5"),
+        ({"speed": 3}, "rows[1].speed is 3"),
+        ({"messages": [4]}, "rows[1].settings.messages"),
     ],
 )
 def test_what_schema_1_never_had_is_refused(changes: dict[str, Any], part: str) -> None:
@@ -153,5 +154,5 @@ def test_any_document_is_read_or_refused_in_one_line(document: dict[str, Any]) -
 
 def test_rows_of_today_are_no_rows_of_schema_1() -> None:
     new = Row.model_validate(storage.read(STORED).rows[0]).model_dump(mode="json")
-    with pytest.raises(StorageError, match=r"schema1\.json: rows\.0"):
+    with pytest.raises(StorageError, match=r"schema1\.json: rows\[1\]"):
         read(DOCUMENT | {"rows": [new]})

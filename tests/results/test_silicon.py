@@ -18,7 +18,7 @@ ROW = """
 [[set]]
 id = "{id}"
 what = "messages"
-source = "somebody, somewhere"
+source = "an author, a site"
 board = "W5500_EVB_PICO"
 measured_on = "a runtime"
 runtime = "wiznet-hardwired"
@@ -80,16 +80,16 @@ def test_a_set_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
-        ({"relation": "a friend told me"}, "a-set: relation"),
-        ({"silicon": "0"}, "a-set: silicon.total_us"),
-        ({"silicon": "nan"}, "a-set: silicon.total_us"),
-        ({"silicon": "inf"}, "a-set: silicon.total_us"),
-        ({"method": "script"}, "a-set: "),
+        ({"relation": "a friend told me"}, "set[1].relation"),
+        ({"silicon": "0"}, "set[1].silicon.total_us"),
+        ({"silicon": "nan"}, "set[1].silicon.total_us"),
+        ({"silicon": "inf"}, "set[1].silicon.total_us"),
+        ({"method": "script"}, "set[1]: "),
         ({"more": ""}, "a row has a workload and a profile"),
         ({"relation": "other conditions"}, "need a note"),
-        ({"id": "Bad Id"}, "Bad Id: id"),
+        ({"id": "Bad Id"}, "set[1].id is 'Bad Id'"),
         ({"more": USUAL["more"] + '\nchosen_by = ["x"]'}, "chosen_by has 'x', which is no figure of the set"),
-        ({"more": USUAL["more"] + "\nboards = 3"}, "a-set: boards"),
+        ({"more": USUAL["more"] + "\nboards = 3"}, "set[1].boards"),
     ],
 )
 def test_a_slip_is_one_line_with_the_set(entry: dict[str, str], says: str, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_slip_is_one_line_with_the_set(entry: dict[str, str], says: str, tmp_p
 def test_two_sets_of_one_id_and_unknown_keys_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PortbenchError, match="a-set is there twice"):
         load(written(tmp_path, {}, {}))
-    with pytest.raises(PortbenchError, match="sets is no key"):
+    with pytest.raises(PortbenchError, match="sets is 1; the key is unknown, remove it"):
         load(written(tmp_path, {}, head="sets = 1\n"))
 
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
     assert len({each.id for each in entries}) == len(entries) > 5
     path = tmp_path / "silicon.toml"
     path.write_text('[[not_compared]]\nid = "a"\nwhat = "b"\nsource = "c"\nsilicon = "d"\n', encoding="utf-8")
-    with pytest.raises(PortbenchError, match="not_compared 1: because is absent; add it; correct it"):
+    with pytest.raises(PortbenchError, match=r"not_compared\[1\]\.because is absent; add it; correct it"):
         load_not_compared(path)
 
 

@@ -161,7 +161,7 @@ def test_one_process_writes_on_at_a_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "part"),
-    [("[]", "line 2 is no object"), ("{", "line 2: is not JSON"), ('{"row": {}}', "rows.0.workload is {}")],
+    [("[]", "line 2 is no object"), ("{", "line 2: is not JSON"), ('{"row": {}}', "rows[1].workload is absent")],
 )
 def test_a_damaged_line_is_told(tmp_path: Path, line: str, part: str) -> None:
     writer = RunWriter(new_run(), tmp_path)
@@ -177,7 +177,7 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
         RunWriter(new_run(), tmp_path / "file")
 
 
-GOOD = storage.to_json(new_run().with_row(measured()))
+GOOD = storage.to_json(run_of(measured()))
 
 
 @pytest.mark.parametrize(
@@ -189,12 +189,12 @@ GOOD = storage.to_json(new_run().with_row(measured()))
         ("[]", "schema_version is None, not 1 or 2"),
         (GOOD.replace('"schema_version": 2', '"schema_version": 3'), "schema_version is 3, not 1 or 2"),
         (GOOD.replace('"schema_version": 2', '"schema_version": true'), "schema_version is True"),
-        (GOOD.replace('"schema_version": 2', '"schema_version": 1'), "rows.0"),
-        (GOOD.replace('"emulated"', '"moon"'), "rows.0.where is 'moon'"),
-        (GOOD.replace('"total_us": 1000', '"total_us": NaN'), "rows.0.figures.total_us"),
-        (GOOD.replace("500.5", "[1, 2]"), "rows.0.samples.round_trip_us.1"),
-        (GOOD.replace('"name": "messages_per_s"', '"name": "x"'), "rows.0 is {'workload'"),
-        (GOOD.replace('"machine"', '"engine"'), "machine is"),
+        (GOOD.replace('"schema_version": 2', '"schema_version": 1'), "rows[1]"),
+        (GOOD.replace('"emulated"', '"moon"'), "rows[1].where is 'moon'"),
+        (GOOD.replace('"total_us": 1000', '"total_us": NaN'), "rows[1].figures.total_us"),
+        (GOOD.replace("500.5", "[1, 2]"), "rows[1].samples.round_trip_us[2]"),
+        (GOOD.replace('"name": "messages_per_s"', '"name": "x"'), "rows[1]: a measured row"),
+        (GOOD.replace('"machine"', '"engine"'), "machine is absent"),
     ],
 )
 def test_damaged_file_gives_one_line(tmp_path: Path, text: str, part: str) -> None:

@@ -1,4 +1,4 @@
-"""Tables: workloads and kinds of rows apart, ranked each by itself, what was not measured below; the published page."""
+"""Tables: workloads and kinds of rows apart, ranked each by itself, unmeasured rows below; the published page."""
 
 import re
 from datetime import timedelta
@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from portbench.results.histories.store import entries_of
 from portbench.results.model import Git, Published, Row, RunFile, Sim
 from portbench.results.publish import page
 from portbench.results.table import markdown, tables, terminal
@@ -64,6 +65,20 @@ def test_workloads_and_kinds_are_apart_and_ranked_by_themselves() -> None:
         "far_away: emulated": [("1", "fast"), ("2", "slow")],
         "far_away: hosted": [("1", "unix")],
     }
+
+
+def test_emulated_boards_with_a_real_pc_are_apart_and_ranked_by_themselves() -> None:
+    def bridged(total_us: float, turnaround_us: float, index: int = 0) -> Row:
+        return row(total_us, index, conditions={"bridged": True, "turnaround_us": turnaround_us}, sim=None)
+
+    run = run_of(row(8000, runtime="slow"), bridged(2000, 30.5), bridged(2100, 31.5, 1))
+    simulated, real = tables(run)
+    assert (simulated.title, real.title) == ("Ping-pong: emulated", "Ping-pong: emulated, real PC")
+    assert "in simulated time" in simulated.about and "in simulated time" not in real.about
+    assert "a program of this PC through real sockets" in real.about
+    assert [line["rank"] for line in cells(simulated.title, run)] == ["1"]
+    assert len(cells(real.title, run)) == 1, "a measured turnaround does not part the runs of a row"
+    assert not any(entry.is_exact for entry in entries_of(run, "run.json") if (entry.conditions or {}).get("bridged"))
 
 
 def test_figures_of_a_row() -> None:

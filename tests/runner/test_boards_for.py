@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from portbench.boards import BoardUnavailable, BrokenSetup, Deadline
+from portbench.boards.definition import PC_IP
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.boards.wifi import AccessPoint
 from portbench.runner import boards_for
@@ -31,7 +32,7 @@ NAMED = replace(IMAGE, device="id:E660")
 
 @pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> dict[str, SimpleNamespace]:
-    """Stands in for the modules that boards are imported from; what is not in it cannot be imported."""
+    """Stands in for the modules that boards are imported from; others cannot be imported."""
     present: dict[str, SimpleNamespace] = {}
 
     def import_module(name: str) -> Any:
@@ -99,6 +100,7 @@ def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNames
     modules["portbench.boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda definition, **named: named)
     opened: Any = open_board(IMAGE, Where.EMULATED, OPTIONS, limit(), LISTENER)
     surroundings = {"turnaround_us": 300, "phy_link_delay_s": 2.5, "access_point": AccessPoint()}
+    surroundings |= {"pc_ip": PC_IP, "server_port": 5000}
     assert opened == {**surroundings, "deployer": "mpremote", "log": LISTENER.log, "fresh": True, "attribute": False}
 
 

@@ -14,6 +14,7 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.results.model import Status
 from portbench.results.storage import StorageError
 from portbench.runner.jobs.run import PROJECT
+from tests import patience
 from tests.ping_pong import NATIVE_IMAGE
 from tests.runner.test_bench import ScriptedBoard, World
 from tests.runner.test_bench import world as world
@@ -22,6 +23,7 @@ from tests.runner.test_run import HOSTED, LIMIT_S, Harness
 NATIVE = ("--runtime=portbench-native", "--where=emulated", "--messages=20", "--runs=3")
 WITHOUT_ENGINE = """
 import importlib, sys
+from tests import patience
 class Torn:
     def find_spec(self, name, path=None, target=None):
         if name == "portbench._engine":
@@ -101,14 +103,12 @@ def test_a_board_named_in_a_folder_that_cannot_be_trusted_fails_the_run(tmp_path
 
 
 def limited(harness: Harness, limit_bytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A bench whose files can be no longer than that, whoever runs it: as a disk that fills up."""
-    return subprocess.run(
+    """A bench whose files can be no longer than that, for root as well: like a disk that fills up."""
+    return patience.run(
         harness.command(*HOSTED, *arguments),
+        LIMIT_S,
         cwd=PROJECT,
         env=harness.environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes)),
     )
 
@@ -121,7 +121,7 @@ def test_no_row_is_measured_that_cannot_be_stored(tmp_path: Path) -> None:
     assert 1 <= len(run.rows) < 6 and run.finished_utc is None
     assert f"[{len(run.rows):>2}/50] measured" in done.stderr and f"[{len(run.rows) + 1:>2}/50]" not in done.stderr
     assert "cannot be written (File too large); make room or make it writable" in done.stderr
-    assert "messages/s" in done.stdout and "Traceback" not in said(done)  # the table of what is stored
+    assert "messages/s" in done.stdout and "Traceback" not in said(done)  # the table of stored rows
 
 
 def test_a_log_that_cannot_be_written_ends_the_run(world: World) -> None:

@@ -1,4 +1,4 @@
-"""Whoever ends a bench in a hurry: one signal or five, or the terminal's window closed."""
+"""A bench ended in a hurry: one signal or five, or the terminal's window closed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Interrupted(Harness):
                 if process.environ().get(RUNTIME_DIR_VARIABLE) == str(self.made[0]):
                     found.append(f"{process.pid} {process.status()} {process.cmdline()}")
             except psutil.Error:
-                continue  # ended meanwhile, or somebody else's
+                continue  # ended since, or another user's
         return found
 
 
@@ -110,7 +110,7 @@ def test_signals_in_a_row_end_a_bench_once(number: signal.Signals, bench: Interr
         process.wait()
     assert process.returncode == 130, output
     assert "Traceback" not in output
-    assert "messages/s" in output  # the table of what was measured
+    assert "messages/s" in output  # the table of measured rows
     run = bench.stored()
     assert run.finished_utc is None and {row.status for row in run.rows} == {Status.MEASURED}
     assert bench.left() == []

@@ -73,6 +73,10 @@ def test_everything_can_be_chosen() -> None:
         ("--setting=timeout_run_s=inf", "timeout_run_s: 'inf' is no number"),
         ("--deploy=ftp", "--deploy: 'ftp' is none of mpremote, rshell"),
         ("--setting=address_mode=ppp", "address_mode: unknown value 'ppp'; choose one of dhcp, static"),
+        ("--setting=pc_address=10.1.2", "pc_address: '10.1.2' is not an IPv4 address; write 192.168.50.1"),
+        ("--setting=pc_address=10.1.2.255", "pc_address: 10.1.2.255 cannot be a PC's; use a private address that"),
+        ("--setting=pc_address=10.1.2.10", "pc_address: 10.1.2.10 cannot be a PC's; use a private address that"),
+        ("--setting=pc_address=8.8.8.1", "pc_address: 8.8.8.1 cannot be a PC's; use a private address that"),
         ("--setting=static_address=1.2.3", "static_address: '1.2.3' is not IP,MASK,GATEWAY,DNS"),
         (
             "--setting=static_address=1.2.3.4,255.0.0.0,1.0.0.1,dns",

@@ -12,7 +12,7 @@ from portbench.errors import OptionError
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Family
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import plan
+from portbench.runner.plan import plan, remarks
 from portbench.workloads import workload
 
 W5500, W5100S, PICO = (board_definition(name) for name in ("W5500_EVB_PICO", "W5100S_EVB_PICO", "RPI_PICO"))
@@ -44,6 +44,52 @@ def test_a_file_that_names_no_board_is_for_the_one_asked_for(tmp_path: Path) -> 
     path.write_bytes(uf2.build(b"\0MicroPython v1.26.0 on 2025-08-09\0; Nobody's with RP2040\0".ljust(256, b"\0")))
     assert {row.board for row in plan(BenchOptions(runtimes=(str(path),)))} == {W5500}
     assert {row.board for row in plan(BenchOptions(runtimes=(str(path),), board=W5100S))} == {W5100S}
+
+
+def of_board(path: Path, board: str, python: str = "MicroPython v1.26.0 on 2025-08-09\0") -> str:
+    path.write_bytes(uf2.build(f"\0{python}; {board} with RP2040\0".encode().ljust(256, b"\0")))
+    return str(path)
+
+
+def test_an_own_image_has_the_profiles_of_its_boards_network(tmp_path: Path) -> None:
+    own = of_board(tmp_path / "own.uf2", "Raspberry Pi Pico W")
+    assert [row.id for row in plan(BenchOptions(runtimes=(own,), runs=1))] == [
+        "own-as-built-ping_pong",
+        "own-no-power-save-ping_pong",
+    ]
+    nameless = of_board(tmp_path / "own.uf2", "Nobody's")
+    pico_w = board_definition("RPI_PICO_W")
+    assert [row.profile.power_save for row in plan(BenchOptions(runtimes=(nameless,), runs=1, board=pico_w))] == [
+        None,
+        False,
+    ]
+    python = "CircuitPython 9.1.4 on 2024-09-17"
+    own = of_board(tmp_path / "own.uf2", "Raspberry Pi Pico W", python)
+    assert [row.profile.name for row in plan(BenchOptions(runtimes=(own,), runs=1))] == ["as-built"]
+
+
+def test_an_image_without_a_network_is_told_of_a_workload_that_needs_none(tmp_path: Path) -> None:
+    own = of_board(tmp_path / "own.uf2", "Raspberry Pi Pico")
+    for options in (BenchOptions(runtimes=(own,)), BenchOptions(board=PICO, where="emulated")):
+        with pytest.raises(OptionError) as error:
+            plan(options)
+        assert str(error.value) == "RPI_PICO: has no network, which ping_pong needs; choose --workload interpreter"
+
+
+def test_a_file_that_is_taken_as_foreign_is_told(tmp_path: Path) -> None:
+    odd = of_board(tmp_path / "a+b.uf2", "Raspberry Pi Pico W", "MicroPython of mine on 2022-08-30")
+    options = BenchOptions(runtimes=(odd,), runs=2)
+    assert remarks(plan(options), options) == [
+        "a+b.uf2: names no family, and is taken as foreign: nothing is deployed and the PC times it; --family NAME"
+        " would treat it as one of micropython, wiznet, circuitpython, native"
+    ]
+    told = replace(options, family=Family.FOREIGN)
+    assert remarks(plan(told), told) == []
+    bare = of_board(tmp_path / "own.uf2", "W5500-EVB-Pico", "MicroPython e948ee967 on 2022-08-30\0")
+    options = replace(options, runtimes=(bare,))
+    rows = plan(options)
+    assert remarks(rows, options) == []
+    assert {(row.entry.family, row.entry.version) for row in rows} == {(Family.MICROPYTHON, "unknown")}
 
 
 def test_a_file_that_says_nothing_is_foreign(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from portbench.results import storage
 from portbench.results.model import Status
 from portbench.runner.jobs.run import PROJECT
+from tests import patience
 
 pytestmark = pytest.mark.slow
 
@@ -44,15 +45,8 @@ class Pytest:
     ) -> subprocess.CompletedProcess[str]:
         plugin = [] if _INSTALLED else ["-p", "portbench.runner.plugin"]
         rows = [] if options is None else [f"--portbench={options} --results-dir={self.results}"]
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", *rows, *words],
-            cwd=cwd or self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=_LIMIT_S,
-            check=False,
-        )
+        command = [sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", *rows, *words]
+        return patience.run(command, _LIMIT_S, cwd=cwd or self.folder, env=self.environment)
 
     def collected(self, *words: str, options: str | None = None, cwd: Path | None = None) -> list[str]:
         """Names of what would run."""

@@ -18,6 +18,7 @@ from portbench.results import storage
 from portbench.results.model import RunFile, Status
 from portbench.runner.jobs.run import PROJECT
 from portbench.workloads import WORKLOADS_VARIABLE
+from tests import patience
 from tests.workloads.own import FOLDER
 
 pytestmark = pytest.mark.slow
@@ -41,9 +42,7 @@ class Harness:
         return [sys.executable, "-m", "portbench", "run", f"--results-dir={self.results}", *arguments]
 
     def run(self, *arguments: str, cwd: Path = PROJECT) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*arguments), cwd=cwd, env=self.environment, capture_output=True, text=True, timeout=LIMIT_S
-        )
+        return patience.run(self.command(*arguments), LIMIT_S, cwd=cwd, env=self.environment)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -175,7 +174,7 @@ def test_an_interruption_keeps_the_rows_and_leaves_nothing_running(number: signa
         while " 3/1000] measured" not in process.stdout.readline():
             limit.check("the third row")
         process.send_signal(number)
-        output, _ = process.communicate(timeout=LIMIT_S)
+        output, _ = patience.communicate(process, LIMIT_S)
     finally:
         process.kill()
         process.wait()
@@ -183,7 +182,7 @@ def test_an_interruption_keeps_the_rows_and_leaves_nothing_running(number: signa
     run = harness.stored()
     assert run.finished_utc is None
     assert len(run.rows) >= 3 and {row.status for row in run.rows} == {Status.MEASURED}
-    assert "messages/s" in output  # the table of what was measured
+    assert "messages/s" in output  # the table of measured rows
     limit.poll(lambda: not _clients_of(harness), 0.01, "the clients' end")
 
 
@@ -196,7 +195,7 @@ def _clients_of(harness: Harness) -> list[str]:
             if mark in (folder / "environ").read_bytes().split(b"\0"):
                 found.append((folder / "cmdline").read_text())
         except OSError:
-            continue  # ended meanwhile, or somebody else's
+            continue  # ended since, or another user's
     return found
 
 
@@ -240,7 +239,7 @@ def test_users_workloads_are_measured_with_ours(harness: Harness) -> None:
 
 
 def test_the_page_leads_to_a_workload_of_ones_own(harness: Harness, tmp_path: Path) -> None:
-    """workloads/README.md, followed to the letter in a folder of its own."""
+    """workloads/README.md, followed to the letter in a separate folder."""
     page = (PROJECT / "workloads" / "README.md").read_text(encoding="utf-8")
     script, body = (textwrap.dedent(block) for block in re.findall(r"^ *```python\n(.*?)^ *```", page, re.S | re.M))
     own = tmp_path / "own" / "count"

@@ -220,8 +220,8 @@ def test_the_meeting_places_are_told() -> None:
     options = BenchOptions(server_host="10.1.2.3", server_port=5001)
     emulated, real = meeting_places(options)
     assert emulated == (
-        "emulated boards: TCP to 192.168.50.1:5000, own address by DHCP or 192.168.50.10, mask 255.255.255.0,"
-        " gateway 192.168.50.1"
+        "emulated boards: TCP to 192.168.50.1:5001, own address by DHCP or 192.168.50.10, mask 255.255.255.0,"
+        " gateway 192.168.50.1; another network: -s pc_address=10.0.0.1"
     )
     assert real == "real boards: TCP to 10.1.2.3:5001, own address as the network there has it"
     assert meeting_places(replace(options, where="emulated")) == [emulated]

@@ -1,7 +1,8 @@
-"""What the PC says in these tests, where it speaks first."""
+"""The words of the PC that speaks first, and its LAN."""
 
 from __future__ import annotations
 
+from portbench.server.simulated_load_generator import Line
 from portbench.workloads import Conversation, ConversationError, LoadGenerator
 
 QUESTION = b"what?"
@@ -35,3 +36,24 @@ class Ask(Conversation):
 
 def asking(connections: int, *, questions: int = 1, at_once: int = 1, pause_us: int = 0) -> LoadGenerator:
     return LoadGenerator(lambda: Ask(questions), connections, at_once=at_once, pause_us=pause_us)
+
+
+class UnaskedLan:
+    """The LAN of a simulated PC that is asked for nothing."""
+
+    leased_us: float | None = None
+
+    def connect(self, peer: str, app: Line, at_us: float) -> int:
+        raise AssertionError("unexpected connection")
+
+    def unlisten(self, port: int) -> bool:
+        raise AssertionError("unexpected network fault")
+
+    def set_cable(self, plugged: bool) -> None:
+        raise AssertionError("unexpected network fault")
+
+    def udp_listen(self, port: int, app: object) -> None:
+        raise AssertionError("unexpected datagrams")
+
+    def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
+        raise AssertionError("unexpected pings")

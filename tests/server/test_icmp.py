@@ -14,6 +14,7 @@ from portbench.server.recording import Recording
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc
 from portbench.workloads import Ping, PingPlan
 from portbench.workloads.ping.workload import PingsOnDemand
+from tests.server.asking import UnaskedLan
 
 PLAN = PingPlan((0, 56, 1472), 2, 1000, 5_000_000)
 
@@ -72,7 +73,7 @@ def test_a_real_connection_pings_and_says_when_that_is_over() -> None:
     assert said == b"done" and session.ok and session.ping_bytes == [56, 56, 100, 100]
 
 
-class Lan:
+class Lan(UnaskedLan):
     """A simulated LAN that answers all pings but those of 9 bytes, after as many us as they have bytes."""
 
     def __init__(self) -> None:
@@ -80,22 +81,8 @@ class Lan:
         self.said: list[tuple[int, bytes, float]] = []
         self.app: object = None
 
-    leased_us: float | None = None
-
     def listen(self, port: int, app: object) -> None:
         self.app = app
-
-    def connect(self, peer: str, app: object, at_us: float) -> int:
-        raise AssertionError
-
-    def unlisten(self, port: int) -> bool:
-        raise AssertionError("unexpected network fault")
-
-    def set_cable(self, plugged: bool) -> None:
-        raise AssertionError("unexpected network fault")
-
-    def udp_listen(self, port: int, app: object) -> None:
-        raise AssertionError("unexpected datagrams")
 
     def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
         self.said.append((conn, data, at_us))

@@ -13,7 +13,7 @@ from portbench.server.calls import CONNECT_LIMIT_US, RETRY_US, Listening
 from portbench.server.simulated_load_generator import NOTHING, RESET, Line, SimulatedLoadGenerator
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, SimulatedServer, part_in
 from portbench.workloads.conversation import Announcement
-from tests.server.asking import ANSWER, QUESTION, asking
+from tests.server.asking import ANSWER, QUESTION, UnaskedLan, asking
 
 BOARD = Listening(IPv4Address("10.0.0.2"), 80)
 PEER = "10.0.0.2:80"
@@ -21,7 +21,7 @@ LINE = 'PORTBENCH-LISTENING {"address": "10.0.0.2", "port": 80}'
 TURNAROUND_US = 200.0
 
 
-class Lan:
+class Lan(UnaskedLan):
     """Keeps what it is asked to do."""
 
     def __init__(self) -> None:
@@ -34,23 +34,9 @@ class Lan:
         self.lines.append((app, at_us))
         return len(self.lines)
 
-    leased_us: float | None = None
-
     def listen(self, port: int, app: SimulatedServer) -> None:
         self.ports.append(port)
         self.server = app
-
-    def unlisten(self, port: int) -> bool:
-        raise AssertionError("unexpected network fault")
-
-    def set_cable(self, plugged: bool) -> None:
-        raise AssertionError("unexpected network fault")
-
-    def udp_listen(self, port: int, app: object) -> None:
-        raise AssertionError("unexpected datagrams")
-
-    def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
-        raise AssertionError("unexpected pings")
 
 
 def calling(connections: int, *, at_once: int = 1, pause_us: int = 0) -> tuple[SimulatedLoadGenerator, list[Line]]:
@@ -68,7 +54,7 @@ def test_one_line_opens_one_connection_after_the_other() -> None:
     assert line.accept(2, PEER, 2250.0) == (QUESTION, False, False, None)
     assert line.receive(2, ANSWER, 3000.0) == (b"", True, False, None)
     assert line.closed(2, False, 3300.0) == NOTHING
-    first, second = load.sessions()
+    first, second = load.calls.sessions()
     assert (first.started_us, first.established_us, first.asked_us, first.ended_us) == (1000, 1020, 1220, 2200)
     assert (second.started_us, second.established_us, second.first_byte_us, second.ended_us) == (2230, 2250, 3000, 3200)
     assert load.calls.load.over and first.ok and second.ok
@@ -82,7 +68,7 @@ def test_two_lines_share_what_is_left() -> None:
     assert one.receive(0, ANSWER, 1200.0)[3] is None
     two.accept(2, PEER, 1400.0)
     two.receive(2, ANSWER, 1500.0)
-    assert [session.ended_us for session in load.sessions()] == [1400, 1300, 1700] and load.calls.load.over
+    assert [session.ended_us for session in load.calls.sessions()] == [1400, 1300, 1700] and load.calls.load.over
 
 
 def test_an_end_that_comes_with_the_last_byte_is_no_refusal_of_the_next() -> None:
@@ -92,7 +78,7 @@ def test_an_end_that_comes_with_the_last_byte_is_no_refusal_of_the_next() -> Non
     assert line.closed(1, False, 2000.0) == NOTHING
     line.accept(2, PEER, 2250.0)
     line.receive(2, ANSWER, 3000.0)
-    assert [session.attempts for session in load.sessions()] == [1, 1]
+    assert [session.attempts for session in load.calls.sessions()] == [1, 1]
 
 
 def test_a_refused_line_tries_again() -> None:
@@ -136,7 +122,7 @@ def test_any_cut_of_the_stream_gives_the_same(connections: int, data: st.DataObj
         assert replies[:-1] == [NOTHING] * len(cut)
         assert replies[-1] == (b"", True, False, None if conn == connections - 1 else 0.0)
         now_us += 1000.0
-    assert all(session.ok and session.received_bytes == len(ANSWER) for session in load.sessions())
+    assert all(session.ok and session.received_bytes == len(ANSWER) for session in load.calls.sessions())
 
 
 def test_the_pc_calls_once_the_line_has_come() -> None:

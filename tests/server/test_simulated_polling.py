@@ -67,7 +67,7 @@ def test_refusals_are_no_failures_and_looks_do_not_move_the_next_attempt() -> No
         assert lan.times_us[number:] == [at_us]
         assert lan.calls[number][1].closed(number + 1, True, at_us + 500.0) == NOTHING
         poll.look(at_us + 500.0 + 300.0 * (number + 1))
-    assert poll.refusals == 3 and load.sessions() == [] and load.calls.fault is None and lan.closed == []
+    assert poll.refusals == 3 and load.calls.sessions() == [] and load.calls.fault is None and lan.closed == []
 
 
 def test_silence_is_waited_for_until_the_pc_would_ask_again() -> None:
@@ -81,7 +81,7 @@ def test_silence_is_waited_for_until_the_pc_would_ask_again() -> None:
     late = lan.calls[0][1]
     assert late.accept(1, "10.0.0.2:80", FIRST_US + ANSWER_US + 800.0) == RESET
     assert late.receive(1, b"x", FIRST_US + ANSWER_US + 900.0) == RESET
-    assert not poll.taken and load.sessions() == []
+    assert not poll.taken and load.calls.sessions() == []
 
 
 def test_what_is_taken_is_the_first_connection_and_the_others_follow() -> None:
@@ -100,7 +100,7 @@ def test_what_is_taken_is_the_first_connection_and_the_others_follow() -> None:
     other = lan.calls[1][1]
     other.accept(2, "10.0.0.2:80", taken_us + 11_000.0)
     other.receive(2, ANSWER, taken_us + 12_000.0)
-    sessions = load.sessions()
+    sessions = load.calls.sessions()
     assert [each.started_us for each in sessions] == [FIRST_US, taken_us + DELAY_US, taken_us + 5200.0]
     assert all(each.ok and each.attempts == 1 for each in sessions) and load.calls.load.over
 

@@ -125,7 +125,7 @@ def test_reset_is_fine_only_after_the_report(last: bytes, error: str | None) -> 
         subject.data_received(last)
         subject.connection_lost(ConnectionResetError(104, "reset"))
         assert ended == [subject]
-        return subject.session()
+        return subject.recording.session()
 
     record = asyncio.run(session())
     assert (record.peer, record.exchanges, record.error) == ("192.0.2.1:7", 1, error)
@@ -137,7 +137,7 @@ def test_client_that_connects_while_the_server_stops_is_ended() -> None:
     subject.abort("the server was stopped")
     subject.connection_made(handed_over)
     handed_over.abort.assert_called_once_with()
-    assert subject.session().error == "the server was stopped"
+    assert subject.recording.session().error == "the server was stopped"
 
 
 def reset(client: socket.socket) -> None:
@@ -257,7 +257,7 @@ def test_slow_but_steady_client_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) 
     line.abort.assert_not_called()
     clock.advance(0.05)
     line.abort.assert_called_once_with()
-    assert subject.session().error == "no whole exchange for 30 s after 6 exchanges"
+    assert subject.recording.session().error == "no whole exchange for 30 s after 6 exchanges"
 
 
 @pytest.mark.slow

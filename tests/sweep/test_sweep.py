@@ -22,7 +22,10 @@ from portbench.runner.bench import Bench
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
 from portbench.runner.program import image_store
+from portbench.runner.sweep.plan import plan_sweep
+from portbench.runner.sweep.run import SweepRun
 from tests.cli.conftest import COMMAND, Start
+from tests.results.rows import row
 
 _LIMIT_S = 90.0
 SEVERAL = "--setting=spi_hz=1M,2M"
@@ -61,6 +64,16 @@ def alone(folder: Path, **asked: Any) -> Row:
         return bench.measure(planned).row
     finally:
         bench.close()
+
+
+def test_one_point_is_shown_without_a_chart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All others of the sweep failed."""
+    asked = {"runtime": ["portbench-native"], "setting": ["spi_hz=1M,2M"], "results_dir": tmp_path}
+    options = read_options(asked, sweeps=True)
+    sweep = SweepRun(asked, options)
+    job = plan_sweep(options).jobs[0]
+    sweep._show([(job, row(5000, runtime="portbench-native"))], as_json=True)
+    assert len(json.loads(capsys.readouterr().out)["points"]) == 1 and not list(tmp_path.rglob("*.svg"))
 
 
 @pytest.mark.engine

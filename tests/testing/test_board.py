@@ -10,7 +10,7 @@ import dpkt
 import pytest
 
 from portbench.boards import BoardError
-from portbench.errors import UnknownName
+from portbench.errors import PortbenchError, UnknownName
 from portbench.firmware.catalogue import Family
 from portbench.runner.checks.soak.dead_images import PROGRAMS, DeadImage, banner, build
 from tests.conftest import NO_ENGINE, Image
@@ -136,3 +136,16 @@ def test_a_drive_takes_files(emulated_board: Board, image: Image) -> None:
     emulated_board.copy({"code.py": "print('code', 6 * 7)\n", "lib/deep/er.py": "X = 1\n"})
     emulated_board.power_cycle()
     emulated_board.expect(r"code 42\r\n", within_s=20)
+
+
+def test_a_runtime_of_the_catalogue_is_flashed_by_its_name(emulated_board: Board, image: Image) -> None:
+    image("micropython-1.26.0")
+    emulated_board.flash("micropython-1.26.0")
+    emulated_board.expect("MicroPython v1.26.0", within_s=10)
+
+
+def test_an_unknown_runtime_is_told_with_the_nearest(emulated_board: Board) -> None:
+    with pytest.raises(PortbenchError, match=r"unknown runtime 'micropython-1\.26'; choose one of: micropython-1\.2"):
+        emulated_board.flash("micropython-1.26")
+    with pytest.raises(PortbenchError, match="micropython-unix: is no image of a board"):
+        emulated_board.flash("micropython-unix")

@@ -12,7 +12,7 @@ from tests.ping_pong import NATIVE_IMAGE
 from tests.testing.conftest import BLOCKS, RunTests
 
 pytestmark = pytest.mark.engine
-NATIVE_TEST, PYTHON_TEST = BLOCKS
+NATIVE_TEST, PYTHON_TEST, PIN_TEST = BLOCKS
 
 
 def test_the_ten_lines(project: Path, run_tests: RunTests) -> None:
@@ -24,7 +24,7 @@ def test_the_ten_lines(project: Path, run_tests: RunTests) -> None:
 
 
 def test_the_python_app(project: Path, run_tests: RunTests, image: Image) -> None:
-    (project / "test_main.py").write_text(PYTHON_TEST)
+    (project / "test_main.py").write_text(PYTHON_TEST + PIN_TEST)
     shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
     done = run_tests("-q")
-    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr

@@ -26,7 +26,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.replayed import prepared_flash
 from portbench.runner.trace.pcapng import carries_data, read_capture, write_pcapng
-from portbench.runner.trace.perfetto import trace_events, write_perfetto
+from portbench.runner.trace.perfetto import trace_events
 from portbench.runner.trace.vcd import shifted, write_vcd
 from tests.ping_pong import EVB
 from tests.trace.in_speedscope import in_speedscope
@@ -198,7 +198,7 @@ def test_trace_processor_reads_it(recorded: tuple[Recording, Path, IPv4Address],
 def test_speedscope_reads_it(recorded: tuple[Recording, Path, IPv4Address], tmp_path: Path) -> None:
     """A reader of the format that has nothing to do with ours, and tells of slices that overlap."""
     file = tmp_path / "run.json"
-    write_perfetto(file, recorded[0], 21, "message")
+    file.write_text(json.dumps(trace_events(recorded[0], 21, "message")), encoding="utf-8")
     opened = in_speedscope(file, tmp_path)
     assert (opened.imported_as, opened.complaints) == ("Importing as Trace Event Format profile", ())
     for track in ("where the time goes", "messages", "PC to board", "board to PC", "INTn", "W5500", "core 0"):

@@ -19,7 +19,7 @@ from portbench.boards.emulated.simulation import ps
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.replayed import prepared_flash
-from portbench.runner.trace.record import Choice, trace_row
+from portbench.runner.trace.record import trace_row
 from portbench.server.simulated_pc import SimulatedServer, part_in
 from portbench.workloads import Session
 from tests.ping_pong import EVB
@@ -137,6 +137,6 @@ def test_a_run_without_a_result_ends_at_the_deadline(native: tuple[EmulatedConfi
 def test_messages_of_lwip_are_as_the_findings_say(image: Image) -> None:
     image("micropython-1.26.0")
     bench = options("micropython-1.26.0", "tuned")
-    trace = trace_row(plan(bench)[0], bench, Choice(6))
+    trace = trace_row(plan(bench)[0], bench, 6)
     assert 45 <= len(trace.frames) <= 52 and 300 <= trace.wire_bytes <= 325
     assert any(frame.meaning == "SOCK_MACRAW" for frame in trace.frames)

@@ -1,4 +1,4 @@
-"""What is made of the engine's records: windows, names, shares."""
+"""Windows, names and shares, made of the engine's records."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class FakeBoard:
                 if not select.select([master], [], [], 0.01)[0]:
                     continue
                 data = os.read(master, 4096)
-            except (OSError, ValueError):  # a hand has taken its power meanwhile
+            except (OSError, ValueError):  # its power is off by now
                 continue
             self.typed += data
             for byte in data:

@@ -158,7 +158,7 @@ def test_a_board_without_a_hand_on_its_power(board: EmulatedBoard, image: Image)
     script = client(board, "wiznet")
     board.serve("ping_pong", {}, within())
     board.link.power = None
-    board._drop_repl()
+    board.release_port()
     assert board._lock is not None
     board._lock.release()
     serial_number = board.link.wait_port(within()).own_serial

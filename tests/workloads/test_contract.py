@@ -5,32 +5,26 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from portbench.workloads import BadResult, Metric, WorkloadSettings, read_result, workload
+from portbench.workloads import BadResult, Metric, WorkloadResult, WorkloadSettings, workload
 
 
-class Said(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Said(WorkloadResult):
     total_us: Annotated[int, Field(ge=1)]
-    samples: list[int] = []
+    samples: list[int] = Field(default_factory=list)
 
 
-class Part(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Part(WorkloadResult):
     times_us: list[int]
 
 
-class Nested(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Nested(WorkloadResult):
     loops: dict[str, Part]
 
 
 def test_a_result_may_say_more_than_is_asked() -> None:
-    assert read_result(Said, {"total_us": 5, "version": "1.26.0", "sampled": None}) == Said(total_us=5)
+    assert Said.read({"total_us": 5, "version": "1.26.0", "sampled": None}) == Said(total_us=5)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +42,7 @@ def test_a_result_may_say_more_than_is_asked() -> None:
 )
 def test_a_result_that_does_not_fit_is_one_line(result: dict[str, Any], says: str) -> None:
     with pytest.raises(BadResult) as caught:
-        read_result(Said, result)
+        Said.read(result)
     assert str(caught.value) == says
 
 
@@ -62,7 +56,7 @@ def test_a_result_that_does_not_fit_is_one_line(result: dict[str, Any], says: st
 )
 def test_a_fault_deep_within_a_result_has_its_path(loops: Any, says: str) -> None:
     with pytest.raises(BadResult) as caught:
-        read_result(Nested, {"loops": loops})
+        Nested.read({"loops": loops})
     assert str(caught.value) == says
 
 

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from portbench.workloads import (
-    BadResult,
-    Column,
-    Measurement,
-    Metric,
-    Session,
-    Spent,
-    Timed,
-    read_result,
-)
-from portbench.workloads.transfer import TransferSettings, TransferWorkload, WriteSizes, best_rates, spent_on_bytes
+from portbench.workloads import Column, Metric, WorkloadResult
+from portbench.workloads.transfer import TransferSettings, TransferWorkload, WriteSizes
 
 
 class Settings(TransferSettings):
@@ -25,9 +16,7 @@ class Settings(TransferSettings):
     writes: WriteSizes = Field(default="16,256,1024,4096", description="bytes of one write, in separate transfers")
 
 
-class Result(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Result(WorkloadResult):
     transfers: list[Annotated[tuple[int, int, Annotated[int, Field(ge=1)]], Field(strict=False)]]
     """Bytes of a write, bytes each way, microseconds on the board's clock."""
 
@@ -42,26 +31,11 @@ class DuplexWorkload(TransferWorkload):
     )
     columns = (Column("best write", "both_best_write_bytes"),)
     settings_type = Settings
+    ways: ClassVar = {"both": 2}
+    both_count = True
 
-    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        said = read_result(Result, result)
-        due = [(size, settings.total(size)) for size in settings.sizes]
-        if [(size, total) for size, total, _ in said.transfers] != due:
-            raise BadResult(f"the client made {len(said.transfers)} transfers, not {len(due)}, or not as asked")
-        figures = {f"both_{size}_us": float(took_us) for size, _, took_us in said.transfers}
-        return Measurement(self.derive(figures, settings))
-
-    def derive(self, figures: Mapping[str, float], settings: Settings) -> dict[str, float]:
-        return {**figures, **best_rates(figures, "both", {size: 2 * settings.total(size) for size in settings.sizes})}
-
-    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
-        return [Timed(f"both_{size}", us, exchange=number) for number, (size, _, us) in enumerate(result["transfers"])]
-
-    def spent(self, intervals: Sequence[Spent], settings: Settings) -> dict[str, float]:
-        return spent_on_bytes(intervals, {f"both_{size}": 2 * settings.total(size) for size in settings.sizes})
-
-    def exchanges(self, settings: Settings) -> int:
-        return len(settings.sizes)
+    def transfers(self, result: Mapping[str, Any]) -> Sequence[tuple[str, int, int, int]]:
+        return [("both", *each) for each in Result.read(result).transfers]
 
 
 WORKLOAD = DuplexWorkload()

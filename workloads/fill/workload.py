@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
@@ -17,8 +17,8 @@ from portbench.workloads import (
     Readiness,
     Session,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 from portbench.workloads.transfer import Transfers
 
@@ -75,9 +75,7 @@ class Settings(WorkloadSettings):
     fills: int = Field(default=10, ge=LEAST_POINTS, le=20, description="most fills of a buffer between two writes")
 
 
-class Result(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Result(WorkloadResult):
     times_us: dict[str, list[Annotated[int, Field(ge=1)]]]
     """Times of a transfer, by kind of fill: one entry for each number of fills, from 0 on."""
     cpu_hz: Annotated[int, Field(ge=1)] | None = None
@@ -110,7 +108,7 @@ class FillWorkload(Workload):
         return Settings(buffers=2, fills=LEAST_POINTS)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        said = read_result(Result, result)
+        said = Result.read(result)
         if not {"int16", "bytes"} <= said.times_us.keys() <= PASSES.keys():
             raise BadResult(f"the client filled by {', '.join(said.times_us) or 'nothing'}, not by int16 and bytes")
         bits = settings.buffers * BUFFER_BYTES * 8

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from portbench.workloads import (
     BadResult,
@@ -20,8 +20,8 @@ from portbench.workloads import (
     Session,
     Timed,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 from portbench.workloads.http.conversation import FOREIGN_PORT, PATH, SHORT, WRONG, Alike, End, GetPages, Page, any_page
 
@@ -55,9 +55,7 @@ class Settings(WorkloadSettings):
         return math.ceil(self.requests / self.keep_alive)
 
 
-class Result(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Result(WorkloadResult):
     asked: Annotated[int, Field(ge=1)]
     """Complete requests at the board, including the one that tells it to stop."""
     faults: Annotated[int, Field(ge=0)]
@@ -91,7 +89,7 @@ class HttpWorkload(Workload):
         return Settings(requests=5)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        said = read_result(Result, result)
+        said = Result.read(result)
         return self._measured(sessions[: settings.connections], settings, said)
 
     def measure_calls(self, sessions: Sequence[Session], settings: Settings) -> Measurement:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
@@ -19,8 +19,8 @@ from portbench.workloads import (
     Session,
     Timed,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 
 _PRINTED: Final = 1e-5
@@ -120,10 +120,8 @@ class Settings(WorkloadSettings):
     repeats: int = Field(default=3, ge=1, le=100, description="how often each loop is timed")
 
 
-class TimedLoop(BaseModel):
+class TimedLoop(WorkloadResult):
     """One loop, as the client timed it."""
-
-    model_config = ConfigDict(strict=True)
 
     passes: int
     times_us: list[Annotated[int, Field(ge=0)]]
@@ -132,9 +130,7 @@ class TimedLoop(BaseModel):
     """What the loop computed."""
 
 
-class Result(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Result(WorkloadResult):
     clock_step_us: Annotated[int, Field(ge=1)]
     """The smallest step of the client's clock that the client saw."""
     loops: dict[str, TimedLoop]
@@ -166,7 +162,7 @@ class InterpreterWorkload(Workload):
         return Settings(repeats=1)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        said = read_result(Result, result)
+        said = Result.read(result)
         loops = _loops_that_are_due(said.loops)
         for loop in loops:
             _check_loop(loop, said.loops[loop.name], said.clock_step_us, settings)
@@ -181,7 +177,7 @@ class InterpreterWorkload(Workload):
 
         Each runs as often as it is repeated.
         """
-        said = read_result(Result, result)
+        said = Result.read(result)
         return [
             Timed(loop.name, us) for loop in _loops_that_are_due(said.loops) for us in said.loops[loop.name].times_us
         ]

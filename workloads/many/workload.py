@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
@@ -19,8 +19,8 @@ from portbench.workloads import (
     Readiness,
     Session,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 from portbench.workloads.conversation import shown
 
@@ -78,9 +78,7 @@ class Settings(WorkloadSettings):
     most: int = Field(default=12, ge=2, le=100, description="number of connections, or of attempts")
 
 
-class Result(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Result(WorkloadResult):
     steps: list[
         Annotated[
             tuple[Annotated[str, Field(max_length=60)], Annotated[str, Field(max_length=200)], int], Field(strict=False)
@@ -112,7 +110,7 @@ class ManyWorkload(Workload):
         return Settings(trial="rate", most=2)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        steps = read_result(Result, result).steps
+        steps = Result.read(result).steps
         if not steps or steps[0][1] != _GOOD:
             raise BadResult(f"the first connection does not work: {steps[0][1] if steps else 'no step was made'}")
         faults = [session.error for session in sessions if session.error is not None and "lost" not in session.error]

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
@@ -20,8 +20,8 @@ from portbench.workloads import (
     Readiness,
     Session,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 from portbench.workloads.conversation import FRAME_BYTES, ReportedConversation, shown
 from portbench.workloads.workload import each_number, number_list
@@ -100,9 +100,7 @@ class Settings(WorkloadSettings):
         return each_number(self.sizes)
 
 
-class Result(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Result(WorkloadResult):
     pinged: Literal[True]
 
 
@@ -131,7 +129,7 @@ class PingWorkload(Workload):
         return Settings(count=3)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        read_result(Result, result)
+        Result.read(result)
         pings = next((session.pings for session in reversed(sessions) if session.pings), [])
         due = [size for size in settings.each_size for _ in range(settings.count)]
         if [ping.data_bytes for ping in pings] != due:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
@@ -17,8 +17,8 @@ from portbench.workloads import (
     Session,
     Timed,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 from portbench.workloads.conversation import (
     FIRST_BYTE,
@@ -118,10 +118,8 @@ class Settings(WorkloadSettings):
     messages: int = Field(1000, ge=1, le=1_000_000, description="messages of one run")
 
 
-class Result(BaseModel):
+class Result(WorkloadResult):
     """A client's result: times in microseconds on the client's clock."""
-
-    model_config = ConfigDict(strict=True)
 
     messages: Annotated[int, Field(ge=1)]
     total_us: Annotated[int, Field(ge=1, le=1 << 62)]
@@ -153,7 +151,7 @@ class PingPongWorkload(Workload):
         return Settings(messages=20)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        said = read_result(Result, result)
+        said = Result.read(result)
         if said.messages != settings.messages:
             raise BadResult(f"the client measured {said.messages} messages, not {settings.messages}")
         if len(said.round_trip_us) != said.messages:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
     Column,
-    ConversationError,
     Measurement,
     Metric,
     Readiness,
     Session,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
-from portbench.workloads.conversation import ReportedConversation, shown
+from portbench.workloads.conversation import Hears
 
-READY: Final = b"ready\n"
-HEARD: Final = b"ok"
 _Microseconds = Annotated[int, Field(ge=0, le=1 << 40)]
 
 
@@ -30,40 +27,13 @@ class Settings(WorkloadSettings):
     """No settings: the conditions are settings of the run."""
 
 
-class Result(BaseModel):
+class Result(WorkloadResult):
     """On the board's clock: `booted_us` at the client's first line, the others since then."""
-
-    model_config = ConfigDict(strict=True)
 
     booted_us: _Microseconds
     link_us: _Microseconds
     ready_us: _Microseconds
     answered_us: _Microseconds
-
-
-class HearsReady(ReportedConversation):
-    """The board says that it is ready, and the PC answers. A client without a console then sends its report."""
-
-    def __init__(self, max_report_bytes: int) -> None:
-        super().__init__(max_report_bytes)
-        self._came = b""
-
-    def receive(self, data: bytes) -> bytes:
-        if self.exchanges:
-            self.receive_report(data, "it was ready")
-            return b""
-        self._came += data
-        if not READY.startswith(self._came):
-            raise ConversationError(f"the board said {shown(self._came)}, not ready")
-        if self._came != READY:
-            return b""
-        self.exchanges = 1
-        return HEARD
-
-    def eof(self) -> None:
-        if not self.exchanges:
-            raise ConversationError("the board closed before it was ready")
-        super().eof()
 
 
 class ReadyWorkload(Workload):
@@ -90,7 +60,7 @@ class ReadyWorkload(Workload):
     boards_only = True
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        said = read_result(Result, result)
+        said = Result.read(result)
         if not said.link_us <= said.ready_us <= said.answered_us:
             raise BadResult(
                 f"the client's link_us {said.link_us}, ready_us {said.ready_us} and answered_us {said.answered_us} are"
@@ -115,8 +85,8 @@ class ReadyWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return 1
 
-    def conversation(self, max_bytes: int) -> HearsReady:
-        return HearsReady(max_bytes)
+    def conversation(self, max_bytes: int) -> Hears:
+        return Hears(b"ready\n", b"ok")
 
     def native_count(self, settings: Settings) -> int:
         return 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
@@ -17,8 +17,8 @@ from portbench.workloads import (
     Readiness,
     Session,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 from portbench.workloads.conversation import FIRST_BYTE, ReportedConversation
 
@@ -62,11 +62,9 @@ class Settings(WorkloadSettings):
 _Time = Annotated[int, Field(ge=1, le=1 << 62)]
 
 
-class Result(BaseModel):
+class Result(WorkloadResult):
     """The times of each direction on the board's clock. `total_us` is from before the first call until the file is
     closed; the others cover all calls but the first."""
-
-    model_config = ConfigDict(strict=True)
 
     write_total_us: _Time
     write_min_us: Annotated[int, Field(ge=0)]
@@ -130,7 +128,7 @@ class SdCardWorkload(Workload):
         return Settings(file_bytes=32_768)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        said = read_result(Result, result)
+        said = Result.read(result)
         figures: dict[str, float] = {"spi_mhz": said.card_spi_hz / 1e6}
         for way in WAYS:
             total, least, most, summed = said.of(way)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
@@ -19,8 +19,8 @@ from portbench.workloads import (
     Readiness,
     Session,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 from portbench.workloads.conversation import shown
 
@@ -29,9 +29,7 @@ class Settings(WorkloadSettings):
     messages: int = Field(default=1000, ge=2, le=50_000, description="numbers that the PC sends, each with an answer")
 
 
-class Result(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Result(WorkloadResult):
     answered: int
     """Messages that the board has answered."""
 
@@ -87,7 +85,7 @@ class ServerWorkload(Workload):
         return Settings(messages=20)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        said = read_result(Result, result)
+        said = Result.read(result)
         if said.answered != settings.messages:
             raise BadResult(f"the client answered {said.answered} messages, not {settings.messages}")
         if len(sessions) != 1:

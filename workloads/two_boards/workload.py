@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
@@ -17,8 +17,8 @@ from portbench.workloads import (
     Readiness,
     Session,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
     workload,
 )
 
@@ -39,9 +39,7 @@ class ServingSettings(WorkloadSettings):
     takes_report: bool
 
 
-class Served(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Served(WorkloadResult):
     answered: int
     """Messages that the partner has answered."""
     ready_us: int
@@ -58,10 +56,6 @@ class Serving(Workload):
     settings_type = ServingSettings
     boards_only = True
 
-    def body(self, language: str) -> Path | None:
-        names = {"micropython": "python.py", "circuitpython": "python.py", "native": "native.uf2"}
-        return self.folder / names[language] if language in names else None
-
     def native_count(self, settings: ServingSettings) -> int:
         return settings.messages
 
@@ -71,9 +65,9 @@ class Serving(Workload):
     def check(
         self, result: Mapping[str, Any], settings: ServingSettings, sessions: Sequence[Session] = ()
     ) -> Measurement:
-        said = read_result(Served, result)
+        said = Served.read(result)
         if said.answered != settings.messages:
-            raise BadResult(f"the board that serves answered {said.answered} messages, not {settings.messages}")
+            raise BadResult(f"the partner answered {said.answered} messages, not {settings.messages}")
         return Measurement({"server_ready_us": said.ready_us})
 
 
@@ -123,16 +117,14 @@ class TwoBoardsWorkload(Workload):
         try:
             report = json.loads(served.get("report", ""))
         except ValueError as error:
-            raise BadResult(f"the client's report, as the board that serves has it, is not JSON: {error}") from None
+            raise BadResult(f"the client's report, as the partner has it, is not JSON: {error}") from None
         if not isinstance(report, dict):
-            raise BadResult("the client's report, as the board that serves has it, is not a JSON object")
+            raise BadResult("the client's report, as the partner has it, is not a JSON object")
         return report
 
     def check_room(self, family: str, settings: Settings) -> None:
         if family == "native" and settings.messages > MOST_REPORTED:
-            raise ValueError(
-                f"messages is {settings.messages}: the board that serves has room for a report of {MOST_REPORTED}"
-            )
+            raise ValueError(f"messages is {settings.messages}: the partner has room for a report of {MOST_REPORTED}")
         ping_pong = workload("ping_pong")
         ping_pong.check_room(family, ping_pong.settings_type.model_validate({"messages": settings.messages}))
 

@@ -6,25 +6,23 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
     Column,
-    ConversationError,
     Datagrams,
     Measurement,
     Metric,
     Readiness,
     Session,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
-from portbench.workloads.conversation import FRAME_BYTES, ReportedConversation, shown
+from portbench.workloads.conversation import FRAME_BYTES, Hears
 from portbench.workloads.workload import each_number, number_list
 
-OVER: Final = b"over\n"
 ANSWERS: Final = 3
 """How often to send an answer: one may be lost, and the board may have no time-outs."""
 BETWEEN_US: Final = 20_000.0
@@ -74,39 +72,6 @@ def _often(data: bytes, after_us: float) -> list[tuple[float, bytes]]:
     return [(after_us + (number + 1) * BETWEEN_US, data) for number in range(ANSWERS)]
 
 
-class HearsTheEnd(ReportedConversation):
-    """The TCP connection that the board keeps open until it says `over`: one exchange without an answer.
-
-    A client without a console then sends its report.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._came = b""
-
-    def receive(self, data: bytes) -> bytes:
-        if not self.exchanges:
-            data = self._until_over(data)
-        if data:
-            self.receive_report(data, "it was over")
-        return b""
-
-    def _until_over(self, data: bytes) -> bytes:
-        """The bytes after the end."""
-        self._came += data
-        if not (OVER.startswith(self._came) or self._came.startswith(OVER)):
-            raise ConversationError(f"the board said {shown(self._came)}, not over")
-        if not self._came.startswith(OVER):
-            return b""
-        self.exchanges = 1
-        return self._came[len(OVER) :]
-
-    def eof(self) -> None:
-        if not self.exchanges:
-            raise ConversationError("the board closed before it was over")
-        super().eof()
-
-
 _LEAST_RATE_KBIT_S: Final = 50
 _MOST_RATE_KBIT_S: Final = 50_000
 _TAKES: Final = 0.99
@@ -133,11 +98,9 @@ class Settings(WorkloadSettings):
         return each_number(self.rates_kbit_s)
 
 
-class Result(BaseModel):
+class Result(WorkloadResult):
     """Times are on the board's clock. Up: size, datagrams that the driver accepted and refused, microseconds, arrivals.
     Down: rate, arrivals, microseconds from the first arrival to the last."""
-
-    model_config = ConfigDict(strict=True)
 
     up: list[Annotated[tuple[int, _Count, _Count, _Microseconds, _Count], Field(strict=False)]]
     down: list[Annotated[tuple[int, _Count, _Microseconds], Field(strict=False)]]
@@ -168,7 +131,7 @@ class UdpWorkload(Workload):
         return Settings(count=5, sizes="512", rates_kbit_s="500")
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        said = read_result(Result, result)
+        said = Result.read(result)
         made = [(size, taken + refused) for size, taken, refused, _, _ in said.up]
         if made != [(size, settings.count) for size in settings.each_size]:
             raise BadResult(f"the client sent {len(made)} transfers, not {len(settings.each_size)}, or not as asked")
@@ -223,8 +186,9 @@ class UdpWorkload(Workload):
     def native_settings(self, settings: Settings) -> list[int]:
         return [len(settings.each_size), *settings.each_size, *settings.each_rate]
 
-    def conversation(self, max_bytes: int) -> HearsTheEnd:
-        return HearsTheEnd()
+    def conversation(self, max_bytes: int) -> Hears:
+        """The TCP connection stays open until the board says `over`."""
+        return Hears(b"over\n")
 
     def datagrams(self) -> Counted:
         return Counted()

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from portbench._engine import ChipLan
 from portbench.boards.definition import Ethernet
-from portbench.boards.hosted.blinka.modules import circuitpython_modules
-from portbench.boards.hosted.blinka.output import Overheard
-from portbench.boards.hosted.blinka.watch import Watch
-from portbench.boards.hosted.blinka.wires import HostClock, Wires
+from portbench.boards.hosted.blinka.modules import circuitpython_modules, time_module
+from portbench.boards.hosted.blinka.watch import Overheard, Watch
+from portbench.boards.hosted.blinka.wires import ProgramClock, Wires
+from portbench.files import replace_file
 from portbench.server.simulated_pc import Part, SimulatedPc, part_in
 
 
@@ -30,8 +30,9 @@ def main(script: str, settings_json: str, record: str) -> None:
     lan = ChipLan(ethernet.chip, network)
     part = part_in(settings["workload"], settings["settings"]) if settings["workload"] else Part()
     pc = SimulatedPc(lan, settings["port"], network["turnaround_us"], part)
-    wires = Wires(lan, ethernet, HostClock())
-    sys.modules.update(circuitpython_modules(wires))
+    clock = ProgramClock()
+    wires = Wires(lan, ethernet, clock)
+    sys.modules.update(circuitpython_modules(wires), time=time_module(clock))
     sys.stdout = Overheard(sys.stdout, lambda line: pc.heard(line, lan.time_us))
     watch = Watch(lambda: pc.given_up(wires.now_us()))
     gc.freeze()  # Adafruit's driver collects between messages, and its modules are no part of the script's heap
@@ -41,9 +42,7 @@ def main(script: str, settings_json: str, record: str) -> None:
     finally:
         sessions = [asdict(session) for session in pc.sessions()]
         kept = {"sessions": sessions, "counters": lan.stats(), "fault": watch.fault}
-        unfinished = Path(record).with_suffix(".tmp")
-        unfinished.write_text(json.dumps(kept), encoding="utf-8")
-        unfinished.replace(record)
+        replace_file(Path(record), json.dumps(kept), synced=False)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,12 @@ them that adafruit_bus_device 5 and adafruit_wiznet5k 5 to 7 call.
 from __future__ import annotations
 
 import sys
+import time
 from enum import Enum
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Protocol, Self
 
-from portbench.boards.hosted.blinka.wires import Wires
+from portbench.boards.hosted.blinka.wires import Clock, Wires
 
 _PINS = 30
 """GPIO 0 to 29 of the RP2040."""
@@ -120,9 +121,7 @@ class SpiOnWires:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.deinit()
 
     def _check_lock(self) -> None:
@@ -176,9 +175,7 @@ class PinOnWires:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.deinit()
 
 
@@ -211,6 +208,25 @@ def circuitpython_modules(wires: Wires) -> dict[str, ModuleType]:
         "digitalio": _module("digitalio", DigitalInOut=DigitalInOut, Direction=Direction),
         "supervisor": _module("supervisor", runtime=Runtime(), ticks_ms=ticks_ms),
     }
+
+
+def time_module(clock: Clock) -> ModuleType:
+    """`time` by the program's clock; the rest of it is the PC's."""
+    began_s = time.time()
+
+    def sleep(seconds: float) -> None:
+        clock.wait_until_us(clock.now_us() + seconds * 1e6)
+
+    return _module(
+        "time",
+        **vars(time)
+        | {
+            "sleep": sleep,
+            "monotonic": lambda: clock.now_us() / 1e6,
+            "monotonic_ns": lambda: round(clock.now_us() * 1000),
+            "time": lambda: began_s + clock.now_us() / 1e6,
+        },
+    )
 
 
 def _slice(length: int, start: int, end: int) -> slice:

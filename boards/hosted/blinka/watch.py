@@ -1,14 +1,34 @@
-"""Ends a script that waits for something that will not come."""
+"""The PC beside a script: reads its output, and ends a script that waits for something that will not come."""
 
 from __future__ import annotations
 
 import _thread
+import io
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TextIO
 
 _LOOK_S: Final = 0.1
+
+
+class Overheard(io.TextIOBase):
+    """Writes to `to`; `heard` is called with every whole line."""
+
+    def __init__(self, to: TextIO, heard: Callable[[str], None]) -> None:
+        self._to = to
+        self._heard = heard
+        self._unfinished = ""
+
+    def write(self, text: str) -> int:
+        written = self._to.write(text)
+        *lines, self._unfinished = (self._unfinished + text).split("\n")
+        for line in lines:
+            self._heard(line)
+        return written
+
+    def flush(self) -> None:
+        self._to.flush()
 
 
 class Watch:

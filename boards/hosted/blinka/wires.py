@@ -7,9 +7,6 @@ from typing import Protocol
 
 from portbench.boards.definition import Ethernet
 
-_SPIN_US = 200.0
-"""The operating system wakes a sleeper later than this; shorter waits spin."""
-
 
 class Lan(Protocol):
     """What the wires need of `portbench._engine.ChipLan`. Times are microseconds since it was made."""
@@ -31,24 +28,22 @@ class Clock(Protocol):
     def wait_until_us(self, time_us: float) -> None: ...
 
 
-class HostClock:
-    """The PC's own clock: the program runs in real time, and chip and LAN follow it.
+class ProgramClock:
+    """The program's time: what it took of a processor, and what it waited for.
 
-    An SPI transfer lasts as long as its bytes take at the SPI clock, as with a real bus that the program waits for.
+    A transfer lasts as long as its bytes take at the SPI clock, and a sleep as long as asked; neither takes real time.
+    Time in which the PC ran other programs, or stopped this one, does not pass.
     """
 
     def __init__(self) -> None:
-        self._started_ns = time.perf_counter_ns()
+        self._waited_us = 0.0
+        self._waited_us = -self.now_us()
 
     def now_us(self) -> float:
-        return (time.perf_counter_ns() - self._started_ns) / 1000
+        return time.process_time_ns() / 1000 + self._waited_us
 
     def wait_until_us(self, time_us: float) -> None:
-        ahead_us = time_us - self.now_us()
-        if ahead_us > _SPIN_US:
-            time.sleep((ahead_us - _SPIN_US) / 1e6)
-        while self.now_us() < time_us:
-            pass
+        self._waited_us += max(0.0, time_us - self.now_us())
 
 
 class Wires:

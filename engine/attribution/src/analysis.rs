@@ -7,8 +7,10 @@ use sim::{PS_PER_US, Ps};
 use crate::Interval;
 use crate::cause::{Cause, of_sleep};
 use crate::lan::Frame;
-use crate::overlay::{Overlays, overlays, stretches};
-use crate::recorder::{Record, Recording, Transfer, state};
+pub use crate::overlay::JOIN;
+use crate::overlay::{Overlays, Sparse, overlays, stretches, whole};
+use crate::recorder::{Record, Recording, Transfers, state};
+use crate::tape::{Cursor, with_next};
 
 /// Most time between two frames to the network chip for which the core counts as running the chip's driver: some 6000
 /// cycles, in which a driver in C prepares an access and an interpreter cannot complete a function.
@@ -34,11 +36,29 @@ pub struct Shares {
 
 /// Attributes the time of `intervals`, which are in order and do not overlap. `transfers` are those of the network chip, in
 /// order.
-pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &[Transfer], intervals: &[Interval]) -> Shares {
-    let overlays = overlays(recording, frames, &looks(transfers), &link_looks(transfers));
-    let views = Views::new(recording);
+pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &Transfers, intervals: &[Interval]) -> Shares {
+    let overlays = overlays(&Sparse::new(recording, frames, transfers), frames);
+    let mut views = Views::new(recording);
+    let mut moved = Cursor::new(transfers.tape.iter());
+    let mut taken = Cursor::new(recording.exceptions.iter());
+    let mut sleeps = Cursor::new(stretches(whole(recording), state::ASLEEP));
+    let arrivals = |to_board: bool| {
+        let mut times: Vec<Ps> = frames.iter().filter(|each| each.to_board == to_board).map(|f| f.arrival).collect();
+        times.sort_unstable();
+        times
+    };
+    let (from_board, to_board) = (arrivals(false), arrivals(true));
+    let mut registers: Vec<Vec<u64>> = Vec::new();
     let mut shares = Shares::default();
+    let mut passed = 0;
     for (index, &interval) in intervals.iter().enumerate() {
+        if interval.0 < passed {
+            views = Views::new(recording);
+            moved = Cursor::new(transfers.tape.iter());
+            taken = Cursor::new(recording.exceptions.iter());
+            sleeps = Cursor::new(stretches(whole(recording), state::ASLEEP));
+        }
+        passed = interval.1;
         let mut causes = [0; Cause::COUNT];
         let mut counts = Counts::default();
         views.share(interval, &overlays, &mut causes, &mut counts);
@@ -53,27 +73,36 @@ pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &[Transfer]
         count("instructions", counts.instructions);
         count("flash_instructions", counts.flash_instructions);
         count("rom_instructions", counts.rom_instructions);
-        let inside = |at: Ps| at >= interval.0 && at < interval.1;
-        let on_wire = |to_board: bool| {
-            frames.iter().filter(|frame| frame.to_board == to_board && inside(frame.arrival)).count() as u64
-        };
-        count("frames_from_board", on_wire(false));
-        count("frames_to_board", on_wire(true));
+        count("frames_from_board", within(&from_board, interval));
+        count("frames_to_board", within(&to_board, interval));
         count("hidden_ps", overlays.hidden.iter().map(|&each| length(common(each, interval))).sum());
-        let moved = &transfers[within(transfers, interval)];
-        count("spi_frames", moved.len() as u64);
-        count("spi_bytes", moved.iter().map(|each| each.wire_bytes as u64).sum());
-        count("sleeps", views.sleeps.iter().filter(|sleep| inside(sleep.0)).count() as u64);
-        for each in moved {
-            let column = shares.registers.entry(each.what.clone());
-            column.or_insert_with(|| vec![0; intervals.len()])[index] += 1;
-        }
-        for &(at, number) in &recording.exceptions {
-            if inside(at) {
-                shares.exceptions.entry(number).or_insert_with(|| vec![0; intervals.len()])[index] += 1;
+        let (mut spi_frames, mut spi_bytes) = (0, 0);
+        moved.first(|each| each.start < interval.0);
+        while let Some(each) = moved.take_if(|each| each.start < interval.1) {
+            spi_frames += 1;
+            spi_bytes += u64::from(each.wire_bytes);
+            let what = usize::from(each.what);
+            if registers.len() <= what {
+                registers.resize_with(what + 1, Vec::new);
             }
+            registers[what].resize(intervals.len(), 0);
+            registers[what][index] += 1;
+        }
+        count("spi_frames", spi_frames);
+        count("spi_bytes", spi_bytes);
+        let mut slept = 0;
+        sleeps.first(|sleep| sleep.0 < interval.0);
+        while sleeps.take_if(|sleep| sleep.0 < interval.1).is_some() {
+            slept += 1;
+        }
+        count("sleeps", slept);
+        taken.first(|each| each.0 < interval.0);
+        while let Some((_, number)) = taken.take_if(|each| each.0 < interval.1) {
+            shares.exceptions.entry(number).or_insert_with(|| vec![0; intervals.len()])[index] += 1;
         }
     }
+    let used = registers.into_iter().enumerate().filter(|(_, column)| !column.is_empty());
+    shares.registers = used.map(|(what, column)| (transfers.name(what as u16).to_owned(), column)).collect();
     if let (Some(first), Some(last)) = (intervals.first(), intervals.last()) {
         shares.misses = misses_between(recording, first.0, last.1);
     }
@@ -85,11 +114,11 @@ pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &[Transfer]
 pub fn timeline(
     recording: &Recording,
     frames: &[Frame],
-    transfers: &[Transfer],
+    transfers: &Transfers,
     interval: Interval,
 ) -> Vec<(Interval, Cause)> {
-    let overlays = overlays(recording, frames, &looks(transfers), &link_looks(transfers));
-    let views = Views::new(recording);
+    let overlays = overlays(&Sparse::new(recording, frames, transfers), frames);
+    let mut views = Views::new(recording);
     let mut found: Vec<(Interval, Cause)> = Vec::new();
     let mut add = |(from, to): Interval, cause: Cause| {
         let at = found.last().map_or(interval.0, |last| last.0.1);
@@ -102,7 +131,7 @@ pub fn timeline(
             _ => {}
         }
     };
-    views.walk(interval, &overlays, |piece| match piece {
+    views.walk(interval, &overlays, |views, piece| match piece {
         Piece::Stretch(..) => {}
         Piece::Wait(part, cause) => add(part, cause),
         Piece::Board(record, _, part) => {
@@ -120,45 +149,23 @@ pub fn timeline(
     found
 }
 
-/// Returns the polls of the chip. Each lasts until the next transfer: without further accesses the program waits,
-/// possibly for a pin.
-fn looks(transfers: &[Transfer]) -> Vec<Interval> {
-    let ends = transfers.iter().skip(1).map(|next| next.start).chain([Ps::MAX]);
-    let looks = transfers.iter().zip(ends).filter(|(each, _)| is_look(&each.what));
-    looks.map(|(each, end)| (each.start, end)).collect()
-}
-
-fn link_looks(transfers: &[Transfer]) -> Vec<Ps> {
-    transfers.iter().filter(|each| is_link_look(&each.what)).map(|each| each.start).collect()
-}
-
-/// Returns whether the transfer polls for events: WIZnet's received size, free space, interrupt and state.
-fn is_look(what: &str) -> bool {
-    let Some(register) = what.strip_suffix(" read") else { return false };
-    ["RX_RSR", "TX_FSR", "_IR", "_SR"].iter().any(|name| register.ends_with(name))
-}
-
-/// The request that polls a radio chip for its link.
-pub const JOIN: &str = "join write";
-
-fn is_link_look(what: &str) -> bool {
-    matches!(what, "PHYCFGR read" | "PHYSR read" | "PHYSR0 read" | JOIN)
-}
-
-fn within(transfers: &[Transfer], (from, to): Interval) -> std::ops::Range<usize> {
-    transfers.partition_point(|each| each.start < from)..transfers.partition_point(|each| each.start < to)
+/// Returns how many of `times`, which are in order, are within the interval.
+fn within(times: &[Ps], (from, to): Interval) -> u64 {
+    (times.partition_point(|&at| at < to) - times.partition_point(|&at| at < from)) as u64
 }
 
 /// Returns the misses up to the copy at `to`: misses since the previous copy count for the interval of the later copy.
 fn misses_between(recording: &Recording, from: Ps, to: Ps) -> BTreeMap<u32, u64> {
-    let first = recording.misses.partition_point(|copy| copy.0 <= from);
-    let mut last = recording.misses.partition_point(|copy| copy.0 <= to);
-    if first == last && last < recording.misses.len() {
-        last += 1; // intervals shorter than the time between copies
-    }
     let mut found = BTreeMap::new();
-    for (line, count) in recording.misses[first..last].iter().flat_map(|copy| &copy.1) {
-        *found.entry(*line).or_default() += u64::from(*count);
+    let mut upto = to;
+    for missed in recording.misses.iter().filter(|missed| missed.at > from) {
+        if missed.at > upto {
+            if !found.is_empty() {
+                break;
+            }
+            upto = missed.at; // intervals shorter than the time between copies
+        }
+        *found.entry(missed.line).or_default() += u64::from(missed.count);
     }
     found
 }
@@ -180,62 +187,57 @@ struct Counts {
     rom_instructions: u64,
 }
 
-enum Piece<'a> {
+enum Piece {
     /// A stretch of the recording: all of it, and the part within the interval. Its pieces follow.
-    Stretch(&'a Record, Interval, Interval),
+    Stretch(Record, Interval, Interval),
     Wait(Interval, Cause),
     /// A piece of a stretch: the whole stretch and the piece.
-    Board(&'a Record, Interval, Interval),
+    Board(Record, Interval, Interval),
 }
 
-/// The board's activities over time.
+type Items<'a, T> = Cursor<Box<dyn Iterator<Item = T> + 'a>>;
+
+/// The board's activities over time, for questions in order of time.
 struct Views<'a> {
-    recording: &'a Recording,
-    sleeps: Vec<(Ps, Ps, Cause)>,
+    records: Items<'a, (Record, Interval)>,
+    /// Sleeps, and those that one follows within [`AGAIN`] as one.
+    sleeps: Items<'a, (Interval, Cause)>,
     /// Stretches between two frames that belong to the driver.
-    driver: Vec<Interval>,
+    driver: Items<'a, Interval>,
+    bits: Items<'a, Interval>,
 }
 
 impl<'a> Views<'a> {
     fn new(recording: &'a Recording) -> Self {
-        let sleeps = stretches(recording, state::ASLEEP).into_iter();
-        let mut sleeps: Vec<_> = sleeps.map(|(from, to)| (from, to, of_sleep(taken_after(recording, to)))).collect();
-        // A core that goes back to sleep at once was not woken by the event it waits for.
-        for index in (1..sleeps.len()).rev() {
-            if sleeps[index].0 - sleeps[index - 1].1 <= AGAIN {
-                sleeps[index - 1].2 = sleeps[index].2;
-            }
+        let selected = with_next(stretches(whole(recording), state::SELECTED));
+        let gaps = selected.filter_map(|(one, next)| Some((one.1, next?.0)));
+        Self {
+            records: Cursor::new(Box::new(whole(recording))),
+            sleeps: Cursor::new(Box::new(sleeps(recording))),
+            driver: Cursor::new(Box::new(gaps.filter(|&gap| length(gap) <= DRIVER_GAP))),
+            bits: Cursor::new(Box::new(recording.bits.iter())),
         }
-        let selected = stretches(recording, state::SELECTED);
-        let gaps = selected.windows(2).map(|pair| (pair[0].1, pair[1].0));
-        let driver = gaps.filter(|&gap| length(gap) <= DRIVER_GAP).collect();
-        Self { recording, sleeps, driver }
     }
 
-    fn share(&self, interval: Interval, overlays: &Overlays, causes: &mut [Ps; Cause::COUNT], counts: &mut Counts) {
-        self.walk(interval, overlays, |piece| match piece {
-            Piece::Stretch(record, whole, inside) => self.count(record, whole, inside, counts),
+    fn share(&mut self, interval: Interval, overlays: &Overlays, causes: &mut [Ps; Cause::COUNT], counts: &mut Counts) {
+        self.walk(interval, overlays, |views, piece| match piece {
+            Piece::Stretch(record, whole, inside) => counts.add(&record, whole, inside),
             Piece::Wait(part, cause) => causes[cause as usize] += length(part),
-            Piece::Board(record, whole, part) => self.board(record, whole, part, causes),
+            Piece::Board(record, whole, part) => views.board(record, whole, part, causes),
         });
     }
 
     /// Visits every piece of `interval` in order: the parts covered by the network or a wait, and the rest.
-    fn walk(&self, interval: Interval, overlays: &Overlays, mut visit: impl FnMut(Piece)) {
-        let records = &self.recording.records;
-        let first = records.partition_point(|record| record.at <= interval.0).saturating_sub(1);
+    fn walk(&mut self, interval: Interval, overlays: &Overlays, mut visit: impl FnMut(&mut Self, Piece)) {
         let mut overlay = overlays.waits.partition_point(|(wait, _)| wait.1 <= interval.0);
-        for (index, record) in records.iter().enumerate().skip(first) {
-            if record.at >= interval.1 {
+        while let Some(&(record, whole)) = self.records.first(|(_, whole)| whole.1 <= interval.0) {
+            if whole.0 >= interval.1 {
                 break;
             }
-            let end = records.get(index + 1).map_or(self.recording.end, |next| next.at);
-            let whole = (record.at, end);
             let inside = common(whole, interval);
-            if length(inside) == 0 {
-                continue;
+            if length(inside) > 0 {
+                visit(self, Piece::Stretch(record, whole, inside));
             }
-            visit(Piece::Stretch(record, whole, inside));
             let mut at = inside.0;
             while at < inside.1 {
                 let next = overlays.waits.get(overlay);
@@ -243,7 +245,7 @@ impl<'a> Views<'a> {
                     Some(&((from, to), cause)) if from <= at => {
                         let until = to.min(inside.1);
                         if until > at {
-                            visit(Piece::Wait((at, until), cause));
+                            visit(self, Piece::Wait((at, until), cause));
                             at = until;
                         }
                         if to <= at {
@@ -252,26 +254,21 @@ impl<'a> Views<'a> {
                     }
                     _ => {
                         let until = next.map_or(inside.1, |each| each.0.0.min(inside.1));
-                        visit(Piece::Board(record, whole, (at, until)));
+                        visit(self, Piece::Board(record, whole, (at, until)));
                         at = until;
                     }
                 }
             }
+            if whole.1 > interval.1 {
+                break; // the next interval may begin in it
+            }
+            self.records.take_if(|_| true);
         }
     }
 
-    fn count(&self, record: &Record, whole: Interval, part: Interval, counts: &mut Counts) {
-        let of = |value: u32| scaled(u64::from(value), length(part), length(whole));
-        counts.accesses += of(record.accesses);
-        counts.misses += of(record.misses);
-        counts.instructions += of(record.instructions);
-        counts.flash_instructions += of(record.flash_instructions);
-        counts.rom_instructions += of(record.rom_instructions);
-    }
-
     /// Attributes `part` of the stretch `whole`, in which only the board takes time.
-    fn board(&self, record: &Record, whole: Interval, part: Interval, causes: &mut [Ps; Cause::COUNT]) {
-        let bits = self.bits_within(part);
+    fn board(&mut self, record: Record, whole: Interval, part: Interval, causes: &mut [Ps; Cause::COUNT]) {
+        let bits: Ps = self.bits_in(part).into_iter().map(length).sum();
         causes[Cause::SpiBits as usize] += bits;
         let rest = length(part) - bits;
         let mut add = |cause: Cause, ps: Ps| causes[cause as usize] += ps;
@@ -288,58 +285,83 @@ impl<'a> Views<'a> {
     }
 
     /// Returns the cause at `at` if core 0 does not run a program there.
-    fn idle(&self, record: &Record, at: Ps) -> Option<Cause> {
+    fn idle(&mut self, record: Record, at: Ps) -> Option<Cause> {
         let is = |bit: u8| record.state & bit != 0;
         if is(state::BUSY) {
             Some(Cause::GapPause)
         } else if is(state::STOPPED) {
             Some(Cause::Unnamed)
         } else if is(state::ASLEEP) {
-            let index = self.sleeps.partition_point(|sleep| sleep.1 <= at);
-            Some(self.sleeps.get(index).map_or(Cause::WaitOther, |sleep| sleep.2))
+            Some(self.sleeps.first(|sleep| sleep.0.1 <= at).map_or(Cause::WaitOther, |sleep| sleep.1))
         } else {
             is(state::USB).then_some(Cause::Usb)
         }
     }
 
-    fn place(&self, record: &Record, at: Ps) -> [Cause; 3] {
+    fn place(&mut self, record: Record, at: Ps) -> [Cause; 3] {
         use Cause::*;
         if record.state & state::SELECTED != 0 {
             return [GapMiss, GapWait, GapRun];
         }
-        let next = self.driver[self.driver.partition_point(|gap| gap.1 <= at)..].first();
-        match next {
+        match self.driver.first(|gap| gap.1 <= at) {
             Some(gap) if gap.0 <= at => [DriverMiss, DriverWait, DriverRun],
             _ => [CodeMiss, CodeWait, CodeRun],
         }
     }
 
-    fn bits_within(&self, part: Interval) -> Ps {
-        self.bits_in(part).map(length).sum()
-    }
-
     /// Returns the times with bits on the bus.
-    fn bits_in(&self, part: Interval) -> impl Iterator<Item = Interval> {
-        let bits = &self.recording.bits;
-        let first = bits.partition_point(|each| each.1 <= part.0);
-        bits[first..].iter().take_while(move |each| each.0 < part.1).map(move |&each| common(each, part))
+    fn bits_in(&mut self, part: Interval) -> Vec<Interval> {
+        let mut found = Vec::new();
+        while let Some(&bits) = self.bits.first(|each| each.1 <= part.0) {
+            if bits.0 >= part.1 {
+                break;
+            }
+            found.push(common(bits, part));
+            if bits.1 > part.1 {
+                break;
+            }
+            self.bits.take_if(|_| true);
+        }
+        found
     }
+}
+
+impl Counts {
+    fn add(&mut self, record: &Record, whole: Interval, part: Interval) {
+        let of = |value: u32| scaled(u64::from(value), length(part), length(whole));
+        self.accesses += of(record.accesses);
+        self.misses += of(record.misses);
+        self.instructions += of(record.instructions);
+        self.flash_instructions += of(record.flash_instructions);
+        self.rom_instructions += of(record.rom_instructions);
+    }
+}
+
+/// Returns the sleeps with their causes. A core that goes back to sleep at once was not woken by the event it waits for:
+/// such sleeps are one.
+fn sleeps(recording: &Recording) -> impl Iterator<Item = (Interval, Cause)> {
+    let mut all = stretches(whole(recording), state::ASLEEP).peekable();
+    let mut taken = Cursor::new(recording.exceptions.iter());
+    std::iter::from_fn(move || {
+        let (from, mut to) = all.next()?;
+        while let Some(next) = all.next_if(|next| next.0 - to <= AGAIN) {
+            to = next.1;
+        }
+        // The exception that the core takes when it wakes.
+        let woken_by = taken.first(|each| each.0 < to).filter(|each| each.0 <= to + WOKEN);
+        Some(((from, to), of_sleep(woken_by.map(|each| each.1))))
+    })
 }
 
 fn scaled(value: u64, part: Ps, whole: Ps) -> u64 {
     if part == whole { value } else { (u128::from(value) * u128::from(part) / u128::from(whole.max(1))) as u64 }
 }
 
-/// Returns the exception that a core takes when it wakes at `at`.
-fn taken_after(recording: &Recording, at: Ps) -> Option<u8> {
-    let next = recording.exceptions[recording.exceptions.partition_point(|taken| taken.0 < at)..].first()?;
-    (next.0 <= at + WOKEN).then_some(next.1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lan::Class;
+    use crate::recorder::Missed;
     use std::collections::BTreeMap;
 
     const US: Ps = PS_PER_US;
@@ -360,13 +382,19 @@ mod tests {
         each.filter(|each| each.1 != 0).map(|(name, ps)| (name, ps / US)).collect()
     }
 
-    fn read(start: Ps, what: &str, wire_bytes: usize) -> Transfer {
-        Transfer { start: start * US, wire_bytes, what: what.into() }
+    fn transfers(all: &[(Ps, &str, usize)]) -> Transfers {
+        let mut transfers = Transfers::default();
+        all.iter().for_each(|&(start, what, wire_bytes)| transfers.push(start * US, wire_bytes, what));
+        transfers
     }
 
     /// Returns one message: 100 us of code, two accesses, the network, a poll 500 us late, 44 us of code.
-    fn message() -> (Recording, Vec<Frame>, Vec<Transfer>) {
-        let records = vec![
+    fn message() -> (Recording, Vec<Frame>, Transfers) {
+        message_and(&[])
+    }
+
+    fn message_and(more: &[Record]) -> (Recording, Vec<Frame>, Transfers) {
+        let mut records = vec![
             record(0, 0, 40, 10),
             record(100, state::SELECTED, 0, 2),
             record(105, state::SELECTED | state::BUSY, 3, 0),
@@ -379,10 +407,12 @@ mod tests {
             record(950, state::USB, 9, 0),
             record(956, 0, 11, 0),
         ];
+        records.extend(more);
+        records.sort_by_key(|record| record.at);
         let recording = Recording {
-            records,
-            bits: vec![(106 * US, 110 * US), (111 * US, 115 * US)],
-            exceptions: vec![(900 * US, 18)],
+            records: records.into_iter().collect(),
+            bits: [(106 * US, 110 * US), (111 * US, 115 * US)].into_iter().collect(),
+            exceptions: [(900 * US, 18)].into_iter().collect(),
             end: 1000 * US,
             ..Recording::default()
         };
@@ -395,7 +425,7 @@ mod tests {
             beside: Vec::new(),
         };
         let transfers =
-            vec![read(100, "S0_TX buffer write", 4), read(130, "S0_CR write", 4), read(920, "S0_RX_RSR read", 5)];
+            transfers(&[(100, "S0_TX buffer write", 4), (130, "S0_CR write", 4), (920, "S0_RX_RSR read", 5)]);
         (recording, vec![frame(140, false), frame(346, true)], transfers)
     }
 
@@ -434,8 +464,7 @@ mod tests {
 
     #[test]
     fn a_frame_read_by_a_timers_poll_has_waited_for_it() {
-        let (mut recording, frames, transfers) = message();
-        recording.records.insert(9, record(920, state::SELECTED, 0, 0));
+        let (recording, frames, transfers) = message_and(&[record(920, state::SELECTED, 0, 0)]);
         let shares = attribute(&recording, &frames, &transfers, &[(0, 1000 * US)]);
         let named = named(&shares, 0);
         assert_eq!((named["wait_poll"], named.get("wait_timer")), (548, None));
@@ -447,11 +476,11 @@ mod tests {
         let records = [(0, state::ASLEEP), (300, 0), (350, state::ASLEEP), (700, 0)];
         let recording = Recording {
             records: records.iter().map(|&(at, state)| record(at, state, 0, 0)).collect(),
-            exceptions: vec![(300 * US, 21), (700 * US, 16)],
+            exceptions: [(300 * US, 21), (700 * US, 16)].into_iter().collect(),
             end: 900 * US,
             ..Recording::default()
         };
-        let shares = attribute(&recording, &[], &[], &[(0, 900 * US)]);
+        let shares = attribute(&recording, &[], &Transfers::default(), &[(0, 900 * US)]);
         assert_eq!(named(&shares, 0), BTreeMap::from([("wait_timer", 650), ("code_run", 250)]));
     }
 
@@ -492,11 +521,15 @@ mod tests {
     fn misses_are_those_from_the_first_interval_to_the_last() {
         let copies = [(10, vec![(0, 5)]), (20, vec![(0, 1), (8, 2)]), (30, vec![(8, 4)]), (40, vec![(16, 9)])];
         let recording = Recording {
-            misses: copies.map(|(at, lines)| (at * US, lines)).to_vec(),
+            misses: copies
+                .into_iter()
+                .flat_map(|(at, lines)| lines.into_iter().map(move |(line, count)| Missed { at: at * US, line, count }))
+                .collect(),
             end: 50 * US,
             ..Recording::default()
         };
-        let missed = |from: Ps, to: Ps| attribute(&recording, &[], &[], &[(from * US, to * US)]).misses;
+        let missed =
+            |from: Ps, to: Ps| attribute(&recording, &[], &Transfers::default(), &[(from * US, to * US)]).misses;
         assert_eq!(missed(10, 30), BTreeMap::from([(0, 1), (8, 6)]));
         assert_eq!(missed(21, 22), BTreeMap::from([(8, 4)]), "an interval shorter than the time between copies");
         assert_eq!(missed(45, 46), BTreeMap::new());
@@ -551,9 +584,10 @@ mod tests {
                 })
                 .collect();
             frames.sort_by_key(|frame| frame.start);
-            let mut transfers: Vec<Transfer> =
-                (0..next(20)).map(|_| read(next(3000), ["S0_SR read", "PHYCFGR read"][next(2) as usize], 4)).collect();
-            transfers.sort_by_key(|each| each.start);
+            let mut moved: Vec<_> =
+                (0..next(20)).map(|_| (next(3000), ["S0_SR read", "PHYCFGR read"][next(2) as usize], 4)).collect();
+            moved.sort_by_key(|each| each.0);
+            let transfers = transfers(&moved);
             let mut intervals = Vec::new();
             let mut from = 0;
             for _ in 0..next(6) {

@@ -10,12 +10,14 @@ pub mod lan;
 pub mod marks;
 pub mod overlay;
 pub mod recorder;
+pub mod tape;
 
 pub use analysis::{JOIN, Shares, attribute, timeline};
 pub use cause::Cause;
 pub use lan::{Class, Flow, Frame};
-pub use marks::{Clock, Mark, Sought, Windows, find, find_ready};
-pub use recorder::{Counters, Recorder, Recording, Transfer, state};
+pub use marks::{Clock, Mark, Readings, Sought, Windows};
+pub use recorder::{Counters, Recorder, Recording, Transfers, state};
+pub use tape::Tape;
 
 /// An interval of time, excluding its end.
 pub type Interval = (sim::Ps, sim::Ps);

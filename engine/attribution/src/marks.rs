@@ -3,14 +3,15 @@
 //! A client reports how long each interval took, not when it was. But an interval starts and ends with a reading of the
 //! timer, and the two values differ by the reported duration. Readings by a single instruction are tried first.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use sim::Ps;
 
 use crate::Interval;
+use crate::tape::{Item, Tape};
 
 /// One reading of the timer's low word by core 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
     /// Time when the timer reached the value that was read.
     pub at: Ps,
@@ -89,127 +90,382 @@ pub struct Windows {
 
 /// Most readings searched between the end of an interval and the start of the next one.
 const BETWEEN: usize = 64;
-/// Returns the intervals, or `None` if no readings match.
-pub fn find(marks: &[Mark], sought: &Sought) -> Option<Windows> {
-    groups(marks).iter().find_map(|group| find_among(group, sought))
-}
+/// Most instructions whose readings are tried by themselves.
+const MOST_GROUPS: usize = 64;
 
-/// Returns when a client that measures nothing itself was ready: by the last matching readings in `marks`.
-pub fn find_ready(marks: &[Mark], sought: &Sought) -> Option<Windows> {
-    let sought = Sought { intervals_us: Vec::new(), ..sought.clone() };
-    groups(marks).iter().filter_map(|group| find_among(group, &sought)).find(|found| found.ready.is_some())
-}
-
-/// Groups the readings by instruction, followed by all of them together.
-fn groups(marks: &[Mark]) -> Vec<Vec<Mark>> {
-    let mut groups: BTreeMap<u32, Vec<Mark>> = BTreeMap::new();
-    for mark in marks {
-        groups.entry(mark.pc).or_default().push(*mark);
+impl Item for Mark {
+    fn write(&self, before: &Self, put: &mut impl FnMut(u64)) {
+        put(self.at.wrapping_sub(before.at));
+        put(self.value.wrapping_sub(before.value).into());
+        put((self.pc ^ before.pc).into());
     }
-    let mut groups: Vec<Vec<Mark>> = groups.into_values().collect();
-    // The instruction with the fewest readings is most likely the client's.
-    groups.sort_by_key(Vec::len);
-    groups.push(marks.to_vec());
-    groups
+
+    fn read(before: &Self, get: &mut impl FnMut() -> u64) -> Self {
+        let at = before.at.wrapping_add(get());
+        Self { at, value: before.value.wrapping_add(get() as u32), pc: before.pc ^ get() as u32 }
+    }
 }
 
-fn find_among(marks: &[Mark], sought: &Sought) -> Option<Windows> {
-    let read = Read { marks, ns: marks.iter().map(|mark| sought.clock.ns(mark.value)).collect(), sought };
-    let pairs = read.chain()?;
-    let first = pairs.first().map_or(marks.len(), |pair| pair.0);
-    let intervals = pairs.iter().map(|&(from, to)| (marks[from].at, marks[to].at)).collect();
-    let mut windows = Windows { intervals, ..Windows::default() };
-    let Some(ready_us) = sought.ready_us else { return Some(windows) };
-    let last = first.min(marks.len().checked_sub(1)?);
-    for ready in (first.saturating_sub(BETWEEN)..=last).rev() {
-        let Some(started) = read.before(ready, ready_us) else { continue };
-        let linked = sought.link_us.map(|link_us| read.after(started, link_us).start);
-        if linked.is_some_and(|linked| sought.link_us != read.us(started, linked)) {
-            continue;
+/// A reading's place: how often the timer has gone back, in the upper half, and its value. Readings of one value are of
+/// one time.
+type Key = u64;
+
+/// Keys in little room: some bytes for each, and a bit for each value where they are dense.
+#[derive(Clone, Debug, Default)]
+struct Keys(BTreeMap<u64, Block>);
+
+#[derive(Clone, Debug)]
+enum Block {
+    Few(Vec<u16>),
+    Many(Box<[u64; 1024]>),
+}
+
+const MOST_FEW: usize = 4096;
+
+impl Block {
+    /// Adds `low`; false: it is there.
+    fn add(&mut self, low: u16) -> bool {
+        if let Block::Few(few) = self {
+            match few.binary_search(&low) {
+                Ok(_) => return false,
+                Err(place) if few.len() < MOST_FEW => {
+                    few.insert(place, low);
+                    return true;
+                }
+                Err(_) => {
+                    let mut bits = Box::new([0; 1024]);
+                    few.iter().for_each(|&low| bits[usize::from(low >> 6)] |= 1 << (low & 63));
+                    *self = Block::Many(bits);
+                }
+            }
         }
-        windows.started = Some(marks[started].at);
-        windows.linked = linked.map(|index| marks[index].at);
-        windows.ready = Some(marks[ready].at);
-        break;
+        let Block::Many(bits) = self else { return false };
+        let (word, bit) = (&mut bits[usize::from(low >> 6)], 1 << (low & 63));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
     }
-    Some(windows)
+
+    fn from(&self, low: u16) -> Option<u16> {
+        match self {
+            Block::Few(few) => few.get(few.partition_point(|&each| each < low)).copied(),
+            Block::Many(bits) => {
+                let mut word = usize::from(low >> 6);
+                let mut left = bits[word] & (u64::MAX << (low & 63));
+                while left == 0 {
+                    word += 1;
+                    left = *bits.get(word)?;
+                }
+                Some((word * 64) as u16 + left.trailing_zeros() as u16)
+            }
+        }
+    }
+
+    fn upto(&self, low: u16) -> Option<u16> {
+        match self {
+            Block::Few(few) => few[..few.partition_point(|&each| each <= low)].last().copied(),
+            Block::Many(bits) => {
+                let mut word = usize::from(low >> 6);
+                let mut left = bits[word] & (u64::MAX >> (63 - (low & 63)));
+                while left == 0 {
+                    word = word.checked_sub(1)?;
+                    left = bits[word];
+                }
+                Some((word * 64) as u16 + 63 - left.leading_zeros() as u16)
+            }
+        }
+    }
 }
 
-/// Readings in order of time, with the runtime's clock values.
+impl Keys {
+    /// Adds `key`; false: it is there.
+    fn add(&mut self, key: Key) -> bool {
+        self.0.entry(key >> 16).or_insert_with(|| Block::Few(Vec::new())).add(key as u16)
+    }
+
+    /// Returns the first key at or after `key`.
+    fn from(&self, key: Key) -> Option<Key> {
+        let whole = |(high, block): (&u64, &Block), low: u16| block.from(low).map(|low| high << 16 | u64::from(low));
+        let high = key >> 16;
+        let same = self.0.get(&high).and_then(|block| whole((&high, block), key as u16));
+        same.or_else(|| self.0.range(high + 1..).next().and_then(|block| whole(block, 0)))
+    }
+
+    /// Returns the last key at or before `key`.
+    fn upto(&self, key: Key) -> Option<Key> {
+        let whole = |(high, block): (&u64, &Block), low: u16| block.upto(low).map(|low| high << 16 | u64::from(low));
+        let high = key >> 16;
+        let same = self.0.get(&high).and_then(|block| whole((&high, block), key as u16));
+        same.or_else(|| self.0.range(..high).next_back().and_then(|block| whole(block, u16::MAX)))
+    }
+}
+
+/// Keys of readings, of which several may be of one microsecond.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    keys: Keys,
+    /// Those of a second reading, of a third and so on.
+    again: Vec<Keys>,
+}
+
+impl Group {
+    fn add(&mut self, key: Key) {
+        if self.keys.add(key) || self.again.iter_mut().any(|keys| keys.add(key)) || self.again.len() == BETWEEN {
+            return;
+        }
+        self.again.push(Keys::default());
+        self.again.iter_mut().for_each(|keys| _ = keys.add(key));
+    }
+
+    /// Returns the number of readings of `key`.
+    fn count(&self, key: Key) -> usize {
+        1 + self.again.iter().take_while(|keys| keys.from(key) == Some(key)).count()
+    }
+}
+
+/// The readings of a recording, by instruction.
+pub struct Readings<'a> {
+    marks: &'a Tape<Mark>,
+    /// Those of each instruction, the fewest first: that is most likely the client's. All of them together are last.
+    groups: Vec<Group>,
+}
+
+impl<'a> Readings<'a> {
+    /// Reads the marks up to the time `until`.
+    pub fn new(marks: &'a Tape<Mark>, until: Ps) -> Self {
+        let mut groups: BTreeMap<u32, (u64, Group)> = BTreeMap::new();
+        let mut all = Group::default();
+        for (key, mark) in keyed(marks).take_while(|(_, mark)| mark.at <= until) {
+            if groups.len() < MOST_GROUPS || groups.contains_key(&mark.pc) {
+                let (count, keys) = groups.entry(mark.pc).or_default();
+                *count += 1;
+                keys.add(key);
+            }
+            all.add(key);
+        }
+        let mut groups: Vec<(u64, Group)> = groups.into_values().collect();
+        groups.sort_by_key(|group| group.0);
+        let groups = groups.into_iter().map(|group| group.1).chain([all]).collect();
+        Self { marks, groups }
+    }
+
+    /// Returns the intervals, or `None` if no readings match.
+    pub fn find(&self, sought: &Sought) -> Option<Windows> {
+        let within = self.places(&sought.within);
+        self.groups.iter().find_map(|group| self.find_among(group, sought, &within))
+    }
+
+    /// Returns when a client that measures nothing itself was ready: by the last matching readings.
+    pub fn find_ready(&self, sought: &Sought) -> Option<Windows> {
+        let sought = Sought { intervals_us: Vec::new(), ..sought.clone() };
+        let found = self.groups.iter().filter_map(|group| self.find_among(group, &sought, &[]));
+        found.into_iter().find(|found| found.ready.is_some())
+    }
+
+    fn find_among(&self, group: &Group, sought: &Sought, within: &[(Key, Key)]) -> Option<Windows> {
+        let keys = &group.keys;
+        let read = Read { group, keys, sought, within };
+        let pairs = read.chain()?;
+        let mut found = Found { pairs, ..Found::default() };
+        if let Some(ready_us) = sought.ready_us {
+            let mut next = keys.upto(found.pairs.first().map_or(Key::MAX, |pair| pair.0));
+            if found.pairs.is_empty() {
+                next?;
+            }
+            let mut left = BETWEEN + 1;
+            while let Some(ready) = next.filter(|_| left > 0) {
+                left = left.saturating_sub(group.count(ready));
+                next = ready.checked_sub(1).and_then(|before| keys.upto(before));
+                let Some(started) = read.before(ready, ready_us) else { continue };
+                let linked = sought.link_us.map(|link_us| read.after(started, link_us));
+                if linked.is_some_and(|linked| linked.is_none()) {
+                    continue;
+                }
+                found.started = Some(started);
+                found.linked = linked.flatten();
+                found.ready = Some(ready);
+                break;
+            }
+        }
+        Some(self.windows(&found))
+    }
+
+    /// Returns for each of the times the last key before it or at it, and the first one at it or after it.
+    fn places(&self, times: &[Ps]) -> Vec<(Key, Key)> {
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        order.sort_by_key(|&index| times[index]);
+        let mut found = vec![(0, Key::MAX); times.len()];
+        let (mut marks, mut before) = (keyed(self.marks).peekable(), 0);
+        for index in order {
+            while let Some((key, _)) = marks.next_if(|(_, mark)| mark.at < times[index]) {
+                before = key;
+            }
+            let after = marks.peek().copied();
+            let is_at = after.is_some_and(|(_, mark)| mark.at == times[index]);
+            let after = after.map_or(Key::MAX, |(key, _)| key);
+            found[index] = (if is_at { after } else { before }, after);
+        }
+        found
+    }
+
+    fn windows(&self, found: &Found) -> Windows {
+        let mut times: BTreeMap<Key, Ps> = BTreeMap::new();
+        let wanted = [found.started, found.linked, found.ready].into_iter().flatten();
+        times.extend(wanted.chain(found.pairs.iter().flat_map(|pair| [pair.0, pair.1])).map(|key| (key, 0)));
+        for (key, mark) in keyed(self.marks) {
+            if let Some(at) = times.get_mut(&key) {
+                *at = mark.at;
+            }
+        }
+        let at = |key: Option<Key>| key.map(|key| times[&key]);
+        Windows {
+            intervals: found.pairs.iter().map(|pair| (times[&pair.0], times[&pair.1])).collect(),
+            started: at(found.started),
+            linked: at(found.linked),
+            ready: at(found.ready),
+        }
+    }
+}
+
+/// Windows as keys.
+#[derive(Default)]
+struct Found {
+    pairs: Vec<(Key, Key)>,
+    started: Option<Key>,
+    linked: Option<Key>,
+    ready: Option<Key>,
+}
+
+fn keyed(marks: &Tape<Mark>) -> impl Iterator<Item = (Key, Mark)> {
+    let mut last = 0;
+    marks.iter().map(move |mark| {
+        let back = u64::from(mark.value < last as u32);
+        last = ((last >> 32) + back) << 32 | u64::from(mark.value);
+        (last, mark)
+    })
+}
+
+/// The pairs of readings that an interval may begin and end with, nearest first.
+struct Choices {
+    /// The begin of the next pair; `None`: there is no further pair.
+    start: Option<Key>,
+    /// Begins left after this one.
+    left: usize,
+    /// The least end of the next pair.
+    end: Key,
+}
+
+/// A search among the readings of one group.
 struct Read<'a> {
-    marks: &'a [Mark],
-    ns: Vec<u64>,
+    group: &'a Group,
+    keys: &'a Keys,
     sought: &'a Sought,
+    /// For each interval the keys around the time that is known to be within it.
+    within: &'a [(Key, Key)],
 }
 
 impl Read<'_> {
-    /// Returns the duration that a client reports for readings `from` and `to`; `None`: no such reading.
-    fn us(&self, from: usize, to: usize) -> Option<u64> {
-        Some(self.ns.get(to)?.saturating_sub(self.ns[from]) / 1000)
+    /// Returns the microseconds that a client reports from one key to another.
+    fn us(&self, from: Key, to: Key) -> u64 {
+        let ns = |key: Key| self.sought.clock.ns(key as u32);
+        ns(to).saturating_sub(ns(from)) / 1000
     }
 
-    /// Returns the readings that a client counts as `interval_us` after reading `from`.
-    fn after(&self, from: usize, interval_us: u64) -> std::ops::Range<usize> {
-        let rest = &self.ns[from + 1..];
-        let since = |ns: &u64| ns.saturating_sub(self.ns[from]) / 1000;
-        let first = rest.partition_point(|ns| since(ns) < interval_us);
-        let count = rest[first..].partition_point(|ns| since(ns) == interval_us);
-        from + 1 + first..from + 1 + first + count
+    /// Returns the first key, read or not, that a client counts as `interval_us` or more after `from`; `None`: the timer
+    /// goes back before.
+    fn earliest(&self, from: Key, interval_us: u64) -> Option<Key> {
+        // Two readings may be of one microsecond.
+        let (mut low, mut high) = (from + u64::from(interval_us > 0), (from | u64::from(u32::MAX)) + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.us(from, middle) < interval_us { low = middle + 1 } else { high = middle }
+        }
+        (low <= from | u64::from(u32::MAX)).then_some(low)
     }
 
-    /// Returns the reading that a client counts as `interval_us` before reading `to`.
-    fn before(&self, to: usize, interval_us: u64) -> Option<usize> {
-        let ago = |ns: &u64| (self.ns[to] - ns) / 1000;
-        let first = self.ns[..to].partition_point(|ns| ago(ns) > interval_us);
-        (first < to && self.us(first, to) == Some(interval_us)).then_some(first)
+    /// Returns the first reading at or after `least` that a client counts as `interval_us` after `from`.
+    fn end(&self, from: Key, least: Key, interval_us: u64) -> Option<Key> {
+        let end = self.keys.from(least)?;
+        (end >> 32 == from >> 32 && self.us(from, end) == interval_us).then_some(end)
     }
 
-    /// Returns the start and end of each interval, as indices: depth first, without repeating dead ends.
-    fn chain(&self) -> Option<Vec<(usize, usize)>> {
+    fn after(&self, from: Key, interval_us: u64) -> Option<Key> {
+        self.end(from, self.earliest(from, interval_us)?, interval_us)
+    }
+
+    /// Returns the first reading that a client counts as `interval_us` before reading `to`.
+    fn before(&self, to: Key, interval_us: u64) -> Option<Key> {
+        let (mut low, mut high) = (to & !u64::from(u32::MAX), to);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.us(middle, to) > interval_us { low = middle + 1 } else { high = middle }
+        }
+        let first = self.keys.from(low)?;
+        (first < to && self.us(first, to) == interval_us).then_some(first)
+    }
+
+    /// Returns the start and end of each interval: depth first, without repeating dead ends.
+    fn chain(&self) -> Option<Vec<(Key, Key)>> {
         let intervals = self.sought.intervals_us.len();
         if intervals == 0 {
             return Some(Vec::new());
         }
-        let mut dead: BTreeSet<(usize, usize)> = BTreeSet::new();
+        let mut dead: Vec<Keys> = Vec::new();
+        let mut next_first = self.keys.upto(Key::MAX);
         // From the end: a client does little between its intervals, so the tighter of two chains is the client's.
-        for first in (0..self.marks.len()).rev() {
-            // The choices left for each interval, the best one last.
-            let mut open = vec![self.pairs_from(first, 1, 0)];
-            let mut chosen: Vec<(usize, usize)> = Vec::new();
+        while let Some(first) = next_first {
+            next_first = first.checked_sub(1).and_then(|before| self.keys.upto(before));
+            // The choices left for each interval.
+            let mut open = vec![self.choices(first, 1, 0)];
+            let mut chosen: Vec<(Key, Key)> = Vec::new();
             while let Some(choices) = open.last_mut() {
-                let Some(pair) = choices.pop() else {
+                let Some(pair) = self.next_pair(choices, chosen.len()) else {
                     open.pop();
                     chosen.pop();
                     continue;
                 };
-                if !dead.insert((chosen.len(), pair.1)) {
+                if dead.len() == chosen.len() {
+                    dead.push(Keys::default());
+                }
+                if !dead[chosen.len()].add(pair.1) {
                     continue;
                 }
                 chosen.push(pair);
                 if chosen.len() == intervals {
                     return Some(chosen);
                 }
-                open.push(self.pairs_from(pair.1, BETWEEN, chosen.len()));
+                open.push(self.choices(pair.1, BETWEEN, chosen.len()));
             }
         }
         None
     }
 
-    /// Returns pairs for interval `number` that start within `count` readings after `from`; the best one last.
-    fn pairs_from(&self, from: usize, count: usize, number: usize) -> Vec<(usize, usize)> {
-        let (marks, interval_us) = (self.marks, self.sought.intervals_us[number]);
-        let moment = self.sought.within.get(number).copied();
-        let mut pairs = Vec::new();
-        for start in from..marks.len().min(from.saturating_add(count)) {
-            if moment.is_some_and(|moment| moment < marks[start].at) {
+    /// Returns pairs for interval `number` that start within `count` readings from `from` on.
+    fn choices(&self, from: Key, count: usize, number: usize) -> Choices {
+        let end = self.earliest(from, self.sought.intervals_us[number]).unwrap_or(Key::MAX);
+        Choices { start: Some(from), left: count - 1, end }
+    }
+
+    fn next_pair(&self, choices: &mut Choices, number: usize) -> Option<(Key, Key)> {
+        let interval_us = self.sought.intervals_us[number];
+        let within = self.within.get(number);
+        while let Some(start) = choices.start {
+            if within.is_some_and(|within| start > within.0) {
                 break;
             }
-            let ends =
-                self.after(start, interval_us).filter(|&end| moment.is_none_or(|moment| moment <= marks[end].at));
-            pairs.extend(ends.map(|end| (start, end)));
+            let least = within.map_or(choices.end, |within| choices.end.max(within.1));
+            if let Some(end) = self.end(start, least, interval_us) {
+                choices.end = end + 1;
+                return Some((start, end));
+            }
+            choices.start = (choices.left > 0).then(|| self.keys.from(start + 1)).flatten();
+            if let Some(start) = choices.start {
+                choices.left = choices.left.saturating_sub(self.group.count(start));
+                choices.end = self.earliest(start, interval_us).unwrap_or(Key::MAX);
+            }
         }
-        pairs.reverse();
-        pairs
+        choices.start = None;
+        None
     }
 }
 
@@ -220,6 +476,10 @@ mod tests {
 
     fn marks(readings: &[(u32, u32)]) -> Vec<Mark> {
         readings.iter().map(|&(value, pc)| Mark { at: u64::from(value) * PS_PER_US, value, pc }).collect()
+    }
+
+    fn find(marks: &[Mark], sought: &Sought) -> Option<Windows> {
+        Readings::new(&marks.iter().copied().collect(), Ps::MAX).find(sought)
     }
 
     fn us(windows: &Windows) -> Vec<(u64, u64)> {

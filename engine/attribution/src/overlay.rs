@@ -5,7 +5,8 @@ use sim::{PS_PER_MS, Ps};
 use crate::Interval;
 use crate::cause::{Cause, exception, is_timer};
 use crate::lan::{Class, Flow, Frame};
-use crate::recorder::{Recording, state};
+use crate::recorder::{Record, Recording, Transfers, state};
+use crate::tape::with_next;
 
 /// An acknowledgement that takes the PC this long was delayed on purpose; processing never takes a PC so long.
 const DELAYED: Ps = 5 * PS_PER_MS;
@@ -18,37 +19,44 @@ pub struct Overlays {
     pub hidden: Vec<Interval>,
 }
 
-/// Returns the waits. `looks`: each time from a poll of the network chip to the next other access; `link_looks`: the
-/// polls for a link.
-pub fn overlays(recording: &Recording, frames: &[Frame], looks: &[Interval], link_looks: &[Ps]) -> Overlays {
-    let idle = Idle::new(recording, looks);
-    let selects = selects(recording);
-    let mut found = Overlays::default();
-    let mut unread = Vec::new();
-    found.away(frames, &idle, &mut unread);
-    let away = std::mem::take(&mut found.waits);
-    found.waits.extend(waits_for_readers(recording, &selects, &idle, &unread));
-    let link = waits_for_link(recording, link_looks);
-    // Time at the PC or on the wire has priority, then the link, then unread frames.
-    let unread = std::mem::take(&mut found.waits);
-    found.waits = layered(vec![away, link, unread]);
-    found
-}
-
-/// Times when the board had nothing to do but wait.
-struct Idle {
+/// The part of a recording that can decide where frames were: all of it may be too long for memory.
+#[derive(Debug, Default)]
+pub(crate) struct Sparse {
+    /// Sleeps of the core.
     sleeps: Vec<Interval>,
+    /// Times from a poll of the network chip to the next other access.
     looks: Vec<Interval>,
+    /// Times at which the network chip was selected.
+    selects: Vec<Ps>,
+    /// Exceptions that come from outside the core's program.
+    exceptions: Vec<(Ps, u8)>,
+    /// Changes of the link, which is down before the first.
+    link: Vec<(Ps, bool)>,
+    /// Polls for the link.
+    link_looks: Vec<Ps>,
 }
 
-impl Idle {
-    fn new(recording: &Recording, looks: &[Interval]) -> Self {
-        let sleeps = stretches(recording, state::ASLEEP);
-        Self { sleeps, looks: looks.to_vec() }
+impl Sparse {
+    pub fn new(recording: &Recording, frames: &[Frame], transfers: &Transfers) -> Self {
+        let mut points: Vec<Ps> = frames.iter().flat_map(|each| [each.given(), each.start, each.taken()]).collect();
+        points.sort_unstable();
+        points.dedup();
+        let records = || whole(recording);
+        let selects = firsts_from(stretches(records(), state::SELECTED).map(|stretch| stretch.0), &points);
+        let link = link_changes(recording);
+        let down: Vec<Ps> = std::iter::once(0).chain(link.iter().filter(|each| !each.1).map(|each| each.0)).collect();
+        Self {
+            sleeps: first_ends_after(stretches(records(), state::ASLEEP), &points),
+            looks: first_ends_after(looks(transfers), &points),
+            exceptions: last_wakes(recording.exceptions.iter(), &selects),
+            selects,
+            link_looks: firsts_from(link_looks(transfers), &down),
+            link,
+        }
     }
 
     /// Returns the first idle time from `from` on.
-    fn from(&self, from: Ps) -> Ps {
+    fn idle_from(&self, from: Ps) -> Ps {
         let first = |stretches: &[Interval]| {
             let next = stretches[stretches.partition_point(|stretch| stretch.1 <= from)..].first();
             next.map_or(Ps::MAX, |stretch| stretch.0.max(from))
@@ -61,31 +69,115 @@ impl Idle {
     }
 }
 
-/// Returns the times when all of `bits` were set.
-pub(crate) fn stretches(recording: &Recording, bits: u8) -> Vec<Interval> {
-    let mut found: Vec<Interval> = Vec::new();
-    let ends = recording.records.iter().skip(1).map(|next| next.at).chain([recording.end]);
-    for (record, end) in recording.records.iter().zip(ends) {
-        if record.state & bits != bits || end <= record.at {
-            continue;
+/// Returns the waits.
+pub(crate) fn overlays(sparse: &Sparse, frames: &[Frame]) -> Overlays {
+    let mut found = Overlays::default();
+    let mut unread = Vec::new();
+    found.away(frames, sparse, &mut unread);
+    let away = std::mem::take(&mut found.waits);
+    let unread = waits_for_readers(sparse, &unread);
+    let link = waits_for_link(sparse);
+    // Time at the PC or on the wire has priority, then the link, then unread frames.
+    found.waits = layered(vec![away, link, unread]);
+    found
+}
+
+/// Returns the first of the stretches that ends after each of `points`.
+fn first_ends_after(stretches: impl Iterator<Item = Interval>, points: &[Ps]) -> Vec<Interval> {
+    let mut found = Vec::new();
+    let mut points = points.iter().peekable();
+    for stretch in stretches {
+        if points.next_if(|&&point| point < stretch.1).is_some() {
+            found.push(stretch);
+            while points.next_if(|&&point| point < stretch.1).is_some() {}
         }
-        match found.last_mut() {
-            Some(last) if last.1 == record.at => last.1 = end,
-            _ => found.push((record.at, end)),
+        if points.peek().is_none() {
+            break;
         }
     }
     found
 }
 
-/// Returns the times when the network chip was selected.
-fn selects(recording: &Recording) -> Vec<Ps> {
-    stretches(recording, state::SELECTED).into_iter().map(|stretch| stretch.0).collect()
+/// Returns the first of `times` at or after each of `points`.
+fn firsts_from(times: impl Iterator<Item = Ps>, points: &[Ps]) -> Vec<Ps> {
+    first_ends_after(times.map(|at| (at, at.saturating_add(1))), points).into_iter().map(|each| each.0).collect()
+}
+
+/// Returns the last exception from outside up to each of `reads`.
+fn last_wakes(exceptions: impl Iterator<Item = (Ps, u8)>, reads: &[Ps]) -> Vec<(Ps, u8)> {
+    let mut exceptions = exceptions.filter(|taken| wakes(taken.1)).peekable();
+    let mut found: Vec<(Ps, u8)> = Vec::new();
+    for &read in reads {
+        let mut last = None;
+        while let Some(taken) = exceptions.next_if(|taken| taken.0 <= read) {
+            last = Some(taken);
+        }
+        found.extend(last);
+    }
+    found
+}
+
+fn link_changes(recording: &Recording) -> Vec<(Ps, bool)> {
+    let mut found = Vec::new();
+    let mut is_up = false;
+    for record in recording.records.iter() {
+        let now = record.state & state::LINK != 0;
+        if now != is_up {
+            is_up = now;
+            found.push((record.at, now));
+        }
+    }
+    found
+}
+
+/// Returns the polls of the chip. Each lasts until the next transfer: without further accesses the program waits,
+/// possibly for a pin.
+fn looks(transfers: &Transfers) -> impl Iterator<Item = Interval> {
+    let is_look = transfers.named(is_look);
+    let each = with_next(transfers.tape.iter()).filter(move |(each, _)| is_look[usize::from(each.what)]);
+    each.map(|(each, next)| (each.start, next.map_or(Ps::MAX, |next| next.start)))
+}
+
+fn link_looks(transfers: &Transfers) -> impl Iterator<Item = Ps> {
+    let is_look = transfers.named(is_link_look);
+    transfers.tape.iter().filter(move |each| is_look[usize::from(each.what)]).map(|each| each.start)
+}
+
+/// Returns whether the transfer polls for events: WIZnet's received size, free space, interrupt and state.
+fn is_look(what: &str) -> bool {
+    let Some(register) = what.strip_suffix(" read") else { return false };
+    ["RX_RSR", "TX_FSR", "_IR", "_SR"].iter().any(|name| register.ends_with(name))
+}
+
+/// The request that polls a radio chip for its link.
+pub const JOIN: &str = "join write";
+
+fn is_link_look(what: &str) -> bool {
+    matches!(what, "PHYCFGR read" | "PHYSR read" | "PHYSR0 read" | JOIN)
+}
+
+/// Returns the records with their times.
+pub(crate) fn whole(recording: &Recording) -> impl Iterator<Item = (Record, Interval)> {
+    let end = recording.end;
+    with_next(recording.records.iter()).map(move |(each, next)| (each, (each.at, next.map_or(end, |next| next.at))))
+}
+
+/// Returns the times when all of `bits` were set.
+pub(crate) fn stretches(records: impl Iterator<Item = (Record, Interval)>, bits: u8) -> impl Iterator<Item = Interval> {
+    let mut set = records.filter(move |(record, (from, to))| record.state & bits == bits && to > from).peekable();
+    std::iter::from_fn(move || {
+        let (_, (from, mut to)) = set.next()?;
+        while let Some((_, next)) = set.next_if(|(_, next)| next.0 == to) {
+            to = next.1;
+        }
+        Some((from, to))
+    })
 }
 
 impl Overlays {
     /// Finds the turns of the network: a message of the board is away until its answer is back. Adds to `unread` the
     /// times at which frames arrived that the board must read.
-    fn away(&mut self, frames: &[Frame], idle: &Idle, unread: &mut Vec<Ps>) {
+    fn away(&mut self, frames: &[Frame], sparse: &Sparse, unread: &mut Vec<Ps>) {
         let sent: Vec<&Frame> = frames.iter().filter(|f| !f.to_board && f.class != Class::Acknowledgement).collect();
         let answers: Vec<&Frame> = frames.iter().filter(|f| f.to_board && f.class != Class::Acknowledgement).collect();
         let acks: Vec<&Frame> = frames.iter().filter(|f| f.to_board && f.class == Class::Acknowledgement).collect();
@@ -106,7 +198,7 @@ impl Overlays {
                 (None, None) => continue,
             };
             answered.push(reply.start);
-            if idle.from(request.given()) >= reply.taken() {
+            if sparse.idle_from(request.given()) >= reply.taken() {
                 self.hidden.push((request.given(), reply.taken()));
                 continue;
             }
@@ -119,7 +211,7 @@ impl Overlays {
         }
         // Unsolicited frames of the PC.
         for answer in answers.iter().filter(|answer| !answered.contains(&answer.start)) {
-            if idle.from(answer.start) < answer.taken() {
+            if sparse.idle_from(answer.start) < answer.taken() {
                 self.waits.extend(answer.whereabouts());
             }
         }
@@ -134,21 +226,17 @@ fn first_of<'a>(frames: &[&'a Frame], flow: Flow, (from, to): Interval) -> Optio
 }
 
 /// Finds the waits from a frame's arrival until the interrupt after which a sleeping board reads its chip.
-fn waits_for_readers(recording: &Recording, selects: &[Ps], idle: &Idle, unread: &[Ps]) -> Vec<(Interval, Cause)> {
+fn waits_for_readers(sparse: &Sparse, unread: &[Ps]) -> Vec<(Interval, Cause)> {
+    let (selects, exceptions) = (&sparse.selects, &sparse.exceptions);
     let mut waits = Vec::new();
     for &arrival in unread {
         let Some(&read) = selects[selects.partition_point(|&at| at < arrival)..].first() else { continue };
-        if !idle.sleeps_within((arrival, read)) {
+        if !sparse.sleeps_within((arrival, read)) {
             continue;
         }
-        let taken = &recording.exceptions[..recording.exceptions.partition_point(|taken| taken.0 <= read)];
-        let woken = taken.iter().rev().take_while(|taken| taken.0 > arrival);
-        let Some(&(at, number)) = woken.clone().find(|(_, number)| wakes(*number)) else { continue };
-        let cause = match number {
-            number if is_timer(number) => Cause::WaitPoll,
-            exception::IO_BANK0 => Cause::WaitIntn,
-            _ => continue,
-        };
+        let last = exceptions[..exceptions.partition_point(|taken| taken.0 <= read)].last();
+        let Some(&(at, number)) = last.filter(|taken| taken.0 > arrival) else { continue };
+        let cause = if is_timer(number) { Cause::WaitPoll } else { Cause::WaitIntn };
         waits.push(((arrival, at), cause));
     }
     waits
@@ -160,23 +248,16 @@ fn wakes(number: u8) -> bool {
 }
 
 /// Finds the waits from the first poll for the link until the link is up.
-fn waits_for_link(recording: &Recording, link_looks: &[Ps]) -> Vec<(Interval, Cause)> {
-    let mut waits = Vec::new();
-    let mut down_since = Some(0);
-    for record in &recording.records {
-        match (record.state & state::LINK != 0, down_since) {
-            (true, Some(since)) => {
-                down_since = None;
-                let look = link_looks[link_looks.partition_point(|&look| look < since)..].first();
-                if let Some(&look) = look
-                    && look < record.at
-                {
-                    waits.push(((look, record.at), Cause::Link));
-                }
-            }
-            (false, None) => down_since = Some(record.at),
-            _ => {}
+fn waits_for_link(sparse: &Sparse) -> Vec<(Interval, Cause)> {
+    let (mut waits, mut down_since) = (Vec::new(), 0);
+    for &(at, is_up) in &sparse.link {
+        if !is_up {
+            down_since = at;
+            continue;
         }
+        let looks = &sparse.link_looks;
+        let look = looks[looks.partition_point(|&look| look < down_since)..].first();
+        waits.extend(look.filter(|&&look| look < at).map(|&look| ((look, at), Cause::Link)));
     }
     waits
 }
@@ -239,6 +320,11 @@ mod tests {
 
     fn us(found: &Overlays) -> Vec<(Ps, Ps, Cause)> {
         found.waits.iter().map(|&((from, to), cause)| (from / US, to / US, cause)).collect()
+    }
+
+    fn overlays(recording: &Recording, frames: &[Frame], looks: &[Interval], link_looks: &[Ps]) -> Overlays {
+        let sparse = Sparse::new(recording, frames, &Transfers::default());
+        super::overlays(&Sparse { looks: looks.to_vec(), link_looks: link_looks.to_vec(), ..sparse }, frames)
     }
 
     fn looks(at_us: &[Ps]) -> Vec<Interval> {

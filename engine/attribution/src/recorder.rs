@@ -5,6 +5,7 @@ use sim::{PS_PER_MS, PS_PER_S, Ps};
 use crate::Interval;
 use crate::cause::exception;
 use crate::marks::Mark;
+use crate::tape::{Item, Tape};
 
 /// State bits at one time.
 pub mod state {
@@ -50,43 +51,139 @@ pub struct Record {
     pub rom_instructions: u32,
 }
 
-/// One SPI frame of the network chip: a register or a buffer, read or written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transfer {
-    pub start: Ps,
-    pub wire_bytes: usize,
-    /// `S0_RX_RSR read`.
-    pub what: String,
+impl Item for Record {
+    fn write(&self, before: &Self, put: &mut impl FnMut(u64)) {
+        put(self.at.wrapping_sub(before.at));
+        put(self.state.into());
+        put(self.stalled_ps);
+        put(self.waited_ps);
+        let counts = [self.accesses, self.misses, self.instructions, self.flash_instructions, self.rom_instructions];
+        counts.into_iter().for_each(|count| put(count.into()));
+    }
+
+    fn read(before: &Self, get: &mut impl FnMut() -> u64) -> Self {
+        Self {
+            at: before.at.wrapping_add(get()),
+            state: get() as u8,
+            stalled_ps: get(),
+            waited_ps: get(),
+            accesses: get() as u32,
+            misses: get() as u32,
+            instructions: get() as u32,
+            flash_instructions: get() as u32,
+            rom_instructions: get() as u32,
+        }
+    }
 }
 
-/// A copy of the misses at one time: flash offsets of the lines missed since the previous copy, and the number of each.
-pub type Misses = (Ps, Vec<(u32, u32)>);
+/// One SPI frame of the network chip: a register or a buffer, read or written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transfer {
+    pub start: Ps,
+    pub wire_bytes: u32,
+    /// Index of its name.
+    pub what: u16,
+}
+
+impl Item for Transfer {
+    fn write(&self, before: &Self, put: &mut impl FnMut(u64)) {
+        put(self.start.wrapping_sub(before.start));
+        put(self.wire_bytes.into());
+        put(self.what.into());
+    }
+
+    fn read(before: &Self, get: &mut impl FnMut() -> u64) -> Self {
+        Self { start: before.start.wrapping_add(get()), wire_bytes: get() as u32, what: get() as u16 }
+    }
+}
+
+/// Most names of transfers; a chip has some hundred registers.
+const MOST_NAMES: usize = 4096;
+
+/// The SPI frames of the network chip, in order.
+#[derive(Debug, Default)]
+pub struct Transfers {
+    pub tape: Tape<Transfer>,
+    names: Vec<String>,
+}
+
+impl Transfers {
+    /// Adds a transfer of `what`, as `S0_RX_RSR read`.
+    pub fn push(&mut self, start: Ps, wire_bytes: usize, what: &str) {
+        let known = self.names.iter().position(|name| name == what);
+        let index = known.unwrap_or_else(|| {
+            if self.names.len() < MOST_NAMES {
+                self.names.push(what.into());
+            }
+            self.names.len() - 1
+        });
+        self.tape.push(Transfer { start, wire_bytes: wire_bytes as u32, what: index as u16 });
+    }
+
+    pub fn name(&self, what: u16) -> &str {
+        &self.names[usize::from(what)]
+    }
+
+    pub(crate) fn named(&self, is: impl Fn(&str) -> bool) -> Vec<bool> {
+        self.names.iter().map(|name| is(name)).collect()
+    }
+}
+
+/// A line of flash that was missed `count` times in the time before `at`, when the misses were copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missed {
+    pub at: Ps,
+    /// Its offset in flash.
+    pub line: u32,
+    pub count: u32,
+}
+
+impl Item for Missed {
+    fn write(&self, before: &Self, put: &mut impl FnMut(u64)) {
+        put(self.at.wrapping_sub(before.at));
+        put(self.line.wrapping_sub(before.line).into());
+        put(self.count.into());
+    }
+
+    fn read(before: &Self, get: &mut impl FnMut() -> u64) -> Self {
+        let at = before.at.wrapping_add(get());
+        Self { at, line: before.line.wrapping_add(get() as u32), count: get() as u32 }
+    }
+}
 
 /// A complete recording, in order of time.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Recording {
-    pub records: Vec<Record>,
+    pub records: Tape<Record>,
     /// Times with bits on the bus.
-    pub bits: Vec<Interval>,
+    pub bits: Tape<Interval>,
     /// Exceptions taken, by number.
-    pub exceptions: Vec<(Ps, u8)>,
-    pub marks: Vec<Mark>,
-    pub misses: Vec<Misses>,
+    pub exceptions: Tape<(Ps, u8)>,
+    pub marks: Tape<Mark>,
+    pub misses: Tape<Missed>,
     /// End of the recording.
     pub end: Ps,
     /// Changes dropped for lack of space.
     pub lost: u64,
 }
 
+impl Recording {
+    /// Returns whether anything of it is lost, be it for lack of space or with a file of its tapes.
+    pub fn is_torn(&self) -> bool {
+        let tapes = [self.records.has_failed(), self.bits.has_failed(), self.exceptions.has_failed()];
+        self.lost > 0 || tapes.contains(&true) || self.marks.has_failed() || self.misses.has_failed()
+    }
+}
+
 /// Least time between two copies of the misses.
 const MISSES_EVERY: Ps = 5 * PS_PER_MS;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Recorder {
-    limit: usize,
-    /// Lines in all copies of misses.
-    lines: usize,
+    limit: u64,
     last: Counters,
+    /// The last record, whose counts are not complete.
+    open: Option<Record>,
     /// Counts last reported by the chip.
     instructions: [u64; 3],
     asleep: bool,
@@ -101,9 +198,9 @@ impl Recorder {
     /// Creates a recorder of at most `limit` changes.
     pub fn new(limit: usize) -> Self {
         Self {
-            limit,
-            lines: 0,
+            limit: limit as u64,
             last: Counters::default(),
+            open: None,
             instructions: [0; 3],
             asleep: false,
             stopped: false,
@@ -138,7 +235,7 @@ impl Recorder {
 
     /// Records bits on the bus from `begin` to `end`.
     pub fn shifted(&mut self, begin: Ps, end: Ps) {
-        let begin = self.kept.bits.last().map_or(begin, |&(_, before)| begin.max(before));
+        let begin = self.kept.bits.last().map_or(begin, |(_, before)| begin.max(before));
         if end > begin && self.has_room(self.kept.bits.len()) {
             self.kept.bits.push((begin, end));
         }
@@ -158,14 +255,18 @@ impl Recorder {
         now |= if self.asleep { state::ASLEEP } else { 0 };
         now |= if self.stopped { state::STOPPED } else { 0 };
         now |= if self.serving.contains(&exception::USB) { state::USB } else { 0 };
-        let last = self.kept.records.last();
+        let last = self.open;
         if !always && last.is_some_and(|last| last.state == now) {
             return;
         }
         let at = last.map_or(at, |last| at.max(last.at));
         self.count(counters, clk_sys_hz);
-        if self.has_room(self.kept.records.len()) {
-            self.kept.records.push(Record { at, state: now, ..Record::default() });
+        let held = self.kept.records.len() + u64::from(self.open.is_some());
+        if self.has_room(held) {
+            let next = Record { at, state: now, ..Record::default() };
+            if let Some(whole) = self.open.replace(next) {
+                self.kept.records.push(whole);
+            }
         }
     }
 
@@ -174,7 +275,7 @@ impl Recorder {
         let [instructions, flash_instructions, rom_instructions] = self.instructions;
         let counters = Counters { instructions, flash_instructions, rom_instructions, ..counters };
         let before = std::mem::replace(&mut self.last, counters);
-        let Some(record) = self.kept.records.last_mut() else { return };
+        let Some(record) = &mut self.open else { return };
         let ps = |cycles: u64| (u128::from(cycles) * u128::from(PS_PER_S) / u128::from(clk_sys_hz.max(1))) as u64;
         record.stalled_ps += ps(moved(before.stalled, counters.stalled));
         record.waited_ps += ps(moved(before.waited, counters.waited));
@@ -192,20 +293,22 @@ impl Recorder {
 
     pub fn misses(&mut self, at: Ps, missed: Vec<(u32, u32)>) {
         self.next_misses = at + MISSES_EVERY;
-        self.lines += missed.len();
-        if !missed.is_empty() && self.has_room(self.lines) {
-            self.kept.misses.push((at, missed));
+        if !missed.is_empty() && self.has_room(self.kept.misses.len() + missed.len() as u64) {
+            missed.into_iter().for_each(|(line, count)| self.kept.misses.push(Missed { at, line, count }));
         }
     }
 
     /// Ends the recording and returns it.
     pub fn finish(mut self, at: Ps, counters: Counters, clk_sys_hz: u64) -> Recording {
         self.count(counters, clk_sys_hz);
+        if let Some(whole) = self.open {
+            self.kept.records.push(whole);
+        }
         self.kept.end = at;
         self.kept
     }
 
-    fn has_room(&mut self, held: usize) -> bool {
+    fn has_room(&mut self, held: u64) -> bool {
         let room = held < self.limit;
         self.kept.lost += u64::from(!room);
         room
@@ -264,6 +367,6 @@ mod tests {
         recorder.observe(4, 0, Counters::default(), 1, false);
         let kept = recorder.finish(9, Counters::default(), 1);
         assert_eq!(kept.records.iter().map(|r| r.state).collect::<Vec<_>>(), [state::USB, 0]);
-        assert_eq!(kept.exceptions, [(1, 21), (2, 16)]);
+        assert!(kept.exceptions.iter().eq([(1, 21), (2, 16)]));
     }
 }

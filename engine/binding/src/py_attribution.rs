@@ -1,6 +1,6 @@
 //! An attribution of time as Python has it: dicts of lists, an entry for each span.
 
-use attribution::{Cause, Class, Clock, Interval, Shares, Sought, Windows, attribute, find, find_ready, timeline};
+use attribution::{Cause, Class, Clock, Interval, Readings, Shares, Sought, Windows, attribute, timeline};
 use board::{Machine, Recorded};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -8,7 +8,7 @@ use sim::Ps;
 
 use crate::py_time::us;
 
-/// `{"spans": {...} or None, "stages": {...}, "misses": [...], "lost": int, "clk_sys_hz": int, "miss_cycles": int}`.
+/// `{"spans": {...} or None, "stages": {...}, "misses": [...], "lost": bool, "clk_sys_hz": int, "miss_cycles": int}`.
 ///
 /// `given`: the intervals, if they are known.
 /// `misses`: (address of a line of flash, how often it was missed) from the first span to the last one.
@@ -21,22 +21,25 @@ pub fn shared<'py>(
     given: Option<Vec<Interval>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
-    d.set_item("lost", recorded.recording.lost)?;
     d.set_item("clk_sys_hz", machine.chip().bus.sys.freq.clk_sys_hz)?;
     d.set_item("miss_cycles", machine.chip().mem.xip.miss_cycles)?;
     let marks = &recorded.recording.marks;
     let clocks = Clock::ALL.into_iter();
     let found = match given {
-        None => clocks.map(|clock| Sought { clock, ..sought.clone() }).find_map(|sought| find(marks, &sought)),
+        None => {
+            let readings = Readings::new(marks, Ps::MAX);
+            clocks.map(|clock| Sought { clock, ..sought.clone() }).find_map(|sought| readings.find(&sought))
+        }
         Some(spans) => {
             let first = spans.first().map_or(0, |span| span.0);
-            let before = &marks[..marks.partition_point(|mark| mark.at <= first)];
+            let before = Readings::new(marks, first);
             let ready = clocks.map(|clock| Sought { clock, ..sought.clone() });
-            let ready = ready.filter_map(|sought| find_ready(before, &sought)).next().unwrap_or_default();
+            let ready = ready.filter_map(|sought| before.find_ready(&sought)).next().unwrap_or_default();
             Some(Windows { intervals: spans, ..ready })
         }
     };
     let Some(windows) = found else {
+        d.set_item("lost", recorded.is_torn())?;
         d.set_item("spans", py.None())?;
         return Ok(d);
     };
@@ -46,8 +49,9 @@ pub fn shared<'py>(
     let told = columns(py, &attribute(&recorded.recording, &recorded.frames, &recorded.transfers, &stages), &stages)?;
     told.set_item("names", names)?;
     d.set_item("stages", told)?;
-    let lines = shares.misses.iter().map(|(line, count)| (rp2040::memory::XIP_BASE + line, *count));
+    let lines = shares.misses.iter().map(|(line, count)| (board::mcu::XIP_BASE + line, *count));
     d.set_item("misses", lines.collect::<Vec<_>>())?;
+    d.set_item("lost", recorded.is_torn())?; // also where a tape could not be read just now
     Ok(d)
 }
 

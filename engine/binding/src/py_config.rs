@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
+use board::mcu::{NAME, ROM_SIZE};
 use board::{
     AccessPoint, BoardConfig, Chip, EthernetConfig, MCUS, PINS, RADIOS, SidePins, SpiWires, Surroundings, WifiConfig,
     WifiWires,
@@ -164,9 +165,9 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         let message = format!("flash_bytes = {flash_size}: use a power of two from 65536 to 16777216");
         return Err(PyValueError::new_err(message));
     }
-    if bootrom.len() != rp2040::memory::ROM_SIZE {
+    if bootrom.len() != ROM_SIZE {
         let len = bootrom.len();
-        return Err(PyValueError::new_err(format!("the boot ROM has {len} bytes: the RP2040's has 16384")));
+        return Err(PyValueError::new_err(format!("the boot ROM has {len} bytes: the {NAME}'s has {ROM_SIZE}")));
     }
     if !(1..=16).contains(&spi_speed) {
         return Err(PyValueError::new_err(format!("spi_speed = {spi_speed}: use 1 to 16")));

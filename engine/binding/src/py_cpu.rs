@@ -2,14 +2,11 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use board::mcu::{Chip, ChipConfig, Master, RAM_BASE, RAM_SIZE, RunEnd, State};
+use parts::world::Nothing;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rp2040::bus::Master;
-use rp2040::cpu::core::State;
-use rp2040::memory::RAM_BASE;
-use rp2040::world::Nothing;
-use rp2040::{Chip, ChipConfig, RunEnd};
 
 use crate::EngineError;
 
@@ -33,7 +30,7 @@ impl PyCpuBench {
 fn sram_range(address: u32, length: usize) -> PyResult<std::ops::Range<usize>> {
     let start = address.wrapping_sub(RAM_BASE) as usize;
     match start.checked_add(length) {
-        Some(end) if end <= rp2040::memory::RAM_SIZE => Ok(start..end),
+        Some(end) if end <= RAM_SIZE => Ok(start..end),
         _ => Err(PyValueError::new_err(format!("0x{address:08x}+{length} is outside SRAM"))),
     }
 }

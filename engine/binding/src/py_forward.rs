@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 
 /// The socket behind file descriptor `fd`, duplicated: the caller keeps its own.
 #[cfg(unix)]
+#[allow(unsafe_code)]
 pub fn host_socket(fd: i32, udp: bool) -> PyResult<HostSocket> {
     use std::os::fd::BorrowedFd;
 

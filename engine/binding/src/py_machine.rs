@@ -3,13 +3,13 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attribution::{Clock, Sought};
+use board::mcu::profile::Profile;
 use board::{Machine, Network, Pair, Side, Stop, Unmodelled};
 use lan::{ForwardTarget, FrameRecord};
+use parts::sys::ResetRequest;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use rp2040::probe::profile::Profile;
-use rp2040::sys::ResetRequest;
 use usb_host::{Event, VolumeError};
 
 use sim::LogReader;
@@ -191,6 +191,17 @@ impl PyMachine {
     fn udp_listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
         let mut machine = self.lock();
         machine.lan().map_err(value_error)?.udp_listen(port, Box::new(PyUdpApp::new(app))).map_err(value_error)
+    }
+
+    /// Send a datagram from UDP `port` of the simulated PC, which `udp_listen` opened, to `peer` (`address:port`); false if
+    /// it is longer than 1472 bytes or the port is not open.
+    fn udp_send(&self, port: u16, peer: &str, data: &[u8]) -> PyResult<bool> {
+        let peer = py_config::parse("peer", peer)?;
+        let mut machine = self.lock();
+        let now = machine.now();
+        let sent = machine.lan().map_err(value_error)?.udp_send(now, port, peer, data);
+        machine.reschedule();
+        Ok(sent)
     }
 
     /// Send on a connection of the simulated PC, at `at_us` or now; false if it is gone.
@@ -423,6 +434,7 @@ impl PyMachine {
         d.set_item("configured", state.configured)?;
         d.set_item("generation", state.generation)?;
         d.set_item("port", format!("{:?}", state.port))?;
+        d.set_item("trouble", state.trouble)?;
         d.set_item("serial_ports", state.serial_ports)?;
         d.set_item("console", state.console_present)?;
         d.set_item("console_open", state.console_open)?;
@@ -458,6 +470,7 @@ impl PyMachine {
                     Event::Detached => ("detached", String::new()),
                     Event::Configured { vid, pid, .. } => ("configured", format!("{vid:04x}:{pid:04x}")),
                     Event::EnumerationFailed { reason } => ("enumeration failed", reason),
+                    Event::PowerCycled { reason } => ("port switched off and on", reason),
                     Event::PortReset { reason } => ("port reset", reason),
                     Event::ConsoleOpened => ("console opened", String::new()),
                     Event::ConsoleClosed => ("console closed", String::new()),
@@ -554,7 +567,7 @@ impl PyMachine {
     fn read_sram<'py>(&self, py: Python<'py>, address: u32, length: usize) -> PyResult<Bound<'py, PyBytes>> {
         let machine = self.lock();
         let ram = machine.chip().mem.ram();
-        let start = address.wrapping_sub(rp2040::memory::RAM_BASE) as usize;
+        let start = address.wrapping_sub(board::mcu::RAM_BASE) as usize;
         let bytes = start.checked_add(length).and_then(|end| ram.get(start..end));
         let bytes = bytes.ok_or_else(|| PyValueError::new_err(format!("0x{address:08x}+{length} is outside SRAM")))?;
         Ok(PyBytes::new(py, bytes))
@@ -562,14 +575,8 @@ impl PyMachine {
 
     /// Put `data` into SRAM from `address`, as a stray pointer or a particle does: no cycle passes.
     fn write_sram(&self, address: u32, data: &[u8]) -> PyResult<()> {
-        let mut machine = self.lock();
-        let mem = &mut machine.chip_mut().mem;
-        let start = address.wrapping_sub(rp2040::memory::RAM_BASE) as usize;
-        if start.checked_add(data.len()).is_none_or(|end| end > mem.ram().len()) {
+        if !self.lock().chip_mut().mem.poke(address, data) {
             return Err(PyValueError::new_err(format!("0x{address:08x}+{} is outside SRAM", data.len())));
-        }
-        for (offset, byte) in data.iter().enumerate() {
-            mem.set_ram_u8(start + offset, *byte);
         }
         Ok(())
     }
@@ -708,7 +715,7 @@ impl PyMachine {
     /// as `_miss` and `_wait`, too.
     fn attribution_moments(&self, start_us: f64, end_us: f64) -> Option<Vec<(f64, f64, &'static str)>> {
         let machine = self.lock();
-        let recorded = machine.attribution().filter(|recorded| recorded.recording.lost == 0)?;
+        let recorded = machine.attribution().filter(|recorded| !recorded.is_torn())?;
         Some(py_attribution::moments(recorded, (ps(start_us), ps(end_us))))
     }
 

@@ -72,7 +72,7 @@ impl PyMachine {
     }
 
     /// Levels of all pins now, and which of them the chip drives: bit n is GPIO n.
-    fn pins(&self) -> (u32, u32) {
+    fn pins(&self) -> (u64, u64) {
         self.lock().pins()
     }
 

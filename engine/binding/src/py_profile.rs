@@ -1,8 +1,8 @@
 //! Profiles of the guest as Python objects.
 
+use board::mcu::profile::{Node, Profile, Spent};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use rp2040::probe::profile::{Node, Profile, Spent};
 
 /// `(instructions, cycles, stalls, misses)`.
 fn spent(spent: Spent) -> (u64, u64, u64, u64) {

@@ -1,9 +1,9 @@
 //! Trace records and fault reports as Python objects.
 
+use parts::fault::Report;
+use parts::trace::{Record, kind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use rp2040::cpu::fault::Report;
-use rp2040::trace::{Record, kind};
 use sim::{Ps, SpiFrame};
 
 use crate::py_time::us;

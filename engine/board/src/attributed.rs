@@ -1,50 +1,143 @@
 //! The recordings of a board for an attribution of time: of the chip, its SPI frames and the cable.
 
+use std::collections::VecDeque;
+
 use ::lan::{Fate, FrameRecord};
 use air::{Passage, Place};
-use attribution::{Cause, Frame, Interval, JOIN, Recording, Transfer, lan};
+use attribution::{Cause, Frame, Interval, JOIN, Recording, Tape, Transfers, lan};
 use cyw43::FRAME_TIME;
-use sim::SpiFrame;
+use sim::{LogReader, SpiFrame};
 
+use crate::wiring::Wiring;
+
+/// Most frames of an attribution; each takes some hundred bytes until its end.
+const MOST_FRAMES: usize = 1 << 17;
+/// Most frames of the cable whose passage over the air is still to come; older ones were lost.
+const MOST_PENDING: usize = 1 << 12;
+
+#[derive(Debug)]
 pub struct Recorded {
     pub recording: Recording,
     /// Frames in order of their start, without lost ones.
     pub frames: Vec<Frame>,
     /// Transfers of the network chip.
-    pub transfers: Vec<Transfer>,
+    pub transfers: Transfers,
 }
 
 impl Recorded {
-    pub(crate) fn new(
-        recording: Recording,
-        frames: Vec<FrameRecord>,
-        transfers: Vec<(&'static str, SpiFrame)>,
-        radio: Option<Radio>,
-    ) -> Self {
-        let arrived = frames.into_iter().filter(|frame| frame.fate == Fate::Delivered);
-        let mut recording = recording;
-        let mut passages = radio.map(|radio| {
-            recording.bits = radio.clocked;
-            radio.passages
+    /// Returns whether anything of it is lost.
+    pub fn is_torn(&self) -> bool {
+        self.recording.is_torn() || self.transfers.tape.has_failed()
+    }
+}
+
+/// The frames and transfers of an attribution so far.
+pub(crate) struct Attributing {
+    spi: LogReader,
+    cable: Option<LogReader>,
+    limit: u64,
+    frames: Vec<Frame>,
+    transfers: Transfers,
+    lost: u64,
+    radio: Option<Clocked>,
+}
+
+/// Of a radio chip and its air.
+#[derive(Default)]
+struct Clocked {
+    /// Times with bits on gSPI.
+    bits: Tape<Interval>,
+    passages: Vec<Passage>,
+    /// Frames of the cable whose passage is not known yet.
+    pending: VecDeque<FrameRecord>,
+}
+
+impl Attributing {
+    pub fn new(wiring: &mut Wiring, limit: usize) -> Self {
+        let spi = wiring.log_spi();
+        let cable = wiring.network.as_mut().map(|network| {
+            network.log_radio(true);
+            network.lan.log_frames(limit)
         });
-        let mut frames: Vec<Frame> = arrived
-            .filter_map(|each| {
-                Some(Frame {
-                    start: each.start,
-                    arrival: each.arrival,
-                    to_board: each.to_board,
-                    class: lan::classify(&each.frame),
-                    flow: lan::flow(&each.frame, each.to_board),
-                    beside: match &mut passages {
-                        Some(passages) => beside(passages, &each)?,
-                        None => Vec::new(),
-                    },
-                })
-            })
-            .collect();
-        frames.sort_by_key(|frame| frame.start);
-        let transfers = transfers.into_iter().map(|(_, frame)| transfer(&frame)).collect();
-        Self { recording, frames, transfers }
+        let radio = wiring.network.as_mut().and_then(|network| network.take_radio()).map(|_| Clocked::default());
+        let (frames, transfers) = (Vec::new(), Transfers::default());
+        Self { spi, cable, limit: limit as u64, frames, transfers, lost: 0, radio }
+    }
+
+    pub fn gather(&mut self, wiring: &mut Wiring) {
+        for (_, frame) in wiring.take_spi_log(&self.spi) {
+            if self.transfers.tape.len() < self.limit {
+                self.transfers.push(frame.start, frame.wire_bytes, &what(&frame));
+            } else {
+                self.lost += 1;
+            }
+        }
+        let Some((network, reader)) = wiring.network.as_mut().zip(self.cable.as_ref()) else { return };
+        let records = network.lan.take_log(reader).into_iter().filter(|frame| frame.fate == Fate::Delivered);
+        let frames = match &mut self.radio {
+            None => records.map(|record| frame(&record, Vec::new())).collect(),
+            Some(radio) => {
+                if let Some(more) = network.take_radio() {
+                    radio.passages.extend(more.passages);
+                    more.clocked.into_iter().for_each(|bits| radio.bits.push(bits));
+                }
+                radio.pending.extend(records);
+                radio.arrived()
+            }
+        };
+        for frame in frames {
+            if self.frames.len() < MOST_FRAMES {
+                self.frames.push(frame);
+            } else {
+                self.lost += 1;
+            }
+        }
+    }
+
+    pub fn finish(mut self, wiring: &mut Wiring, mut recording: Recording) -> Recorded {
+        self.gather(wiring);
+        wiring.end_spi_log(self.spi);
+        if let Some((network, reader)) = wiring.network.as_mut().zip(self.cable) {
+            network.log_radio(false);
+            network.lan.end_log(reader);
+        }
+        if let Some(radio) = self.radio {
+            recording.bits = radio.bits;
+        }
+        recording.lost += self.lost;
+        self.frames.sort_by_key(|frame| frame.start);
+        Recorded { recording, frames: self.frames, transfers: self.transfers }
+    }
+}
+
+impl Clocked {
+    /// Takes the frames whose passage over the air has come.
+    fn arrived(&mut self) -> Vec<Frame> {
+        let mut found = Vec::new();
+        let passages = &mut self.passages;
+        self.pending.retain(|record| match beside(passages, record) {
+            Some(beside) => {
+                found.push(frame(record, beside));
+                false
+            }
+            None => true,
+        });
+        let old = self.pending.len().saturating_sub(MOST_PENDING);
+        self.pending.drain(..old);
+        let old = self.passages.len().saturating_sub(MOST_PENDING);
+        self.passages.drain(..old);
+        found
+    }
+}
+
+fn frame(record: &FrameRecord, beside: Vec<(Interval, Cause)>) -> Frame {
+    Frame {
+        start: record.start,
+        arrival: record.arrival,
+        to_board: record.to_board,
+        class: lan::classify(&record.frame),
+        flow: lan::flow(&record.frame, record.to_board),
+        beside,
     }
 }
 
@@ -86,14 +179,13 @@ fn cause(place: Place) -> Cause {
     }
 }
 
-fn transfer(frame: &SpiFrame) -> Transfer {
-    // Any of a register's bytes.
+/// Returns the transfer's name, the same for any of a register's bytes.
+fn what(frame: &SpiFrame) -> String {
     let register = frame.name.split('+').next().unwrap_or_default();
-    let what = match frame.meaning.as_str() {
+    match frame.meaning.as_str() {
         "SET_SSID" | "SET_VAR join" if frame.write => JOIN.into(),
         _ => format!("{register} {}", if frame.write { "write" } else { "read" }),
-    };
-    Transfer { start: frame.start, wire_bytes: frame.wire_bytes, what }
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! An SD card connected to an SPI bus.
 
-use rp2040::Sys;
+use parts::Sys;
 use sd_card::Card;
 use sim::{Device, NEVER, Ps, SpiDevice};
 

@@ -3,7 +3,7 @@
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
 
 /// Modelled microcontrollers.
-pub const MCUS: &[&str] = &["RP2040"];
+pub const MCUS: &[&str] = &[crate::mcu::NAME];
 /// Modelled radio chips.
 pub const RADIOS: &[&str] = &[cyw43::Cyw43439::NAME];
 

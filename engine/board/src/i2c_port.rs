@@ -1,7 +1,7 @@
 //! A device connected to an I2C bus.
 
-use rp2040::Sys;
-use rp2040::pins::function;
+use parts::Sys;
+use parts::pins::function;
 use sim::I2cDevice;
 
 use crate::wires::SidePins;

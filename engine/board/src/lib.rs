@@ -11,6 +11,7 @@ mod disk;
 mod gdb;
 mod i2c_port;
 mod machine;
+pub mod mcu;
 mod network;
 mod pair;
 mod spi_port;

@@ -1,12 +1,12 @@
 //! One emulated board: the chip, the devices wired to it, and simulated time.
 
+use crate::mcu::{Chip, ChipConfig, RunEnd};
 use air::Air;
 use lan::{Lan, LanError};
-use rp2040::{Chip, ChipConfig, RunEnd};
-use sim::{LogReader, PS_PER_MS, Ps, TcpApp};
+use sim::{PS_PER_MS, Ps, TcpApp};
 use usb_host::{Event, UsbHost, Volume, VolumeError};
 
-use crate::attributed::Recorded;
+use crate::attributed::{Attributing, Recorded};
 use crate::config::BoardConfig;
 use crate::disk::Disk;
 use crate::network::Network;
@@ -37,8 +37,8 @@ pub enum Stop {
 pub struct Machine {
     config: BoardConfig,
     chip: Chip<Wiring>,
-    /// Readers of SPI and cable for the current attribution.
-    attributing: Option<(LogReader, Option<LogReader>)>,
+    /// The current attribution.
+    attributing: Option<Attributing>,
     attribution: Option<Recorded>,
 }
 
@@ -62,7 +62,7 @@ impl Machine {
         chip.bus.sys.spi_speed = config.spi_speed.max(1);
         chip.bus.sys.batches_enabled = config.pio_batches;
         if !config.translated {
-            chip.mem.translated.turn_off();
+            chip.interpret_only();
         }
         let bus = &mut chip.bus;
         if let Some(id) = config.flash_id {
@@ -157,6 +157,7 @@ impl Machine {
         while self.now() < until {
             let step = (self.now() + STEP).min(until);
             let end = self.chip.run_until(step);
+            self.gather_attribution();
             let stop = self.stop_for(end)?;
             if stop != Stop::Time {
                 return Ok(stop);
@@ -212,7 +213,7 @@ impl Machine {
     }
 
     /// Returns the levels of all pins, and the pins driven by the chip, as masks.
-    pub fn pins(&mut self) -> (u32, u32) {
+    pub fn pins(&mut self) -> (u64, u64) {
         let chip = &mut self.chip;
         chip.bus.refresh_pins(&mut chip.mem);
         (chip.bus.sys.pins.level(), chip.bus.sys.pins.output_enabled())
@@ -234,29 +235,21 @@ impl Machine {
         self.stop_attribution();
         self.attribution = None;
         self.chip.start_recording(limit);
-        let wiring = self.wiring();
-        let spi = wiring.log_spi();
-        let frames = wiring.network.as_mut().map(|network| {
-            network.log_radio(true);
-            network.lan.log_frames(limit)
-        });
-        self.attributing = Some((spi, frames));
+        self.attributing = Some(Attributing::new(self.wiring(), limit));
+    }
+
+    /// Moves the records of a slice of time from the logs to the current attribution.
+    pub(crate) fn gather_attribution(&mut self) {
+        if let Some(attributing) = &mut self.attributing {
+            attributing.gather(&mut self.chip.bus.world);
+        }
     }
 
     /// Ends recording; [`Self::attribution`] returns the result.
     pub fn stop_attribution(&mut self) {
         let Some(recording) = self.chip.stop_recording() else { return };
-        let Some((spi, reader)) = self.attributing.take() else { return };
-        let wiring = self.wiring();
-        let transfers = wiring.take_spi_log(&spi);
-        let radio = wiring.network.as_mut().and_then(|network| network.take_radio());
-        wiring.end_spi_log(spi);
-        let frames = wiring.network.as_mut().zip(reader).map(|(network, reader)| {
-            let frames = network.lan.take_log(&reader);
-            network.lan.end_log(reader);
-            frames
-        });
-        self.attribution = Some(Recorded::new(recording, frames.unwrap_or_default(), transfers, radio));
+        let Some(attributing) = self.attributing.take() else { return };
+        self.attribution = Some(attributing.finish(self.wiring(), recording));
     }
 
     /// Returns the last recording since the power cycle.

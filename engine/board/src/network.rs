@@ -2,8 +2,8 @@
 
 use attribution::state;
 use lan::{Lan, LanError};
-use rp2040::Sys;
-use rp2040::trace::{Record, kind};
+use parts::Sys;
+use parts::trace::{Record, kind};
 use sim::{Device, EthernetChip, EthernetStats, NEVER, Ps, SpiDevice, SpiFrame};
 
 use crate::attributed::Radio;
@@ -129,7 +129,7 @@ impl Network {
         }
     }
 
-    pub(crate) fn watched(&self) -> u32 {
+    pub(crate) fn watched(&self) -> u64 {
         match &self.way {
             Way::Cable(port) => port.watched(),
             Way::Air(port) => port.watched(),
@@ -158,11 +158,10 @@ impl Network {
         }
     }
 
-    /// Takes the recording and ends it. `None`: there is no radio.
+    /// Takes the recording since the last call. `None`: there is no radio.
     pub(crate) fn take_radio(&mut self) -> Option<Radio> {
         let Way::Air(port) = &mut self.way else { return None };
         let passages = port.air.take_passages();
-        port.air.log_passages(false);
         Some(Radio { passages, clocked: port.chip.take_clocked() })
     }
 

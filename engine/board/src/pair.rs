@@ -35,6 +35,13 @@ impl<'a> Pair<'a> {
     /// Runs both until the second is at `until` of its clock, or until one of them has an event that its owner must
     /// handle. `leader`: the one that runs first, without effect on the result.
     pub fn run(&mut self, until: Ps, leader: Side) -> Result<(Side, Stop), (Side, Unmodelled)> {
+        let end = self.run_to(until, leader);
+        self.first.gather_attribution();
+        self.second.gather_attribution();
+        end
+    }
+
+    fn run_to(&mut self, until: Ps, leader: Side) -> Result<(Side, Stop), (Side, Unmodelled)> {
         let hop = wire_time_ps(MIN_FRAME_BYTES);
         let end = self.since + until;
         let mut side = leader;

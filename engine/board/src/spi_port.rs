@@ -1,7 +1,7 @@
 //! A device connected to an SPI bus.
 
-use rp2040::Sys;
-use rp2040::pins::function;
+use parts::Sys;
+use parts::pins::function;
 use sim::SpiDevice;
 
 use crate::bit_spi::{BitSpi, Edge};
@@ -34,7 +34,7 @@ impl<D: SpiDevice> SpiPort<D> {
 
 impl<D: SpiDevice + ?Sized> SpiPort<D> {
     /// Returns the pins whose levels the device follows, as a mask.
-    pub fn watched(&self) -> u32 {
+    pub fn watched(&self) -> u64 {
         1 << self.wires.sck | 1 << self.wires.mosi | 1 << self.wires.csn | self.wires.side.watched()
     }
 

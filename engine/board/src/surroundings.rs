@@ -1,7 +1,7 @@
 //! External controls of a board's pins: held levels or voltages, and wires between pins.
 
-use rp2040::peripherals::adc::Adc;
-use rp2040::sys::{Sys, watcher};
+use parts::adc::Adc;
+use parts::sys::{Sys, watcher};
 
 /// GPIOs of the RP2040.
 pub const PINS: u32 = 30;
@@ -47,8 +47,8 @@ impl Surroundings {
     }
 
     /// Returns the sets of pins that wires join, directly or through others.
-    pub fn nets(&self) -> Vec<u32> {
-        let mut nets: Vec<u32> = Vec::new();
+    pub fn nets(&self) -> Vec<u64> {
+        let mut nets: Vec<u64> = Vec::new();
         for &(a, b) in &self.wires {
             let mut net = 1 << a | 1 << b;
             nets.retain(|&other| {

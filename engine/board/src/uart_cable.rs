@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use rp2040::Sys;
-use rp2040::peripherals::uart::Uart;
+use parts::Sys;
+use parts::uart::Uart;
 use sim::{NEVER, PS_PER_S, Ps};
 
 /// Most unread bytes kept for the PC: the newest.

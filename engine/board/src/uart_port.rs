@@ -1,8 +1,8 @@
 //! A device connected to a UART.
 
-use rp2040::Sys;
-use rp2040::peripherals::uart::Uart;
-use rp2040::pins::function;
+use parts::Sys;
+use parts::pins::function;
+use parts::uart::Uart;
 use sim::UartDevice;
 
 use crate::wires::SidePins;

@@ -2,7 +2,7 @@
 
 use air::{Air, AirError};
 use cyw43::{Cyw43439, Shifting};
-use rp2040::{BitPeer, Sys, Way};
+use parts::{BitPeer, Sys, Way};
 use sim::{Device, NEVER, Ps, Radio};
 
 use crate::config::WifiConfig;
@@ -33,7 +33,7 @@ impl WifiPort {
         Ok(Self { wires: config.wires, chip, air: Air::new(config.point.clone())?, selected: false, on: false })
     }
 
-    pub fn watched(&self) -> u32 {
+    pub fn watched(&self) -> u64 {
         let WifiWires { on, data, csn, clock } = self.wires;
         1 << on | 1 << data | 1 << csn | 1 << clock
     }

@@ -1,6 +1,6 @@
 //! Single wires between a device and the microcontroller.
 
-use rp2040::Sys;
+use parts::Sys;
 use sim::Device;
 
 /// Returns the level of a wire that the device pulls up while the microcontroller does not drive it.
@@ -17,7 +17,7 @@ pub struct SidePins {
 
 impl SidePins {
     /// Returns the pin whose level the device follows, as a mask.
-    pub fn watched(&self) -> u32 {
+    pub fn watched(&self) -> u64 {
         self.rstn.map_or(0, |rstn| 1 << rstn)
     }
 

@@ -1,9 +1,9 @@
 //! Everything around the microcontroller: devices on its buses, the network and the USB port.
 
 use lan::LanError;
-use rp2040::peripherals::uart::Uart;
-use rp2040::sys::{EventId, Sys, watcher};
-use rp2040::{BitPeer, Inputs, UsbPort, World};
+use parts::sys::{Sys, watcher};
+use parts::uart::Uart;
+use parts::{BitPeer, Inputs, UsbPort, World};
 use sim::{Device, I2cDevice, Log, LogReader, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
 use usb_host::UsbHost;
 
@@ -32,7 +32,7 @@ enum Port {
 }
 
 impl Port {
-    fn watched(&self) -> u32 {
+    fn watched(&self) -> u64 {
         match self {
             Self::Spi(port) => port.watched(),
             Self::I2c(port) => port.wires.side.watched(),
@@ -201,7 +201,7 @@ impl Wiring {
     fn schedule(&mut self, sys: &mut Sys, slot: usize, at: Ps) {
         if self.agenda.due(slot) != at {
             self.agenda.set(slot, at);
-            sys.schedule(EventId::World, self.agenda.next());
+            sys.schedule_world(self.agenda.next());
         }
     }
 
@@ -369,9 +369,7 @@ impl World for Wiring {
     }
 
     fn uart_byte(&mut self, sys: &mut Sys, uart: usize, byte: u8) {
-        if sys.pins.carries_uart_tx(uart) {
-            self.uart_cables[uart].heard(sys.now(), byte);
-        }
+        self.uart_cables[uart].heard(sys.now(), byte);
         for index in 0..self.ports.len() {
             if let Port::Uart(port) = &mut self.ports[index]
                 && port.hears(sys, uart)
@@ -476,6 +474,6 @@ impl World for Wiring {
             }
             None => {}
         }
-        sys.schedule(EventId::World, self.agenda.next());
+        sys.schedule_world(self.agenda.next());
     }
 }

@@ -6,11 +6,11 @@ use attribution::{Counters, Mark, Recorder, Recording, state};
 use crate::bus::Bus;
 use crate::chip::Chip;
 use crate::cpu::core::{Core, State};
+use crate::map::TIMER;
 use crate::memory::Memory;
 use crate::world::World;
 
 /// TIMER's TIMELR and TIMERAWL, with their atomic aliases.
-const TIMER: u32 = 0x4005_4000;
 const LOW_WORDS: [u32; 2] = [0x0c, 0x28];
 
 impl<W: World> Chip<W> {

@@ -6,36 +6,38 @@
 //! instructions, within a pass, are executed one by one as usual. The result is the same in every cycle in which it is
 //! observable.
 
-use crate::bus::Bus;
-use crate::peripherals::pio::{Batch, Pio, Sampled};
-use crate::pins::{PIN_MASK, function};
-use crate::sys::{EventId, Sys, watcher};
+use crate::bus::{Blocks, Bus};
+use crate::map::Use;
+use crate::peripherals::pio::{Batch, Pio, Sampled, inputs};
+use crate::sys::{Sys, watcher};
 use crate::trace::kind;
+use crate::wires::event;
+use crate::wires::{PIN_MASK, function};
 use crate::world::{BitPeer, Way, World};
+use parts::wires::Event;
 use sim::Ps;
 
 const FUNCTIONS: [usize; 2] = [function::PIO0, function::PIO1];
-const EVENTS: [EventId; 2] = [EventId::Pio0, EventId::Pio1];
+const EVENTS: [Event; 2] = [event::PIO0, event::PIO1];
 /// Bits transferred to or from a peer at once.
 const WORD_BITS: u64 = 32;
-/// Cycles of past levels that an input's flip-flops may hold.
-const LOOK_BACK_CYCLES: u64 = 4;
 
 /// Returns whether a read of the register at `address` observes the effects of a batch. For registers of IO_BANK0 and
 /// SIO's inputs the pins are refreshed separately.
 pub fn is_seen_at(address: u32) -> bool {
-    matches!(address >> 20, 0x502 | 0x503) && Pio::is_read_by_batch(address & 0xffc)
+    Blocks::pins_at(address) == Use::Pio && Pio::is_read_by_batch(address & 0xffc)
 }
 
-/// Returns whether a write to the register at `address` may disturb a batch: all but DMA's, USB's and TIMER's.
+/// Returns whether a write to the register at `address` may disturb a batch.
 pub fn is_disturbed_at(address: u32) -> bool {
-    !matches!(address >> 16, 0x5000 | 0x5010 | 0x5011) && address & 0xffff_c000 != 0x4005_4000
+    Blocks::pins_at(address) != Use::None
 }
 
 /// Returns whether `id` neither reads nor changes pins.
-fn leaves_pins_alone(id: EventId) -> bool {
-    use EventId::{Adc, Dma, Ssi, Timer, Usb, XipStream};
-    matches!(id, Adc | Dma | Ssi | Timer | Usb | XipStream)
+fn leaves_pins_alone(id: Event) -> bool {
+    // SSI and XIP_STREAM belong to the flash.
+    Blocks::pins_of(id)
+        .map_or(matches!(id, event::SSI | event::XIP_STREAM), |pins| matches!(pins, Use::None | Use::Written))
 }
 
 /// Returns the last cycle that starts at `now` or before.
@@ -93,7 +95,7 @@ impl<W: World> Bus<W> {
 
     /// Runs the passes before event `id`. Returns false if the event was the end of the batch and needs no handling
     /// now.
-    pub(crate) fn batch_before(&mut self, id: EventId) -> bool {
+    pub(crate) fn batch_before(&mut self, id: Event) -> bool {
         let Some(index) = self.sys.batched else { return true };
         if leaves_pins_alone(id) {
             return true;
@@ -101,8 +103,7 @@ impl<W: World> Bus<W> {
         let own = EVENTS[index];
         let now = self.sys.now();
         // Events at the same time are handled in order of their ids.
-        let until =
-            if id as usize > own as usize { cycle_by(&self.sys, now) } else { self.sys.clock.cycle_at(now) - 1 };
+        let until = if id > own { cycle_by(&self.sys, now) } else { self.sys.clock.cycle_at(now) - 1 };
         self.catch_up(until);
         if id != own {
             return true;
@@ -154,7 +155,7 @@ impl<W: World> Bus<W> {
         let index = deferred.block;
         let pass = &batch.pass;
         let [mut out, _] = blocks.pio[index].outputs();
-        let before = sys.pins.level();
+        let before = sys.pins.level() as u32;
         let (mut rose, mut fell) = (0, 0);
         let mut level = before;
         for now in pass.levels(out).into_iter().flatten() {
@@ -200,7 +201,9 @@ impl<W: World> Bus<W> {
             (None, _) => Sampled::Same(0),
             (Some((step, _)), source) => {
                 let (first, _) = blocks.pio[index].sample(sys, batch.machine, batch.start + pass.steps()[step].at);
-                let bit_of = |levels: u32| deferred.peer.map_or(0, |peer| (sys.pins.input_of(levels) >> peer.data) & 1);
+                let bit_of = |levels: u32| {
+                    deferred.peer.map_or(0, |peer| (sys.pins.input_of(levels.into()) >> peer.data) as u32 & 1)
+                };
                 let seen = |bits: u32| match (bit_of(0), bit_of(PIN_MASK)) {
                     (0, 1) => bits,
                     (1, 0) => !bits & word_mask(done),
@@ -223,7 +226,7 @@ impl<W: World> Bus<W> {
         }
         sys.pins.world_dirty = false;
         sys.pins.input_dirty = false;
-        blocks.io_bank0.edges_passed(sys, rose, fell);
+        blocks.io_bank0.edges_passed(sys, rose.into(), fell.into());
         self.note_last_passes(batch, deferred, done, (before, bits, changing));
     }
 
@@ -247,9 +250,9 @@ impl<W: World> Bus<W> {
             _ => usize::MAX,
         };
         let [out, _] = blocks.pio[deferred.block].outputs();
-        let first = done.saturating_sub(1 + LOOK_BACK_CYCLES.div_ceil(pass.cycles));
+        let first = done.saturating_sub(1 + inputs::longest_delay(&sys.clock).div_ceil(pass.cycles));
         let fixed = deferred.driven & !changing;
-        let others = sys.pins.level() & !(fixed | changing);
+        let others = sys.pins.level() as u32 & !(fixed | changing);
         let Some(levels) = pass.levels(out) else { return };
         let levels: [u32; 8] = {
             let mut kept = [0; 8];
@@ -263,7 +266,7 @@ impl<W: World> Bus<W> {
                 let next = others | levels[index] | if changing == 0 { 0 } else { bit(newest) };
                 if level.replace(next) != Some(next) {
                     let at = sys.clock.ps_at(batch.start + number * pass.cycles + step.at);
-                    let inputs = sys.pins.input_of(next);
+                    let inputs = sys.pins.input_of(next.into()) as u32;
                     blocks.pio.iter_mut().for_each(|pio| pio.note_inputs(at, inputs));
                 }
             }
@@ -304,11 +307,11 @@ impl<W: World> Bus<W> {
         if written | out_pin == 0 {
             return None;
         }
-        let selected = (written | out_pin) & pins.function_mask[FUNCTIONS[block]] & PIN_MASK;
+        let selected = (written | out_pin) & pins.function_mask[FUNCTIONS[block]] as u32;
         let driven = selected & oe;
         let mut touched = driven;
         let mut peer = None;
-        let followed = driven & sys.watched_by(watcher::WORLD);
+        let followed = driven & sys.watched_by(watcher::WORLD) as u32;
         if followed != 0 {
             let BitPeer { clock, data, way, bits } = self.world.bit_peer()?;
             let (clock_bit, data_bit) = (1u32 << clock, 1u32 << data);
@@ -335,7 +338,9 @@ impl<W: World> Bus<W> {
                     Way::Takes if written & data_bit != 0 => return None,
                     Way::Takes => edges[1],
                     // The only pin whose levels the program does not determine.
-                    Way::Gives { .. } if pins.output_enabled() & data_bit != 0 || driven & out_pin != 0 => return None,
+                    Way::Gives { .. } if pins.output_enabled() as u32 & data_bit != 0 || driven & out_pin != 0 => {
+                        return None;
+                    }
                     Way::Gives { rising } => edges[usize::from(rising)],
                 };
                 batch.count = batch.count.min(u64::from(bits)).min(WORD_BITS);
@@ -343,9 +348,10 @@ impl<W: World> Bus<W> {
                 peer = Some(Exchange { data, way, step });
             }
         }
+        let overridden = pins.overridden() as u32;
         if batch.count < 2
-            || selected & pins.overridden() != 0
-            || touched & (pins.overridden() | pins.wired() | sys.watched_by(watcher::IO_BANK0)) != 0
+            || selected & overridden != 0
+            || touched & (overridden | (pins.wired() | sys.watched_by(watcher::GPIO)) as u32) != 0
         {
             return None;
         }
@@ -376,11 +382,11 @@ impl<W: World> Bus<W> {
                 return None;
             }
             // Changes up to this cycle of the pass are visible.
-            let seen = at.checked_sub(pio.input_delay(data));
+            let seen = at.checked_sub(pio.input_delay(&self.sys, data));
             let edge = batch.pass.steps()[edge].at;
             return match seen {
                 Some(seen) if seen >= edge => Some(Source::Bit),
-                _ if at + batch.pass.cycles >= edge + pio.input_delay(data) => Some(Source::LastBit),
+                _ if at + batch.pass.cycles >= edge + pio.input_delay(&self.sys, data) => Some(Source::LastBit),
                 _ => None,
             };
         }

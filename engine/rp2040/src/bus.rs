@@ -1,22 +1,48 @@
 //! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheet 2.1 and 2.2).
 
 use crate::batch;
+use crate::cpu::translated::Writer;
+use crate::map;
 use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
 use crate::peripherals::{
-    Alias, Peripheral, Write, adc::Adc, busctrl::Busctrl, clocks::Clocks, dma::Dma, i2c::I2c, io_bank0::IoBank0,
-    io_qspi::IoQspi, pads_bank0::PadsBank0, pads_qspi::PadsQspi, pio::Pio, pll::Pll, psm::Psm, pwm::Pwm, resets,
-    resets::Resets, rosc::Rosc, rtc::Rtc, sio::Sio, spi::Spi, ssi::Ssi, syscfg::Syscfg, sysinfo::Sysinfo, tbman::Tbman,
-    timer::Timer, uart::Uart, usb::Usb, vreg_and_chip_reset::VregAndChipReset, watchdog::Watchdog, xip_ctrl::XipCtrl,
+    Alias, Write,
+    adc::Adc,
+    busctrl::Busctrl,
+    clocks::Clocks,
+    dma::{Dma, DmaBus},
+    i2c::I2c,
+    io_bank0::IoBank0,
+    io_qspi::IoQspi,
+    pads_bank0::PadsBank0,
+    pads_qspi::PadsQspi,
+    pio::Pio,
+    pll::Pll,
+    psm::Psm,
+    pwm::Pwm,
+    resets::Resets,
+    rosc::Rosc,
+    rtc::Rtc,
+    sio::Sio,
+    spi::Spi,
+    ssi::Ssi,
+    syscfg::Syscfg,
+    sysinfo::Sysinfo,
+    tbman::Tbman,
+    timer::Timer,
+    uart::Uart,
+    usb::Usb,
+    vreg_and_chip_reset::VregAndChipReset,
+    watchdog::Watchdog,
+    xip_ctrl::XipCtrl,
     xosc::Xosc,
 };
-use crate::sys::{EventId, Sys};
+use crate::sys::Sys;
 use crate::trace::{Record, kind};
+use crate::wires::{self, event, irq};
 use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
-
-/// The access has no target: the core takes a HardFault, a DMA channel stops with a bus error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BusFault;
+pub use parts::BusFault;
+use parts::wires::Event;
 
 /// The master of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,70 +130,24 @@ impl Default for Blocks {
             io_qspi: IoQspi::default(),
             pads_bank0: PadsBank0::default(),
             pads_qspi: PadsQspi::default(),
-            xosc: Xosc::default(),
-            pll: [Pll::new(0), Pll::new(1)],
+            xosc: Xosc::new(event::XOSC),
+            pll: [Pll::new("PLL_SYS", |freq| &mut freq.pll_sys_hz), Pll::new("PLL_USB", |freq| &mut freq.pll_usb_hz)],
             busctrl: Busctrl::default(),
-            uart: [Uart::new(0), Uart::new(1)],
-            spi: [Spi::new(0), Spi::new(1)],
-            i2c: [I2c::new(0), I2c::new(1)],
-            adc: Adc::default(),
-            pwm: Pwm::default(),
-            timer: Timer::default(),
-            watchdog: Watchdog::default(),
+            uart: wires::UART.map(Uart::new),
+            spi: wires::SPI.map(Spi::new),
+            i2c: wires::I2C.map(I2c::new),
+            adc: Adc::new(wires::ADC),
+            pwm: Pwm::new(wires::PWM),
+            timer: Timer::new("TIMER", event::TIMER, irq::TIMER_0),
+            watchdog: Watchdog::new(event::WATCHDOG),
             rtc: Rtc::default(),
             rosc: Rosc::default(),
             vreg_and_chip_reset: VregAndChipReset::default(),
             tbman: Tbman::default(),
-            dma: Dma::default(),
-            usb: Usb::default(),
-            pio: [Pio::new(0), Pio::new(1)],
+            dma: Dma::new(wires::DMA),
+            usb: Usb::new(wires::USB),
+            pio: wires::PIO.map(Pio::new),
         }
-    }
-}
-
-impl Blocks {
-    /// Returns the APB or AHB-Lite register block at `address` and the RESETS bit that holds it in reset (0: none).
-    fn at(&mut self, address: u32) -> Option<(&mut dyn Peripheral, u32)> {
-        use resets::bit;
-        let [pll_sys, pll_usb] = &mut self.pll;
-        let [uart0, uart1] = &mut self.uart;
-        let [spi0, spi1] = &mut self.spi;
-        let [i2c0, i2c1] = &mut self.i2c;
-        let [pio0, pio1] = &mut self.pio;
-        Some(match address & 0xffff_c000 {
-            0x4000_0000 => (&mut self.sysinfo, bit::SYSINFO),
-            0x4000_4000 => (&mut self.syscfg, bit::SYSCFG),
-            0x4000_8000 => (&mut self.clocks, 0),
-            0x4000_c000 => (&mut self.resets, 0),
-            0x4001_0000 => (&mut self.psm, 0),
-            0x4001_4000 => (&mut self.io_bank0, bit::IO_BANK0),
-            0x4001_8000 => (&mut self.io_qspi, bit::IO_QSPI),
-            0x4001_c000 => (&mut self.pads_bank0, bit::PADS_BANK0),
-            0x4002_0000 => (&mut self.pads_qspi, bit::PADS_QSPI),
-            0x4002_4000 => (&mut self.xosc, 0),
-            0x4002_8000 => (pll_sys, bit::PLL_SYS),
-            0x4002_c000 => (pll_usb, bit::PLL_USB),
-            0x4003_0000 => (&mut self.busctrl, bit::BUSCTRL),
-            0x4003_4000 => (uart0, bit::UART0),
-            0x4003_8000 => (uart1, bit::UART1),
-            0x4003_c000 => (spi0, bit::SPI0),
-            0x4004_0000 => (spi1, bit::SPI1),
-            0x4004_4000 => (i2c0, bit::I2C0),
-            0x4004_8000 => (i2c1, bit::I2C1),
-            0x4004_c000 => (&mut self.adc, bit::ADC),
-            0x4005_0000 => (&mut self.pwm, bit::PWM),
-            0x4005_4000 => (&mut self.timer, bit::TIMER),
-            0x4005_8000 => (&mut self.watchdog, 0),
-            0x4005_c000 => (&mut self.rtc, bit::RTC),
-            0x4006_0000 => (&mut self.rosc, 0),
-            0x4006_4000 => (&mut self.vreg_and_chip_reset, 0),
-            0x4006_c000 => (&mut self.tbman, bit::TBMAN),
-            0x5000_0000 => (&mut self.dma, bit::DMA),
-            0x5011_0000 => (&mut self.usb, bit::USBCTRL),
-            0x5020_0000 => (pio0, bit::PIO0),
-            0x5030_0000 => (pio1, bit::PIO1),
-            _ => return None,
-        })
     }
 }
 
@@ -206,7 +186,7 @@ impl<W: World> Bus<W> {
                 return Ok(lane(mem.ram_u32(offset & !3), address, size));
             }
             4 | 5 => {
-                if address & 0xffff_c000 == 0x4001_4000 {
+                if address & 0xffff_c000 == map::IO_BANK0 {
                     self.refresh_pins(mem);
                 } else if self.sys.batched.is_some() && batch::is_seen_at(address) {
                     self.run_batch();
@@ -317,7 +297,7 @@ impl<W: World> Bus<W> {
         if address < 0x5000_0000 {
             self.waits = APB_READ_WAITS;
         }
-        if address & 0xffff_f000 == 0x5010_0000 {
+        if address & 0xffff_f000 == map::USB_DPRAM {
             return Ok(self.blocks.usb.dpram_read(address & 0xffc));
         }
         if address & 0xffff_f000 == 0x5040_0000 {
@@ -334,7 +314,7 @@ impl<W: World> Bus<W> {
         if address < 0x5000_0000 {
             self.waits = APB_WRITE_WAITS;
         }
-        if address & 0xffff_f000 == 0x5010_0000 {
+        if address & 0xffff_f000 == map::USB_DPRAM {
             self.blocks.usb.dpram_write(&mut self.sys, address & 0xfff, value, size);
             return Ok(());
         }
@@ -516,51 +496,64 @@ impl<W: World> Bus<W> {
 
     fn enter_reset(&mut self) {
         let entering = std::mem::take(&mut self.sys.entering_reset);
-        for (address, reset) in resets::BLOCKS {
-            if entering & reset != 0
-                && let Some((block, _)) = self.blocks.at(address)
-            {
-                block.reset(&mut self.sys);
-            }
-        }
+        self.blocks.enter_reset(&mut self.sys, entering);
     }
 
     /// Handles one due event.
-    pub fn event(&mut self, mem: &mut Memory, id: EventId) {
+    pub fn event(&mut self, mem: &mut Memory, id: Event) {
         if self.sys.batched.is_some() && !self.batch_before(id) {
             return;
         }
-        if id == EventId::Adc && self.blocks.adc.reads_pin() {
+        if id == event::ADC && self.blocks.adc.reads_pin() {
             self.refresh_pins(mem);
         }
-        let Self { sys, world, .. } = self;
         match id {
-            EventId::Timer => self.blocks.timer.event(sys),
-            EventId::Watchdog => self.blocks.watchdog.event(sys),
-            EventId::Rtc => self.blocks.rtc.event(sys),
-            EventId::Xosc => self.blocks.xosc.event(sys),
-            EventId::Ssi => self.ssi.event(sys, mem),
-            EventId::XipStream => self.xip_ctrl.event(sys, mem),
-            EventId::Spi0 => self.blocks.spi[0].event(sys, world),
-            EventId::Spi1 => self.blocks.spi[1].event(sys, world),
-            EventId::Uart0 => self.blocks.uart[0].event(sys, world),
-            EventId::Uart1 => self.blocks.uart[1].event(sys, world),
-            EventId::I2c0 => self.blocks.i2c[0].event(sys, world),
-            EventId::I2c1 => self.blocks.i2c[1].event(sys, world),
-            EventId::Adc => self.blocks.adc.event(sys),
-            EventId::Pwm => self.blocks.pwm.event(sys),
-            EventId::Pio0 => self.blocks.pio[0].event(sys),
-            EventId::Pio1 => self.blocks.pio[1].event(sys),
-            EventId::Dma => Dma::service(self, mem),
-            EventId::Usb => self.blocks.usb.event(sys),
-            EventId::Clocks => self.blocks.clocks.event(sys),
-            EventId::SysTick0 | EventId::SysTick1 => {}
-            EventId::World => {
+            event::SSI => self.ssi.event(&mut self.sys, mem),
+            event::XIP_STREAM => self.xip_ctrl.event(&mut self.sys, mem),
+            event::DMA => Dma::service(&mut DmaPort { bus: self, mem }),
+            event::WORLD => {
                 let Blocks { usb, uart, .. } = &mut self.blocks;
-                world.event(sys, Inputs { usb, uart });
+                self.world.event(&mut self.sys, Inputs { usb, uart });
+            }
+            // The cores handle their SysTicks.
+            _ => {
+                self.blocks.event(&mut self.sys, &mut self.world, id);
             }
         }
         self.check_flash_answers(mem);
         self.settle(mem);
+    }
+}
+
+/// The bus as DMA sees it.
+struct DmaPort<'a, W> {
+    bus: &'a mut Bus<W>,
+    mem: &'a mut Memory,
+}
+
+impl<W: World> DmaBus for DmaPort<'_, W> {
+    fn sys(&mut self) -> &mut Sys {
+        &mut self.bus.sys
+    }
+
+    fn dma(&mut self) -> &mut Dma {
+        &mut self.bus.blocks.dma
+    }
+
+    fn dma_and_sys(&mut self) -> (&mut Dma, &mut Sys) {
+        (&mut self.bus.blocks.dma, &mut self.bus.sys)
+    }
+
+    fn read(&mut self, address: u32, size: u32) -> Result<u32, BusFault> {
+        self.bus.read(self.mem, Master::Dma, address, size)
+    }
+
+    fn write(&mut self, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+        self.mem.translated.mistakes.written_by(Writer::Dma);
+        self.bus.write(self.mem, Master::Dma, address, value, size)
+    }
+
+    fn waits(&self) -> u32 {
+        self.bus.waits
     }
 }

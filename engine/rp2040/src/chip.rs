@@ -6,7 +6,7 @@ use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
 use crate::peripherals::psm;
 use crate::probe::Probes;
-use crate::sys::{ResetRequest, Sys, Unmodelled};
+use crate::sys::{ResetRequest, Unmodelled};
 use crate::trace::{Record, kind};
 use crate::world::World;
 use sim::{NEVER, Ps};
@@ -59,7 +59,7 @@ impl<W: World> Chip<W> {
         let mut mem = Memory::new(config.bootrom, config.flash_size);
         let len = config.flash.len().min(mem.flash_size());
         mem.flash_write(0, &config.flash[..len]);
-        let mut bus = Bus::new(Sys::new(ROSC_NOMINAL_HZ), world);
+        let mut bus = Bus::new(crate::wires::sys(ROSC_NOMINAL_HZ), world);
         bus.power_on(&mut mem, config.bootsel_pressed);
         let mut chip = Self {
             cores: [Core::new(0), Core::new(1)],
@@ -76,6 +76,27 @@ impl<W: World> Chip<W> {
             core.reset(&chip.mem, 0);
         }
         chip
+    }
+
+    /// Interprets all code from now on: the same behaviour, but slower.
+    pub fn interpret_only(&mut self) {
+        self.mem.translated.turn_off();
+    }
+
+    /// Translates code at its first execution, for tests of the translator.
+    pub fn translate_at_once(&mut self) {
+        self.mem.translated.make_at_once();
+    }
+
+    /// Translates with a deliberate mistake from now on, for a test of the translator's tests.
+    #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
+    pub fn make_mistake(&mut self, mistake: crate::Mistake) {
+        self.mem.translated.mistakes.made = Some(mistake);
+    }
+
+    /// Returns the number of translated blocks.
+    pub fn translated_blocks(&self) -> usize {
+        self.mem.translated.blocks()
     }
 
     /// Simulated time since power-on.
@@ -254,8 +275,8 @@ impl<W: World> Chip<W> {
             self.bus.sys.cycle = self.bus.sys.cycle.max(cycle);
             let stalled = self.mem.xip.stalled;
             match id {
-                crate::sys::EventId::SysTick0 => self.cores[0].ppb.systick_due(&mut self.bus.sys, cycle),
-                crate::sys::EventId::SysTick1 => self.cores[1].ppb.systick_due(&mut self.bus.sys, cycle),
+                crate::wires::event::SYSTICK0 => self.cores[0].ppb.systick_due(&mut self.bus.sys, cycle),
+                crate::wires::event::SYSTICK1 => self.cores[1].ppb.systick_due(&mut self.bus.sys, cycle),
                 _ => self.bus.event(&mut self.mem, id),
             }
             self.mem.xip.stalled = stalled;

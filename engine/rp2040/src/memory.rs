@@ -22,6 +22,15 @@ pub const FLASH_OPS: usize = SCRATCH_OP + 1;
 /// RAM is checked for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
 pub(crate) const CODE_GRANULE_BITS: usize = 5;
 
+/// A memory without read side effects.
+#[derive(Clone, Copy, Debug)]
+pub struct Region<'a> {
+    pub start: u32,
+    pub bytes: &'a [u8],
+    /// It is SRAM.
+    pub writable: bool,
+}
+
 pub struct Memory {
     rom: Vec<u8>,
     ram: Vec<u8>,
@@ -31,7 +40,7 @@ pub struct Memory {
     /// Granules of RAM that contain predecoded instructions.
     code: Vec<bool>,
     pub xip: XipCache,
-    pub translated: Translated,
+    pub(crate) translated: Translated,
     /// Number of programs and erases of the flash array, by which a caller detects changes.
     pub flash_generation: u64,
 }
@@ -54,6 +63,27 @@ impl Memory {
             translated: Translated::new(FLASH_OPS + flash_size / 2 + 1, flash_size),
             flash_generation: 0,
         }
+    }
+
+    /// Returns the memories as a debugger sees them.
+    pub fn regions(&self) -> [Region<'_>; 3] {
+        [
+            Region { start: 0, bytes: &self.rom, writable: false },
+            Region { start: XIP_BASE, bytes: &self.flash, writable: false },
+            Region { start: RAM_BASE, bytes: &self.ram, writable: true },
+        ]
+    }
+
+    /// Writes `data` to SRAM from `address` on, in no time; false: it is not all SRAM.
+    pub fn poke(&mut self, address: u32, data: &[u8]) -> bool {
+        let start = address.wrapping_sub(RAM_BASE) as usize;
+        if start.checked_add(data.len()).is_none_or(|end| end > self.ram.len()) {
+            return false;
+        }
+        for (offset, byte) in data.iter().enumerate() {
+            self.set_ram_u8(start + offset, *byte);
+        }
+        true
     }
 
     pub fn rom(&self) -> &[u8] {
@@ -252,13 +282,17 @@ impl Memory {
     }
 }
 
-/// Addresses within a [`Memory`], valid while it does not move.
+/// Addresses within a [`Memory`], valid until it moves or is borrowed again.
 #[cfg(target_arch = "x86_64")]
+#[repr(C)]
 pub(crate) struct Parts {
+    /// Each slot's offset from the start of the code.
     pub entries: *const u32,
     pub ram: *mut u8,
+    /// For each granule of RAM, whether code in it is predecoded.
     pub granules: *const bool,
     pub flash: *const u8,
+    /// Tags of the XIP cache, two per set.
     pub lines: *const u32,
     pub offline: *const bool,
 }

@@ -21,9 +21,6 @@ pub struct HostConfig {
     pub request_gap_us: u64,
     /// A control transfer fails after this time (section 9.2.6.1: 5 s).
     pub control_timeout_us: u64,
-    /// Resets and enumerations attempted before the port is ignored until the device detaches (Linux: PORT_INIT_TRIES,
-    /// 4).
-    pub enumeration_attempts: u8,
     pub poll: PollConfig,
     pub console: ConsoleConfig,
     pub storage: StorageConfig,
@@ -82,7 +79,6 @@ impl Default for HostConfig {
             address_recovery_us: 10_000,
             request_gap_us: 0,
             control_timeout_us: 5_000_000,
-            enumeration_attempts: 4,
             poll: PollConfig::default(),
             console: ConsoleConfig::default(),
             storage: StorageConfig::default(),

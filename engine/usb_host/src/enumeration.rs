@@ -1,6 +1,7 @@
-//! The enumeration sequence after a bus reset (USB 2.0 section 9.1.2).
+//! The enumeration sequence after a bus reset (USB 2.0 section 9.1.2), with the repetitions of Linux 6
+//! (drivers/usb/core/hub.c, hub_port_init, and usb_get_descriptor in message.c).
 
-use sim::Ps;
+use sim::{PS_PER_MS, Ps};
 
 use crate::control::{CONFIGURATION_DESCRIPTOR, DEVICE_DESCRIPTOR, Request, STRING_DESCRIPTOR};
 use crate::descriptors::{self, Configuration, DeviceDescriptor};
@@ -8,6 +9,15 @@ use crate::transaction::TransferError;
 
 /// Largest configuration descriptor that is read whole; the rest of a longer one is ignored.
 const MAX_CONFIGURATION: u16 = 4096;
+
+/// Requests for a descriptor before the host gives it up (GET_MAXPACKET0_TRIES, and usb_get_descriptor's own loop).
+const DESCRIPTOR_TRIES: u8 = 3;
+/// SET_ADDRESS is sent this often, with a pause (SET_ADDRESS_TRIES).
+const ADDRESS_TRIES: u8 = 2;
+const ADDRESS_PAUSE: Ps = 200 * PS_PER_MS;
+/// The first descriptor is asked for in this many rounds, with a pause (GET_DESCRIPTOR_TRIES).
+pub const ROUNDS: u8 = 2;
+pub const ROUND_PAUSE: Ps = 100 * PS_PER_MS;
 
 /// A device's properties, learned by enumeration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +28,14 @@ pub struct Device {
     pub product: Option<String>,
     pub serial: Option<String>,
     pub configuration: Configuration,
+}
+
+/// The request that comes first. Linux begins with the descriptor, and later tries the other (use_new_scheme). It also
+/// resets the port between the first descriptor and SET_ADDRESS, as Windows does, which no device here has needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    Descriptor,
+    Address,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +52,23 @@ enum Step {
     SetConfiguration,
 }
 
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Step::DeviceStart => "first bytes of the device descriptor",
+            Step::SetAddress => "SET_ADDRESS",
+            Step::Device => "device descriptor",
+            Step::ConfigurationStart => "first bytes of the configuration descriptor",
+            Step::Configuration(_) => "configuration descriptor",
+            Step::Languages => "languages of the strings",
+            Step::Manufacturer => "manufacturer's name",
+            Step::Product => "product's name",
+            Step::Serial => "serial number",
+            Step::SetConfiguration => "SET_CONFIGURATION",
+        })
+    }
+}
+
 /// The effect of a finished control transfer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -43,13 +78,18 @@ pub enum Progress {
     Addressed,
     More,
     Configured(Box<Device>),
+    /// No answer to the first request for a descriptor: the reason, in one line.
+    NoDescriptor(String),
     /// Reason, in one line.
     Failed(String),
 }
 
 #[derive(Debug)]
 pub struct Enumeration {
+    scheme: Scheme,
     step: Step,
+    /// How often the step has failed.
+    failures: u8,
     ready_at: Ps,
     address_recovery: Ps,
     request_gap: Ps,
@@ -59,9 +99,11 @@ pub struct Enumeration {
 
 impl Enumeration {
     /// Creates a sequence that starts at `ready_at` (after reset recovery) and gives the device `address`.
-    pub fn new(address: u8, ready_at: Ps, address_recovery: Ps, request_gap: Ps) -> Enumeration {
+    pub fn new(scheme: Scheme, address: u8, ready_at: Ps, address_recovery: Ps, request_gap: Ps) -> Enumeration {
         Enumeration {
-            step: Step::DeviceStart,
+            scheme,
+            step: if scheme == Scheme::Descriptor { Step::DeviceStart } else { Step::SetAddress },
+            failures: 0,
             ready_at,
             address_recovery,
             request_gap,
@@ -95,9 +137,41 @@ impl Enumeration {
     /// Handles the result of the request, which ended at `end`.
     pub fn finished(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Progress {
         self.ready_at = end + self.request_gap;
+        let step = self.step;
+        let timed_out = result == Err(TransferError::Deadline);
         match self.take(end, result) {
-            Ok(progress) => progress,
-            Err(reason) => Progress::Failed(format!("{:?}: {reason}", self.step)),
+            Ok(progress) => {
+                self.failures = 0;
+                progress
+            }
+            Err(reason) => match self.pause_after_failure(timed_out) {
+                Some(pause) => {
+                    self.ready_at += pause;
+                    Progress::More
+                }
+                None if step == Step::DeviceStart && self.scheme == Scheme::Descriptor => {
+                    Progress::NoDescriptor(format!("{step}: {reason}"))
+                }
+                None => Progress::Failed(format!("{step}: {reason}")),
+            },
+        }
+    }
+
+    /// Counts a failure of the step; returns the pause before it is repeated, `None` if it is not.
+    fn pause_after_failure(&mut self, timed_out: bool) -> Option<Ps> {
+        self.failures += 1;
+        match (self.step, self.scheme) {
+            (Step::SetAddress, _) => (self.failures < ADDRESS_TRIES).then_some(ADDRESS_PAUSE),
+            (Step::DeviceStart, Scheme::Descriptor) => (self.failures < DESCRIPTOR_TRIES).then_some(0),
+            (step, _) => {
+                if timed_out {
+                    // usb_get_descriptor does not repeat a request that took its 5 s.
+                    self.failures = self.failures.next_multiple_of(DESCRIPTOR_TRIES);
+                }
+                let rounds = if step == Step::DeviceStart { ROUNDS } else { 1 };
+                let pause = if self.failures.is_multiple_of(DESCRIPTOR_TRIES) { ROUND_PAUSE } else { 0 };
+                (self.failures < rounds * DESCRIPTOR_TRIES).then_some(pause)
+            }
         }
     }
 
@@ -111,12 +185,12 @@ impl Enumeration {
         match self.step {
             Step::DeviceStart => {
                 let size = descriptors::parse_max_packet0(&bytes)?;
-                self.step = Step::SetAddress;
+                self.step = if self.scheme == Scheme::Descriptor { Step::SetAddress } else { Step::Device };
                 return Ok(Progress::MaxPacket(size));
             }
             Step::SetAddress => {
                 self.ready_at = end + self.address_recovery;
-                self.step = Step::Device;
+                self.step = if self.scheme == Scheme::Descriptor { Step::Device } else { Step::DeviceStart };
                 return Ok(Progress::Addressed);
             }
             Step::Device => {

@@ -12,13 +12,19 @@ use sim::{PS_PER_MS, PS_PER_US, Ps, UsbBus};
 use crate::cdc::{self, Channel, LineCoding, SerialPort};
 use crate::config::HostConfig;
 use crate::control::{ControlPipe, Finished, Owner, Request};
-use crate::enumeration::{Device, Enumeration, Progress};
+use crate::enumeration::{Device, Enumeration, Progress, ROUND_PAUSE, ROUNDS, Scheme};
 use crate::msc::{self, DriveInfo, RequestId, Storage, StorageError};
 use crate::timing;
 use crate::transaction::{Outcome, Token, Transaction};
 
 /// Events kept for `take_events`; older ones are dropped.
 const MAX_EVENTS: usize = 1024;
+/// Attempts to enumerate a device before the port is ignored until the device detaches. Halfway the port is switched off
+/// and on, and the scheme changes (hub_port_connect in Linux's drivers/usb/core/hub.c: PORT_INIT_TRIES, use_new_scheme).
+const ATTEMPTS: u8 = 4;
+/// How long the port is off, and then on before its reset: twice hub_power_on_good_delay and once, at least 100 ms each.
+/// The device keeps its supply, as on most PCs: their ports say that they switch it and do not (README of uhubctl).
+const POWER_CYCLE: Ps = 300 * PS_PER_MS;
 /// Port resets after errors within one attachment, unless the device worked this long in between.
 const MAX_LOSSES: u8 = 3;
 const LOSS_MEMORY: Ps = 10_000 * PS_PER_MS;
@@ -31,6 +37,8 @@ pub enum Port {
     /// No pull-up.
     Detached,
     Debouncing,
+    /// Switched off, because the device does not enumerate.
+    Unpowered,
     Resetting,
     Enumerating,
     Configured,
@@ -47,6 +55,10 @@ pub enum Event {
         generation: u64,
         vid: u16,
         pid: u16,
+    },
+    /// The port is switched off and on because the device does not enumerate.
+    PowerCycled {
+        reason: String,
     },
     EnumerationFailed {
         reason: String,
@@ -84,6 +96,8 @@ pub struct HostState {
     pub port: Port,
     pub attached: bool,
     pub configured: bool,
+    /// Why the device could not be enumerated so far; `None` once it is, and before the first failure.
+    pub trouble: Option<String>,
     /// Increases by one each time a device is configured.
     pub generation: u64,
     /// The configured device: ids, strings, interfaces.
@@ -137,6 +151,9 @@ pub struct UsbHost {
     control: ControlPipe,
     enumeration: Option<Enumeration>,
     attempts: u8,
+    /// Resets of this attempt that brought no first descriptor.
+    rounds: u8,
+    trouble: Option<String>,
     losses: u8,
     storage_losses: u8,
     last_address: u8,
@@ -176,6 +193,8 @@ impl UsbHost {
             control,
             enumeration: None,
             attempts: 0,
+            rounds: 0,
+            trouble: None,
             losses: 0,
             storage_losses: 0,
             last_address: 0,
@@ -207,6 +226,7 @@ impl UsbHost {
             port: self.port,
             attached: self.port != Port::Detached,
             configured: self.port == Port::Configured,
+            trouble: self.trouble.clone(),
             generation: self.generation,
             device: self.device.clone(),
             serial_ports: self.serial.iter().filter(|port| port.is_present()).count(),
@@ -329,23 +349,26 @@ impl UsbHost {
                 self.port = Port::Debouncing;
                 self.until = t + self.config.debounce_us * PS_PER_US;
                 self.attempts = 0;
+                self.rounds = 0;
                 self.losses = 0;
                 self.storage_losses = 0;
                 self.note(t, Event::Attached);
             }
-            Port::Debouncing if t >= self.until => self.begin_reset(t, bus),
+            Port::Debouncing | Port::Unpowered if t >= self.until => self.begin_reset(t, bus),
             Port::Resetting if t >= self.until => {
                 self.port = Port::Enumerating;
                 self.next_sof = t;
                 self.bus_free = t;
                 self.last_address = self.last_address % 127 + 1;
-                let ready_at = t + self.config.reset_recovery_us * PS_PER_US;
+                let pause = if self.rounds > 0 { ROUND_PAUSE } else { 0 };
+                let ready_at = t + self.config.reset_recovery_us * PS_PER_US + pause;
                 let recovery = self.config.address_recovery_us * PS_PER_US;
                 let gap = self.config.request_gap_us * PS_PER_US;
-                self.enumeration = Some(Enumeration::new(self.last_address, ready_at, recovery, gap));
+                let scheme = if self.attempts < ATTEMPTS / 2 { Scheme::Descriptor } else { Scheme::Address };
+                self.enumeration = Some(Enumeration::new(scheme, self.last_address, ready_at, recovery, gap));
                 self.run(t, bus);
             }
-            Port::Debouncing | Port::Resetting | Port::Failed => {}
+            Port::Debouncing | Port::Unpowered | Port::Resetting | Port::Failed => {}
             Port::Enumerating | Port::Configured => self.run(t, bus),
         }
     }
@@ -388,12 +411,24 @@ impl UsbHost {
         let problem = problem.or_else(|| self.serve(t));
         match problem {
             None => {}
-            Some(Problem::Enumeration(reason)) => {
+            Some(Problem::NoDescriptor(reason)) if self.rounds + 1 < ROUNDS => {
+                self.rounds += 1;
+                self.trouble = Some(reason);
+                self.begin_reset(t, bus);
+            }
+            Some(Problem::NoDescriptor(reason) | Problem::Enumeration(reason)) => {
                 self.attempts += 1;
-                if self.attempts < self.config.enumeration_attempts.max(1) {
-                    self.begin_reset(t, bus);
-                } else {
+                self.rounds = 0;
+                self.trouble = Some(reason.clone());
+                if self.attempts == ATTEMPTS {
                     self.give_up(t, Event::EnumerationFailed { reason });
+                } else if self.attempts == ATTEMPTS / 2 {
+                    self.forget_device();
+                    self.port = Port::Unpowered;
+                    self.until = t + POWER_CYCLE;
+                    self.note(t, Event::PowerCycled { reason });
+                } else {
+                    self.begin_reset(t, bus);
                 }
             }
             Some(Problem::Lost(reason)) => {
@@ -403,6 +438,7 @@ impl UsbHost {
                 self.losses += 1;
                 if self.losses <= MAX_LOSSES {
                     self.attempts = 0;
+                    self.rounds = 0;
                     self.note(t, Event::PortReset { reason });
                     self.begin_reset(t, bus);
                 } else {
@@ -461,6 +497,7 @@ impl UsbHost {
                     None
                 }
                 Progress::More => None,
+                Progress::NoDescriptor(reason) => Some(Problem::NoDescriptor(reason)),
                 Progress::Failed(reason) => Some(Problem::Enumeration(reason)),
                 Progress::Configured(device) => {
                     self.configured(end, *device);
@@ -474,6 +511,8 @@ impl UsbHost {
         self.enumeration = None;
         self.port = Port::Configured;
         self.attempts = 0;
+        self.rounds = 0;
+        self.trouble = None;
         self.generation += 1;
         self.configured_at = end;
         let ports = device.configuration.serial_ports();
@@ -584,7 +623,7 @@ impl UsbHost {
         let poll = t + self.config.port_poll_us.max(1) * PS_PER_US;
         match self.port {
             Port::Detached | Port::Failed => return poll,
-            Port::Debouncing | Port::Resetting => return self.until.min(poll),
+            Port::Debouncing | Port::Unpowered | Port::Resetting => return self.until.min(poll),
             Port::Enumerating | Port::Configured => {}
         }
         // A transaction that has started is completed; one that has not may be replaced by another that became ready.
@@ -624,6 +663,8 @@ impl UsbHost {
 
 #[derive(Debug)]
 enum Problem {
+    /// No first descriptor after this reset, for this reason.
+    NoDescriptor(String),
     /// Enumeration failed for this reason.
     Enumeration(String),
     /// A driver lost its device for this reason.

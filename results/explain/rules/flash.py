@@ -5,11 +5,9 @@ from __future__ import annotations
 import statistics
 
 from portbench.results.attribution import Function
-from portbench.results.explain.facts import Comparison, Facts, Sentence, rule
+from portbench.results.explain.facts import Comparison, Facts, Sentence, rule, rule_of_share
 from portbench.results.explain.words import count, factor, percent
 
-_FLASH_MISSES_LEAST = 0.25
-_FLASH_MISSES_CAUSES = ("gap_miss", "driver_miss", "code_miss")
 _PLACE_STANDS_OUT = 0.1
 _NAME_COUNTS = 0.05
 _FLASH_MISSES_MOST_NAMES = 2
@@ -31,12 +29,11 @@ def _where(facts: Facts) -> str:
     return f"{text}; the misses are spread: no {size} has more than {percent(part)} of them"
 
 
-@rule("flash cache misses take at least 25 % of the time")
-def flash_misses(facts: Facts) -> Sentence | None:
+@rule_of_share("flash cache misses take at least 25 % of the time", 0.25, "gap_miss", "driver_miss", "code_miss")
+def flash_misses(facts: Facts, share: float) -> Sentence | None:
     """The core often waits for flash."""
-    share = facts.miss_share
     misses, accesses = facts.each("cache_misses"), facts.each("cache_accesses")
-    if share < _FLASH_MISSES_LEAST or not accesses:
+    if not accesses:
         return None
     text = f"{percent(share)} of the time is flash cache misses: {count(misses)} of {count(accesses)} accesses a"
     text += f" {facts.noun}"
@@ -46,7 +43,7 @@ def flash_misses(facts: Facts) -> Sentence | None:
     if flash_share is not None and flash_share >= _FROM_FLASH:
         text += f"; {percent(flash_share)} of the instructions come from flash"
     text += _where(facts)
-    return Sentence(text, share, _FLASH_MISSES_CAUSES, {"misses": misses, "accesses": accesses})
+    return Sentence(text, figures={"misses": misses, "accesses": accesses})
 
 
 _MOVED_TO_FLASH_LEAST_MOVED = 0.3

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from portbench.results.explain.facts import Facts, Sentence, rule
+from portbench.results.explain.facts import Facts, Sentence, rule, rule_of_share
 from portbench.results.explain.words import count, duration, factor, megahertz, percent
 
-_BYTE_BY_BYTE_LEAST = 0.15
 _BYTE_BY_BYTE_LEAST_TIMES = 8.0
-_BYTE_BY_BYTE_CAUSES = ("gap_miss", "gap_wait", "gap_run")
+_BETWEEN_BYTES = ("gap_miss", "gap_wait", "gap_run")
 _FEWEST_BYTES = 3.0
 
 
-@rule(
+@rule_of_share(
     "at least 15 % of the time is between the bytes of SPI frames, and a gap is at least 8 times as long as a byte;"
-    " frames of at least 3 bytes"
+    " frames of at least 3 bytes",
+    0.15,
+    *_BETWEEN_BYTES,
 )
-def byte_by_byte(facts: Facts) -> Sentence | None:
+def byte_by_byte(facts: Facts, share: float) -> Sentence | None:
     """The bus idles between the bytes of a frame, because the driver hands it each byte by itself."""
-    share = facts.share(*_BYTE_BY_BYTE_CAUSES)
     frames, wire_bytes = facts.each("spi_frames"), facts.each("spi_bytes")
     # A radio chip's bus is a PIO program's, which takes whole frames.
-    if share < _BYTE_BY_BYTE_LEAST or facts.radio_frames or not frames or wire_bytes / frames < _FEWEST_BYTES:
+    if facts.radio_frames or not frames or wire_bytes / frames < _FEWEST_BYTES:
         return None
-    gap_ps, byte_ps = facts.each_ps(*_BYTE_BY_BYTE_CAUSES) / wire_bytes, facts.each_ps("spi_bits") / wire_bytes
+    gap_ps, byte_ps = facts.each_ps(*_BETWEEN_BYTES) / wire_bytes, facts.each_ps("spi_bits") / wire_bytes
     if not byte_ps or gap_ps < _BYTE_BY_BYTE_LEAST_TIMES * byte_ps:
         return None
     frame_ps = facts.each_ps("spi") / frames
@@ -31,27 +31,22 @@ def byte_by_byte(facts: Facts) -> Sentence | None:
         f" {duration(byte_ps)} each, {duration(frame_ps)} for a frame of {count(wire_bytes / frames)} bytes,"
         f" {percent(share)} of the time"
     )
-    return Sentence(text, share, _BYTE_BY_BYTE_CAUSES, {"gap_us": gap_ps / 1e6, "byte_us": byte_ps / 1e6})
+    return Sentence(text, figures={"gap_us": gap_ps / 1e6, "byte_us": byte_ps / 1e6})
 
 
-_GSPI_LEAST = 0.1
-
-
-@rule("gSPI is selected for at least 10 % of the time")
-def gspi(facts: Facts) -> Sentence | None:
+@rule_of_share("gSPI is selected for at least 10 % of the time", 0.1, "spi_bits", *_BETWEEN_BYTES)
+def gspi(facts: Facts, share: float) -> Sentence | None:
     """Frames cross the radio chip's bus slowly."""
-    share = facts.share("spi_bits", "gap_miss", "gap_wait", "gap_run")
-    if not facts.radio_frames or share < _GSPI_LEAST:
+    if not facts.radio_frames:
         return None
     bits_ps, all_frames = facts.each_ps("spi_bits"), facts.each("spi_frames")
-    around_ps = facts.each_ps("gap_miss", "gap_wait", "gap_run")
+    around_ps = facts.each_ps(*_BETWEEN_BYTES)
     text = (
         f"gSPI to the radio takes {percent(share)} of the time: {count(all_frames)} transfers a {facts.noun},"
         f" {count(facts.radio_frames)} of them frames, {duration(bits_ps)} for {count(facts.each('spi_bytes'))} bytes"
         f" and {duration(around_ps)} to start and end them"
     )
-    causes = ("spi_bits", "gap_run", "gap_miss", "gap_wait")
-    return Sentence(text, share, causes, {"bits_us": bits_ps / 1e6, "around_us": around_ps / 1e6})
+    return Sentence(text, figures={"bits_us": bits_ps / 1e6, "around_us": around_ps / 1e6})
 
 
 _POLLED_REGISTER_LEAST = 0.3

@@ -10,7 +10,6 @@ from portbench.results.explain import Facts
 from portbench.results.explain.words import duration
 from portbench.results.page.drawing import colour, drawings, lanes, lanes_height, style
 from portbench.results.page.parts import Chart, Data, Section, Value, names, paragraphs
-from portbench.results.stats import Group
 from portbench.results.table import Panel
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def section(panel: Panel) -> Section | None:
     found = [
         (label, facts)
         for label, group in zip(names(panel), panel.groups, strict=True)
-        if (facts := _facts(group)) is not None
+        if group.attributed and (facts := Facts.of(group.attributed)) is not None
     ]
     if not found:
         return None
@@ -55,7 +54,3 @@ def section(panel: Panel) -> Section | None:
     says = "Shares of each row's time, by what it went to; the sentences above have what matters."
     chart = Chart("Where the time goes", says, wide, narrow, Data.of(f"{panel.title} attribution", rows), legend)
     return Section("Why", paragraphs(why(panel.groups)), charts=(chart,))
-
-
-def _facts(group: Group) -> Facts | None:
-    return next((facts for row in group.rows if (facts := Facts.of(row)) is not None), None)

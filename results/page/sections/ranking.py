@@ -55,7 +55,7 @@ def chart(panel: Panel) -> Chart:
         {"row": label, headline.unit: group.value.median, "least": group.value.min, "most": group.value.max}
         for label, group in zip(labels, panel.groups, strict=True)
     ]
-    legend = ((style(_PYTHON), "Python"), (style(_CEILING), "no Python: a ceiling"))
+    legend = ((style(_PYTHON), "Python"), (style(_CEILING), "no Python: a reference"))
     return Chart(
         f"{headline.unit} by row",
         says,

@@ -10,9 +10,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from portbench.boards import BoardError, board_definition
+from portbench.clients.libraries import library_files
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.images import ImageStore
@@ -27,6 +28,8 @@ from portbench.runner.checks.silicon.turnaround import Distribution, measure
 from portbench.runner.options import BenchOptions
 from portbench.runner.program import image_store
 from portbench.workloads import Workload, workload
+
+_LIBRARIES_S: Final = 60.0
 
 
 class Silicon(Check):
@@ -90,6 +93,11 @@ class Silicon(Check):
         if publication.method == "script":
             (content,) = contents.values()
             return compare(publication, programs.times_ms(entry, image, board, content, publication.silicon))
+        if publication.method == "client":
+            ((name, content),) = zip(publication.silicon, contents.values(), strict=True)
+            libraries = library_files(publication.libraries or 0, _LIBRARIES_S)
+            took_ms = programs.client_ms(entry, image, board, content, publication.server, libraries)
+            return compare(publication, {name: [publication.scale * took_ms]})
         scores = {}
         for name in publication.silicon:
             what = f"{entry.id}: {name}"

@@ -9,11 +9,9 @@ import contextlib
 import json
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,13 +22,17 @@ from typing import Any, Final
 import psutil
 
 from portbench.boards.timing import host_time
+from portbench.files import TemporaryFolder
 from portbench.firmware import catalogue
 from portbench.runner.checks.check import Check, Finding, Report, Tell
-from portbench.runner.checks.soak.lane import Record
+from portbench.runner.checks.soak import kills
 from portbench.runner.checks.soak.leaks import board_processes
+from portbench.runner.checks.soak.plan import is_on_desk
+from portbench.runner.checks.soak.record import Record
 from portbench.runner.checks.soak.worker import LONGEST_CYCLE_S
 
 DEFAULT: Final = "portbench-native"
+KILLS: Final = "kills"
 _CALM: Final = "none"
 _PROGRESS: Final = 25
 _REASON_LETTERS: Final = 150
@@ -52,7 +54,7 @@ class SoakOptions:
 
 
 class Soak(Check):
-    """A part is a runtime; each of its cycles is a finding, grouped by the fault that was to strike."""
+    """A part is a runtime, or `kills`; each of its cycles is a finding, grouped by the fault that was to strike."""
 
     name = "soak"
     groups = "fault"
@@ -66,17 +68,24 @@ class Soak(Check):
         self._records: list[Record] = []
 
     def parts(self) -> Mapping[str, str]:
-        return {entry.id: f"{entry.family} {entry.version}" for entry in catalogue.load()}
+        commands = ", ".join(kills.COMMANDS)
+        runtimes = {entry.id: f"{entry.family} {entry.version}" for entry in catalogue.load()}
+        return runtimes | {KILLS: f"SIGKILL of any process of {commands}"}
 
     def default_parts(self) -> Sequence[str]:
         return [DEFAULT]
 
     def run(self, part: str) -> Report:
-        root = Path(tempfile.mkdtemp(prefix="pbsoak-"))  # a short path, since it holds sockets
-        try:
-            records, faults = Workers(self._options, part, root, self._heard).run()
-        finally:
-            shutil.rmtree(root, ignore_errors=True)
+        before = len(self._records)
+        faults: list[str] = []
+        with TemporaryFolder("pbsoak") as root:  # a short path, since it holds sockets
+            if part == KILLS:
+                given = self._options
+                numbers = range(given.first, given.first + given.cycles)
+                kills.run(given.seed, numbers, given.workers, self._heard, root)
+            else:
+                faults = Workers(self._options, part, root, self._heard).run()
+        records = self._records[before:]
         cycles = [record for record in records if record.number >= 0]
         if len(cycles) < self._options.cycles:
             faults.append(f"{part}: only {len(cycles)} of {self._options.cycles} cycles were run")
@@ -138,7 +147,7 @@ class Worker:
 
     number: int
     process: subprocess.Popen[str]
-    left: range
+    left: list[int]
     heard_s: float
 
 
@@ -153,17 +162,18 @@ class Workers:
     _starts: int = 0
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
     _workers: list[Worker] = field(default_factory=list)
-    _records: list[Record] = field(default_factory=list)
     _faults: list[str] = field(default_factory=list)
 
-    def run(self) -> tuple[list[Record], list[str]]:
-        """The records of all cycles, and faults that belong to no cycle. Returns early when the time is up."""
+    def run(self) -> list[str]:
+        """Faults that belong to no cycle. Returns early when the time is up."""
         given = self.options
-        end = given.first + given.cycles
+        # Those of one kind of board follow one another. Half of the workers begin with the other kind.
+        numbers = range(given.first, given.first + given.cycles)
         limit_s = time.monotonic() + given.limit_s
         try:
             for number in range(min(given.workers, given.cycles)):
-                self._start(range(given.first + number, end, given.workers), number)
+                own = numbers[number :: given.workers]
+                self._start(sorted(own, key=lambda each: is_on_desk(given.seed, each) ^ (number % 2)), number)
             while self._workers:
                 for key, _ in self._selector.select(1.0):
                     self._hear(key.data)
@@ -177,28 +187,30 @@ class Workers:
             for worker in list(self._workers):
                 self._stop(worker)
         self._faults += [f"leak: board process {pid}" for pid in board_processes(self.root)]
-        return self._records, self._faults
+        return self._faults
 
-    def _start(self, cycles: range, number: int) -> None:
+    def _start(self, numbers: list[int], number: int) -> None:
         self._starts += 1
         command = [sys.executable, "-m", "portbench.runner.checks.soak.worker"]
         command += ["--root", str(self.root / str(self._starts)), "--seed", str(self.options.seed)]
-        command += ["--numbers", f"{cycles.start}:{cycles.stop}:{cycles.step}"]
         command += ["--runtime", self.runtime, "--workload", self.options.workload]
         # Not the user's data: the content of a desk's board is saved there before the board is written over.
         environment = {**os.environ, "XDG_DATA_HOME": str(self.root / "data")}
         process = subprocess.Popen(
             command,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
             bufsize=1,
             env=environment,
         )
-        worker = Worker(number, process, cycles, host_time())
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(f"{json.dumps(numbers)}\n")
+        process.stdin.flush()
+        worker = Worker(number, process, numbers, host_time())
         self._workers.append(worker)
-        self._selector.register(process.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
+        self._selector.register(process.stdout, selectors.EVENT_READ, worker)
 
     def _hear(self, worker: Worker) -> None:
         assert worker.process.stdout is not None
@@ -212,7 +224,6 @@ class Workers:
             return
         worker.heard_s = host_time()
         record = Record(**json.loads(line))
-        self._records.append(record)
         self.heard(record)
         if record.number >= 0:
             worker.left = worker.left[1:]
@@ -228,7 +239,7 @@ class Workers:
 
     def _stop(self, worker: Worker) -> None:
         self._workers.remove(worker)
-        assert worker.process.stdout is not None
+        assert worker.process.stdin is not None and worker.process.stdout is not None
         self._selector.unregister(worker.process.stdout)
         with contextlib.suppress(psutil.NoSuchProcess):
             if worker.process.poll() is None:
@@ -236,4 +247,6 @@ class Workers:
                     child.kill()
                 worker.process.kill()
         worker.process.wait()
-        worker.process.stdout.close()
+        for pipe in (worker.process.stdin, worker.process.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()

@@ -23,23 +23,21 @@ class ImageMaker:
     def __init__(self, entry: FirmwareEntry, board: BoardDefinition, folder: Path) -> None:
         self._entry = entry
         self._board = board
-        self._path = folder / f"{entry.id}.uf2"
-        self._dead = folder / "dead.uf2"
+        self._folder = folder
         image = image_store([entry]).obtain(entry).path
         self._image = None if entry.family.traits.client_in_image or image is None else uf2.read(image)
 
     def entry_for(self, number: int, dead: DeadImage | None = None) -> FirmwareEntry:
         """The entry of cycle `number`'s image; `dead`: of one that only claims to be the runtime."""
-        if dead is not None:
-            version = re.sub(r"[^0-9.].*", "", self._entry.version or "")
-            write(self._dead, dead, self._entry.family, version)
-            return entry_for_file(
-                Uf2File.read(self._dead), family=self._entry.family, board=self._board.id, version=self._entry.version
-            )
-        if self._image is None:
+        if dead is None and self._image is None:
             return self._entry
-        stamp = b"portbench soak %d" % number
-        self._path.write_bytes(uf2.with_data(self._image, uf2.FLASH_BASE + _STAMP_OFFSET, stamp))
+        path = self._folder / f"{number}.uf2"
+        if dead is not None:
+            write(path, dead, self._entry.family, re.sub(r"[^0-9.].*", "", self._entry.version or ""))
+        else:
+            assert self._image is not None
+            stamp = b"portbench soak %d" % number
+            path.write_bytes(uf2.with_data(self._image, uf2.FLASH_BASE + _STAMP_OFFSET, stamp))
         return entry_for_file(
-            Uf2File.read(self._path), family=self._entry.family, board=self._board.id, version=self._entry.version
+            Uf2File.read(path), family=self._entry.family, board=self._board.id, version=self._entry.version
         )

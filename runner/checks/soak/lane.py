@@ -1,4 +1,4 @@
-"""One lane of a soak: a bench with its emulated board, kept from cycle to cycle, and the verdict on each cycle."""
+"""One lane of a soak: runs whose emulated board stays from cycle to cycle, and the verdict on each cycle."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
+
+from rich.console import Console
 
 from portbench.boards import BoardError, BoardUnavailable, Deadline
 from portbench.boards.emulated.control import ControlClient
@@ -22,63 +26,55 @@ from portbench.boards.usb.link import LOCK_DIR_VARIABLE
 from portbench.firmware.catalogue import Family
 from portbench.results.model import Row, Status
 from portbench.results.storage import RunWriter, read
-from portbench.runner.bench import Bench
 from portbench.runner.checks.soak.desk import DEVICE, NAME, Desk
 from portbench.runner.checks.soak.images import ImageMaker
 from portbench.runner.checks.soak.leaks import left_behind, open_terminals
 from portbench.runner.checks.soak.plan import Cycle, Deed, Strike, plan_cycle
-from portbench.runner.jobs.run import new_run
+from portbench.runner.checks.soak.record import Record
+from portbench.runner.jobs.run import Run, new_run
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
-from portbench.runner.program import image_store
+from portbench.runner.progress import ProgressView
 from portbench.runner.stages import Stage
 from portbench.where import Where
 
 _OVERRUN_S = 5.0
 """How far past its deadline a stage may end: what it takes to stop what it had begun."""
-_CLOSE_S = 20.0
 _CONTROL_S = 10.0
+_RUN_CYCLES: Final = 20
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
-@dataclass
-class Record:
-    """The result of a cycle. `status`: measured, failed, skipped or interrupted; the lists are empty if all is well."""
-
-    number: int
-    fault: str | None
-    struck: bool = False
-    status: str = ""
-    reason: str = ""
-    seconds: float = 0.0
-    hangs: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
-    leaks: list[str] = field(default_factory=list)
-
-
-class _Stages:
+class _Stages(ProgressView):
     """Tells the lane of each stage, so that the fault can strike, and notes stages that took too long."""
 
-    def __init__(self, timeouts_s: dict[Stage, float], lane: Lane) -> None:
+    def __init__(self, rows: int, timeouts_s: dict[Stage, float], entered: Callable[[Stage], None]) -> None:
+        super().__init__(rows, Console(quiet=True))
         self._timeouts_s = timeouts_s
-        self._lane = lane
+        self._tell = entered
         self._entered: tuple[Stage, float] | None = None
-        self.overruns: list[str] = []
+        self._overruns: list[str] = []
 
-    def __call__(self, what: str) -> None:
-        self.leave()
+    def doing(self, label: str, what: str) -> None:
+        self._leave()
         if (stage := next((each for each in Stage if each == what), None)) is not None:
             self._entered = (stage, host_time())
-            self._lane.entered(stage)
+            self._tell(stage)
 
-    def leave(self) -> None:
+    def overruns(self) -> list[str]:
+        """Leave the last stage of a row: the stages of this row that took too long."""
+        self._leave()
+        found, self._overruns = self._overruns, []
+        return found
+
+    def _leave(self) -> None:
         if self._entered is None:
             return
         stage, since = self._entered
         self._entered = None
         took_s, limit_s = host_time() - since, self._timeouts_s.get(stage, 30.0) + _OVERRUN_S
         if took_s > limit_s:
-            self.overruns.append(f"{stage} took {took_s:.1f} s")
+            self._overruns.append(f"{stage} took {took_s:.1f} s")
 
 
 class Lane:
@@ -96,10 +92,6 @@ class Lane:
         self._boards, self._locks, self._temporary = root / "b", root / "locks", root / "tmp"
         for folder in (self._boards, self._locks, self._temporary):
             folder.mkdir(parents=True)
-        self._bench: Bench | None = None
-        self._writer: RunWriter | None = None
-        self._view = _Stages(self._options.timeouts_s, self)
-        self._rows = 0
         self._strike: Strike | None = None
         self._armed = False
         self._timer: threading.Timer | None = None
@@ -124,80 +116,90 @@ class Lane:
         exchanges = planned.workload.exchanges(planned.settings)
         return plan_cycle(seed, number, console=console, exchanges=exchanges, power=self._desk is None)
 
-    def run(self, cycle: Cycle, others: set[int]) -> Record:
-        """One cycle. `others`: the processes of other lanes' boards."""
+    def run(self, cycles: Sequence[Cycle]) -> Iterator[Record]:
+        """The record of each cycle, and one of each end of a run, as `portbench run` ends it.
+
+        A run has the rows of up to `_RUN_CYCLES` cycles; one that is interrupted is followed by another.
+        """
         self.use()
-        record = Record(cycle.number, _fault_of(cycle))
-        began_s = time.monotonic()
-        if self._desk is not None and (fault := self._of_desk(self._desk.start)) is not None:
-            record.status, record.hangs = "failed", [fault]
-            return record
-        self._strike, self._armed, self._second_got_in = cycle.strike, False, False
-        self._deed_done = False
-        self._view.overruns.clear()
-        profile = replace(self._planned.profile, spi_hz=cycle.spi_hz)
-        try:
-            entry = self._images.entry_for(cycle.number, cycle.dead)
-            if self._bench is None:
-                self._writer = RunWriter(new_run(self._options), self._options.results_dir)
-                logs = self._writer.path.with_suffix("")
-                self._bench = Bench(self._options, image_store([entry], offline=True), logs)
-            row = self._bench.measure(replace(self._planned, entry=entry, profile=profile), self._view).row
-            assert self._writer is not None  # as old as the bench
-            self._writer.append(row)
-        except KeyboardInterrupt:
-            self._disturb_no_more()
-            self._view.leave()
-            record.struck = True
-            record.status = "interrupted"
-            record.lost += self._close()
-        else:
-            self._disturb_no_more()
-            self._view.leave()
-            self.last_row = row
-            self._rows += 1
-            record.status, record.reason = str(row.status), row.reason or ""
-            record.lost += self._judge(row, cycle)
-            record.struck = self._disarm() or (self._armed and row.status is not Status.MEASURED)
-            if cycle.dead is not None:
-                record.struck = row.status is Status.FAILED
-                record.lost += _judge_dead(row)
-            if not record.struck and row.status is not Status.MEASURED:
-                record.lost.append(f"nothing went wrong, but the row is {row.status}: {row.reason}")
-            if self._desk is not None and self._desk.runs and row.status is Status.FAILED:
-                fault = self._of_desk(self._desk.hold_bootsel)
-                record.hangs += [] if fault is None else [fault]
-            if self._deed_done and row.status is Status.MEASURED:  # too late for this row, and not to hit the next
-                record.lost += self._close()
-        record.hangs += self._view.overruns
-        if self._bench is None:
-            record.leaks += self._left_behind(others)
-        else:
-            record.leaks += [f"port {name}" for name in open_terminals()]
-            if len(self.board_pids) > 1:
-                record.leaks.append(f"{len(self.board_pids)} board processes for one board")
-        if self._second_got_in:
-            record.leaks.append("a second harness got the board")
-        record.seconds = time.monotonic() - began_s
+        left = deque(cycles)
+        while left:
+            yield from self._one_run(left)
+        yield self._over()
+
+    def _one_run(self, left: deque[Cycle]) -> Iterator[Record]:
+        """Cycles of `left`, which are taken from it, measured in one run."""
+        cycles = [left[place] for place in range(min(_RUN_CYCLES, len(left)))]
+        writer = RunWriter(new_run(self._options), self._options.results_dir)
+        stages = _Stages(len(cycles), self._options.timeouts_s, self._entered)
+        rows: list[Row] = []
+        record = None
+        with (
+            Run([self._row(cycle) for cycle in cycles], self._options, view=stages, writer=writer) as run,
+            contextlib.closing(run.measured()) as coming,
+        ):
+            for cycle in cycles:
+                left.popleft()
+                began_s = time.monotonic()
+                record = Record(cycle.number, _fault_of(cycle))
+                if self._desk is not None and (fault := self._of_desk(self._desk.start)) is not None:
+                    record.status, record.hangs = "failed", [fault]
+                    break
+                self._prepare(cycle)
+                try:
+                    _, row = next(coming)
+                except KeyboardInterrupt:
+                    self._disturb_no_more()
+                    record.struck, record.status = True, "interrupted"
+                else:
+                    self._disturb_no_more()
+                    self.last_row = row
+                    rows.append(row)
+                    self._judge(record, row, cycle)
+                    record.lost += _lost(rows, writer.path)
+                record.hangs += stages.overruns()
+                record.seconds = time.monotonic() - began_s
+                if self._must_end(record):
+                    break
+                record.leaks += [f"port {name}" for name in open_terminals()]
+                if len(self.board_pids) > 1:
+                    record.leaks.append(f"{len(self.board_pids)} board processes for one board")
+                yield record
+                record = None
+        record = record or _end()
+        record.lost += _lost(rows, writer.path)
+        self._sweep(record)
+        record.leaks += self._left_behind()
+        yield record
+
+    def _row(self, cycle: Cycle) -> PlannedRow:
+        entry = self._images.entry_for(cycle.number, cycle.dead)
+        return replace(self._planned, entry=entry, profile=replace(self._planned.profile, spi_hz=cycle.spi_hz))
+
+    def _prepare(self, cycle: Cycle) -> None:
+        self._strike, self._armed = cycle.strike, False
+        self._second_got_in = self._deed_done = False
+
+    def _must_end(self, record: Record) -> bool:
+        """Whether the run ends with this cycle: interrupted, or struck too late to hit this row and not the next."""
+        return record.status == "interrupted" or (
+            self._deed_done
+            and (record.status == "measured" or (self._strike is not None and self._strike.deed is Deed.CTRL_C))
+        )
+
+    def _over(self) -> Record:
+        """End the board on the desk; the record has everything that is then left over."""
+        record = _end()
+        self._sweep(record)
+        if self._desk is not None:
+            self._desk.end()
+        record.leaks += self._left_behind()
         return record
 
-    def end(self, others: set[int]) -> Record:
-        """End the bench; the record has everything that is then left over or lost."""
-        self.use()
-        record = Record(-1, None, status="end")
-        began_s = host_time()
-        if self._bench is not None and self._writer is not None:
-            self._writer.finish()
-            record.lost += self._close()
-        record.seconds = host_time() - began_s
-        if record.seconds > _CLOSE_S:
-            record.hangs.append(f"closing took {record.seconds:.1f} s")
-        if self._desk is not None:
-            fault = self._of_desk(self._desk.sweep)
-            record.hangs += [] if fault is None else [fault]
-            self._desk.end()
-        record.leaks += left_behind([self._boards, self._locks, self._temporary], others)
-        return record
+    def _sweep(self, record: Record) -> None:
+        """Remove what a killed board on the desk has left, as its next start does."""
+        fault = None if self._desk is None else self._of_desk(self._desk.sweep)
+        record.hangs += [] if fault is None else [fault]
 
     def _of_desk(self, do: Callable[[], None]) -> str | None:
         """Use the desk's board. An error is returned as a line; the next cycle starts the board again."""
@@ -209,14 +211,14 @@ class Lane:
             return str(error)
         return None
 
-    def _left_behind(self, others: set[int]) -> list[str]:
-        """The leaks of a closed bench; the board on the desk has to be there as before."""
+    def _left_behind(self) -> list[str]:
+        """The leaks of a run that has ended; the board on the desk has to be there as before."""
         if self._desk is None or not self._desk.runs:
-            return left_behind([self._boards, self._locks, self._temporary], others)
-        found = left_behind([self._locks, self._temporary], others | self.board_pids)
+            return left_behind([self._boards, self._locks, self._temporary], set())
+        found = left_behind([self._locks, self._temporary], self.board_pids)
         return found + [f"folder {folder}" for folder in self._boards.iterdir() if folder.name != NAME]
 
-    def entered(self, stage: Stage) -> None:
+    def _entered(self, stage: Stage) -> None:
         """Take note that a stage of the current row begins."""
         strike = self._strike
         if strike is None or strike.stage is not stage or self._armed:
@@ -241,13 +243,10 @@ class Lane:
                     os.kill(pid, _KILL)
 
     def _disturb_no_more(self) -> None:
-        """Stop the timer, so that it does not hit the next cycle; Ctrl-C may come until it has ended."""
+        """Stop the timer, so that it does not hit the next cycle."""
         timer, self._timer = self._timer, None
-        if timer is None:
-            return
-        with contextlib.suppress(KeyboardInterrupt):
-            if timer.is_alive():
-                timer.cancel()
+        if timer is not None:
+            timer.cancel()
             timer.join()
             time.sleep(0)  # delivers a pending signal
 
@@ -286,40 +285,46 @@ class Lane:
         except BoardError:
             return False  # the board was dropped with its failed row
 
-    def _judge(self, row: Row, cycle: Cycle) -> list[str]:
-        """The lost results: a row that is not on disk, or figures of another run."""
-        assert self._writer is not None
-        lost = []
-        stored = read(self._writer.path).rows
-        if len(stored) != self._rows:
-            lost.append(f"{len(stored)} rows on disk after {self._rows} cycles")
-        elif stored[-1] != row:
-            lost.append("the row on disk is another one")
+    def _judge(self, record: Record, row: Row, cycle: Cycle) -> None:
+        """Enter the row and its faults into the record: it is of another run, or does not say why."""
+        record.status, record.reason = str(row.status), row.reason or ""
+        record.struck = self._disarm() or (self._armed and row.status is not Status.MEASURED)
+        if cycle.dead is not None:
+            record.struck = row.status is Status.FAILED
+            record.lost += _judge_dead(row)
+        if not record.struck and row.status is not Status.MEASURED:
+            record.lost.append(f"nothing went wrong, but the row is {row.status}: {row.reason}")
+        if self._desk is not None and self._desk.runs and row.status is Status.FAILED:
+            fault = self._of_desk(self._desk.hold_bootsel)
+            record.hangs += [] if fault is None else [fault]
+        if self._second_got_in:
+            record.leaks.append("a second harness got the board")
         if row.where is not Where.EMULATED:
-            lost.append(f"the row says {row.where}, and the board is emulated")
+            record.lost.append(f"the row says {row.where}, and the board is emulated")
         if row.status is Status.MEASURED:
             actual = row.conditions.spi_hz_actual or 0
             if row.settings != self._planned.settings.model_dump(mode="json"):
-                lost.append(f"measured with {row.settings}, not {self._planned.settings}")
+                record.lost.append(f"measured with {row.settings}, not {self._planned.settings}")
             if (
                 self._planned.entry.family is not Family.CIRCUITPYTHON
                 and not 0.5 * cycle.spi_hz < actual <= cycle.spi_hz
             ):
-                lost.append(f"measured at {actual} Hz although {cycle.spi_hz} Hz were asked: another image ran")
+                record.lost.append(f"measured at {actual} Hz although {cycle.spi_hz} Hz were asked: another image ran")
         elif not row.reason or "\n" in row.reason:
-            lost.append("the row does not say why it failed")
-        return lost
+            record.lost.append("the row does not say why it failed")
 
-    def _close(self) -> list[str]:
-        """End the bench as Ctrl-C or the end of a session does; the rows that its file lost."""
-        bench, self._bench = self._bench, None
-        rows, self._rows = self._rows, 0
-        if bench is None or self._writer is None:
-            return []
-        bench.close()
-        self._writer.close()
-        stored = read(self._writer.path).rows
-        return [] if len(stored) == rows else [f"{len(stored)} rows on disk after {rows} cycles and a close"]
+
+def _lost(rows: Sequence[Row], path: Path) -> list[str]:
+    """A line if the file has other rows than these."""
+    stored = read(path).rows
+    if len(stored) != len(rows):
+        return [f"{len(stored)} rows on disk after {len(rows)} cycles"]
+    return [] if stored == rows else ["a row on disk is another one"]
+
+
+def _end() -> Record:
+    """Of no cycle, but of the end of a run."""
+    return Record(-1, None, status="end")
 
 
 def _fault_of(cycle: Cycle) -> str | None:

@@ -15,6 +15,7 @@ from portbench.boards import Deadline
 from portbench.boards.emulated.simulation import bootrom
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
+from portbench.runner.checks.check import last_line
 
 RP2040JS_VERSION = "1.4.1"
 _HERE = Path(__file__).parent
@@ -60,7 +61,7 @@ def rp2040js(image: Path, deadline: Deadline) -> Baseline:
         except subprocess.TimeoutExpired:
             raise PortbenchError(f"npm was still installing {package} after {_INSTALL_S:g} s") from None
         if done.returncode != 0:
-            raise PortbenchError(f"npm could not install {package} ({_last_line(done.stderr)})")
+            raise PortbenchError(f"npm could not install {package} ({last_line(done.stderr)})")
         script = folder / "rp2040js_loop.mjs"  # beside node_modules, where node looks for the package
         shutil.copyfile(_HERE / script.name, script)
         rom = folder / "bootrom.bin"
@@ -77,9 +78,4 @@ def _run(name: str, command: list[str], deadline: Deadline) -> float:
     try:
         return float(json.loads(done.stdout)["seconds"])
     except (ValueError, KeyError, TypeError):
-        raise PortbenchError(f"{name} gave no figure ({_last_line(done.stderr)})") from None
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+        raise PortbenchError(f"{name} gave no figure ({last_line(done.stderr)})") from None

@@ -6,30 +6,15 @@ It is assembled here. Core 1 is started as the boot ROM has it: six words throug
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Final
 
 from portbench.boards import BoardDefinition, BoardError
 from portbench.runner.checks.speed import guest
-from portbench.runner.checks.speed.guest import CLK_SYS_HZ, PROGRAM, VECTORS
+from portbench.runner.checks.speed.guest import PROGRAM, VECTORS, TwoWays, in_turns
 
 LOOP: Final = PROGRAM + 0x2E
 _STACKS: Final = (0x2004_2000, 0x2004_1000)
 _SIO: Final = 0xD000_0000
-
-
-@dataclass(frozen=True)
-class CoresSpeed:
-    """CPU seconds for `cycles` cycles of clk_sys, the quickest of several runs each way."""
-
-    cycles: int
-    one_s: float
-    both_s: float
-
-    @property
-    def both_s_for_a_second(self) -> float:
-        """At the clk_sys that firmware sets."""
-        return self.both_s * CLK_SYS_HZ / self.cycles
 
 
 def flash(definition: BoardDefinition, both: bool) -> bytes:
@@ -67,13 +52,11 @@ def flash(definition: BoardDefinition, both: bool) -> bytes:
     return guest.flash(definition, code, stack=_STACKS[0], entry=PROGRAM if both else LOOP)
 
 
-def measure_cores(definition: BoardDefinition, cycles: int, rounds: int) -> CoresSpeed:
-    """Raises BoardError where a core is not in its loop, or one that should sleep is."""
-    taken: dict[bool, list[float]] = {False: [], True: []}
-    for _ in range(rounds):
-        for both, seconds in taken.items():
-            seconds.append(_run(definition, cycles, both))
-    return CoresSpeed(cycles, min(taken[False]), min(taken[True]))
+def measure_cores(definition: BoardDefinition, cycles: int, rounds: int) -> TwoWays:
+    """One core alone, and both. Raises BoardError where a core is not in its loop, or one that should sleep is."""
+    return in_turns(
+        cycles, rounds, lambda: _run(definition, cycles, both=False), lambda: _run(definition, cycles, both=True)
+    )
 
 
 def _run(definition: BoardDefinition, cycles: int, both: bool) -> float:

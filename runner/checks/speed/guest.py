@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from portbench.boards import BoardDefinition
@@ -31,6 +32,26 @@ def flash(definition: BoardDefinition, program: bytes, *, stack: int, entry: int
     boot2 = flash_content(native, definition.flash_bytes)[: VECTORS - FLASH]
     vectors = struct.pack("<48I", stack, *[entry | 1] * 47).ljust(PROGRAM - VECTORS, b"\xff")
     return (boot2 + vectors + program).ljust(definition.flash_bytes, b"\xff")
+
+
+@dataclass(frozen=True)
+class TwoWays:
+    """CPU seconds for `cycles` cycles of clk_sys, the quickest of several runs each way: plain, and the other one."""
+
+    cycles: int
+    plain_s: float
+    other_s: float
+
+    @property
+    def chip_s(self) -> float:
+        """The chip's own time for the cycles, at the clk_sys that firmware sets."""
+        return self.cycles / CLK_SYS_HZ
+
+
+def in_turns(cycles: int, rounds: int, plain: Callable[[], float], other: Callable[[], float]) -> TwoWays:
+    """`plain` and `other` give the CPU seconds of one run."""
+    taken = [(plain(), other()) for _ in range(rounds)]
+    return TwoWays(cycles, *map(min, zip(*taken, strict=True)))
 
 
 def timed(

@@ -21,6 +21,7 @@ from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.registry import read_state
 from portbench.files import TemporaryFolder
 from portbench.firmware.uf2 import flash_content
+from portbench.runner.checks.check import last_line
 from portbench.runner.checks.speed.loop import timed_loop
 from portbench.runner.checks.speed.repl import ReplMachine
 
@@ -54,8 +55,8 @@ def measure_many(image: Path, definition: BoardDefinition, count: int, deadline:
     except subprocess.TimeoutExpired:
         raise deadline.exceeded(f"{count} boards at once") from None
     if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or ["it said nothing"]
-        raise BoardError(f"{count} boards at once: their process ended with status {done.returncode}: {lines[-1]}")
+        said = last_line(done.stderr)
+        raise BoardError(f"{count} boards at once: their process ended with status {done.returncode}: {said}")
     return ManyBoards(**json.loads(done.stdout))
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from portbench.boards import BoardDefinition, BoardError
 from portbench.runner.checks.speed import guest
-from portbench.runner.checks.speed.guest import CLK_SYS_HZ, FLASH, PROGRAM
+from portbench.runner.checks.speed.guest import FLASH, PROGRAM, TwoWays, in_turns
 
 BOARD: Final = "RPI_PICO_W"
 _TABLE: Final = PROGRAM + 0x40
@@ -22,20 +21,6 @@ _ON, _DATA, _CSN, _CLOCK = 23, 24, 25, 29
 _PIO0: Final = 0x5020_0000
 _DMA: Final = 0x5000_0000
 _SIO: Final = 0xD000_0000
-
-
-@dataclass(frozen=True)
-class PioSpeed:
-    """CPU seconds for `cycles` cycles of clk_sys, the quickest of several runs each way."""
-
-    cycles: int
-    laps_s: float
-    edges_s: float
-
-    @property
-    def times_real_time(self) -> float:
-        """At the clk_sys that firmware sets."""
-        return self.cycles / CLK_SYS_HZ / self.laps_s
 
 
 def _writes() -> Iterator[tuple[int, int]]:
@@ -90,16 +75,17 @@ def flash(definition: BoardDefinition) -> bytes:
     return guest.flash(definition, code + table, stack=_STACK)
 
 
-def measure_pio(definition: BoardDefinition, cycles: int, rounds: int) -> PioSpeed:
-    """Raises BoardError where the two ways differ."""
+def measure_pio(definition: BoardDefinition, cycles: int, rounds: int) -> TwoWays:
+    """Laps carried out at once, and edge by edge. Raises BoardError where the two ways differ."""
     content = flash(definition)
-    taken: dict[bool, list[float]] = {True: [], False: []}
     passed: set[int] = set()
-    for _ in range(rounds):
-        for laps, seconds in taken.items():
-            cpu_s, _, stats = guest.timed(content, definition, cycles, {"pio_laps": laps})
-            seconds.append(cpu_s)
-            passed.add(stats["spi_bytes"])
+
+    def run(laps: bool) -> float:
+        cpu_s, _, stats = guest.timed(content, definition, cycles, {"pio_laps": laps})
+        passed.add(stats["spi_bytes"])
+        return cpu_s
+
+    speed = in_turns(cycles, rounds, lambda: run(True), lambda: run(False))
     if len(passed) != 1 or not passed.pop():
         raise BoardError("PIO: the same guest passed other bytes to the radio chip; the engine is at fault")
-    return PioSpeed(cycles, min(taken[True]), min(taken[False]))
+    return speed

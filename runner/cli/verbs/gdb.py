@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from portbench.engine import needs_engine
+from portbench.runner.cli.checking import tell
 from portbench.runner.cli.row import planned_row, row_argument
 from portbench.runner.cli.serving import until_stopped
 
@@ -18,11 +19,7 @@ from portbench.runner.cli.serving import until_stopped
 @click.command()
 @row_argument
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=3333,
-    show_default=True,
-    help="port for gdb; 0: a free one",
+    "--port", type=click.IntRange(0, 65535), default=3333, show_default=True, help="port for gdb; 0: a free one"
 )
 def COMMAND(row: str, port: int, **values: Any) -> int:
     needs_engine()
@@ -30,21 +27,21 @@ def COMMAND(row: str, port: int, **values: Any) -> int:
     from portbench.runner.replayed import ReplayedRow
 
     planned, bench = planned_row(row, values)
-    server = GdbServer(port, lambda line: click.echo(line, err=True))
+    server = GdbServer(port, tell)
     try:
         replayed = ReplayedRow(planned, bench)
-        replay, figures = replayed.replay, replayed.figures
+        tell(f"{planned.label}: puts the image and its client on an emulated board")
+        replay = replayed.replay
+        tell(f"{planned.label}: runs it once without gdb, for its figures")
+        figures = replayed.figures
         with until_stopped() as wait:
-            click.echo(f"{planned.label} waits at its power-up; Ctrl-C ends it\n  {server.hint}", err=True)
+            tell(f"{planned.label} waits at its power-up; Ctrl-C ends it\n  {server.hint}")
             again = replay.debug(figures, server, wait)
     finally:
         server.close()
     if again is None:
         return 0
     same = again == figures
-    click.echo(f"{again.end_us:.3f} us of simulated time; " + (_SAME if same else _OTHER), err=True)
+    other = "other figures than without gdb, which changed registers or memory, or reset the cores"
+    tell(f"{again.end_us:.3f} us of simulated time; {'the same figures as without gdb' if same else other}")
     return 0 if same else 1
-
-
-_SAME = "the same figures as without gdb"
-_OTHER = "other figures than without gdb, which changed registers or memory, or reset the cores"

@@ -6,6 +6,7 @@ image, or else from the image.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -47,22 +48,21 @@ def COMMAND(
     if exact and sampled:
         raise click.UsageError("--exact and --sampled exclude each other; leave out one of them")
     needs_engine()
-    from portbench.runner.profile.export import write_folded, write_speedscope
-    from portbench.runner.profile.measure import How, profile_row
+    from portbench.runner.profile import export
+    from portbench.runner.profile.measure import profile_row
     from portbench.runner.profile.view import show, show_comparison
 
     def profiled(name: str, names: Path | None) -> Any:
-        return profile_row(*planned_row(name, values), How(0 if exact else sampled or _DEFAULT_HZ, whole), names)
+        samples_hz = 0 if exact else sampled or _DEFAULT_HZ
+        return profile_row(*planned_row(name, values), names, samples_hz=samples_hz, whole=whole)
 
     check_writable(path for path in (speedscope, folded) if path is not None)
     profile = profiled(row, elf)
     if speedscope is not None:
-        write_speedscope(speedscope, profile)
+        speedscope.write_text(json.dumps(export.speedscope(profile)), encoding="utf-8")
     if folded is not None:
-        write_folded(folded, profile)
-    out = console()
+        folded.write_text(export.folded(profile), encoding="utf-8")
     if against is None:
-        show(profile, top, out)
+        show(profile, top, console())
     else:
-        other = profiled(against, None)
-        show_comparison(other, profile, top, out)
+        show_comparison(profiled(against, None), profile, top, console())

@@ -14,15 +14,14 @@ from rich.console import Console
 
 from portbench.console import console, shown
 from portbench.results.compare import compare
-from portbench.results.find import find_run
 from portbench.results.model import RunFile
-from portbench.results.storage import to_json
+from portbench.results.storage import find_run, to_json
 from portbench.runner.cli.comparing import limit_option, print_comparison
 from portbench.runner.cli.options import Sectioned, bench_options, given
 from portbench.runner.jobs.run import Run, planned
 from portbench.runner.kinds.foreign import meeting_places
 from portbench.runner.options import BenchOptions, read_options
-from portbench.runner.plan import PlannedRow
+from portbench.runner.plan import PlannedRow, remarks
 from portbench.runner.sweep.run import SweepRun
 
 
@@ -70,6 +69,8 @@ def COMMAND(
         raise click.UsageError("--x, --chart: are for a sweep; give a setting several values, as -s spi_hz=1M..32M*2")
     else:
         rows, options = planned(asked)
+        for line in remarks(rows, options):
+            click.echo(shown(line), err=True)
         if dry_run:
             _show(rows, as_json)
             if any(row.entry.family.traits.timed_by_pc for row in rows):

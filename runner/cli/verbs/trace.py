@@ -57,15 +57,15 @@ def COMMAND(
     if whole and not (vcd or perfetto):
         raise click.UsageError("--whole is for the files of --vcd and --perfetto: name one")
     needs_engine()
-    from portbench.runner.trace.record import Choice, Files, trace_row
+    from portbench.runner.trace.record import Files, trace_row
     from portbench.runner.trace.view import show
 
     planned, bench = planned_row(row, values)
     exchanges = planned.workload.exchanges(planned.settings)
     files = Files(vcd, perfetto, pcap, pcapng, whole)
     check_writable(files.named())
-    number = 1 if first else exchange or max(1, exchanges // 2)
-    trace = trace_row(planned, bench, Choice(number, slowest), pc_sample_cycles=pc or 0, files=files)
+    number = None if slowest else 1 if first else exchange or max(1, exchanges // 2)
+    trace = trace_row(planned, bench, number, pc_sample_cycles=pc or 0, files=files)
     if as_json:
         about = {"runtime": planned.entry.id, "profile": planned.profile.name, "workload": planned.workload.name}
         click.echo(json.dumps(about | trace.as_json(), indent=1))

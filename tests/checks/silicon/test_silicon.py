@@ -125,12 +125,9 @@ def test_this_pcs_turnaround_is_measured_with_the_workloads_own_server() -> None
     assert spread.count == 2000
 
 
+@pytest.mark.engine
 class TestPrinted:
     """The programs' output; the module that reads it is imported here, since it needs the engine."""
-
-    @pytest.fixture(autouse=True)
-    def _engine(self) -> None:
-        pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
 
     SAID = "Loop 10 times\r\nCalculation time: 97 ms\r\n\r\nPi 9 bits\r\nError occurred during operation!\r\n"
 
@@ -166,6 +163,62 @@ class TestPrinted:
         assert score_of("2000 4 None", "bm") == 2000.0
 
 
+class ClientBoard:
+    """A CircuitPython board that prints `says`, piece by piece, once it has files."""
+
+    def __init__(self, *says: str) -> None:
+        self.machine = self
+        self.files: dict[str, bytes] = {}
+        self.served: tuple[Any, ...] = ()
+        self._says = list(says)
+
+    def serve(self, *served: Any) -> None:
+        self.served = served
+
+    def run_until(self, until_ps: int) -> None:
+        assert self.files == {} and self.served, "the PC is there first"
+
+    def volume_apply(self, changes: list[tuple[str, str, bytes]]) -> None:
+        self.files |= {path: content for _, path, content in changes}
+
+    def read(self, within_us: int) -> bytes:
+        return self._says.pop(0).encode()
+
+
+class TestClient:
+    @pytest.fixture(autouse=True)
+    def _engine(self) -> None:
+        pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+
+    @staticmethod
+    def took_ms(board: ClientBoard) -> float:
+        from portbench.firmware import catalogue
+        from portbench.runner.checks.silicon import programs
+
+        entry = catalogue.load().get("circuitpython-9.1.4")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(programs, "ReplMachine", lambda image, definition: board)
+            code, libraries = b'server = "192.168.1.247"', {"lib/driver.py": b"1"}
+            definition = cast(BoardDefinition, None)
+            return programs.client_ms(entry, Path("an.uf2"), definition, code, "192.168.1.247:5000", libraries)
+
+    def test_it_calls_the_simulated_pc_which_echoes(self) -> None:
+        board = ClientBoard("debug\r\n" * 3000 + "Total ti", "me: 80905", "\r\nDone\r\n")
+        assert self.took_ms(board) == 80905.0
+        assert board.files == {"lib/driver.py": b"1", "code.py": b'server = "192.168.50.1"'}
+        port, _, part = board.served
+        conversation = part.serve()
+        assert port == 5000 and conversation.receive(b"12") == b"12" and conversation.exchanges == 1
+
+    def test_an_exception_is_told(self) -> None:
+        said = (
+            "Traceback (most recent call last):\r\nOSError\r\n",
+            "Press any key to enter the REPL. Use CTRL-D to reload.\r\n",
+        )
+        with pytest.raises(BoardError, match=r"ended without a time; it said .*OSError"):
+            self.took_ms(ClientBoard(*said))
+
+
 class PastingBoard:
     """MicroPython's raw prompt with raw paste, whose windows are `window` bytes; `refuses`: after so many."""
 
@@ -194,8 +247,8 @@ class PastingBoard:
         elif data == b"\x05A\x01":
             self._pasting, self._room = True, 2 * self._window
             self._says += b"R\x01" + self._window.to_bytes(2, "little") + b"\x01"
-        else:
-            assert data in (b"\x01", b"\x04")
+        elif data != b"\r\x03" and not self.got:
+            assert data in (b"\x01", b"\r\x01", b"\x04")
             restarted = b"OK\r\nMPY: soft reboot\r\n" if data == b"\x04" else b"\r\n"
             self._says += restarted + b"raw REPL; CTRL-B to exit\r\n>"
 
@@ -207,35 +260,37 @@ class PastingBoard:
         self._room -= len(data)
         self.got += data
         if self._refuses is not None and len(self.got) >= self._refuses:
-            self._says += b"\x04"
+            self._pasting = False
+            self._says += b"\x04\x04MemoryError: \r\n\x04>"
             return
         while self._room <= self._window:
             self._room += self._window
             self._says += b"\x01"
 
 
+@pytest.mark.engine
 class TestPasted:
-    @pytest.fixture(autouse=True)
-    def _engine(self) -> None:
-        pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
-
     @staticmethod
-    def prompt(board: PastingBoard) -> Any:
+    def pasted(board: PastingBoard, script: str) -> bytes:
+        """What the board prints after it has got the script."""
         from portbench.runner.checks.silicon import raw_prompt
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(raw_prompt, "ReplMachine", lambda image, definition: board)
-            definition = cast(BoardDefinition, None)
-            return raw_prompt.RawPrompt(Path("an.uf2"), definition, Deadline(60.0, "the script"))
+            definition, deadline = cast(BoardDefinition, None), Deadline(60.0, "the script")
+            prompt = raw_prompt.RawPrompt(Path("an.uf2"), definition, deadline, pastes=True)
+        prompt.soft_reset()
+        prompt.start(script)
+        return prompt.read()
 
     @given(st.text("abc \n", min_size=2, max_size=400), st.integers(1, 64))
     def test_a_script_arrives_whole_and_never_faster_than_the_board_asks(self, script: str, window: int) -> None:
         board = PastingBoard(window)
-        prompt = self.prompt(board)
-        prompt.start(script.encode())
-        assert board.got == script.encode() and not board.overrun
-        assert prompt.read() == b"printed\r\n"
+        assert self.pasted(board, script) == b"printed\r\n"
+        # mpremote adds a line feed where the script would fill its USB packets.
+        assert board.got.rstrip(b"\n") == script.encode().rstrip(b"\n") and not board.overrun
 
-    def test_a_script_that_the_board_does_not_take_is_told(self) -> None:
-        with pytest.raises(BoardError, match=r"^the script: the board took \d+ bytes of the script, then b'\\x04'$"):
-            self.prompt(PastingBoard(16, refuses=40)).start(b"x" * 100)
+    def test_a_script_that_the_board_does_not_take_has_ended(self) -> None:
+        from portbench.runner.checks.silicon.programs import is_whole
+
+        assert is_whole(self.pasted(PastingBoard(16, refuses=40), "x" * 100).decode(), ["A"])

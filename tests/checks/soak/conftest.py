@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,10 +16,13 @@ from portbench.boards.usb.link import LOCK_DIR_VARIABLE
 from portbench.runner.checks.soak.images import ImageMaker
 from portbench.runner.checks.soak.lane import Lane
 from portbench.runner.checks.soak.leaks import pass_over_others
+from portbench.runner.checks.soak.plan import Cycle
+from portbench.runner.checks.soak.record import Record
 from portbench.runner.checks.soak.worker import TIMEOUTS_S
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.stages import Stage
+from portbench.signals import ENDING
 from tests.conftest import Image
 
 MakeLane = Callable[..., Lane]
@@ -39,16 +43,18 @@ def _other_tests_leftovers() -> None:
 
 @pytest.fixture
 def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> Iterator[MakeLane]:
-    """A lane for a runtime of the catalogue; at the end it must have left nothing behind.
+    """A lane for a runtime of the catalogue.
 
     `run_s`: longest time of a run; a short one for a fault that nothing else ends. `on_desk`: on a board that stays.
     """
     monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())
     for variable in (RUNTIME_DIR_VARIABLE, LOCK_DIR_VARIABLE):
         monkeypatch.setenv(variable, os.environ.get(variable, ""))
-    lanes: list[Lane] = []
+    before = {number: signal.getsignal(number) for number in ENDING}
+    made = 0
 
     def make(runtime: str, *, run_s: float = 60, on_desk: bool = False) -> Lane:
+        nonlocal made
         image(runtime)
         options = BenchOptions(
             where="emulated",
@@ -59,13 +65,18 @@ def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch, image: Image)
             address_mode="static",
         )
         planned = plan(options)[0]
-        root = short_folder / str(len(lanes))
+        root = short_folder / str(made)
         root.mkdir()
-        lane = Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root), on_desk=on_desk)
-        lanes.append(lane)
-        return lane
+        made += 1
+        return Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root), on_desk=on_desk)
 
     yield make
-    for lane in lanes:
-        record = lane.end(set())
-        assert (record.lost, record.leaks, record.hangs) == ([], [], [])
+    for number, handler in before.items():  # a run that was interrupted keeps them
+        signal.signal(number, handler)
+
+
+def run_cycles(lane: Lane, *cycles: Cycle) -> list[Record]:
+    """The records of `cycles`; nothing may be lost, left behind or late, at the end neither."""
+    records = list(lane.run(cycles))
+    assert [each for each in records if each.lost or each.leaks or each.hangs] == []
+    return [each for each in records if each.number >= 0]

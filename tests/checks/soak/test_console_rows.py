@@ -9,10 +9,11 @@ from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.faults import Fault, FaultKind, When
 from portbench.boards.usb.run import answers, recover
 from portbench.firmware import uf2
-from portbench.runner.checks.soak.lane import Lane, Record
+from portbench.runner.checks.soak.lane import Lane
 from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike
+from portbench.runner.checks.soak.record import Record
 from portbench.runner.stages import Stage
-from tests.checks.soak.conftest import MakeLane
+from tests.checks.soak.conftest import MakeLane, run_cycles
 from tests.conftest import Image
 
 pytestmark = pytest.mark.engine
@@ -28,11 +29,8 @@ def strike(stage: Stage, kind: FaultKind, after: int, duration_ms: int = 0, amou
 
 def two_cycles(lane: Lane, hit: Strike) -> Record:
     """The record of the cycle that the strike hits; the next one is measured."""
-    record = lane.run(Cycle(0, SPI_HZ[1], hit), set())
-    assert (record.lost, record.leaks, record.hangs) == ([], [], [])
-    assert record.struck
-    after = lane.run(Cycle(1, SPI_HZ[2], None), set())
-    assert (after.status, after.lost, after.leaks, after.hangs) == ("measured", [], [], [])
+    record, after = run_cycles(lane, Cycle(0, SPI_HZ[1], hit), Cycle(1, SPI_HZ[2], None))
+    assert record.struck and after.status == "measured"
     return record
 
 
@@ -81,11 +79,9 @@ def test_a_server_that_is_gone_is_the_clients_to_tell(make_lane: MakeLane) -> No
 
 @pytest.mark.parametrize("stage", [Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY, Stage.RUN])
 def test_ctrl_c_leaves_nothing(make_lane: MakeLane, stage: Stage) -> None:
-    lane = make_lane(RUNTIME)
-    record = lane.run(Cycle(0, SPI_HZ[1], Strike("ctrl-c", stage, deed=Deed.CTRL_C, delay_ms=15)), set())
-    assert record.status == "interrupted"
-    assert (record.lost, record.leaks, record.hangs) == ([], [], [])
-    assert lane.run(Cycle(1, SPI_HZ[2], None), set()).status == "measured"
+    ctrl_c = Strike("ctrl-c", stage, deed=Deed.CTRL_C, delay_ms=15)
+    records = run_cycles(make_lane(RUNTIME), Cycle(0, SPI_HZ[1], ctrl_c), Cycle(1, SPI_HZ[2], None))
+    assert [record.status for record in records] == ["interrupted", "measured"]
 
 
 def test_a_crashed_interpreter_comes_back_by_hard_reset(make_lane: MakeLane, image: Image) -> None:

@@ -8,20 +8,17 @@ from portbench.boards.emulated.faults import Fault, FaultKind, When
 from portbench.runner.checks.soak.dead_images import DeadImage
 from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike
 from portbench.runner.stages import Stage
-from portbench.where import Where
-from tests.checks.soak.conftest import MakeLane
+from tests.checks.soak.conftest import MakeLane, run_cycles
 
 pytestmark = pytest.mark.engine
 NATIVE = "portbench-native"
+KILLED = Strike("process-killed", Stage.RUN, deed=Deed.PROCESS_KILLED)
 
 
 def test_rows_follow_each_other_on_a_board_that_keeps_its_power(make_lane: MakeLane) -> None:
     """It was `silicon`, and `no board usb:desk` from the second row on, while the native client ran."""
-    lane = make_lane(NATIVE, on_desk=True)
-    for number in range(3):
-        record = lane.run(Cycle(number, SPI_HZ[number], None), set())
-        assert (record.status, record.lost, record.leaks, record.hangs) == ("measured", [], [], []), record.reason
-        assert lane.last_row is not None and lane.last_row.where is Where.EMULATED
+    records = run_cycles(make_lane(NATIVE, on_desk=True), *(Cycle(number, SPI_HZ[number], None) for number in range(3)))
+    assert [record.status for record in records] == ["measured"] * 3
 
 
 @pytest.mark.parametrize(
@@ -33,33 +30,26 @@ def test_rows_follow_each_other_on_a_board_that_keeps_its_power(make_lane: MakeL
     ],
 )
 def test_a_dead_image_is_given_up_and_the_next_row_measured(make_lane: MakeLane, dead: DeadImage, says: str) -> None:
-    lane = make_lane(NATIVE, on_desk=True)
-    record = lane.run(Cycle(0, SPI_HZ[0], None, dead), set())
-    assert record.status == "failed" and says in record.reason and record.lost == [], record.reason
-    after = lane.run(Cycle(1, SPI_HZ[1], None), set())
-    assert (after.status, after.lost, after.leaks, after.hangs) == ("measured", [], [], []), after.reason
+    cycles = Cycle(0, SPI_HZ[0], None, dead), Cycle(1, SPI_HZ[1], None)
+    record, after = run_cycles(make_lane(NATIVE, on_desk=True), *cycles)
+    assert record.status == "failed" and says in record.reason, record.reason
+    assert after.status == "measured"
 
 
 def test_a_board_that_somebody_killed_is_started_again(make_lane: MakeLane) -> None:
-    lane = make_lane(NATIVE, on_desk=True)
-    killed = Strike("process-killed", Stage.RUN, deed=Deed.PROCESS_KILLED)
-    record = lane.run(Cycle(0, SPI_HZ[0], killed), set())
-    assert record.status == "failed" and (record.lost, record.leaks, record.hangs) == ([], [], []), record.reason
-    assert lane.run(Cycle(1, SPI_HZ[1], None), set()).status == "measured"
+    cycles = Cycle(0, SPI_HZ[0], KILLED), Cycle(1, SPI_HZ[1], None)
+    assert [each.status for each in run_cycles(make_lane(NATIVE, on_desk=True), *cycles)] == ["failed", "measured"]
 
 
 def test_what_a_killed_board_left_is_cleaned_where_no_cycle_follows(make_lane: MakeLane) -> None:
-    lane = make_lane(NATIVE, on_desk=True)
-    killed = Strike("process-killed", Stage.RUN, deed=Deed.PROCESS_KILLED)
-    assert lane.run(Cycle(0, SPI_HZ[0], killed), set()).status == "failed"
-    assert lane.end(set()).leaks == []
+    (record,) = run_cycles(make_lane(NATIVE, on_desk=True), Cycle(0, SPI_HZ[0], KILLED))
+    assert record.status == "failed"
 
 
 def test_a_fault_that_counts_answers_counts_those_of_its_own_run(make_lane: MakeLane) -> None:
-    lane = make_lane(NATIVE, on_desk=True)
-    assert lane.run(Cycle(0, SPI_HZ[0], None), set()).status == "measured"
     gone = Strike("server-killed", Stage.RUN, (Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 15),))
-    record = lane.run(Cycle(1, SPI_HZ[1], gone), set())
+    cycles = Cycle(0, SPI_HZ[0], None), Cycle(1, SPI_HZ[1], gone)
+    before, record = run_cycles(make_lane(NATIVE, on_desk=True), *cycles)
     # 15 since it was armed, of the 20 that a run has; the board has had 20 answers before
+    assert before.status == "measured"
     assert record.struck and record.status == "failed" and "the server did not answer" in record.reason
-    assert record.lost == []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from portbench.boards.emulated.faults import Fault, FaultKind, When
-from portbench.runner.checks.soak.lane import Lane, Record
+from portbench.runner.checks.soak.lane import Lane
 from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike
+from portbench.runner.checks.soak.record import Record
 from portbench.runner.stages import Stage
-from tests.checks.soak.conftest import MakeLane
+from tests.checks.soak.conftest import MakeLane, run_cycles
 
 pytestmark = pytest.mark.engine
 NATIVE = "portbench-native"
@@ -25,11 +26,8 @@ def in_run(kind: FaultKind, duration_ms: int = 0, amount: int = 0, after: int = 
 
 def two_cycles(lane: Lane, strike: Strike) -> Record:
     """The record of the cycle that the strike hits; the next one is measured."""
-    record = lane.run(Cycle(0, SPI_HZ[0], strike), set())
-    assert (record.lost, record.leaks, record.hangs) == ([], [], [])
-    assert record.struck
-    after = lane.run(Cycle(1, SPI_HZ[2], None), set())
-    assert (after.status, after.lost, after.leaks, after.hangs) == ("measured", [], [], [])
+    record, after = run_cycles(lane, Cycle(0, SPI_HZ[0], strike), Cycle(1, SPI_HZ[2], None))
+    assert record.struck and after.status == "measured"
     return record
 
 
@@ -97,7 +95,7 @@ def test_lost_packets_are_lost_alike_each_time(make_lane: MakeLane) -> None:
     lane = make_lane(NATIVE)
     totals = set()
     for _ in range(2):
-        assert lane.run(Cycle(0, SPI_HZ[0], strike), set()).status == "measured"
+        assert run_cycles(lane, Cycle(0, SPI_HZ[0], strike))[0].status == "measured"
         assert lane.last_row is not None
         totals.add((lane.last_row.figures["total_us"], tuple(lane.last_row.samples["round_trip_us"])))
     assert len(totals) == 1
@@ -111,19 +109,13 @@ def test_a_second_harness_is_refused_and_disturbs_nothing(make_lane: MakeLane, s
 
 @pytest.mark.parametrize("stage", [Stage.FLASH, Stage.RUN])
 def test_a_board_whose_process_is_killed_fails_its_row_alone(make_lane: MakeLane, stage: Stage) -> None:
-    lane = make_lane(NATIVE)
-    record = lane.run(Cycle(0, SPI_HZ[0], Strike("process-killed", stage, deed=Deed.PROCESS_KILLED)), set())
+    record = two_cycles(make_lane(NATIVE), Strike("process-killed", stage, deed=Deed.PROCESS_KILLED))
     assert record.status == "failed" and record.reason.startswith(f"{stage}: ") and "process ended" in record.reason
-    assert (record.lost, record.leaks, record.hangs) == ([], [], [])
-    assert lane.run(Cycle(1, SPI_HZ[1], None), set()).status == "measured"
 
 
 @pytest.mark.parametrize("stage", [Stage.OPEN, Stage.FLASH, Stage.RUN])
 def test_ctrl_c_keeps_earlier_rows_and_leaves_nothing(make_lane: MakeLane, stage: Stage) -> None:
-    lane = make_lane(NATIVE)
-    if stage is not Stage.OPEN:  # a board that is kept is not opened again
-        assert lane.run(Cycle(0, SPI_HZ[0], None), set()).status == "measured"
-    record = lane.run(Cycle(1, SPI_HZ[1], Strike("ctrl-c", stage, deed=Deed.CTRL_C, delay_ms=20)), set())
-    assert record.status == "interrupted"
-    assert (record.lost, record.leaks, record.hangs) == ([], [], [])
-    assert lane.run(Cycle(2, SPI_HZ[2], None), set()).status == "measured"
+    before = [] if stage is Stage.OPEN else [Cycle(0, SPI_HZ[0], None)]  # a board that is kept is not opened again
+    ctrl_c = Cycle(1, SPI_HZ[1], Strike("ctrl-c", stage, deed=Deed.CTRL_C, delay_ms=20))
+    records = run_cycles(make_lane(NATIVE), *before, ctrl_c, Cycle(2, SPI_HZ[2], None))
+    assert [record.status for record in records] == ["measured"] * len(before) + ["interrupted", "measured"]

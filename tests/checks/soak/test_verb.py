@@ -10,6 +10,7 @@ import pytest
 from tests.cli.conftest import Start
 
 pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+pytestmark = pytest.mark.engine
 
 
 def test_some_cycles_with_faults_pass(start: Start, tmp_path: Path) -> None:

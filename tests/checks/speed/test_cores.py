@@ -51,7 +51,3 @@ def test_cores_that_do_not_run_are_no_figure(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(cores, "flash", lambda definition, both: one)
     with pytest.raises(BoardError, match=r"two cores: they executed 1\.\d+ times what one core does"):
         cores.measure_cores(PICO, 30_000, 1)
-
-
-def test_a_second_is_of_the_clock_that_firmware_sets() -> None:
-    assert cores.CoresSpeed(cycles=25_000_000, one_s=0.1, both_s=0.4).both_s_for_a_second == 2.0

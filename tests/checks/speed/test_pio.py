@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from portbench.boards.emulated.simulation import bootrom, ps
 from portbench.firmware.images import ImageStore
 from portbench.runner.checks.speed import pio
 from portbench.runner.checks.speed.check import PARTS, Speed
+from portbench.runner.checks.speed.guest import in_turns
 
 pytestmark = pytest.mark.engine
 PICO_W = board_definition(pio.BOARD)
@@ -40,7 +40,7 @@ def test_the_part_of_the_benchmark_needs_no_image(tmp_path: Path) -> None:
     assert against_edges.value is not None and against_edges.value > 0
 
 
-def test_the_other_way_is_measured_at_the_same_clock() -> None:
-    speed = pio.PioSpeed(cycles=125_000_000, laps_s=0.5, edges_s=8.0)
-    assert speed.times_real_time == 2.0
-    assert replace(speed, laps_s=2.0).times_real_time == 0.5
+def test_the_quickest_run_of_each_way_counts() -> None:
+    plain, other = iter([3.0, 1.0, 2.0]), iter([7.0, 8.0, 9.0])
+    speed = in_turns(25_000_000, 3, lambda: next(plain), lambda: next(other))
+    assert (speed.plain_s, speed.other_s, speed.chip_s) == (1.0, 7.0, 0.2)

@@ -14,6 +14,8 @@ pytest.importorskip("portbench._engine", reason="the engine is not built; run: m
 from portbench.runner.checks.check import Finding, Target
 from portbench.runner.checks.speed import check
 
+pytestmark = pytest.mark.engine
+
 
 def test_without_images_parts_are_skipped_and_the_status_says_so(start: Start) -> None:
     parts = ("loop", "circuitpython", "boards")

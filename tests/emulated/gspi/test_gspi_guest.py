@@ -32,7 +32,7 @@ STAGE_BYTES = 252
 SLICE_US, LONGEST_US = 200.0, 100_000.0
 POWER_UP_US = 300_000.0
 BACKPLANE_DELAY = 4
-"""Words that the chip sends before what is read of function 1."""
+"""Words that the chip sends before those read of function 1."""
 ARM, RAM = 0x1810_3000, 0x1810_4000
 NVRAM = b"manfid=0x2d0\0prodid=0x0727\0\0\0"
 
@@ -135,7 +135,7 @@ class Guest:
 
     @property
     def runs(self) -> tuple[bool, bool]:
-        """Whether the high clock is there, and function 2 takes frames."""
+        """The high clock runs, and function 2 takes frames."""
         return bool(self.read(1, 0x1_000E, 1)[0] & 0x80), bool(self.read(0, 8, 4)[0] & 0x20)
 
     def mac(self) -> bytes:

@@ -247,7 +247,7 @@ def test_misses_have_a_name_only_where_it_is_certain_and_a_place_only_where_one_
     assert "mp_execute_bytecode" not in _misses(pages=_PAGES, functions=[in_sram])
     both = _misses(pages=_PAGES, functions=[_RECEIVE.model_copy(update={"misses": 700}), few, _LOOP])
     assert both.endswith("; 37 % of the misses in `tcp_receive`, which this build runs from flash")
-    assert _misses().endswith("48 cycles each"), "where they were is not known of a message alone"
+    assert _misses().endswith("48 cycles each"), "a message alone does not tell their places"
 
 
 def test_what_moved_is_named_with_the_map_s_lines() -> None:

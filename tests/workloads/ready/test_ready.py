@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from portbench.results.model import Status
 from portbench.workloads import BadResult, ConversationError, Session, workload
-from portbench.workloads.ready.workload import HearsReady
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 
@@ -68,7 +67,7 @@ def test_a_result_that_is_none(changed: dict[str, Any], says: str) -> None:
 
 @given(st.integers(1, 5), st.integers(1, 10))
 def test_a_board_says_it_however_its_bytes_are_cut(cut: int, later: int) -> None:
-    hears = HearsReady(1000)
+    hears = READY.conversation(1000)
     assert hears.receive(b"ready\n"[:cut]) == b""
     assert hears.receive(b"ready\n"[cut:]) == b"ok"
     assert hears.exchanges == 1
@@ -85,12 +84,12 @@ def test_a_board_says_it_however_its_bytes_are_cut(cut: int, later: int) -> None
 @pytest.mark.parametrize("data", [b"steady\n", b"ready\nready\n", b"ready?"])
 def test_a_board_that_says_something_else(data: bytes) -> None:
     with pytest.raises(ConversationError, match="not ready"):
-        HearsReady(1000).receive(data)
+        READY.conversation(1000).receive(data)
 
 
 @pytest.mark.parametrize("data", [b"ready\n", b"{}\n{}\n", b"{]\n"])
 def test_a_board_that_says_too_much(data: bytes) -> None:
-    hears = HearsReady(1000)
+    hears = READY.conversation(1000)
     hears.receive(b"ready\n")
     with pytest.raises(ConversationError):
         hears.receive(data)

@@ -81,12 +81,12 @@ def test_a_partner_on_another_kind_of_board() -> None:
 
 
 def test_an_unknown_partner() -> None:
-    with pytest.raises(OptionError, match=r"^--partner: 'nobody' is none of same, each, micropython-"):
-        planned("wiznet-hardwired", partner="nobody")
+    with pytest.raises(OptionError, match=r"^--partner: 'nothing' is none of same, each, micropython-"):
+        planned("wiznet-hardwired", partner="nothing")
 
 
 def test_a_client_that_cannot_keep_so_many_round_trips() -> None:
-    with pytest.raises(OptionError, match=r"portbench-native: messages is 1001: the board that serves has room for"):
+    with pytest.raises(OptionError, match=r"portbench-native: messages is 1001: the partner has room for"):
         planned("portbench-native", partner="wiznet-hardwired", messages="1001")
 
 
@@ -160,13 +160,13 @@ def test_figures_are_the_clients_and_the_servers() -> None:
     assert measured.samples == {"round_trip_us": [3000, 1900]}
     served = SERVING.check({"answered": 2, "ready_us": 7}, ServingSettings(messages=2, takes_report=False))
     assert served.figures == {"server_ready_us": 7}
-    with pytest.raises(BadResult, match=r"the board that serves answered 1 messages, not 2"):
+    with pytest.raises(BadResult, match=r"the partner answered 1 messages, not 2"):
         SERVING.check({"answered": 1, "ready_us": 7}, ServingSettings(messages=2, takes_report=False))
 
 
 @pytest.mark.parametrize("report", ["", "{", "[]", None])
 def test_a_report_that_is_none(report: str | None) -> None:
-    with pytest.raises(BadResult, match=r"the client's report, as the board that serves has it, is not"):
+    with pytest.raises(BadResult, match=r"the client's report, as the partner has it, is not"):
         TWO_BOARDS.reported({} if report is None else {"report": report})
 
 
@@ -231,9 +231,9 @@ def test_a_real_server_is_read_while_the_other_board_plays() -> None:
     [
         (
             {"error": "OSError(5)", "stage": "link"},
-            "the board that serves: the client failed in stage link: OSError(5)",
+            "the partner: the client failed in stage link: OSError(5)",
         ),
-        ({"answered": 0}, "the board that serves: its run is over, and it has not listened"),
+        ({"answered": 0}, "the partner: its run is over, and it has not listened"),
     ],
 )
 def test_a_real_server_that_never_listens_ends_the_wait(result: dict[str, Any], says: str) -> None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from portbench.results.model import Status
 from portbench.server.tcp import WorkloadServer
 from portbench.workloads import BadResult, ConversationError, workload
-from portbench.workloads.udp.workload import ANSWERS, BETWEEN_US, Counted, HearsTheEnd, Settings
+from portbench.workloads.udp.workload import ANSWERS, BETWEEN_US, Counted, Settings
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 
@@ -96,7 +96,7 @@ def test_settings_that_are_none(settings: dict[str, str]) -> None:
 
 
 def test_the_end_is_one_word() -> None:
-    hears = HearsTheEnd()
+    hears = UDP.conversation(1000)
     with pytest.raises(ConversationError, match="before it was over"):
         hears.eof()
     hears.receive(b"ov")
@@ -105,11 +105,11 @@ def test_the_end_is_one_word() -> None:
     with pytest.raises(ConversationError, match="after it was over"):
         hears.receive(b"x")
     with pytest.raises(ConversationError, match="not over"):
-        HearsTheEnd().receive(b"x")
+        UDP.conversation(1000).receive(b"x")
 
 
 def test_a_report_follows_the_end() -> None:
-    hears = HearsTheEnd()
+    hears = UDP.conversation(1000)
     hears.receive(b'over\n{"up":')
     with pytest.raises(ConversationError, match="within its report"):
         hears.eof()

@@ -8,13 +8,13 @@ mod target;
 
 use std::convert::Infallible;
 
+use crate::mcu::Halt;
 use gdbstub::common::Signal;
 use gdbstub::conn::Connection;
 use gdbstub::stub::GdbStub;
 use gdbstub::stub::MultiThreadStopReason;
 use gdbstub::stub::state_machine::GdbStubStateMachine;
 use gdbstub::target::ext::breakpoints::WatchKind;
-use rp2040::probe::debug::Halt;
 
 use crate::machine::Machine;
 use target::{GdbError, tid};

@@ -1,36 +1,12 @@
-//! The registers of a Cortex-M0+ for gdb.
+//! The registers of a core for gdb.
 
+use crate::mcu::debugger::{PC, REGISTERS};
 use gdbstub::arch::{Arch, Registers};
-use rp2040::cpu::core::Core;
-
-/// R0 to R15, xPSR, MSP, PSP, PRIMASK, CONTROL: in the order of the target description.
-const COUNT: usize = 21;
-const PC: usize = 15;
-const XPSR: usize = 16;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct CortexMRegisters([u32; COUNT]);
+pub struct CoreRegisters(pub [u32; REGISTERS]);
 
-impl CortexMRegisters {
-    pub fn of(core: &Core) -> Self {
-        let mut all = [0; COUNT];
-        all[..PC].copy_from_slice(&core.regs[..PC]);
-        let xpsr = core.apsr() | 1 << 24 | core.ipsr;
-        all[PC..].copy_from_slice(&[core.pc, xpsr, core.msp(), core.psp(), u32::from(core.primask), core.control]);
-        Self(all)
-    }
-
-    /// Sets the registers that a program can set. Neither the current exception nor the active stack can be changed.
-    pub fn put_into(&self, core: &mut Core) {
-        core.regs[..PC].copy_from_slice(&self.0[..PC]);
-        core.regs[13] &= !3;
-        core.pc = self.0[PC] & !1;
-        core.set_apsr(self.0[XPSR]);
-        core.primask = self.0[XPSR + 3] & 1 != 0;
-    }
-}
-
-impl Registers for CortexMRegisters {
+impl Registers for CoreRegisters {
     type ProgramCounter = u32;
 
     fn pc(&self) -> u32 {
@@ -44,7 +20,7 @@ impl Registers for CortexMRegisters {
     }
 
     fn gdb_deserialize(&mut self, bytes: &[u8]) -> Result<(), ()> {
-        if bytes.len() < 4 * COUNT {
+        if bytes.len() < 4 * REGISTERS {
             return Err(());
         }
         for (register, word) in self.0.iter_mut().zip(bytes.chunks_exact(4)) {
@@ -54,12 +30,12 @@ impl Registers for CortexMRegisters {
     }
 }
 
-/// ARMv6-M.
-pub struct CortexM;
+/// Words of 32 bits, like every microcontroller here.
+pub struct CoreArch;
 
-impl Arch for CortexM {
+impl Arch for CoreArch {
     type Usize = u32;
-    type Registers = CortexMRegisters;
+    type Registers = CoreRegisters;
     type BreakpointKind = usize;
     type RegId = ();
 }

@@ -20,13 +20,12 @@ use gdbstub::target::ext::target_description_xml_override::{
 };
 use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
 use gdbstub::target::{Target, TargetError, TargetResult};
-use rp2040::cpu::core::Core;
-use rp2040::memory::{RAM_BASE, XIP_BASE};
-use rp2040::sys::ResetRequest;
+use parts::sys::ResetRequest;
 
 use super::description;
-use super::registers::{CortexM, CortexMRegisters};
+use super::registers::{CoreArch, CoreRegisters};
 use crate::machine::Machine;
+use crate::mcu::{Core, debugger};
 
 /// The reason why the session cannot continue, in one line.
 #[derive(Debug)]
@@ -60,14 +59,12 @@ impl Machine {
 
     /// Returns the byte at `address` in a memory without read side effects.
     fn byte(&self, address: u32) -> Option<u8> {
-        let mem = &self.chip().mem;
-        let (memory, base) = match address >> 28 {
-            0 => (mem.rom(), 0),
-            1 => (mem.flash(), XIP_BASE),
-            2 => (mem.ram(), RAM_BASE),
-            _ => return None,
-        };
-        memory.get(address.wrapping_sub(base) as usize).copied()
+        self.chip()
+            .mem
+            .regions()
+            .iter()
+            .find_map(|region| region.bytes.get(address.wrapping_sub(region.start) as usize))
+            .copied()
     }
 
     /// Resets both cores and stops them at their first instructions.
@@ -82,10 +79,10 @@ impl Machine {
 }
 
 impl Target for Machine {
-    type Arch = CortexM;
+    type Arch = CoreArch;
     type Error = GdbError;
 
-    fn base_ops(&mut self) -> BaseOps<'_, CortexM, GdbError> {
+    fn base_ops(&mut self) -> BaseOps<'_, CoreArch, GdbError> {
         BaseOps::MultiThread(self)
     }
 
@@ -107,13 +104,13 @@ impl Target for Machine {
 }
 
 impl MultiThreadBase for Machine {
-    fn read_registers(&mut self, regs: &mut CortexMRegisters, tid: Tid) -> TargetResult<(), Self> {
-        *regs = CortexMRegisters::of(self.core(tid));
+    fn read_registers(&mut self, regs: &mut CoreRegisters, tid: Tid) -> TargetResult<(), Self> {
+        *regs = CoreRegisters(debugger::registers(self.core(tid)));
         Ok(())
     }
 
-    fn write_registers(&mut self, regs: &CortexMRegisters, tid: Tid) -> TargetResult<(), Self> {
-        regs.put_into(&mut self.chip_mut().cores[index(tid)]);
+    fn write_registers(&mut self, regs: &CoreRegisters, tid: Tid) -> TargetResult<(), Self> {
+        debugger::set_registers(&mut self.chip_mut().cores[index(tid)], &regs.0);
         Ok(())
     }
 
@@ -129,14 +126,7 @@ impl MultiThreadBase for Machine {
 
     fn write_addrs(&mut self, start: u32, data: &[u8], _tid: Tid) -> TargetResult<(), Self> {
         let mem = &mut self.chip_mut().mem;
-        let at = start.wrapping_sub(RAM_BASE) as usize;
-        if at.checked_add(data.len()).is_none_or(|end| end > mem.ram().len()) {
-            return Err(TargetError::NonFatal);
-        }
-        for (offset, byte) in data.iter().enumerate() {
-            mem.set_ram_u8(at + offset, *byte);
-        }
-        Ok(())
+        if mem.poke(start, data) { Ok(()) } else { Err(TargetError::NonFatal) }
     }
 
     fn list_active_threads(&mut self, thread_is_active: &mut dyn FnMut(Tid)) -> Result<(), GdbError> {
@@ -264,7 +254,7 @@ impl MonitorCmd for Machine {
 
 impl MemoryMap for Machine {
     fn memory_map_xml(&self, offset: u64, length: usize, buf: &mut [u8]) -> TargetResult<usize, Self> {
-        let text = description::memory_map(self.chip().mem.flash_size());
+        let text = description::memory_map(&self.chip().mem.regions());
         Ok(part(text.as_bytes(), offset, length, buf))
     }
 }
@@ -278,7 +268,7 @@ impl TargetDescriptionXmlOverride for Machine {
         buf: &mut [u8],
     ) -> TargetResult<usize, Self> {
         match annex {
-            b"target.xml" => Ok(part(description::TARGET.as_bytes(), offset, length, buf)),
+            b"target.xml" => Ok(part(debugger::DESCRIPTION.as_bytes(), offset, length, buf)),
             _ => Err(TargetError::NonFatal),
         }
     }

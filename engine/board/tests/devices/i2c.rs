@@ -1,7 +1,7 @@
 //! I2C: two memories on one bus.
 
 use board::{I2cWires, SidePins};
-use rp2040::pins::function;
+use parts::pins::function;
 use sim::{Device, I2cDevice, Ps};
 
 use crate::rig::{CYCLE_PS, Log, Rig, taken};

@@ -1,8 +1,8 @@
 //! External controls and wires at the pins, and the signals of UART and SPI for observers.
 
 use board::Surroundings;
-use rp2040::pins::function;
-use rp2040::sys::EventId;
+use parts::pins::function;
+use rp2040::wires::event;
 use sim::Ps;
 
 use crate::rig::{CYCLE_PS, Rig};
@@ -116,7 +116,7 @@ fn bits_are_on_tx_when_a_program_reads_it_and_cost_nothing_before() {
     set_up(&mut rig, UART1, EIGHT_BITS_FIFO);
     let start = rig.now();
     rig.write(UART1, 0b0100_1101);
-    assert_eq!(rig.bus.sys.due(EventId::Uart1), start + 10 * BIT_PS, "one event for the character");
+    assert_eq!(rig.bus.sys.due(event::UART1), start + 10 * BIT_PS, "one event for the character");
     rig.run(BIT_PS / 2);
     let mut levels = Vec::new();
     for _ in 0..11 {
@@ -144,7 +144,7 @@ fn a_pio_program_that_waits_for_tx_sees_it() {
     assert_eq!(rig.read(PIO0 + 0x0c) >> 4 & 15, 4);
     rig.write(PIO0, 0);
     rig.write(UART1, 0);
-    assert_eq!(rig.bus.sys.due(EventId::Uart1), rig.now() + 10 * BIT_PS, "no observer is left");
+    assert_eq!(rig.bus.sys.due(event::UART1), rig.now() + 10 * BIT_PS, "no observer is left");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn spi_without_an_observer_has_one_event_per_frame() {
     rig.write(SPI0 + 4, 2);
     let start = rig.now();
     rig.write(SPI0 + 8, 0xa5);
-    assert_eq!(rig.bus.sys.due(EventId::Spi0), start + 17 * 5 * CYCLE_PS);
+    assert_eq!(rig.bus.sys.due(event::SPI0), start + 17 * 5 * CYCLE_PS);
     // SCK as read by a program in the middle of the half periods: the first edge comes after two of them.
     rig.run(5 * CYCLE_PS / 2 + 10 * CYCLE_PS);
     let mut levels = Vec::new();

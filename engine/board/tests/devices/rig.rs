@@ -4,10 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use board::{BoardConfig, Surroundings, WifiConfig, Wiring};
 use lan::LanConfig;
-use rp2040::Sys;
+use parts::wires::Event;
 use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
-use rp2040::sys::EventId;
 use sim::Ps;
 use usb_host::HostConfig;
 
@@ -53,7 +52,7 @@ impl Rig {
         };
         let mut wiring = Wiring::new(&config).expect("no network to misconfigure");
         attach(&mut wiring);
-        let mut bus = Bus::new(Sys::new(125_000_000), wiring);
+        let mut bus = Bus::new(rp2040::wires::sys(125_000_000), wiring);
         // The clocks stay as set here, regardless of CLOCKS' reset state.
         bus.sys.clock_sources_dirty = false;
         bus.sys.freq.clk_peri_hz = 125_000_000;
@@ -92,7 +91,7 @@ impl Rig {
 
     /// Drives a pin as the program would.
     pub fn output(&mut self, pin: u32, high: bool) {
-        self.function(pin, rp2040::pins::function::SIO);
+        self.function(pin, parts::pins::function::SIO);
         self.write(SIO + if high { 0x14 } else { 0x18 }, 1 << pin);
         self.write(SIO + 0x24, 1 << pin);
     }
@@ -101,7 +100,7 @@ impl Rig {
         self.read(SIO + 0x04) & (1 << pin) != 0
     }
 
-    pub fn event(&mut self, id: EventId) {
+    pub fn event(&mut self, id: Event) {
         self.bus.event(&mut self.mem, id);
     }
 

@@ -1,7 +1,7 @@
 //! SPI: several devices on one bus, another bus, GPIO instead of the controller, reset and interrupt pins.
 
 use board::{SidePins, SpiWires};
-use rp2040::pins::function;
+use parts::pins::function;
 use sim::{Device, PS_PER_US, Ps, SpiDevice, SpiFrame};
 
 use crate::rig::{CYCLE_PS, Log, Rig, taken};

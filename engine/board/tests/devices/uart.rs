@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use board::{SidePins, UartWires};
-use rp2040::pins::function;
+use parts::pins::function;
 use sim::{Device, Ps, UartDevice};
 
 use crate::rig::{CYCLE_PS, Log, Rig, taken};

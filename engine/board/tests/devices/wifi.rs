@@ -1,7 +1,7 @@
 //! A radio chip on the pins of a Pico W, driven by GPIO writes.
 
 use board::{AccessPoint, WifiConfig, WifiWires};
-use rp2040::pins::function;
+use parts::pins::function;
 use sim::PS_PER_MS;
 
 use crate::rig::{CYCLE_PS, Rig};

@@ -1,9 +1,9 @@
 //! The board, its guest's actions, and counters of their reach.
 
+use board::mcu::Master;
+use board::mcu::State;
 use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires, Surroundings};
 use lan::{LanConfig, TcpEcho, UdpEcho};
-use rp2040::bus::Master;
-use rp2040::cpu::core::State;
 use sim::{LogReader, PS_PER_US};
 use usb_host::HostConfig;
 
@@ -230,7 +230,7 @@ impl Guest {
 }
 
 fn config(r: &mut Random, temper: Temper) -> BoardConfig {
-    let mut bootrom = vec![0; rp2040::memory::ROM_SIZE];
+    let mut bootrom = vec![0; board::mcu::ROM_SIZE];
     if temper == Temper::Wild {
         r.fill(&mut bootrom);
     }

@@ -4,9 +4,9 @@
 use super::*;
 use crate::bus::Master;
 use crate::memory::Memory;
-use crate::random::Random;
 use crate::sys::Sys;
 use crate::world::Inputs;
+use parts::random::Random;
 
 const PIO: [u32; 2] = [0x5020_0000, 0x5030_0000];
 const DMA: u32 = 0x5000_0000;
@@ -47,7 +47,7 @@ impl Peer {
         self.giving = self.groups % 5 > 2;
         self.rising = self.groups.is_multiple_of(2);
         self.left = [1, 70, 8, 32, 33][self.groups as usize % 5];
-        sys.schedule(EventId::World, sys.now() + 333_000);
+        sys.schedule(event::WORLD, sys.now() + 333_000);
         if !self.giving {
             sys.pins.drive(DATA, None);
         }
@@ -76,7 +76,7 @@ impl World for Peer {
     }
 
     fn event(&mut self, sys: &mut Sys, _inputs: Inputs<'_>) {
-        self.log.push((sys.now(), sys.pins.level()));
+        self.log.push((sys.now(), sys.pins.level() as u32));
         sys.pins.drive(READY, Some(self.groups.is_multiple_of(2)));
     }
 
@@ -107,7 +107,7 @@ struct Bench {
 impl Bench {
     fn new(batches_enabled: bool) -> Self {
         let mem = Memory::new(&[0; 16384], 1 << 20);
-        let mut bus = Bus::new(Sys::new(125_000_000), Peer { left: 32, ..Peer::default() });
+        let mut bus = Bus::new(crate::wires::sys(125_000_000), Peer { left: 32, ..Peer::default() });
         bus.sys.freq.clk_sys_hz = 125_000_000;
         bus.sys.clock_sources_dirty = false;
         bus.sys.batches_enabled = batches_enabled;
@@ -170,7 +170,7 @@ fn program(random: &mut Random) -> Vec<u32> {
             8 => 0xe000 | random.below(32),                        // set pins
             9 => 0xa021 + 0x21 * random.below(2),                  // nop
             10 => 0xe080 | random.below(4),                        // set pindirs
-            _ => random.next() & 0xe0ff,
+            _ => random.draw() & 0xe0ff,
         };
         program.push(with_field(i, random));
     }
@@ -179,7 +179,7 @@ fn program(random: &mut Random) -> Vec<u32> {
         program.push(with_field(condition << 5 | first, random));
     }
     if random.one_in(3) {
-        program.push(with_field(random.next() & 0xe0ff, random));
+        program.push(with_field(random.draw() & 0xe0ff, random));
     }
     program
 }
@@ -254,7 +254,7 @@ fn set_up(pair: &mut Pair, random: &mut Random, machine: u32, sensible: bool) {
     }
     let usual = 1 << 29 | random.below(2) << 26 | 1 << 20 | DATA << 15 | CLOCK << 10 | DATA << 5 | DATA;
     pair.w(at + 0x14, if sensible { usual } else { pinctrl(random) });
-    pair.w(PIO[0] + 0x10 + 4 * machine, random.next());
+    pair.w(PIO[0] + 0x10 + 4 * machine, random.draw());
     if sensible {
         (0..2).for_each(|way| start_dma(pair, random, way, 1000));
     }
@@ -264,7 +264,7 @@ fn set_up(pair: &mut Pair, random: &mut Random, machine: u32, sensible: bool) {
 fn disturb(pair: &mut Pair, random: &mut Random, at: &str) {
     let machine = if random.one_in(4) { random.below(4) } else { 0 };
     let registers = PIO[0] + 0xc8 + 0x18 * machine;
-    let value = random.next();
+    let value = random.draw();
     match random.below(40) {
         0..8 => pair.w(PIO[0] + 0x10 + 4 * machine, value),
         8..14 => pair.same(PIO[0] + 0x20 + 4 * machine, at),
@@ -328,8 +328,8 @@ fn compare(pair: &mut Pair, random: &mut Random, at: &str) {
     let [a, b] = &pair.0;
     assert_eq!(a.bus.sys.irq_level(), b.bus.sys.irq_level(), "{at}");
     assert_eq!(a.bus.sys.dreq_level(), b.bus.sys.dreq_level(), "{at}");
-    assert_eq!(a.bus.sys.due(EventId::Dma), b.bus.sys.due(EventId::Dma), "{at}");
-    assert_eq!(a.bus.sys.due(EventId::World), b.bus.sys.due(EventId::World), "{at}");
+    assert_eq!(a.bus.sys.due(event::DMA), b.bus.sys.due(event::DMA), "{at}");
+    assert_eq!(a.bus.sys.due(event::WORLD), b.bus.sys.due(event::WORLD), "{at}");
 }
 
 /// Compares again after the batch has run.
@@ -359,7 +359,7 @@ fn fuzz(seed: u64) -> [u64; 2] {
         pair.w(IO_BANK0 + 8 * pin + 4, if pin == READY { 5 } else { 6 });
     }
     for word in 0..128 {
-        pair.w(RAM + 4 * word, random.next());
+        pair.w(RAM + 4 * word, random.draw());
     }
     pair.w(PIO[0] + 0x38, if random.one_in(3) { 0 } else { 1 << DATA });
     let sensible = !random.one_in(4);

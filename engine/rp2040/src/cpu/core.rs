@@ -105,14 +105,14 @@ impl Core {
 
     /// Starts from the vector table in ROM, as after any reset. `cycles` and `instructions` continue. `irq_level`:
     /// interrupt lines that are high; they become pending at once.
-    pub fn reset(&mut self, mem: &Memory, irq_level: u32) {
+    pub fn reset(&mut self, mem: &Memory, irq_level: u64) {
         let counted = (self.cycles, self.instructions, self.flash_instructions, self.rom_instructions);
         *self = Self::new(self.index);
         (self.cycles, self.instructions, self.flash_instructions, self.rom_instructions) = counted;
         self.regs[13] = mem.rom_u32(0) & !3;
         self.regs[14] = u32::MAX;
         self.pc = mem.rom_u32(4) & !1;
-        self.ppb.pending = irq_level;
+        self.ppb.pending = irq_level as u32;
         self.state = State::Running;
     }
 
@@ -306,8 +306,8 @@ impl Core {
     }
 
     /// Latches rising interrupt lines, and wakes the core if one of them or an event may do so.
-    pub fn observe(&mut self, rose: u32, event: bool, now_cycle: u64) {
-        self.ppb.pending |= rose;
+    pub fn observe(&mut self, rose: u64, event: bool, now_cycle: u64) {
+        self.ppb.pending |= rose as u32;
         // With SEVONPEND even a disabled interrupt that becomes pending is an event (ARMv6-M ARM B3.2.7).
         let event = event || (self.ppb.take_newly_pending() && self.ppb.scr & scr::SEVONPEND != 0);
         self.event_register |= event;
@@ -473,7 +473,7 @@ impl Core {
         }
         // A level-sensitive line that is still high pends again.
         if number >= exception::IRQ0 {
-            self.ppb.pending |= bus.sys.irq_level_for_core(self.index) & (1 << (number - exception::IRQ0));
+            self.ppb.pending |= bus.sys.irq_level_for_core(self.index) as u32 & (1 << (number - exception::IRQ0));
         }
         if bus.sys.trace.wants(kind::IRQ) {
             let at = bus.sys.clock.ps_at(self.cycles);

@@ -1,7 +1,9 @@
 //! The private peripheral bus of one core: SysTick, NVIC, SCB, MPU registers
 //! (ARMv6-M Architecture Reference Manual, chapter B3).
 
-use crate::sys::{EventId, ResetRequest, Sys};
+use crate::sys::{ResetRequest, Sys};
+use crate::wires::event;
+use parts::wires::Event;
 use sim::NEVER;
 
 /// Exception numbers.
@@ -107,8 +109,8 @@ impl Ppb {
         Self { core, ..Self::default() }
     }
 
-    fn systick_event(&self) -> EventId {
-        if self.core == 0 { EventId::SysTick0 } else { EventId::SysTick1 }
+    fn systick_event(&self) -> Event {
+        if self.core == 0 { event::SYSTICK0 } else { event::SYSTICK1 }
     }
 
     /// Returns the priority of an exception (lower is more urgent); configurable ones have 0, 64, 128 or 192.
@@ -287,7 +289,8 @@ impl Ppb {
             // A line that is still high becomes pending again at once, unless its handler is running.
             0xe280 => {
                 let active = (self.active >> exception::IRQ0) as u32;
-                self.pending = (self.pending & !value) | (self.pending & sys.irq_level_for_core(self.core) & !active);
+                self.pending =
+                    (self.pending & !value) | (self.pending & sys.irq_level_for_core(self.core) as u32 & !active);
             }
             0xe400..=0xe41c => self.priorities[((address & 0x1c) / 4) as usize] = value & 0xc0c0_c0c0,
             0xed04 => {

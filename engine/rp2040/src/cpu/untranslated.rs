@@ -6,11 +6,25 @@ use crate::memory::Memory;
 use crate::world::World;
 
 #[derive(Default)]
-pub struct Translated;
+pub struct Translated {
+    pub(crate) mistakes: Mistakes,
+}
+
+/// The master whose writes follow.
+pub(crate) enum Writer {
+    Dma,
+}
+
+#[derive(Default)]
+pub(crate) struct Mistakes;
+
+impl Mistakes {
+    pub const fn written_by(&mut self, _: Writer) {}
+}
 
 impl Translated {
     pub fn new(_slots: usize, _flash_size: usize) -> Self {
-        Self
+        Self::default()
     }
 
     pub fn turn_off(&mut self) {}

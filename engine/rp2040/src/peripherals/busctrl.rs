@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn registers() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut busctrl = Busctrl::default();
         for (offset, value) in [(0x0, 0), (0x4, 1), (0x8, 0), (0xc, 0x1f), (0x24, 0x1f), (0x28, 0)] {
             assert_eq!(busctrl.read(&mut sys, offset), value);
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn each_counter_counts_its_port_and_stops_at_its_end() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut busctrl = Busctrl::default();
         // apb, sram5, sram2, rom_contested.
         for (index, event) in [0x01, 0x05, 0x0b, 0x12].into_iter().enumerate() {

@@ -4,8 +4,9 @@
 //! evaluated, but no sleep state is deep enough to be ended by them.
 
 use super::{Peripheral, Write};
-use crate::pins::{PIN_MASK, function};
-use crate::sys::{Sys, irq, watcher};
+use crate::sys::{Sys, watcher};
+use crate::wires::PIN_MASK;
+use crate::wires::irq;
 
 const PINS: usize = 30;
 /// INTR, INTE, INTF and INTS have four registers each, with eight pins per register.
@@ -27,11 +28,11 @@ pub struct IoBank0 {
     inte: [[u32; WORDS]; DESTINATIONS],
     intf: [[u32; WORDS]; DESTINATIONS],
     /// IRQOVER as masks.
-    irq_invert: u32,
-    irq_low: u32,
-    irq_high: u32,
+    irq_invert: u64,
+    irq_low: u64,
+    irq_high: u64,
     /// Levels that the interrupt logic last saw.
-    seen: u32,
+    seen: u64,
 }
 
 impl Default for IoBank0 {
@@ -50,8 +51,8 @@ impl Default for IoBank0 {
 }
 
 /// Moves bit i of eight to bit 4 i.
-fn spread(pins: u32) -> u32 {
-    let x = pins & 0xff;
+fn spread(pins: u64) -> u32 {
+    let x = pins as u32 & 0xff;
     let x = (x | (x << 12)) & 0x000f_000f;
     let x = (x | (x << 6)) & 0x0303_0303;
     (x | (x << 3)) & 0x1111_1111
@@ -88,7 +89,7 @@ impl IoBank0 {
     }
 
     /// Handles any number of edges on pins without enabled interrupts; they have their final levels.
-    pub fn edges_passed(&mut self, sys: &Sys, rose: u32, fell: u32) {
+    pub fn edges_passed(&mut self, sys: &Sys, rose: u64, fell: u64) {
         let seen = sys.pins.pad_input_enable & !self.irq_low & !self.irq_high;
         let inverted = self.irq_invert;
         let (rises, falls) = ((rose & !inverted) | (fell & inverted), (fell & !inverted) | (rose & inverted));
@@ -100,15 +101,15 @@ impl IoBank0 {
     }
 
     /// Returns the pin levels that the interrupt logic sees.
-    fn irq_input(&self, sys: &Sys) -> u32 {
+    fn irq_input(&self, sys: &Sys) -> u64 {
         let raw = sys.pins.level() & sys.pins.pad_input_enable;
-        (((raw ^ self.irq_invert) & !self.irq_low) | self.irq_high) & PIN_MASK
+        (((raw ^ self.irq_invert) & !self.irq_low) | self.irq_high) & sys.pins.mask()
     }
 
     fn intr(&self, word: usize) -> u32 {
         let shift = 8 * word;
         let high = spread(self.seen >> shift);
-        let low = spread((!self.seen & PIN_MASK) >> shift);
+        let low = spread(!self.seen >> shift & u64::from(PIN_MASK >> shift));
         self.edges[word] | low | (high << 1)
     }
 
@@ -117,10 +118,10 @@ impl IoBank0 {
     }
 
     /// Returns the pins with enabled interrupts.
-    fn watched(&self) -> u32 {
+    fn watched(&self) -> u64 {
         (0..PINS).fold(0, |mask, pin| {
             let enables = self.inte.iter().fold(0, |all, inte| all | inte[pin / 8]);
-            mask | (u32::from(enables >> (4 * (pin % 8)) & 15 != 0) << pin)
+            mask | (u64::from(enables >> (4 * (pin % 8)) & 15 != 0) << pin)
         })
     }
 
@@ -134,7 +135,7 @@ impl IoBank0 {
     /// Copies all CTRL registers to `sys.pins`.
     fn apply(&mut self, sys: &mut Sys) {
         let pins = &mut sys.pins;
-        pins.function_mask = [0; function::COUNT];
+        pins.function_mask = [0; crate::pins::FUNCTIONS];
         for (pin, ctrl) in self.ctrl.iter().enumerate() {
             if let Some(mask) = pins.function_mask.get_mut((ctrl & 0x1f) as usize) {
                 *mask |= 1 << pin;
@@ -144,7 +145,7 @@ impl IoBank0 {
             self.ctrl
                 .iter()
                 .enumerate()
-                .fold(0, |mask, (pin, ctrl)| mask | (u32::from((ctrl >> shift) & 3 == mode) << pin))
+                .fold(0, |mask, (pin, ctrl)| mask | (u64::from((ctrl >> shift) & 3 == mode) << pin))
         };
         (pins.out_invert, pins.out_low, pins.out_high) = (with(8, 1), with(8, 2), with(8, 3));
         (pins.oe_invert, pins.oe_low, pins.oe_high) = (with(12, 1), with(12, 2), with(12, 3));
@@ -220,8 +221,8 @@ impl Peripheral for IoBank0 {
                 };
                 *value = write.apply_masked(*value, WORD_MASKS[word]);
                 let watched = self.watched();
-                sys.watch_pins(watcher::IO_BANK0, watched);
-                sys.follow_pins(watcher::IO_BANK0, watched);
+                sys.watch_pins(watcher::GPIO, watched);
+                sys.follow_pins(watcher::GPIO, watched);
             }
             _ => return,
         }
@@ -232,8 +233,8 @@ impl Peripheral for IoBank0 {
         *self = Self::default();
         self.apply(sys);
         self.edges = [0; WORDS];
-        sys.watch_pins(watcher::IO_BANK0, 0);
-        sys.follow_pins(watcher::IO_BANK0, 0);
+        sys.watch_pins(watcher::GPIO, 0);
+        sys.follow_pins(watcher::GPIO, 0);
         self.update_irqs(sys);
     }
 }
@@ -242,8 +243,9 @@ impl Peripheral for IoBank0 {
 mod tests {
     use super::super::Alias;
     use super::*;
+    use crate::wires::function;
 
-    const BANK: u32 = 1 << irq::IO_BANK0;
+    const BANK: u64 = 1 << irq::IO_BANK0;
 
     fn changed(sys: &mut Sys, io: &mut IoBank0) {
         assert!(std::mem::take(&mut sys.pins.input_dirty));
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn reset_values() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut io = IoBank0::default();
         io.reset(&mut sys);
         for pin in 0..30 {
@@ -275,7 +277,7 @@ mod tests {
 
     #[test]
     fn function_select_and_overrides() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut io = IoBank0::default();
         let (s, io) = (&mut sys, &mut io);
         s.pins.function_out[function::SIO] = 1 << 17;
@@ -295,7 +297,7 @@ mod tests {
 
     #[test]
     fn levels_and_edges_interrupt_the_enabled_core() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut io = IoBank0::default();
         let (s, io) = (&mut sys, &mut io);
         io.reset(s);
@@ -326,7 +328,7 @@ mod tests {
 
     #[test]
     fn irqover_is_seen_by_interrupts_only() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut io = IoBank0::default();
         io.write(&mut sys, 4, Write::normal(NULL | (1 << 28)));
         assert_eq!(io.read(&mut sys, 0xf0) & 15, 0b1010);

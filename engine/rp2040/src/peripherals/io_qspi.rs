@@ -5,7 +5,8 @@
 //! SCLK low and SD0 to SD3 high.
 
 use super::{Peripheral, Write};
-use crate::sys::{Sys, irq};
+use crate::sys::Sys;
+use crate::wires::irq;
 
 /// SCLK, SS, SD0 to SD3.
 const PINS: usize = 6;
@@ -230,7 +231,7 @@ mod tests {
 
     #[test]
     fn reset_values() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut io = IoQspi::default();
         for pin in 0..6 {
             assert_eq!(io.read(&mut sys, pin * 8 + 4), 0x1f);
@@ -241,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_rom_forces_the_select() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut io = IoQspi::default();
         io.write(&mut sys, SS_CTRL, Write::normal(0));
         assert!(std::mem::take(&mut io.ss_dirty));
@@ -255,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_button_shows_while_the_select_floats() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut io = IoQspi::default();
         io.write(&mut sys, SS_CTRL, Write::normal(0));
         io.bootsel_pressed = true;

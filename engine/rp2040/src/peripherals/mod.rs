@@ -1,98 +1,22 @@
-//! One file per peripheral, named as in the RP2040 datasheet.
+//! One file per peripheral that only the RP2040 has, named as in its datasheet, beside the shared ones of [`parts`].
 
-use crate::sys::Sys;
-
-pub mod adc;
 pub mod busctrl;
 pub mod clocks;
-pub mod dma;
-pub mod i2c;
 pub mod io_bank0;
 pub mod io_qspi;
 pub mod pads_bank0;
 pub mod pads_qspi;
-pub mod pio;
-pub mod pll;
 pub mod psm;
-pub mod pwm;
 pub mod resets;
-pub mod rosc;
 pub mod rtc;
 pub mod sio;
-pub mod spi;
 pub mod ssi;
 pub mod syscfg;
 pub mod sysinfo;
 pub mod tbman;
-pub mod timer;
-pub mod uart;
-pub mod usb;
 pub mod vreg_and_chip_reset;
-pub mod watchdog;
 pub mod xip_ctrl;
-pub mod xosc;
 
-/// The atomic alias through which a register was written (datasheet 2.1.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alias {
-    Normal,
-    Xor,
-    Set,
-    Clear,
-}
-
-/// A register write as the peripheral sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct Write {
-    /// The 32 bits on the bus (narrow writes are replicated over all lanes, datasheet 2.1.4).
-    pub bits: u32,
-    pub alias: Alias,
-}
-
-impl Write {
-    pub fn normal(bits: u32) -> Self {
-        Self { bits, alias: Alias::Normal }
-    }
-
-    /// Returns the new value of a plain read/write register that holds `old`.
-    pub fn apply(self, old: u32) -> u32 {
-        match self.alias {
-            Alias::Normal => self.bits,
-            Alias::Xor => old ^ self.bits,
-            Alias::Set => old | self.bits,
-            Alias::Clear => old & !self.bits,
-        }
-    }
-
-    /// Returns the bits that this write clears in a write-1-to-clear register: those written as 1, through any alias
-    /// (the SDK clears flags both by plain writes and through the clear alias).
-    pub fn ones(self) -> u32 {
-        self.bits
-    }
-
-    /// Returns the new value of a register of which only `mask` is writable.
-    pub fn apply_masked(self, old: u32, mask: u32) -> u32 {
-        (old & !mask) | (self.apply(old) & mask)
-    }
-}
-
-/// A block of registers on the APB or AHB-Lite bus.
-pub trait Peripheral {
-    /// Returns the name as in the datasheet, with its instance (`SPI0`).
-    fn name(&self) -> &'static str;
-    /// Reads a register. `offset` is below 0x1000 (0x4000 for AHB blocks) and word-aligned. May have side effects.
-    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32;
-    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write);
-    /// Puts all registers into their reset state (RESETS, or a chip reset) and clears the peripheral's lines and
-    /// events.
-    fn reset(&mut self, sys: &mut Sys);
-}
-
-/// Reports an access to a register that exists on the chip but is not modelled.
-pub fn unmodelled(sys: &mut Sys, peripheral: &str, offset: u32, write: Option<u32>) {
-    let what = match write {
-        Some(value) => format!("{peripheral}+0x{offset:03x} write 0x{value:08x}"),
-        None => format!("{peripheral}+0x{offset:03x} read"),
-    };
-    sys.unmodelled(what);
-}
+pub use parts::{
+    Alias, Peripheral, Write, adc, dma, i2c, pio, pll, pwm, rosc, spi, timer, uart, unmodelled, usb, watchdog, xosc,
+};

@@ -30,7 +30,7 @@ impl PadsBank0 {
     fn apply(&self, sys: &mut Sys) {
         let pins = &mut sys.pins;
         let with = |flag: u32| {
-            self.pads.iter().enumerate().fold(0, |mask, (pin, pad)| mask | (u32::from(pad & flag != 0) << pin))
+            self.pads.iter().enumerate().fold(0, |mask, (pin, pad)| mask | (u64::from(pad & flag != 0) << pin))
         };
         pins.pad_output_disable = with(OD);
         pins.pad_pull_up = with(PUE);
@@ -82,17 +82,19 @@ impl Peripheral for PadsBank0 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pins::PIN_MASK;
 
     #[test]
     fn reset_values_and_levels() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut pads = PadsBank0::default();
         pads.reset(&mut sys);
         for (offset, value) in [(0x0, 0), (0x4, 0x56), (0x78, 0x56), (0x7c, 0xda), (0x80, 0x5a), (0x84, 0)] {
             assert_eq!(pads.read(&mut sys, offset), value);
         }
-        assert_eq!((sys.pins.pad_input_enable, sys.pins.pad_pull_down, sys.pins.level()), (PIN_MASK, PIN_MASK, 0));
+        assert_eq!(
+            (sys.pins.pad_input_enable, sys.pins.pad_pull_down, sys.pins.level()),
+            (sys.pins.mask(), sys.pins.mask(), 0)
+        );
         pads.write(&mut sys, 4 + 4 * 7, Write::normal(IE | PUE));
         assert_eq!(sys.pins.input(), 1 << 7);
         pads.write(&mut sys, 4 + 4 * 7, Write::normal(PUE));

@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn registers() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut pads = PadsQspi::default();
         for (offset, value) in [(0x00, 0), (0x04, 0x56), (0x08, 0x52), (0x14, 0x52), (0x18, 0x5a), (0x1c, 0)] {
             assert_eq!(pads.read(&mut sys, offset), value);

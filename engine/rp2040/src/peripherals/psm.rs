@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn psm() -> (Sys, Psm) {
-        (Sys::new(12_000_000), Psm::default())
+        (crate::wires::sys(12_000_000), Psm::default())
     }
 
     #[test]

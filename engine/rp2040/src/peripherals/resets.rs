@@ -5,6 +5,8 @@ use crate::sys::Sys;
 
 /// Bits of RESETS.RESET.
 pub mod bit {
+    /// The block is not held by RESETS.
+    pub const NONE: u32 = 0;
     pub const ADC: u32 = 1 << 0;
     pub const BUSCTRL: u32 = 1 << 1;
     pub const DMA: u32 = 1 << 2;
@@ -31,34 +33,6 @@ pub mod bit {
     pub const USBCTRL: u32 = 1 << 24;
     pub const ALL: u32 = 0x01ff_ffff;
 }
-
-/// Register block of each bit that the model resets.
-pub const BLOCKS: [(u32, u32); 24] = [
-    (0x4000_0000, bit::SYSINFO),
-    (0x4000_4000, bit::SYSCFG),
-    (0x4001_4000, bit::IO_BANK0),
-    (0x4001_8000, bit::IO_QSPI),
-    (0x4001_c000, bit::PADS_BANK0),
-    (0x4002_0000, bit::PADS_QSPI),
-    (0x4002_8000, bit::PLL_SYS),
-    (0x4002_c000, bit::PLL_USB),
-    (0x4003_0000, bit::BUSCTRL),
-    (0x4003_4000, bit::UART0),
-    (0x4003_8000, bit::UART1),
-    (0x4003_c000, bit::SPI0),
-    (0x4004_0000, bit::SPI1),
-    (0x4004_4000, bit::I2C0),
-    (0x4004_8000, bit::I2C1),
-    (0x4004_c000, bit::ADC),
-    (0x4005_0000, bit::PWM),
-    (0x4005_4000, bit::TIMER),
-    (0x4005_c000, bit::RTC),
-    (0x4006_c000, bit::TBMAN),
-    (0x5000_0000, bit::DMA),
-    (0x5011_0000, bit::USBCTRL),
-    (0x5020_0000, bit::PIO0),
-    (0x5030_0000, bit::PIO1),
-];
 
 #[derive(Debug)]
 pub struct Resets {
@@ -123,7 +97,7 @@ mod tests {
 
     #[test]
     fn blocks_enter_and_leave_reset() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut resets = Resets::default();
         resets.reset(&mut sys);
         assert_eq!((sys.held_in_reset, sys.entering_reset), (bit::ALL, bit::ALL));

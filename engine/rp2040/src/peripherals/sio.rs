@@ -2,8 +2,9 @@
 //! (datasheet 2.3.1).
 
 use super::psm;
-use crate::pins::{PIN_MASK, function};
-use crate::sys::{Sys, irq};
+use crate::sys::Sys;
+use crate::wires::irq;
+use crate::wires::{PIN_MASK, function};
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 8;
@@ -210,8 +211,8 @@ impl Sio {
     }
 
     fn drive(&mut self, sys: &mut Sys) {
-        sys.pins.function_out[function::SIO] = self.gpio_out;
-        sys.pins.function_oe[function::SIO] = self.gpio_oe;
+        sys.pins.function_out[function::SIO] = self.gpio_out.into();
+        sys.pins.function_oe[function::SIO] = self.gpio_oe.into();
         sys.pins.refresh();
     }
 
@@ -233,7 +234,7 @@ impl Sio {
         }
         match offset {
             0x000 => core as u32,
-            0x004 => sys.pins.input(),
+            0x004 => sys.pins.input() as u32,
             0x010 => self.gpio_out,
             0x020 => self.gpio_oe,
             0x030 => self.gpio_hi_out,

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn reset_values_and_masks() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut syscfg = Syscfg::default();
         for (offset, value) in
             [(0, 0), (4, 0), (8, 0x1000_0000), (0xc, 0), (0x10, 0), (0x14, 0x66), (0x18, 0), (0x1c, 0)]

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn registers() {
-        let mut sys = Sys::new(12_000_000);
+        let mut sys = crate::wires::sys(12_000_000);
         let mut vreg = VregAndChipReset::default();
         assert_eq!((vreg.read(&mut sys, 0), vreg.read(&mut sys, 4), vreg.read(&mut sys, 8)), (0x10b1, 0x91, HAD_POR));
         vreg.write(&mut sys, 0, Write::normal(0xfff1));

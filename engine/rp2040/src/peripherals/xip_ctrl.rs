@@ -2,7 +2,8 @@
 
 use super::{Alias, Write};
 use crate::memory::Memory;
-use crate::sys::{EventId, Sys, dreq};
+use crate::sys::Sys;
+use crate::wires::{dreq, event};
 use std::collections::VecDeque;
 
 const SRAM_SIZE: usize = 16 * 1024;
@@ -117,7 +118,7 @@ impl XipCtrl {
                 self.stream_ctr = write.apply(self.stream_ctr) & 0x003f_ffff;
                 if self.stream_ctr == 0 {
                     self.in_flight = false;
-                    sys.cancel(EventId::XipStream);
+                    sys.cancel(event::XIP_STREAM);
                 }
                 self.word_cycles = mem.xip.uncached_cycles;
                 self.request(sys);
@@ -131,11 +132,11 @@ impl XipCtrl {
         if !self.in_flight && self.stream_ctr != 0 && self.stream.len() < STREAM_DEPTH {
             self.in_flight = true;
             let due = cycle(sys).saturating_add(u64::from(self.word_cycles.max(1)));
-            sys.schedule(EventId::XipStream, sys.clock.ps_at(due));
+            sys.schedule(event::XIP_STREAM, sys.clock.ps_at(due));
         }
     }
 
-    /// Handles `EventId::XipStream`: a word arrived from the flash.
+    /// Handles `event::XIP_STREAM`: a word arrived from the flash.
     pub fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
         if !std::mem::take(&mut self.in_flight) || self.stream_ctr == 0 {
             return;
@@ -186,7 +187,7 @@ impl XipCtrl {
     pub fn reset(&mut self, sys: &mut Sys) {
         let sram = std::mem::take(&mut self.sram);
         *self = Self { sram, flush_done_cycle: cycle(sys) + FLUSH_CYCLES, ..Self::default() };
-        sys.cancel(EventId::XipStream);
+        sys.cancel(event::XIP_STREAM);
         sys.set_dreq(dreq::XIP_STREAM, false);
     }
 }
@@ -200,7 +201,7 @@ mod tests {
         mem.xip.offline = false;
         mem.xip.miss_cycles = 50;
         mem.xip.uncached_cycles = 48;
-        (XipCtrl::default(), Sys::new(125_000_000), mem)
+        (XipCtrl::default(), crate::wires::sys(125_000_000), mem)
     }
 
     #[test]
@@ -258,19 +259,19 @@ mod tests {
         x.write(&mut sys, &mut mem, 0x14, Write::normal(0x1000_0100));
         x.write(&mut sys, &mut mem, 0x18, Write::normal(3));
         let due = |cycles: u64| cycles * 8_000;
-        assert_eq!(sys.due(EventId::XipStream), due(48));
-        assert_eq!(sys.take_event(due(48)), Some(EventId::XipStream));
+        assert_eq!(sys.due(event::XIP_STREAM), due(48));
+        assert_eq!(sys.take_event(due(48)), Some(event::XIP_STREAM));
         x.event(&mut sys, &mut mem);
         assert_eq!(sys.dreq_level(), 1 << dreq::XIP_STREAM);
-        assert_eq!(sys.due(EventId::XipStream), due(96));
-        assert_eq!(sys.take_event(due(96)), Some(EventId::XipStream));
+        assert_eq!(sys.due(event::XIP_STREAM), due(96));
+        assert_eq!(sys.take_event(due(96)), Some(event::XIP_STREAM));
         x.event(&mut sys, &mut mem);
         assert_eq!(sys.take_event(due(1000)), None);
         assert_eq!(x.read(&mut sys, &mut mem, 8), 5);
         sys.cycle = 200;
         assert_eq!(x.stream_read(&mut sys), 0x0403_0201);
-        assert_eq!(sys.due(EventId::XipStream), due(248));
-        assert_eq!(sys.take_event(due(248)), Some(EventId::XipStream));
+        assert_eq!(sys.due(event::XIP_STREAM), due(248));
+        assert_eq!(sys.take_event(due(248)), Some(event::XIP_STREAM));
         x.event(&mut sys, &mut mem);
         assert_eq!((x.stream_read(&mut sys), x.stream_read(&mut sys)), (0x0807_0605, 0x0c0b_0a09));
         assert_eq!(

@@ -92,9 +92,14 @@ impl Rig {
 
     /// Creates the same without a program, and with `rom_code` in ROM.
     pub fn with_rom(rom_code: &[u8]) -> Self {
+        Self::with_flash(rom_code, 1 << 20)
+    }
+
+    /// Creates the same with `flash_size` bytes of flash.
+    pub fn with_flash(rom_code: &[u8], flash_size: usize) -> Self {
         let mut rom = vec![0; ROM_CODE as usize];
         rom.extend(rom_code);
-        let config = ChipConfig { bootrom: &rom, flash_size: 1 << 20, flash: &[], bootsel_pressed: false };
+        let config = ChipConfig { bootrom: &rom, flash_size, flash: &[], bootsel_pressed: false };
         let mut chip = Chip::new(&config, Nothing);
         chip.cores[1].state = State::Held;
         let mut rig = Self { chip };

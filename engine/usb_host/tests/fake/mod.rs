@@ -44,11 +44,17 @@ pub struct Faults {
     pub refuse_resets: u32,
     /// String requests are stalled.
     pub no_strings: bool,
+    /// SET_ADDRESS is stalled.
+    pub no_address: bool,
     pub no_max_lun: bool,
     /// The pull-up is released after this many transactions.
     pub vanish_after: Option<u64>,
     /// WRITE(10) data is answered by NAK this often per sector, as while flash is being erased.
     pub write_naks: u32,
+    /// The firmware handles USB events only at multiples of the first time, until the second, as CircuitPython 8.2 does
+    /// between the modules that it compiles. The controller still answers, and an address set before a bus reset
+    /// applies after it.
+    pub busy: Option<(Ps, Ps)>,
 }
 
 fn take(count: &mut u32) -> bool {
@@ -78,6 +84,10 @@ pub struct Device {
     pub transactions: u64,
 
     pub address: u8,
+    /// The address from this time on.
+    late_address: Option<(Ps, u8)>,
+    /// From here on the firmware has answered the last SETUP.
+    served_at: Ps,
     pub configured: bool,
     device: Vec<u8>,
     configuration: Vec<u8>,
@@ -162,6 +172,8 @@ impl Device {
             tokens: Vec::new(),
             transactions: 0,
             address: 0,
+            late_address: None,
+            served_at: 0,
             configured: false,
             device: DEVICE.to_vec(),
             configuration: configuration(),
@@ -220,11 +232,24 @@ impl Device {
         if self.faults.vanish_after.is_some_and(|n| self.transactions > n) {
             self.pulled_up = false;
         }
+        if let Some((_, address)) = self.late_address.take_if(|late| late.0 <= self.now) {
+            self.address = address;
+        }
         if !self.pulled_up || addr != self.address || take(&mut self.faults.timeouts) {
             return Some(Handshake::Timeout);
         }
-        let nak = may_nak && self.faults.nak_every > 0 && self.transactions.is_multiple_of(self.faults.nak_every);
+        let late = self.now < self.served_at;
+        let nak =
+            may_nak && (late || self.faults.nak_every > 0 && self.transactions.is_multiple_of(self.faults.nak_every));
         nak.then_some(Handshake::Nak)
+    }
+
+    /// Returns when the firmware handles an event of now.
+    fn next_service(&self) -> Ps {
+        match self.faults.busy {
+            Some((every, until)) if self.now < until => self.now.next_multiple_of(every),
+            _ => self.now,
+        }
     }
 
     fn control(&mut self) -> Option<Vec<u8>> {
@@ -245,6 +270,7 @@ impl Device {
                 _ => return None,
             },
             (0xa1, 0xfe) if !self.faults.no_max_lun => vec![u8::from(!self.card.is_empty())],
+            (0x00, 5) if self.faults.no_address => return None,
             (0x00, 5 | 9) => Vec::new(),
             (0x02, 1) => {
                 self.halted.remove(&index);
@@ -266,7 +292,7 @@ impl Device {
     fn control_done(&mut self) {
         let [kind, request, value, high, ..] = self.setup;
         match (kind, request) {
-            (0, 5) => self.address = value,
+            (0, 5) => self.late_address = Some((self.next_service(), value)),
             (0, 9) => self.configured = true,
             (0x21, 0x20) => self.line_codings.push((self.now, std::mem::take(&mut self.out_data))),
             (0x21, 0x22) => self.line_states.push((self.now, u16::from_le_bytes([value, high]))),
@@ -462,6 +488,7 @@ impl UsbBus for Device {
             return answer;
         }
         self.setup = packet;
+        self.served_at = self.next_service();
         let length = usize::from(u16::from_le_bytes([packet[6], packet[7]]));
         self.out_data.clear();
         self.expect_out = if packet[0] & 0x80 == 0 { length } else { 0 };

@@ -7,7 +7,7 @@ come from --sources, PORTBENCH_FIRMWARE_DIR and the user's cache; clones are fet
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import platformdirs
@@ -15,9 +15,6 @@ import platformdirs
 from portbench.engine import needs_engine
 from portbench.runner.cli.checking import carry_out, check_options, tell
 from portbench.runner.cli.options import Seconds
-
-if TYPE_CHECKING:
-    from portbench.runner.checks.check import Check
 
 _PROGRAM_S = 600.0
 """Programs with both cores busy or with fast PIO take minutes."""
@@ -41,13 +38,10 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--limit-s", type=Seconds(), default=7200.0, show_default=True, help="Give a suite up after this time.")
 def COMMAND(sources: tuple[Path, ...], built: tuple[Path, ...], against: Path, limit_s: float, **shared: Any) -> int:
-    def make() -> Check:
-        needs_engine()
-        from portbench.runner.checks.peers.check import Peers
-        from portbench.runner.checks.peers.place import Place
+    needs_engine()
+    from portbench.runner.checks.peers.check import Peers
+    from portbench.runner.checks.peers.place import Place
 
-        cache = platformdirs.user_cache_path("portbench", appauthor=False) / "peers"
-        place = Place(sources, built, cache, Path(), limit_s, min(limit_s, _PROGRAM_S), tell)
-        return Peers(tell, place, against)
-
-    return carry_out(make, **shared)
+    cache = platformdirs.user_cache_path("portbench", appauthor=False) / "peers"
+    place = Place(sources, built, cache, Path(), limit_s, min(limit_s, _PROGRAM_S), tell)
+    return carry_out(Peers(tell, place, against), **shared)

@@ -6,16 +6,13 @@ Each part is a publication. A figure of the same image has to be within 1 % of s
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from portbench.engine import needs_engine
 from portbench.errors import OptionError
 from portbench.runner.cli.checking import carry_out, check_options, tell
-
-if TYPE_CHECKING:
-    from portbench.runner.checks.check import Check
 
 _FILE = click.Path(path_type=Path)
 
@@ -25,15 +22,10 @@ _FILE = click.Path(path_type=Path)
 @click.option("--from", "files", multiple=True, type=_FILE, metavar="FILE", help="Read a record instead (repeatable).")
 @click.option("--publish", "page", type=_FILE, metavar="PAGE", help="Write a Markdown page of all publications.")
 def COMMAND(files: tuple[Path, ...], page: Path | None, **shared: Any) -> int:
-    def make() -> Check:
-        from portbench.runner.checks.silicon.check import RecordedSilicon, Silicon
+    from portbench.runner.checks.silicon.check import RecordedSilicon, Silicon
 
-        if page is not None and shared["parts"]:
-            raise OptionError("--publish: a page has all publications; leave out --part")
-        if files:
-            return RecordedSilicon(tell, files, page)
-        if not shared["only_list"]:
-            needs_engine()
-        return Silicon(tell, page)
-
-    return carry_out(make, **shared)
+    if page is not None and shared["parts"]:
+        raise OptionError("--publish: a page has all publications; leave out --part")
+    if not files and not shared["only_list"]:
+        needs_engine()
+    return carry_out(RecordedSilicon(tell, files, page) if files else Silicon(tell, page), **shared)

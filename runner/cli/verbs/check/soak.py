@@ -1,12 +1,12 @@
 """Flash, deploy and run again and again while things go wrong.
 
-Each part is a runtime; portbench-native alone is the default. No cycle may hang, lose a result or leave anything
-behind. --first N --cycles 1 repeats cycle N of a seed. --record FILE gets a line of JSON for each cycle.
+Each part is a runtime, or `kills`; portbench-native alone is the default. No cycle may hang, lose a result or leave
+anything behind. --first N --cycles 1 repeats cycle N of a seed. --record FILE gets a line of JSON for each cycle.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,6 @@ from portbench.engine import needs_engine
 from portbench.errors import OptionError, unknown
 from portbench.runner.cli.checking import carry_out, check_options, tell
 from portbench.runner.cli.options import Seconds, bench_option
-
-if TYPE_CHECKING:
-    from portbench.runner.checks.check import Check
 
 
 @click.command()
@@ -31,15 +28,12 @@ if TYPE_CHECKING:
 def COMMAND(
     cycles: int, seed: int, first: int, workload: str | None, workers: int, reasons: bool, limit_s: float, **shared: Any
 ) -> int:
-    def make() -> Check:
-        needs_engine()
-        from portbench.runner.checks.soak.check import Soak, SoakOptions
-        from portbench.workloads import workloads
+    needs_engine()
+    from portbench.runner.checks.soak.check import Soak, SoakOptions
+    from portbench.workloads import workloads
 
-        known = workloads()
-        if workload is not None and workload not in known:
-            raise OptionError(f"--workload: {unknown('workload', workload, known)}")
-        asked = workload or next(iter(known))
-        return Soak(tell, SoakOptions(asked, cycles, seed, first, workers, limit_s, reasons), shared["record"])
-
-    return carry_out(make, **shared)
+    known = workloads()
+    if workload is not None and workload not in known:
+        raise OptionError(f"--workload: {unknown('workload', workload, known)}")
+    options = SoakOptions(workload or next(iter(known)), cycles, seed, first, workers, limit_s, reasons)
+    return carry_out(Soak(tell, options, shared["record"]), **shared)

@@ -5,7 +5,7 @@ They are compared with the chip, with rp2040py and with rp2040js. Figures with a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,23 +14,18 @@ from portbench.runner.cli.checking import carry_out, check_options, tell
 from portbench.runner.cli.options import bench_option
 from portbench.runner.options import DEFAULT_BOARD
 
-if TYPE_CHECKING:
-    from portbench.runner.checks.check import Check
-
 
 @click.command()
 @check_options
 @bench_option("board", default=DEFAULT_BOARD, show_default=True, help="Kind of board.")
 @click.option("--quick", is_flag=True, help="Keep rows as short as possible, without targets.")
 def COMMAND(board: str, quick: bool, **shared: Any) -> int:
-    def make() -> Check:
-        needs_engine()
-        from portbench.boards import board_definition
-        from portbench.firmware import catalogue
-        from portbench.runner.checks.speed.check import Speed
-        from portbench.runner.jobs.run import PROJECT
-        from portbench.runner.program import image_store
+    needs_engine()
+    from portbench.boards import board_definition
+    from portbench.firmware import catalogue
+    from portbench.runner.checks.speed.check import Speed
+    from portbench.runner.jobs.run import PROJECT
+    from portbench.runner.program import image_store
 
-        return Speed(tell, board_definition(board), image_store(catalogue.load()), quick, PROJECT)
-
-    return carry_out(make, **shared)
+    check = Speed(tell, board_definition(board), image_store(catalogue.load()), quick, PROJECT)
+    return carry_out(check, **shared)

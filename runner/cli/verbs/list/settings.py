@@ -6,6 +6,7 @@ A sweep of `portbench run` takes several values: A,B,C, or a range, 1M..32M*2 or
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import click
 
@@ -26,9 +27,18 @@ def COMMAND(workload: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_as_data(each) for each in found], indent=1))
         return
-    lines = [(each.name, _shown(each.default), ", ".join(each.workloads) or "all", each.help) for each in found]
+    lines = [
+        _line(name, [each for each in found if each.name == name]) for name in dict.fromkeys(e.name for e in found)
+    ]
     table = plain_table("Settings", ("setting", "default", "workloads", "meaning"), lines, ("workloads", "meaning"))
     console().print(table)
+
+
+def _line(name: str, settings: Sequence[Setting]) -> tuple[str, str, str, str]:
+    """One line for the settings of a name, which workloads and profiles may share."""
+    defaults = dict.fromkeys(_shown(each.default) for each in settings)
+    of = [", ".join(each.workloads) or ("all" if len(settings) == 1 else "others") for each in settings]
+    return name, "; ".join(defaults), "; ".join(of), "; ".join(each.help for each in settings)
 
 
 def _shown(default: object) -> str:

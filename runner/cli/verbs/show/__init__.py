@@ -1,6 +1,7 @@
 """Show a run: tables, CSV, JSON, or another kind of board beside it.
 
-FILE is a run file; without it, or as `latest`, the newest of the results' folder.
+FILE is a run file; without it, or as `latest`, the newest of the results' folder. Before the
+first run, without FILE, the figures that come with portbench.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.model import RunFile, json_schema
 from portbench.results.storage import read, to_json
 from portbench.results.table import terminal
-from portbench.runner.cli.options import bench_option, run_file
+from portbench.runner.cli.options import bench_option, run_file, shown_run
 from portbench.where import Where
 
 
@@ -37,7 +38,7 @@ def COMMAND(file: str | None, results_dir: str | None, where: str | None, beside
     if form == "json-schema":
         click.echo(json_schema(), nl=False)
         return
-    run = _of(read(run_file(file, results_dir)), where)
+    run = _of(shown_run(file, results_dir), where)
     other = None if beside is None else _of(read(run_file(beside, results_dir)), where)
     if other is not None:
         click.echo(_beside(run, other, form), nl=False)

@@ -17,6 +17,7 @@ from portbench.results.publish import into as put_into
 from portbench.results.storage import RESULTS_FOLDER, read
 from portbench.results.table import panels
 from portbench.runner.cli.options import bench_option, run_file
+from portbench.runner.cli.verbs.show.history import history_option
 
 
 @click.command()
@@ -28,15 +29,10 @@ from portbench.runner.cli.options import bench_option, run_file
     type=click.Path(path_type=Path, dir_okay=False),
     multiple=True,
     metavar="PAGE",
-    help=f"page to write: .html, .svg (the chart), else Markdown; repeatable (default: {PAGE} and more)",
+    help="page to write: .html, .svg (chart), .json (figures to ship), else Markdown; repeatable"
+    f" (default: {PAGE} and more)",
 )
-@click.option(
-    "--history",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
-    help=f"folder of the earlier runs of an HTML page (default: {FOLDER} in the results' folder)",
-)
+@history_option
 @click.option(
     "--into",
     type=click.Path(path_type=Path, dir_okay=False),

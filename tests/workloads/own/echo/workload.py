@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from portbench.workloads.echo.conversation import EchoConversation
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadSettings, read_result
+from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadResult, WorkloadSettings
 
 
 class Settings(WorkloadSettings):
@@ -16,9 +16,7 @@ class Settings(WorkloadSettings):
     blocks: int = Field(10, ge=1, le=1000, description="blocks of one run")
 
 
-class Result(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Result(WorkloadResult):
     block_us: list[Annotated[int, Field(ge=0)]]
 
 
@@ -30,7 +28,7 @@ class EchoWorkload(Workload):
     settings_type = Settings
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        block_us = read_result(Result, result).block_us
+        block_us = Result.read(result).block_us
         total_us = max(1, sum(block_us))
         rate = settings.blocks * settings.block_bytes * 1e6 / total_us
         return Measurement({"total_us": total_us, "bytes_per_s": rate}, {"block_us": list(block_us)})

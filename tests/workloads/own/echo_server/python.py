@@ -1,4 +1,4 @@
-"""Gives back what comes, on one connection after the other."""
+"""Gives back all bytes, on one connection after the other."""
 
 from portbench_client import RESULT
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from portbench.workloads.echo_server.conversation import AskForEcho
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
@@ -16,8 +16,8 @@ from portbench.workloads import (
     Readiness,
     Session,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 
 
@@ -29,9 +29,7 @@ class Settings(WorkloadSettings):
     hang_up_after: int = Field(0, ge=0, description="bytes after which the board closes, 0 for never")
 
 
-class Result(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Result(WorkloadResult):
     echoed_bytes: list[int]
 
 
@@ -43,7 +41,7 @@ class EchoServerWorkload(Workload):
     settings_type = Settings
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        said = read_result(Result, result)
+        said = Result.read(result)
         asked = [settings.blocks * settings.block_bytes] * settings.connections
         if said.echoed_bytes != asked or [session.received_bytes for session in sessions] != asked:
             raise BadResult(f"the client echoed {said.echoed_bytes} bytes, not {asked}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
@@ -15,8 +15,8 @@ from portbench.workloads import (
     Readiness,
     Session,
     Workload,
+    WorkloadResult,
     WorkloadSettings,
-    read_result,
 )
 
 
@@ -25,9 +25,7 @@ class Settings(WorkloadSettings):
     backwards: bool = Field(False, description="count down")
 
 
-class Result(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class Result(WorkloadResult):
     total_us: Annotated[int, Field(ge=0)]
     last: int
 
@@ -44,7 +42,7 @@ class SpinWorkload(Workload):
         return Settings(passes=3)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        said = read_result(Result, result)
+        said = Result.read(result)
         last = 0 if settings.backwards else settings.passes - 1
         if said.last != last:
             raise BadResult(f"the client's last pass is {said.last}, not {last}")

@@ -6,6 +6,7 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::block::{BEFORE_RAM, Check, Load, SRAM5, Stub, Translation, guest, imm, memory};
 use super::context::region;
+use super::mistakes::Mistake;
 use super::routines::{FLASH, GRANULES, GUEST};
 use crate::cpu::decode::Op;
 use crate::memory::{CODE_GRANULE_BITS, RAM_BASE, RAM_SIZE, ROM_SIZE, XIP_BASE};
@@ -32,8 +33,14 @@ impl Translation<'_> {
     /// outside RAM or unaligned.
     pub(super) fn ram_offset(&mut self, size: u32, end: u32, not: DynamicLabel) {
         dynasm!(self.ops ; .arch x64 ; lea ecx, [rax + BEFORE_RAM]);
-        if size > 0 {
+        if self.makes(Mistake::UnalignedAccess) {
+            dynasm!(self.ops ; .arch x64 ; shr ecx, size as i8);
+        } else if size > 0 {
             dynasm!(self.ops ; .arch x64 ; ror ecx, size as i8);
+        }
+        if self.makes(Mistake::EndInside) {
+            // It is taken as the first word, so that no foreign memory is read.
+            dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (end >> size) as i32 ; jne >inside ; xor ecx, ecx ; inside:);
         }
         dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (end >> size) as i32 ; jae =>not);
     }
@@ -45,6 +52,9 @@ impl Translation<'_> {
             (0, false) => dynasm!(self.ops ; .arch x64 ; movzx Rd(to), BYTE [r13 + rcx]),
             (0, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(to), BYTE [r13 + rcx]),
             (1, false) => dynasm!(self.ops ; .arch x64 ; movzx Rd(to), WORD [r13 + rcx * 2]),
+            (1, true) if self.makes(Mistake::SignLost) => {
+                dynasm!(self.ops ; .arch x64 ; movzx Rd(to), WORD [r13 + rcx * 2]);
+            }
             (1, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(to), WORD [r13 + rcx * 2]),
             _ => dynasm!(self.ops ; .arch x64 ; mov Rd(to), [r13 + rcx * 4]),
         }
@@ -61,7 +71,8 @@ impl Translation<'_> {
         self.ram_offset(size, self.ram_end(), at);
         dynasm!(self.ops ; .arch x64 ; =>take);
         self.take_from_ram(load);
-        dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; =>done);
+        let cycles = if self.makes(Mistake::LoadTakesOneCycle) { 1 } else { 2 };
+        dynasm!(self.ops ; .arch x64 ; sub r14, cycles ; jle =>leave ; =>done);
         self.stubs.push(Stub::Load { at, load, place, leave, done, take });
     }
 
@@ -71,10 +82,18 @@ impl Translation<'_> {
         let in_ram = address.wrapping_sub(RAM_BASE);
         let in_flash = address.wrapping_sub(XIP_BASE);
         if self.part.region == region::FLASH && in_flash < self.part.size {
-            self.fetch_word(address);
+            if !self.makes(Mistake::LiteralNotFetched) {
+                self.fetch_word(address);
+            }
             let offset = in_flash as i32;
             dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + FLASH] ; mov Rd(to), [rax + offset]);
         } else if self.part.region == region::RAM && in_ram < self.ram_end() {
+            if self.makes(Mistake::StaleLiteral) {
+                let value = self.mem.ram_u32(in_ram as usize);
+                dynasm!(self.ops ; .arch x64 ; mov Rd(to), DWORD value as i32);
+                self.takes(2);
+                return;
+            }
             dynasm!(self.ops ; .arch x64 ; mov Rd(to), [r13 + in_ram as i32]);
         } else if self.part.region == region::ROM && address < ROM_SIZE as u32 {
             let value = self.mem.rom_u32(address as usize);
@@ -88,6 +107,9 @@ impl Translation<'_> {
 
     /// Jumps to `marked` if the granule of RAM at ECX units of `size` contains code.
     pub(super) fn no_code(&mut self, size: u32, ahead: u32, marked: DynamicLabel) {
+        if self.makes(Mistake::StoreIntoCode) || ahead > 0 && self.makes(Mistake::LastWordIntoCode) {
+            return;
+        }
         dynasm!(self.ops
             ; .arch x64
             ; lea edx, [rcx + ahead as i32]

@@ -8,6 +8,7 @@
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::context::region;
+use super::mistakes::Mistake;
 use super::routines::{Assembler, C, EXECUTED, FETCHED, GUEST, LINES, NZ, REGS, Routines, V};
 use crate::cpu::core::NO_WORD;
 use crate::cpu::decode::{Kind, Op, decode};
@@ -33,7 +34,8 @@ pub(super) struct Part {
 impl Part {
     /// Returns the region of `pc`. `counting`: accesses to SRAM5 are counted, including fetches.
     pub fn of(pc: u32, flash_size: usize, counting: bool) -> Option<Self> {
-        let ram_size = if counting { SRAM5 } else { RAM_SIZE as u32 };
+        // The last halfword before SRAM5 executes while the core fetches the first word of SRAM5.
+        let ram_size = if counting { SRAM5 - 2 } else { RAM_SIZE as u32 };
         let parts = [
             Self { start: XIP_BASE, size: flash_size as u32, slots: FLASH_OPS, region: region::FLASH },
             Self { start: RAM_BASE, size: ram_size, slots: RAM_OPS, region: region::RAM },
@@ -197,7 +199,9 @@ impl Translation<'_> {
     pub(super) fn run(&mut self) -> Option<()> {
         loop {
             let op = self.part.decode(self.mem, self.here.pc);
-            let too_far = !self.part.contains(self.here.pc + op.bytes() - 1) || self.here.executed == LONGEST;
+            let inside = self.part.contains(self.here.pc + op.bytes() - 1)
+                || self.makes(Mistake::PastEnd) && self.part.contains(self.here.pc.wrapping_sub(2));
+            let too_far = !inside || self.here.executed == LONGEST;
             if too_far || !translatable(op) {
                 if self.here.executed == 0 {
                     return None;
@@ -219,6 +223,11 @@ impl Translation<'_> {
             self.stub(stub);
         }
         Some(())
+    }
+
+    /// Returns whether to make this mistake.
+    pub(super) fn makes(&self, mistake: Mistake) -> bool {
+        self.mem.translated.makes(mistake)
     }
 
     // -- places
@@ -256,6 +265,9 @@ impl Translation<'_> {
     }
 
     pub(super) fn uncount(&mut self, place: Place) {
+        if self.makes(Mistake::CountedTwice) {
+            return;
+        }
         let executed = EXECUTED + 8 * self.part.region as i32;
         dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + executed], place.executed as i32);
         if place.fetched > 0 {
@@ -268,7 +280,12 @@ impl Translation<'_> {
     /// Ends an instruction of `cycles`: exits if there is no time for the next.
     pub(super) fn takes(&mut self, cycles: u32) {
         let leave = self.leave(self.after(2));
-        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32 ; jle =>leave);
+        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32);
+        if self.makes(Mistake::LimitAfterInstruction) {
+            dynasm!(self.ops ; .arch x64 ; jl =>leave);
+        } else {
+            dynasm!(self.ops ; .arch x64 ; jle =>leave);
+        }
     }
 
     /// Fetches the words that the core fetches before it executes the current instruction (docs/evidence/cache.md).
@@ -276,7 +293,7 @@ impl Translation<'_> {
         let Place { pc, word, .. } = self.here;
         let ahead = pc.wrapping_add(2) >> 2;
         if self.part.region == region::FLASH && ahead != word {
-            if pc & 2 != 0 && word != pc >> 2 {
+            if pc & 2 != 0 && word != pc >> 2 && !self.makes(Mistake::OddHalfwordNotFetched) {
                 self.fetch_word(pc);
             }
             self.fetch_word(ahead << 2);
@@ -286,7 +303,10 @@ impl Translation<'_> {
 
     /// Accesses the flash word at `address`, and adds its wait states.
     pub(super) fn fetch_word(&mut self, address: u32) {
-        self.here.fetched += 1;
+        self.here.fetched += if self.makes(Mistake::FetchCountedTwice) { 2 } else { 1 };
+        if self.makes(Mistake::EveryFetchHits) {
+            return;
+        }
         let offset = address & 0x00ff_ffff;
         let set = ((offset >> 3) & 0x3ff) as i32;
         let held = ((offset >> 13) << 2) | 3;

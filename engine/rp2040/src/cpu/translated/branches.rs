@@ -5,6 +5,7 @@
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::block::{Part, Place, Stub, Translation};
+use super::mistakes::Mistake;
 use super::routines::{Assembler, C, CODE, ENTRIES, NZ, V};
 use crate::cpu::core::NO_WORD;
 use crate::cpu::decode::{Kind, Op};
@@ -14,7 +15,12 @@ impl Translation<'_> {
     pub(super) fn branch(&mut self, target: u32, cycles: u32) {
         let place = Place { pc: target, word: NO_WORD, ..self.here };
         let leave = self.leave(place);
-        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32 ; jle =>leave);
+        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32);
+        if self.makes(Mistake::LimitAfterBlock) {
+            dynasm!(self.ops ; .arch x64 ; jl =>leave);
+        } else {
+            dynasm!(self.ops ; .arch x64 ; jle =>leave);
+        }
         if !self.part.contains(target) {
             dynasm!(self.ops ; .arch x64 ; jmp =>leave);
             return;
@@ -80,7 +86,8 @@ impl Translation<'_> {
         }
         self.branch(self.here.pc.wrapping_add(4).wrapping_add(op.imm), 2);
         dynasm!(self.ops ; .arch x64 ; =>not);
-        self.takes(1);
+        let cycles = if self.makes(Mistake::UntakenBranchTakesTwo) { 2 } else { 1 };
+        self.takes(cycles);
     }
 
     /// Jumps to `not` unless the condition holds.
@@ -104,6 +111,9 @@ impl Translation<'_> {
             Kind::Bpl => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + sign], 0 ; jl =>not),
             Kind::Bvs => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + V], 0 ; je =>not),
             Kind::Bvc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + V], 0 ; jne =>not),
+            Kind::Bhi if self.makes(Mistake::HigherOrSame) => {
+                dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 0 ; je =>not);
+            }
             Kind::Bhi => dynasm!(self.ops
                 ; .arch x64
                 ; cmp BYTE [rbx + C], 0
@@ -121,6 +131,10 @@ impl Translation<'_> {
             ),
             Kind::Bge => {
                 n_and_v(&mut self.ops);
+                if self.makes(Mistake::GreaterWithoutEqual) {
+                    dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; je =>not);
+                    n_and_v(&mut self.ops);
+                }
                 dynasm!(self.ops ; .arch x64 ; jne =>not);
             }
             Kind::Blt => {
@@ -142,12 +156,12 @@ impl Translation<'_> {
 
     /// Checks a branch to the address in EDX; exits to the interpreter if it would fault or return from an exception.
     pub(super) fn check_target(&mut self, bail: DynamicLabel) {
-        dynasm!(self.ops
-            ; .arch x64
-            ; test dl, 1
-            ; jz =>bail
-            ; cmp edx, DWORD 0xf000_0000_u32 as i32
-            ; jae =>bail
-        );
+        if self.makes(Mistake::PopToArm) {
+            dynasm!(self.ops ; .arch x64 ; or edx, 1);
+        }
+        dynasm!(self.ops ; .arch x64 ; test dl, 1 ; jz =>bail);
+        if !self.makes(Mistake::ExceptionReturn) {
+            dynasm!(self.ops ; .arch x64 ; cmp edx, DWORD 0xf000_0000_u32 as i32 ; jae =>bail);
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::bus::Bus;
 use crate::cpu::core::Core;
 use crate::cpu::fault::Cause;
-use crate::memory::{Memory, RAM_SIZE, XIP_BASE};
+use crate::memory::{Memory, Parts, RAM_SIZE, XIP_BASE};
 use crate::world::World;
 
 /// The cache's registers.
@@ -36,14 +36,9 @@ pub(super) struct Context {
     pub limit: u64,
     /// Start of the code, and each slot's offset from it.
     pub code: usize,
-    pub entries: *const u32,
-    pub ram: *mut u8,
-    /// For each granule of RAM, whether code in it is predecoded.
-    pub granules: *const bool,
-    /// Tags of the XIP cache, two per set.
-    pub lines: *const u32,
-    pub offline: *const bool,
-    pub flash: *const u8,
+    /// Each comes from its owner, not from a borrow of it, and therefore stays valid when the engine borrows the memories:
+    /// from [`Vec::as_ptr`], [`Vec::as_mut_ptr`], the cache's box, or the address of the memories.
+    pub parts: Parts,
     /// The counter of SRAM5's accesses, if they are counted.
     pub counter: *mut u32,
     /// Instructions by [`region`], and words fetched or read from flash without the engine.
@@ -73,18 +68,15 @@ impl Context {
         code: usize,
         counter: *mut u32,
     ) -> Self {
-        // SAFETY: as the caller promises. The parts do not move, since no vector of them grows. `carry_out` borrows
-        // `mem` anew while these pointers exist; only translated code uses them, which the compiler cannot see.
-        let parts = unsafe { &mut *mem }.parts();
+        // SAFETY: as the caller promises. The parts do not move, since no vector of them grows.
+        let mut parts = unsafe { &mut *mem }.parts();
+        // SAFETY: the same.
+        (parts.lines, parts.offline) =
+            unsafe { ((&raw const *(*mem).xip.lines).cast(), &raw const (*mem).xip.offline) };
         Self {
             limit,
             code,
-            entries: parts.entries,
-            ram: parts.ram,
-            granules: parts.granules,
-            lines: parts.lines,
-            offline: parts.offline,
-            flash: parts.flash,
+            parts,
             counter,
             executed: [0; 3],
             fetched: 0,
@@ -156,6 +148,11 @@ fn carry_out<W: World>(
         context.panic = Some(panic);
         (0, status::FAULTED)
     });
+    if !context.counter.is_null()
+        && let Some(counter) = bus.blocks.busctrl.sram5_counter()
+    {
+        context.counter = counter;
+    }
     context.status = status;
     value
 }

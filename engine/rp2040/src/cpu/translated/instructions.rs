@@ -6,6 +6,7 @@ use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 
 use super::block::{Check, Translation, guest, imm, memory};
 use super::context::region;
+use super::mistakes::Mistake;
 use super::routines::{C, GUEST, NZ};
 use crate::cpu::decode::{Kind, Op};
 
@@ -42,7 +43,11 @@ impl Translation<'_> {
             Kind::AddImm => {
                 self.read(0, op.b);
                 dynasm!(self.ops ; .arch x64 ; add eax, imm(op));
-                self.carry_and_overflow();
+                if self.makes(Mistake::OverflowOfAdd) {
+                    dynasm!(self.ops ; .arch x64 ; setc BYTE [rbx + C]);
+                } else {
+                    self.carry_and_overflow();
+                }
                 self.result(op);
             }
             Kind::SubImm => {
@@ -58,8 +63,10 @@ impl Translation<'_> {
                 } else {
                     self.subtract(op.c);
                 }
-                self.borrow_and_overflow();
-                self.flags_nz();
+                if !self.makes(Mistake::FlagsOfCompare) {
+                    self.borrow_and_overflow();
+                    self.flags_nz();
+                }
                 self.takes(1);
             }
             Kind::And | Kind::Eor | Kind::Orr | Kind::Mul | Kind::Bic | Kind::Mvn | Kind::Tst => self.logic(op),
@@ -85,7 +92,8 @@ impl Translation<'_> {
                 self.move_to(op.a);
             }
             Kind::Adr => {
-                self.write_constant(op.a, (pc.wrapping_add(4) & !3).wrapping_add(op.imm));
+                let aligned = if self.makes(Mistake::AdrUnaligned) { !0 } else { !3 };
+                self.write_constant(op.a, (pc.wrapping_add(4) & aligned).wrapping_add(op.imm));
                 self.takes(1);
             }
             Kind::AddSpImm => {
@@ -164,7 +172,7 @@ impl Translation<'_> {
                 self.read(0, op.b);
                 self.begin_multiple(words, Check::None);
                 self.load_multiple(op.imm);
-                if op.imm & 1 << op.b == 0 {
+                if op.imm & 1 << op.b == 0 || self.makes(Mistake::LdmWritesBack) {
                     dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                     self.write(op.b, 0);
                 }
@@ -176,7 +184,7 @@ impl Translation<'_> {
             }
             Kind::Bl => {
                 // As in the interpreter.
-                if self.part.region == region::FLASH && pc & 2 == 0 {
+                if self.part.region == region::FLASH && pc & 2 == 0 && !self.makes(Mistake::BlFetchesOnce) {
                     self.fetch_word(pc.wrapping_add(4));
                 }
                 self.write_constant(14, pc.wrapping_add(4) | 1);
@@ -186,9 +194,13 @@ impl Translation<'_> {
             Kind::Bx | Kind::Blx => {
                 let bail = self.bail_here();
                 self.read(2, op.c);
+                if self.makes(Mistake::BxToArm) {
+                    dynasm!(self.ops ; .arch x64 ; or edx, 1);
+                }
                 dynasm!(self.ops ; .arch x64 ; test dl, 1 ; jz =>bail);
                 if op.kind == Kind::Blx {
-                    self.write_constant(14, pc.wrapping_add(2) | 1);
+                    let thumb = u32::from(!self.makes(Mistake::BlxLinksToArm));
+                    self.write_constant(14, pc.wrapping_add(2) | thumb);
                 } else {
                     self.check_target(bail);
                 }
@@ -216,7 +228,7 @@ impl Translation<'_> {
 
     /// Moves EAX to a register, without flags. The stack pointer's lowest bits are 0.
     pub(super) fn move_to(&mut self, register: u8) {
-        if register == 13 {
+        if register == 13 && !self.makes(Mistake::SpUnaligned) {
             dynasm!(self.ops ; .arch x64 ; and eax, BYTE -4);
         }
         self.write(register, 0);
@@ -240,6 +252,7 @@ impl Translation<'_> {
         self.read(0, op.b);
         match op.kind {
             Kind::Adc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 1 ; cmc ; adc eax, Rd(c)),
+            Kind::Sbc if self.makes(Mistake::SbcWithoutBorrow) => dynasm!(self.ops ; .arch x64 ; sub eax, Rd(c)),
             Kind::Sbc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 1 ; sbb eax, Rd(c)),
             Kind::SubReg => dynasm!(self.ops ; .arch x64 ; sub eax, Rd(c)),
             _ => dynasm!(self.ops ; .arch x64 ; add eax, Rd(c)),
@@ -280,6 +293,7 @@ impl Translation<'_> {
                 ; mov [rbx + C], al
                 ; xor eax, eax
             ),
+            (Kind::LsrImm, n) if self.makes(Mistake::CarryOfShift) => dynasm!(self.ops ; .arch x64 ; shr eax, n as i8),
             (Kind::LsrImm, n) => dynasm!(self.ops ; .arch x64 ; shr eax, n as i8 ; setc BYTE [rbx + C]),
             (_, 32) => dynasm!(self.ops
                 ; .arch x64
@@ -297,11 +311,15 @@ impl Translation<'_> {
     pub(super) fn shift_by_register(&mut self, op: Op) {
         self.read(0, op.b);
         self.read(1, op.c);
-        dynasm!(self.ops ; .arch x64 ; and ecx, 0xff ; jz >done);
+        dynasm!(self.ops ; .arch x64 ; and ecx, 0xff);
+        if !self.makes(Mistake::CarryOfShiftByZero) {
+            dynasm!(self.ops ; .arch x64 ; jz >done);
+        }
+        let most = if self.makes(Mistake::ShiftByWidth) { 31 } else { 32 };
         match op.kind {
             Kind::LslReg => dynasm!(self.ops
                 ; .arch x64
-                ; cmp ecx, 32
+                ; cmp ecx, most
                 ; ja >all
                 ; shl rax, cl
                 ; bt rax, 32

@@ -14,6 +14,7 @@ mod branches;
 mod buffer;
 mod context;
 mod instructions;
+mod mistakes;
 mod routines;
 mod stubs;
 #[cfg(test)]
@@ -26,6 +27,9 @@ use std::panic::resume_unwind;
 use self::block::Part;
 use self::buffer::Buffer;
 use self::context::Context;
+pub use self::mistakes::Mistake;
+use self::mistakes::Mistakes;
+pub(crate) use self::mistakes::Writer;
 use self::routines::Routines;
 use super::core::{Core, Left, NO_WORD};
 use crate::bus::Bus;
@@ -84,12 +88,22 @@ pub struct Translated {
     generation: u64,
     /// How often a branch must lead to an instruction before a block is made there.
     hot: u8,
+    pub(crate) mistakes: Mistakes,
 }
 
 impl Translated {
     /// Creates the state for a memory of `slots` predecoded slots and `flash_size` bytes of flash.
     pub fn new(slots: usize, flash_size: usize) -> Self {
-        Self { slots, flash_size, blocks: None, off: false, counting: false, generation: 0, hot: HOT }
+        Self {
+            slots,
+            flash_size,
+            blocks: None,
+            off: false,
+            counting: false,
+            generation: 0,
+            hot: HOT,
+            mistakes: Mistakes::default(),
+        }
     }
 
     /// Interprets every instruction from now on.
@@ -107,6 +121,10 @@ impl Translated {
     pub fn blocks(&self) -> usize {
         let Some(blocks) = &self.blocks else { return 0 };
         blocks.entries.iter().filter(|&&entry| entry != 0).count()
+    }
+
+    pub(super) fn makes(&self, mistake: Mistake) -> bool {
+        self.mistakes.makes(mistake)
     }
 
     pub(super) fn generation(&self) -> u64 {
@@ -134,6 +152,7 @@ impl Translated {
     pub(crate) fn forget(&mut self, slot: usize) {
         if let Some(blocks) = &self.blocks
             && blocks.reached[slot / GRANULE_SLOTS]
+            && !self.mistakes.overlook(slot)
         {
             self.drop_at(slot);
         }
@@ -143,7 +162,8 @@ impl Translated {
     fn drop_at(&mut self, slot: usize) {
         let Some(blocks) = &mut self.blocks else { return };
         // A 32-bit instruction starts one slot earlier.
-        let touched = |extent: &Extent| (extent.first..=extent.end).contains(&slot);
+        let end = |extent: &Extent| extent.end - 2 * usize::from(self.mistakes.makes(Mistake::BlockEndsEarly));
+        let touched = |extent: &Extent| (extent.first..=end(extent)).contains(&slot);
         let here = blocks.extents.get(&(slot / GRANULE_SLOTS)).into_iter().flatten();
         let hit: Vec<Extent> = here.copied().filter(touched).collect();
         for extent in hit {
@@ -270,6 +290,7 @@ impl Core {
     /// Runs blocks from the PC on until `limit`, or until one leads outside translated code. `None`: no block exists
     /// for the PC.
     pub(super) fn run_translated<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> Option<Left> {
+        mem.translated.mistakes.written_by(Writer::Core(self.index));
         if self.fetch_word != NO_WORD || limit - self.cycles < WORTHWHILE {
             return None;
         }

@@ -6,7 +6,9 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::block::{Load, Place, SRAM5, Stub, Translation};
 use super::context::status;
+use super::mistakes::Mistake;
 use super::routines::{COUNTER, STATUS, VALUE};
+use crate::cpu::core::NO_WORD;
 use crate::memory::{RAM_SIZE, XIP_BASE};
 use crate::peripherals::busctrl::COUNTER_MOST;
 
@@ -38,8 +40,11 @@ impl Translation<'_> {
                     ; je =>back
                     ; mov ecx, DWORD offset as i32
                     ; call extern miss
-                    ; jmp =>back
                 );
+                if self.makes(Mistake::MissTakesNoTime) {
+                    dynasm!(self.ops ; .arch x64 ; add r14, rax);
+                }
+                dynasm!(self.ops ; .arch x64 ; jmp =>back);
             }
             Stub::Load { at, load, place, leave, done, take } => {
                 let size = load.size as usize;
@@ -52,6 +57,12 @@ impl Translation<'_> {
                     ; .arch x64
                     ; mov ecx, eax
                     ; shr ecx, 24
+                );
+                if self.makes(Mistake::UncachedAliasCached) {
+                    dynasm!(self.ops ; .arch x64 ; and ecx, BYTE -4);
+                }
+                dynasm!(self.ops
+                    ; .arch x64
                     ; cmp ecx, (XIP_BASE >> 24) as i32
                     ; jne >slow
                     ; call extern flash
@@ -112,11 +123,12 @@ impl Translation<'_> {
 
     /// Passes `place` to the shared code, with the instructions executed until then.
     fn tell(&mut self, place: Place) {
+        let word = if self.makes(Mistake::WordFetchedAgain) { NO_WORD } else { place.word };
         self.count(place);
         dynasm!(self.ops
             ; .arch x64
             ; mov ecx, DWORD place.pc as i32
-            ; mov edx, DWORD place.word as i32
+            ; mov edx, DWORD word as i32
         );
     }
 
@@ -131,11 +143,12 @@ impl Translation<'_> {
 
     /// Returns from the slow path, which has added all cycles of the access but one.
     pub(super) fn slow_path_return(&mut self, leave: DynamicLabel, done: DynamicLabel) {
+        dynasm!(self.ops ; .arch x64 ; dec r14);
+        if !self.makes(Mistake::EventOverlooked) {
+            dynasm!(self.ops ; .arch x64 ; cmp DWORD [r15 + STATUS], status::CONTINUE as i32 ; jne =>leave);
+        }
         dynasm!(self.ops
             ; .arch x64
-            ; dec r14
-            ; cmp DWORD [r15 + STATUS], status::CONTINUE as i32
-            ; jne =>leave
             ; test r14, r14
             ; jle =>leave
             ; jmp =>done
@@ -165,6 +178,9 @@ impl Translation<'_> {
     }
 
     pub(super) fn count_access(&mut self) {
+        if self.makes(Mistake::Sram5NotCounted) {
+            return;
+        }
         dynasm!(self.ops
             ; .arch x64
             ; mov rdx, [r15 + COUNTER]

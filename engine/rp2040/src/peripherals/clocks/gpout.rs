@@ -5,14 +5,15 @@
 //! always 50 %, as DC50 makes it, and an output starts low; PHASE and NUDGE, which shift an output against its source,
 //! have no effect.
 
-use crate::pins::function;
-use crate::sys::{EventId, Sys};
+use crate::sys::Sys;
 use crate::ticks::Ticks;
+use crate::wires::event;
+use crate::wires::function;
 use sim::{NEVER, Ps};
 
 const OUTPUTS: usize = 4;
 const PINS: [u32; OUTPUTS] = [21, 23, 24, 25];
-const PIN_MASK: u32 = 1 << PINS[0] | 1 << PINS[1] | 1 << PINS[2] | 1 << PINS[3];
+const PIN_MASK: u64 = 1 << PINS[0] | 1 << PINS[1] | 1 << PINS[2] | 1 << PINS[3];
 
 /// The source of an output and its divider in 1/256 (`hz` 0: stopped, low).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,10 +52,10 @@ impl Gpout {
     pub fn update(&mut self, sys: &mut Sys) {
         let now = sys.now();
         let watched = sys.watched_pins() & sys.pins.function_mask[function::CLOCK];
-        let (mut out, mut next): (u32, Ps) = (0, NEVER);
+        let (mut out, mut next): (u64, Ps) = (0, NEVER);
         for (half_periods, pin) in self.half_periods.iter().zip(PINS) {
             let count = half_periods.count(now);
-            out |= (count as u32 & 1) << pin;
+            out |= (count & 1) << pin;
             if watched & 1 << pin != 0 {
                 next = next.min(half_periods.time_of(count.wrapping_add(1)));
             }
@@ -68,8 +69,8 @@ impl Gpout {
         if next != NEVER {
             next = next.max(sys.clock.ps_at(sys.clock.cycle_at(now) + 1));
         }
-        if sys.due(EventId::Clocks) != next {
-            sys.schedule(EventId::Clocks, next);
+        if sys.due(event::CLOCKS) != next {
+            sys.schedule(event::CLOCKS, next);
         }
     }
 }
@@ -84,14 +85,14 @@ mod tests {
 
     /// Returns GPOUT0 on its pin, from `hz`, at clk_sys 125 MHz.
     fn bench(hz: u64, div_256ths: u64) -> (Sys, Gpout) {
-        let mut sys = Sys::new(125 * MHZ);
+        let mut sys = crate::wires::sys(125 * MHZ);
         sys.pins.function_mask[function::CLOCK] = 1 << PINS[0];
         let mut gpout = Gpout::default();
         gpout.set(&mut sys, [Drive { hz, div_256ths }, Drive::default(), Drive::default(), Drive::default()]);
         (sys, gpout)
     }
 
-    fn level(sys: &Sys) -> u32 {
+    fn level(sys: &Sys) -> u64 {
         sys.pins.level() >> PINS[0] & 1
     }
 
@@ -105,13 +106,13 @@ mod tests {
             gpout.update(&mut sys);
             assert_eq!(level(&sys), expected, "cycle {cycle}");
         }
-        assert_eq!(sys.due(EventId::Clocks), NEVER);
+        assert_eq!(sys.due(event::CLOCKS), NEVER);
     }
 
     #[test]
     fn a_watched_pin_has_every_edge_and_a_stopped_output_none() {
         let (mut sys, mut gpout) = bench(48 * MHZ, 10 * 256);
-        sys.watch_pins(watcher::IO_BANK0, 1 << PINS[0]);
+        sys.watch_pins(watcher::GPIO, 1 << PINS[0]);
         gpout.update(&mut sys);
         let mut rises = 0;
         while sys.take_event(10 * PS_PER_US).is_some() {
@@ -120,13 +121,13 @@ mod tests {
         }
         assert_eq!(rises, 48);
         gpout.set(&mut sys, [Drive::default(); OUTPUTS]);
-        assert_eq!((level(&sys), sys.due(EventId::Clocks), gpout.drives_pins(&sys)), (0, NEVER, false));
+        assert_eq!((level(&sys), sys.due(event::CLOCKS), gpout.drives_pins(&sys)), (0, NEVER, false));
     }
 
     #[test]
     fn nobody_sees_more_than_a_level_in_each_cycle() {
         let (mut sys, mut gpout) = bench(1600 * MHZ, 256);
-        sys.watch_pins(watcher::PIO0, 1 << PINS[0]);
+        sys.watch_pins(watcher::PARTS, 1 << PINS[0]);
         gpout.update(&mut sys);
         let mut events = 0;
         while sys.take_event(PS_PER_US).is_some() {

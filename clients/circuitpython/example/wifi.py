@@ -1,0 +1,17 @@
+"""A page on port 80: open the address that the console shows in a browser."""
+
+import socketpool
+import wifi
+
+wifi.radio.connect("YOUR-NETWORK", "YOUR-PASSWORD")
+print("http://%s/" % wifi.radio.ipv4_address)
+
+buffer = bytearray(1024)
+server = socketpool.SocketPool(wifi.radio).socket()
+server.bind(("0.0.0.0", 80))
+server.listen(1)
+while True:
+    client, _ = server.accept()
+    client.recv_into(buffer)
+    client.send(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 11\r\n\r\nIt works.\r\n")
+    client.close()

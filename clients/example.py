@@ -1,0 +1,26 @@
+"""A complete program for a firmware and a board, for users to paste: it joins the network and serves a page."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from portbench.boards import BoardDefinition
+from portbench.clients.assembly import fold
+from portbench.clients.families import FAMILIES
+
+_LINE: Final = "NIC_LINE"
+_SETS_NOTHING: Final = "network.WLAN(network.STA_IF)"
+_PINS: Final = re.compile(r"^from machine import SPI, Pin\n", re.MULTILINE)
+
+
+def example(family: str, board: BoardDefinition, line: str) -> str | None:
+    """The program, with `line` to make the network interface as `nic_line` has it; None for a board without a network.
+
+    The file is `example/KIND OF NETWORK.py` in the folder of the family's client.
+    """
+    if board.network is None:
+        return None
+    source = fold(FAMILIES[family].example(board.network.kind).read_text(encoding="utf-8"), board)
+    source = source.replace(f"{_LINE}\n", "" if line == _SETS_NOTHING else f"{line}\n")
+    return source if "Pin(" in source else _PINS.sub("", source)

@@ -1,0 +1,395 @@
+//! Fuzzing: a guest that sends arbitrary frames can neither crash nor hang the host nor fill its memory.
+//!
+//! `LAN_FUZZ_FRAMES` sets the number of frames of each run (default 60000).
+
+use crate::common;
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use common::*;
+use lan::{DhcpConfig, Faults, Lan, LanConfig};
+use sim::{AppReply, PS_PER_S, PS_PER_US, Ps};
+
+const LARGEST_CONNECTIONS: usize = 12;
+
+fn frames() -> u64 {
+    std::env::var("LAN_FUZZ_FRAMES").map_or(60_000, |frames| frames.parse().expect("LAN_FUZZ_FRAMES is a number"))
+}
+
+/// xorshift64* (Vigna 2016).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        (self.next() >> 11) % bound
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn bytes(&mut self, len: u64) -> Vec<u8> {
+        (0..len).map(|_| self.next() as u8).collect()
+    }
+
+    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len() as u64) as usize]
+    }
+
+    /// Returns an edge case near `near`, or any value.
+    fn edge(&mut self, near: u32) -> u32 {
+        let small = self.below(4) as u32;
+        match self.below(40) {
+            0 | 1 => near.wrapping_add(small),
+            2 | 3 => near.wrapping_sub(small),
+            4 => near.wrapping_add(self.below(70_000) as u32),
+            5 => near.wrapping_sub(self.below(70_000) as u32),
+            6 => near.wrapping_add(1 << 31).wrapping_sub(small),
+            7 => self.next() as u32,
+            _ => near,
+        }
+    }
+}
+
+/// The guest's state of one of its connections.
+#[derive(Clone, Copy)]
+struct Peer {
+    port: u16,
+    peer_port: u16,
+    seq: u32,
+    ack: u32,
+    open: bool,
+}
+
+struct Guest {
+    random: Random,
+    peers: Vec<Peer>,
+}
+
+impl Guest {
+    fn tcp(&mut self) -> Vec<u8> {
+        let random = &mut self.random;
+        let index = random.below(self.peers.len() as u64) as usize;
+        if random.one_in(400) {
+            self.peers[index].open = false;
+            self.peers[index].port = 40_000 + random.below(6) as u16;
+            self.peers[index].peer_port = random.pick(&[7, 5000, 5001, 81, 49_152, 49_153]);
+        }
+        let peer = self.peers[index];
+        let flags = match random.below(40) {
+            0 => SYN,
+            1 | 2 => ACK | FIN,
+            3 => RST | if random.one_in(2) { ACK } else { 0 },
+            4 | 5 => random.next() as u8 & 0x3f,
+            6 => SYN | ACK,
+            _ if !peer.open => SYN,
+            7..=15 => ACK,
+            _ => ACK | PSH,
+        };
+        let len = match random.below(6) {
+            _ if flags == SYN && !random.one_in(20) => 0,
+            0..=2 => 0,
+            3 => 1 + random.below(10),
+            4 => random.below(1400),
+            _ => 1,
+        };
+        let data = random.bytes(len);
+        let options = match random.below(4) {
+            0 => vec![2, 4, random.next() as u8, random.next() as u8],
+            1 => vec![2, 4, 0, random.below(60) as u8, 3, 3, random.next() as u8, 4, 2, 0, 0, 0],
+            2 => {
+                let words = random.below(11);
+                random.bytes(4 * words)
+            }
+            _ => vec![],
+        };
+        let (seq, ack) = (random.edge(peer.seq), random.edge(peer.ack));
+        let window = random.pick(&[0, 1, 100, 2048, 65_535, random.0 as u16]);
+        if seq == peer.seq {
+            let control = u32::from(flags & (SYN | FIN) != 0);
+            self.peers[index].seq = seq.wrapping_add(data.len() as u32 + control);
+        }
+        let mut frame =
+            tcp_frame(Segment { port: peer.port, peer_port: peer.peer_port, seq, ack, flags, window }, &options, &data);
+        self.spoil(&mut frame);
+        frame
+    }
+
+    fn other(&mut self) -> Vec<u8> {
+        let random = &mut self.random;
+        let address =
+            random.pick(&[PC, BOARD, Ipv4Addr::BROADCAST, Ipv4Addr::UNSPECIFIED, Ipv4Addr::new(192, 168, 50, 255)]);
+        let sender = random.pick(&[BOARD, PC, Ipv4Addr::UNSPECIFIED, Ipv4Addr::new(224, 0, 0, 1), Ipv4Addr::LOCALHOST]);
+        let len = random.below(1450);
+        let mut frame = match random.below(6) {
+            0 => arp(1 + random.below(3) as u8, sender, address),
+            1 => {
+                let mut icmp = [&[random.pick(&[0, 3, 8, 11]), 0, 0, 0][..], &random.bytes(len)].concat();
+                let sum = checksum(&[&icmp]);
+                icmp[2..4].copy_from_slice(&sum.to_be_bytes());
+                ethernet(PC_MAC, 0x0800, &ipv4(1, sender, address, &icmp))
+            }
+            2 | 3 => {
+                let port: u16 = random.pick(&[7, 53, 67, 9]);
+                let body = if port == 67 && !random.one_in(4) { dhcp(random) } else { random.bytes(len) };
+                let header = [&[0, 68][..], &port.to_be_bytes(), &(8 + body.len() as u16).to_be_bytes(), &[0, 0]];
+                let udp = [&header.concat()[..], &body].concat();
+                ethernet(random.pick(&[PC_MAC, [0xff; 6]]), 0x0800, &ipv4(17, sender, address, &udp))
+            }
+            4 => ethernet(PC_MAC, 0x0800, &ipv4(random.next() as u8, BOARD, PC, &random.bytes(len))),
+            _ => {
+                let ethertype = random.pick(&[0x0800, 0x0806, 0x86dd, 0x8100]);
+                ethernet(random.pick(&[PC_MAC, [0xff; 6]]), ethertype, &random.bytes(len))
+            }
+        };
+        self.spoil(&mut frame);
+        frame
+    }
+
+    fn spoil(&mut self, frame: &mut Vec<u8>) {
+        let random = &mut self.random;
+        if random.one_in(12) {
+            for _ in 0..=random.below(4) {
+                let at = random.below(frame.len() as u64) as usize;
+                frame[at] = random.next() as u8;
+            }
+        }
+        if random.one_in(60) {
+            frame.truncate(random.below(frame.len() as u64 + 1) as usize);
+        }
+        if random.one_in(400) {
+            frame.resize(1400 + random.below(300) as usize, 0xee);
+        }
+    }
+
+    fn see(&mut self, frame: &[u8]) {
+        if let Some(seen) = parse_tcp(frame) {
+            let ports = [u16::from_be_bytes([frame[36], frame[37]]), u16::from_be_bytes([frame[34], frame[35]])];
+            for peer in self.peers.iter_mut().filter(|peer| [peer.port, peer.peer_port] == ports) {
+                let control = u32::from(seen.flags & (SYN | FIN) != 0);
+                peer.open = seen.flags & RST == 0;
+                peer.ack = seen.seq.wrapping_add(seen.data.len() as u32 + control);
+                if seen.flags & ACK != 0 {
+                    peer.seq = seen.ack;
+                }
+            }
+        }
+    }
+}
+
+fn dhcp(random: &mut Random) -> Vec<u8> {
+    let mut message = vec![0; 240];
+    message[..4].copy_from_slice(&[1, 1, 6, 0]);
+    message[12..16]
+        .copy_from_slice(&random.pick(&[Ipv4Addr::UNSPECIFIED, BOARD, Ipv4Addr::new(192, 168, 50, 101)]).octets());
+    message[28..34].copy_from_slice(&BOARD_MAC);
+    message[33] = random.next() as u8;
+    message[236..].copy_from_slice(&[0x63, 0x82, 0x53, 0x63]);
+    message.extend([53, 1, random.below(10) as u8, 50, 4, 192, 168, 50, 98 + random.below(10) as u8, 255]);
+    message
+}
+
+fn tcp_frame(segment: Segment, options: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut tcp = Vec::new();
+    tcp.extend(segment.port.to_be_bytes());
+    tcp.extend(segment.peer_port.to_be_bytes());
+    tcp.extend(segment.seq.to_be_bytes());
+    tcp.extend(segment.ack.to_be_bytes());
+    tcp.extend([(5 + options.len() as u8 / 4) << 4, segment.flags]);
+    tcp.extend(segment.window.to_be_bytes());
+    tcp.extend([0; 4]);
+    tcp.extend(options);
+    tcp.extend(data);
+    let pseudo = [&BOARD.octets()[..], &PC.octets(), &[0, 6], &(tcp.len() as u16).to_be_bytes()].concat();
+    let sum = checksum(&[&pseudo, &tcp]);
+    tcp[16..18].copy_from_slice(&sum.to_be_bytes());
+    ethernet(PC_MAC, 0x0800, &ipv4(6, BOARD, PC, &tcp))
+}
+
+/// Counters of what the fuzzer reached in the PC.
+#[derive(Default)]
+struct Reached {
+    accepted: AtomicU64,
+    bytes: AtomicU64,
+    closed: AtomicU64,
+}
+
+fn fuzz_lan(seed: u64, reached: &Arc<Reached>) -> Lan {
+    let mut lan = Lan::new(LanConfig {
+        seed,
+        tcp_echo_port: Some(7),
+        udp_echo_port: Some(7),
+        dns_answer: Some(PC),
+        max_connections: LARGEST_CONNECTIONS,
+        tcp_buffer_bytes: [1460, 4000, 64_240, 200_000][seed as usize % 4],
+        dhcp: Some(DhcpConfig {
+            first: Ipv4Addr::new(192, 168, 50, 100),
+            last: Ipv4Addr::new(192, 168, 50, 103),
+            lease_s: 10,
+            router: None,
+            dns: vec![],
+        }),
+        ..LanConfig::default()
+    });
+    let reply = |data: &[u8]| AppReply {
+        data: data.repeat(1 + data.len() % 50),
+        close: data.first().is_some_and(|byte| byte % 16 == 1),
+        reset: data.first().is_some_and(|byte| byte % 64 == 2),
+        again: data.first().and_then(|&byte| (byte % 8 == 3).then_some(u64::from(byte) * sim::PS_PER_US)),
+    };
+    lan.listen(5000, app(reply, reached)).unwrap();
+    lan
+}
+
+fn app(answer: fn(&[u8]) -> AppReply, reached: &Arc<Reached>) -> Box<dyn sim::TcpApp> {
+    struct App(fn(&[u8]) -> AppReply, Arc<Reached>);
+    impl sim::TcpApp for App {
+        fn accept(&mut self, _: u64, _: SocketAddrV4, _: Ps) -> AppReply {
+            self.1.accepted.fetch_add(1, Relaxed);
+            AppReply::default()
+        }
+        fn receive(&mut self, _: u64, data: &[u8], _: Ps) -> AppReply {
+            self.1.bytes.fetch_add(data.len() as u64, Relaxed);
+            (self.0)(data)
+        }
+        fn closed(&mut self, _: u64, _: bool, _: Ps) -> AppReply {
+            self.1.closed.fetch_add(1, Relaxed);
+            AppReply::default()
+        }
+    }
+    Box::new(App(answer, reached.clone()))
+}
+
+/// Returns a checksum over all data that the board received, for comparing runs.
+fn run(seed: u64, frames: u64) -> u64 {
+    let reached = Arc::new(Reached::default());
+    let mut lan = fuzz_lan(seed, &reached);
+    let mut guest = Guest { random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), peers: Vec::new() };
+    for port in 0..6 {
+        guest.peers.push(Peer {
+            port: 40_000 + port,
+            peer_port: [7, 5000][port as usize % 2],
+            seq: 100,
+            ack: 0,
+            open: false,
+        });
+    }
+    lan.from_board(0, &arp(1, BOARD, PC));
+    let (mut now, mut sum, mut got) = (0, 0u64, 0);
+    for index in 0..frames {
+        let frame = if guest.random.one_in(4) { guest.other() } else { guest.tcp() };
+        lan.from_board(now, &frame);
+        if guest.random.one_in(500) {
+            let faults =
+                Faults { seed: index, loss_to_board_per_mille: guest.random.below(200) as u16, ..Faults::default() };
+            lan.set_faults(faults).unwrap();
+        }
+        if guest.random.one_in(300) {
+            let peer = SocketAddrV4::new(BOARD, 40_000 + guest.random.below(6) as u16);
+            let _ =
+                lan.connect(now, now, peer, app(|data| AppReply { again: Some(0), ..AppReply::send(data) }, &reached));
+        }
+        if guest.random.one_in(200) {
+            lan.ping(now, now, BOARD, index as u16, b"x");
+            lan.take_ping_replies();
+        }
+        let step = match guest.random.below(100) {
+            0 => guest.random.below(100 * PS_PER_S),
+            1..=9 => guest.random.below(100_000 * PS_PER_US),
+            10..=19 => 0,
+            _ => guest.random.below(300 * PS_PER_US),
+        };
+        let end = now + step;
+        let mut events = 0;
+        while let Some(at) = lan.next_event().filter(|&at| at <= end) {
+            assert!(at > now || events == 0, "seed {seed}: the event at {at} is not after {now}");
+            now = at;
+            lan.advance(now);
+            assert!(lan.next_event().is_none_or(|next| next > now), "seed {seed} spins at {now}");
+            events += 1;
+            // At most the wire's rate in each direction, and the retries of the connections' timers.
+            assert!(events < 100_000 + step / PS_PER_US, "seed {seed}: {events} events in {step} ps");
+        }
+        now = end;
+        while let Some(frame) = lan.to_board(now) {
+            guest.see(&frame);
+            got += 1;
+            sum = frame
+                .iter()
+                .fold(sum.rotate_left(1) ^ now, |sum, &byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+        }
+        assert!(lan.connections().len() <= LARGEST_CONNECTIONS);
+        assert!(lan.leases().len() <= 4);
+    }
+    let [accepted, bytes, closed] = [&reached.accepted, &reached.bytes, &reached.closed].map(|n| n.load(Relaxed));
+    println!(
+        "seed {seed}: {frames} frames, {got} back, {accepted} accepted, {bytes} bytes to applications, {closed} closed"
+    );
+    assert!(got > frames / 20 && accepted > frames / 500 && bytes > frames && closed > frames / 500);
+    sum
+}
+
+#[test]
+fn arbitrary_frames_never_panic_hang_or_grow() {
+    for seed in 1..=8 {
+        run(seed, frames() / 8);
+    }
+}
+
+#[test]
+fn a_fuzzed_lan_is_deterministic() {
+    assert_eq!(run(77, 5_000), run(77, 5_000));
+    assert_ne!(run(77, 5_000), run(78, 5_000));
+}
+
+#[test]
+fn a_board_that_floods_and_never_reads_is_bounded() {
+    let mut lan = fuzz_lan(2, &Arc::default());
+    lan.from_board(0, &arp(1, BOARD, PC));
+    let ping = [&[8, 0, 0xf7, 0xff][..], &[0; 60]].concat();
+    let ping = ethernet(PC_MAC, 0x0800, &ipv4(1, BOARD, PC, &ping));
+    for index in 0..200_000u64 {
+        lan.from_board(index * 2 * PS_PER_US, &ping);
+        lan.advance(index * 2 * PS_PER_US);
+    }
+    let stats = lan.stats();
+    assert_eq!(stats.from_board, 200_001);
+    // 14 + 20 + 64 bytes need 8.8 us with gap and overhead: 0.4 s carry 45 000 of them; 4096 wait for the board.
+    let waiting = std::iter::from_fn(|| lan.to_board(PS_PER_S)).count() as u64;
+    assert_eq!(waiting, 4096);
+    assert!(stats.dropped > 190_000, "{stats:?}");
+}
+
+/// The PC calls a board whose hardware address it has not resolved yet, and that board calls the same port.
+#[test]
+fn a_call_that_crosses_an_unsent_one_does_not_end_the_stack() {
+    let mut lan = Lan::new(LanConfig::default());
+    let (peer, reached) = (SocketAddrV4::new(BOARD, 81), Arc::default());
+    lan.connect(0, 0, peer, app(|_| AppReply::default(), &reached)).unwrap();
+    let called_from = lan.connections()[0].local.port();
+    let call = Segment { port: 81, peer_port: called_from, seq: 7, ack: 0, flags: SYN, window: 2048 };
+    for at in [0, 10 * PS_PER_US, PS_PER_S] {
+        lan.from_board(at, &tcp_frame(call, &[2, 4, 5, 180], &[]));
+        lan.advance(at + PS_PER_US * 100);
+    }
+    lan.from_board(2 * PS_PER_S, &arp(2, BOARD, PC));
+    lan.advance(4 * PS_PER_S);
+    let sent: Vec<_> =
+        std::iter::from_fn(|| lan.to_board(4 * PS_PER_S)).filter_map(|frame| parse_tcp(&frame)).collect();
+    assert!(sent.iter().any(|segment| segment.flags == SYN), "the PC never called");
+    // Once it is resolved, both sides call, and there is one connection (RFC 9293 section 3.5).
+    lan.from_board(4 * PS_PER_S, &tcp_frame(call, &[2, 4, 5, 180], &[]));
+    lan.advance(5 * PS_PER_S);
+    let sent: Vec<_> =
+        std::iter::from_fn(|| lan.to_board(5 * PS_PER_S)).filter_map(|frame| parse_tcp(&frame)).collect();
+    assert!(sent.iter().any(|segment| segment.flags == SYN | ACK), "the PC does not answer");
+}

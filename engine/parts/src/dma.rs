@@ -1,0 +1,609 @@
+//! DMA: channels that move data over the bus independently of the cores (datasheet 2.5).
+//!
+//! Read and write master work in parallel, so a channel moves at most one datum per cycle of clk_sys; wait states of
+//! the slower side add to that. Transfers happen in events: one event per datum for paced channels, which keeps their
+//! pace exact, and short batches for unpaced ones, whose data appear at most [`BATCH_CYCLES`] early but whose
+//! completion is exact. A datum is read and written in one step: nothing is ever in flight in the FIFOs, and DREQ
+//! credits are not needed, which only prevent such data from overflowing a peripheral (2.5.3.2). Contention with the
+//! cores is not modelled.
+
+use crate::sys::Sys;
+use crate::wires::DmaWires;
+use crate::{Alias, BusFault, Peripheral, Write};
+use sim::NEVER;
+
+const CHANNELS: usize = 12;
+const ALL_CHANNELS: u32 = (1 << CHANNELS) - 1;
+const TIMERS: usize = 4;
+/// TREQ_SEL: pacing timers 0 to 3, and no pacing.
+const TREQ_TIMER0: u32 = 0x3b;
+pub const TREQ_PERMANENT: u32 = 0x3f;
+/// Cycles that a batch of unpaced transfers may run ahead of its event.
+const BATCH_CYCLES: u64 = 32;
+/// Cycles from a trigger or data request to the end of its transfer: the request is registered, then follow the address
+/// and data phases of the read and the data phase of the write. The datasheet draws this pipeline (figure in 2.5)
+/// without a number.
+pub const REQUEST_CYCLES: u64 = 3;
+
+pub mod ctrl {
+    pub const EN: u32 = 1 << 0;
+    pub const HIGH_PRIORITY: u32 = 1 << 1;
+    pub const INCR_READ: u32 = 1 << 4;
+    pub const INCR_WRITE: u32 = 1 << 5;
+    pub const RING_SEL: u32 = 1 << 10;
+    pub const IRQ_QUIET: u32 = 1 << 21;
+    pub const BSWAP: u32 = 1 << 22;
+    pub const SNIFF_EN: u32 = 1 << 23;
+    pub const BUSY: u32 = 1 << 24;
+    pub const WRITE_ERROR: u32 = 1 << 29;
+    pub const READ_ERROR: u32 = 1 << 30;
+    pub const AHB_ERROR: u32 = 1 << 31;
+    pub const WRITABLE: u32 = 0x00ff_ffff;
+    pub const ERRORS: u32 = READ_ERROR | WRITE_ERROR;
+}
+mod sniff_ctrl {
+    pub const EN: u32 = 1;
+    pub const BSWAP: u32 = 1 << 9;
+    pub const OUT_REV: u32 = 1 << 10;
+    pub const OUT_INV: u32 = 1 << 11;
+    pub const MASK: u32 = 0xfff;
+}
+/// SNIFF_CTRL.CALC.
+mod calc {
+    pub const CRC32: u32 = 0x0;
+    pub const CRC32_REVERSED: u32 = 0x1;
+    pub const CRC16: u32 = 0x2;
+    pub const CRC16_REVERSED: u32 = 0x3;
+    pub const EVEN: u32 = 0xe;
+    pub const SUM: u32 = 0xf;
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Channel {
+    read_addr: u32,
+    write_addr: u32,
+    /// Transfers left, and the value loaded by the next trigger.
+    count: u32,
+    reload: u32,
+    /// The writable fields and the error flags.
+    ctrl: u32,
+    busy: bool,
+    /// First cycle after a trigger at which a transfer can end.
+    starts_at: u64,
+    /// Cycle at which the last transfer is over; counts once `count` is 0.
+    ends_at: u64,
+}
+
+impl Channel {
+    fn size(&self) -> u32 {
+        1 << ((self.ctrl >> 2) & 3).min(2)
+    }
+
+    fn treq(&self) -> u32 {
+        (self.ctrl >> 15) & 0x3f
+    }
+
+    fn timer(&self) -> Option<usize> {
+        (TREQ_TIMER0..TREQ_PERMANENT).contains(&self.treq()).then(|| (self.treq() - TREQ_TIMER0) as usize)
+    }
+
+    fn chain_to(&self) -> usize {
+        ((self.ctrl >> 11) & 0xf) as usize
+    }
+
+    /// Returns whether there are transfers to make as soon as they are requested.
+    fn transfers(&self) -> bool {
+        self.busy && self.count != 0 && self.ctrl & ctrl::EN != 0
+    }
+
+    /// Returns `address` after one transfer, wrapped in the ring if this side has one.
+    fn advance(&self, address: u32, increments: u32, is_write: bool) -> u32 {
+        if self.ctrl & increments == 0 {
+            return address;
+        }
+        let next = address.wrapping_add(self.size());
+        let ring_bits = (self.ctrl >> 6) & 0xf;
+        if ring_bits == 0 || (self.ctrl & ctrl::RING_SEL != 0) != is_write {
+            return next;
+        }
+        let mask = (1u32 << ring_bits) - 1;
+        (address & !mask) | (next & mask)
+    }
+}
+
+/// A pacing timer: X requests in Y cycles of clk_sys, at most one per cycle (2.5.5.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct Timer {
+    x: u32,
+    y: u32,
+    /// Next request: `fraction` / X of a cycle after `cycle`.
+    cycle: u64,
+    fraction: u64,
+}
+
+impl Timer {
+    /// Returns the cycles between requests times X; 0: the timer is stopped.
+    fn step(&self) -> u64 {
+        if self.x == 0 || self.y == 0 { 0 } else { u64::from(self.y.max(self.x)) }
+    }
+
+    fn due(&self) -> Option<u64> {
+        (self.step() != 0).then(|| self.cycle + u64::from(self.fraction != 0))
+    }
+
+    /// Takes the request due at `now`, and drops earlier ones that were not taken.
+    fn take(&mut self, now: u64) {
+        let (step, x) = (self.step(), u64::from(self.x));
+        if step == 0 {
+            return;
+        }
+        // Requests up to `now`: floor((now - cycle) * x / step - fraction / step) + 1.
+        let elapsed = u128::from(now.saturating_sub(self.cycle)) * u128::from(x);
+        let passed = elapsed.saturating_sub(u128::from(self.fraction)) / u128::from(step) + 1;
+        let total = passed * u128::from(step) + u128::from(self.fraction);
+        self.cycle += (total / u128::from(x)) as u64;
+        self.fraction = (total % u128::from(x)) as u64;
+    }
+}
+
+#[derive(Debug)]
+pub struct Dma {
+    wires: DmaWires,
+    channels: [Channel; CHANNELS],
+    timers: [Timer; TIMERS],
+    intr: u32,
+    inte: [u32; 2],
+    intf: [u32; 2],
+    sniff_ctrl: u32,
+    sniff_data: u32,
+    /// Round-robin position among channels of equal priority.
+    last: usize,
+    /// High-priority channels that were served in this scheduling round.
+    served: u32,
+}
+
+/// The next work to do.
+enum Work {
+    Transfer(usize),
+    /// The channel's last transfer is over.
+    Finish(usize),
+    /// None before this cycle.
+    At(u64),
+    None,
+}
+
+fn cycle(sys: &Sys) -> u64 {
+    sys.now_cycle()
+}
+
+/// The bus as DMA's two masters see it.
+pub trait DmaBus {
+    fn sys(&mut self) -> &mut Sys;
+    fn dma(&mut self) -> &mut Dma;
+    fn dma_and_sys(&mut self) -> (&mut Dma, &mut Sys);
+    /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.
+    fn read(&mut self, address: u32, size: u32) -> Result<u32, BusFault>;
+    fn write(&mut self, address: u32, value: u32, size: u32) -> Result<(), BusFault>;
+    /// Returns the wait states of the last access.
+    fn waits(&self) -> u32;
+}
+
+impl Dma {
+    pub fn new(wires: DmaWires) -> Self {
+        Self {
+            wires,
+            channels: Default::default(),
+            timers: Default::default(),
+            intr: 0,
+            inte: [0; 2],
+            intf: [0; 2],
+            sniff_ctrl: 0,
+            sniff_data: 0,
+            last: 0,
+            served: 0,
+        }
+    }
+
+    /// Handles rising DREQ lines in `sys.dreq_rose`.
+    pub fn requests_changed(&mut self, sys: &mut Sys) {
+        let rose = std::mem::take(&mut sys.dreq_rose);
+        if self.channels.iter().any(|c| c.transfers() && c.treq() < self.wires.dreqs && rose & (1 << c.treq()) != 0) {
+            self.wake(sys, REQUEST_CYCLES);
+        }
+    }
+
+    /// Registers the requests that channels wait for, since PWM only generates those.
+    fn watch_requests(&self, sys: &mut Sys) {
+        let waiting = self.channels.iter().filter(|c| c.transfers() && c.treq() < self.wires.dreqs);
+        sys.watch_dreqs(waiting.fold(0, |lines, c| lines | 1 << c.treq()));
+    }
+
+    fn wake(&mut self, sys: &mut Sys, cycles: u64) {
+        let at = sys.clock.ps_at(cycle(sys).saturating_add(cycles));
+        if at < sys.due(self.wires.event) {
+            sys.schedule(self.wires.event, at);
+        }
+    }
+
+    fn requested(&self, sys: &Sys, index: usize, now: u64) -> bool {
+        let c = &self.channels[index];
+        match (c.timer(), c.treq()) {
+            (Some(timer), _) => self.timers[timer].due().is_some_and(|due| due <= now),
+            (None, TREQ_PERMANENT) => true,
+            (None, treq) => treq < self.wires.dreqs && sys.dreq_level() & (1 << treq) != 0,
+        }
+    }
+
+    /// Returns the next channel in round-robin order that may transfer now and is `eligible`.
+    fn next_channel(&self, sys: &Sys, now: u64, eligible: impl Fn(usize, &Channel) -> bool) -> Option<usize> {
+        (1..=CHANNELS).map(|step| (self.last + step) % CHANNELS).find(|&index| {
+            let c = &self.channels[index];
+            c.transfers() && c.starts_at <= now && eligible(index, c) && self.requested(sys, index, now)
+        })
+    }
+
+    /// Returns the work at cycle `now`: in each scheduling round all high-priority channels are served, then a single
+    /// other one (CTRL.HIGH_PRIORITY); channels of equal priority take turns.
+    fn next_work(&mut self, sys: &Sys, now: u64) -> Work {
+        if let Some(index) = self.channels.iter().position(|c| c.busy && c.count == 0 && c.ends_at <= now) {
+            return Work::Finish(index);
+        }
+        let high = |c: &Channel| c.ctrl & ctrl::HIGH_PRIORITY != 0;
+        let served = self.served;
+        if let Some(index) = self.next_channel(sys, now, |i, c| high(c) && served & (1 << i) == 0) {
+            self.served |= 1 << index;
+            return Work::Transfer(index);
+        }
+        self.served = 0;
+        let next = self.next_channel(sys, now, |_, c| !high(c)).or_else(|| self.next_channel(sys, now, |_, _| true));
+        if let Some(index) = next {
+            if high(&self.channels[index]) {
+                self.served = 1 << index;
+            }
+            return Work::Transfer(index);
+        }
+        let ends = self.channels.iter().filter(|c| c.busy && c.count == 0).map(|c| c.ends_at);
+        let ticks = self.channels.iter().filter(|c| c.transfers()).filter_map(|c| self.timers[c.timer()?].due());
+        let starts = self.channels.iter().filter(|c| c.transfers() && c.starts_at > now).map(|c| c.starts_at);
+        ends.chain(ticks).chain(starts).min().map_or(Work::None, Work::At)
+    }
+
+    /// Handles DMA's event: moves data over the bus.
+    pub fn service(bus: &mut impl DmaBus) {
+        let start = cycle(bus.sys());
+        let mut now = start;
+        let next = loop {
+            let (dma, sys) = bus.dma_and_sys();
+            match dma.next_work(sys, now) {
+                Work::Finish(index) => dma.finish(sys, index),
+                Work::Transfer(index) => {
+                    let unpaced = dma.channels[index].treq() == TREQ_PERMANENT;
+                    now += Self::transfer(bus, index, now);
+                    // The end of a sequence is a separate event, so that it comes neither early nor late.
+                    let last = bus.dma().channels[index].count == 0;
+                    if !unpaced || last || now - start >= BATCH_CYCLES || bus.sys().unmodelled.is_some() {
+                        break now;
+                    }
+                }
+                Work::At(cycle) => break cycle,
+                Work::None => return,
+            }
+        };
+        let (dma, sys) = bus.dma_and_sys();
+        let (event, at) = (dma.wires.event, sys.clock.ps_at(next.max(start + 1)));
+        if at < sys.due(event) {
+            sys.schedule(event, at);
+        }
+    }
+
+    /// Transfers one datum of channel `index`; returns the cycles until the next can follow.
+    fn transfer(bus: &mut impl DmaBus, index: usize, now: u64) -> u64 {
+        let (dma, sys) = bus.dma_and_sys();
+        let c = dma.channels[index];
+        let size = c.size();
+        dma.last = index;
+        if let Some(timer) = c.timer() {
+            dma.timers[timer].take(now);
+        }
+        sys.take_dreq(c.treq());
+        // Software must keep addresses aligned (2.5.1.1); an unaligned one is a bus error here.
+        let read = if c.read_addr & (size - 1) == 0 { bus.read(c.read_addr, size).ok() } else { None };
+        let read_waits = u64::from(bus.waits());
+        let Some(value) = read else { return Self::fail(bus, index, ctrl::READ_ERROR) };
+        let value = if c.ctrl & ctrl::BSWAP != 0 { swap(value, size) } else { value };
+        {
+            let dma = bus.dma();
+            let watched = ((dma.sniff_ctrl >> 1) & 0xf) as usize == index;
+            if dma.sniff_ctrl & sniff_ctrl::EN != 0 && watched && c.ctrl & ctrl::SNIFF_EN != 0 {
+                dma.sniff(value, size);
+            }
+            // The channel advances before its write, which may target the DMA's own registers.
+            let c = &mut dma.channels[index];
+            c.read_addr = c.advance(c.read_addr, ctrl::INCR_READ, false);
+            c.write_addr = c.advance(c.write_addr, ctrl::INCR_WRITE, true);
+            c.count = c.count.saturating_sub(1);
+        }
+        let written = c.write_addr & (size - 1) == 0 && bus.write(c.write_addr, value, size).is_ok();
+        let write_waits = u64::from(bus.waits());
+        if !written {
+            return Self::fail(bus, index, ctrl::WRITE_ERROR);
+        }
+        // The masters overlap: the slower one sets the pace.
+        let cycles = 1 + read_waits.max(write_waits);
+        bus.dma().channels[index].ends_at = now + cycles;
+        cycles
+    }
+
+    /// Handles a bus error: halts the channel and always raises its interrupt (CTRL.AHB_ERROR).
+    fn fail(bus: &mut impl DmaBus, index: usize, error: u32) -> u64 {
+        let (dma, sys) = bus.dma_and_sys();
+        dma.channels[index].ctrl |= error;
+        dma.channels[index].busy = false;
+        dma.intr |= 1 << index;
+        dma.update_irq(sys);
+        dma.watch_requests(sys);
+        1
+    }
+
+    /// Ends a sequence after its last transfer: interrupt, then chain.
+    fn finish(&mut self, sys: &mut Sys, index: usize) {
+        self.channels[index].busy = false;
+        if self.channels[index].ctrl & ctrl::IRQ_QUIET == 0 {
+            self.intr |= 1 << index;
+            self.update_irq(sys);
+        }
+        let next = self.channels[index].chain_to();
+        if next != index && next < CHANNELS {
+            self.trigger(sys, next);
+        }
+        self.watch_requests(sys);
+    }
+
+    /// Starts a sequence, unless the channel is disabled or busy. A sequence without transfers ends as soon as a
+    /// transfer would.
+    fn trigger(&mut self, sys: &mut Sys, index: usize) {
+        let now = cycle(sys);
+        let c = &mut self.channels[index];
+        if c.ctrl & ctrl::EN == 0 || c.busy {
+            return;
+        }
+        c.count = c.reload;
+        c.busy = true;
+        c.starts_at = now + REQUEST_CYCLES;
+        c.ends_at = c.starts_at;
+        // A pacing timer always runs; its requests before the start are lost.
+        if let Some(timer) = c.timer()
+            && self.timers[timer].due().is_some_and(|due| due < now)
+        {
+            self.timers[timer].take(now);
+        }
+        self.wake(sys, REQUEST_CYCLES);
+    }
+
+    fn update_irq(&self, sys: &mut Sys) {
+        for n in 0..2 {
+            sys.set_irq(self.wires.irq + n as u32, self.ints(n) != 0);
+        }
+    }
+
+    fn ints(&self, n: usize) -> u32 {
+        (self.intr & self.inte[n]) | self.intf[n]
+    }
+
+    /// Passes `size` bytes of `value` to the sniffer (2.5.5.2).
+    fn sniff(&mut self, value: u32, size: u32) {
+        let value = if self.sniff_ctrl & sniff_ctrl::BSWAP != 0 { swap(value, size) } else { value };
+        let mode = (self.sniff_ctrl >> 5) & 0xf;
+        if mode == calc::SUM {
+            self.sniff_data = self.sniff_data.wrapping_add(value);
+            return;
+        }
+        for &byte in &value.to_le_bytes()[..size as usize] {
+            let data = self.sniff_data;
+            self.sniff_data = match mode {
+                calc::CRC32 => crc32(data, byte),
+                calc::CRC32_REVERSED => crc32(data, byte.reverse_bits()),
+                calc::CRC16 => crc16(data, byte),
+                calc::CRC16_REVERSED => crc16(data, byte.reverse_bits()),
+                calc::EVEN => data ^ (byte.count_ones() & 1),
+                _ => data,
+            };
+        }
+    }
+
+    fn sniff_result(&self) -> u32 {
+        let mut value = self.sniff_data;
+        if self.sniff_ctrl & sniff_ctrl::OUT_REV != 0 {
+            value = value.reverse_bits();
+        }
+        if self.sniff_ctrl & sniff_ctrl::OUT_INV != 0 {
+            value = !value;
+        }
+        value
+    }
+
+    fn read_channel(&self, index: usize, register: u32) -> u32 {
+        let c = &self.channels[index];
+        match field(register) {
+            Field::ReadAddr => c.read_addr,
+            Field::WriteAddr => c.write_addr,
+            Field::TransCount => c.count,
+            Field::Ctrl => {
+                let busy = if c.busy { ctrl::BUSY } else { 0 };
+                let error = if c.ctrl & ctrl::ERRORS != 0 { ctrl::AHB_ERROR } else { 0 };
+                c.ctrl | busy | error
+            }
+        }
+    }
+
+    fn write_channel(&mut self, sys: &mut Sys, index: usize, register: u32, write: Write) {
+        let c = &mut self.channels[index];
+        let value = match field(register) {
+            Field::ReadAddr => {
+                c.read_addr = write.apply(c.read_addr);
+                c.read_addr
+            }
+            Field::WriteAddr => {
+                c.write_addr = write.apply(c.write_addr);
+                c.write_addr
+            }
+            Field::TransCount => {
+                c.reload = write.apply(c.reload);
+                c.reload
+            }
+            Field::Ctrl => {
+                // READ_ERROR and WRITE_ERROR: a written 1 clears; the clear alias writes zeros there.
+                let cleared = if write.alias == Alias::Clear { 0 } else { write.bits };
+                c.ctrl = (write.apply(c.ctrl) & ctrl::WRITABLE) | (c.ctrl & ctrl::ERRORS & !cleared);
+                let value = c.ctrl & ctrl::WRITABLE;
+                // Enabling resumes a paused channel.
+                if c.busy {
+                    self.wake(sys, REQUEST_CYCLES);
+                }
+                value
+            }
+        };
+        // The last register of each alias triggers. Writing zero is a null trigger, which only raises the interrupt
+        // that IRQ_QUIET suppressed (2.5.2.3).
+        if register & 0xc == 0xc {
+            if value != 0 {
+                self.trigger(sys, index);
+            } else if self.channels[index].ctrl & ctrl::IRQ_QUIET != 0 {
+                self.intr |= 1 << index;
+                self.update_irq(sys);
+            }
+        }
+    }
+}
+
+enum Field {
+    ReadAddr,
+    WriteAddr,
+    TransCount,
+    Ctrl,
+}
+
+/// Decodes a register in a channel's 64 bytes: four aliases contain the same four registers in different orders.
+fn field(register: u32) -> Field {
+    use Field::{Ctrl, ReadAddr, TransCount, WriteAddr};
+    match register & 0x3c {
+        0x00 | 0x14 | 0x28 | 0x3c => ReadAddr,
+        0x04 | 0x18 | 0x2c | 0x34 => WriteAddr,
+        0x08 | 0x1c | 0x24 | 0x38 => TransCount,
+        _ => Ctrl,
+    }
+}
+
+fn swap(value: u32, size: u32) -> u32 {
+    match size {
+        1 => value,
+        2 => u32::from((value as u16).swap_bytes()),
+        _ => value.swap_bytes(),
+    }
+}
+
+fn crc32(crc: u32, byte: u8) -> u32 {
+    (0..8)
+        .fold(crc ^ (u32::from(byte) << 24), |crc, _| if crc >> 31 != 0 { (crc << 1) ^ 0x04c1_1db7 } else { crc << 1 })
+}
+
+fn crc16(crc: u32, byte: u8) -> u32 {
+    let crc = (crc & 0xffff) ^ (u32::from(byte) << 8);
+    (0..8).fold(crc, |crc, _| if crc & 0x8000 != 0 { ((crc << 1) ^ 0x1021) & 0xffff } else { (crc << 1) & 0xffff })
+}
+
+impl Peripheral for Dma {
+    fn name(&self) -> &'static str {
+        "DMA"
+    }
+
+    fn read(&mut self, _sys: &mut Sys, offset: u32) -> u32 {
+        match offset {
+            0x000..0x300 => self.read_channel((offset >> 6) as usize, offset & 0x3c),
+            0x400 => self.intr,
+            0x404 => self.inte[0],
+            0x408 => self.intf[0],
+            0x40c => self.ints(0),
+            0x414 => self.inte[1],
+            0x418 => self.intf[1],
+            0x41c => self.ints(1),
+            0x420..=0x42c => {
+                let timer = &self.timers[((offset - 0x420) / 4) as usize];
+                (timer.x << 16) | timer.y
+            }
+            0x434 => self.sniff_ctrl,
+            0x438 => self.sniff_result(),
+            // FIFO_LEVELS, CHAN_ABORT and CHn_DBG_CTDREQ: transfers are atomic, so nothing is in flight, no abort is
+            // pending and no credit is outstanding.
+            0x448 => CHANNELS as u32,
+            0x800..0xb00 if offset & 0x3c == 4 => self.channels[((offset - 0x800) >> 6) as usize].reload,
+            _ => 0,
+        }
+    }
+
+    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
+        match offset {
+            0x000..0x300 => self.write_channel(sys, (offset >> 6) as usize, offset & 0x3c, write),
+            // INTR and both INTS: a written 1 clears, through any alias.
+            0x400 | 0x40c | 0x41c => self.intr &= !write.bits,
+            0x404 => self.inte[0] = write.apply(self.inte[0]) & 0xffff,
+            0x408 => self.intf[0] = write.apply(self.intf[0]) & 0xffff,
+            0x414 => self.inte[1] = write.apply(self.inte[1]) & 0xffff,
+            0x418 => self.intf[1] = write.apply(self.intf[1]) & 0xffff,
+            0x420..=0x42c => {
+                let timer = &mut self.timers[((offset - 0x420) / 4) as usize];
+                let value = write.apply((timer.x << 16) | timer.y);
+                let now = cycle(sys);
+                *timer = Timer { x: value >> 16, y: value & 0xffff, cycle: now, fraction: 0 };
+                timer.take(now);
+                self.wake(sys, REQUEST_CYCLES);
+            }
+            0x430 => {
+                for index in (0..CHANNELS).filter(|index| write.bits & (1 << index) != 0) {
+                    self.trigger(sys, index);
+                }
+            }
+            0x434 => self.sniff_ctrl = write.apply(self.sniff_ctrl) & sniff_ctrl::MASK,
+            0x438 => self.sniff_data = write.apply(self.sniff_data),
+            // An aborted channel neither interrupts nor chains.
+            0x444 => {
+                let aborted = write.bits & ALL_CHANNELS;
+                for (index, channel) in self.channels.iter_mut().enumerate() {
+                    channel.busy &= aborted & (1 << index) == 0;
+                }
+            }
+            _ => {}
+        }
+        self.watch_requests(sys);
+        self.update_irq(sys);
+    }
+
+    fn reset(&mut self, sys: &mut Sys) {
+        *self = Self::new(self.wires);
+        sys.schedule(self.wires.event, NEVER);
+        self.watch_requests(sys);
+        self.update_irq(sys);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fractional_timer_keeps_its_average() {
+        let mut timer = Timer { x: 3, y: 10, cycle: 0, fraction: 0 };
+        let mut at = vec![];
+        for _ in 0..7 {
+            timer.take(timer.due().unwrap());
+            at.push(timer.due().unwrap());
+        }
+        assert_eq!(at, [4, 7, 10, 14, 17, 20, 24]);
+        timer.take(1_000_001);
+        assert_eq!(timer.due(), Some(1_000_004));
+        // More than one request per cycle is not possible.
+        let mut fast = Timer { x: 9, y: 2, cycle: 5, fraction: 0 };
+        fast.take(5);
+        assert_eq!(fast.due(), Some(6));
+    }
+}

@@ -1,0 +1,36 @@
+//! The peripherals that several microcontrollers share, one file each, with what they need of a chip: time and events,
+//! interrupt and DREQ lines, clocks, pins and the world outside.
+
+pub mod adc;
+pub mod dma;
+pub mod fault;
+pub mod i2c;
+pub mod peripheral;
+pub mod pins;
+pub mod pio;
+pub mod pll;
+pub mod pwm;
+pub mod random;
+pub mod rosc;
+pub mod spi;
+pub mod sys;
+#[cfg(test)]
+mod testing;
+pub mod ticks;
+pub mod timer;
+pub mod trace;
+pub mod uart;
+pub mod usb;
+mod usb_port;
+pub mod watchdog;
+pub mod wires;
+pub mod world;
+pub mod xosc;
+
+/// Whether probes can be attached. A build without them serves to measure their cost while they are off.
+pub const PROBED: bool = !cfg!(feature = "unprobed");
+
+pub use peripheral::{Alias, BusFault, Peripheral, Write, unmodelled};
+pub use sys::Sys;
+pub use usb_port::UsbPort;
+pub use world::{BitPeer, Inputs, Way, World};

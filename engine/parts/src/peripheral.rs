@@ -1,0 +1,72 @@
+//! The interface between a block of registers and the bus.
+
+use crate::sys::Sys;
+
+/// The access has no target: the core takes a HardFault, a DMA channel stops with a bus error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BusFault;
+
+/// The atomic alias through which a register was written (datasheet 2.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alias {
+    Normal,
+    Xor,
+    Set,
+    Clear,
+}
+
+/// A register write as the peripheral sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Write {
+    /// The 32 bits on the bus (narrow writes are replicated over all lanes, datasheet 2.1.4).
+    pub bits: u32,
+    pub alias: Alias,
+}
+
+impl Write {
+    pub fn normal(bits: u32) -> Self {
+        Self { bits, alias: Alias::Normal }
+    }
+
+    /// Returns the new value of a plain read/write register that holds `old`.
+    pub fn apply(self, old: u32) -> u32 {
+        match self.alias {
+            Alias::Normal => self.bits,
+            Alias::Xor => old ^ self.bits,
+            Alias::Set => old | self.bits,
+            Alias::Clear => old & !self.bits,
+        }
+    }
+
+    /// Returns the bits that this write clears in a write-1-to-clear register: those written as 1, through any alias
+    /// (the SDK clears flags both by plain writes and through the clear alias).
+    pub fn ones(self) -> u32 {
+        self.bits
+    }
+
+    /// Returns the new value of a register of which only `mask` is writable.
+    pub fn apply_masked(self, old: u32, mask: u32) -> u32 {
+        (old & !mask) | (self.apply(old) & mask)
+    }
+}
+
+/// A block of registers on the APB or AHB-Lite bus.
+pub trait Peripheral {
+    /// Returns the name as in the datasheet, with its instance (`SPI0`).
+    fn name(&self) -> &'static str;
+    /// Reads a register. `offset` is below 0x1000 (0x4000 for AHB blocks) and word-aligned. May have side effects.
+    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32;
+    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write);
+    /// Puts all registers into their reset state (RESETS, or a chip reset) and clears the peripheral's lines and
+    /// events.
+    fn reset(&mut self, sys: &mut Sys);
+}
+
+/// Reports an access to a register that exists on the chip but is not modelled.
+pub fn unmodelled(sys: &mut Sys, peripheral: &str, offset: u32, write: Option<u32>) {
+    let what = match write {
+        Some(value) => format!("{peripheral}+0x{offset:03x} write 0x{value:08x}"),
+        None => format!("{peripheral}+0x{offset:03x} read"),
+    };
+    sys.unmodelled(what);
+}

@@ -1,0 +1,673 @@
+//! PIO: blocks of four programmable state machines (datasheet chapter 3).
+//!
+//! A state machine executes in events at its exact cycles of clk_sys. Runs of instructions without observable effects
+//! are executed at once, ahead of time, on a copy of its state; a disturbance of the state machine before that time
+//! drops the copy. A disabled or stalled state machine has no events.
+//!
+//! Loops that shift bits, to or from at most one device, are deferred until they become observable ([`crate::batch`]).
+//!
+//! A register write in cycle `c` is seen by instructions whose effects appear in cycle `c + 1` or later.
+
+use crate::sys::Sys;
+use crate::wires::{FunctionPins, PioWires};
+use crate::{Peripheral, Write};
+use block::Machine;
+use config::{CLKDIV_MASK, EXEC_STALLED};
+use inputs::Inputs;
+use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};
+use sim::{NEVER, Ps};
+
+pub use machine::State;
+pub use pass::{Batch, Sampled};
+
+mod block;
+mod config;
+mod divider;
+mod fifo;
+pub mod inputs;
+mod looks;
+mod machine;
+mod pass;
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod tests;
+
+/// Register offsets (datasheet 3.7).
+mod offset {
+    pub const CTRL: u32 = 0x000;
+    pub const FSTAT: u32 = 0x004;
+    pub const FDEBUG: u32 = 0x008;
+    pub const FLEVEL: u32 = 0x00c;
+    pub const TXF0: u32 = 0x010;
+    pub const TXF3: u32 = 0x01c;
+    pub const RXF0: u32 = 0x020;
+    pub const RXF3: u32 = 0x02c;
+    pub const IRQ: u32 = 0x030;
+    pub const IRQ_FORCE: u32 = 0x034;
+    pub const INPUT_SYNC_BYPASS: u32 = 0x038;
+    pub const DBG_PADOUT: u32 = 0x03c;
+    pub const DBG_PADOE: u32 = 0x040;
+    pub const DBG_CFGINFO: u32 = 0x044;
+    pub const INSTR_MEM0: u32 = 0x048;
+    pub const INSTR_MEM31: u32 = 0x0c4;
+    pub const SM0_CLKDIV: u32 = 0x0c8;
+    pub const SM3_PINCTRL: u32 = 0x124;
+    pub const INTR: u32 = 0x128;
+    pub const IRQ0_INTE: u32 = 0x12c;
+    pub const IRQ0_INTF: u32 = 0x130;
+    pub const IRQ0_INTS: u32 = 0x134;
+    pub const IRQ1_INTE: u32 = 0x138;
+    pub const IRQ1_INTF: u32 = 0x13c;
+    pub const IRQ1_INTS: u32 = 0x140;
+    /// Distance between state machines' registers, and the registers of one.
+    pub const SM_STRIDE: u32 = 0x18;
+    pub const SM_CLKDIV: u32 = 0x00;
+    pub const SM_EXECCTRL: u32 = 0x04;
+    pub const SM_SHIFTCTRL: u32 = 0x08;
+    pub const SM_ADDR: u32 = 0x0c;
+    pub const SM_INSTR: u32 = 0x10;
+    pub const SM_PINCTRL: u32 = 0x14;
+}
+
+const MACHINES: usize = 4;
+/// 32 instructions, 4 state machines, 4 words per FIFO.
+const CFGINFO: u32 = 0x0020_0404;
+const FDEBUG_RXUNDER: u32 = 1 << 8;
+const FDEBUG_TXOVER: u32 = 1 << 16;
+const FDEBUG_BITS: u32 = 0x0f0f_0f0f;
+const INT_BITS: u32 = 0xfff;
+/// Cycles to the latest event: limits lookahead, and keeps conversions to picoseconds in range.
+const HORIZON_CYCLES: u64 = 1 << 20;
+
+#[derive(Debug)]
+pub struct Pio {
+    wires: PioWires,
+    shared: Shared,
+    machines: [Machine; MACHINES],
+    fdebug: u32,
+    inte: [u32; 2],
+    intf: [u32; 2],
+    /// Cycle of this block's event.
+    due: u64,
+    /// Cycle in which OUT_STICKY overwrites another write to its pins.
+    reassert: u64,
+    /// Pins that the programs read, according to the registers.
+    looks: u32,
+    /// The deferred batch before the event; [`crate::batch`] runs it.
+    batch: Option<Batch>,
+}
+
+/// Returns the cycle of a bus access or event: the first that starts now or later.
+fn cycle_now(sys: &Sys) -> u64 {
+    let now = sys.now();
+    if sys.clock.ps_at(sys.cycle) == now { sys.cycle } else { sys.clock.cycle_at(now) }
+}
+
+impl Pio {
+    pub fn new(wires: PioWires) -> Self {
+        Self {
+            wires,
+            shared: Shared { memory: [0; INSTRUCTIONS], inputs: Inputs::new(0), irq: 0, out: 0, oe: 0 },
+            machines: [0, 1, 2, 3].map(Machine::new),
+            fdebug: 0,
+            inte: [0; 2],
+            intf: [0; 2],
+            due: NEVER,
+            reassert: NEVER,
+            looks: 0,
+            batch: None,
+        }
+    }
+
+    /// Handles this block's event.
+    pub fn event(&mut self, sys: &mut Sys) {
+        let now = std::mem::replace(&mut self.due, NEVER);
+        if now == NEVER {
+            return;
+        }
+        self.step(sys, now);
+        self.plan(sys, now);
+    }
+
+    /// Handles a change of clk_sys: everything keeps its cycles.
+    pub fn clocks_changed(&mut self, sys: &mut Sys) {
+        self.disturb_all(sys, cycle_now(sys));
+        self.plan(sys, cycle_now(sys));
+    }
+
+    /// Handles changed levels at the input buffers (`sys.pins.input`).
+    pub fn input_changed(&mut self, sys: &mut Sys) {
+        let levels = sys.pins.input() as u32;
+        if levels == self.shared.inputs.levels() {
+            return;
+        }
+        self.shared.inputs.change(sys.now(), levels);
+        let mut affected = false;
+        for machine in &mut self.machines {
+            if !machine.state.waits_for_input() && !machine.ahead.is_some_and(|ahead| ahead.read_inputs) {
+                continue;
+            }
+            machine.disturb(&self.shared, &sys.clock, cycle_now(sys));
+            if machine.state.waits_for_input() {
+                machine.wake(Some(Stall::Input), self.shared.inputs.visible_from(&sys.clock, sys.now()));
+            }
+            affected = true;
+        }
+        if affected {
+            self.plan(sys, cycle_now(sys));
+        }
+    }
+
+    fn disturb_all(&mut self, sys: &Sys, now: u64) {
+        for machine in &mut self.machines {
+            machine.disturb(&self.shared, &sys.clock, now);
+        }
+    }
+
+    /// Executes cycle `now` of all state machines.
+    fn step(&mut self, sys: &mut Sys, now: u64) {
+        let mut lines = false;
+        let (mut irq_set, mut irq_clear) = (0, 0);
+        let mut pins = [self.shared.out, self.shared.oe];
+        let mut wrote_pins = self.reassert <= now;
+        for (index, machine) in self.machines.iter_mut().enumerate() {
+            let held = machine.sticky;
+            let effects = machine.step(&self.shared, &sys.clock, now);
+            irq_set |= effects.irq_set;
+            irq_clear |= effects.irq_clear;
+            lines |= effects.fifo;
+            self.fdebug |= effects.fdebug << index;
+            // The highest-numbered state machine wins, and its side-set over its OUT or SET (3.5.6.2).
+            for (kind, pins) in pins.iter_mut().enumerate() {
+                let written = effects.written[kind].or(held[kind]).unwrap_or_default();
+                let side = effects.side[kind];
+                *pins = side.apply(written.apply(*pins));
+                wrote_pins |= (written.mask | side.mask) != 0;
+            }
+        }
+        if irq_set | irq_clear != 0 {
+            self.shared.irq = (self.shared.irq & !irq_clear) | irq_set;
+            self.wake(Some(Stall::Irq), now);
+            lines = true;
+        }
+        if wrote_pins {
+            self.drive(sys, pins, now);
+        }
+        if lines {
+            self.update_lines(sys);
+        }
+    }
+
+    fn wake(&mut self, stall: Option<Stall>, now: u64) {
+        for machine in &mut self.machines {
+            machine.wake(stall, now + 1);
+        }
+    }
+
+    /// Drives levels and directions `pins` from cycle `now` on.
+    fn drive(&mut self, sys: &mut Sys, pins: [u32; 2], now: u64) {
+        let [out, oe] = pins;
+        self.plan_reassertion(pins, now);
+        let (changed_out, changed_oe) = (out ^ self.shared.out, oe ^ self.shared.oe);
+        if changed_out | changed_oe == 0 {
+            return;
+        }
+        for machine in &mut self.machines {
+            if machine.ahead.is_some_and(|ahead| (ahead.relied_out & changed_out) | (ahead.relied_oe & changed_oe) != 0)
+            {
+                machine.disturb(&self.shared, &sys.clock, now);
+            }
+        }
+        self.shared.out = out;
+        self.shared.oe = oe;
+        self.update_pins(sys);
+    }
+
+    /// Finds out whether sticky writes overwrite `pins` in the cycle after `now`.
+    fn plan_reassertion(&mut self, pins: [u32; 2], now: u64) {
+        let mut held = pins;
+        for (kind, held) in held.iter_mut().enumerate() {
+            for write in self.machines.iter().filter_map(|machine| machine.sticky[kind]) {
+                *held = write.apply(*held);
+            }
+        }
+        self.reassert = if held == pins { NEVER } else { now + 1 };
+    }
+
+    fn update_pins(&self, sys: &mut Sys) {
+        let FunctionPins { function, pins } = self.wires.pins;
+        sys.pins.function_out[function] = u64::from(self.shared.out) & pins;
+        sys.pins.function_oe[function] = u64::from(self.shared.oe) & pins;
+        sys.pins.refresh();
+    }
+
+    /// Looks ahead from cycle `now` and schedules the next event.
+    fn plan(&mut self, sys: &mut Sys, now: u64) {
+        self.watch_pins(sys);
+        let horizon = now.max(sys.cycle) + HORIZON_CYCLES;
+        let mut due = self.reassert;
+        let mut unknown = [false; MACHINES];
+        for (machine, unknown) in self.machines.iter_mut().zip(&mut unknown) {
+            match machine.known_next(&self.shared, &sys.clock) {
+                Some(next) => due = due.min(next),
+                None => *unknown = true,
+            }
+        }
+        for (machine, _) in self.machines.iter_mut().zip(unknown).filter(|(_, unknown)| *unknown) {
+            // No further than an action of another one.
+            due = due.min(machine.look_ahead(&self.shared, &sys.clock, due.min(horizon) - 1));
+        }
+        if due != NEVER {
+            due = due.min(horizon);
+        }
+        if due != self.due || due != NEVER {
+            self.due = due;
+            let at = if due == NEVER { NEVER } else { sys.clock.ps_at(due) };
+            sys.schedule(self.wires.event, at);
+        }
+        sys.batch_possible |= due != NEVER;
+    }
+
+    /// Returns whether a read of `register` observes the effects of a batch, or changes its inputs.
+    pub fn is_read_by_batch(register: u32) -> bool {
+        match register {
+            offset::RXF0..=offset::RXF3 | offset::DBG_PADOUT | offset::DBG_PADOE => true,
+            offset::SM0_CLKDIV..=offset::SM3_PINCTRL => {
+                matches!((register - offset::SM0_CLKDIV) % offset::SM_STRIDE, offset::SM_ADDR | offset::SM_INSTR)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the next batch, if one state machine has one and no other does anything.
+    pub fn find_batch(&self, sys: &Sys) -> Option<(State, Batch)> {
+        let idle = |machine: &Machine| {
+            let sticky = machine.sticky.iter().any(Option::is_some);
+            machine.refill == NEVER && !sticky && !machine.state.waits_for_input()
+        };
+        if self.reassert != NEVER || !self.machines.iter().all(idle) {
+            return None;
+        }
+        let mut running = self.machines.iter().filter(|machine| machine.next() != NEVER);
+        let (machine, None) = (running.next()?, running.next()) else { return None };
+        machine.batch(&self.shared, &sys.clock, cycle_now(sys), HORIZON_CYCLES)
+    }
+
+    /// Defers `batch`, at whose start the state machine is in `state`.
+    pub fn defer(&mut self, sys: &mut Sys, state: State, batch: Batch) {
+        let machine = &mut self.machines[batch.machine];
+        machine.state = state;
+        machine.ahead = None;
+        self.due = batch.end();
+        self.batch = Some(batch);
+        sys.batched = Some(self.wires.number);
+        sys.schedule(self.wires.event, sys.clock.ps_at(self.due));
+    }
+
+    /// Takes the deferred batch.
+    pub fn take_batch(&mut self) -> Option<Batch> {
+        self.batch.take()
+    }
+
+    pub fn bits_out(&self, batch: &Batch, count: u64) -> u32 {
+        self.machines[batch.machine].bits_out(&batch.pass, count)
+    }
+
+    /// Returns the levels that IN reads in `cycle`, with IN_BASE's in the lowest place, and whether they stay the same
+    /// while the pins do.
+    pub fn sample(&self, sys: &Sys, machine: usize, cycle: u64) -> (u32, bool) {
+        let inputs = &self.shared.inputs;
+        let levels = inputs.sample(&sys.clock, cycle).rotate_right(self.machines[machine].config.in_base());
+        (levels, inputs.next_visible(&sys.clock, cycle).is_none())
+    }
+
+    /// Returns the pins that IN of `bits` bits reads.
+    pub fn read_by_in(&self, machine: usize, bits: u32) -> u32 {
+        config::low_bits(bits).rotate_left(self.machines[machine].config.in_base())
+    }
+
+    /// Returns the cycles from a change of `pin` at an edge of clk_sys to the first instruction that sees it.
+    pub fn input_delay(&self, sys: &Sys, pin: u32) -> u64 {
+        self.shared.inputs.delay(&sys.clock, pin)
+    }
+
+    /// Returns the pins that enabled state machines may read.
+    pub fn looks(&self) -> u32 {
+        self.looks
+    }
+
+    pub fn is_forced(&self) -> bool {
+        self.machines.iter().any(|machine| machine.state.forced.is_some())
+    }
+
+    /// Returns the registers that drive the pins: levels and directions.
+    pub fn outputs(&self) -> [u32; 2] {
+        [self.shared.out, self.shared.oe]
+    }
+
+    /// Runs `count` passes, which end with the levels `out`.
+    pub fn advance(&mut self, sys: &mut Sys, batch: &Batch, count: u64, inputs: Sampled, out: u32) {
+        self.machines[batch.machine].advance(&batch.pass, count, inputs);
+        self.shared.out = out;
+        self.update_pins(sys);
+    }
+
+    /// Records that the input buffers had these levels from `at` on.
+    pub fn note_inputs(&mut self, at: Ps, levels: u32) {
+        if levels != self.shared.inputs.levels() {
+            self.shared.inputs.change(at, levels);
+        }
+    }
+
+    /// Executes the next action, if it is in cycle `until` or before. Returns that cycle.
+    pub fn step_once(&mut self, sys: &mut Sys, until: u64) -> Option<u64> {
+        let next = self.machines.iter().map(Machine::next).min().filter(|&next| next <= until)?;
+        sys.set_event_time(Some(sys.clock.ps_at(next)));
+        self.step(sys, next);
+        Some(next)
+    }
+
+    /// Returns everything that the state machines' programs change.
+    pub fn registers(&self) -> Vec<[u32; 7]> {
+        self.machines.iter().map(|machine| machine.state.registers()).collect()
+    }
+
+    /// Plans again after cycle `now`.
+    pub fn replan(&mut self, sys: &mut Sys, now: u64) {
+        self.plan(sys, now);
+    }
+
+    /// Returns INTR.
+    fn raw_interrupts(&self) -> u32 {
+        let mut raw = u32::from(self.shared.irq & 15) << 8;
+        for (index, machine) in self.machines.iter().enumerate() {
+            raw |= u32::from(!machine.fifos.rx.is_empty()) << index;
+            raw |= u32::from(!machine.fifos.tx.is_full()) << (4 + index);
+        }
+        raw
+    }
+
+    fn interrupt_status(&self, line: usize) -> u32 {
+        (self.raw_interrupts() & self.inte[line]) | self.intf[line]
+    }
+
+    /// Requests every edge at the pins while anything may read them.
+    fn watch_pins(&self, sys: &mut Sys) {
+        let runs = self.machines.iter().any(|machine| machine.state.enabled || machine.state.forced.is_some());
+        let PioWires { watcher, pins, .. } = self.wires;
+        sys.watch_pins(watcher, if runs { pins.pins } else { 0 });
+        sys.follow_pins(watcher, if runs { u64::from(self.looks) } else { 0 });
+    }
+
+    /// Finds the pins that the programs read. An instruction forced by SMx_INSTR that is not in memory is ignored.
+    fn look_at_programs(&mut self) {
+        let enabled = self.machines.iter().filter(|machine| machine.state.enabled);
+        self.looks =
+            enabled.fold(0, |pins, machine| pins | looks::pins(&self.shared.memory, &machine.config)) & self.pins();
+    }
+
+    /// Returns the pins that the programs can use.
+    fn pins(&self) -> u32 {
+        self.wires.pins.pins as u32
+    }
+
+    /// Recomputes interrupt and DREQ lines.
+    fn update_lines(&self, sys: &mut Sys) {
+        let PioWires { irq, tx_dreq, rx_dreq, .. } = self.wires;
+        for (index, machine) in self.machines.iter().enumerate() {
+            sys.set_dreq(tx_dreq + index as u32, !machine.fifos.tx.is_full());
+            sys.set_dreq(rx_dreq + index as u32, !machine.fifos.rx.is_empty());
+        }
+        for index in 0..2 {
+            sys.set_irq(irq + index as u32, self.interrupt_status(index) != 0);
+        }
+    }
+
+    /// Sets the flags of stalls that have continued since FDEBUG was cleared.
+    fn update_fdebug(&mut self, now: u64) {
+        for (index, machine) in self.machines.iter().enumerate() {
+            for (stall, flag) in [(Stall::Tx, FDEBUG_TXSTALL), (Stall::Rx, FDEBUG_RXSTALL)] {
+                if machine.stalls_again(stall, now) {
+                    self.fdebug |= flag << index;
+                }
+            }
+        }
+    }
+
+    fn fstat(&self) -> u32 {
+        let mut stat = 0;
+        for (index, machine) in self.machines.iter().enumerate() {
+            let fifos = &machine.fifos;
+            stat |= (u32::from(fifos.rx.is_full()) | u32::from(fifos.rx.is_empty()) << 8) << index;
+            stat |= (u32::from(fifos.tx.is_full()) << 16 | u32::from(fifos.tx.is_empty()) << 24) << index;
+        }
+        stat
+    }
+
+    fn flevel(&self) -> u32 {
+        self.machines.iter().rev().fold(0, |levels, machine| {
+            (levels << 8) | ((machine.fifos.rx.len() as u32) << 4) | machine.fifos.tx.len() as u32
+        })
+    }
+
+    fn enabled(&self) -> u32 {
+        self.machines.iter().rev().fold(0, |bits, machine| (bits << 1) | u32::from(machine.state.enabled))
+    }
+
+    fn write_ctrl(&mut self, sys: &mut Sys, ctrl: u32, now: u64) {
+        self.disturb_all(sys, now);
+        for (index, machine) in self.machines.iter_mut().enumerate() {
+            let bit = |lsb: usize| ctrl & (1 << (lsb + index)) != 0;
+            if bit(4) {
+                machine.restart(now);
+            }
+            if bit(8) {
+                machine.restart_divider(now);
+            }
+            machine.set_enabled(bit(0), now);
+        }
+        self.plan_reassertion([self.shared.out, self.shared.oe], now);
+    }
+
+    fn write_tx(&mut self, sys: &mut Sys, index: usize, word: u32, now: u64) {
+        let machine = &mut self.machines[index];
+        machine.disturb(&self.shared, &sys.clock, now);
+        if machine.fifos.tx.push(word) {
+            machine.wake(Some(Stall::Tx), now + 1);
+            machine.plan_refill(now);
+        } else {
+            self.fdebug |= FDEBUG_TXOVER << index;
+        }
+    }
+
+    fn read_rx(&mut self, sys: &mut Sys, index: usize) -> u32 {
+        let now = cycle_now(sys);
+        self.update_fdebug(now);
+        let machine = &mut self.machines[index];
+        let Some(word) = machine.fifos.rx.pop() else {
+            self.fdebug |= FDEBUG_RXUNDER << index;
+            return 0;
+        };
+        if machine.state.stall() == Some(Stall::Rx) {
+            machine.wake(Some(Stall::Rx), now + 1);
+        }
+        machine.disturb(&self.shared, &sys.clock, now);
+        self.update_lines(sys);
+        self.plan(sys, now);
+        word
+    }
+
+    fn read_machine(&mut self, sys: &mut Sys, index: usize, register: u32) -> u32 {
+        let now = cycle_now(sys);
+        let machine = &mut self.machines[index];
+        match register {
+            offset::SM_CLKDIV => machine.config.clkdiv,
+            offset::SM_EXECCTRL => {
+                machine.config.execctrl | if machine.state.forced.is_some() { EXEC_STALLED } else { 0 }
+            }
+            offset::SM_SHIFTCTRL => machine.config.shiftctrl,
+            offset::SM_ADDR | offset::SM_INSTR => {
+                machine.sync(&self.shared, &sys.clock, now);
+                let pc = machine.state.pc;
+                if register == offset::SM_ADDR { pc } else { u32::from(self.shared.memory[pc as usize]) }
+            }
+            _ => machine.config.pinctrl,
+        }
+    }
+
+    fn write_machine(&mut self, sys: &mut Sys, index: usize, register: u32, write: Write, now: u64) {
+        if register == offset::SM_INSTR && self.machines[index].state.force_is_pending() {
+            // Writes faster than one per cycle of this model's bus: each instruction still executes.
+            self.step(sys, self.machines[index].next());
+        }
+        let machine = &mut self.machines[index];
+        machine.disturb(&self.shared, &sys.clock, now);
+        let config = machine.config;
+        match register {
+            offset::SM_CLKDIV => machine.set_clkdiv(now, write.apply(config.clkdiv) & CLKDIV_MASK),
+            offset::SM_EXECCTRL => {
+                machine.set_execctrl(now, write.apply(config.execctrl));
+                self.plan_reassertion([self.shared.out, self.shared.oe], now);
+            }
+            offset::SM_SHIFTCTRL => machine.set_shiftctrl(now, write.apply(config.shiftctrl)),
+            offset::SM_INSTR => {
+                let old = u32::from(self.shared.memory[machine.state.pc as usize]);
+                machine.force(write.apply(old) as u16, now);
+            }
+            offset::SM_PINCTRL => machine.set_pinctrl(now, write.apply(config.pinctrl)),
+            _ => {}
+        }
+    }
+
+    fn write_memory(&mut self, sys: &mut Sys, address: usize, write: Write, now: u64) {
+        self.disturb_all(sys, now);
+        // The register reads as 0, so the aliases modify 0.
+        let instruction = write.apply(0) as u16;
+        if self.shared.memory[address] == instruction {
+            return;
+        }
+        self.shared.memory[address] = instruction;
+        for machine in &mut self.machines {
+            machine.wake(None, now + 1);
+            machine.state.replaced(address as u32);
+        }
+    }
+}
+
+impl Peripheral for Pio {
+    fn name(&self) -> &'static str {
+        self.wires.name
+    }
+
+    fn read(&mut self, sys: &mut Sys, register: u32) -> u32 {
+        match register {
+            offset::CTRL => self.enabled(),
+            offset::FSTAT => self.fstat(),
+            offset::FDEBUG => {
+                self.update_fdebug(cycle_now(sys));
+                self.fdebug
+            }
+            offset::FLEVEL => self.flevel(),
+            offset::RXF0..=offset::RXF3 => self.read_rx(sys, (register - offset::RXF0) as usize / 4),
+            offset::IRQ => u32::from(self.shared.irq),
+            offset::INPUT_SYNC_BYPASS => self.shared.inputs.bypass,
+            offset::DBG_PADOUT => self.shared.out & self.pins(),
+            offset::DBG_PADOE => self.shared.oe & self.pins(),
+            offset::DBG_CFGINFO => CFGINFO,
+            offset::SM0_CLKDIV..=offset::SM3_PINCTRL => {
+                let from_first = register - offset::SM0_CLKDIV;
+                self.read_machine(sys, (from_first / offset::SM_STRIDE) as usize, from_first % offset::SM_STRIDE)
+            }
+            offset::INTR => self.raw_interrupts(),
+            offset::IRQ0_INTE => self.inte[0],
+            offset::IRQ0_INTF => self.intf[0],
+            offset::IRQ0_INTS => self.interrupt_status(0),
+            offset::IRQ1_INTE => self.inte[1],
+            offset::IRQ1_INTF => self.intf[1],
+            offset::IRQ1_INTS => self.interrupt_status(1),
+            // TXF, INSTR_MEM and IRQ_FORCE are write-only.
+            _ => 0,
+        }
+    }
+
+    fn write(&mut self, sys: &mut Sys, register: u32, write: Write) {
+        let now = cycle_now(sys);
+        // Any write may end a stall.
+        self.update_fdebug(now);
+        match register {
+            offset::CTRL => {
+                let ctrl = write.apply(self.enabled());
+                self.write_ctrl(sys, ctrl, now);
+            }
+            offset::FDEBUG => {
+                self.fdebug &= !(write.ones() & FDEBUG_BITS);
+                for machine in &mut self.machines {
+                    machine.fdebug_cleared = now;
+                }
+            }
+            offset::TXF0..=offset::TXF3 => {
+                self.write_tx(sys, (register - offset::TXF0) as usize / 4, write.apply(0), now)
+            }
+            offset::IRQ | offset::IRQ_FORCE => {
+                if register == offset::IRQ {
+                    self.shared.irq &= !(write.ones() as u8);
+                } else {
+                    self.shared.irq |= write.apply(0) as u8;
+                }
+                self.wake(Some(Stall::Irq), now);
+            }
+            offset::INPUT_SYNC_BYPASS => {
+                self.disturb_all(sys, now);
+                self.shared.inputs.bypass = write.apply(self.shared.inputs.bypass);
+                self.wake(None, now);
+            }
+            offset::INSTR_MEM0..=offset::INSTR_MEM31 => {
+                self.write_memory(sys, (register - offset::INSTR_MEM0) as usize / 4, write, now);
+            }
+            offset::SM0_CLKDIV..=offset::SM3_PINCTRL => {
+                let from_first = register - offset::SM0_CLKDIV;
+                self.write_machine(
+                    sys,
+                    (from_first / offset::SM_STRIDE) as usize,
+                    from_first % offset::SM_STRIDE,
+                    write,
+                    now,
+                );
+            }
+            offset::IRQ0_INTE | offset::IRQ1_INTE => {
+                let inte = &mut self.inte[usize::from(register == offset::IRQ1_INTE)];
+                *inte = write.apply(*inte) & INT_BITS;
+            }
+            offset::IRQ0_INTF | offset::IRQ1_INTF => {
+                let intf = &mut self.intf[usize::from(register == offset::IRQ1_INTF)];
+                *intf = write.apply(*intf) & INT_BITS;
+            }
+            _ => return,
+        }
+        if matches!(register, offset::CTRL | offset::INSTR_MEM0..=offset::SM3_PINCTRL) {
+            self.look_at_programs();
+        }
+        self.update_lines(sys);
+        self.plan(sys, now);
+    }
+
+    fn reset(&mut self, sys: &mut Sys) {
+        if sys.batched == Some(self.wires.number) {
+            sys.batched = None;
+        }
+        *self = Self::new(self.wires);
+        self.shared.inputs = Inputs::new(sys.pins.input() as u32);
+        sys.cancel(self.wires.event);
+        self.update_pins(sys);
+        self.watch_pins(sys);
+        // A block in reset makes no requests; the first write afterwards raises those of the TX FIFOs.
+        let PioWires { irq, tx_dreq, rx_dreq, .. } = self.wires;
+        for index in 0..MACHINES as u32 {
+            sys.set_dreq(tx_dreq + index, false);
+            sys.set_dreq(rx_dreq + index, false);
+        }
+        sys.set_irq(irq, false);
+        sys.set_irq(irq + 1, false);
+    }
+}

@@ -1,0 +1,378 @@
+//! State shared by all peripherals: time, the event queue, interrupt and DREQ lines, clock frequencies and pins.
+
+use crate::PROBED;
+use crate::fault::Faults;
+use crate::pins::Pins;
+use crate::ticks::Ticks;
+use crate::trace::Trace;
+use crate::wires::{Event, Layout};
+use attribution::Recorder;
+use sim::{Clock, NEVER, Ps};
+
+/// Most events of a chip ([`Layout::events`]). Each costs time in every search for the next one.
+pub const MAX_EVENTS: usize = 22;
+
+/// Watchers that need every edge of some pins, although no program reads them (index of [`Sys::watch_pins`]).
+pub mod watcher {
+    pub const WORLD: usize = 0;
+    /// Interrupts by pins.
+    pub const GPIO: usize = 1;
+    /// Wires from pin to pin.
+    pub const WIRES: usize = 2;
+    /// The first of the chip's parts, which it numbers.
+    pub const PARTS: usize = 3;
+    pub const COUNT: usize = PARTS + 3;
+}
+
+/// Frequencies in Hz of the clocks that CLOCKS generates from the programmed sources (0: stopped).
+#[derive(Clone, Debug, Default)]
+pub struct Frequencies {
+    pub xosc_hz: u64,
+    pub rosc_hz: u64,
+    pub pll_sys_hz: u64,
+    pub pll_usb_hz: u64,
+    pub clk_ref_hz: u64,
+    pub clk_sys_hz: u64,
+    pub clk_peri_hz: u64,
+    pub clk_usb_hz: u64,
+    pub clk_adc_hz: u64,
+    pub clk_rtc_hz: u64,
+    /// Rate of the watchdog's tick (clk_ref / CYCLES), which drives TIMER, the watchdog and SysTick's external reference.
+    pub tick_hz: u64,
+}
+
+/// A chip reset requested by a peripheral, and performed between two instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetRequest {
+    /// SYSRESETREQ of either core, or PSM's force-off of the processors by the watchdog.
+    Processor { core: usize },
+    /// WATCHDOG: the timer expired (`timer`) or CTRL.TRIGGER.
+    Watchdog { timer: bool },
+    /// PSM put blocks (bits of its registers) into reset, and released others.
+    Psm { entered: u32, left: u32 },
+}
+
+/// The guest used something that the model does not cover; this ends the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmodelled {
+    /// The access, for instance `SSI.DMACR write 0x00000003`.
+    pub what: String,
+    /// Address of the instruction, if a core did it.
+    pub pc: u32,
+}
+
+pub struct Sys {
+    /// Cycle of clk_sys of the current bus access or event.
+    pub cycle: u64,
+    event_now: Option<Ps>,
+    pub clock: Clock,
+    pub freq: Frequencies,
+    /// A source of CLOCKS changed (oscillator, PLL, mux, divider, tick): `Bus::settle` recomputes `freq`.
+    pub clock_sources_dirty: bool,
+    /// `freq` changed: the cores' SysTicks must be updated, since their next zero moved.
+    pub clocks_changed: bool,
+    /// Ticks of the watchdog's tick generator since power-on.
+    pub tick: Ticks,
+    due: [Ps; MAX_EVENTS],
+    events: usize,
+    next_due: Ps,
+    irq_level: u64,
+    /// Interrupt lines of a single core.
+    core_irq_level: [u64; 2],
+    /// Those of them that rose since that core last checked.
+    pub core_irq_rose: [u64; 2],
+    /// Lines that rose since the cores last checked.
+    pub irq_rose: u64,
+    dreq: u64,
+    pulsed_dreqs: u64,
+    /// DREQ lines that rose since the DMA last checked.
+    pub dreq_rose: u64,
+    pub pins: Pins,
+    watched_pins: [u64; watcher::COUNT],
+    followed_pins: [u64; watcher::COUNT],
+    watched_dreqs: u64,
+    /// The watched pins or DREQs changed.
+    pub watch_dirty: bool,
+    pub reset_request: Option<ResetRequest>,
+    pub unmodelled: Option<Unmodelled>,
+    pub faults: Faults,
+    pub trace: Trace,
+    /// Recorder for an attribution of time, while one is requested; see [`Sys::recorder`].
+    pub recording: Option<Box<Recorder>>,
+    /// Factor of the SPI clocks: 1, except to find out the benefit of a faster bus.
+    pub spi_speed: u64,
+    /// Duration of the SPI frame that has just ended, and its half periods of SCK.
+    pub spi_shifted: (Ps, u64),
+    /// Set when a core must leave its inner loop to handle events, interrupts or resets.
+    pub attention: bool,
+    /// The PIO block with a deferred batch ([`crate::batch`]).
+    pub batched: Option<usize>,
+    /// A PIO block has planned again: it may have a batch to defer.
+    pub batch_possible: bool,
+    /// Off: every edge of PIO is an event. The chip's behaviour is the same; only the simulation is slower.
+    pub batches_enabled: bool,
+    /// SEV was executed or an event reached both cores.
+    pub event_signal: bool,
+    /// Bits of RESETS.RESET: a set bit holds that peripheral in reset.
+    pub held_in_reset: u32,
+    /// Peripherals that entered reset by the current access; the bus resets their models.
+    pub entering_reset: u32,
+    /// Bits of PSM: blocks held in reset by FRCE_OFF.
+    pub held_by_psm: u32,
+}
+
+impl Sys {
+    /// Returns the recorder for an attribution of time, while one is requested.
+    #[inline]
+    pub fn recorder(&mut self) -> Option<&mut Recorder> {
+        if PROBED { self.recording.as_deref_mut() } else { None }
+    }
+
+    #[inline]
+    pub fn records(&self) -> bool {
+        PROBED && self.recording.is_some()
+    }
+
+    pub fn new(hz: u64, layout: &Layout) -> Self {
+        Self {
+            cycle: 0,
+            event_now: None,
+            clock: Clock::new(hz),
+            freq: Frequencies::default(),
+            clock_sources_dirty: true,
+            clocks_changed: false,
+            tick: Ticks::default(),
+            due: [NEVER; MAX_EVENTS],
+            events: layout.events,
+            next_due: NEVER,
+            irq_level: 0,
+            core_irq_level: [0; 2],
+            core_irq_rose: [0; 2],
+            irq_rose: 0,
+            dreq: 0,
+            pulsed_dreqs: layout.pulsed_dreqs,
+            dreq_rose: 0,
+            pins: Pins::new(layout.pins),
+            watched_pins: [0; watcher::COUNT],
+            followed_pins: [0; watcher::COUNT],
+            watched_dreqs: 0,
+            watch_dirty: false,
+            reset_request: None,
+            unmodelled: None,
+            faults: Faults::default(),
+            trace: Trace::default(),
+            recording: None,
+            spi_speed: 1,
+            spi_shifted: (0, 1),
+            attention: false,
+            batched: None,
+            batch_possible: false,
+            batches_enabled: true,
+            event_signal: false,
+            held_in_reset: 0,
+            entering_reset: 0,
+            held_by_psm: 0,
+        }
+    }
+
+    /// Returns the simulated time of the current bus access, or the due time of the event being handled.
+    pub fn now(&self) -> Ps {
+        match self.event_now {
+            Some(ps) => ps,
+            None => self.clock.ps_at(self.cycle),
+        }
+    }
+
+    /// Returns the first cycle of clk_sys that starts at or after [`Self::now`].
+    pub fn now_cycle(&self) -> u64 {
+        match self.event_now {
+            Some(ps) => self.clock.cycle_at(ps),
+            None => self.cycle,
+        }
+    }
+
+    /// Schedules (or moves) `id`; [`NEVER`] cancels it.
+    pub fn schedule(&mut self, id: Event, at: Ps) {
+        let old = self.due[usize::from(id.0)];
+        self.due[usize::from(id.0)] = at;
+        if at < self.next_due {
+            self.next_due = at;
+            self.attention = true;
+        } else if old == self.next_due {
+            self.next_due = self.due.iter().copied().min().unwrap_or(NEVER);
+        }
+    }
+
+    /// Schedules (or moves) the call of [`crate::World::event`].
+    pub fn schedule_world(&mut self, at: Ps) {
+        self.schedule(self.world_event(), at);
+    }
+
+    /// Returns the event for which [`crate::World::event`] is called.
+    pub fn world_event(&self) -> Event {
+        Event(self.events as u8 - 1)
+    }
+
+    pub fn cancel(&mut self, id: Event) {
+        self.schedule(id, NEVER);
+    }
+
+    pub fn due(&self, id: Event) -> Ps {
+        self.due[usize::from(id.0)]
+    }
+
+    pub fn next_due(&self) -> Ps {
+        self.next_due
+    }
+
+    /// Takes the next event due at or before `until`. Events of the same time are in the order of [`Event`].
+    pub fn take_event(&mut self, until: Ps) -> Option<Event> {
+        if self.next_due > until {
+            self.event_now = None;
+            return None;
+        }
+        let index = self.due.iter().position(|&due| due == self.next_due)?;
+        self.event_now = Some(self.next_due);
+        self.due[index] = NEVER;
+        self.next_due = self.due.iter().copied().min().unwrap_or(NEVER);
+        Some(Event(index as u8))
+    }
+
+    /// Sets the current time to `at`, or (`None`) to that of bus accesses; returns the previous value.
+    pub fn set_event_time(&mut self, at: Option<Ps>) -> Option<Ps> {
+        std::mem::replace(&mut self.event_now, at)
+    }
+
+    /// Returns to the time of bus accesses, when event handling stops early.
+    pub fn end_event(&mut self) {
+        self.event_now = None;
+    }
+
+    pub fn irq_level(&self) -> u64 {
+        self.irq_level
+    }
+
+    /// Drives interrupt line `line` of the NVICs.
+    pub fn set_irq(&mut self, line: u32, high: bool) {
+        let bit = 1u64 << line;
+        if high {
+            if self.irq_level & bit == 0 {
+                self.irq_level |= bit;
+                self.irq_rose |= bit;
+                self.attention = true;
+            }
+        } else {
+            self.irq_level &= !bit;
+        }
+    }
+
+    /// Returns the levels of the lines at the NVIC of `core`.
+    pub fn irq_level_for_core(&self, core: usize) -> u64 {
+        self.irq_level | self.core_irq_level[core]
+    }
+
+    /// Drives a line that is separate for each core (of IO_BANK0 and IO_QSPI).
+    pub fn set_irq_for_core(&mut self, core: usize, line: u32, high: bool) {
+        let bit = 1u64 << line;
+        if high {
+            if self.core_irq_level[core] & bit == 0 {
+                self.core_irq_level[core] |= bit;
+                self.core_irq_rose[core] |= bit;
+                self.attention = true;
+            }
+        } else {
+            self.core_irq_level[core] &= !bit;
+        }
+    }
+
+    pub fn dreq_level(&self) -> u64 {
+        self.dreq
+    }
+
+    /// Drives data request line `line` of the DMA.
+    pub fn set_dreq(&mut self, line: u32, high: bool) {
+        let bit = 1u64 << line;
+        if high {
+            if self.dreq & bit == 0 {
+                self.dreq |= bit;
+                self.dreq_rose |= bit;
+            }
+        } else {
+            self.dreq &= !bit;
+        }
+    }
+
+    /// Declares that `who` ([`watcher`]) needs the edges of `pins` at their times. PWM generates no others.
+    pub fn watch_pins(&mut self, who: usize, pins: u64) {
+        if self.watched_pins[who] != pins {
+            self.watched_pins[who] = pins;
+            self.watch_dirty = true;
+        }
+    }
+
+    pub fn watched_pins(&self) -> u64 {
+        self.watched_pins.iter().fold(0, |all, pins| all | pins)
+    }
+
+    /// Returns the pins whose edges `who` needs.
+    pub fn watched_by(&self, who: usize) -> u64 {
+        self.watched_pins[who]
+    }
+
+    /// Declares that `who` ([`watcher`]) reads each bit on `pins`. UART and SPI output only these bits: devices on a
+    /// bus get complete characters and frames.
+    pub fn follow_pins(&mut self, who: usize, pins: u64) {
+        if self.followed_pins[who] != pins {
+            self.followed_pins[who] = pins;
+            self.watch_dirty = true;
+        }
+    }
+
+    pub fn followed_pins(&self) -> u64 {
+        self.followed_pins.iter().fold(0, |all, pins| all | pins)
+    }
+
+    /// Declares the DREQs that busy DMA channels wait for. PWM's rise only if declared here.
+    pub fn watch_dreqs(&mut self, lines: u64) {
+        if self.watched_dreqs != lines {
+            self.watched_dreqs = lines;
+            self.watch_dirty = true;
+        }
+    }
+
+    /// Starts a DMA transfer paced by `line`. PWM's requests are one per wrap; all others are levels maintained by
+    /// their FIFO.
+    pub fn take_dreq(&mut self, line: u32) {
+        if self.pulsed_dreqs >> line & 1 != 0 {
+            self.set_dreq(line, false);
+            self.watch_dirty = true;
+        }
+    }
+
+    pub fn watched_dreqs(&self) -> u64 {
+        self.watched_dreqs
+    }
+
+    /// Requests a chip or core reset before the next instruction.
+    pub fn request_reset(&mut self, request: ResetRequest) {
+        self.reset_request = Some(request);
+        self.attention = true;
+    }
+
+    /// Ends the run with an error: `what` names the register and the access.
+    pub fn unmodelled(&mut self, what: String) {
+        if self.unmodelled.is_none() {
+            self.unmodelled = Some(Unmodelled { what, pc: 0 });
+            self.attention = true;
+        }
+    }
+
+    /// Changes clk_sys from the current cycle on. All events keep their times.
+    pub fn set_clk_sys_hz(&mut self, hz: u64) {
+        self.freq.clk_sys_hz = hz;
+        if hz != 0 && hz != self.clock.hz() {
+            self.clock.set_hz(self.cycle, hz);
+            self.attention = true;
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The connections of a part within its chip: which event, interrupt and data request lines it drives, and on which
+//! pins its signals appear. A chip states them when it makes its parts, with the numbers of its datasheet.
+
+use crate::pins::Pins;
+
+/// A part's place in [`crate::Sys`]'s queue, which holds one pending time for each. Events of the same time are handled
+/// in ascending order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Event(pub u8);
+
+/// Differences between chips that [`crate::Sys`] must know.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Number of events, at most [`crate::sys::MAX_EVENTS`]. The last one is the world's.
+    pub events: usize,
+    /// The GPIO pins, from bit 0 on.
+    pub pins: u64,
+    /// Data request lines that carry one request per rise; all others are levels.
+    pub pulsed_dreqs: u64,
+}
+
+/// The pins on which a function select value brings out a part's signals.
+#[derive(Clone, Copy, Debug)]
+pub struct FunctionPins {
+    pub function: usize,
+    pub pins: u64,
+}
+
+impl FunctionPins {
+    /// Returns the pins that have the function selected.
+    pub fn selected(self, pins: &Pins) -> u64 {
+        pins.function_mask[self.function] & self.pins
+    }
+}
+
+/// The connections of a controller for SPI, UART or I2C.
+#[derive(Clone, Copy, Debug)]
+pub struct SerialWires {
+    /// Name as in the datasheet, with its instance: `SPI0`.
+    pub name: &'static str,
+    /// The instance, as [`crate::World`] and the trace number it.
+    pub number: usize,
+    pub event: Event,
+    pub irq: u32,
+    pub tx_dreq: u32,
+    pub rx_dreq: u32,
+    pub pins: FunctionPins,
+}
+
+/// The connections of a block of PIO.
+#[derive(Clone, Copy, Debug)]
+pub struct PioWires {
+    pub name: &'static str,
+    pub number: usize,
+    pub event: Event,
+    /// The first of its interrupts.
+    pub irq: u32,
+    /// The requests of state machine 0; the others' follow.
+    pub tx_dreq: u32,
+    pub rx_dreq: u32,
+    pub pins: FunctionPins,
+    /// Its index for [`crate::Sys::watch_pins`].
+    pub watcher: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct PwmWires {
+    pub event: Event,
+    pub irq: u32,
+    /// The request of slice 0; the others' follow.
+    pub dreq: u32,
+    pub pins: FunctionPins,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct AdcWires {
+    pub event: Event,
+    pub irq: u32,
+    pub dreq: u32,
+    /// The pin of channel 0; the others' follow.
+    pub first_pin: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct DmaWires {
+    pub event: Event,
+    /// The first of its interrupts.
+    pub irq: u32,
+    /// Number of data request lines.
+    pub dreqs: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct UsbWires {
+    pub event: Event,
+    pub irq: u32,
+    pub vbus_detect: FunctionPins,
+    /// The pins that carry DP while the controller is connected to digital pads.
+    pub dp: FunctionPins,
+}

@@ -1,0 +1,166 @@
+//! Deliberate mistakes of the translator, each of which its fuzz has to find.
+//!
+//! Only the feature `mistakes`, which the crate's tests turn on, makes any; without it all checks are constants.
+
+#[cfg(feature = "mistakes")]
+use crate::memory::{FLASH_OPS, RAM_OPS, SCRATCH_OP};
+
+macro_rules! mistakes {
+    ($($(#[$about:meta])* $name:ident,)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[cfg_attr(not(feature = "mistakes"), allow(dead_code, reason = "only the feature looks for some"))]
+        pub enum Mistake {
+            $($(#[$about])* $name,)*
+        }
+
+        #[cfg(feature = "mistakes")]
+        impl Mistake {
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+        }
+    };
+}
+
+mistakes! {
+    /// A load from SRAM takes one cycle.
+    LoadTakesOneCycle,
+    /// An unaligned access rounds its address down.
+    UnalignedAccess,
+    /// The first address behind SRAM is inside it.
+    EndInside,
+    /// LDRSH does not extend the sign.
+    SignLost,
+    /// A literal in flash does not pass the cache.
+    LiteralNotFetched,
+    /// A literal in SRAM keeps the value that it had when the block was made.
+    StaleLiteral,
+    /// A store does not check for code.
+    StoreIntoCode,
+    /// STM and PUSH check only their first word for code.
+    LastWordIntoCode,
+    /// A comparison only decides the following branch, and sets no flags.
+    FlagsOfCompare,
+    /// ADDS with a constant does not set V.
+    OverflowOfAdd,
+    /// ADR does not align the PC.
+    AdrUnaligned,
+    /// LDM writes its base back although it is in the list.
+    LdmWritesBack,
+    /// BL does not fetch the word after its second halfword.
+    BlFetchesOnce,
+    /// BX and BLX ignore bit 0 of the target.
+    BxToArm,
+    /// POP and BX ignore bit 0 of the target.
+    PopToArm,
+    /// POP and BX take the end of an exception for a branch.
+    ExceptionReturn,
+    /// BLX clears bit 0 of LR.
+    BlxLinksToArm,
+    /// A move to SP keeps the lowest bits.
+    SpUnaligned,
+    /// SBCS ignores the carry.
+    SbcWithoutBorrow,
+    /// LSRS by a constant does not set C.
+    CarryOfShift,
+    /// A shift by a register that is 0 changes C.
+    CarryOfShiftByZero,
+    /// LSLS by 32 clears C.
+    ShiftByWidth,
+    /// After a taken branch, an interrupt waits for one more instruction.
+    LimitAfterBlock,
+    /// After other instructions, an interrupt waits for one more.
+    LimitAfterInstruction,
+    /// A branch that is not taken takes two cycles.
+    UntakenBranchTakesTwo,
+    /// BHI ignores Z.
+    HigherOrSame,
+    /// BGE does not branch after equal values.
+    GreaterWithoutEqual,
+    /// A block contains one instruction behind its region.
+    PastEnd,
+    /// Instructions before a slow access are counted twice.
+    CountedTwice,
+    /// A branch to an upper halfword does not fetch its word.
+    OddHalfwordNotFetched,
+    /// The cache counts fetches by blocks twice.
+    FetchCountedTwice,
+    /// Every fetch by a block hits the cache.
+    EveryFetchHits,
+    /// A miss of the cache takes no time.
+    MissTakesNoTime,
+    /// The uncached alias of flash is read through the cache.
+    UncachedAliasCached,
+    /// The interpreter fetches the block's last word again.
+    WordFetchedAgain,
+    /// A block continues after an access that needs attention.
+    EventOverlooked,
+    /// Accesses to SRAM5 are not counted.
+    Sram5NotCounted,
+    /// A change of a block's last instruction does not drop the block.
+    BlockEndsEarly,
+    /// A store of core 0 into code does not drop the block.
+    CoreKeepsBlock,
+    /// A store of core 1 into code does not drop the block.
+    OtherCoreKeepsBlock,
+    /// A write of DMA into code does not drop the block.
+    DmaKeepsBlock,
+    /// A change of flash does not drop the block.
+    FlashKeepsBlock,
+}
+
+/// The master whose writes follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writer {
+    Core(usize),
+    Dma,
+}
+
+/// The mistake of one chip's translator.
+#[derive(Default)]
+pub(crate) struct Mistakes {
+    #[cfg(feature = "mistakes")]
+    pub(crate) made: Option<Mistake>,
+    #[cfg(feature = "mistakes")]
+    writer: Option<Writer>,
+}
+
+#[cfg(feature = "mistakes")]
+impl Mistakes {
+    #[inline]
+    pub fn makes(&self, mistake: Mistake) -> bool {
+        self.made == Some(mistake)
+    }
+
+    #[inline]
+    pub fn written_by(&mut self, writer: Writer) {
+        self.writer = Some(writer);
+    }
+
+    /// Returns whether to overlook the change of the halfword in `slot`.
+    #[inline]
+    pub fn overlook(&self, slot: usize) -> bool {
+        let by = match self.made {
+            Some(Mistake::CoreKeepsBlock) => Writer::Core(0),
+            Some(Mistake::OtherCoreKeepsBlock) => Writer::Core(1),
+            Some(Mistake::DmaKeepsBlock) => Writer::Dma,
+            Some(Mistake::FlashKeepsBlock) => return slot >= FLASH_OPS,
+            _ => return false,
+        };
+        (RAM_OPS..SCRATCH_OP).contains(&slot) && self.writer == Some(by)
+    }
+}
+
+#[cfg(not(feature = "mistakes"))]
+impl Mistakes {
+    #[inline(always)]
+    pub const fn makes(&self, _: Mistake) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    pub const fn written_by(&mut self, _: Writer) {}
+
+    #[inline(always)]
+    pub const fn overlook(&self, _: usize) -> bool {
+        false
+    }
+}

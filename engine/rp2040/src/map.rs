@@ -1,0 +1,131 @@
+//! The table of RP2040's register blocks, from which decoding, resets, events and the use of pins are made.
+
+use crate::bus::Blocks;
+use crate::peripherals::{Peripheral, resets::bit};
+use crate::sys::Sys;
+use crate::wires::event;
+use crate::world::World;
+use parts::wires::Event;
+
+pub(crate) const IO_BANK0: u32 = 0x4001_4000;
+pub(crate) const TIMER: u32 = 0x4005_4000;
+/// USB's memory, beside its registers.
+pub(crate) const USB_DPRAM: u32 = 0x5010_0000;
+
+/// What a block has to do with the pins of a deferred batch ([`crate::batch`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// A write or its event may read or change pins.
+    Any,
+    /// A write may; its event does not.
+    Written,
+    /// Neither may.
+    None,
+    /// It is PIO, whose registers show a batch.
+    Pio,
+}
+
+/// Calls the event handler of `$block` if `$id` is its event.
+macro_rules! handle {
+    ([], $id:ident, $block:expr, $sys:ident, $world:ident) => {};
+    ([$event:ident], $id:ident, $block:expr, $sys:ident, $world:ident) => {
+        if $id == event::$event {
+            $block.event($sys);
+            return true;
+        }
+    };
+    ([$event:ident, world], $id:ident, $block:expr, $sys:ident, $world:ident) => {
+        if $id == event::$event {
+            $block.event($sys, $world);
+            return true;
+        }
+    };
+    ([$event:ident, bus], $id:ident, $block:expr, $sys:ident, $world:ident) => {};
+}
+
+/// Returns `$pins` if `$id` is the event of the row.
+macro_rules! pins_of {
+    ([], $id:ident, $pins:ident) => {};
+    ([$event:ident $(, $with:ident)?], $id:ident, $pins:ident) => {
+        if $id == event::$event {
+            return Some(Use::$pins);
+        }
+    };
+}
+
+macro_rules! map {
+    ($($address:tt $block:ident $([$index:literal])?, $reset:ident, $event:tt, $pins:ident;)*) => {
+        impl Blocks {
+            /// Returns the register block at `address` and the RESETS bit that holds it in reset (0: none).
+            pub(crate) fn at(&mut self, address: u32) -> Option<(&mut dyn Peripheral, u32)> {
+                Some(match address & 0xffff_c000 {
+                    $($address => (&mut self.$block $([$index])?, bit::$reset),)*
+                    _ => return None,
+                })
+            }
+
+            /// Resets the blocks whose RESETS bit is in `entering`.
+            pub(crate) fn enter_reset(&mut self, sys: &mut Sys, entering: u32) {
+                $(if entering & bit::$reset != 0 {
+                    self.$block $([$index])?.reset(sys);
+                })*
+            }
+
+            /// Handles the event of a block that needs no more than the world. Returns whether `id` is one.
+            pub(crate) fn event<W: World>(&mut self, sys: &mut Sys, world: &mut W, id: Event) -> bool {
+                $(handle!($event, id, self.$block $([$index])?, sys, world);)*
+                false
+            }
+
+            /// Returns what the block at `address` has to do with pins.
+            pub(crate) fn pins_at(address: u32) -> Use {
+                match address & 0xffff_c000 {
+                    $($address => Use::$pins,)*
+                    USB_DPRAM => Use::None,
+                    _ => Use::Any,
+                }
+            }
+
+            /// Returns what the block with event `id` has to do with pins; `None`: no register block.
+            pub(crate) fn pins_of(id: Event) -> Option<Use> {
+                $(pins_of!($event, id, $pins);)*
+                None
+            }
+        }
+    };
+}
+
+// Address, block, RESETS bit, event with what its handler needs beside `Sys`, pins. Blocks enter reset in this order.
+map! {
+    0x4000_0000 sysinfo, SYSINFO, [], Any;
+    0x4000_4000 syscfg, SYSCFG, [], Any;
+    0x4000_8000 clocks, NONE, [CLOCKS], Any;
+    0x4000_c000 resets, NONE, [], Any;
+    0x4001_0000 psm, NONE, [], Any;
+    IO_BANK0 io_bank0, IO_BANK0, [], Any;
+    0x4001_8000 io_qspi, IO_QSPI, [], Any;
+    0x4001_c000 pads_bank0, PADS_BANK0, [], Any;
+    0x4002_0000 pads_qspi, PADS_QSPI, [], Any;
+    0x4002_4000 xosc, NONE, [XOSC], Any;
+    0x4002_8000 pll[0], PLL_SYS, [], Any;
+    0x4002_c000 pll[1], PLL_USB, [], Any;
+    0x4003_0000 busctrl, BUSCTRL, [], Any;
+    0x4003_4000 uart[0], UART0, [UART0, world], Any;
+    0x4003_8000 uart[1], UART1, [UART1, world], Any;
+    0x4003_c000 spi[0], SPI0, [SPI0, world], Any;
+    0x4004_0000 spi[1], SPI1, [SPI1, world], Any;
+    0x4004_4000 i2c[0], I2C0, [I2C0, world], Any;
+    0x4004_8000 i2c[1], I2C1, [I2C1, world], Any;
+    0x4004_c000 adc, ADC, [ADC], Written;
+    0x4005_0000 pwm, PWM, [PWM], Any;
+    TIMER timer, TIMER, [TIMER], None;
+    0x4005_8000 watchdog, NONE, [WATCHDOG], Any;
+    0x4005_c000 rtc, RTC, [RTC], Any;
+    0x4006_0000 rosc, NONE, [], Any;
+    0x4006_4000 vreg_and_chip_reset, NONE, [], Any;
+    0x4006_c000 tbman, TBMAN, [], Any;
+    0x5000_0000 dma, DMA, [DMA, bus], None;
+    0x5011_0000 usb, USBCTRL, [USB], None;
+    0x5020_0000 pio[0], PIO0, [PIO0], Pio;
+    0x5030_0000 pio[1], PIO1, [PIO1], Pio;
+}

@@ -1,0 +1,212 @@
+//! The numbers by which RP2040's parts are connected: events, interrupts, DREQs and pins.
+
+use crate::sys::{Sys, watcher};
+use parts::wires::{AdcWires, DmaWires, Event, FunctionPins, Layout, PioWires, PwmWires, SerialWires, UsbWires};
+
+/// Order of events of the same time.
+pub mod event {
+    use super::Event;
+
+    pub const TIMER: Event = Event(0);
+    pub const WATCHDOG: Event = Event(1);
+    pub const RTC: Event = Event(2);
+    pub const XOSC: Event = Event(3);
+    pub const SSI: Event = Event(4);
+    pub const XIP_STREAM: Event = Event(5);
+    pub const SPI0: Event = Event(6);
+    pub const SPI1: Event = Event(7);
+    pub const UART0: Event = Event(8);
+    pub const UART1: Event = Event(9);
+    pub const I2C0: Event = Event(10);
+    pub const I2C1: Event = Event(11);
+    pub const ADC: Event = Event(12);
+    pub const PWM: Event = Event(13);
+    pub const PIO0: Event = Event(14);
+    pub const PIO1: Event = Event(15);
+    pub const DMA: Event = Event(16);
+    pub const USB: Event = Event(17);
+    pub const SYSTICK0: Event = Event(18);
+    pub const SYSTICK1: Event = Event(19);
+    pub const CLOCKS: Event = Event(20);
+    pub const WORLD: Event = Event(21);
+}
+
+/// Interrupt lines of the NVIC (datasheet 2.3.2).
+pub mod irq {
+    pub const TIMER_0: u32 = 0;
+    pub const PWM_WRAP: u32 = 4;
+    pub const USBCTRL: u32 = 5;
+    pub const XIP: u32 = 6;
+    pub const PIO0_0: u32 = 7;
+    pub const PIO1_0: u32 = 9;
+    pub const DMA_0: u32 = 11;
+    pub const DMA_1: u32 = 12;
+    pub const IO_BANK0: u32 = 13;
+    pub const IO_QSPI: u32 = 14;
+    pub const SIO_PROC0: u32 = 15;
+    pub const SIO_PROC1: u32 = 16;
+    pub const CLOCKS: u32 = 17;
+    pub const SPI0: u32 = 18;
+    pub const SPI1: u32 = 19;
+    pub const UART0: u32 = 20;
+    pub const UART1: u32 = 21;
+    pub const ADC_FIFO: u32 = 22;
+    pub const I2C0: u32 = 23;
+    pub const I2C1: u32 = 24;
+    pub const RTC: u32 = 25;
+}
+
+/// DREQ numbers of the DMA (datasheet 2.5.3.1).
+pub mod dreq {
+    pub const PIO0_TX0: u32 = 0;
+    pub const PIO0_RX0: u32 = 4;
+    pub const PIO1_TX0: u32 = 8;
+    pub const PIO1_RX0: u32 = 12;
+    pub const SPI0_TX: u32 = 16;
+    pub const SPI0_RX: u32 = 17;
+    pub const SPI1_TX: u32 = 18;
+    pub const SPI1_RX: u32 = 19;
+    pub const UART0_TX: u32 = 20;
+    pub const UART0_RX: u32 = 21;
+    pub const UART1_TX: u32 = 22;
+    pub const UART1_RX: u32 = 23;
+    pub const PWM_WRAP0: u32 = 24;
+    pub const I2C0_TX: u32 = 32;
+    pub const I2C0_RX: u32 = 33;
+    pub const I2C1_TX: u32 = 34;
+    pub const I2C1_RX: u32 = 35;
+    pub const ADC: u32 = 36;
+    pub const XIP_STREAM: u32 = 37;
+    pub const XIP_SSITX: u32 = 38;
+    pub const XIP_SSIRX: u32 = 39;
+}
+
+/// Function select values (datasheet 1.4.3, table 2).
+pub mod function {
+    pub use parts::pins::function::*;
+
+    pub const XIP: usize = 0;
+    pub const CLOCK: usize = 8;
+    pub const USB: usize = 9;
+}
+
+/// GPIO0 to GPIO29.
+pub const PIN_MASK: u32 = 0x3fff_ffff;
+
+const LAYOUT: Layout =
+    Layout { events: event::WORLD.0 as usize + 1, pins: PIN_MASK as u64, pulsed_dreqs: 0xff << dreq::PWM_WRAP0 };
+
+/// Returns the state that all parts share, with clk_sys at `hz`.
+pub fn sys(hz: u64) -> Sys {
+    Sys::new(hz, &LAYOUT)
+}
+
+const fn all(function: usize) -> FunctionPins {
+    FunctionPins { function, pins: PIN_MASK as u64 }
+}
+
+const fn some(function: usize, pins: u64) -> FunctionPins {
+    FunctionPins { function, pins }
+}
+
+pub(crate) const SPI: [SerialWires; 2] = [
+    SerialWires {
+        name: "SPI0",
+        number: 0,
+        event: event::SPI0,
+        irq: irq::SPI0,
+        tx_dreq: dreq::SPI0_TX,
+        rx_dreq: dreq::SPI0_RX,
+        pins: some(function::SPI, 0x00ff_00ff),
+    },
+    SerialWires {
+        name: "SPI1",
+        number: 1,
+        event: event::SPI1,
+        irq: irq::SPI1,
+        tx_dreq: dreq::SPI1_TX,
+        rx_dreq: dreq::SPI1_RX,
+        pins: some(function::SPI, 0x3f00_ff00),
+    },
+];
+
+/// Their pins alternate in groups of four: 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and so on (datasheet 1.4.3).
+pub(crate) const UART: [SerialWires; 2] = [
+    SerialWires {
+        name: "UART0",
+        number: 0,
+        event: event::UART0,
+        irq: irq::UART0,
+        tx_dreq: dreq::UART0_TX,
+        rx_dreq: dreq::UART0_RX,
+        pins: some(function::UART, 0x300f_f00f),
+    },
+    SerialWires {
+        name: "UART1",
+        number: 1,
+        event: event::UART1,
+        irq: irq::UART1,
+        tx_dreq: dreq::UART1_TX,
+        rx_dreq: dreq::UART1_RX,
+        pins: some(function::UART, 0x0ff0_0ff0),
+    },
+];
+
+pub(crate) const I2C: [SerialWires; 2] = [
+    SerialWires {
+        name: "I2C0",
+        number: 0,
+        event: event::I2C0,
+        irq: irq::I2C0,
+        tx_dreq: dreq::I2C0_TX,
+        rx_dreq: dreq::I2C0_RX,
+        pins: some(function::I2C, 0x3333_3333),
+    },
+    SerialWires {
+        name: "I2C1",
+        number: 1,
+        event: event::I2C1,
+        irq: irq::I2C1,
+        tx_dreq: dreq::I2C1_TX,
+        rx_dreq: dreq::I2C1_RX,
+        pins: some(function::I2C, 0xcccc_cccc & PIN_MASK as u64),
+    },
+];
+
+pub(crate) const PIO: [PioWires; 2] = [
+    PioWires {
+        name: "PIO0",
+        number: 0,
+        event: event::PIO0,
+        irq: irq::PIO0_0,
+        tx_dreq: dreq::PIO0_TX0,
+        rx_dreq: dreq::PIO0_RX0,
+        pins: all(function::PIO0),
+        watcher: watcher::PARTS,
+    },
+    PioWires {
+        name: "PIO1",
+        number: 1,
+        event: event::PIO1,
+        irq: irq::PIO1_0,
+        tx_dreq: dreq::PIO1_TX0,
+        rx_dreq: dreq::PIO1_RX0,
+        pins: all(function::PIO1),
+        watcher: watcher::PARTS + 1,
+    },
+];
+
+pub(crate) const PWM: PwmWires =
+    PwmWires { event: event::PWM, irq: irq::PWM_WRAP, dreq: dreq::PWM_WRAP0, pins: all(function::PWM) };
+
+pub(crate) const ADC: AdcWires = AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26 };
+
+/// VBUS DET is on GPIO 1, 4, 7, ...; DP is on GPIO15 in function CLOCK, which the E5 work-around uses.
+pub(crate) const USB: UsbWires = UsbWires {
+    event: event::USB,
+    irq: irq::USBCTRL,
+    vbus_detect: some(function::USB, 0x1249_2492),
+    dp: some(function::CLOCK, 1 << 15),
+};
+
+pub(crate) const DMA: DmaWires = DmaWires { event: event::DMA, irq: irq::DMA_0, dreqs: 40 };

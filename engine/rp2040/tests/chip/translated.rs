@@ -1,0 +1,210 @@
+//! Random loops in flash, SRAM and ROM, which interrupts hit at any cycle, and whose code the core itself, DMA, the other
+//! core, the firmware's flash programming and a debugger change: translated code must have the same effects as the
+//! interpreter, cycle by cycle.
+
+mod program;
+
+use std::cell::Cell;
+
+use crate::common::{CODE, Rig, asm};
+use program::{Program, program};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use rp2040::bus::Master;
+use rp2040::memory::RAM_BASE;
+use rp2040::peripherals::{Peripheral, Write};
+
+/// Returns all state of a chip that a program can observe, but memories.
+fn state(rig: &mut Rig) -> Vec<u64> {
+    let chip = &mut rig.chip;
+    let mut state = Vec::with_capacity(64);
+    for core in &chip.cores {
+        state.extend(core.regs.map(u64::from));
+        state.extend([
+            u64::from(core.pc),
+            u64::from(core.apsr()),
+            u64::from(core.ipsr),
+            u64::from(core.primask),
+            core.cycles,
+            core.instructions,
+            core.flash_instructions,
+            core.rom_instructions,
+            core.state as u64,
+        ]);
+    }
+    state.push(u64::from(chip.bus.blocks.busctrl.read(&mut chip.bus.sys, 0x08)));
+    for counter in [0x1400_000c, 0x1400_0010] {
+        state.push(chip.bus.fetch(&mut chip.mem, Master::Core(0), counter, 4).map_or(0, u64::from));
+    }
+    state
+}
+
+/// What a program reached.
+struct Reached {
+    instructions: u64,
+    blocks: usize,
+    /// Programs and erases of flash by the SSI.
+    flash_changes: u64,
+}
+
+/// Runs `program` interpreted, and `translated` on. `Err`: the first difference.
+fn compare(program: &Program, mut translated: Rig) -> Result<Reached, TestCaseError> {
+    let mut interpreted = program.rig();
+    interpreted.chip.interpret_only();
+    let loaded = translated.chip.mem.flash_generation;
+    translated.chip.translate_at_once();
+    for number in 0..program.slices() {
+        let [plain, made] = [&mut interpreted, &mut translated].map(|rig| program.slice(rig, number));
+        prop_assert_eq!(&plain, &made, "slice {}", number);
+        prop_assert_eq!(state(&mut interpreted), state(&mut translated), "slice {}", number);
+        let [plain_ram, made_ram] = [&interpreted, &translated].map(|rig| rig.chip.mem.ram());
+        if plain_ram != made_ram {
+            let differs = plain_ram.iter().zip(made_ram).position(|(a, b)| a != b);
+            prop_assert_eq!(differs.map(|at| RAM_BASE + at as u32), None, "slice {}", number);
+        }
+        prop_assert!(interpreted.chip.mem.flash() == translated.chip.mem.flash(), "flash, slice {}", number);
+        if plain != "Time" {
+            break;
+        }
+    }
+    let chip = &translated.chip;
+    Ok(Reached {
+        instructions: chip.cores.iter().map(|core| core.instructions).sum(),
+        blocks: chip.translated_blocks(),
+        flash_changes: chip.mem.flash_generation.saturating_sub(loaded + program.loads()),
+    })
+}
+
+fn runner(seed: u64) -> TestRunner {
+    let mut bytes = [0x5a; 16];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config { failure_persistence: None, ..Config::default() };
+    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::XorShift, &bytes))
+}
+
+/// Instructions of a usual run.
+const STEPS: u64 = 1_000_000;
+
+fn from_environment(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: use a number")))
+}
+
+/// `PORTBENCH_FUZZ_STEPS` is the number of instructions, and `PORTBENCH_FUZZ_SEED` makes other programs.
+#[test]
+fn a_loop_leaves_what_it_leaves_when_interpreted() {
+    let steps = from_environment("PORTBENCH_FUZZ_STEPS", STEPS);
+    let mut runner = runner(from_environment("PORTBENCH_FUZZ_SEED", 1));
+    let strategy = program();
+    let (instructions, blocks, erased) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let mut programs = 0;
+    while instructions.get() < steps {
+        let tree = strategy.new_tree(&mut runner).expect("a program");
+        let outcome = runner.run_one(tree, |program| {
+            let reached = compare(&program, program.rig())?;
+            instructions.set(instructions.get() + reached.instructions);
+            blocks.set(blocks.get() + reached.blocks);
+            erased.set(erased.get() + reached.flash_changes);
+            Ok(())
+        });
+        if let Err(error) = outcome {
+            panic!("program {programs}: {error}");
+        }
+        programs += 1;
+    }
+    println!(
+        "{} instructions in {programs} programs; {} blocks at their ends; {} changes of flash by SSI",
+        instructions.get(),
+        blocks.get(),
+        erased.get()
+    );
+    assert!(!cfg!(target_arch = "x86_64") || blocks.get() > programs, "almost nothing was translated");
+    assert!(steps < STEPS || erased.get() > 0, "flash was not programmed");
+}
+
+/// Most programs until a mistake is found.
+#[cfg(target_arch = "x86_64")]
+const CASES: usize = 1500;
+
+/// The test of this test: each deliberate mistake of the translator makes a difference.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn every_mistake_is_found() {
+    use proptest::strategy::ValueTree;
+
+    let mut left = Vec::new();
+    for &mistake in rp2040::Mistake::ALL {
+        let mut runner = runner(1);
+        let strategy = program();
+        let found = (1..=CASES).find(|_| {
+            let program = strategy.new_tree(&mut runner).expect("a program").current();
+            let mut translated = program.rig();
+            translated.chip.make_mistake(mistake);
+            let differs = compare(&program, translated).is_err();
+            assert!(!differs || compare(&program, program.rig()).is_ok(), "without a mistake: {program:#?}");
+            differs
+        });
+        match found {
+            Some(cases) => println!("{mistake:?}: {cases}"),
+            None => left.push(mistake),
+        }
+    }
+    assert!(left.is_empty(), "not found by {CASES} programs: {left:?}");
+}
+
+/// STM and PUSH from before a block into it: the old code is not executed again.
+#[test]
+fn overwritten_code_is_not_executed_again() {
+    let pushes = [0x46eb, 0x46a5, 0xb463, 0x46dd];
+    let stores = [0xc463, 0xbf00, 0xbf00, 0xbf00];
+    for (writes, pointer) in [(stores, CODE - 8), (pushes, CODE + 8)] {
+        let code = [
+            &[asm::adds(1, 1), asm::adds(2, 1), asm::cmp(2, 40), asm::b_if(asm::NE, -3)][..],
+            &writes,
+            &[asm::movs(2, 0), asm::b(-9)],
+        ]
+        .concat();
+        let rigs = [false, true].map(|translated| {
+            let mut rig = Rig::new(&code);
+            if translated {
+                rig.chip.translate_at_once();
+            } else {
+                rig.chip.interpret_only();
+            }
+            let core = rig.core();
+            core.regs[4] = pointer;
+            // ADDS R1, #2; ADDS R2, #1 instead of the first two instructions; the following ones are unchanged.
+            core.regs[5] = u32::from(asm::adds(1, 2)) | u32::from(asm::adds(2, 1)) << 16;
+            core.regs[6] = u32::from(code[2]) | u32::from(code[3]) << 16;
+            rig.run(400);
+            rig
+        });
+        let [mut interpreted, mut translated] = rigs;
+        assert_eq!(state(&mut interpreted), state(&mut translated));
+        assert!(interpreted.chip.mem.ram() == translated.chip.mem.ram());
+        let r1 = interpreted.core().regs[1];
+        assert!(r1 > 41, "R1 is {r1}: the new code did not run");
+    }
+}
+
+/// The core fetches the first word of SRAM5, which is counted, while it executes the branch before it.
+#[test]
+fn fetches_ahead_into_sram5_are_counted() {
+    let counts = [false, true].map(|translated| {
+        let mut rig = Rig::new(&[]);
+        if translated {
+            rig.chip.translate_at_once();
+        } else {
+            rig.chip.interpret_only();
+        }
+        let chip = &mut rig.chip;
+        chip.bus.blocks.busctrl.write(&mut chip.bus.sys, 0x0c, Write::normal(0x05));
+        let start = 0x2004_1000 - 8;
+        rig.program(start, &[asm::adds(1, 1), asm::adds(1, 1), asm::adds(1, 1), asm::b(-3)]);
+        rig.core().pc = start;
+        rig.run(500);
+        state(&mut rig)
+    });
+    let fetches = counts[0].len() - 3;
+    assert!(counts[0][fetches] > 90, "{}", counts[0][fetches]);
+    assert_eq!(counts[0], counts[1]);
+}

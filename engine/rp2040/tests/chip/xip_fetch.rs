@@ -1,0 +1,78 @@
+//! The flash words that the cores fetch, determined from the wait states of a cold cache.
+
+use crate::common;
+
+use common::{Rig, asm};
+use rp2040::memory::XIP_BASE;
+
+const MISS: u64 = 50;
+const TARGET: u32 = 0x200;
+
+/// Returns core 0 at `start` of a flash with `code` there and NOPs elsewhere; the cache is empty.
+fn rig(start: u32, code: &[u16]) -> Rig {
+    let mut rig = Rig::new(&[]);
+    let flash: Vec<u8> = asm::NOP.to_le_bytes().repeat(0x200);
+    rig.chip.mem.flash_write(0, &flash);
+    let code: Vec<u8> = code.iter().flat_map(|halfword| halfword.to_le_bytes()).collect();
+    rig.chip.mem.flash_write(start as usize, &code);
+    rig.chip.mem.xip.offline = false;
+    rig.chip.mem.xip.miss_cycles = MISS as u32;
+    // Decode once in advance, which is not part of the measurement.
+    rig.core().pc = XIP_BASE + start;
+    rig.run(1000);
+    rig.chip.mem.xip.flush();
+    rig.core().pc = XIP_BASE + start;
+    rig
+}
+
+fn branch(from: u32) -> u16 {
+    asm::b(((TARGET - from) / 2) as i16)
+}
+
+fn bl(from: u32) -> [u16; 2] {
+    [0xf000, 0xf800 | ((TARGET - from - 4) / 2) as u16]
+}
+
+fn steps<const N: usize>(rig: &mut Rig) -> [u64; N] {
+    std::array::from_fn(|_| rig.step())
+}
+
+#[test]
+fn code_in_a_row_fetches_the_next_word_in_each_upper_halfword() {
+    assert_eq!(steps(&mut rig(0x100, &[])), [1 + MISS, 1 + MISS, 1, 1 + MISS, 1]);
+}
+
+#[test]
+fn a_branch_in_a_lower_halfword_fetches_nothing_after_it() {
+    let mut rig = rig(0x100, &[branch(0x100)]);
+    assert_eq!(steps(&mut rig), [2 + MISS, 1 + MISS]);
+    assert_eq!(rig.core().pc, XIP_BASE + TARGET + 2);
+}
+
+#[test]
+fn a_branch_in_an_upper_halfword_waits_for_the_next_word() {
+    assert_eq!(steps(&mut rig(0x100, &[asm::NOP, branch(0x102)])), [1 + MISS, 2 + MISS, 1 + MISS]);
+}
+
+#[test]
+fn an_unused_fetched_word_stays_in_the_cache() {
+    let mut rig = rig(0x100, &[asm::NOP, branch(0x102)]);
+    steps::<2>(&mut rig);
+    rig.core().pc = XIP_BASE + 0x104;
+    assert_eq!(rig.step(), 1);
+}
+
+#[test]
+fn entering_at_an_upper_halfword_fetches_two_words() {
+    assert_eq!(steps(&mut rig(0x102, &[])), [1 + 2 * MISS, 1]);
+}
+
+#[test]
+fn a_call_in_one_word_waits_for_the_next_word() {
+    assert_eq!(steps(&mut rig(0x100, &bl(0x100))), [3 + 2 * MISS, 1 + MISS]);
+}
+
+#[test]
+fn a_call_over_two_words_waits_for_those() {
+    assert_eq!(steps(&mut rig(0x102, &bl(0x102))), [3 + 2 * MISS, 1 + MISS]);
+}

@@ -1,0 +1,49 @@
+"""Flash an image onto a board, and show what answers.
+
+RUNTIME is an id of the catalogue or a .uf2 file. A board on USB, or the one that --device names, is flashed and asked.
+Without one an emulated board boots the image, and its events, console, network and pins are shown.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from portbench.console import shown
+from portbench.runner.boards_for import Listener
+from portbench.runner.cli.options import Seconds, bench_options, given
+from portbench.runner.flashing import flash
+from portbench.runner.options import read_options
+
+
+@click.command()
+@click.argument("runtime")
+@bench_options("board", "where", "device", "family", single=True)
+@click.option(
+    "--seconds", type=Seconds(), default=5.0, show_default=True, help="simulated time that an emulated board runs"
+)
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def COMMAND(runtime: str, seconds: float, as_json: bool, **values: Any) -> int:
+    options = read_options(given({**values, "runtime": (runtime,)}))
+
+    def tell(line: str) -> None:
+        click.echo(shown(line), err=True)
+
+    found = flash(options, seconds, Listener(tell, lambda left: tell(f"hold BOOTSEL and plug in, {left:.0f} s left")))
+    if as_json:
+        facts = {
+            "board": found.board.id,
+            "where": found.where,
+            "image": str(found.image.path),
+            "sha256": found.image.sha256,
+            "alive": found.alive,
+            "lines": found.lines,
+        }
+        click.echo(json.dumps(facts, indent=1))
+    else:
+        click.echo(shown(f"{found.board.id}, {found.where}: {found.image.path}"))
+        for line in found.lines:
+            click.echo(f"  {shown(line)}")
+    return 0 if found.alive else 1

@@ -1,0 +1,116 @@
+"""`portbench advise`, and the figures that come with portbench."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from portbench.errors import PortbenchError
+from portbench.firmware import catalogue
+from portbench.results.cells import figure
+from portbench.results.shipped import all_shipped
+from portbench.runner.advice import advise, lines
+from tests.cli.conftest import LIMIT_S, Invoke, Start, empty, environment, invoke, start  # noqa: F401  (fixtures)
+
+BOARDS = [name.removesuffix(".json") for name, _ in all_shipped()]
+PUBLISHED = Path(__file__).parents[2] / "docs" / "results.md"
+
+_WITHOUT_ENGINE = """
+import sys
+sys.modules["portbench._engine"] = None
+from portbench.runner.cli import portbench
+try:
+    portbench.main(["advise"])
+finally:
+    print(sys.modules.keys() & {"pytest", "numpy", "matplotlib"})
+"""
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_advice_names_a_firmware_its_address_and_the_next_command(board: str) -> None:
+    advice = advise(board)
+    said = lines(advice)
+    assert said[0].startswith(f"{advice.board.title}: flash {advice.newest.entry.id}, the newest ")
+    assert said[1] == f"    {advice.newest.entry.url}" and said[1].endswith(".uf2")
+    assert said[-1] == f"    portbench run --board {board} --workload {advice.workload}"
+    if advice.board.network is not None:
+        assert any(line.startswith("    ") and "socket" in line for line in said)
+    values = [each.group.value.median for each in advice.choices]
+    assert values == sorted(values, reverse=True) and advice.fastest.group.value.median == values[0]
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_the_newest_is_maintained_if_any_is(board: str) -> None:
+    advice = advise(board)
+    kept = [each.released for each in advice.choices if each.maintained]
+    assert advice.newest.maintained == bool(kept)
+    assert not kept or advice.newest.released == max(kept)
+
+
+def test_the_default_board_is_advised_without_an_engine() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_ENGINE], capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("WIZnet W5500-EVB-Pico: flash ") and done.stdout.endswith("\nset()\n")
+
+
+def test_the_bare_command_advises(start: Start) -> None:  # noqa: F811
+    bare, advised = start(), start("advise")
+    assert bare.returncode == 0 and bare.stderr == ""
+    assert bare.stdout == advised.stdout + "All commands: portbench --help\n"
+
+
+def test_json_has_every_firmware(invoke: Invoke) -> None:  # noqa: F811
+    found = json.loads(invoke("advise", "w5500-evb-pico", "--json").stdout)
+    names = [each["runtime"] for each in found["choices"]]
+    assert found["fastest"] == names[0] and found["newest"] in names
+    assert {each["where"] for each in found["choices"]} == {"emulated"}
+
+
+def test_unknown_boards_are_named(invoke: Invoke) -> None:  # noqa: F811
+    with pytest.raises(PortbenchError, match="W5500_EVP"):
+        advise("W5500_EVP")
+    assert invoke("advise", "W5500_EVP").exit_code == 1
+
+
+def test_every_shipped_firmware_is_in_the_catalogue() -> None:
+    known = {entry.id for entry in catalogue.load(catalogue.CATALOGUE_PATH)}
+    assert {row.runtime for _, run in all_shipped() for row in run.rows} <= known
+
+
+def test_the_shipped_figures_are_those_of_the_published_table() -> None:
+    shipped = {
+        (row.runtime, row.profile): row.value
+        for name, run in all_shipped()
+        for row in run.rows
+        if name == "W5500_EVB_PICO.json"
+    }
+    table = re.findall(r"^\| +[\d-]+ \| (\S+) +\| (\S+) +\| +([\d.]+) \|", PUBLISHED.read_text(), re.MULTILINE)
+    assert {(runtime, profile) for runtime, profile, _ in table} == set(shipped)
+    for runtime, profile, said in table:
+        assert said == figure(shipped[runtime, profile] or 0.0)
+
+
+def test_shipped_figures_are_shown_before_the_first_run(start: Start) -> None:  # noqa: F811
+    shown = start("show")
+    assert shown.returncode == 0 and shown.stdout.startswith("Ping-pong: emulated")
+    assert shown.stderr == "results/latest.json: nothing was measured yet; these figures come with portbench\n"
+    told = start("show", "history")
+    assert told.returncode == 0 and "over versions" in told.stdout
+    assert start("show", "latest").returncode == 1
+
+
+def test_figures_to_ship_lose_no_row(invoke: Invoke, tmp_path: Path) -> None:  # noqa: F811
+    source = Path(catalogue.__file__).parents[1] / "results" / "figures" / "W5500_EVB_PICO.json"
+    page = tmp_path / "figures.json"
+    assert invoke("show", "publish", source, "--output", page).exit_code == 0
+    assert page.read_text() == source.read_text()
+    fewer = source.with_name("RPI_PICO.json")
+    assert invoke("show", "publish", fewer, "--output", page).exit_code == 1
+    assert page.read_text() == source.read_text()

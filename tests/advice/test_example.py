@@ -1,0 +1,74 @@
+"""The program that `portbench advise` shows runs on the firmware that it is shown for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from portbench.boards import BoardDefinition, known_boards
+from portbench.boards.wifi import AccessPoint
+from portbench.clients.example import example
+from portbench.clients.families import FAMILIES
+from portbench.clients.libraries import library_files
+from portbench.results.shipped import all_shipped
+from portbench.testing.board import Board
+
+IMAGES = [
+    "micropython-1.28.0",
+    "wiznet-hardwired",
+    "wiznet-hardwired-w5100s",
+    "circuitpython-9.1.4",
+    "micropython-pico-w-1.26.1",
+    "circuitpython-pico-w-8.0.5",
+]
+ADDRESS = "192.168.50.100"
+"""The address that the simulated DHCP server gives."""
+LINES = {row.runtime: row.line for _, run in all_shipped() for row in run.rows if row.line is not None}
+"""As the figures that ship have them: of the last profile."""
+
+
+@pytest.mark.parametrize("family", ["micropython", "wiznet", "circuitpython"])
+@pytest.mark.parametrize("board", known_boards().values(), ids=lambda board: board.id)
+def test_each_board_with_a_network_has_a_whole_program(family: str, board: BoardDefinition) -> None:
+    program = example(family, board, "network.WIZNET5K()")
+    assert (program is None) == (board.network is None)
+    if program is not None:
+        ast.parse(program)
+        assert "NIC_LINE" not in program and "BOARD_" not in program and "GP_" not in program
+
+
+def test_a_line_without_pins_imports_none() -> None:
+    board = known_boards()["W5500_EVB_PICO"]
+    assert "import SPI, Pin" not in str(example("micropython", board, "network.WIZNET5K()"))
+    assert "import SPI, Pin" in str(example("micropython", board, "network.WIZNET5K(SPI(0), Pin(17), Pin(20))"))
+
+
+@pytest.mark.engine
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("runtime", IMAGES)
+def test_the_program_serves_its_page(runtime: str, image: Callable[[str], Path]) -> None:
+    path = image(runtime)
+    kind = next(name.removesuffix(".json") for name, run in all_shipped() for row in run.rows if row.runtime == runtime)
+    definition = known_boards()[kind]
+    family = "circuitpython" if runtime.startswith("circuitpython") else "micropython"
+    program = example(family, definition, LINES[runtime])
+    assert program is not None
+    credentials = AccessPoint().credentials
+    program = program.replace("YOUR-NETWORK", credentials.ssid).replace("YOUR-PASSWORD", credentials.passphrase or "")
+    board = Board(kind)
+    board.flash(path)
+    files: dict[str, Path | str | bytes] = {FAMILIES[family].script: program}
+    if family == "circuitpython" and kind == "W5500_EVB_PICO":
+        files |= library_files(9, 120.0)
+    board.copy(files)
+    board.power_cycle()
+    for _ in range(2):
+        caller = board.connect(80, ADDRESS, within_s=60)
+        caller.send(b"GET / HTTP/1.0\r\n\r\n")
+        caller.expect(r"Content-Length: 11\r\n\r\nIt works.\r\n", within_s=20)
+        caller.close()
+    if family == "micropython":  # CircuitPython's prints before a console is open are lost
+        assert f"http://{ADDRESS}/" in board.console

@@ -1,0 +1,114 @@
+"""Clients for releases whose module `network` differs: only they get other bytes."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import replace
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from portbench.boards import BoardDefinition, WifiCredentials, board_definition
+from portbench.clients import ClientNetwork, nic_line
+from portbench.clients.dialects import adapted
+from tests.ping_pong import EVB, deployment
+
+PICO_W = board_definition("RPI_PICO_W")
+WIZNET, FORK, OLD, NEW = "1.27.0-WIZnet", "1.17-145-g86125de2e-dirty", "1.20.0", "1.21.0"
+
+
+def script(network: ClientNetwork, family: str, version: str, board: BoardDefinition = EVB) -> str:
+    asked = replace(network, wifi=WifiCredentials("net", "not to be told")) if board is PICO_W else network
+    content = deployment(family, asked, 50, version, board=board).files["main.py"].decode()
+    compile(content, "main.py", "exec")
+    return content
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "board"),
+    [
+        ("micropython", "1.28.0", EVB),
+        ("micropython", "1.20.0", EVB),
+        ("wiznet", "1.20.0-370-g7bfc22571-dirty", EVB),
+        ("micropython", NEW, PICO_W),
+    ],
+)
+def test_other_releases_get_the_bytes_that_they_always_got(
+    family: str, version: str, board: BoardDefinition, network: ClientNetwork
+) -> None:
+    assert script(network, family, version, board) == script(network, family, "1.26.1", board)
+
+
+def test_wiznets_line_has_another_class(network: ClientNetwork) -> None:
+    usual = script(network, "micropython", "1.26.1")
+    assert script(network, "micropython", WIZNET) == usual.replace("network.WIZNET5K", "network.WIZNET6K") != usual
+    assert nic_line("micropython", EVB, spi_hz=None, intn=True, version=WIZNET) == "network.WIZNET6K()"
+
+
+@pytest.mark.parametrize("version", [FORK, ""])
+def test_the_fork_s_chip_is_always_active_and_has_no_dhcp(version: str, network: ClientNetwork) -> None:
+    """A build that names no release may be it."""
+    names = _network_part(script(network, "wiznet", version))
+    asked: list[Any] = []
+
+    def ifconfig(setting: Any = None) -> tuple[str, ...]:
+        if isinstance(setting, str):
+            raise TypeError("object 'str' isn't a tuple or list")
+        asked.append(setting)
+        return ("192.168.1.20",)
+
+    names["make_nic"] = lambda config: SimpleNamespace(ifconfig=ifconfig, isconnected=lambda: True)
+    names["spi_hz_actual"] = lambda: 1_953_125
+    with pytest.raises(OSError, match=r"^this firmware has no DHCP client; use -s address_mode=static$"):
+        names["get_address"]({"address_mode": "dhcp"})
+    names["get_address"]({"address_mode": "static", "static": ["192.168.1.20", "m", "g", "d"]})
+    assert asked[0] == ("192.168.1.20", "m", "g", "d") and names["RESULT"]["address"] == "192.168.1.20"
+
+
+@pytest.mark.parametrize("version", [OLD, "1.19.1-114-g1329155b9", ""])
+@pytest.mark.parametrize(("power_save", "value"), [(False, 0x10), (True, 0xA11142)])
+def test_an_old_radio_has_neither_constants_nor_signal(
+    version: str, power_save: bool, value: int, network: ClientNetwork
+) -> None:
+    names = _network_part(script(network, "micropython", version, PICO_W))
+    set_: list[Any] = []
+
+    class Wlan:
+        def __init__(self, interface: int) -> None:
+            self.active = self.connect = lambda *values: None
+            self.config = lambda **values: set_.append(values)
+            self.ifconfig = lambda: ("192.168.1.20",)
+
+        def status(self, name: str | None = None) -> int:
+            if name is not None:
+                raise ValueError("unknown status param")
+            return 3
+
+    vars(names["network"]).update(WLAN=Wlan, STA_IF=0)
+    names["get_address"]({"address_mode": "dhcp", "power_save": power_save, "ssid": "net", "passphrase": "words"})
+    assert set_ == [{"pm": value}]
+    assert names["RESULT"]["address"] == "192.168.1.20" and "rssi_dbm" not in names["RESULT"]
+
+
+def test_other_families_have_no_dialects() -> None:
+    assert adapted("network.WIZNET5K", "circuitpython", WIZNET) == "network.WIZNET5K"
+
+
+def _network_part(script: str) -> dict[str, Any]:
+    """The client's names, with empty modules of the board's, before `main` runs."""
+    tree = ast.parse(script)
+    assert isinstance(tree.body[-1], ast.Expr), "the call of main"
+    names: dict[str, Any] = {}
+    boards = {name: ModuleType(name) for name in ("machine", "network")}
+    vars(boards["machine"]).update(SPI=None, Pin=None)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, module in boards.items():
+            patch.setitem(sys.modules, name, module)
+        patch.setattr("time.ticks_ms", lambda: 0, raising=False)
+        patch.setattr("time.ticks_us", lambda: 0, raising=False)
+        exec(compile(ast.Module(tree.body[:-1], []), "main.py", "exec"), names)
+    names["elapsed_us"] = lambda: 0
+    names["remaining_ms"] = lambda config: 1000
+    return names

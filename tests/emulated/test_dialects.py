@@ -1,0 +1,53 @@
+"""Rows of releases whose module `network` differs, with their real images."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from portbench.boards import board_definition
+from portbench.firmware.images import FOLDER_VARIABLE, ImageStore
+from portbench.results.model import Status
+from portbench.runner.bench import Bench
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
+from tests.conftest import Image
+from tests.ping_pong import PING_PONG
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+FORK = "wiznet-fork-1.0.0.uf2"
+
+
+def figures(tmp_path: Path, **options: object) -> list[tuple[str | None, float]]:
+    asked = replace(
+        BenchOptions(where="emulated", workloads=(PING_PONG,), settings={"messages": 20}, runs=1, results_dir=tmp_path),
+        **options,  # type: ignore[arg-type]
+    )
+    planned = plan(asked)
+    bench = Bench(asked, ImageStore([row.entry for row in planned]), tmp_path)
+    try:
+        rows = [bench.measure(row).row for row in planned]
+    finally:
+        bench.close()
+    assert all(row.status is Status.MEASURED for row in rows), [row.reason for row in rows]
+    return [(row.profile, row.figures["messages_per_s"]) for row in rows]
+
+
+def test_wiznets_line_plays_with_both_profiles(image: Image, tmp_path: Path) -> None:
+    image("wiznet-1.27.0")
+    (_, published), (_, tuned) = figures(tmp_path, runtimes=("wiznet-1.27.0",))
+    assert 15 < published < 17 and 500 < tuned < 700
+
+
+def test_the_fork_of_2021_plays_with_a_static_address(tmp_path: Path) -> None:
+    path = Path(os.environ.get(FOLDER_VARIABLE, ""), FORK)
+    if not path.is_file():
+        pytest.skip(f"without the image {FORK}: it is in the public repository Wiznet/RP2040-HAT-MicroPython")
+    board = board_definition("W5100S_EVB_PICO")
+    found = figures(tmp_path, runtimes=(str(path),), board=board, address_mode="static")
+    assert [profile for profile, _ in found] == ["as-published", "tuned"]
+    assert all(34 < figure < 36 for _, figure in found), found

@@ -1,0 +1,30 @@
+"""Programs that tests wait for: a deadline does not count the time that other programs took from them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from typing import Any, Final
+
+from portbench.boards import Deadline
+
+_LOOK_S: Final = 1.0
+
+
+def communicate(process: subprocess.Popen[str], limit_s: float) -> tuple[str, str]:
+    """As the process's own `communicate`. Kills it at the deadline and raises TimeoutExpired."""
+    deadline = Deadline(limit_s, "test")
+    while True:
+        try:
+            return process.communicate(timeout=_LOOK_S)
+        except subprocess.TimeoutExpired:
+            if deadline.expired:
+                process.kill()
+                raise
+
+
+def run(command: Sequence[str], limit_s: float, **options: Any) -> subprocess.CompletedProcess[str]:
+    """As `subprocess.run`, with both outputs captured as text."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
+        output, errors = communicate(process, limit_s)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)

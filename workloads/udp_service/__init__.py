@@ -1,0 +1,1 @@
+"""How fast a foreign image answers datagrams."""
