@@ -15,8 +15,14 @@ def connect_us(row: Row) -> list[float]:
     return row.samples["connect_us"]
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
-@pytest.mark.parametrize("at_once", [1, 2])
+@pytest.mark.parametrize(
+    ("runtime", "at_once"),
+    [
+        ("micropython-unix", 2),
+        # One at a time: the driver may lose one that arrives while it opens its next socket (README of http).
+        pytest.param("circuitpython-blinka", 1, marks=pytest.mark.engine),
+    ],
+)
 def test_all_connections_are_served(runtime: str, at_once: int, measure: Measure) -> None:
     row = measure(runtime, connections=5, at_once=at_once, blocks=3)
     assert len(connect_us(row)) == 5 and all(us > 0 for us in row.samples["first_byte_us"])

@@ -81,7 +81,8 @@ def test_a_client_that_says_nothing_or_too_much(served: tuple[int, dict[str, Any
     [
         ("micropython-unix", {"requests": 20, "at_once": 4}),
         ("micropython-unix", {"requests": 20, "keep_alive": 8}),
-        pytest.param("circuitpython-blinka", {"requests": 4, "at_once": 2}, marks=pytest.mark.engine),
+        # One at a time: the driver may lose one that arrives while it opens its next socket (the workload's README).
+        pytest.param("circuitpython-blinka", {"requests": 4}, marks=pytest.mark.engine),
     ],
 )
 def test_hosted_rows(runtime: str, settings: dict[str, Any], page: str, measured_row: Measure) -> None:
