@@ -204,7 +204,7 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
     for workload in options.chosen_workloads:
         if reason := why_not(entry, board, workload):
             if options.runtimes and options.workloads and options.workloads_by_name:  # asked for by name, both of them
-                raise OptionError(f"--runtime {entry.id}: {reason}")
+                raise OptionError(f"{entry.id}: {reason}")
             continue
         serves = entry.family.traits.timed_by_pc and workload.readiness is Readiness.LISTENING
         if serves and not options.workloads_by_name:
@@ -315,9 +315,9 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
         entry = known.get(runtime)
     except PortbenchError:
         ids = (entry.id for entry in known)
-        raise OptionError(f"--runtime: {unknown('runtime or .uf2 file', runtime, ids)}") from None
+        raise OptionError(f"{unknown('runtime or .uf2 file', runtime, ids)}") from None
     if options.board is not None and not entry.family.traits.hosted and _board_of(entry) != options.board:
-        raise OptionError(f"--runtime {entry.id}: is for {entry.board}, not {options.board.id}; leave out --board")
+        raise OptionError(f"{entry.id}: is for {entry.board}, not {options.board.id}; leave out --board")
     return entry
 
 
@@ -336,9 +336,9 @@ def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
         radio = isinstance(board.network, Wifi)
         entry = entry_for_file(image, family=options.family, board=board.id, has_radio=radio)
     except PortbenchError as error:
-        raise OptionError(f"--runtime: {error}") from None
+        raise OptionError(str(error)) from None
     if says is not None and options.board not in (None, says):
-        raise OptionError(f"--runtime {path}: says {says.id}, not {options.board.id}; leave out --board")
+        raise OptionError(f"{path}: says {says.id}, not {options.board.id}; leave out --board")
     return entry
 
 
@@ -354,7 +354,7 @@ def _named_apart(entries: list[FirmwareEntry]) -> list[FirmwareEntry]:
     again = Counter(entry.id for entry in apart)
     if twice := next((entry for entry in apart if again[entry.id] > 1), None):
         name = twice.path or twice.id
-        raise OptionError(f"--runtime: {name} is given twice, or another file has its name; rename one")
+        raise OptionError(f"{name} is given twice, or another file has its name; rename one")
     return apart
 
 

@@ -16,6 +16,7 @@ from portbench.boards.definition import MASK, BoardDefinition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.liveness import ChipUse, no_frame
 from portbench.boards.emulated.simulation import Simulation
+from portbench.server.calls import Listening
 from portbench.server.simulated_polling import SimulatedPolling
 from portbench.server.simulated_requests import SimulatedRequests
 from portbench.workloads import Session
@@ -188,7 +189,6 @@ class ClientWatch:
         if pc.polling is not None:
             lost = not_taken(took_us, self.alone, pc.polling, link_up=link_up, frames_from_board=frames)
             return simulation.liveness.because(unused or lost)
-        server = f"{self._config.pc_ip}:{self._config.server_port}"
         known = simulation.machine.board_address
         lost = given_up(
             now_us,
@@ -196,7 +196,7 @@ class ClientWatch:
             pc.sessions(),
             link_up=link_up,
             frames_from_board=frames,
-            server=server,
+            server=Listening(self._config.pc_ip, self._config.server_port),
             board=None if known is None else IPv4Address(known),
         )
         return simulation.liveness.because(unused or lost)
@@ -221,7 +221,7 @@ def given_up(
     *,
     link_up: bool,
     frames_from_board: int,
-    server: str,
+    server: Listening,
     board: IPv4Address | None = None,
 ) -> str | None:
     """Return why an image that calls the PC will not finish its run, as one line; None while it still may.
@@ -231,7 +231,7 @@ def given_up(
     ready_us = alone.ready_s * 1e6
     within = f"in {alone.ready_s:g} s of simulated time"
     if not sessions:
-        pc = IPv4Address(server.partition(":")[0])
+        pc = server.address
         if now_us >= ready_us / 2 and link_up:
             if not frames_from_board:
                 return (

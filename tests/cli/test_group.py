@@ -81,7 +81,7 @@ def test_the_help_of_run_fits_a_screen(start: Start) -> None:
         (["run", "--where", "moon"], "portbench run: --where: 'moon' is none of auto, silicon, emulated, hosted;"),
         (
             ["run", "--runtime=basic"],
-            "portbench run: --runtime: unknown runtime or .uf2 file 'basic'; choose one of micropython-1.20.0,",
+            "portbench run: unknown runtime or .uf2 file 'basic'; choose one of micropython-1.20.0,",
         ),
         (["run", "--messages", "0"], "portbench run: messages: 0 is not greater than or equal to 1"),
         (["run", "--runs", "many"], "portbench run: --runs: 'many' is not a whole number from 1 to 1000"),

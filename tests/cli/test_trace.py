@@ -39,7 +39,7 @@ def test_a_page_is_80_columns_wide_and_ends_with_the_causes(invoke: Invoke) -> N
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (["nothing"], 2, "portbench trace: --runtime: unknown runtime or .uf2 file 'nothing'"),
+        (["nothing"], 2, "portbench trace: unknown runtime or .uf2 file 'nothing'"),
         (["--board", "nothing"], 2, "portbench trace: --board: unknown board 'nothing'"),
         (
             ["--exchange", "0"],

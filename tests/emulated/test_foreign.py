@@ -15,7 +15,7 @@ import pytest
 from portbench._engine import Machine
 from portbench.boards.board import Unattended
 from portbench.boards.definition import MASK, PC_IP, board_address
-from portbench.boards.emulated.client_watch import not_taken
+from portbench.boards.emulated.client_watch import given_up, not_taken
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import SLICE_PS, bootrom
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
@@ -238,25 +238,21 @@ def session(**known: object) -> Session:
 def test_why_a_run_is_given_up(
     now_us: float, sessions: list[Session], link_up: bool, frames: int, says: str | None
 ) -> None:
-    from portbench.boards.emulated.client_watch import given_up
-
     found = given_up(
-        now_us, Unattended(8, 30.0), sessions, link_up=link_up, frames_from_board=frames, server="192.168.50.1:5000"
+        now_us, Unattended(8, 30.0), sessions, link_up=link_up, frames_from_board=frames, server=Listening(PC_IP, 5000)
     )
     assert found == says
 
 
 @pytest.mark.parametrize(("pc", "told"), [("10.10.10.1", False), ("192.168.50.1", True)])
 def test_a_board_in_another_network_is_given_up_early(pc: str, told: bool) -> None:
-    from portbench.boards.emulated.client_watch import given_up
-
     found = given_up(
         15e6,
         Unattended(8, 30.0),
         [],
         link_up=True,
         frames_from_board=3,
-        server=f"{pc}:5000",
+        server=Listening(IPv4Address(pc), 5000),
         board=IPv4Address("10.10.10.10"),
     )
     says = "the board is 10.10.10.10, in another network than the PC at 192.168.50.1; give it -s pc_address=ADDRESS"

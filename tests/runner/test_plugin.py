@@ -99,7 +99,7 @@ def test_a_failed_row_is_told_once_and_a_skipped_one_by_the_table(run_pytest: Py
     [
         (
             "--runtime nothing-1",
-            "--runtime: unknown runtime or .uf2 file 'nothing-1'; choose one of ",
+            "unknown runtime or .uf2 file 'nothing-1'; choose one of ",
         ),
         ("--no-such", "No such option"),
         ("--board 'pico", "No closing quotation"),

@@ -91,7 +91,7 @@ def test_only_skips_are_a_failure(harness: Harness) -> None:
     [
         (
             "--runtime=nothing-1",
-            "--runtime: unknown runtime or .uf2 file 'nothing-1'; choose one of ",
+            "unknown runtime or .uf2 file 'nothing-1'; choose one of ",
         ),
         ("--messages=0", "messages: 0 is not greater than or equal to 1 (ping_pong)"),
         ("--workload=pong", "--workload: unknown workload 'pong'; did you mean ping"),
