@@ -169,8 +169,8 @@ def measure_image(image: Path, asked: Mapping[str, Any]) -> RunFile:
     """All rows of `image`; `asked` as `runner.options.read_options` takes it. Raises PortbenchError."""
     try:
         rows, options = planned({**asked, "runtime": [str(image)]})
-    except OptionError as error:  # the image is no option of the verbs that measure one
-        raise PortbenchError(str(error).removeprefix("--runtime: ")) from None
+    except OptionError as error:  # it would show the help of a verb that has no such option
+        raise PortbenchError(str(error)) from None
     with Run(rows, options) as run:
         for _ in run.measured():
             pass
