@@ -25,6 +25,7 @@ mod usb_port;
 pub mod watchdog;
 pub mod wires;
 pub mod world;
+pub mod xip_cache;
 pub mod xosc;
 
 /// Whether probes can be attached. A build without them serves to measure their cost while they are off.

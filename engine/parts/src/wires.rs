@@ -5,7 +5,7 @@ use crate::pins::Pins;
 
 /// A part's place in [`crate::Sys`]'s queue, which holds one pending time for each. Events of the same time are handled
 /// in ascending order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event(pub u8);
 
 /// Differences between chips that [`crate::Sys`] must know.

@@ -81,27 +81,27 @@ impl<W: World> Bus<W> {
     }
 }
 
-impl Core {
+impl<W: World> Bus<W> {
     #[inline]
-    pub(crate) fn count_waits<W>(&self, bus: &mut Bus<W>, address: u32) {
-        if bus.sys.records() && self.index == 0 && address >> 28 != 1 {
-            bus.waited += u64::from(bus.waits);
+    pub(crate) fn count_waits(&mut self, core: &Core, address: u32) {
+        if self.sys.records() && core.index == 0 && address >> 28 != 1 {
+            self.waited += u64::from(self.waits);
         }
     }
 
     /// Tells the recorder that core 0 may have read the timer.
     #[cold]
-    pub(crate) fn note_clock<W: World>(&self, mem: &mut Memory, bus: &mut Bus<W>, address: u32, value: u32) {
+    pub(crate) fn note_clock(&mut self, mem: &mut Memory, core: &Core, address: u32, value: u32) {
         let low = address & 0xffff_c000 == TIMER && LOW_WORDS.contains(&(address & 0xfff));
-        if !low || self.index != 0 {
+        if !low || core.index != 0 {
             return;
         }
-        let tick = &bus.sys.tick;
+        let tick = &self.sys.tick;
         // The time when the timer reached this value; for a stopped timer, now.
-        let at = tick.time_of(tick.count(bus.sys.now())).min(bus.sys.now());
-        bus.observe(mem, true);
-        if let Some(recorder) = bus.sys.recorder() {
-            recorder.read_clock(Mark { at, value, pc: self.pc });
+        let at = tick.time_of(tick.count(self.sys.now())).min(self.sys.now());
+        self.observe(mem, true);
+        if let Some(recorder) = self.sys.recorder() {
+            recorder.read_clock(Mark { at, value, pc: core.pc });
         }
     }
 }

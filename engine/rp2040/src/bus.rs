@@ -1,9 +1,9 @@
 //! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheet 2.1 and 2.2).
 
 use crate::batch;
-use crate::cpu::translated::Writer;
+use crate::cpu::core::Core;
 use crate::map;
-use crate::memory::{Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
+use crate::memory::{APB, Addresses, Memory, RAM_BASE, RAM_SIZE, ROM_SIZE, bank_offset};
 use crate::peripherals::{
     Alias, Write,
     adc::Adc,
@@ -41,20 +41,9 @@ use crate::trace::{Record, kind};
 use crate::wires::{self, event, irq};
 use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
+pub use armv6m::Master;
 pub use parts::BusFault;
 use parts::wires::Event;
-
-/// The master of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Master {
-    Core(usize),
-    Dma,
-}
-
-/// Extra cycles of an APB read and write over a zero-wait-state access (datasheet 2.1.3: the bridge adds two cycles to a
-/// read and three to a write, of which the first is the access itself).
-const APB_READ_WAITS: u32 = 2;
-const APB_WRITE_WAITS: u32 = 3;
 
 /// The bus with everything on it except the memories.
 pub struct Bus<W> {
@@ -182,7 +171,7 @@ impl<W: World> Bus<W> {
             1 => return self.read_xip(mem, master, address, size),
             2 => {
                 let offset = address.wrapping_sub(RAM_BASE) as usize;
-                let offset = if offset < RAM_SIZE { offset } else { Memory::bank_offset(address).ok_or(BusFault)? };
+                let offset = if offset < RAM_SIZE { offset } else { bank_offset(address).ok_or(BusFault)? };
                 return Ok(lane(mem.ram_u32(offset & !3), address, size));
             }
             4 | 5 => {
@@ -228,7 +217,7 @@ impl<W: World> Bus<W> {
             1 => return self.write_xip(mem, address, value, size),
             2 => {
                 let offset = address.wrapping_sub(RAM_BASE) as usize;
-                let offset = if offset < RAM_SIZE { offset } else { Memory::bank_offset(address).ok_or(BusFault)? };
+                let offset = if offset < RAM_SIZE { offset } else { bank_offset(address).ok_or(BusFault)? };
                 match size {
                     1 => mem.set_ram_u8(offset, value as u8),
                     2 => mem.set_ram_u16(offset, value as u16),
@@ -294,8 +283,8 @@ impl<W: World> Bus<W> {
     }
 
     fn read_peripheral(&mut self, address: u32) -> Result<u32, BusFault> {
-        if address < 0x5000_0000 {
-            self.waits = APB_READ_WAITS;
+        if APB.contains(address) {
+            self.waits = APB.read_waits;
         }
         if address & 0xffff_f000 == map::USB_DPRAM {
             return Ok(self.blocks.usb.dpram_read(address & 0xffc));
@@ -311,8 +300,8 @@ impl<W: World> Bus<W> {
     }
 
     fn write_peripheral(&mut self, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
-        if address < 0x5000_0000 {
-            self.waits = APB_WRITE_WAITS;
+        if APB.contains(address) {
+            self.waits = APB.write_waits;
         }
         if address & 0xffff_f000 == map::USB_DPRAM {
             self.blocks.usb.dpram_write(&mut self.sys, address & 0xfff, value, size);
@@ -525,6 +514,61 @@ impl<W: World> Bus<W> {
     }
 }
 
+impl<W: World> armv6m::Bus for Bus<W> {
+    type Map = Addresses;
+
+    #[inline]
+    fn sys(&self) -> &Sys {
+        &self.sys
+    }
+
+    #[inline]
+    fn sys_mut(&mut self) -> &mut Sys {
+        &mut self.sys
+    }
+
+    fn read(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+        self.read(mem, master, address, size)
+    }
+
+    fn fetch(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+        self.fetch(mem, master, address, size)
+    }
+
+    fn write(&mut self, mem: &mut Memory, master: Master, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+        self.write(mem, master, address, value, size)
+    }
+
+    #[inline]
+    fn waits(&self) -> u32 {
+        self.waits
+    }
+
+    #[inline]
+    fn counted(&self) -> u16 {
+        self.blocks.busctrl.regions()
+    }
+
+    #[inline]
+    fn count(&mut self, address: u32) {
+        self.blocks.busctrl.count(address);
+    }
+
+    fn bank_counter(&mut self) -> Option<&mut u32> {
+        self.blocks.busctrl.sram5_counter()
+    }
+
+    #[inline]
+    fn note_read(&mut self, mem: &mut Memory, core: &Core, address: u32, value: u32) {
+        self.note_clock(mem, core, address, value);
+    }
+
+    #[inline]
+    fn note_waits(&mut self, core: &Core, address: u32) {
+        self.count_waits(core, address);
+    }
+}
+
 /// The bus as DMA sees it.
 struct DmaPort<'a, W> {
     bus: &'a mut Bus<W>,
@@ -549,7 +593,7 @@ impl<W: World> DmaBus for DmaPort<'_, W> {
     }
 
     fn write(&mut self, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
-        self.mem.translated.mistakes.written_by(Writer::Dma);
+        self.mem.written_by(Master::Dma);
         self.bus.write(self.mem, Master::Dma, address, value, size)
     }
 

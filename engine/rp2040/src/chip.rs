@@ -8,6 +8,7 @@ use crate::peripherals::psm;
 use crate::probe::Probes;
 use crate::sys::{ResetRequest, Unmodelled};
 use crate::trace::{Record, kind};
+use crate::wires::event;
 use crate::world::World;
 use sim::{NEVER, Ps};
 
@@ -62,7 +63,7 @@ impl<W: World> Chip<W> {
         let mut bus = Bus::new(crate::wires::sys(ROSC_NOMINAL_HZ), world);
         bus.power_on(&mut mem, config.bootsel_pressed);
         let mut chip = Self {
-            cores: [Core::new(0), Core::new(1)],
+            cores: [Core::new(0, event::SYSTICK0), Core::new(1, event::SYSTICK1)],
             mem,
             bus,
             now: 0,
@@ -80,23 +81,12 @@ impl<W: World> Chip<W> {
 
     /// Interprets all code from now on: the same behaviour, but slower.
     pub fn interpret_only(&mut self) {
-        self.mem.translated.turn_off();
+        self.mem.interpret_only();
     }
 
     /// Translates code at its first execution, for tests of the translator.
     pub fn translate_at_once(&mut self) {
-        self.mem.translated.make_at_once();
-    }
-
-    /// Translates with a deliberate mistake from now on, for a test of the translator's tests.
-    #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
-    pub fn make_mistake(&mut self, mistake: crate::Mistake) {
-        self.mem.translated.mistakes.made = Some(mistake);
-    }
-
-    /// Returns the number of translated blocks.
-    pub fn translated_blocks(&self) -> usize {
-        self.mem.translated.blocks()
+        self.mem.translate_at_once();
     }
 
     /// Simulated time since power-on.
@@ -275,8 +265,8 @@ impl<W: World> Chip<W> {
             self.bus.sys.cycle = self.bus.sys.cycle.max(cycle);
             let stalled = self.mem.xip.stalled;
             match id {
-                crate::wires::event::SYSTICK0 => self.cores[0].ppb.systick_due(&mut self.bus.sys, cycle),
-                crate::wires::event::SYSTICK1 => self.cores[1].ppb.systick_due(&mut self.bus.sys, cycle),
+                event::SYSTICK0 => self.cores[0].ppb.systick_due(&mut self.bus.sys, cycle),
+                event::SYSTICK1 => self.cores[1].ppb.systick_due(&mut self.bus.sys, cycle),
                 _ => self.bus.event(&mut self.mem, id),
             }
             self.mem.xip.stalled = stalled;

@@ -1,9 +1,9 @@
 //! The description of memory for gdb, in its XML format.
 
-use crate::mcu::Region;
+use crate::mcu::Contents;
 
 /// Returns the memory map. gdb uses hardware breakpoints in `rom` automatically.
-pub fn memory_map(regions: &[Region]) -> String {
+pub fn memory_map(regions: &[Contents]) -> String {
     let rows = regions.iter().map(|region| {
         let kind = if region.writable { "ram" } else { "rom" };
         let (start, length) = (region.start, region.bytes.len());

@@ -89,7 +89,6 @@ impl Busctrl {
     }
 
     /// Returns the counter of accesses to SRAM5, if nothing else is counted.
-    #[cfg(target_arch = "x86_64")]
     pub(crate) fn sram5_counter(&mut self) -> Option<&mut u32> {
         if self.counted != 1 << port::SRAM5 {
             return None;

@@ -189,7 +189,7 @@ fn guest(seed: u64, duration_us: u64, counting: &[u32], how: Cores) -> Guest {
         unmodelled,
         state: chip.cores.iter().flat_map(state).collect(),
         rest: (chip.mem.ram().to_vec(), counts),
-        blocks: chip.translated_blocks(),
+        blocks: chip.mem.translated_blocks(),
     }
 }
 

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod buffer;
 mod busctrl;
 mod cycles;
 mod dma;

@@ -70,7 +70,7 @@ fn compare(program: &Program, mut translated: Rig) -> Result<Reached, TestCaseEr
     let chip = &translated.chip;
     Ok(Reached {
         instructions: chip.cores.iter().map(|core| core.instructions).sum(),
-        blocks: chip.translated_blocks(),
+        blocks: chip.mem.translated_blocks(),
         flash_changes: chip.mem.flash_generation.saturating_sub(loaded + program.loads()),
     })
 }
@@ -138,7 +138,7 @@ fn every_mistake_is_found() {
         let found = (1..=CASES).find(|_| {
             let program = strategy.new_tree(&mut runner).expect("a program").current();
             let mut translated = program.rig();
-            translated.chip.make_mistake(mistake);
+            translated.chip.mem.make_mistake(mistake);
             let differs = compare(&program, translated).is_err();
             assert!(!differs || compare(&program, program.rig()).is_ok(), "without a mistake: {program:#?}");
             differs

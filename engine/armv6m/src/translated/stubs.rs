@@ -4,15 +4,14 @@
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::block::{Load, Place, SRAM5, Stub, Translation};
+use super::block::{Load, Place, Stub, Translation, counted};
 use super::context::status;
 use super::mistakes::Mistake;
 use super::routines::{COUNTER, STATUS, VALUE};
-use crate::cpu::core::NO_WORD;
-use crate::memory::{RAM_SIZE, XIP_BASE};
-use crate::peripherals::busctrl::COUNTER_MOST;
+use crate::core::NO_WORD;
+use crate::map::Map;
 
-impl Translation<'_> {
+impl<M: Map> Translation<'_, M> {
     #[allow(clippy::too_many_lines)]
     pub(super) fn stub(&mut self, stub: Stub) {
         match stub {
@@ -56,14 +55,14 @@ impl Translation<'_> {
                 dynasm!(self.ops
                     ; .arch x64
                     ; mov ecx, eax
-                    ; shr ecx, 24
+                    ; shr ecx, M::FLASH.bytes.ilog2() as i8
                 );
                 if self.makes(Mistake::UncachedAliasCached) {
                     dynasm!(self.ops ; .arch x64 ; and ecx, BYTE -4);
                 }
                 dynasm!(self.ops
                     ; .arch x64
-                    ; cmp ecx, (XIP_BASE >> 24) as i32
+                    ; cmp ecx, (M::FLASH.base >> M::FLASH.bytes.ilog2()) as i32
                     ; jne >slow
                     ; call extern flash
                     ; jc >slow
@@ -89,11 +88,11 @@ impl Translation<'_> {
                 self.slow_path_return(leave, done);
             }
             Stub::Counted { at, words, check, bail, moves } => {
-                let end = (RAM_SIZE as u32 - 4 * (words - 1)) >> 2;
+                let end = (M::SRAM.bytes - 4 * (words - 1)) >> 2;
                 dynasm!(self.ops
                     ; .arch x64
                     ; =>at
-                    ; cmp ecx, DWORD (SRAM5 >> 2) as i32
+                    ; cmp ecx, DWORD (counted::<M>() >> 2) as i32
                     ; jb =>bail
                     ; cmp ecx, DWORD end as i32
                     ; jae =>bail
@@ -105,9 +104,9 @@ impl Translation<'_> {
                     ; push rax
                     ; mov rax, [r15 + COUNTER]
                     ; add DWORD [rax], words as i32
-                    ; cmp DWORD [rax], DWORD COUNTER_MOST as i32
+                    ; cmp DWORD [rax], DWORD M::MOST_COUNTED as i32
                     ; jbe >within
-                    ; mov DWORD [rax], COUNTER_MOST as i32
+                    ; mov DWORD [rax], M::MOST_COUNTED as i32
                     ; within:
                     ; pop rax
                     ; jmp =>moves
@@ -155,9 +154,9 @@ impl Translation<'_> {
         );
     }
 
-    /// Counts an access to SRAM5 at ECX units of `size` and jumps to `then`; continues if it lies outside SRAM5.
+    /// Counts an access to the counted bank at ECX units of `size` and jumps to `then`; continues if it lies outside SRAM.
     pub(super) fn counted_word(&mut self, size: u32, then: DynamicLabel) {
-        dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (RAM_SIZE as u32 >> size) as i32 ; jae >other);
+        dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (M::SRAM.bytes >> size) as i32 ; jae >other);
         self.count_access();
         dynasm!(self.ops ; .arch x64 ; jmp =>then ; other:);
     }
@@ -170,7 +169,7 @@ impl Translation<'_> {
         leave: DynamicLabel,
         done: DynamicLabel,
     ) {
-        dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (RAM_SIZE as u32 >> size) as i32 ; jae =>marked);
+        dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (M::SRAM.bytes >> size) as i32 ; jae =>marked);
         self.no_code(size, 0, marked);
         self.count_access();
         self.put_into_ram(size, value);
@@ -184,7 +183,7 @@ impl Translation<'_> {
         dynasm!(self.ops
             ; .arch x64
             ; mov rdx, [r15 + COUNTER]
-            ; cmp DWORD [rdx], DWORD COUNTER_MOST as i32
+            ; cmp DWORD [rdx], DWORD M::MOST_COUNTED as i32
             ; adc DWORD [rdx], 0
         );
     }

@@ -4,17 +4,18 @@
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::block::{BEFORE_RAM, Check, Load, SRAM5, Stub, Translation, guest, imm, memory};
+use super::block::{Check, Load, Stub, Translation, counted, guest, imm, memory};
 use super::context::region;
 use super::mistakes::Mistake;
 use super::routines::{FLASH, GRANULES, GUEST};
-use crate::cpu::decode::Op;
-use crate::memory::{CODE_GRANULE_BITS, RAM_BASE, RAM_SIZE, ROM_SIZE, XIP_BASE};
+use crate::decode::Op;
+use crate::map::Map;
+use crate::memory::CODE_GRANULE_BITS;
 
-impl Translation<'_> {
+impl<M: Map> Translation<'_, M> {
     /// Returns the first byte of RAM that needs special handling.
     pub(super) fn ram_end(&self) -> u32 {
-        if self.counting { SRAM5 } else { RAM_SIZE as u32 }
+        if self.counting { counted::<M>() } else { M::SRAM.bytes }
     }
 
     /// Sets EAX to the address given by `op`'s register and offset or index.
@@ -32,7 +33,7 @@ impl Translation<'_> {
     /// Sets ECX to the offset in RAM of the address in EAX, in units of its size; jumps to `not` if the address is
     /// outside RAM or unaligned.
     pub(super) fn ram_offset(&mut self, size: u32, end: u32, not: DynamicLabel) {
-        dynasm!(self.ops ; .arch x64 ; lea ecx, [rax + BEFORE_RAM]);
+        dynasm!(self.ops ; .arch x64 ; lea ecx, [rax + (M::SRAM.base as i32).wrapping_neg()]);
         if self.makes(Mistake::UnalignedAccess) {
             dynasm!(self.ops ; .arch x64 ; shr ecx, size as i8);
         } else if size > 0 {
@@ -79,8 +80,8 @@ impl Translation<'_> {
     pub(super) fn load_literal(&mut self, op: Op) {
         let address = (self.here.pc.wrapping_add(4) & !3).wrapping_add(op.imm);
         let to = GUEST[usize::from(op.a & 7)];
-        let in_ram = address.wrapping_sub(RAM_BASE);
-        let in_flash = address.wrapping_sub(XIP_BASE);
+        let in_ram = address.wrapping_sub(M::SRAM.base);
+        let in_flash = address.wrapping_sub(M::FLASH.base);
         if self.part.region == region::FLASH && in_flash < self.part.size {
             if !self.makes(Mistake::LiteralNotFetched) {
                 self.fetch_word(address);
@@ -95,8 +96,8 @@ impl Translation<'_> {
                 return;
             }
             dynasm!(self.ops ; .arch x64 ; mov Rd(to), [r13 + in_ram as i32]);
-        } else if self.part.region == region::ROM && address < ROM_SIZE as u32 {
-            let value = self.mem.rom_u32(address as usize);
+        } else if self.part.region == region::ROM && M::ROM.contains(address) {
+            let value = self.mem.rom_u32((address - M::ROM.base) as usize);
             dynasm!(self.ops ; .arch x64 ; mov Rd(to), DWORD value as i32);
         } else {
             let bail = self.bail_here();

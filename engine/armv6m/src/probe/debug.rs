@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::cpu::core::Core;
-use crate::memory::{Memory, RAM_BASE};
+use crate::core::Core;
+use crate::map::Map;
+use crate::memory::Memory;
 
 /// Why the chip stopped for the debugger, and which core caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl Debug {
     }
 
     /// Watches `len` bytes of SRAM for changes; returns false if they are not SRAM.
-    pub fn add_watchpoint(&mut self, mem: &Memory, address: u32, len: u32) -> bool {
+    pub fn add_watchpoint<M: Map>(&mut self, mem: &Memory<M>, address: u32, len: u32) -> bool {
         let Some(value) = sram(mem, address, len as usize) else { return false };
         self.watches.push(Watch { address, value: value.to_vec() });
         true
@@ -96,7 +97,7 @@ impl Debug {
     }
 
     /// Checks after an instruction that `core` executed while it handled exception `level`.
-    pub(super) fn executed(&mut self, core: &Core, level: u32, mem: &Memory) -> bool {
+    pub(super) fn executed<M: Map>(&mut self, core: &Core, level: u32, mem: &Memory<M>) -> bool {
         if self.step == Some((core.index, level)) {
             self.step = None;
             self.halt = Some(Halt::Step { core: core.index });
@@ -113,7 +114,7 @@ impl Debug {
     }
 }
 
-fn sram(mem: &Memory, address: u32, len: usize) -> Option<&[u8]> {
-    let start = address.wrapping_sub(RAM_BASE) as usize;
+fn sram<M: Map>(mem: &Memory<M>, address: u32, len: usize) -> Option<&[u8]> {
+    let start = address.wrapping_sub(M::SRAM.base) as usize;
     mem.ram().get(start..start.checked_add(len)?)
 }

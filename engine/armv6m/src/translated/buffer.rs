@@ -3,10 +3,11 @@
 use region::{Allocation, Protection};
 
 /// Bytes of code, after which all of it is dropped. Only the written part takes memory.
-const SIZE: usize = if cfg!(test) { 64 << 10 } else { 32 << 20 };
+pub(super) const SIZE: usize = 32 << 20;
 
 pub(super) struct Buffer {
     pages: Allocation,
+    size: usize,
     used: usize,
 }
 
@@ -14,10 +15,10 @@ pub(super) struct Buffer {
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    /// Returns a buffer, or `None` if the system provides no executable memory.
-    pub fn new() -> Option<Self> {
-        let pages = region::alloc(SIZE, Protection::READ).ok()?;
-        Some(Self { pages, used: 0 })
+    /// Returns a buffer of `size` bytes, or `None` if the system provides no executable memory.
+    pub fn new(size: usize) -> Option<Self> {
+        let pages = region::alloc(size, Protection::READ).ok()?;
+        Some(Self { pages, size, used: 0 })
     }
 
     pub fn start(&self) -> usize {
@@ -30,7 +31,7 @@ impl Buffer {
     }
 
     pub fn has_room(&self, bytes: usize) -> bool {
-        bytes <= SIZE - self.used
+        bytes <= self.size - self.used
     }
 
     /// Adds `code`, assembled for [`Self::next`], if there is room. Returns false if the system refuses; then nothing
@@ -46,7 +47,7 @@ impl Buffer {
                 region::protect(start, code.len(), Protection::READ_EXECUTE).is_ok()
             }
         };
-        self.used = (self.used + code.len()).next_multiple_of(16).min(SIZE);
+        self.used = (self.used + code.len()).next_multiple_of(16).min(self.size);
         added
     }
 

@@ -1,6 +1,6 @@
 //! Translates the instructions from one address on, in a straight line, into a block of code.
 //!
-//! A block acts on the simulated chip as [`crate::cpu::exec`] does, cycle by cycle. It exits before the first
+//! A block acts on the simulated chip as [`crate::exec`] does, cycle by cycle. It exits before the first
 //! instruction that starts at or after the limit, and leaves rare cases to the interpreter. Out-of-line stubs follow
 //! the straight line.
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
@@ -10,16 +10,17 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use super::context::region;
 use super::mistakes::Mistake;
 use super::routines::{Assembler, C, EXECUTED, FETCHED, GUEST, LINES, NZ, REGS, Routines, V};
-use crate::cpu::core::NO_WORD;
-use crate::cpu::decode::{Kind, Op, decode};
-use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, XIP_BASE};
+use crate::core::NO_WORD;
+use crate::decode::{Kind, Op, decode};
+use crate::map::Map;
+use crate::memory::Memory;
 
 /// Most instructions of one block.
 const LONGEST: u32 = 96;
-/// Offset of SRAM5, the last bank of RAM, whose accesses may be counted.
-pub(super) const SRAM5: u32 = 0x4_1000;
-/// Added to an address in RAM, gives its offset.
-pub(super) const BEFORE_RAM: i32 = (RAM_BASE as i32).wrapping_neg();
+/// Offset in SRAM of the bank whose accesses may be counted.
+pub(super) const fn counted<M: Map>() -> u32 {
+    M::COUNTED.base - M::SRAM.base
+}
 
 /// A region of memory that code is executed from.
 #[derive(Clone, Copy)]
@@ -32,14 +33,14 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Returns the region of `pc`. `counting`: accesses to SRAM5 are counted, including fetches.
-    pub fn of(pc: u32, flash_size: usize, counting: bool) -> Option<Self> {
-        // The last halfword before SRAM5 executes while the core fetches the first word of SRAM5.
-        let ram_size = if counting { SRAM5 - 2 } else { RAM_SIZE as u32 };
+    /// Returns the region of `pc`. `counting`: accesses to [`Map::COUNTED`] are counted, including fetches.
+    pub fn of<M: Map>(pc: u32, flash_size: usize, counting: bool) -> Option<Self> {
+        // The last halfword before the bank executes while the core fetches the bank's first word.
+        let ram_size = if counting { counted::<M>() - 2 } else { M::SRAM.bytes };
         let parts = [
-            Self { start: XIP_BASE, size: flash_size as u32, slots: FLASH_OPS, region: region::FLASH },
-            Self { start: RAM_BASE, size: ram_size, slots: RAM_OPS, region: region::RAM },
-            Self { start: 0, size: ROM_SIZE as u32, slots: ROM_OPS, region: region::ROM },
+            Self { start: M::FLASH.base, size: flash_size as u32, slots: M::FLASH_OPS, region: region::FLASH },
+            Self { start: M::SRAM.base, size: ram_size, slots: M::SRAM_OPS, region: region::RAM },
+            Self { start: M::ROM.base, size: M::ROM.bytes, slots: M::ROM_OPS, region: region::ROM },
         ];
         parts.into_iter().find(|part| part.contains(pc))
     }
@@ -52,7 +53,7 @@ impl Part {
         pc.wrapping_sub(self.start) < self.size
     }
 
-    pub(super) fn decode(self, mem: &Memory, pc: u32) -> Op {
+    pub(super) fn decode<M: Map>(self, mem: &Memory<M>, pc: u32) -> Op {
         let at = pc.wrapping_sub(self.start) as usize;
         let halfword = |at: usize| match self.region {
             _ if at + 2 > self.size as usize => 0,
@@ -102,7 +103,7 @@ pub(super) enum Stub {
         leave: DynamicLabel,
         done: DynamicLabel,
     },
-    /// Counts a load/store multiple in SRAM5.
+    /// Counts a load/store multiple in the counted bank.
     Counted {
         at: DynamicLabel,
         words: u32,
@@ -145,9 +146,9 @@ pub(super) struct Block {
     pub end: u32,
 }
 
-pub(super) struct Translation<'a> {
+pub(super) struct Translation<'a, M> {
     pub(super) ops: Assembler,
-    pub(super) mem: &'a Memory,
+    pub(super) mem: &'a Memory<M>,
     pub(super) routines: &'a Routines,
     pub(super) part: Part,
     pub(super) counting: bool,
@@ -159,8 +160,8 @@ pub(super) struct Translation<'a> {
 
 /// Translates the block that starts at `pc` in `part`, for a buffer whose next address is `base`. `None`: its first
 /// instruction must be interpreted.
-pub(super) fn translate(
-    mem: &Memory,
+pub(super) fn translate<M: Map>(
+    mem: &Memory<M>,
     routines: &Routines,
     part: Part,
     counting: bool,
@@ -195,7 +196,7 @@ pub(super) fn imm(op: Op) -> i32 {
     op.imm as i32
 }
 
-impl Translation<'_> {
+impl<M: Map> Translation<'_, M> {
     pub(super) fn run(&mut self) -> Option<()> {
         loop {
             let op = self.part.decode(self.mem, self.here.pc);
@@ -307,7 +308,7 @@ impl Translation<'_> {
         if self.makes(Mistake::EveryFetchHits) {
             return;
         }
-        let offset = address & 0x00ff_ffff;
+        let offset = address & (M::FLASH.bytes - 1);
         let set = ((offset >> 3) & 0x3ff) as i32;
         let held = ((offset >> 13) << 2) | 3;
         let (at, back) = (self.ops.new_dynamic_label(), self.ops.new_dynamic_label());

@@ -1,11 +1,13 @@
 //! State, exceptions and memory accesses of one Cortex-M0+ core.
 
-use super::fault::{Cause, Report};
-use super::ppb::{Ppb, exception, scr};
+use parts::trace::{Record, kind};
+use parts::wires::Event;
+
 use crate::bus::{Bus, Master};
-use crate::memory::{Memory, ROM_SIZE};
-use crate::trace::{Record, kind};
-use crate::world::World;
+use crate::fault::{Cause, Report};
+use crate::map::Map;
+use crate::memory::Memory;
+use crate::ppb::{Ppb, exception, scr};
 
 /// Cycles from recognising an exception to its first instruction (Cortex-M0+ TRM 3.1: 15, zero jitter).
 const EXCEPTION_ENTRY_CYCLES: u64 = 15;
@@ -16,7 +18,7 @@ const EXCEPTION_RETURN_CYCLES: u64 = 11;
 const PPB_END: u32 = 0xe010_0000;
 
 /// No code word is buffered: the next instruction must be fetched.
-pub(super) const NO_WORD: u32 = u32::MAX;
+pub(crate) const NO_WORD: u32 = u32::MAX;
 
 /// Execution state of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +41,9 @@ pub struct Core {
     /// The inactive stack pointer.
     other_sp: u32,
     /// N and Z, as those of this 64-bit value: its sign is N, and its low half decides Z.
-    pub(super) nz: i64,
-    pub(super) c: bool,
-    pub(super) v: bool,
+    pub(crate) nz: i64,
+    pub(crate) c: bool,
+    pub(crate) v: bool,
     pub pc: u32,
     /// Cycle of clk_sys at which the next instruction starts.
     pub cycles: u64,
@@ -58,7 +60,7 @@ pub struct Core {
     pub flash_instructions: u64,
     pub rom_instructions: u64,
     /// Address / 4 of the last word fetched, if fetches are modelled, or [`NO_WORD`] after a branch.
-    pub(super) fetch_word: u32,
+    pub(crate) fetch_word: u32,
 }
 
 /// Why the inner loop stopped.
@@ -80,7 +82,8 @@ pub enum Left {
 }
 
 impl Core {
-    pub fn new(index: usize) -> Self {
+    /// Returns core `index`, held in reset. `systick`: the event of its timer.
+    pub fn new(index: usize, systick: Event) -> Self {
         Self {
             index,
             regs: [0; 16],
@@ -93,7 +96,7 @@ impl Core {
             ipsr: 0,
             primask: false,
             control: 0,
-            ppb: Ppb::new(index),
+            ppb: Ppb::new(index, systick),
             event_register: false,
             state: State::Held,
             instructions: 0,
@@ -105,9 +108,9 @@ impl Core {
 
     /// Starts from the vector table in ROM, as after any reset. `cycles` and `instructions` continue. `irq_level`:
     /// interrupt lines that are high; they become pending at once.
-    pub fn reset(&mut self, mem: &Memory, irq_level: u64) {
+    pub fn reset<M: Map>(&mut self, mem: &Memory<M>, irq_level: u64) {
         let counted = (self.cycles, self.instructions, self.flash_instructions, self.rom_instructions);
-        *self = Self::new(self.index);
+        *self = Self::new(self.index, self.ppb.systick_event());
         (self.cycles, self.instructions, self.flash_instructions, self.rom_instructions) = counted;
         self.regs[13] = mem.rom_u32(0) & !3;
         self.regs[14] = u32::MAX;
@@ -156,7 +159,7 @@ impl Core {
         if self.uses_psp() { self.regs[13] = value } else { self.other_sp = value }
     }
 
-    pub(super) fn mrs(&self, sysm: u32) -> u32 {
+    pub(crate) fn mrs(&self, sysm: u32) -> u32 {
         match sysm {
             0 | 2 => self.apsr(),
             1 | 3 => self.apsr() | self.ipsr,
@@ -169,7 +172,7 @@ impl Core {
         }
     }
 
-    pub(super) fn msr(&mut self, sysm: u32, value: u32) {
+    pub(crate) fn msr(&mut self, sysm: u32, value: u32) {
         match sysm {
             0..=3 => self.set_apsr(value),
             8 if self.privileged() => self.set_msp(value & !3),
@@ -188,20 +191,20 @@ impl Core {
         }
     }
 
-    pub(super) fn privileged(&self) -> bool {
+    pub(crate) fn privileged(&self) -> bool {
         self.ipsr != 0 || self.control & 1 == 0
     }
 
     /// Reads 1, 2 or 4 bytes and adds the access's wait states. `Err`: the cause of a fault.
     #[inline(always)]
-    pub(super) fn load<const SIZE: u32, W: World>(
+    pub(crate) fn load<const SIZE: u32, B: Bus>(
         &mut self,
-        mem: &mut Memory,
-        bus: &mut Bus<W>,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
         address: u32,
     ) -> Result<u32, Cause> {
         if let Some((value, waits)) = mem.load_fast::<SIZE>(address) {
-            bus.blocks.busctrl.count(address);
+            bus.count(address);
             self.cycles += 1 + u64::from(waits);
             return Ok(value);
         }
@@ -209,26 +212,27 @@ impl Core {
     }
 
     #[inline(never)]
-    pub(super) fn load_slow<W: World>(
+    pub(crate) fn load_slow<B: Bus>(
         &mut self,
-        mem: &mut Memory,
-        bus: &mut Bus<W>,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
         address: u32,
         size: u32,
     ) -> Result<u32, Cause> {
         if address & (size - 1) != 0 {
             return Err(Cause::Unaligned { address });
         }
-        if (address as usize) < ROM_SIZE {
-            bus.blocks.busctrl.count(address);
+        if B::Map::ROM.contains(address) {
+            let at = (address - B::Map::ROM.base) as usize;
+            bus.count(address);
             self.cycles += 1;
             return Ok(match size {
-                1 => u32::from(mem.rom_u8(address as usize)),
-                2 => u32::from(mem.rom_u16(address as usize)),
-                _ => mem.rom_u32(address as usize),
+                1 => u32::from(mem.rom_u8(at)),
+                2 => u32::from(mem.rom_u16(at)),
+                _ => mem.rom_u32(at),
             });
         }
-        bus.sys.cycle = self.cycles;
+        bus.sys_mut().cycle = self.cycles;
         if address >> 28 == 0xe {
             if !self.privileged() {
                 return Err(Cause::Unprivileged { address });
@@ -236,7 +240,7 @@ impl Core {
             if address >= PPB_END {
                 return Err(Cause::Read { address });
             }
-            let word = self.ppb.read(&mut bus.sys, self.cycles, self.ipsr, address & !3);
+            let word = self.ppb.read(bus.sys_mut(), self.cycles, self.ipsr, address & !3);
             self.cycles += 1;
             return Ok(match size {
                 1 => (word >> ((address & 3) * 8)) & 0xff,
@@ -245,28 +249,27 @@ impl Core {
             });
         }
         let value = bus.read(mem, Master::Core(self.index), address, size).map_err(|_| Cause::Read { address })?;
-        if bus.sys.records() {
-            self.note_clock(mem, bus, address, value);
+        if bus.sys().records() {
+            bus.note_read(mem, self, address, value);
         }
-        // SIO answers on the single-cycle IO port; everything else is an AHB-Lite access.
-        if address >> 28 != 0xd {
-            self.cycles += 1 + u64::from(bus.waits);
-            self.count_waits(bus, address);
+        if !B::Map::IO_PORT.contains(address) {
+            self.cycles += 1 + u64::from(bus.waits());
+            bus.note_waits(self, address);
         }
         Ok(value)
     }
 
     /// Writes 1, 2 or 4 bytes and adds the access's wait states. `Err`: the cause of a fault.
     #[inline(always)]
-    pub(super) fn store<const SIZE: u32, W: World>(
+    pub(crate) fn store<const SIZE: u32, B: Bus>(
         &mut self,
-        mem: &mut Memory,
-        bus: &mut Bus<W>,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
         address: u32,
         value: u32,
     ) -> Result<(), Cause> {
         if mem.store_fast::<SIZE>(address, value) {
-            bus.blocks.busctrl.count(address);
+            bus.count(address);
             self.cycles += 1;
             return Ok(());
         }
@@ -274,10 +277,10 @@ impl Core {
     }
 
     #[inline(never)]
-    pub(super) fn store_slow<W: World>(
+    pub(crate) fn store_slow<B: Bus>(
         &mut self,
-        mem: &mut Memory,
-        bus: &mut Bus<W>,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
         address: u32,
         value: u32,
         size: u32,
@@ -285,7 +288,7 @@ impl Core {
         if address & (size - 1) != 0 {
             return Err(Cause::Unaligned { address });
         }
-        bus.sys.cycle = self.cycles;
+        bus.sys_mut().cycle = self.cycles;
         if address >> 28 == 0xe {
             if !self.privileged() {
                 return Err(Cause::Unprivileged { address });
@@ -294,13 +297,13 @@ impl Core {
                 return Err(Cause::Write { address });
             }
             self.cycles += 1;
-            self.ppb.write(&mut bus.sys, self.cycles, address & !3, value);
+            self.ppb.write(bus.sys_mut(), self.cycles, address & !3, value);
             return Ok(());
         }
         bus.write(mem, Master::Core(self.index), address, value, size).map_err(|_| Cause::Write { address })?;
-        if address >> 28 != 0xd {
-            self.cycles += 1 + u64::from(bus.waits);
-            self.count_waits(bus, address);
+        if !B::Map::IO_PORT.contains(address) {
+            self.cycles += 1 + u64::from(bus.waits());
+            bus.note_waits(self, address);
         }
         Ok(())
     }
@@ -338,7 +341,7 @@ impl Core {
     }
 
     /// Takes the most urgent exception, if one may be taken now.
-    pub fn take_pending_exception<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>) {
+    pub fn take_pending_exception<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B) {
         if !self.ppb.anything_pending() || self.state != State::Running {
             return;
         }
@@ -350,11 +353,11 @@ impl Core {
     }
 
     /// Handles a fault of the instruction at `pc`, or an escalated exception.
-    pub(super) fn hard_fault<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, cause: Cause) {
+    pub(crate) fn hard_fault<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause) {
         self.enter_hard_fault(mem, bus, cause, self.pc);
     }
 
-    fn enter_hard_fault<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, cause: Cause, return_address: u32) {
+    fn enter_hard_fault<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause, return_address: u32) {
         let locked_up = self.ppb.active_priority() <= -1;
         self.report(bus, locked_up, self.pc, self.ipsr, cause);
         if locked_up {
@@ -364,13 +367,13 @@ impl Core {
         self.enter_exception(mem, bus, exception::HARD_FAULT, return_address);
     }
 
-    fn report<W: World>(&self, bus: &mut Bus<W>, locked_up: bool, pc: u32, exception: u32, cause: Cause) {
-        let at = bus.sys.clock.ps_at(self.cycles);
-        bus.sys.faults.push(Report { at, core: self.index, locked_up, pc, lr: self.regs[14], exception, cause });
+    fn report<B: Bus>(&self, bus: &mut B, locked_up: bool, pc: u32, exception: u32, cause: Cause) {
+        let at = bus.sys().clock.ps_at(self.cycles);
+        bus.sys_mut().faults.push(Report { at, core: self.index, locked_up, pc, lr: self.regs[14], exception, cause });
     }
 
     /// Executes SVC: makes SVCall pending, which is taken at once or, if masked, escalates to HardFault.
-    pub(super) fn supervisor_call<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, return_address: u32) {
+    pub(crate) fn supervisor_call<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, return_address: u32) {
         let masked = if self.primask { 0 } else { 256 };
         if self.ppb.priority(exception::SV_CALL) < self.ppb.active_priority().min(masked) {
             self.enter_exception(mem, bus, exception::SV_CALL, return_address);
@@ -380,7 +383,7 @@ impl Core {
         }
     }
 
-    fn enter_exception<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, number: u32, return_address: u32) {
+    fn enter_exception<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, number: u32, return_address: u32) {
         let aligned = self.regs[13] & 4 == 0;
         let frame = (self.regs[13].wrapping_sub(0x20)) & !4;
         let xpsr = self.apsr() | self.ipsr | (u32::from(!aligned) << 9) | (1 << 24);
@@ -397,7 +400,7 @@ impl Core {
         let start = self.cycles;
         let mut fault = None;
         for (i, word) in words.into_iter().enumerate() {
-            fault = fault.or(self.store::<4, W>(mem, bus, frame.wrapping_add(4 * i as u32), word).err());
+            fault = fault.or(self.store::<4, B>(mem, bus, frame.wrapping_add(4 * i as u32), word).err());
         }
         self.cycles = start;
         let interrupted = self.ipsr;
@@ -416,7 +419,7 @@ impl Core {
         self.regs[14] = exc_return;
         self.ppb.activate(number);
         self.event_register = true;
-        match self.load::<4, W>(mem, bus, self.ppb.vtor.wrapping_add(4 * number)) {
+        match self.load::<4, B>(mem, bus, self.ppb.vtor.wrapping_add(4 * number)) {
             // A vector without the Thumb bit faults at its first instruction.
             Ok(vector) => {
                 self.pc = vector & !1;
@@ -425,13 +428,15 @@ impl Core {
             Err(cause) => fault = fault.or(Some(cause)),
         }
         self.cycles = start + EXCEPTION_ENTRY_CYCLES;
-        if bus.sys.trace.wants(kind::IRQ) {
-            let at = bus.sys.clock.ps_at(start);
-            bus.sys.trace.push(at, Record::Exception { core: self.index as u8, number: number as u8, entry: true });
+        if bus.sys().trace.wants(kind::IRQ) {
+            let at = bus.sys().clock.ps_at(start);
+            bus.sys_mut()
+                .trace
+                .push(at, Record::Exception { core: self.index as u8, number: number as u8, entry: true });
         }
-        if self.index == 0 && bus.sys.records() {
-            let at = bus.sys.clock.ps_at(start);
-            bus.sys.recorder().into_iter().for_each(|recorder| recorder.exception_taken(at, number as u8));
+        if self.index == 0 && bus.sys().records() {
+            let at = bus.sys().clock.ps_at(start);
+            bus.sys_mut().recorder().into_iter().for_each(|recorder| recorder.exception_taken(at, number as u8));
         }
         if let Some(cause) = fault {
             let locked_up =
@@ -441,16 +446,16 @@ impl Core {
                 self.state = State::LockedUp;
             } else {
                 self.ppb.pending_system |= 1 << exception::HARD_FAULT;
-                bus.sys.attention = true;
+                bus.sys_mut().attention = true;
             }
         }
     }
 
     /// Branches to an EXC_RETURN value in handler mode. `Err`: the cause of a fault.
-    pub(super) fn exception_return<W: World>(
+    pub(crate) fn exception_return<B: Bus>(
         &mut self,
-        mem: &mut Memory,
-        bus: &mut Bus<W>,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
         exc_return: u32,
     ) -> Result<(), Cause> {
         let number = self.ipsr;
@@ -473,14 +478,16 @@ impl Core {
         }
         // A level-sensitive line that is still high pends again.
         if number >= exception::IRQ0 {
-            self.ppb.pending |= bus.sys.irq_level_for_core(self.index) as u32 & (1 << (number - exception::IRQ0));
+            self.ppb.pending |= bus.sys().irq_level_for_core(self.index) as u32 & (1 << (number - exception::IRQ0));
         }
-        if bus.sys.trace.wants(kind::IRQ) {
-            let at = bus.sys.clock.ps_at(self.cycles);
-            bus.sys.trace.push(at, Record::Exception { core: self.index as u8, number: number as u8, entry: false });
+        if bus.sys().trace.wants(kind::IRQ) {
+            let at = bus.sys().clock.ps_at(self.cycles);
+            bus.sys_mut()
+                .trace
+                .push(at, Record::Exception { core: self.index as u8, number: number as u8, entry: false });
         }
         if self.index == 0
-            && let Some(recorder) = bus.sys.recorder()
+            && let Some(recorder) = bus.sys_mut().recorder()
         {
             recorder.exception_left();
         }
@@ -488,7 +495,7 @@ impl Core {
         let start = self.cycles;
         let mut words = [0; 8];
         for (i, word) in words.iter_mut().enumerate() {
-            *word = self.load::<4, W>(mem, bus, frame.wrapping_add(4 * i as u32))?;
+            *word = self.load::<4, B>(mem, bus, frame.wrapping_add(4 * i as u32))?;
         }
         self.cycles = start + EXCEPTION_RETURN_CYCLES;
         let [r0, r1, r2, r3, r12, lr, pc, xpsr] = words;
@@ -513,7 +520,7 @@ impl Core {
         if self.ppb.scr & scr::SLEEPONEXIT != 0 && to_thread && !self.ppb.anything_pending() {
             self.state = State::Wfi;
         }
-        bus.sys.attention = true;
+        bus.sys_mut().attention = true;
         if consistent { Ok(()) } else { invalid }
     }
 }

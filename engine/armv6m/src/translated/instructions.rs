@@ -8,9 +8,10 @@ use super::block::{Check, Translation, guest, imm, memory};
 use super::context::region;
 use super::mistakes::Mistake;
 use super::routines::{C, GUEST, NZ};
-use crate::cpu::decode::{Kind, Op};
+use crate::decode::{Kind, Op};
+use crate::map::Map;
 
-impl Translation<'_> {
+impl<M: Map> Translation<'_, M> {
     /// Returns false if the block ends here.
     #[allow(clippy::too_many_lines)]
     pub(super) fn instruction(&mut self, op: Op) -> bool {

@@ -1,9 +1,9 @@
 //! Tests of dropped blocks: a full buffer, and translation turned off.
 
-use crate::cpu::core::State;
-use crate::memory::RAM_BASE;
-use crate::world::Nothing;
-use crate::{Chip, ChipConfig};
+use rp2040::cpu::core::State;
+use rp2040::memory::RAM_BASE;
+use rp2040::world::Nothing;
+use rp2040::{Chip, ChipConfig};
 
 /// ADDS R0, #1 and a branch to the next instruction: one block each.
 const BLOCK: [u16; 2] = [0x3001, 0xe7ff];
@@ -36,25 +36,26 @@ fn run(chip: &mut Chip<Nothing>, us: u64) -> (u64, u64, u32) {
 #[test]
 fn a_full_buffer_is_started_over() {
     let (mut interpreted, mut translated) = (chip(), chip());
-    interpreted.mem.translated.turn_off();
-    translated.mem.translated.make_at_once();
+    interpreted.interpret_only();
+    translated.translate_at_once();
+    translated.mem.limit_translated(64 << 10);
     for _ in 0..20 {
         assert_eq!(run(&mut interpreted, 200), run(&mut translated, 200));
     }
     assert!(translated.cores[0].regs[0] > 2 * BLOCKS as u32);
-    let blocks = translated.mem.translated.blocks();
+    let blocks = translated.mem.translated_blocks();
     assert!((1..BLOCKS).contains(&blocks), "{blocks} of {BLOCKS} blocks are in the buffer");
-    assert!(translated.mem.translated.generation() > 0, "the buffer was never full");
+    assert!(translated.mem.dropped_blocks() > 0, "the buffer was never full");
 }
 
 #[test]
 fn code_is_interpreted_after_turning_off() {
     let (mut interpreted, mut translated) = (chip(), chip());
-    interpreted.mem.translated.turn_off();
-    translated.mem.translated.make_at_once();
+    interpreted.interpret_only();
+    translated.translate_at_once();
     assert_eq!(run(&mut interpreted, 100), run(&mut translated, 100));
-    assert!(translated.mem.translated.blocks() > 0);
-    translated.mem.translated.turn_off();
+    assert!(translated.mem.translated_blocks() > 0);
+    translated.interpret_only();
     assert_eq!(run(&mut interpreted, 100), run(&mut translated, 100));
-    assert_eq!(translated.mem.translated.blocks(), 0);
+    assert_eq!(translated.mem.translated_blocks(), 0);
 }

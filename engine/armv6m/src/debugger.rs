@@ -1,6 +1,6 @@
 //! The registers of a Cortex-M0+ as gdb sees them.
 
-use super::core::Core;
+use crate::core::Core;
 
 /// Their description in gdb's XML format, with the features org.gnu.gdb.arm.m-profile and org.gnu.gdb.arm.m-system of
 /// "Standard Target Features" in gdb's documentation.

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cpu::core::{Core, State};
-use crate::cpu::decode::Kind;
-use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
+use crate::core::{Core, State};
+use crate::decode::Kind;
+use crate::map::Map;
+use crate::memory::Memory;
 
 /// Longest call path; deeper calls are charged to its last function.
 const DEEPEST: usize = 512;
@@ -21,40 +22,16 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    pub(super) fn at(core: &Core, mem: &Memory) -> Self {
+    pub(super) fn at<M: Map>(core: &Core, mem: &Memory<M>) -> Self {
         Self {
             pc: core.pc,
             cycles: core.cycles,
             instructions: core.instructions,
             misses: mem.xip.misses,
             exception: core.ipsr,
-            slot: slot(core.pc, mem),
+            slot: mem.slot(core.pc),
             sp: core.regs[13],
         }
-    }
-}
-
-/// Returns the index of an address in the table of predecoded instructions.
-fn slot(pc: u32, mem: &Memory) -> usize {
-    let (ram, flash) = (pc.wrapping_sub(RAM_BASE) as usize, pc.wrapping_sub(XIP_BASE) as usize);
-    if flash < mem.flash_size() {
-        FLASH_OPS + flash / 2
-    } else if ram < RAM_SIZE {
-        RAM_OPS + ram / 2
-    } else if (pc as usize) < ROM_SIZE {
-        ROM_OPS + pc as usize / 2
-    } else {
-        SCRATCH_OP
-    }
-}
-
-/// Inverse of `slot`; code outside the table has address 0xffff_fffe.
-fn address(slot: usize) -> u32 {
-    match slot {
-        SCRATCH_OP => 0xffff_fffe,
-        FLASH_OPS.. => XIP_BASE + 2 * (slot - FLASH_OPS) as u32,
-        RAM_OPS.. => RAM_BASE + 2 * (slot - RAM_OPS) as u32,
-        _ => 2 * slot as u32,
     }
 }
 
@@ -122,6 +99,8 @@ impl Path {
 /// shrunk below its frame, as by `longjmp`. A jump to the start of a function (a tail call) replaces the jumping
 /// function by it. Known starts are those given and those called so far.
 pub struct Profile {
+    /// Returns the address of a slot.
+    address: fn(usize) -> u32,
     at: Vec<Spent>,
     nodes: Vec<Node>,
     children: BTreeMap<(usize, u32, u32), usize>,
@@ -131,7 +110,7 @@ pub struct Profile {
 
 impl Profile {
     /// Starts a profile; `starts`: known addresses of functions.
-    pub fn new(cores: &[Core; 2], mem: &Memory, starts: impl IntoIterator<Item = u32>) -> Self {
+    pub fn new<M: Map>(cores: &[Core; 2], mem: &Memory<M>, starts: impl IntoIterator<Item = u32>) -> Self {
         let root = |core: usize| Node {
             parent: core,
             function: 0,
@@ -143,6 +122,7 @@ impl Profile {
         };
         let path = |core: usize| Path { root: core, frames: Vec::new(), until: cores[core].cycles };
         let mut profile = Self {
+            address: Memory::<M>::address,
             at: vec![Spent::default(); mem.ops.len()],
             nodes: vec![root(0), root(1)],
             children: BTreeMap::new(),
@@ -160,7 +140,7 @@ impl Profile {
     /// Returns the cost of each address, in order.
     pub fn addresses(&self) -> Vec<(u32, Spent)> {
         let spent = self.at.iter().enumerate().filter(|(_, spent)| **spent != Spent::default());
-        let mut found: Vec<_> = spent.map(|(slot, spent)| (address(slot), *spent)).collect();
+        let mut found: Vec<_> = spent.map(|(slot, spent)| ((self.address)(slot), *spent)).collect();
         found.sort_unstable_by_key(|(address, _)| *address);
         found
     }
@@ -193,7 +173,7 @@ impl Profile {
     }
 
     /// Handles the instruction at `before` that `core` has executed.
-    pub(super) fn executed(&mut self, before: &Instruction, core: &Core, mem: &Memory) {
+    pub(super) fn executed<M: Map>(&mut self, before: &Instruction, core: &Core, mem: &Memory<M>) {
         let misses = mem.xip.misses - before.misses;
         let stalls = if mem.xip.cost_enabled { misses * u64::from(mem.xip.miss_cycles) } else { 0 };
         let cycles = core.cycles - before.cycles;
@@ -214,7 +194,7 @@ impl Profile {
             self.push(index, next, core.ipsr, pc, before.sp);
             return;
         }
-        match mem.ops[before.slot].kind {
+        match mem.op(before.slot).kind {
             Kind::Bl => self.call(index, next, pc.wrapping_add(4), before.sp),
             Kind::Blx => self.call(index, next, pc.wrapping_add(2), before.sp),
             Kind::Beq | Kind::Bne | Kind::Bcs | Kind::Bcc | Kind::Bmi | Kind::Bpl | Kind::Bvs | Kind::Bvc => {}
@@ -308,11 +288,11 @@ impl Sampler {
     }
 
     #[inline]
-    pub(crate) fn on(&self) -> bool {
+    pub fn on(&self) -> bool {
         self.counts.is_some()
     }
 
-    pub(crate) fn count(&mut self, core: &Core) {
+    pub fn count(&mut self, core: &Core) {
         if let Some(counts) = &mut self.counts {
             *counts.entry((core.index, core.pc)).or_default() += 1;
         }

@@ -3,14 +3,13 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::bus::Bus;
-use crate::cpu::core::Core;
-use crate::cpu::fault::Cause;
-use crate::memory::{Memory, Parts, RAM_SIZE, XIP_BASE};
-use crate::world::World;
+use parts::PROBED;
 
-/// The cache's registers.
-const XIP_CTRL: u32 = 0x1400_0000;
+use crate::bus::Bus;
+use crate::core::Core;
+use crate::fault::Cause;
+use crate::map::Map;
+use crate::memory::{Memory, Parts};
 
 /// The next step of translated code after an access by the engine.
 pub(super) mod status {
@@ -39,7 +38,7 @@ pub(super) struct Context {
     /// Each comes from its owner, not from a borrow of it, and therefore stays valid when the engine borrows the memories:
     /// from [`Vec::as_ptr`], [`Vec::as_mut_ptr`], the cache's box, or the address of the memories.
     pub parts: Parts,
-    /// The counter of SRAM5's accesses, if they are counted.
+    /// The counter of accesses to [`Map::COUNTED`], if they are counted.
     pub counter: *mut u32,
     /// Instructions by [`region`], and words fetched or read from flash without the engine.
     pub executed: [u64; 3],
@@ -60,10 +59,10 @@ pub(super) struct Context {
 impl Context {
     /// # Safety
     /// `core`, `mem` and `bus` must be valid, and nothing else may use them while the context lives.
-    pub unsafe fn new<W: World>(
+    pub unsafe fn new<B: Bus>(
         core: *mut Core,
-        mem: *mut Memory,
-        bus: *mut Bus<W>,
+        mem: *mut Memory<B::Map>,
+        bus: *mut B,
         limit: u64,
         code: usize,
         counter: *mut u32,
@@ -83,16 +82,16 @@ impl Context {
             value: 0,
             status: status::CONTINUE,
             load: [
-                load::<1, W> as *const () as usize,
-                load::<2, W> as *const () as usize,
-                load::<4, W> as *const () as usize,
+                load::<1, B> as *const () as usize,
+                load::<2, B> as *const () as usize,
+                load::<4, B> as *const () as usize,
             ],
             store: [
-                store::<1, W> as *const () as usize,
-                store::<2, W> as *const () as usize,
-                store::<4, W> as *const () as usize,
+                store::<1, B> as *const () as usize,
+                store::<2, B> as *const () as usize,
+                store::<4, B> as *const () as usize,
             ],
-            miss: miss as *const () as usize,
+            miss: miss::<B::Map> as *const () as usize,
             core: core.cast(),
             mem: mem.cast(),
             bus: bus.cast(),
@@ -101,13 +100,13 @@ impl Context {
     }
 
     /// Adds the counts to those of the core and the cache.
-    pub fn settle(&mut self, core: &mut Core, mem: &mut Memory) {
+    pub fn settle<M: Map>(&mut self, core: &mut Core, mem: &mut Memory<M>) {
         let [ram, flash, rom] = std::mem::take(&mut self.executed);
         // A block subtracts again what it counted before a call of the engine, so a counter may be negative until it
         // exits.
         let add = |count: &mut u64, more: u64| *count = count.wrapping_add(more);
         add(&mut core.instructions, ram.wrapping_add(flash).wrapping_add(rom));
-        if crate::PROBED {
+        if PROBED {
             add(&mut core.flash_instructions, flash);
             add(&mut core.rom_instructions, rom);
         }
@@ -116,26 +115,26 @@ impl Context {
 }
 
 /// Performs an access that translated code does not handle inline, and stores its status.
-fn carry_out<W: World>(
+fn carry_out<B: Bus>(
     context: *mut Context,
     address: u32,
-    access: impl FnOnce(&mut Core, &mut Memory, &mut Bus<W>) -> Result<u32, Cause>,
+    access: impl FnOnce(&mut Core, &mut Memory<B::Map>, &mut B) -> Result<u32, Cause>,
 ) -> u32 {
     // SAFETY: translated code passes its context, whose pointers are valid and not used by others during the call.
     let (context, core, mem, bus) = unsafe {
         let context = &mut *context;
         let (core, mem, bus) =
-            (context.core.cast::<Core>(), context.mem.cast::<Memory>(), context.bus.cast::<Bus<W>>());
+            (context.core.cast::<Core>(), context.mem.cast::<Memory<B::Map>>(), context.bus.cast::<B>());
         (context, &mut *core, &mut *mem, &mut *bus)
     };
     // Readers of the cache's counters need exact counts.
-    if address >> 24 == XIP_CTRL >> 24 || bus.sys.records() {
+    if B::Map::CACHE_REGISTERS.contains(address) || bus.sys().records() {
         context.settle(core, mem);
     }
     let generation = mem.translated.generation();
     let outcome = catch_unwind(AssertUnwindSafe(|| match access(core, mem, bus) {
         Ok(value) => {
-            let leave = bus.sys.attention || mem.translated.generation() != generation;
+            let leave = bus.sys().attention || mem.translated.generation() != generation;
             (value, if leave { status::LEAVE } else { status::CONTINUE })
         }
         Err(cause) => {
@@ -149,7 +148,7 @@ fn carry_out<W: World>(
         (0, status::FAULTED)
     });
     if !context.counter.is_null()
-        && let Some(counter) = bus.blocks.busctrl.sram5_counter()
+        && let Some(counter) = bus.bank_counter()
     {
         context.counter = counter;
     }
@@ -157,25 +156,25 @@ fn carry_out<W: World>(
     value
 }
 
-extern "sysv64" fn load<const SIZE: u32, W: World>(context: *mut Context, address: u32) -> u32 {
-    carry_out::<W>(context, address, |core, mem, bus| core.load::<SIZE, W>(mem, bus, address))
+extern "sysv64" fn load<const SIZE: u32, B: Bus>(context: *mut Context, address: u32) -> u32 {
+    carry_out::<B>(context, address, |core, mem, bus| core.load::<SIZE, B>(mem, bus, address))
 }
 
-extern "sysv64" fn store<const SIZE: u32, W: World>(context: *mut Context, address: u32, value: u32) -> u32 {
-    carry_out::<W>(context, address, |core, mem, bus| {
-        let in_flash = core.pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32;
-        core.store::<SIZE, W>(mem, bus, address, value)?;
-        if in_flash && address.wrapping_sub(crate::memory::RAM_BASE) >= RAM_SIZE as u32 && mem.xip.offline {
+extern "sysv64" fn store<const SIZE: u32, B: Bus>(context: *mut Context, address: u32, value: u32) -> u32 {
+    carry_out::<B>(context, address, |core, mem, bus| {
+        let in_flash = core.pc.wrapping_sub(B::Map::FLASH.base) < mem.flash_size() as u32;
+        core.store::<SIZE, B>(mem, bus, address, value)?;
+        if in_flash && !B::Map::SRAM.contains(address) && mem.xip.offline {
             // The rest of this flash can no longer be fetched.
-            bus.sys.attention = true;
+            bus.sys_mut().attention = true;
         }
         Ok(0)
     })
 }
 
 /// Returns the wait states of a fetch or literal read that missed the cache. Its access is counted already.
-extern "sysv64" fn miss(context: *mut Context, offset: u32) -> u32 {
+extern "sysv64" fn miss<M: Map>(context: *mut Context, offset: u32) -> u32 {
     // SAFETY: as above. Only the cache is accessed, and the access does not panic.
-    let mem = unsafe { &mut *(*context).mem.cast::<Memory>() };
+    let mem = unsafe { &mut *(*context).mem.cast::<Memory<M>>() };
     mem.xip.look_up(offset)
 }

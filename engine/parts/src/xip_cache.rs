@@ -24,7 +24,7 @@ pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
 
 pub struct XipCache {
     /// Tag and valid bits of each way; 0: nothing valid.
-    pub(crate) lines: Box<[[u32; 2]; SETS]>,
+    pub lines: Box<[[u32; 2]; SETS]>,
     /// Shift register whose lowest bit selects the way that the next new line replaces.
     victim: u16,
     enabled: bool,
@@ -38,16 +38,16 @@ pub struct XipCache {
     /// The flash cannot answer XIP reads now (SSI disabled or set up for serial transfers, chip busy): maintained by the SSI.
     pub offline: bool,
     /// Flash offset of a line that was read while the flash was offline; the bus reports it.
-    pub(crate) missed_offline: Option<u32>,
+    pub missed_offline: Option<u32>,
     /// Counted accesses, and those of them that read the flash, since power-on.
-    pub(crate) accesses: u64,
-    pub(crate) misses: u64,
+    pub accesses: u64,
+    pub misses: u64,
     /// Missed and replaced lines, while requested.
     pub evictions: Option<Box<Evictions>>,
     /// Cycles that core 0 has waited for misses since power-on.
-    pub(crate) stalled: u64,
+    pub stalled: u64,
     /// Missed lines, while requested.
-    pub(crate) missed_lines: Option<Box<MissedLines>>,
+    pub missed_lines: Option<Box<MissedLines>>,
 }
 
 impl Default for XipCache {
@@ -81,7 +81,7 @@ impl XipCache {
 
     /// Looks up an access that is counted already; returns its wait states.
     #[inline]
-    pub(crate) fn look_up(&mut self, offset: u32) -> u32 {
+    pub fn look_up(&mut self, offset: u32) -> u32 {
         let line = offset >> LINE_BYTES_LOG2;
         let word = 1 << ((offset >> 2) & 1);
         let other = BOTH_WORDS & !word;
@@ -132,8 +132,7 @@ impl XipCache {
     }
 
     /// Returns the tags, two per set: `tag << 2` with the valid bits of both words.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn lines(&self) -> *const u32 {
+    pub fn lines(&self) -> *const u32 {
         self.lines.as_ptr().cast()
     }
 
@@ -193,7 +192,7 @@ impl XipCache {
 }
 
 /// Misses by line since they were last taken.
-pub(crate) struct MissedLines {
+pub struct MissedLines {
     counts: Box<[u32]>,
     /// Lines with misses.
     lines: Vec<u32>,
@@ -217,7 +216,7 @@ impl MissedLines {
     }
 
     /// Takes the flash offsets in order, and the number of misses of each.
-    pub(crate) fn take(&mut self) -> Vec<(u32, u32)> {
+    pub fn take(&mut self) -> Vec<(u32, u32)> {
         self.lines.sort_unstable();
         let counts = &mut self.counts;
         let taken = self.lines.drain(..);

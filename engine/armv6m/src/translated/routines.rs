@@ -10,8 +10,8 @@ use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
 
 use super::context::{Context, status};
-use crate::cpu::core::{Core, NO_WORD};
-use crate::memory::{FLASH_OPS, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, XIP_BASE};
+use crate::core::{Core, NO_WORD};
+use crate::map::Map;
 
 pub(super) type Assembler = VecAssembler<X64Relocation>;
 
@@ -71,7 +71,7 @@ pub(super) struct Routines {
 }
 
 /// Assembles the shared code for a buffer at `base`. `flash_size` is in bytes.
-pub(super) fn assemble(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routines)> {
+pub(super) fn assemble<M: Map>(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routines)> {
     let mut ops = Assembler::new(base);
     let mut routines = Routines::default();
     let here = |ops: &Assembler| base + ops.offset().0;
@@ -134,30 +134,30 @@ pub(super) fn assemble(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routi
     };
     dynasm!(ops
         ; .arch x64
-        ; lea edx, [rcx + (RAM_BASE as i32).wrapping_neg()]
-        ; cmp edx, DWORD RAM_SIZE as i32
+        ; lea edx, [rcx + (M::SRAM.base as i32).wrapping_neg()]
+        ; cmp edx, DWORD M::SRAM.bytes as i32
         ; jae >flash
     );
-    to(&mut ops, RAM_OPS);
+    to(&mut ops, M::SRAM_OPS);
     dynasm!(ops
         ; .arch x64
         ; flash:
-        ; lea edx, [rcx + (XIP_BASE as i32).wrapping_neg()]
+        ; lea edx, [rcx + (M::FLASH.base as i32).wrapping_neg()]
         ; cmp edx, DWORD flash_size as i32
         ; jae >rom
         ; mov rax, [r15 + OFFLINE]
         ; cmp BYTE [rax], 0
         ; jne >nowhere
     );
-    to(&mut ops, FLASH_OPS);
+    to(&mut ops, M::FLASH_OPS);
     dynasm!(ops
         ; .arch x64
         ; rom:
-        ; mov edx, ecx
-        ; cmp edx, DWORD ROM_SIZE as i32
+        ; lea edx, [rcx + (M::ROM.base as i32).wrapping_neg()]
+        ; cmp edx, DWORD M::ROM.bytes as i32
         ; jae >nowhere
     );
-    to(&mut ops, ROM_OPS);
+    to(&mut ops, M::ROM_OPS);
     dynasm!(ops
         ; .arch x64
         ; nowhere:
@@ -220,7 +220,7 @@ pub(super) fn assemble(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routi
             ; shl ecx, 3
             ; add rcx, [r15 + LINES]
             ; mov edx, eax
-            ; and edx, 0x00ff_ffff
+            ; and edx, (M::FLASH.bytes - 1) as i32
             ; shr edx, 13
             ; lea edx, [rdx * 4 + 3]
             ; cmp [rcx], edx

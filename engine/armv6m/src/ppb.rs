@@ -1,8 +1,7 @@
 //! The private peripheral bus of one core: SysTick, NVIC, SCB, MPU registers
 //! (ARMv6-M Architecture Reference Manual, chapter B3).
 
-use crate::sys::{ResetRequest, Sys};
-use crate::wires::event;
+use parts::sys::{ResetRequest, Sys};
 use parts::wires::Event;
 use sim::NEVER;
 
@@ -81,6 +80,7 @@ impl SysTick {
 #[derive(Debug, Default)]
 pub struct Ppb {
     core: usize,
+    systick_event: Event,
     systick: SysTick,
     /// Enabled and pending external interrupts.
     pub enabled: u32,
@@ -105,12 +105,13 @@ pub mod scr {
 }
 
 impl Ppb {
-    pub fn new(core: usize) -> Self {
-        Self { core, ..Self::default() }
+    /// Returns the registers of `core` after a reset. `systick`: the event of its timer.
+    pub fn new(core: usize, systick: Event) -> Self {
+        Self { core, systick_event: systick, ..Self::default() }
     }
 
-    fn systick_event(&self) -> Event {
-        if self.core == 0 { event::SYSTICK0 } else { event::SYSTICK1 }
+    pub(crate) fn systick_event(&self) -> Event {
+        self.systick_event
     }
 
     /// Returns the priority of an exception (lower is more urgent); configurable ones have 0, 64, 128 or 192.
@@ -206,7 +207,7 @@ impl Ppb {
             Some(ticks) if self.systick.processor_clock => sys.clock.ps_at(cycle.saturating_add(ticks)),
             Some(ticks) => sys.tick.time_of(self.systick.base.wrapping_add(ticks)),
         };
-        sys.schedule(self.systick_event(), at);
+        sys.schedule(self.systick_event, at);
     }
 
     pub fn read(&mut self, sys: &mut Sys, cycle: u64, vectactive: u32, address: u32) -> u32 {

@@ -6,11 +6,11 @@
 pub mod debug;
 pub mod profile;
 
-use crate::PROBED;
+use parts::PROBED;
+
 use crate::bus::Bus;
-use crate::cpu::core::{Core, State};
+use crate::core::{Core, State};
 use crate::memory::Memory;
-use crate::world::World;
 
 use debug::Debug;
 use profile::{Instruction, Profile, Sampler};
@@ -31,7 +31,7 @@ impl Probes {
     }
 
     /// Runs `core` as [`Core::run`] does. Returns true if the debugger stops the chip.
-    pub fn run<W: World>(&mut self, core: &mut Core, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> bool {
+    pub fn run<B: Bus>(&mut self, core: &mut Core, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> bool {
         if let Some(profile) = &mut self.profile {
             profile.catch_up(core);
         }
@@ -42,7 +42,7 @@ impl Probes {
         {
             profile.interrupted(core, from, sp);
         }
-        while core.state == State::Running && core.cycles < limit && !bus.sys.attention {
+        while core.state == State::Running && core.cycles < limit && !bus.sys().attention {
             if self.debug.stops_at(core) {
                 return true;
             }

@@ -2,8 +2,9 @@
 //!
 //! Only the feature `mistakes`, which the crate's tests turn on, makes any; without it all checks are constants.
 
-#[cfg(feature = "mistakes")]
-use crate::memory::{FLASH_OPS, RAM_OPS, SCRATCH_OP};
+use std::ops::Range;
+
+use crate::bus::Master;
 
 macro_rules! mistakes {
     ($($(#[$about:meta])* $name:ident,)*) => {
@@ -107,20 +108,13 @@ mistakes! {
     FlashKeepsBlock,
 }
 
-/// The master whose writes follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Writer {
-    Core(usize),
-    Dma,
-}
-
 /// The mistake of one chip's translator.
 #[derive(Default)]
 pub(crate) struct Mistakes {
     #[cfg(feature = "mistakes")]
     pub(crate) made: Option<Mistake>,
     #[cfg(feature = "mistakes")]
-    writer: Option<Writer>,
+    writer: Option<Master>,
 }
 
 #[cfg(feature = "mistakes")]
@@ -131,21 +125,22 @@ impl Mistakes {
     }
 
     #[inline]
-    pub fn written_by(&mut self, writer: Writer) {
+    pub fn written_by(&mut self, writer: Master) {
         self.writer = Some(writer);
     }
 
-    /// Returns whether to overlook the change of the halfword in `slot`.
+    /// Returns whether to overlook the change of the halfword in `slot`. `sram`: the slots of SRAM, before those of
+    /// flash.
     #[inline]
-    pub fn overlook(&self, slot: usize) -> bool {
+    pub fn overlook(&self, slot: usize, sram: &Range<usize>) -> bool {
         let by = match self.made {
-            Some(Mistake::CoreKeepsBlock) => Writer::Core(0),
-            Some(Mistake::OtherCoreKeepsBlock) => Writer::Core(1),
-            Some(Mistake::DmaKeepsBlock) => Writer::Dma,
-            Some(Mistake::FlashKeepsBlock) => return slot >= FLASH_OPS,
+            Some(Mistake::CoreKeepsBlock) => Master::Core(0),
+            Some(Mistake::OtherCoreKeepsBlock) => Master::Core(1),
+            Some(Mistake::DmaKeepsBlock) => Master::Dma,
+            Some(Mistake::FlashKeepsBlock) => return slot > sram.end,
             _ => return false,
         };
-        (RAM_OPS..SCRATCH_OP).contains(&slot) && self.writer == Some(by)
+        sram.contains(&slot) && self.writer == Some(by)
     }
 }
 
@@ -157,10 +152,10 @@ impl Mistakes {
     }
 
     #[inline(always)]
-    pub const fn written_by(&mut self, _: Writer) {}
+    pub const fn written_by(&mut self, _: Master) {}
 
     #[inline(always)]
-    pub const fn overlook(&self, _: usize) -> bool {
+    pub const fn overlook(&self, _: usize, _: &Range<usize>) -> bool {
         false
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a cross-region jump.
 
-use super::core::{Core, Exit, Left, NO_WORD, State};
-use super::decode::{Kind, Op, decode};
-use super::fault::Cause;
-use crate::PROBED;
+use parts::PROBED;
+
 use crate::bus::{Bus, Master};
-use crate::memory::{FLASH_OPS, Memory, RAM_BASE, RAM_OPS, RAM_SIZE, ROM_OPS, ROM_SIZE, SCRATCH_OP, XIP_BASE};
-use crate::world::World;
+use crate::core::{Core, Exit, Left, NO_WORD, State};
+use crate::decode::{Kind, Op, decode};
+use crate::fault::Cause;
+use crate::map::Map;
+use crate::memory::Memory;
 
 /// The regions that instructions are fetched from; each has a specialised copy of the loop.
 mod region {
@@ -22,18 +23,18 @@ mod region {
 
 impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
-    pub fn run<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) {
-        while self.state == State::Running && self.cycles < limit && !bus.sys.attention {
+    pub fn run<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) {
+        while self.state == State::Running && self.cycles < limit && !bus.sys().attention {
             let limit = match self.run_translated(mem, bus, limit) {
                 None => limit,
                 Some(Left::Look) => continue,
                 // One instruction has started already.
                 Some(Left::Interpret) => limit.max(self.cycles + 1),
             };
-            let exit = if bus.blocks.busctrl.counting() {
-                self.run_here::<true, W>(mem, bus, limit)
+            let exit = if bus.counted() != 0 {
+                self.run_here::<true, B>(mem, bus, limit)
             } else {
-                self.run_here::<false, W>(mem, bus, limit)
+                self.run_here::<false, B>(mem, bus, limit)
             };
             if exit == Exit::Limit {
                 break;
@@ -41,63 +42,67 @@ impl Core {
         }
     }
 
-    /// Runs in the region of the PC. `COUNT`: reports every access to BUSCTRL, in the same simulated time.
+    /// Runs in the region of the PC. `COUNT`: reports every access to the bus, in the same simulated time.
     #[inline(always)]
-    fn run_here<const COUNT: bool, W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> Exit {
+    fn run_here<const COUNT: bool, B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Exit {
         let pc = self.pc;
-        if pc.wrapping_sub(RAM_BASE) < RAM_SIZE as u32 {
-            self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, RAM_BASE, RAM_SIZE as u32, RAM_OPS)
-        } else if pc.wrapping_sub(XIP_BASE) < mem.flash_size() as u32 && !mem.xip.offline {
+        let (rom, sram, flash) = (B::Map::ROM, B::Map::SRAM, B::Map::FLASH);
+        if sram.contains(pc) {
+            self.run_region::<{ region::FAST }, COUNT, B>(mem, bus, limit, sram.base, sram.bytes, B::Map::SRAM_OPS)
+        } else if pc.wrapping_sub(flash.base) < mem.flash_size() as u32 && !mem.xip.offline {
             let (size, before) = (mem.flash_size() as u32, self.instructions);
-            let exit = self.run_region::<{ region::XIP }, COUNT, W>(mem, bus, limit, XIP_BASE, size, FLASH_OPS);
+            let exit =
+                self.run_region::<{ region::XIP }, COUNT, B>(mem, bus, limit, flash.base, size, B::Map::FLASH_OPS);
             if PROBED {
                 self.flash_instructions += self.instructions - before;
             }
             exit
-        } else if pc < ROM_SIZE as u32 {
+        } else if rom.contains(pc) {
             let before = self.instructions;
-            let exit = self.run_region::<{ region::FAST }, COUNT, W>(mem, bus, limit, 0, ROM_SIZE as u32, ROM_OPS);
+            let exit =
+                self.run_region::<{ region::FAST }, COUNT, B>(mem, bus, limit, rom.base, rom.bytes, B::Map::ROM_OPS);
             if PROBED {
                 self.rom_instructions += self.instructions - before;
             }
             exit
         } else {
-            self.run_region::<{ region::BUS }, COUNT, W>(mem, bus, limit, pc, 4, SCRATCH_OP)
+            self.run_region::<{ region::BUS }, COUNT, B>(mem, bus, limit, pc, 4, B::Map::SCRATCH_OP)
         }
     }
 
     /// Predecodes the instruction at `pc`. `Err`: it cannot be fetched.
     #[cold]
     #[inline(never)]
-    fn predecode<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, pc: u32) -> Result<Op, Cause> {
-        let ram = pc.wrapping_sub(RAM_BASE) as usize;
-        let flash = pc.wrapping_sub(XIP_BASE) as usize;
-        if ram < RAM_SIZE {
-            let next = if ram + 2 < RAM_SIZE { mem.ram_u16(ram + 2) } else { 0 };
+    fn predecode<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, pc: u32) -> Result<Op, Cause> {
+        let (rom_size, ram_size) = (B::Map::ROM.bytes as usize, B::Map::SRAM.bytes as usize);
+        let ram = pc.wrapping_sub(B::Map::SRAM.base) as usize;
+        let flash = pc.wrapping_sub(B::Map::FLASH.base) as usize;
+        let rom = pc.wrapping_sub(B::Map::ROM.base) as usize;
+        if ram < ram_size {
+            let next = if ram + 2 < ram_size { mem.ram_u16(ram + 2) } else { 0 };
             let op = decode(mem.ram_u16(ram), next);
             mem.mark_code(ram);
-            mem.ops[RAM_OPS + ram / 2] = op;
+            mem.ops[B::Map::SRAM_OPS + ram / 2] = op;
             Ok(op)
         } else if flash < mem.flash_size() {
             let next = if flash + 2 < mem.flash_size() { mem.flash_u16(flash + 2) } else { 0 };
             let op = decode(mem.flash_u16(flash), next);
-            mem.ops[FLASH_OPS + flash / 2] = op;
+            mem.ops[B::Map::FLASH_OPS + flash / 2] = op;
             Ok(op)
-        } else if (pc as usize) < ROM_SIZE {
-            let at = pc as usize;
-            let next = if at + 2 < ROM_SIZE { mem.rom_u16(at + 2) } else { 0 };
-            let op = decode(mem.rom_u16(at), next);
-            mem.ops[ROM_OPS + at / 2] = op;
+        } else if rom < rom_size {
+            let next = if rom + 2 < rom_size { mem.rom_u16(rom + 2) } else { 0 };
+            let op = decode(mem.rom_u16(rom), next);
+            mem.ops[B::Map::ROM_OPS + rom / 2] = op;
             Ok(op)
         } else {
             // Peripheral, device and system space never execute (ARMv6-M ARM B3.1), not even the USB's RAM.
             if pc >> 28 >= 4 {
                 return Err(Cause::Fetch { address: pc });
             }
-            bus.sys.cycle = self.cycles;
+            bus.sys_mut().cycle = self.cycles;
             let fetched = bus.fetch(mem, Master::Core(self.index), pc, 2);
             let hw = fetched.map_err(|_| Cause::Fetch { address: pc })?;
-            self.cycles += u64::from(bus.waits);
+            self.cycles += u64::from(bus.waits());
             let next = bus.fetch(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
             Ok(decode(hw as u16, next as u16))
         }
@@ -105,10 +110,10 @@ impl Core {
 
     #[inline(never)]
     #[allow(clippy::too_many_lines)]
-    fn run_region<const REGION: u8, const COUNT: bool, W: World>(
+    fn run_region<const REGION: u8, const COUNT: bool, B: Bus>(
         &mut self,
-        mem: &mut Memory,
-        bus: &mut Bus<W>,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
         limit: u64,
         start: u32,
         size: u32,
@@ -121,7 +126,7 @@ impl Core {
         let mut cycles = self.cycles;
 
         // Changes by a store take effect when the loop is entered again.
-        let counted = if COUNT { bus.blocks.busctrl.regions() } else { 0 };
+        let counted = if COUNT { bus.counted() } else { 0 };
         macro_rules! counts {
             ($address:expr) => {
                 COUNT && counted >> ($address >> 28) & 1 != 0
@@ -156,10 +161,10 @@ impl Core {
         macro_rules! fetch {
             ($address:expr) => {{
                 if REGION == region::XIP {
-                    cycles += u64::from(mem.xip.access_word($address & 0x00ff_ffff));
+                    cycles += u64::from(mem.xip.access_word($address & (B::Map::FLASH.bytes - 1)));
                 }
                 if COUNT && counted >> ($address >> 28) & 1 != 0 {
-                    bus.blocks.busctrl.count($address);
+                    bus.count($address);
                 }
             }};
         }
@@ -217,7 +222,7 @@ impl Core {
                 let address: u32 = $address;
                 if let Some((value, waits)) = mem.load_fast::<$size>(address) {
                     if counts!(address) {
-                        bus.blocks.busctrl.count(address);
+                        bus.count(address);
                     }
                     cycles += 1 + u64::from(waits);
                     value
@@ -241,7 +246,7 @@ impl Core {
                 let (address, value): (u32, u32) = ($address, $value);
                 if mem.store_fast::<$size>(address, value) {
                     if counts!(address) {
-                        bus.blocks.busctrl.count(address);
+                        bus.count(address);
                     }
                     cycles += 1;
                 } else {
@@ -253,7 +258,7 @@ impl Core {
                     }
                     if REGION == region::XIP && mem.xip.offline {
                         // The rest of this flash can no longer be fetched.
-                        bus.sys.attention = true;
+                        bus.sys_mut().attention = true;
                     }
                 }
             }};
@@ -261,7 +266,7 @@ impl Core {
         // A slow access may have raised an interrupt, moved an event or requested a reset.
         macro_rules! attend {
             ($next:expr) => {
-                if bus.sys.attention {
+                if bus.sys().attention {
                     pc = pc.wrapping_add($next);
                     leave!(Exit::Limit);
                 }
@@ -587,7 +592,7 @@ impl Core {
                         self.regs[13] = at.wrapping_add(4);
                         // 3 + N, where N includes the PC.
                         cycles += 3;
-                        if bus.sys.attention && target & 1 != 0 && target < 0xf000_0000 {
+                        if bus.sys().attention && target & 1 != 0 && target < 0xf000_0000 {
                             pc = target & !1;
                             word = NO_WORD;
                             leave!(Exit::Limit);
@@ -604,7 +609,7 @@ impl Core {
                     }
                     cycles += 1;
                     if !self.primask && self.ppb.anything_pending() {
-                        bus.sys.attention = true;
+                        bus.sys_mut().attention = true;
                         attend!(2);
                     }
                 }
@@ -626,8 +631,8 @@ impl Core {
                 Kind::Undefined => fault!(Cause::UndefinedInstruction),
                 Kind::Nop => cycles += 1,
                 Kind::Sev => {
-                    bus.sys.event_signal = true;
-                    bus.sys.attention = true;
+                    bus.sys_mut().event_signal = true;
+                    bus.sys_mut().attention = true;
                     cycles += 1;
                     attend!(2);
                 }
@@ -718,7 +723,7 @@ impl Core {
                     self.msr(op.imm, value);
                     cycles += 3;
                     if self.ppb.anything_pending() {
-                        bus.sys.attention = true;
+                        bus.sys_mut().attention = true;
                     }
                     attend!(4);
                     pc = pc.wrapping_add(2);

@@ -1,6 +1,6 @@
 //! The JIT: often executed instructions, translated to the PC's machine code block by block.
 //!
-//! A block has the same effect as [`super::exec`], cycle by cycle, and stops at the same places. Only x86-64 is
+//! A block has the same effect as [`crate::exec`], cycle by cycle, and stops at the same places. Only x86-64 is
 //! supported; other PCs, and rare cases, use the interpreter. Other modules are unaffected by blocks, except that a
 //! write to memory with code must call [`Translated::forget`].
 //!
@@ -17,11 +17,9 @@ mod instructions;
 mod mistakes;
 mod routines;
 mod stubs;
-#[cfg(test)]
-mod tests;
 
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::panic::resume_unwind;
 
 use self::block::Part;
@@ -29,12 +27,11 @@ use self::buffer::Buffer;
 use self::context::Context;
 pub use self::mistakes::Mistake;
 use self::mistakes::Mistakes;
-pub(crate) use self::mistakes::Writer;
 use self::routines::Routines;
-use super::core::{Core, Left, NO_WORD};
-use crate::bus::Bus;
-use crate::memory::{FLASH_OPS, Memory, RAM_OPS, SCRATCH_OP};
-use crate::world::World;
+use crate::bus::{Bus, Master};
+use crate::core::{Core, Left, NO_WORD};
+use crate::map::Map;
+use crate::memory::Memory;
 
 /// Default of [`Translated::hot`]: code that runs only a few times is not translated.
 const HOT: u8 = 24;
@@ -78,30 +75,36 @@ struct Blocks {
 /// The blocks of one chip's memory.
 pub struct Translated {
     slots: usize,
+    /// The slots of SRAM.
+    sram: Range<usize>,
     flash_size: usize,
     blocks: Option<Blocks>,
     /// Translation is off: by request, or because the system does not allow it.
     off: bool,
-    /// The blocks count accesses to SRAM5.
+    /// The blocks count accesses to [`Map::COUNTED`].
     counting: bool,
     /// Increases whenever a block is dropped.
     generation: u64,
     /// How often a branch must lead to an instruction before a block is made there.
     hot: u8,
+    /// Bytes of code, after which all of it is dropped.
+    room: usize,
     pub(crate) mistakes: Mistakes,
 }
 
 impl Translated {
-    /// Creates the state for a memory of `slots` predecoded slots and `flash_size` bytes of flash.
-    pub fn new(slots: usize, flash_size: usize) -> Self {
+    /// Creates the state for the memories of `M` with `flash_size` bytes of flash.
+    pub fn new<M: Map>(flash_size: usize) -> Self {
         Self {
-            slots,
+            slots: M::FLASH_OPS + flash_size / 2 + 1,
+            sram: M::SRAM_OPS..M::SCRATCH_OP,
             flash_size,
             blocks: None,
             off: false,
             counting: false,
             generation: 0,
             hot: HOT,
+            room: buffer::SIZE,
             mistakes: Mistakes::default(),
         }
     }
@@ -117,6 +120,11 @@ impl Translated {
         self.hot = 0;
     }
 
+    /// Has room for `bytes` of code, for tests; to be called before the first block is made.
+    pub fn limit(&mut self, bytes: usize) {
+        self.room = bytes;
+    }
+
     /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         let Some(blocks) = &self.blocks else { return 0 };
@@ -127,7 +135,7 @@ impl Translated {
         self.mistakes.makes(mistake)
     }
 
-    pub(super) fn generation(&self) -> u64 {
+    pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
 
@@ -137,7 +145,7 @@ impl Translated {
 
     /// Returns whether a branch to the instruction in `slot` should leave the interpreter: a block exists, or is due.
     #[inline]
-    pub(super) fn wants(&mut self, slot: usize) -> bool {
+    pub(crate) fn wants(&mut self, slot: usize) -> bool {
         let Some(blocks) = &mut self.blocks else { return false };
         let heat = &mut blocks.heat[slot];
         if *heat >= self.hot {
@@ -152,7 +160,7 @@ impl Translated {
     pub(crate) fn forget(&mut self, slot: usize) {
         if let Some(blocks) = &self.blocks
             && blocks.reached[slot / GRANULE_SLOTS]
-            && !self.mistakes.overlook(slot)
+            && !self.mistakes.overlook(slot, &self.sram)
         {
             self.drop_at(slot);
         }
@@ -196,9 +204,9 @@ impl Translated {
 
     /// Creates a buffer with the code that blocks share, or `None` if this PC does not support it.
     #[cold]
-    fn begin(&mut self) -> Option<Blocks> {
-        let mut buffer = Buffer::new()?;
-        let (code, routines) = routines::assemble(buffer.next(), self.flash_size)?;
+    fn begin<M: Map>(&mut self) -> Option<Blocks> {
+        let mut buffer = Buffer::new(self.room)?;
+        let (code, routines) = routines::assemble::<M>(buffer.next(), self.flash_size)?;
         if !buffer.add(&code) {
             return None;
         }
@@ -215,13 +223,13 @@ impl Translated {
 }
 
 /// Returns the address of the block that starts at `pc`, which is made if that address is hot.
-fn block_at(mem: &mut Memory, pc: u32, counting: bool) -> Option<usize> {
-    let Translated { flash_size, off, hot, .. } = mem.translated;
+fn block_at<M: Map>(mem: &mut Memory<M>, pc: u32, counting: bool) -> Option<usize> {
+    let &Translated { flash_size, off, hot, .. } = &mem.translated;
     if off {
         return None;
     }
     if mem.translated.blocks.is_none() {
-        let blocks = mem.translated.begin();
+        let blocks = mem.translated.begin::<M>();
         mem.translated.off = blocks.is_none();
         mem.translated.blocks = blocks;
     }
@@ -229,9 +237,9 @@ fn block_at(mem: &mut Memory, pc: u32, counting: bool) -> Option<usize> {
         mem.translated.drop_all();
         mem.translated.counting = counting;
     }
-    let part = Part::of(pc, flash_size, counting)?;
+    let part = Part::of::<M>(pc, flash_size, counting)?;
     let slot = part.slot(pc);
-    let in_flash = slot >= FLASH_OPS;
+    let in_flash = slot >= M::FLASH_OPS;
     if in_flash && mem.xip.offline {
         return None;
     }
@@ -251,7 +259,7 @@ fn block_at(mem: &mut Memory, pc: u32, counting: bool) -> Option<usize> {
 }
 
 #[cold]
-fn make(mem: &mut Memory, part: Part, counting: bool, hot: u8, pc: u32) -> Option<usize> {
+fn make<M: Map>(mem: &mut Memory<M>, part: Part, counting: bool, hot: u8, pc: u32) -> Option<usize> {
     let slot = part.slot(pc);
     let blocks = mem.translated.blocks.as_ref()?;
     let (routines, at) = (blocks.routines, blocks.buffer.next());
@@ -278,9 +286,9 @@ fn make(mem: &mut Memory, part: Part, counting: bool, hot: u8, pc: u32) -> Optio
         blocks.reached[granule] = true;
         blocks.extents.entry(granule).or_default().push(extent);
     }
-    if (RAM_OPS..SCRATCH_OP).contains(&slot) {
+    if mem.translated.sram.contains(&slot) {
         for halfword in slot..end {
-            mem.mark_code((halfword - RAM_OPS) * 2);
+            mem.mark_code((halfword - M::SRAM_OPS) * 2);
         }
     }
     Some(at)
@@ -289,13 +297,13 @@ fn make(mem: &mut Memory, part: Part, counting: bool, hot: u8, pc: u32) -> Optio
 impl Core {
     /// Runs blocks from the PC on until `limit`, or until one leads outside translated code. `None`: no block exists
     /// for the PC.
-    pub(super) fn run_translated<W: World>(&mut self, mem: &mut Memory, bus: &mut Bus<W>, limit: u64) -> Option<Left> {
-        mem.translated.mistakes.written_by(Writer::Core(self.index));
+    pub(crate) fn run_translated<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Option<Left> {
+        mem.translated.mistakes.written_by(Master::Core(self.index));
         if self.fetch_word != NO_WORD || limit - self.cycles < WORTHWHILE {
             return None;
         }
-        let counting = bus.blocks.busctrl.counting();
-        let counter = bus.blocks.busctrl.sram5_counter().map_or(std::ptr::null_mut(), |counter| &raw mut *counter);
+        let counting = bus.counted() != 0;
+        let counter = bus.bank_counter().map_or(std::ptr::null_mut(), |counter| &raw mut *counter);
         if counting && counter.is_null() {
             return None;
         }

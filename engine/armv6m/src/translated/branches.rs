@@ -7,10 +7,11 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use super::block::{Part, Place, Stub, Translation};
 use super::mistakes::Mistake;
 use super::routines::{Assembler, C, CODE, ENTRIES, NZ, V};
-use crate::cpu::core::NO_WORD;
-use crate::cpu::decode::{Kind, Op};
+use crate::core::NO_WORD;
+use crate::decode::{Kind, Op};
+use crate::map::Map;
 
-impl Translation<'_> {
+impl<M: Map> Translation<'_, M> {
     /// Continues at `target` after a branch of `cycles`.
     pub(super) fn branch(&mut self, target: u32, cycles: u32) {
         let place = Place { pc: target, word: NO_WORD, ..self.here };

@@ -1,0 +1,57 @@
+//! The bus as the core sees it.
+
+use parts::{BusFault, Sys};
+
+use crate::core::Core;
+use crate::map::Map;
+use crate::memory::Memory;
+
+/// The master of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Master {
+    Core(usize),
+    Dma,
+}
+
+/// The chip's bus, with everything on it except the memories of [`Memory`].
+pub trait Bus {
+    type Map: Map;
+
+    fn sys(&self) -> &Sys;
+
+    fn sys_mut(&mut self) -> &mut Sys;
+
+    /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.
+    fn read(&mut self, mem: &mut Memory<Self::Map>, master: Master, address: u32, size: u32) -> Result<u32, BusFault>;
+
+    /// Like [`Self::read`], for a core that counts its fetched words itself.
+    fn fetch(&mut self, mem: &mut Memory<Self::Map>, master: Master, address: u32, size: u32) -> Result<u32, BusFault>;
+
+    /// Writes the low `size` (1, 2, 4) bytes of `value`; `address` is aligned to it.
+    fn write(
+        &mut self,
+        mem: &mut Memory<Self::Map>,
+        master: Master,
+        address: u32,
+        value: u32,
+        size: u32,
+    ) -> Result<(), BusFault>;
+
+    /// Returns the wait states of the last access.
+    fn waits(&self) -> u32;
+
+    /// Returns the upper nibbles of the addresses whose accesses are counted, as bits; 0: none are.
+    fn counted(&self) -> u16;
+
+    /// Counts an access that did not pass the bus.
+    fn count(&mut self, address: u32);
+
+    /// Returns the counter of [`Map::COUNTED`], if no other accesses are counted.
+    fn bank_counter(&mut self) -> Option<&mut u32>;
+
+    /// Tells the recorder about a read over the bus, while [`Sys::records`].
+    fn note_read(&mut self, mem: &mut Memory<Self::Map>, core: &Core, address: u32, value: u32);
+
+    /// Tells the recorder about the wait states of the last access.
+    fn note_waits(&mut self, core: &Core, address: u32);
+}

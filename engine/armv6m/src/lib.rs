@@ -1,0 +1,24 @@
+//! An Armv6-M core (Cortex-M0+): decoder, instructions, exceptions, the registers on its private peripheral bus, its
+//! memories and its debugger. The chip around it gives it a [`Map`] of the memories and a [`Bus`].
+
+pub mod bus;
+pub mod core;
+pub mod debugger;
+pub mod decode;
+mod exec;
+pub mod map;
+pub mod memory;
+pub mod ppb;
+pub mod probe;
+#[cfg(target_arch = "x86_64")]
+mod translated;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "untranslated.rs"]
+mod translated;
+
+pub use bus::{Bus, Master};
+pub use map::{Kind, Map, Region};
+pub use memory::Memory;
+pub use parts::fault;
+#[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
+pub use translated::Mistake;

@@ -1,0 +1,379 @@
+//! ROM, SRAM and the flash array, with the predecoded instructions of each.
+
+use std::marker::PhantomData;
+
+use parts::xip_cache::XipCache;
+use w25q::Array;
+
+use crate::bus::Master;
+use crate::decode::Op;
+use crate::map::Map;
+use crate::translated::Translated;
+
+/// RAM is checked for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
+pub(crate) const CODE_GRANULE_BITS: usize = 5;
+
+/// A memory without read side effects, as a debugger sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Contents<'a> {
+    pub start: u32,
+    pub bytes: &'a [u8],
+    /// It is SRAM.
+    pub writable: bool,
+}
+
+pub struct Memory<M> {
+    rom: Vec<u8>,
+    ram: Vec<u8>,
+    flash: Vec<u8>,
+    /// Predecoded instructions; slot 0 of a region is its first halfword.
+    pub(crate) ops: Vec<Op>,
+    /// Granules of RAM that contain predecoded instructions.
+    code: Vec<bool>,
+    pub xip: XipCache,
+    pub(crate) translated: Translated,
+    /// Number of programs and erases of the flash array, by which a caller detects changes.
+    pub flash_generation: u64,
+    map: PhantomData<M>,
+}
+
+impl<M: Map> Memory<M> {
+    /// Creates the memories. A longer `rom` is cut; `flash_size` in bytes is a power of two of at most the window. Flash
+    /// starts erased.
+    pub fn new(rom: &[u8], flash_size: usize) -> Self {
+        let mut full_rom = vec![0; M::ROM.bytes as usize];
+        let len = rom.len().min(full_rom.len());
+        full_rom[..len].copy_from_slice(&rom[..len]);
+        let flash_size = flash_size.clamp(64 * 1024, M::FLASH.bytes as usize).next_power_of_two();
+        Self {
+            rom: full_rom,
+            ram: vec![0; M::SRAM.bytes as usize],
+            flash: vec![0xff; flash_size],
+            ops: vec![Op::default(); M::FLASH_OPS + flash_size / 2 + 1],
+            code: vec![false; (M::SRAM.bytes as usize >> CODE_GRANULE_BITS) + 1],
+            xip: XipCache::default(),
+            translated: Translated::new::<M>(flash_size),
+            flash_generation: 0,
+            map: PhantomData,
+        }
+    }
+
+    /// Returns the memories as a debugger sees them.
+    pub fn regions(&self) -> [Contents<'_>; 3] {
+        [
+            Contents { start: M::ROM.base, bytes: &self.rom, writable: false },
+            Contents { start: M::FLASH.base, bytes: &self.flash, writable: false },
+            Contents { start: M::SRAM.base, bytes: &self.ram, writable: true },
+        ]
+    }
+
+    /// Writes `data` to SRAM from `address` on, in no time; false: it is not all SRAM.
+    pub fn poke(&mut self, address: u32, data: &[u8]) -> bool {
+        let start = address.wrapping_sub(M::SRAM.base) as usize;
+        if start.checked_add(data.len()).is_none_or(|end| end > self.ram.len()) {
+            return false;
+        }
+        for (offset, byte) in data.iter().enumerate() {
+            self.set_ram_u8(start + offset, *byte);
+        }
+        true
+    }
+
+    pub fn rom(&self) -> &[u8] {
+        &self.rom
+    }
+
+    pub fn flash(&self) -> &[u8] {
+        &self.flash
+    }
+
+    pub fn flash_size(&self) -> usize {
+        self.flash.len()
+    }
+
+    pub fn ram(&self) -> &[u8] {
+        &self.ram
+    }
+
+    /// Replaces part of the flash array, like a preloaded image. Addresses wrap at its size.
+    pub fn flash_write(&mut self, offset: usize, data: &[u8]) {
+        let mask = self.flash.len() - 1;
+        for (i, &byte) in data.iter().enumerate() {
+            let at = (offset + i) & mask;
+            self.flash[at] = byte;
+            self.forget_flash(at);
+        }
+        self.flash_generation += 1;
+    }
+
+    fn forget_flash(&mut self, at: usize) {
+        let slot = M::FLASH_OPS + at / 2;
+        self.translated.forget(slot);
+        self.ops[slot] = Op::default();
+        // A 32-bit instruction is predecoded in its first halfword's slot.
+        if at >= 2 {
+            self.ops[slot - 1] = Op::default();
+        }
+    }
+
+    #[inline]
+    pub fn rom_u32(&self, offset: usize) -> u32 {
+        u32::from_le_bytes(self.rom[offset..offset + 4].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn rom_u16(&self, offset: usize) -> u16 {
+        u16::from_le_bytes(self.rom[offset..offset + 2].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn rom_u8(&self, offset: usize) -> u8 {
+        self.rom[offset]
+    }
+
+    /// Reads flash; addresses wrap at the array's size, as the chip ignores higher address bits.
+    #[inline]
+    pub fn flash_u32(&self, offset: usize) -> u32 {
+        let at = offset & (self.flash.len() - 4);
+        u32::from_le_bytes(self.flash[at..at + 4].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn flash_u16(&self, offset: usize) -> u16 {
+        let at = offset & (self.flash.len() - 2);
+        u16::from_le_bytes(self.flash[at..at + 2].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn flash_u8(&self, offset: usize) -> u8 {
+        self.flash[offset & (self.flash.len() - 1)]
+    }
+
+    #[inline]
+    pub fn ram_u32(&self, offset: usize) -> u32 {
+        u32::from_le_bytes(self.ram[offset..offset + 4].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn ram_u16(&self, offset: usize) -> u16 {
+        u16::from_le_bytes(self.ram[offset..offset + 2].try_into().unwrap_or_default())
+    }
+
+    #[inline]
+    pub fn ram_u8(&self, offset: usize) -> u8 {
+        self.ram[offset]
+    }
+
+    #[inline]
+    pub fn set_ram_u32(&mut self, offset: usize, value: u32) {
+        self.ram[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
+        if self.code[offset >> CODE_GRANULE_BITS] {
+            self.forget_ram(offset);
+        }
+    }
+
+    #[inline]
+    pub fn set_ram_u16(&mut self, offset: usize, value: u16) {
+        self.ram[offset..offset + 2].copy_from_slice(&value.to_le_bytes());
+        if self.code[offset >> CODE_GRANULE_BITS] {
+            self.forget_ram(offset);
+        }
+    }
+
+    #[inline]
+    pub fn set_ram_u8(&mut self, offset: usize, value: u8) {
+        self.ram[offset] = value;
+        if self.code[offset >> CODE_GRANULE_BITS] {
+            self.forget_ram(offset);
+        }
+    }
+
+    /// Reads an aligned value of `SIZE` (1, 2, 4) bytes from SRAM or cached flash, with its wait states. `None`: use
+    /// the bus.
+    #[inline(always)]
+    pub(crate) fn load_fast<const SIZE: u32>(&mut self, address: u32) -> Option<(u32, u32)> {
+        let offset = address.wrapping_sub(M::SRAM.base) as usize;
+        if address & (SIZE - 1) != 0 {
+            return None;
+        }
+        if offset < M::SRAM.bytes as usize {
+            let value = match SIZE {
+                1 => u32::from(self.ram_u8(offset)),
+                2 => u32::from(self.ram_u16(offset)),
+                _ => self.ram_u32(offset),
+            };
+            return Some((value, 0));
+        }
+        // The bus handles a flash that cannot answer.
+        if !M::FLASH.contains(address) || self.xip.offline {
+            return None;
+        }
+        let offset = address & (M::FLASH.bytes - 1);
+        let waits = self.xip.access_word(offset);
+        let value = match SIZE {
+            1 => u32::from(self.flash_u8(offset as usize)),
+            2 => u32::from(self.flash_u16(offset as usize)),
+            _ => self.flash_u32(offset as usize),
+        };
+        Some((value, waits))
+    }
+
+    /// Writes an aligned value of `SIZE` (1, 2, 4) bytes to SRAM; false: not SRAM.
+    #[inline(always)]
+    pub(crate) fn store_fast<const SIZE: u32>(&mut self, address: u32, value: u32) -> bool {
+        let offset = address.wrapping_sub(M::SRAM.base) as usize;
+        if offset >= M::SRAM.bytes as usize || address & (SIZE - 1) != 0 {
+            return false;
+        }
+        match SIZE {
+            1 => self.set_ram_u8(offset, value as u8),
+            2 => self.set_ram_u16(offset, value as u16),
+            _ => self.set_ram_u32(offset, value),
+        }
+        true
+    }
+
+    #[cold]
+    fn forget_ram(&mut self, offset: usize) {
+        let slot = M::SRAM_OPS + offset / 2;
+        // The word's two halfwords, and a 32-bit instruction that starts just before.
+        let first = slot.saturating_sub(1).max(M::SRAM_OPS);
+        let last = (slot + 1).min(M::SCRATCH_OP - 2);
+        self.ops[first..=last].fill(Op::default());
+        // Up to four bytes are written at once.
+        self.translated.forget(slot);
+        self.translated.forget(slot + 1);
+    }
+
+    /// Records that the instruction at `offset` of RAM is predecoded.
+    pub(crate) fn mark_code(&mut self, offset: usize) {
+        self.code[offset >> CODE_GRANULE_BITS] = true;
+        self.code[(offset + 2) >> CODE_GRANULE_BITS] = true;
+    }
+
+    /// Returns the addresses that translated code reads and writes.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn parts(&mut self) -> Parts {
+        Parts {
+            entries: self.translated.entries(),
+            ram: self.ram.as_mut_ptr(),
+            granules: self.code.as_ptr(),
+            flash: self.flash.as_ptr(),
+            lines: self.xip.lines(),
+            offline: &raw const self.xip.offline,
+        }
+    }
+
+    /// Interprets every instruction from now on.
+    pub fn interpret_only(&mut self) {
+        self.translated.turn_off();
+    }
+
+    /// Makes a block of translated code wherever one can start, for tests.
+    pub fn translate_at_once(&mut self) {
+        self.translated.make_at_once();
+    }
+
+    /// Keeps at most `bytes` of translated code, for tests; to be called before the first instruction.
+    pub fn limit_translated(&mut self, bytes: usize) {
+        self.translated.limit(bytes);
+    }
+
+    /// Returns the number of translated blocks.
+    pub fn translated_blocks(&self) -> usize {
+        self.translated.blocks()
+    }
+
+    /// Returns how often translated blocks were dropped.
+    pub fn dropped_blocks(&self) -> u64 {
+        self.translated.generation()
+    }
+
+    /// Translates with a deliberate mistake from now on, for a test of the translator's tests.
+    #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
+    pub fn make_mistake(&mut self, mistake: crate::Mistake) {
+        self.translated.mistakes.made = Some(mistake);
+    }
+
+    /// Names the master of the writes that follow, for the mistakes.
+    #[inline(always)]
+    pub fn written_by(&mut self, master: Master) {
+        self.translated.mistakes.written_by(master);
+    }
+
+    /// Returns the predecoded instruction in `slot`.
+    pub(crate) fn op(&self, slot: usize) -> Op {
+        self.ops[slot]
+    }
+
+    /// Returns the slot of an address in the table of predecoded instructions.
+    pub(crate) fn slot(&self, pc: u32) -> usize {
+        let offset = |base: u32| pc.wrapping_sub(base) as usize / 2;
+        if offset(M::FLASH.base) < self.flash.len() / 2 {
+            M::FLASH_OPS + offset(M::FLASH.base)
+        } else if M::SRAM.contains(pc) {
+            M::SRAM_OPS + offset(M::SRAM.base)
+        } else if M::ROM.contains(pc) {
+            M::ROM_OPS + offset(M::ROM.base)
+        } else {
+            M::SCRATCH_OP
+        }
+    }
+
+    /// Returns the address of a slot; code outside the table has address 0xffff_fffe.
+    pub(crate) fn address(slot: usize) -> u32 {
+        let at = |region: crate::Region, first: usize| region.base + 2 * (slot - first) as u32;
+        match slot {
+            _ if slot == M::SCRATCH_OP => 0xffff_fffe,
+            _ if slot >= M::FLASH_OPS => at(M::FLASH, M::FLASH_OPS),
+            _ if slot >= M::SRAM_OPS => at(M::SRAM, M::SRAM_OPS),
+            _ => at(M::ROM, M::ROM_OPS),
+        }
+    }
+}
+
+/// Addresses within a [`Memory`], valid until it moves or is borrowed again.
+#[cfg(target_arch = "x86_64")]
+#[repr(C)]
+pub(crate) struct Parts {
+    /// Each slot's offset from the start of the code.
+    pub entries: *const u32,
+    pub ram: *mut u8,
+    /// For each granule of RAM, whether code in it is predecoded.
+    pub granules: *const bool,
+    pub flash: *const u8,
+    /// Tags of the XIP cache, two per set.
+    pub lines: *const u32,
+    pub offline: *const bool,
+}
+
+/// The flash chip's cells.
+impl<M: Map> Array for Memory<M> {
+    fn size(&self) -> usize {
+        self.flash.len()
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        self.flash_u8(at)
+    }
+
+    fn program(&mut self, at: usize, data: &[u8]) {
+        let mask = self.flash.len() - 1;
+        for (i, &byte) in data.iter().enumerate() {
+            let cell = (at + i) & mask;
+            self.flash[cell] &= byte;
+            self.forget_flash(cell);
+        }
+        self.flash_generation += 1;
+    }
+
+    fn erase(&mut self, at: usize, len: usize) {
+        let len = len.min(self.flash.len());
+        let start = (at & (self.flash.len() - 1)).min(self.flash.len() - len);
+        self.flash[start..start + len].fill(0xff);
+        for cell in (start..start + len).step_by(2) {
+            self.forget_flash(cell);
+        }
+        self.flash_generation += 1;
+    }
+}

@@ -1,0 +1,50 @@
+//! Replacement for [`translated`](crate::translated) on a PC without JIT support: all code is interpreted.
+
+use crate::bus::{Bus, Master};
+use crate::core::{Core, Left};
+use crate::map::Map;
+use crate::memory::Memory;
+
+#[derive(Default)]
+pub struct Translated {
+    pub(crate) mistakes: Mistakes,
+}
+
+#[derive(Default)]
+pub(crate) struct Mistakes;
+
+impl Mistakes {
+    pub const fn written_by(&mut self, _: Master) {}
+}
+
+impl Translated {
+    pub fn new<M: Map>(_flash_size: usize) -> Self {
+        Self::default()
+    }
+
+    pub fn turn_off(&mut self) {}
+
+    pub fn make_at_once(&mut self) {}
+
+    pub fn limit(&mut self, _bytes: usize) {}
+
+    pub fn blocks(&self) -> usize {
+        0
+    }
+
+    pub fn generation(&self) -> u64 {
+        0
+    }
+
+    pub(crate) fn wants(&mut self, _slot: usize) -> bool {
+        false
+    }
+
+    pub(crate) fn forget(&mut self, _slot: usize) {}
+}
+
+impl Core {
+    pub(crate) fn run_translated<B: Bus>(&mut self, _: &mut Memory<B::Map>, _: &mut B, _limit: u64) -> Option<Left> {
+        None
+    }
+}
