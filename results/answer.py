@@ -39,7 +39,28 @@ def answer(groups: Sequence[Group], where: Where) -> list[str]:
         return []
     pythons = [group for group in groups if is_python(group.first)]
     references = [group for group in groups if not is_python(group.first)]
-    return [*_fastest(pythons), *_settings(pythons), *_references(references, pythons)]
+    return [*_fastest(pythons), *settings(pythons), *_references(references, pythons)]
+
+
+def fastest(pythons: Sequence[Group], where: Where) -> list[str]:
+    """The beginning of the answer: the fastest, its line and its price."""
+    return [] if where is Where.HOSTED else _fastest(pythons)
+
+
+def flash(groups: Sequence[Group]) -> list[str]:
+    """The firmware to flash: `recommended`, with its line of code and where it is; none where none is known."""
+    if (best := recommended(groups)) is None or best.first.offers is None:
+        return []
+    rate = f"{figure(best.value.median)} {best.headline.unit}"
+    text = f"Flash {best.first.name}, the newest maintained firmware: {rate}. It is at {best.first.offers.sources[0]}"
+    return [text, *([CODE + best.first.line] if best.first.line else [])]
+
+
+def recommended(groups: Sequence[Group]) -> Group | None:
+    """The newest maintained Python at its best; None where none is known to be maintained."""
+    known = [(group, group.first.offers) for group in best_of_each(groups) if is_python(group.first)]
+    kept = [(offers.released, group) for group, offers in known if offers is not None and offers.maintained]
+    return max(kept, key=lambda each: each[0])[1] if kept else None
 
 
 def why(groups: Sequence[Group]) -> list[str]:
@@ -133,7 +154,7 @@ def _lacks(here: Offers, there: Offers) -> Iterable[str]:
         yield "upkeep: no newer releases"
 
 
-def _settings(pythons: Sequence[Group]) -> list[str]:
+def settings(pythons: Sequence[Group]) -> list[str]:
     """The factor between the best and the worst settings of each firmware, with both lines of code. Firmware with the
     same lines shares a paragraph."""
     together: dict[tuple[str, str], list[tuple[Group, Group]]] = {}

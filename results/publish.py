@@ -7,13 +7,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import urljoin
 
 from portbench.console import shown
 from portbench.files import replace_file
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
 from portbench.results.page.build import html_page, measured_with
-from portbench.results.page.sections.ranking import chart_file
+from portbench.results.page.drawing import picture, preview
+from portbench.results.page.sections import ranking
 from portbench.results.shipped import without_samples
 from portbench.results.stats import UNSTABLE_RULE, known_workload
 from portbench.results.storage import StorageError, read, to_json, writing
@@ -26,6 +28,7 @@ CHART: Final = Path("docs/images/results.svg")
 """Of the same folder: the first table as a picture."""
 HTML_PAGE: Final = "page.html"
 """Of the results' folder."""
+_PREVIEW_ROWS: Final = 5
 _WIDTH: Final = 100
 """Characters of a table's line that GitHub shows beside its own columns."""
 
@@ -52,25 +55,38 @@ def page(run: RunFile) -> str:
     return f"{head}\n\n{rows}\n\n{markdown(run, _WIDTH)}\n## How to read this\n\n{reading}\n{facts}\n"
 
 
-def html(run: RunFile, history: Sequence[Entry] = ()) -> str:
-    """The page of `run` in HTML, with the history of earlier runs. Raises LibraryMissing."""
-    return html_page(run, measured_rows(run), [text.replace("*", "") for text in _readings(run)], history)
+def html(run: RunFile, history: Sequence[Entry] = (), preview: str | None = None) -> str:
+    """The page of `run` in HTML, with the history of earlier runs and the address of a picture for links to it. Raises
+    LibraryMissing."""
+    return html_page(run, measured_rows(run), [text.replace("*", "") for text in _readings(run)], history, preview)
 
 
 def chart(run: RunFile) -> str:
     """The first table of `run` as an SVG file. Raises LibraryMissing and StorageError."""
     if not (measured := panels(run)):
         raise StorageError("no row was measured; a chart needs one")
-    return chart_file(measured[0])
+    return picture(lambda width: ranking.drawing(measured[0], width))
 
 
-def _text(run: RunFile, suffix: str, history: Sequence[Entry]) -> str:
+def _text(run: RunFile, path: Path, history: Sequence[Entry], address: str) -> str:
     """The page in the form that its name's end asks for."""
-    if suffix == ".svg":
-        return chart(run)
-    if suffix == ".json":
-        return to_json(without_samples(run))
-    return html(run, history) if suffix in (".html", ".htm") else page(run)
+    match path.suffix.lower():
+        case ".svg":
+            return chart(run)
+        case ".json":
+            return to_json(without_samples(run))
+        case ".html" | ".htm":
+            return html(run, history, urljoin(address, path.with_suffix(".png").name) if panels(run) else None)
+    return page(run)
+
+
+def _preview(run: RunFile, path: Path) -> dict[Path, bytes]:
+    """The picture that a link to a page of HTML shows: the best rows of its first table, in the shape of a preview."""
+    if path.suffix.lower() not in (".html", ".htm") or not (measured := panels(run)):
+        return {}
+    first = measured[0]
+    title = {"title": shown(f"{first.title}, {first.groups[0].headline.unit}")}
+    return {path.with_suffix(".png"): preview(lambda width: ranking.drawing(first, width, _PREVIEW_ROWS) | title)}
 
 
 def measured_rows(run: RunFile) -> str:
@@ -130,9 +146,15 @@ def into(run: RunFile, path: Path, chart: Path | None = None) -> None:
 
 
 def publish(
-    run: RunFile, paths: Sequence[Path] = (PAGE,), *, history: Sequence[Entry] = (), force: bool = False
+    run: RunFile,
+    paths: Sequence[Path] = (PAGE,),
+    *,
+    history: Sequence[Entry] = (),
+    force: bool = False,
+    address: str = "",
 ) -> None:
-    """Write the pages of `run` as each name's end asks (HTML, SVG, JSON, else Markdown): all, or none.
+    """Write the pages of `run` as each name's end asks (HTML, SVG, JSON, else Markdown): all, or none. A page of HTML
+    has a picture beside it, which links to `address`, where the page will be, show.
 
     Raises LibraryMissing, and `StorageError`, also where there is a page with rows which `run` has not.
     """
@@ -143,8 +165,10 @@ def publish(
                 f"{path}: has {', '.join(lost[:3])}{more}, which this run has not measured;"
                 " measure those too, write another page with --output, or give --force"
             )
-    texts = [_text(run, path.suffix.lower(), history) for path in paths]
-    for path, text in zip(paths, texts, strict=True):
+    texts: dict[Path, str | bytes] = {path: _text(run, path, history, address) for path in paths}
+    for path in paths:
+        texts |= _preview(run, path)
+    for path, text in texts.items():
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, text)

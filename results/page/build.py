@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from portbench.console import shown
-from portbench.results.answer import not_at_hand
+from portbench.results.answer import answer, not_at_hand
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile
@@ -42,11 +42,17 @@ class Download:
         return cls(name, what, kind, f"data:application/gzip;base64,{packed}")
 
 
-def html_page(run: RunFile, rows: str, reading: list[str], history: Sequence[Entry] = ()) -> str:
-    """`rows`: from `publish.measured_rows`; `reading`: explanations of the columns. Raises LibraryMissing."""
+def html_page(
+    run: RunFile, rows: str, reading: list[str], history: Sequence[Entry] = (), preview: str | None = None
+) -> str:
+    """`rows`: from `publish.measured_rows`; `reading`: explanations of the columns; `preview`: the address of a
+    picture for links to the page. Raises LibraryMissing."""
     with page_libraries():
         import jinja2
-    parts = [Part(panel.title, tuple(sections(panel))) for panel in panels(run)]
+    measured = panels(run)
+    parts = [Part(panel.title, tuple(sections(panel))) for panel in measured]
+    first = answer(measured[0].groups, measured[0].where) if measured else []
+    boards = dict.fromkeys(row.board for panel in measured for group in panel.groups if (row := group.first).board)
     if past := history_part(history):
         parts.append(past)
     if missing := _missing(run):
@@ -67,6 +73,11 @@ def html_page(run: RunFile, rows: str, reading: list[str], history: Sequence[Ent
     return (
         environment.get_template(_TEMPLATE).render(
             facts=_facts(run),
+            title=shown(
+                f"Which Python firmware is fastest on {', '.join(map(str, boards)).replace('_', '-') or 'a board'}?"
+            ),
+            says=shown(first[0]) if first else "Figures of firmware, measured by portbench.",
+            preview=preview,
             rows=rows,
             parts=parts,
             reading=reading,

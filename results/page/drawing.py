@@ -1,66 +1,67 @@
-"""Drawings by matplotlib as SVG that stands in a page: its colours are the page's, so that they follow dark and light.
+"""Drawings by Vega-Lite as SVG that stands in a page: its colours are the page's, so that they follow dark and light.
 
-A drawing is made twice, for wide and for narrow screens, at the size at which it is shown: text is never scaled.
+A drawing is rendered for wide and for narrow screens, at the size at which it is shown: text is never scaled. What a
+mark `says` is shown where the pointer rests on it.
 """
 
 from __future__ import annotations
 
-import io
 import re
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from portbench.errors import LibraryMissing
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+WIDE: Final = 640
+NARROW: Final = 298
+"""Pixels. A screen of 360 less the margins of a drawing; two wide ones stand beside each other at 1440."""
+PREVIEW: Final = 600
+"""Of a picture for links, which is shown at twice the size."""
+LANE: Final = 46.0
+"""Pixels of the height of a lane."""
+_VEGA_LITE: Final = "6.4"
 
-WIDE: Final = 840
-NARROW: Final = 312
-"""Pixels. A screen of 360 less the margins of a drawing."""
-_TEXT: Final = 12.0
-_POINTS: Final = 72
-_AROUND_LANES: Final = 58.0
-_NARROW_LETTERS: Final = 40
-_WIDE_LETTERS: Final = 110
-
-INK: Final = "#0a0a01"
-SOFT: Final = "#0a0a02"
-LINES: Final = "#0a0a03"
-MARKERS: Final = (("o", "●"), ("s", "■"), ("D", "◆"), ("^", "▲"), ("v", "▼"))
+INK: Final = "var(--ink)"
+SOFT: Final = "var(--soft)"
+LINES: Final = "var(--lines)"
+SHAPES: Final = (
+    ("circle", "●"),
+    ("square", "■"),
+    ("diamond", "◆"),
+    ("triangle-up", "▲"),
+    ("triangle-down", "▼"),
+)
 """Of the series: in the drawing and in the legend, so that they can be told apart without colours."""
-SERIES: Final = tuple(f"#0b0b{number:02x}" for number in range(1, 9))
-"""Placeholders: each becomes a property of the page's style sheet."""
-_PROPERTIES: Final = {
-    INK: "--ink",
-    SOFT: "--soft",
-    LINES: "--lines",
-    **{colour: f"--series-{number}" for number, colour in enumerate(SERIES, 1)},
-}
-_SETTINGS: Final[Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "portbench",
-    "font.size": _TEXT,
-    "text.color": INK,
-    "axes.edgecolor": LINES,
-    "axes.labelcolor": SOFT,
-    "axes.labelsize": _TEXT,
-    "xtick.color": LINES,
-    "ytick.color": LINES,
-    "xtick.labelcolor": SOFT,
-    "ytick.labelcolor": INK,
-    "xtick.labelsize": _TEXT,
-    "ytick.labelsize": _TEXT,
-    "grid.color": LINES,
-    "lines.linewidth": 2,
-    "lines.solid_capstyle": "round",
+_SERIES: Final = 8
+_CONFIG: Final = {
+    "font": "system-ui, sans-serif",
+    "background": None,
+    "padding": {"left": 2, "right": 16, "top": 2, "bottom": 2},
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": SOFT,
+        "titleColor": SOFT,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "gridColor": LINES,
+        "domainColor": LINES,
+        "tickColor": LINES,
+        "labelOverlap": "greedy",
+        "labelSeparation": 8,
+    },
+    "text": {"color": INK, "fontSize": 13, "align": "left", "baseline": "middle"},
+    "title": {"color": INK, "fontSize": 17, "anchor": "start", "offset": 12},
 }
 
-Draw = Callable[["Axes", bool], None]
-"""Draws onto the axes; whether for a narrow screen."""
+Marks = dict[str, Any]
+"""A layer of Vega-Lite."""
+Draw = Callable[[int], dict[str, Any]]
+"""Returns a drawing for that many pixels of width."""
+Place = Mapping[str, Any]
+"""A mark's `x`, `y`, `x2`, `y2` in the units of the axes, its `colour`, what it `says`, its `text` or its `shape`."""
 
 
 def page_libraries() -> AbstractContextManager[None]:
@@ -70,113 +71,103 @@ def page_libraries() -> AbstractContextManager[None]:
 
 def colour(number: int) -> str:
     """Of the series of that number, from 0."""
-    return SERIES[number % len(SERIES)]
+    return f"var(--series-{number % _SERIES + 1})"
 
 
-def style(colour: str) -> str:
-    """The same for the page's own elements."""
-    return f"var({_PROPERTIES[colour]})"
+def drawings(draw: Draw) -> tuple[str, str]:
+    """SVG for wide and for narrow screens. Raises LibraryMissing."""
+    return _svg(draw(WIDE)), _svg(draw(NARROW))
 
 
-def drawings(draw: Draw, height: float) -> tuple[str, str]:
-    """SVG for wide and for narrow screens; `height` in pixels. Raises LibraryMissing."""
-    wide, narrow = (_drawing(draw, width, height, is_narrow) for width, is_narrow in ((WIDE, False), (NARROW, True)))
-    return wide, narrow
-
-
-def picture(drawing: str, height: float) -> str:
-    """A wide drawing as an SVG file, with its size, a background, and the page's colours for light and dark."""
-    colours = (Path(__file__).with_name("page.css")).read_text(encoding="utf-8").partition("\n* {")[0]
-    head, _, body = drawing.partition(">")
+def picture(draw: Draw) -> str:
+    """A wide drawing as an SVG file, with a background and the page's colours for light and dark. Raises
+    LibraryMissing."""
+    head, _, body = _svg(draw(WIDE)).partition(">")
     background = '<rect width="100%" height="100%" rx="8" style="fill: var(--page)"/>'
-    return f'{head} width="{WIDE}" height="{height:g}"><style>\n{colours}\n</style>{background}{body}\n'
+    return f"{head}><style>\n{_colours()}\n</style>{background}{body}\n"
 
 
-def lanes(axes: Axes, names: Sequence[str], narrow: bool) -> None:
-    """A lane for each name at y 0, 1, ... from the top; the name stands above its lane, where it has most room."""
-    names = [_short(name, _NARROW_LETTERS if narrow else _WIDE_LETTERS) for name in names]
-    axes.set_ylim(len(names) - 0.35, -0.75)
-    axes.set_yticks([])
-    for number, name in enumerate(names):
-        axes.annotate(
-            name, (0, number - 0.42), xycoords=("axes fraction", "data"), ha="left", va="center", fontsize=_TEXT
-        )
-    bare(axes, "x")
-    axes.tick_params(length=3)
-
-
-def bare(axes: Axes, grid: Literal["x", "y"]) -> None:
-    """No frame but the axis below, and a thin grid."""
-    for side in ("left", "right", "top"):
-        axes.spines[side].set_visible(False)
-    axes.grid(axis=grid, linewidth=0.7)
-    axes.set_axisbelow(True)
-
-
-def lanes_height(number: int, lane: float = 46.0) -> float:
-    """Of a drawing with so many lanes, with its axis below."""
-    return _AROUND_LANES + lane * number
-
-
-def log_ticks(axes: Axes, low: float, high: float, narrow: bool) -> None:
-    """A logarithmic x axis whose ticks are plain numbers, so many as have room."""
+def preview(draw: Draw) -> bytes:
+    """A drawing as a light PNG of 1200 pixels, which a link to the page shows. Raises LibraryMissing."""
     with page_libraries():
-        from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-    axes.set_xscale("log")
-    axes.set_xlim(low, high)
-    inside = log_steps(low, high)
-    if len(inside) > (5 if narrow else 10):
-        tens = [step for step in inside if f"{step:.0e}".startswith("1")]
-        inside = tens if len(tens) > 1 else inside[:: max(1, len(inside) // 4)]
-    axes.xaxis.set_major_locator(FixedLocator(inside))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+        import vl_convert
+    light = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", _colours().partition("@media")[0]))
+    drawing = draw(PREVIEW) | {"background": "var(--page)", "padding": 24}
+    svg = re.sub(r"var\((--[\w-]+)\)", lambda match: light[match[1]], _svg(drawing))
+    return vl_convert.svg_to_png(svg.replace("system-ui, ", ""), scale=2)
 
 
-def log_steps(low: float, high: float) -> list[float]:
-    """1, 2, 5, 10 and so on, from `low` to `high`."""
+def spec(
+    width: int, height: float, x: Mapping[str, Any], y: Mapping[str, Any], layers: Sequence[Marks]
+) -> dict[str, Any]:
+    """A drawing of `layers` on two axes: each has its `domain`, from left or from below, and may have `type`, be
+    `hidden`, or have properties of Vega-Lite's axes."""
+    shared = {name: {"field": name, "type": "quantitative", **_axis(axis)} for name, axis in (("x", x), ("y", y))}
+    return {"width": width, "height": height, "encoding": shared, "layer": list(layers)}
+
+
+def in_lanes(
+    width: int, number: int, x: Mapping[str, Any], layers: Sequence[Marks], lane: float = LANE
+) -> dict[str, Any]:
+    """The same in lanes of `lane` pixels at y 0, 1, ... from the top."""
+    return spec(width, lane * number, x, {"domain": [number - 0.6, -0.65], "hidden": True}, layers)
+
+
+def marks(kind: Literal["rect", "text", "point", "line", "rule"], places: Sequence[Place], **look: Any) -> Marks:
+    """Marks of one kind; `look` as in Vega-Lite."""
+    names = {name for place in places for name in place}
+    encoding: dict[str, Any] = {name: {"field": name} for name in ("x2", "y2", "text") if name in names}
+    if "says" in names:
+        encoding["description"] = {"field": "says"}
+    for name, channel in (("colour", "color"), ("shape", "shape")):
+        if name in names:
+            encoding[channel] = {"field": name, "type": "nominal", "scale": None}
+    if kind == "line":
+        encoding |= {"detail": {"field": "colour"}, "order": {"field": "x"}}
+    return {
+        "data": {"values": list(places)},
+        "mark": {"type": kind, "aria": "says" in names, **look},
+        "encoding": encoding,
+    }
+
+
+def names_above(names: Sequence[str], width: int) -> Marks:
+    """The name of each lane above it, where it has most room."""
+    places = [{"y": number - 0.44, "text": name} for number, name in enumerate(names)]
+    layer = marks("text", places, limit=width)
+    layer["encoding"]["x"] = {"value": 0}
+    return layer
+
+
+def log_axis(low: float, high: float, title: str) -> dict[str, Any]:
+    """With ticks at 1, 2, 5, 10 and so on."""
     steps = [10.0**exponent * digit for exponent in range(-9, 13) for digit in (1, 2, 5)]
-    return [step for step in steps if low <= step <= high]
+    values = [step for step in steps if low <= step <= high]
+    ticks = {"values": values} if len(values) > 1 else {}
+    return {"domain": [low, high], "type": "log", "title": f"{title}, logarithmic", **ticks}
 
 
-def plain(value: float) -> str:
-    """A number for a tick: never with an exponent."""
-    return f"{value:,.0f}".replace(",", " ") if abs(value) >= 1000 else f"{value:g}"
+def _axis(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    own = ("domain", "type", "hidden")
+    look = {"title": None, "format": ",~r", "tickCount": 6} | {key: wanted[key] for key in wanted if key not in own}
+    scale = {"domain": wanted["domain"], "type": wanted.get("type", "linear"), "nice": False, "zero": False}
+    return {"axis": None if wanted.get("hidden") else look, "scale": scale}
 
 
-def _short(text: str, most: int) -> str:
-    """Without its middle, where it has more letters than that."""
-    half = (most - 1) // 2
-    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+def _colours() -> str:
+    return (Path(__file__).with_name("page.css")).read_text(encoding="utf-8").partition("\n* {")[0]
 
 
-def _drawing(draw: Draw, width: float, height: float, narrow: bool) -> str:
+def _svg(drawing: dict[str, Any]) -> str:
+    """Rendered, without what Vega says of each element: a sentence beside the drawing describes it."""
     with page_libraries():
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    with rc_context(_SETTINGS):
-        figure = Figure(figsize=(width / _POINTS, height / _POINTS))
-        axes = figure.add_subplot()
-        axes.patch.set_visible(False)
-        figure.patch.set_visible(False)
-        draw(axes, narrow)
-        figure.tight_layout(pad=0.2)
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    return _for_a_page(out.getvalue())
-
-
-def _for_a_page(svg: str) -> str:
-    """The element alone, in the page's colours and font, without what names things that nothing refers to."""
-    text = svg[svg.index("<svg") :].strip()
-    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
-    text = re.sub(r"#0[ab]0[ab][0-9a-f]{2}", lambda match: f"var({_PROPERTIES[match[0]]})", text)
-    text = re.sub(r"'DejaVu Sans'(, [^;\"]*)?", "system-ui, sans-serif", text)
-    text = re.sub(r'(<svg[^>]*?) height="[^"]*"([^>]*?) width="[^"]*"', r"\1\2", text)
-    text = re.sub(r'(<svg[^>]*?) width="[^"]*"([^>]*?) height="[^"]*"', r"\1\2", text)
-    text = text.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)
-    named = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', text))
-    text = re.sub(r' id="([^"]+)"', lambda match: match[0] if match[1] in named else "", text)
-    unique = f"d{zlib.crc32(text.encode()):x}-"
-    text = re.sub(r'(\bid="|url\(#|href="#)', lambda match: match[1] + unique, text)
-    return re.sub(r">\s+<", "><", text)
+        import vl_convert
+    text = vl_convert.vegalite_to_svg(drawing, vl_version=_VEGA_LITE, config=_CONFIG)
+    says = r'<(\w+) aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="(?!axis)[^"]*"([^>]*)/>'
+    text = re.sub(says, r"<\1\3><title>\2</title></\1>", text)
+    text = re.sub(r' (?:aria-[a-z]+|role|class|pointer-events|xmlns:xlink|stroke-miterlimit)="[^"]*"', "", text)
+    text = re.sub(r' opacity="1"|<path d="(?:M0,0h0v0h0Z)?"(?: display="none")?/>', "", text)
+    text = re.sub(r"(\.\d\d)\d+", r"\1", text)
+    while (shorter := re.sub(r"<g(?: transform=\"translate\(0,0\)\")?></g>", "", text)) != text:
+        text = shorter
+    return text.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Any
 
 from portbench.console import shown
 from portbench.errors import LibraryMissing
@@ -12,13 +12,12 @@ from portbench.results.cells import figure, workload_title
 from portbench.results.histories.series import Axis, Series, Step, over_time, over_versions, version_order
 from portbench.results.histories.store import Entry
 from portbench.results.histories.table import step_said
-from portbench.results.page.drawing import MARKERS, bare, colour, drawings, log_steps, page_libraries, plain, style
+from portbench.results.page.drawing import INK, SHAPES, colour, log_axis, marks, spec
 from portbench.results.page.parts import Chart, Data, Paragraph, Part, Section, Value
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _HEIGHT = 280.0
+_Y_AXIS = 72
+"""Pixels of its figures and title."""
 _MOST_LINES = 10
 _ROOM = 1.35
 
@@ -40,66 +39,63 @@ def _section(title: str, series: list[Series]) -> Section:
     for each in series:
         of = each.first
         together.setdefault((of.workload, of.where, of.timed_by, of.board, of.figure), []).append(each)
+    try:
+        steps = {each.title: each.steps() for each in series}
+        told = [(each, step) for each in series for step in steps[each.title]]
+        said = [text for each, step in told for text in _paragraphs(each, step)] or [Paragraph("No step was found.")]
+    except LibraryMissing as error:
+        steps, said = {each.title: [] for each in series}, [Paragraph(f"Steps are not told: {error}.")]
     charts = tuple(
-        _chart(title, lines[at : at + _MOST_LINES])
+        _chart(title, lines[at : at + _MOST_LINES], steps)
         for lines in together.values()
         for at in range(0, len(lines), _MOST_LINES)
     )
-    return Section(title, tuple(_steps(series)), charts=charts)
+    return Section(title, tuple(said), charts=charts)
 
 
-def _steps(series: list[Series]) -> list[Paragraph]:
-    said = []
-    for each in series:
-        try:
-            steps = each.steps()
-        except LibraryMissing as error:
-            return [Paragraph(f"Steps are not told: {error}.")]
-        for step in steps:
-            said += [Paragraph(shown(_told(each, step))), Paragraph(shown(step.comparison), is_code=True)]
-    return said or [Paragraph("No step was found.")]
+def _paragraphs(series: Series, step: Step) -> list[Paragraph]:
+    return [Paragraph(shown(_told(series, step))), Paragraph(shown(step.comparison), is_code=True)]
 
 
 def _told(series: Series, step: Step) -> str:
     return f"Step in {series.title}: {step_said(step)} from {series.label(step.before)} to {series.label(step.after)}."
 
 
-def _chart(title: str, lines: list[Series]) -> Chart:
+def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[Step]]) -> Chart:
     of = lines[0].first
     about = " ".join(filter(None, (workload_title(of.workload), of.where, of.board)))
     values = [entry.value for each in lines for entry in each.entries]
     low, high = min(values) / _ROOM, max(values) * _ROOM
     ticks = _ticks(lines)
 
-    def draw(axes: Axes, narrow: bool) -> None:
-        with page_libraries():
-            from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
-        axes.set_yscale("log")
-        axes.set_ylim(low, high)
-        inside = log_steps(low, high)
-        few = MaxNLocator(4).tick_values(low, high) if len(inside) < 2 else inside
-        axes.yaxis.set_major_locator(FixedLocator(few if len(few) < 8 else few[::3]))
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
-        places = {label: place for place, label in enumerate(ticks)}
-        for number, each in enumerate(lines):
-            axes.plot(
-                [places[_tick(each, entry)] for entry in each.entries],
-                [entry.value for entry in each.entries],
-                color=colour(number),
-                marker=MARKERS[number % len(MARKERS)][0],
-                markersize=7,
-                linewidth=2,
+    places = {label: place for place, label in enumerate(ticks)}
+    lines_drawn, steps_drawn = [], []
+    for number, each in enumerate(lines):
+        for entry in each.entries:
+            label = _tick(each, entry)
+            lines_drawn.append(
+                {
+                    "x": places[label],
+                    "y": entry.value,
+                    "colour": colour(number),
+                    "shape": SHAPES[number % len(SHAPES)][0],
+                    "says": shown(f"{each.title}, {label}: {figure(entry.value)} {of.unit}"),
+                }
             )
-        most = 3 if narrow else 9
-        chosen = list(enumerate(ticks))[:: -(-len(ticks) // most)]
-        axes.set_xticks([place for place, _ in chosen], [label for _, label in chosen])
-        axes.set_xlim(-0.4, len(ticks) - 0.6)
-        bare(axes, "y")
-        axes.tick_params(length=0)
-        axes.set_ylabel(f"{of.unit}, logarithmic")
+        for step in steps[each.title]:
+            says = shown(f"{_told(each, step)} {step.comparison}")
+            steps_drawn.append({"x": places[_tick(each, step.after)], "y": step.after.value, "says": says})
 
-    wide, narrow = drawings(draw, _HEIGHT)
+    def draw(width: int) -> dict[str, Any]:
+        layers = [
+            marks("line", lines_drawn, strokeWidth=2, aria=False),
+            marks("point", lines_drawn, filled=True, size=60, opacity=1),
+            marks("point", steps_drawn, shape="circle", size=380, stroke=INK, strokeWidth=2, fill="transparent"),
+        ]
+        names = f"{ticks}[datum.value]"
+        x = {"domain": [-0.4, len(ticks) - 0.6], "values": list(range(len(ticks))), "labelExpr": names, "grid": False}
+        return spec(width - _Y_AXIS, _HEIGHT, x, {**log_axis(low, high, of.unit), "minExtent": 48}, layers)
+
     rows: list[dict[str, Value]] = [
         {
             "row": " ".join(filter(None, (each.name, each.first.profile))),
@@ -113,8 +109,8 @@ def _chart(title: str, lines: list[Series]) -> Chart:
     ]
     legend = tuple(
         (
-            style(colour(number)),
-            f"{MARKERS[number % len(MARKERS)][1]} {' '.join(filter(None, (each.name, each.first.profile)))}",
+            colour(number),
+            f"{SHAPES[number % len(SHAPES)][1]} {' '.join(filter(None, (each.name, each.first.profile)))}",
         )
         for number, each in enumerate(lines)
     )
@@ -124,7 +120,7 @@ def _chart(title: str, lines: list[Series]) -> Chart:
         for each in lines
     )
     data = Data.of(f"{title} {about} {of.figure}", rows)
-    return Chart(shown(f"{about}, {title[0].lower()}{title[1:]}"), shown(says), wide, narrow, data, legend)
+    return Chart.of(shown(f"{about}, {title[0].lower()}{title[1:]}"), shown(says), draw, data, legend)
 
 
 def _ticks(lines: list[Series]) -> list[str]:

@@ -7,11 +7,12 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from portbench.console import shown
 from portbench.results.answer import CODE
+from portbench.results.page.drawing import Draw, drawings
 from portbench.results.table import Panel
 
 Value = str | float | None
@@ -25,6 +26,8 @@ class Data:
     """Of its files."""
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
+    links: Mapping[Value, str] = field(default_factory=dict)
+    """Addresses of cells, by their text."""
 
     @classmethod
     def of(cls, name: str, rows: Sequence[Mapping[str, Value]]) -> Data:
@@ -89,6 +92,12 @@ class Chart:
     legend: tuple[tuple[str, str], ...] = ()
     """A colour and its meaning."""
 
+    @classmethod
+    def of(cls, title: str, says: str, draw: Draw, data: Data, legend: tuple[tuple[str, str], ...] = ()) -> Chart:
+        """Raises LibraryMissing."""
+        wide, narrow = drawings(draw)
+        return cls(title, says, wide, narrow, data, legend)
+
 
 @dataclass(frozen=True)
 class Paragraph:
@@ -104,6 +113,8 @@ class Section:
     paragraphs: tuple[Paragraph, ...] = ()
     table: Data | None = None
     charts: tuple[Chart, ...] = ()
+    is_beside: bool = False
+    """The words are beside the drawing where there is room, and not below it."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +127,9 @@ class Part:
     @property
     def id(self) -> str:
         return slug(self.title)
+
+    def section_id(self, section: Section) -> str:
+        return slug(f"{self.title} {section.title}")
 
 
 def slug(text: str) -> str:

@@ -56,14 +56,14 @@ def test_without_the_extra_one_line_says_so(invoke: Invoke, tmp_path: Path, monk
     real = builtins.__import__
 
     def without(name: str, *rest: Any) -> Any:
-        if name.partition(".")[0] == "matplotlib":
-            raise ModuleNotFoundError(f"No module named {name!r}", name="matplotlib")
+        if name.partition(".")[0] == "vl_convert":
+            raise ModuleNotFoundError(f"No module named {name!r}", name="vl_convert")
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
     done = invoke("show", "publish", "run.json")
     assert (done.exit_code, done.stdout) == (0, "docs/results.md\n")
-    line = "a page of HTML needs matplotlib; install it: pip install 'portbench[page]'\n"
+    line = "a page of HTML needs vl_convert; install it: pip install 'portbench[page]'\n"
     assert done.stderr == f"portbench: no page.html: {line}"
     done = invoke("show", "publish", "run.json", "--output", "some.html")
     assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"portbench: {line}")

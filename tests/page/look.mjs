@@ -35,7 +35,20 @@ async function look(width, colorScheme) {
   found.drawings = await tab.evaluate(
     () => [...document.querySelectorAll("svg")].filter((svg) => svg.getBoundingClientRect().width).length
   );
+  // At its size: text in a drawing is as large as it was set.
+  found.scaled = await tab.evaluate(() =>
+    [...document.querySelectorAll("svg")].map((svg) => [svg.getBoundingClientRect().width, svg.width.baseVal.value])
+      .filter(([shown]) => shown).map(([shown, drawn]) => shown / drawn)
+  );
+  found.table_right = await tab.evaluate(() =>
+    Object.fromEntries([...document.querySelector("article > .wide table").tHead.rows[0].cells].map((head) =>
+      [head.textContent, head.getBoundingClientRect().right]))
+  );
+  found.first_drawing_top = await tab.evaluate(
+    () => [...document.querySelectorAll("svg")].find((svg) => svg.getBoundingClientRect().width).getBoundingClientRect().top
+  );
   if (folder) await tab.screenshot({ path: `${folder}/${width}-${colorScheme}.png`, fullPage: true });
+  if (folder) await tab.screenshot({ path: `${folder}/${width}-${colorScheme}-first.png` });
   await tab.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
   found.overflow_open_px = await tab.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   await tab.evaluate(axe);
@@ -63,7 +76,7 @@ async function use() {
   const tab = await open({ viewport: { width: 1440, height: 900 } }, found);
   await tab.keyboard.press("Tab");
   found.first_focus = await tab.evaluate(() => document.activeElement.textContent);
-  const table = tab.locator("table").first();
+  const table = tab.locator("article > .wide table").first();
   found.columns = await table.locator("th").allTextContents();
   found.sorted = {};
   for (const [at, column] of found.columns.entries()) {
@@ -97,7 +110,7 @@ async function withoutScript() {
 
 try {
   const looks = [];
-  for (const width of [360, 1440]) for (const scheme of ["light", "dark"]) looks.push(await look(width, scheme));
+  for (const width of [360, 768, 1440]) for (const scheme of ["light", "dark"]) looks.push(await look(width, scheme));
   console.log(JSON.stringify({ looks, use: await use(), without_script: await withoutScript() }));
 } finally {
   await browser.close();

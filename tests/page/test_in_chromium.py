@@ -58,14 +58,21 @@ def found(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 def test_it_fits_every_screen(found: dict[str, Any]) -> None:
     looks = found["looks"]
     assert [(look["width"], look["colorScheme"]) for look in looks] == [
-        (360, "light"),
-        (360, "dark"),
-        (1440, "light"),
-        (1440, "dark"),
+        (width, scheme) for width in (360, 768, 1440) for scheme in ("light", "dark")
     ]
     for look in looks:
         assert (look["overflow_px"], look["overflow_open_px"], look["cut"]) == (0, 0, []), look
     assert len({look["drawings"] for look in looks}) == 1  # each drawing once, for wide screens or for narrow ones
+    for look in looks:
+        assert all(abs(scale - 1) < 0.08 for scale in look["scaled"]), look  # text is as large as it was set
+
+
+def test_the_first_screen_has_the_drawing_and_the_table_its_figure(found: dict[str, Any]) -> None:
+    for look in found["looks"]:
+        assert look["first_drawing_top"] < 450
+        columns = look["table_right"]
+        shown = [name for name, right in columns.items() if right <= look["width"]]
+        assert {"rank", "runtime", "profile", "messages/s"} <= set(shown), columns
 
 
 def test_dark_is_dark(found: dict[str, Any]) -> None:
@@ -76,7 +83,7 @@ def test_dark_is_dark(found: dict[str, Any]) -> None:
 def test_axe_finds_no_violation(found: dict[str, Any]) -> None:
     """With every detail unfolded: contrast, names, order of headings, regions that the keyboard can scroll."""
     assert {(look["width"], look["colorScheme"]): look["violations"] for look in found["looks"]} == {
-        (width, scheme): [] for width in (360, 1440) for scheme in ("light", "dark")
+        (width, scheme): [] for width in (360, 768, 1440) for scheme in ("light", "dark")
     }
 
 

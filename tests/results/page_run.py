@@ -12,7 +12,12 @@ from tests.results.rows import START, missing, other_row, row, run_of
 
 _LINE: Final = "network.WIZNET5K(SPI(0, 2_000_000, mosi=Pin(19), miso=Pin(16), sck=Pin(18)), Pin(17), Pin(20))"
 
-_TUNED: Final = {"runtime": "micropython-1.26.0", "profile": "tuned", "line": "network.WIZNET5K()"}
+_TUNED: Final[dict[str, Any]] = {
+    "runtime": "micropython-1.26.0",
+    "profile": "tuned",
+    "line": "network.WIZNET5K()",
+    "offers": {"released": "2025-08-09", "maintained": True, "sources": ["https://example.org/micropython"]},
+}
 
 
 def _closer(us: int) -> dict[str, Any]:
@@ -56,16 +61,8 @@ def _closer(us: int) -> dict[str, Any]:
 
 
 FULL: Final = run_of(
-    row(
-        2000,
-        0,
-        [499, 501, 500, 500],
-        runtime="micropython-1.26.0",
-        profile="tuned",
-        line="network.WIZNET5K()",
-        **_closer(500),
-    ),
-    row(2040, 1, [499, 541, 500, 500], runtime="micropython-1.26.0", profile="tuned", line="network.WIZNET5K()"),
+    row(2000, 0, [499, 501, 500, 500], **_TUNED, **_closer(500)),
+    row(2040, 1, [499, 541, 500, 500], **_TUNED),
     row(
         256_000,
         runtime="micropython-1.26.0",

@@ -13,6 +13,7 @@ import pytest
 from portbench.results import storage
 from portbench.results.csv_export import samples_csv
 from portbench.results.page import build
+from portbench.results.page.drawing import PREVIEW
 from portbench.results.page.parts import Cell, Data
 from portbench.results.publish import html, lacking, publish
 from portbench.results.storage import StorageError
@@ -52,19 +53,53 @@ def elements(page: str) -> Elements:
 
 
 def test_every_section_is_there(page: str) -> None:
-    titles = re.findall(r"<h3>([^<]*)</h3>", page)
-    own = ["Answer", "Table", "How far apart", "Latency", "Why", "On the wires", "What if", "Silicon"]
+    titles = re.findall(r"<h3 id=[^>]*>([^<]*)</h3>", page)
+    own = ["Answer", "All figures", "Where the time goes", "What would help", "How steady it is", "On the wires"]
+    own.append("Which settings")
     assert titles[: len(own)] == own
 
 
 def test_the_history_has_its_steps_with_their_comparisons() -> None:
     page = html(SMALL, HISTORY)
-    assert re.findall(r"<h3>(Over [^<]*)</h3>", page) == ["Over firmware versions", "Over time"]
+    assert re.findall(r"<h3 id=[^>]*>(Over [^<]*)</h3>", page) == ["Over firmware versions", "Over time"]
     assert "Step in micropython-1.26.0 tuned ping_pong emulated: 1.10x worse" in page
     runs = "results/runs/2026-01-04T030405Z.json results/runs/2026-01-05T030405Z.json"
     assert f"<code>portbench compare {runs}</code>" in page
+    assert re.search(rf"<title>Step in micropython-1.26.0 tuned [^<]*portbench compare {runs}</title>", page)
     once = html(SMALL, HISTORY[:1])
     assert '<h2 id="history"' not in once and once == html(SMALL)  # each time the same
+
+
+def test_the_first_drawing_ranks_and_recommends(page: str) -> None:
+    """Figures are on the bars, the recommended firmware is marked, and a published figure of silicon is beside."""
+    wide, narrow = re.findall(r"<svg.*?</svg>", page, re.DOTALL)[:2]
+    for drawing in (wide, narrow):
+        texts = re.findall(r"<text[^>]*>([^<]*)</text>", drawing)
+        assert texts[:2] == ["micropython-1.26.0 tuned", "micropython-1.26.0 as-published"]
+        assert {"1980, flash this", "15.6", "4444, no Python →"} <= set(texts)
+        assert any(text.startswith("silicon 3.85 ") for text in texts)
+    assert "<title>micropython-1.26.0 tuned: 1980 messages/s</title>" in wide
+    assert "<p>Flash micropython-1.26.0 tuned, the newest maintained firmware: 1980 messages/s. It is at <a" in page
+
+
+def test_flash_cache_misses_are_one_cause(page: str) -> None:
+    assert "<title>flash cache misses: 250 us a message, 50 %</title>" in page
+    assert "<title>SPI: 125 us a message, 25 %</title>" in page
+    assert "<title>interpreter and C code" not in page  # all of it was misses
+
+
+def test_every_firmware_with_a_known_place_is_linked(elements: Elements) -> None:
+    assert {"href": "https://example.org/micropython"} in elements.all("a")
+
+
+def test_a_link_to_the_page_has_a_picture(tmp_path: Path) -> None:
+    publish(SMALL, [tmp_path / "page.html"], address="https://example.org/results/")
+    page = Elements((tmp_path / "page.html").read_text(encoding="utf-8"))
+    metas = {meta["property"]: meta["content"] for meta in page.all("meta") if "property" in meta}
+    assert metas["og:image"] == "https://example.org/results/page.png"
+    assert metas["og:title"] == "Which Python firmware is fastest on a board?"
+    head = (tmp_path / "page.png").read_bytes()[:24]
+    assert head.startswith(b"\x89PNG") and int.from_bytes(head[16:20], "big") == 2 * (PREVIEW + 2 * 24)
 
 
 def test_nothing_is_wanted_from_elsewhere(page: str, elements: Elements) -> None:
@@ -136,7 +171,7 @@ def test_nobodys_text_becomes_markup() -> None:
 def test_a_run_without_figures_has_a_page() -> None:
     assert "Not measured" not in html(run_of())
     one = row(2000, samples={}, figures={"total_us": 2000, "messages_per_s": 2000})
-    assert "<h3>Table</h3>" in html(run_of(one))
+    assert ">All figures</h3>" in html(run_of(one))
 
 
 def test_a_page_is_not_replaced_by_a_lesser_run(tmp_path: Path) -> None:

@@ -8,25 +8,34 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from portbench.results.answer import answer
-from portbench.results.page.parts import Data, Paragraph, Section, paragraphs, slug
+from portbench.console import shown
+from portbench.results.answer import answer, fastest, is_python
+from portbench.results.page.parts import Data, Paragraph, Section, Value, paragraphs, slug
 from portbench.results.table import Panel, panel_table
 
 
 def sections(panel: Panel) -> list[Section]:
-    """The answer, the table, and all drawings that have data. Raises LibraryMissing."""
+    """The drawings that have data, the table and the settings. Raises LibraryMissing."""
     found = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
     found.sort(key=lambda module: module.ORDER)
-    made = [_answer(panel), _table(panel), *(module.section(panel) for module in found)]
-    return [section for section in made if section is not None]
+    first, *rest = (module.section(panel) for module in found)
+    return [section for section in (first, _table(panel), *rest, _settings(panel)) if section is not None]
 
 
-def _answer(panel: Panel) -> Section | None:
-    lines = [] if panel.is_foreign else answer(panel.groups, panel.where)
-    return Section("Answer", paragraphs(lines)) if lines else None
+def _settings(panel: Panel) -> Section | None:
+    """The rest of the answer, which begins in the first section."""
+    pythons = [group for group in panel.groups if is_python(group.first)]
+    begun = len(fastest(pythons, panel.where))
+    lines = [] if panel.is_foreign else answer(panel.groups, panel.where)[begun:]
+    return Section("Which settings", paragraphs(lines)) if lines else None
 
 
 def _table(panel: Panel) -> Section:
     table = panel_table(panel)
-    data = Data(slug(f"{panel.title} rows"), table.columns, table.rows)
-    return Section("Table", (Paragraph(table.about),), data)
+    links: dict[Value, str] = {
+        shown(row.runtime): row.offers.sources[0].partition(" ")[0].rstrip(":")
+        for row in (group.first for group in panel.groups)
+        if row.offers is not None and row.offers.sources[0].startswith("https://")
+    }
+    data = Data(slug(f"{panel.title} rows"), table.columns, table.rows, links)
+    return Section("All figures", (Paragraph(table.about),), data)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections import Counter
+from typing import Any
 
 from portbench.results.cells import figure
-from portbench.results.page.drawing import INK, colour, drawings, lanes, lanes_height, log_ticks, page_libraries, style
+from portbench.results.page.drawing import INK, Place, colour, in_lanes, log_axis, marks, names_above
 from portbench.results.page.parts import Chart, Data, Section, Value, names
 from portbench.results.stats import Group, summarize
 from portbench.results.table import Panel
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-ORDER = 4
-_BINS = 160
+ORDER = 5
 _BAR, _P99 = colour(0), colour(1)
 
 
@@ -34,23 +32,19 @@ def section(panel: Panel) -> Section | None:
     low = min(values[0] for values in all_values) / 1.25
     high = max(values[-1] for values in all_values) * 1.25
 
-    def draw(axes: Axes, narrow: bool) -> None:
-        with page_libraries():
-            import numpy
-        lanes(axes, labels, narrow)
-        log_ticks(axes, low, high, narrow)
-        edges = numpy.geomspace(low, high, _BINS // (2 if narrow else 1) + 1)
+    def draw(width: int) -> dict[str, Any]:
+        bars: list[Place] = []
         for number, (values, summary) in enumerate(zip(all_values, summaries, strict=True)):
-            counts, _ = numpy.histogram(values, edges)
             base = number + 0.3
-            # The root, so that one slow exchange among a thousand is still seen.
-            heights = base - 0.48 * numpy.sqrt(counts / counts.max())
-            axes.stairs(heights, edges, baseline=base, fill=True, color=_BAR)
-            axes.vlines(summary.median, base, base + 0.1, color=INK, linewidth=2)
-            axes.vlines(summary.p99, base, base + 0.1, color=_P99, linewidth=2)
-        axes.set_xlabel(_title(name) + ", logarithmic")
+            bars += _histogram(values, low, high, width // 4, base)
+            for value, look, what in ((summary.median, INK, "median"), (summary.p99, _P99, "99th percentile")):
+                size = (high / low) ** (1 / width)
+                says = f"{what} {figure(value)} us"
+                place = {"y": base, "y2": base + 0.12, "colour": look, "says": says}
+                bars.append({"x": value / size, "x2": value * size, **place})
+        layers = [marks("rect", bars), names_above(labels, width)]
+        return in_lanes(width, len(labels), log_axis(low, high, _title(name)), layers)
 
-    wide, narrow = drawings(draw, lanes_height(len(labels), 56))
     rows: list[dict[str, Value]] = [
         {
             "row": label,
@@ -68,13 +62,27 @@ def section(panel: Panel) -> Section | None:
         for label, summary in zip(labels, summaries, strict=True)
     )
     legend = (
-        (style(_BAR), "how many, as a square root"),
-        (style(INK), "median"),
-        (style(_P99), "99th percentile"),
+        (_BAR, "how many, as a square root"),
+        (INK, "median"),
+        (_P99, "99th percentile"),
     )
     data = Data.of(f"{panel.title} {name} distribution", rows)
-    chart = Chart(f"{_title(name)} of single exchanges", says, wide, narrow, data, legend)
-    return Section("Latency", charts=(chart,))
+    chart = Chart.of(f"{_title(name)} of single exchanges", says, draw, data, legend)
+    return Section("How steady it is", charts=(chart,))
+
+
+def _histogram(values: list[float], low: float, high: float, bins: int, base: float) -> list[Place]:
+    """Bars that stand on `base`: the root of the counts, so that one slow exchange among a thousand is still seen."""
+    step = math.log(high / low) / bins
+    counts = Counter(int(math.log(value / low) / step) for value in values)
+    most = max(counts.values())
+    bars: list[Place] = []
+    for place, count in sorted(counts.items()):
+        left, right = (low * math.exp(step * (place + each)) for each in (0, 1))
+        says = f"{figure(left)} to {figure(right)} us: {count}"
+        top = base - 0.48 * math.sqrt(count / most)
+        bars.append({"x": left, "x2": right, "y": top, "y2": base, "colour": _BAR, "says": says})
+    return bars
 
 
 def _samples(panel: Panel) -> str | None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from portbench.results.explain.words import duration
 from portbench.results.model import Waveform
-from portbench.results.page.drawing import INK, bare, colour, drawings, style
+from portbench.results.page.drawing import INK, Place, colour, marks, spec
 from portbench.results.page.parts import Chart, Data, Section, Value, names
 from portbench.results.table import Panel
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 ORDER = 6
-_HEIGHT: Final = 150.0
+_LANE: Final = 24.0
+_NAMES: Final = 92
+"""Pixels of the names of the lanes."""
 _LANES: Final = ("to the PC", "to the board", "SPI write", "SPI read", "INTn")
 _TO_PC, _TO_BOARD, _WRITE, _READ = colour(1), colour(2), colour(4), colour(0)
 
@@ -30,7 +29,6 @@ def section(panel: Panel) -> Section | None:
 
 
 def _chart(label: str, waveform: Waveform, panel: Panel) -> Chart:
-    wide, narrow = drawings(lambda axes, narrow: _draw(axes, waveform, narrow), _HEIGHT)
     spi = waveform.spi
     registers = Counter(name.partition("+")[0] for name in spi.name).most_common(3)
     took = duration(waveform.duration_ns * 1000)
@@ -41,43 +39,53 @@ def _chart(label: str, waveform: Waveform, panel: Panel) -> Chart:
     if waveform.spi_left_out:
         says += f" {waveform.spi_left_out} more SPI frames are left out."
     legend = (
-        (style(_READ), "SPI read"),
-        (style(_WRITE), "SPI write"),
-        (style(_TO_PC), "cable to the PC"),
-        (style(_TO_BOARD), "cable to the board"),
+        (_READ, "SPI read"),
+        (_WRITE, "SPI write"),
+        (_TO_PC, "cable to the PC"),
+        (_TO_BOARD, "cable to the board"),
     )
     data = Data.of(f"{panel.title} {label} waveform", _rows(waveform))
-    return Chart(f"{label}: {waveform.noun} {waveform.number}, {took}", says, wide, narrow, data, legend)
+    title = f"{label}: {waveform.noun} {waveform.number}, {took}"
+    return Chart.of(title, says, lambda width: _draw(waveform, width), data, legend)
 
 
-def _draw(axes: Axes, waveform: Waveform, narrow: bool) -> None:
+def _draw(waveform: Waveform, width: int) -> dict[str, Any]:
     unit, scale = ("ms", 1e6) if waveform.duration_ns >= 5_000_000 else ("us", 1e3)
     end = waveform.duration_ns / scale
-    least = end / (300 if narrow else 800)
+    least = end / width
     """An interval shorter than a pixel is drawn as one."""
     spi = waveform.spi
-    frames = list(zip(spi.start_ns, spi.duration_ns, spi.write, strict=True))
-    for lane, look, bars in (
-        (0, _TO_PC, [(each.start_ns, each.duration_ns) for each in waveform.cable if each.sender == "board"]),
-        (1, _TO_BOARD, [(each.start_ns, each.duration_ns) for each in waveform.cable if each.sender == "pc"]),
-        (2, _WRITE, [(start, took) for start, took, write in frames if write]),
-        (3, _READ, [(start, took) for start, took, write in frames if not write]),
-    ):
-        shown = [(start / scale, max(took / scale, least)) for start, took in bars]
-        axes.broken_barh(shown, (lane - 0.3, 0.6), color=look)
-    if waveform.intn:
-        times = [0.0, *(each.at_ns / scale for each in waveform.intn[1:]), end]
-        levels = [4.3 - 0.6 * each.high for each in waveform.intn]
-        axes.step(times, [*levels, levels[-1]], where="post", color=INK, linewidth=1.2)
+    cable = [(each.sender == "pc", each.start_ns, each.duration_ns, each.length_bytes) for each in waveform.cable]
+    frames = zip(spi.write, spi.start_ns, spi.duration_ns, spi.wire_bytes, spi.name, strict=True)
+    bars: list[tuple[int, str, int, int, str]] = [
+        (int(pc), _TO_BOARD if pc else _TO_PC, start, took, f"frame of {size} bytes") for pc, start, took, size in cable
+    ]
+    bars += [
+        (2 if write else 3, _WRITE if write else _READ, start, took, f"{name} of {size} bytes")
+        for write, start, took, size, name in frames
+    ]
+    places: list[Place] = [
+        {
+            "x": start / scale,
+            "x2": start / scale + max(took / scale, least),
+            "y": lane - 0.3,
+            "y2": lane + 0.3,
+            "colour": look,
+            "says": f"{what}, {duration(took * 1000)}",
+        }
+        for lane, look, start, took, what in bars
+    ]
     lanes = _LANES if waveform.intn else _LANES[:-1]
-    axes.set_yticks(range(len(lanes)), lanes)
-    axes.set_ylim(len(lanes) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    bare(axes, "x")
-    axes.set_xlim(0, end)
-    axes.set_xlabel(unit)
-    if narrow:
-        axes.locator_params(axis="x", nbins=4)
+    layers = [marks("rect", places)]
+    if waveform.intn:
+        levels = [(each.at_ns / scale, 4.3 - 0.6 * each.high) for each in waveform.intn]
+        levels = [(0.0, levels[0][1]), *levels[1:], (end, levels[-1][1])]
+        steps = [{"x": at, "y": level, "colour": INK} for at, level in levels]
+        layers.append(marks("line", steps, interpolate="step-after", strokeWidth=1.2))
+    titles = f"{list(lanes)}[datum.value]"
+    look = {"labelColor": INK, "grid": False, "ticks": False, "domainOpacity": 0, "minExtent": _NAMES}
+    y = {"domain": [len(lanes) - 0.5, -0.5], "values": list(range(len(lanes))), "labelExpr": titles, **look}
+    return spec(width - _NAMES, _LANE * len(lanes), {"domain": [0, end], "title": unit}, y, layers)
 
 
 def _rows(waveform: Waveform) -> list[dict[str, Value]]:

@@ -39,6 +39,7 @@ from portbench.runner.cli.verbs.show.history import history_option
     metavar="FILE",
     help="page to put the chart or first table into, between <!-- results --> marks",
 )
+@click.option("--address", metavar="URL", default="", help="where the page will be; link previews need it in full")
 @click.option("--force", is_flag=True, help="replace also a page that has more rows")
 def COMMAND(
     file: str | None,
@@ -46,6 +47,7 @@ def COMMAND(
     outputs: tuple[Path, ...],
     folder: Path | None,
     into: Path | None,
+    address: str,
     force: bool,
 ) -> None:
     results = Path(results_dir or RESULTS_FOLDER)
@@ -55,7 +57,7 @@ def COMMAND(
         keep_finished(results, results / FOLDER)
     history = load(folder or results / FOLDER)
     try:
-        publish(run, pages, history=history, force=force)
+        publish(run, pages, history=history, force=force, address=address)
     except LibraryMissing as error:
         if outputs:
             raise
