@@ -8,11 +8,22 @@ from __future__ import annotations
 import re
 from dataclasses import field, replace
 from functools import lru_cache
+from importlib.util import module_from_spec, spec_from_file_location
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import ConfigDict, Field, PlainValidator, StrictInt, StrictStr, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StrictInt,
+    StrictStr,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+)
 from pydantic.dataclasses import dataclass
 
 from portbench.boards.pins import HeldPins
@@ -49,6 +60,10 @@ def _usb_id(value: Any) -> UsbId:
 
 
 _UsbId = Annotated[UsbId, PlainValidator(_usb_id)]
+
+
+def _beside_board(device: str, info: ValidationInfo) -> str:
+    return str(Path(info.context or ".") / device)
 
 
 class _Wired:
@@ -119,6 +134,39 @@ Network = Annotated[Ethernet | Wifi, Field(discriminator="kind")]
 
 
 @dataclass(frozen=True, config=_STRICT)
+class AttachedDevice:
+    """A device of the user's, for the emulated board: a class of `portbench.devices` in a file, and its wires."""
+
+    device: Annotated[StrictStr, AfterValidator(_beside_board)]
+    """`FILE.py:CLASS`."""
+    bus: Literal["i2c0", "i2c1", "spi0", "spi1", "uart0", "uart1"]
+    sda_pin: _Pin | None = None
+    scl_pin: _Pin | None = None
+    sck_pin: _Pin | None = None
+    mosi_pin: _Pin | None = None
+    miso_pin: _Pin | None = None
+    csn_pin: _Pin | None = None
+    tx_pin: _Pin | None = None
+    rx_pin: _Pin | None = None
+    rstn_pin: _Pin | None = None
+    intn_pin: _Pin | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return the engine's settings with a new object of the class. Raises BoardUnavailable."""
+        file, _, name = self.device.rpartition(":")
+        try:
+            spec = spec_from_file_location(Path(file).stem, file)
+            assert spec is not None and spec.loader is not None, "not a Python file"
+            module = module_from_spec(spec)
+            spec.loader.exec_module(module)
+            made = getattr(module, name)()
+        except Exception as error:
+            raise BoardUnavailable(f"{self.device}: cannot make the device ({error!r}); name FILE.py:CLASS") from error
+        pins = {key: pin for key, pin in vars(self).items() if key.endswith("_pin") and pin is not None}
+        return {"bus": self.bus, "device": made, **pins}
+
+
+@dataclass(frozen=True, config=_STRICT)
 class UsbIds:
     """What the board calls itself on USB, by what runs on it."""
 
@@ -144,6 +192,7 @@ class BoardDefinition:
     is part of what MicroPython says of itself, `circuitpython_id` is CircuitPython's name. `network` None: it has none.
     `pins`: volts that the board itself puts to GPIOs, by their numbers, while USB powers it. `sd_card`: where a card's
     socket is, or where clients look for one that is wired by hand; None: nowhere.
+    `devices`: the user's own on its buses, which only an emulated board has.
     """
 
     id: _Id
@@ -159,6 +208,7 @@ class BoardDefinition:
     network: Network | None = None
     pins: HeldPins = field(default_factory=dict, hash=False)
     sd_card: CardSocket | None = None
+    devices: tuple[AttachedDevice, ...] = ()
 
     def __post_init__(self) -> None:
         if self.network is None or self.sd_card is None:
@@ -186,7 +236,7 @@ def load_board(path: Path) -> BoardDefinition:
     if "id" in document:
         raise PortbenchError(f"{path}: id is {document['id']!r}; remove it, the file's name is the board's id")
     try:
-        return _BOARD.validate_python({"id": path.stem, **document})
+        return _BOARD.validate_python({"id": path.stem, **document}, context=path.parent)
     except ValidationError as error:
         raise PortbenchError(f"{path}: {first_complaint(error, _KINDS)}") from error
 

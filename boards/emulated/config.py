@@ -29,7 +29,8 @@ def engine_settings(definition: BoardDefinition) -> dict[str, Any]:
         devices.append(wifi_settings(definition, definition.network))
     elif definition.network is not None:
         devices.append(ethernet_settings(definition, definition.network))
-    return {"mcu": definition.mcu, "flash_bytes": definition.flash_bytes, "devices": devices}
+    attached = [device.settings() for device in definition.devices]
+    return {"mcu": definition.mcu, "flash_bytes": definition.flash_bytes, "devices": devices, "attached": attached}
 
 
 def ethernet_settings(definition: BoardDefinition, ethernet: Ethernet) -> dict[str, Any]:

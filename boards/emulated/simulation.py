@@ -187,6 +187,8 @@ class Simulation:
         self.console = Console()
         self.fault: str | None = None
         """Why the board cannot go on."""
+        self.cause: BaseException | None = None
+        """The exception of an attached device behind `fault`."""
         self._log = log
         self._complaints = Complaints(complain)
         self._cpu_faults = CpuFaultLog(log, self._complaints)
@@ -207,7 +209,7 @@ class Simulation:
             self.machine.power_cycle(bootsel)
         else:
             self.machine = Machine(bootrom(), flash, settings, bootsel)
-        self.fault = self._other = self.pc = None
+        self.fault = self.cause = self._other = self.pc = None
         self.console = Console()
         self.liveness.powered_up()
         self._cpu_faults.powered_up()
@@ -237,7 +239,7 @@ class Simulation:
         try:
             stop = self._run(until_ps)
         except EngineError as error:
-            self.fault, stop = str(error), ""
+            self.fault, self.cause, stop = str(error), error.__cause__, ""
             self._log(self.fault)
             self._complaints.tell(Kind.STOPPED, self.fault)
         return self.ran(stop)

@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
 
 from portbench.boards.definition import board_definition
 from portbench.boards.emulated.config import CONFIG
+from portbench.boards.pins import pin_number
+from portbench.devices import Device
 from portbench.errors import BoardError, first_complaint
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.images import ImageStore
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from portbench.testing.http import BoardSession
 
 __tracebackhide__ = True
+OnBus = TypeVar("OnBus", bound=Device)
 DEFAULT_KIND: Final = "W5500_EVB_PICO"
 _AGAIN_S = 0.1
 _FLUSH_S = 1.5
@@ -191,6 +194,17 @@ class Board:
         if number not in self._uarts:
             self._uarts[number] = Uart(self._simulation, number)
         return self._uarts[number]
+
+    def attach(self, bus: str, device: OnBus, **pins: str | int | None) -> OnBus:
+        """Attach a device of `portbench.devices`, which stays over power cycles, and return it.
+
+        `bus`: `i2c0`, `i2c1`, `spi0`, `spi1`, `uart0` or `uart1`. `pins`: `sda_pin` and `scl_pin`; `sck_pin`,
+        `mosi_pin`, `miso_pin` and `csn_pin`; `tx_pin` and `rx_pin` of the board; and `rstn_pin`, `intn_pin` where the
+        device has them. Raises KeyError and ValueError; a wait during which the device raises fails with NothingCame.
+        """
+        wires = {name: None if pin is None else pin_number(pin) for name, pin in pins.items()}
+        self._simulation.attach({"bus": bus, "device": device, **wires})
+        return device
 
     def save_vcd(self, path: Path) -> None:
         """Save the edges of all pins that `pin` was called for, for PulseView or GTKWave."""

@@ -65,6 +65,11 @@ class RecordedSimulation(Simulation):
     def usb(self) -> dict[str, Any]:
         return self.machine.usb()
 
+    def attach(self, device: dict[str, Any]) -> None:
+        """Attach a device, for now and for all later power cycles. Raises KeyError and ValueError."""
+        self.machine.attach(device)
+        self._settings = {**self._settings, "attached": [*self._settings["attached"], device]}
+
     def plug_cable(self, plugged: bool) -> None:
         """Plug it in or pull it; it stays so over power cycles. Raises ValueError on a board without a network."""
         self.machine.set_cable(plugged)
@@ -143,3 +148,5 @@ class RecordedSimulation(Simulation):
         if not self._powered:
             raise NothingCame("the board is off: power_up() first")
         self.step(min(until_ps - self._before_ps, self.time_ps + self.slice_ps))
+        if self.cause is not None:
+            raise NothingCame(f"{self.fault}\n{self.came_on_console()}") from self.cause

@@ -29,10 +29,9 @@ def flash(program: list[int], words: list[int]) -> bytes:
     return (boot2 + vectors + code + struct.pack(f"<{len(words)}I", *words)).ljust(FLASH_BYTES, b"\xff")
 
 
-def uart_echo(uart: int = 0, tx: int = 0, rx: int = 1) -> bytes:
-    """Sends each character that comes back, plus one."""
+def _uart(uart: int, tx: int, rx: int) -> list[tuple[int, int]]:
     base = _UART[uart]
-    pokes = [
+    return [
         (_RESETS_CLEAR, 0x01FF_FFFF),
         (_CLK_PERI_CTRL, 1 << 11),
         *((_GPIO_CTRL + 8 * pin, 2) for pin in (tx, rx)),
@@ -41,6 +40,64 @@ def uart_echo(uart: int = 0, tx: int = 0, rx: int = 1) -> bytes:
         (base + 0x2C, 0x70),
         (base + 0x30, 0x301),
     ]
+
+
+def pump(pokes: list[tuple[int, int]], base: int, flags: int, mask: int, data: int) -> bytes:
+    """Writes `pokes` to registers, then sends each byte of the peripheral at `base` on by UART0, GP0.
+
+    It has one while its register at `flags` has a bit of `mask`; `data` is the register to read it from.
+    """
+    program = [
+        0x4809,  # LDR R0, =the pokes
+        0xC806,  # LDMIA R0!, {R1, R2}
+        0x2900,  # CMP R1, #0
+        0xD001,  # BEQ over the next two
+        0x600A,  # STR R2, [R1]
+        0xE7FA,  # B to LDMIA
+        0x4907,  # LDR R1, =the peripheral
+        0x4C08,  # LDR R4, =the UART
+        0x4B08,  # LDR R3, =mask
+        0x680A | flags << 4,  # LDR R2, [R1, #flags]
+        0x421A,  # TST R2, R3
+        0xD0FC,  # BEQ to LDR flags
+        0x680A | data << 4,  # LDR R2, [R1, #data]
+        0x6022,  # STR R2, [R4]
+        0xE7F9,  # B to LDR flags
+    ]
+    program += [0xBF00] * (20 - len(program))
+    for literal in (PROGRAM + 0x80, base, _UART[0], mask):
+        program += [literal & 0xFFFF, literal >> 16]
+    return flash(program, [word for poke in [*_uart(0, 0, 1), *pokes] for word in poke] + [0, 0])
+
+
+def i2c_transfers(address: int, commands: list[int], sda: int = 4, scl: int = 5) -> bytes:
+    """I2C0 with up to 16 entries of IC_DATA_CMD: bytes, `I2C_READ`, with `I2C_RESTART` and `I2C_STOP`."""
+    base = 0x4004_4000
+    setup = [(0x00, 0x165), (0x1C, 20), (0x20, 40), (0xA0, 1), (0x04, address), (0x6C, 1)]
+    pokes = [(_GPIO_CTRL + 8 * pin, 3) for pin in (sda, scl)]
+    pokes += [(base + offset, value) for offset, value in setup]
+    return pump([*pokes, *((base + 0x10, command) for command in commands)], base, 0x78, 0x1F, 0x10)
+
+
+I2C_READ: Final = 1 << 8
+I2C_STOP: Final = 1 << 9
+I2C_RESTART: Final = 1 << 10
+
+
+def spi_frame(mosi: bytes, sck: int = 2, tx: int = 3, rx: int = 4, csn: int = 5) -> bytes:
+    """One frame of up to 8 bytes on SPI0, with chip select by GPIO."""
+    base, sio, none = 0x4003_C000, 0xD000_0000, 0x4000_C000  # the last one is the vendor's id in SYSINFO
+    pokes = [(_GPIO_CTRL + 8 * pin, 1) for pin in (sck, tx, rx)] + [(_GPIO_CTRL + 8 * csn, 5)]
+    pokes += [(sio + 0x14, 1 << csn), (sio + 0x24, 1 << csn), (sio + 0x18, 1 << csn)]
+    pokes += [(base + 0x10, 2), (base + 0x00, 7), (base + 0x04, 2)]
+    pokes += [(base + 0x08, byte) for byte in mosi]
+    until_sent = [(none, 0)] * (8 * len(mosi))
+    return pump([*pokes, *until_sent, (sio + 0x14, 1 << csn)], base, 0x0C, 4, 0x08)
+
+
+def uart_echo(uart: int = 0, tx: int = 0, rx: int = 1) -> bytes:
+    """Sends each character that comes back, plus one."""
+    base = _UART[uart]
     program = [
         0x4809,  # LDR R0, =the pokes
         0xC806,  # LDMIA R0!, {R1, R2}
@@ -61,4 +118,4 @@ def uart_echo(uart: int = 0, tx: int = 0, rx: int = 1) -> bytes:
     program += [0xBF00] * (20 - len(program))
     table = PROGRAM + 0x80
     program += [table & 0xFFFF, table >> 16, base & 0xFFFF, base >> 16]
-    return flash(program, [word for poke in pokes for word in poke] + [0, 0])
+    return flash(program, [word for poke in _uart(uart, tx, rx) for word in poke] + [0, 0])

@@ -45,8 +45,9 @@ def test_the_machine_is_the_boards_data() -> None:
                 **{"csn_pin": 17, "rstn_pin": 20, "intn_pin": 21},
             }
         ],
+        "attached": [],
     }
-    assert engine_settings(PICO) == {"mcu": "RP2040", "flash_bytes": 2 << 20, "devices": []}
+    assert engine_settings(PICO) == {"mcu": "RP2040", "flash_bytes": 2 << 20, "devices": [], "attached": []}
 
 
 def test_a_chip_that_is_not_emulated_is_refused() -> None:

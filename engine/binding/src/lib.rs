@@ -6,6 +6,7 @@ mod py_card;
 mod py_chip_lan;
 mod py_config;
 mod py_cpu;
+mod py_device;
 mod py_forward;
 mod py_gdb;
 mod py_machine;

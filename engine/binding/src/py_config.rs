@@ -12,9 +12,9 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use sim::{PS_PER_NS, PS_PER_US};
-use usb_host::{HostConfig, ReadPolicy};
 
 use crate::py_card;
+use crate::py_device::{self, Failures};
 use crate::py_wifi;
 
 pub fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
@@ -124,11 +124,10 @@ pub fn faults(value: &Bound<'_, PyAny>) -> PyResult<Faults> {
 }
 
 /// Reads a board's settings.
-pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig> {
+pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<BoardConfig> {
     let mut network = NetworkConfig::default();
-    let mut usb = HostConfig::default();
-    // A PC keeps the newest output of a terminal without a reader, and never holds the board up.
-    usb.console.read_policy = ReadPolicy::Ring;
+    let mut usb = BoardConfig::default().usb;
+    let mut attachments = Vec::new();
     let (mut flash_size, mut devices, mut card, mut capture) = (2usize << 20, Devices::default(), None, None);
     let mut point = AccessPoint::default();
     let mut flash_id = None;
@@ -145,6 +144,11 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
             "flash_bytes" => flash_size = value.extract()?,
             "flash_id" => flash_id = value.extract::<Option<u64>>()?.map(u64::to_be_bytes),
             "devices" => devices = Devices::from_list(&value)?,
+            "attached" => {
+                for device in value.cast::<PyList>()?.iter() {
+                    attachments.push(py_device::attachment(device.cast::<PyDict>()?, failures)?);
+                }
+            }
             "access_point" => point = py_wifi::access_point(&value)?,
             "sd_card" => card = py_card::socket(&value)?,
             "capture" => capture = value.extract()?,
@@ -193,6 +197,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>) -> PyResult<BoardConfig
         lan,
         usb,
         surroundings,
+        attachments,
         capture,
         xip_miss_cost,
         spi_speed,

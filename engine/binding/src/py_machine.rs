@@ -19,6 +19,7 @@ use crate::py_app::{PyApp, PyUdpApp};
 use crate::py_attribution;
 use crate::py_card;
 use crate::py_config::{self, faults};
+use crate::py_device::{self, Failures, attachment};
 use crate::py_forward;
 use crate::py_profile;
 use crate::py_time::{ps, us};
@@ -33,6 +34,8 @@ type PyLanFrame<'py> = (f64, f64, bool, String, Bound<'py, PyBytes>);
 #[pyclass(name = "Machine", module = "portbench._engine")]
 pub struct PyMachine {
     inner: Mutex<Machine>,
+    /// Of the attached devices.
+    failures: Failures,
     readers: Mutex<Readers>,
 }
 
@@ -66,7 +69,9 @@ fn volume_error(error: &VolumeError) -> PyErr {
 }
 
 impl PyMachine {
+    /// Panics in a device's callback, which runs while the machine is locked.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Machine> {
+        assert!(!py_device::is_called(), "a device called its own board: do so outside of its callbacks");
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -75,6 +80,10 @@ impl PyMachine {
             return Err(PyValueError::new_err("partner: a board is not its own; use another machine"));
         }
         Ok(partner.lock())
+    }
+
+    fn engine_error(&self, py: Python<'_>, fault: &Unmodelled, of: &str) -> PyErr {
+        self.failures.error(py, of).unwrap_or_else(|| EngineError::new_err(format!("{of}{}", fault.0)))
     }
 
     fn readers(&self) -> MutexGuard<'_, Readers> {
@@ -87,9 +96,10 @@ impl PyMachine {
     #[new]
     #[pyo3(signature = (bootrom, flash, settings, bootsel = false))]
     fn new(bootrom: Vec<u8>, flash: &[u8], settings: &Bound<'_, PyDict>, bootsel: bool) -> PyResult<Self> {
-        let config = py_config::board(bootrom, settings)?;
+        let failures = Failures::default();
+        let config = py_config::board(bootrom, settings, &failures)?;
         let machine = Machine::new(config, flash, bootsel).map_err(value_error)?;
-        Ok(Self { inner: Mutex::new(machine), readers: Mutex::default() })
+        Ok(Self { inner: Mutex::new(machine), failures, readers: Mutex::default() })
     }
 
     /// Simulated time in microseconds.
@@ -110,7 +120,7 @@ impl PyMachine {
     fn run_until_ps(&self, py: Python<'_>, until_ps: u64) -> PyResult<String> {
         match py.detach(|| self.lock().run(until_ps)) {
             Ok(stop) => Ok(stop_name(stop)),
-            Err(fault) => Err(EngineError::new_err(fault.0)),
+            Err(fault) => Err(self.engine_error(py, &fault, "")),
         }
     }
 
@@ -140,8 +150,8 @@ impl PyMachine {
             py.detach(move || Pair::new(first, second, since_ps).run(until_ps, leader));
         match end {
             Ok((side, stop)) => Ok((stop_name(stop), side == Side::First)),
-            Err((Side::First, fault)) => Err(EngineError::new_err(format!("the other board: {}", fault.0))),
-            Err((Side::Second, fault)) => Err(EngineError::new_err(fault.0)),
+            Err((Side::First, fault)) => Err(partner.engine_error(py, &fault, "the other board: ")),
+            Err((Side::Second, fault)) => Err(self.engine_error(py, &fault, "")),
         }
     }
 
@@ -149,6 +159,7 @@ impl PyMachine {
     #[pyo3(signature = (bootsel = false))]
     fn power_cycle(&self, bootsel: bool) -> PyResult<()> {
         *self.readers() = Readers::default();
+        self.failures.clear();
         self.lock().power_cycle(bootsel).map_err(value_error)
     }
 
@@ -156,7 +167,15 @@ impl PyMachine {
     fn configure(&self, settings: &Bound<'_, PyDict>) -> PyResult<()> {
         let mut machine = self.lock();
         let bootrom = machine.config_mut().bootrom.clone();
-        *machine.config_mut() = py_config::board(bootrom, settings)?;
+        *machine.config_mut() = py_config::board(bootrom, settings, &self.failures)?;
+        Ok(())
+    }
+
+    /// Attach a device that is written in Python, for now and for all later power cycles: `{"bus": "i2c0", "device":
+    /// an object, "sda_pin": 4, ...}`, see `py_device.rs`.
+    fn attach(&self, device: &Bound<'_, PyDict>) -> PyResult<()> {
+        let attachment = attachment(device, &self.failures)?;
+        self.lock().attach(attachment);
         Ok(())
     }
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use lan::LanConfig;
 use sd_card::CardConfig;
-use usb_host::HostConfig;
+use usb_host::{HostConfig, ReadPolicy};
 
+use crate::attachment::Attachment;
 use crate::chip::Chip;
 use crate::spi_port::SpiWires;
 use crate::surroundings::Surroundings;
@@ -33,6 +34,7 @@ pub struct CardSocketConfig {
     pub card: CardConfig,
 }
 
+/// By default a bare microcontroller with 2 MiB of flash and an empty boot ROM.
 #[derive(Clone, Debug)]
 pub struct BoardConfig {
     pub bootrom: Vec<u8>,
@@ -48,6 +50,8 @@ pub struct BoardConfig {
     pub lan: LanConfig,
     pub usb: HostConfig,
     pub surroundings: Surroundings,
+    /// Further devices, in the order in which they were attached.
+    pub attachments: Vec<Attachment>,
     /// Write all frames to this pcap file, anew at each power cycle.
     pub capture: Option<PathBuf>,
     /// Misses of the flash cache cost time; off to find out their total cost.
@@ -59,4 +63,30 @@ pub struct BoardConfig {
     pub pio_batches: bool,
     /// Hot code is translated; off to measure the benefit. The chip's behaviour is the same.
     pub translated: bool,
+}
+
+impl Default for BoardConfig {
+    fn default() -> Self {
+        let mut usb = HostConfig::default();
+        // A PC keeps the newest output of a terminal without a reader, and never holds the board up.
+        usb.console.read_policy = ReadPolicy::Ring;
+        Self {
+            bootrom: Vec::new(),
+            flash_size: 2 << 20,
+            flash_id: None,
+            ethernet: None,
+            wifi: None,
+            card: None,
+            phy: wiznet::Config::default(),
+            lan: LanConfig::default(),
+            usb,
+            surroundings: Surroundings::default(),
+            attachments: Vec::new(),
+            capture: None,
+            xip_miss_cost: true,
+            spi_speed: 1,
+            pio_batches: true,
+            translated: true,
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! composed from the other crates and run in simulated time.
 
 mod agenda;
+mod attachment;
 mod attributed;
 mod bit_spi;
 mod card_socket;
@@ -23,6 +24,7 @@ mod wires;
 mod wiring;
 
 pub use air::{AccessPoint, Delay};
+pub use attachment::Attachment;
 pub use attributed::Recorded;
 pub use card_socket::CardSocket;
 pub use chip::{Chip, EthernetPart, MCUS, RADIOS};

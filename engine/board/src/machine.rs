@@ -6,6 +6,7 @@ use lan::{Lan, LanError};
 use sim::{PS_PER_MS, Ps, TcpApp};
 use usb_host::{Event, UsbHost, Volume, VolumeError};
 
+use crate::attachment::Attachment;
 use crate::attributed::{Attributing, Recorded};
 use crate::config::BoardConfig;
 use crate::disk::Disk;
@@ -210,6 +211,16 @@ impl Machine {
         let chip = &mut self.chip;
         self.config.surroundings.apply(&mut chip.bus.sys, &mut chip.bus.blocks.adc);
         chip.bus.settle(&mut chip.mem);
+    }
+
+    /// Attaches a device, for now and for all later power cycles.
+    pub fn attach(&mut self, attachment: Attachment) {
+        let chip = &mut self.chip;
+        chip.bus.refresh_pins(&mut chip.mem);
+        attachment.attach(&mut chip.bus.world);
+        chip.bus.world.start(&mut chip.bus.sys);
+        chip.bus.settle(&mut chip.mem);
+        self.config.attachments.push(attachment);
     }
 
     /// Returns the levels of all pins, and the pins driven by the chip, as masks.

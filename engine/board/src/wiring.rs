@@ -40,11 +40,11 @@ impl Port {
         }
     }
 
-    fn device(&self) -> &dyn Device {
+    fn device(&mut self) -> &mut dyn Device {
         match self {
-            Self::Spi(port) => &port.device,
-            Self::I2c(port) => &*port.device,
-            Self::Uart(port) => &*port.device,
+            Self::Spi(port) => &mut port.device,
+            Self::I2c(port) => &mut *port.device,
+            Self::Uart(port) => &mut *port.device,
         }
     }
 }
@@ -64,7 +64,7 @@ impl Wiring {
         let network = Network::new(config)?;
         let usb = UsbHost::new(config.usb.clone());
         let card = config.card.as_ref().map(CardSocket::new);
-        Ok(Self {
+        let mut wiring = Self {
             network,
             usb,
             card,
@@ -72,7 +72,9 @@ impl Wiring {
             ports: Vec::new(),
             spi_log: Log::default(),
             agenda: Agenda::new(DEVICES),
-        })
+        };
+        config.attachments.iter().for_each(|attachment| attachment.attach(&mut wiring));
+        Ok(wiring)
     }
 
     /// Attaches a device to an SPI bus.
@@ -225,14 +227,18 @@ impl Wiring {
 
     /// Drives a device's interrupt pin and schedules its next event.
     fn settle_port(&mut self, sys: &mut Sys, index: usize) {
-        let port = &self.ports[index];
+        let port = &mut self.ports[index];
         let side = match port {
             Port::Spi(port) => port.wires.side,
             Port::I2c(port) => port.wires.side,
             Port::Uart(port) => port.wires.side,
         };
-        side.drive_interrupt(sys, port.device());
-        let next = port.device().next_event().unwrap_or(NEVER).max(sys.now());
+        let device = port.device();
+        side.drive_interrupt(sys, device);
+        let next = device.next_event().unwrap_or(NEVER).max(sys.now());
+        if let Some(what) = device.take_unmodelled() {
+            sys.unmodelled(what);
+        }
         self.schedule(sys, DEVICES + index, next);
     }
 

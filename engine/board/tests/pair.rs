@@ -1,9 +1,8 @@
 //! Two boards on one switch: frames between them arrive at exact times, independent of the order and length of steps.
 
-use board::{BoardConfig, Chip, EthernetConfig, Machine, Pair, Side, SidePins, SpiWires, Stop, Surroundings, join};
-use lan::{FrameRecord, LanConfig};
+use board::{BoardConfig, Chip, EthernetConfig, Machine, Pair, Side, SidePins, SpiWires, Stop, join};
+use lan::FrameRecord;
 use sim::{LogReader, PS_PER_MS, PS_PER_US, Ps, SpiDevice};
-use usb_host::HostConfig;
 
 /// The shortest frame on the wire.
 const SHORT: Ps = 5_760_000;
@@ -26,21 +25,12 @@ fn machine(code: [u8; 4], last: u8) -> Machine {
         bootrom,
         flash_size: 1 << 20,
         flash_id: Some([1, 2, 3, 4, 5, 6, 7, last]),
-        card: None,
         ethernet: Some(EthernetConfig {
             chip: Chip::ALL[0],
             wires: SpiWires { spi: 0, sck: 18, mosi: 19, miso: 16, csn: 17, side: SidePins::default() },
         }),
-        wifi: None,
         phy: wiznet::Config { phy_link_delay: 50 * PS_PER_US, ..wiznet::Config::default() },
-        lan: LanConfig::default(),
-        usb: HostConfig::default(),
-        surroundings: Surroundings::default(),
-        capture: None,
-        xip_miss_cost: true,
-        spi_speed: 1,
-        pio_batches: true,
-        translated: true,
+        ..BoardConfig::default()
     };
     Machine::new(config, &[], false).expect("a valid board")
 }

@@ -3,12 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use board::{BoardConfig, Surroundings, WifiConfig, Wiring};
-use lan::LanConfig;
 use parts::wires::Event;
 use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
 use sim::Ps;
-use usb_host::HostConfig;
 
 pub const CYCLE_PS: Ps = 8_000;
 const SIO: u32 = 0xd000_0000;
@@ -33,23 +31,7 @@ impl Rig {
 
     /// Creates a rig with a radio chip.
     pub fn with(attach: impl FnOnce(&mut Wiring), wifi: Option<WifiConfig>) -> Self {
-        let config = BoardConfig {
-            bootrom: Vec::new(),
-            flash_size: 1 << 20,
-            flash_id: None,
-            ethernet: None,
-            wifi,
-            card: None,
-            phy: wiznet::Config::default(),
-            lan: LanConfig::default(),
-            usb: HostConfig::default(),
-            surroundings: Surroundings::default(),
-            capture: None,
-            xip_miss_cost: true,
-            spi_speed: 1,
-            pio_batches: true,
-            translated: true,
-        };
+        let config = BoardConfig { flash_size: 1 << 20, wifi, ..BoardConfig::default() };
         let mut wiring = Wiring::new(&config).expect("no network to misconfigure");
         attach(&mut wiring);
         let mut bus = Bus::new(rp2040::wires::sys(125_000_000), wiring);

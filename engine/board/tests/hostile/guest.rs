@@ -2,7 +2,7 @@
 
 use board::mcu::Master;
 use board::mcu::State;
-use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires, Surroundings};
+use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires};
 use lan::{LanConfig, TcpEcho, UdpEcho};
 use sim::{LogReader, PS_PER_US};
 use usb_host::HostConfig;
@@ -247,8 +247,6 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
     BoardConfig {
         bootrom,
         flash_size: FLASH_BYTES,
-        flash_id: None,
-        card: None,
         ethernet: Some(EthernetConfig {
             chip: Chip::ALL[0],
             wires: SpiWires {
@@ -260,7 +258,6 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
                 side: SidePins { rstn: Some(20), intn: Some(21) },
             },
         }),
-        wifi: None,
         phy: wiznet::Config { phy_link_delay: 50 * PS_PER_US, ..wiznet::Config::default() },
         lan: LanConfig {
             tcp_echo_port: Some(7),
@@ -271,11 +268,6 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
             ..LanConfig::default()
         },
         usb: HostConfig::default(),
-        surroundings: Surroundings::default(),
-        capture: None,
-        xip_miss_cost: true,
-        spi_speed: 1,
-        pio_batches: true,
-        translated: true,
+        ..BoardConfig::default()
     }
 }
