@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, cast
 from pydantic import ValidationError
 
 from portbench.boards import BoardDefinition, Wifi, board_definition
-from portbench.boards.definition import MASK, PC_IP, board_address
+from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, board_address
 from portbench.boards.wifi import AccessPoint
 from portbench.clients import AddressMode, StaticAddress
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
@@ -36,7 +36,6 @@ WhereChoice = Literal["auto", "silicon", "emulated", "hosted"]
 Deployer = Literal["mpremote", "rshell"]
 
 DEFAULT_BOARD: Final = "W5500_EVB_PICO"
-DEFAULT_PORT: Final = 5000
 DEFAULT_RUNS: Final = 3
 
 
@@ -180,7 +179,7 @@ class BenchOptions:
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
     deployer: Deployer = "mpremote"
     server_host: str | None = None
-    server_port: int = DEFAULT_PORT
+    server_port: int = SERVER_PORT
     pc_address: IPv4Address = PC_IP
     """Of the simulated PC."""
     turnaround_us: int = 200

@@ -8,10 +8,11 @@ import threading
 from ipaddress import IPv4Address
 
 from portbench.boards import Board, Deadline, DeadlineExceeded
+from portbench.boards.definition import SERVER_PORT
 from portbench.errors import PortbenchError
 from portbench.runner.options import BenchOptions
 from portbench.runner.program import Peer
-from portbench.server.tcp import DEFAULT_PORT, WorkloadServer
+from portbench.server.tcp import WorkloadServer
 from portbench.where import Where
 from portbench.workloads import Readiness, Session, Turnaround, Workload
 
@@ -45,24 +46,28 @@ class Servers:
             return Peer(None, self._port_to_listen_on(board)), None
         if board.own_network is not None:
             return Peer(board.own_network.server, board.own_network.port), None
-        server = self.at(self._host(board.where), workload)
+        if board.where is Where.SILICON:
+            server = self.at(self._options.server_host or address_of_this_pc(), workload)
+        else:
+            server = self.at("127.0.0.1", workload, self._own_port)
         return Peer(IPv4Address(server.host), server.port), server
 
     def close(self) -> None:
         while self._servers:
             self._servers.popitem()[1].__exit__(None, None, None)
 
-    def _host(self, where: Where) -> str:
-        if where is not Where.SILICON:
-            return "127.0.0.1"
-        return self._options.server_host or address_of_this_pc()
+    @property
+    def _own_port(self) -> int:
+        """The port for a board on this PC: a free one unless another was asked for, so that runs do not meet."""
+        return 0 if self._options.server_port == SERVER_PORT else self._options.server_port
 
-    def at(self, host: str, workload: Workload) -> WorkloadServer:
-        """The server of `workload` that listens on `host`, started when it is first asked for."""
+    def at(self, host: str, workload: Workload, port: int | None = None) -> WorkloadServer:
+        """The server of `workload` that listens on `host`, started when it is first asked for. `port`: instead of the
+        one in the options."""
         key = (host, workload.name)
         with self._starting:
             if key not in self._servers:
-                server = WorkloadServer(workload, host, self._port(host), idle_timeout_s=_IDLE_TIMEOUT_S)
+                server = WorkloadServer(workload, host, self._port(host, port), idle_timeout_s=_IDLE_TIMEOUT_S)
                 self._servers[key] = server.__enter__()
                 if any(True for _ in workload.ideal_client(1)):
                     self.own_turnaround[host] = server.measure_own_turnaround(_OWN_EXCHANGES)
@@ -74,12 +79,12 @@ class Servers:
         if board.own_network is not None:
             return board.own_network.port
         if board.where is not Where.HOSTED:
-            return self._options.server_port or DEFAULT_PORT
+            return self._options.server_port or SERVER_PORT
         with socket.create_server(("127.0.0.1", 0)) as free:
             port: int = free.getsockname()[1]
             return port
 
-    def _port(self, host: str) -> int:
+    def _port(self, host: str, asked: int | None) -> int:
         """The port that was asked for: rows come one after the other, so another workload's server can go; of boards
         that are measured at once the first has it."""
         others = [key for key in self._servers if key[0] == host]
@@ -87,7 +92,7 @@ class Servers:
             return 0
         for key in others:
             self._servers.pop(key).__exit__(None, None, None)
-        return self._options.server_port
+        return self._options.server_port if asked is None else asked
 
 
 def sessions_since(server: WorkloadServer, number: int, address: str | None = None) -> list[Session]:

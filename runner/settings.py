@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, get_args, get_origin
 
-from portbench.boards.definition import MASK, PC_IP
+from portbench.boards.definition import MASK, PC_IP, SERVER_PORT
 from portbench.boards.jitter import MOST_SEED
 from portbench.boards.wifi import AccessPoint
 from portbench.errors import OptionError, unknown
@@ -87,7 +87,15 @@ _COMMON: Final = (
     Setting("address_mode", "word", "bench", "how the board gets its address", "dhcp", choices=("dhcp", "static")),
     Setting("static_address", "text", "bench", "a real board's IP,MASK,GATEWAY,DNS for address_mode=static"),
     Setting("server_host", "text", "bench", "address of this PC that real boards reach"),
-    Setting("server_port", "whole", "bench", "TCP port of the workload's server, 0 for a free one", 5000, 0, 65535),
+    Setting(
+        "server_port",
+        "whole",
+        "bench",
+        "TCP port of the server for real boards, 0 for a free one",
+        SERVER_PORT,
+        0,
+        65535,
+    ),
     Setting("pc_address", "text", "bench", f"address of the simulated PC, mask {MASK}", str(PC_IP)),
 )
 

@@ -18,7 +18,7 @@ from portbench.results.model import Status
 from tests import patience
 from tests.cli.conftest import COMMAND, LIMIT_S, Invoke, Start
 
-HOSTED = ("run", "--runtime=micropython-unix", "--setting=server_port=0")
+HOSTED = ("run", "--runtime=micropython-unix")
 emulated = pytest.mark.skipif(
     importlib.util.find_spec("portbench._engine") is None, reason="the engine is not built; run: make build"
 )

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 def start(folder: Path, *arguments: str, **changes: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "portbench", "run", "--messages=20"]
-    command += [f"--results-dir={folder / 'results'}", "--setting=server_port=0", *arguments]
+    command += [f"--results-dir={folder / 'results'}", *arguments]
     environment = os.environ | {
         "PORTBENCH_OFFLINE": "1",
         "PORTBENCH_RUNTIME_DIR": str(folder / "run"),

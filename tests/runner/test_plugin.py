@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 _INSTALLED = any(point.name == "portbench" for point in importlib.metadata.entry_points(group="pytest11"))
 _LIMIT_S = 120
-HOSTED = "--runtime micropython-unix -s server_port=0 --messages 300"
+HOSTED = "--runtime micropython-unix --messages 300"
 
 
 class Pytest:
@@ -82,7 +82,7 @@ def test_only_what_is_selected_is_measured(run_pytest: Pytest) -> None:
 
 
 def test_a_failed_row_is_told_once_and_a_skipped_one_by_the_table(run_pytest: Pytest) -> None:
-    rows = "--runtime micropython-unix --runtime micropython-1.20.0 --profile hosted --profile tuned -s server_port=0"
+    rows = "--runtime micropython-unix --runtime micropython-1.20.0 --profile hosted --profile tuned"
     done = run_pytest(options=f"{rows} --runs 1 -s timeout_run_s=0.001")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED and "1 failed, 1 skipped" in done.stdout
     said = done.stdout + done.stderr

@@ -64,7 +64,7 @@ def harness(tmp_path: Path) -> Harness:
     return Harness(tmp_path)
 
 
-HOSTED = ("--runtime=micropython-unix", "--setting=server_port=0")
+HOSTED = ("--runtime=micropython-unix",)
 
 
 def test_measures_prints_and_stores(harness: Harness) -> None:

@@ -22,7 +22,7 @@ from portbench.workloads import WORKLOADS_VARIABLE, workload
 from tests.ping_pong import PING_PONG
 from tests.workloads.own import FOLDER
 
-OPTIONS = BenchOptions(runtimes=("micropython-1.26.0",), parallel=2, server_port=0, runs=1)
+OPTIONS = BenchOptions(runtimes=("micropython-1.26.0",), parallel=2, runs=1)
 HOSTED = cast(Board, SimpleNamespace(where=Where.HOSTED, own_network=None))
 
 
@@ -64,6 +64,16 @@ def test_of_several_boards_sessions_only_the_boards_own_counts(
     first = server.accepted
     measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
     assert sessions_since(server, first, "192.0.2.7") == []
+
+
+def test_two_benches_do_not_meet_at_one_port() -> None:
+    both = [Servers(replace(OPTIONS, parallel=1)) for _ in range(2)]
+    try:
+        first, second = (each.peer_for(HOSTED, PING_PONG)[0] for each in both)
+        assert first is not None and second is not None and first.port != second.port
+    finally:
+        for each in both:
+            each.close()
 
 
 def test_what_fails_is_one_line(servers: Servers) -> None:
