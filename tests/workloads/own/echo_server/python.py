@@ -13,7 +13,10 @@ def echo_server(listener, connections, hang_up_after):
             data = sock.recv(64)
             if not data:
                 break
-            sock.send(data)
+            try:
+                sock.send(data)
+            except RuntimeError as error:  # adafruit_wiznet5k: the PC closed as soon as it had the last byte
+                RESULT["last_fault"] = repr(error)
             count += len(data)
             if 0 < hang_up_after <= count:
                 break
