@@ -102,7 +102,7 @@ soak: build
 
 # The last run as docs/results.md and results/page.html, its chart in the README, and its figures for `portbench advise`.
 publish: dependencies
-	$(PORTBENCH) show publish --into README.md $(ARGS)
+	$(PORTBENCH) show publish --into README.md --into docs/README.md $(ARGS)
 	$(PORTBENCH) show publish --output results/figures/W5500_EVB_PICO.json
 
 # The documents as a site, in build/site.

@@ -82,7 +82,7 @@ def drawings(draw: Draw) -> tuple[str, str]:
 def picture(draw: Draw) -> str:
     """A wide drawing as an SVG file, with a background and the page's colours for light and dark. Raises
     LibraryMissing."""
-    head, _, body = _svg(draw(WIDE)).partition(">")
+    head, _, body = _svg(draw(WIDE) | {"padding": 14}).partition(">")
     background = '<rect width="100%" height="100%" rx="8" style="fill: var(--page)"/>'
     return f"{head}><style>\n{_colours()}\n</style>{background}{body}\n"
 

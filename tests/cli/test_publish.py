@@ -38,8 +38,10 @@ def test_the_chart_is_one_picture_for_light_and_dark_and_goes_into_a_page(invoke
     (tmp_path / "run.json").write_text(storage.to_json(FULL))
     page, chart = tmp_path / "README.md", tmp_path / "docs" / "chart.svg"
     page.write_text("<!-- results -->\n<!-- /results -->\n")
-    words = ("show", "publish", "run.json", "--output", chart, "--into", page)
+    page.with_name("start.md").write_text(page.read_text())
+    words = ("show", "publish", "run.json", "--output", chart, "--into", page, "--into", page.with_name("start.md"))
     assert invoke(*words).exit_code == 0
+    assert page.with_name("start.md").read_text() == page.read_text()
     drawn = chart.read_text()
     assert "prefers-color-scheme: dark" in drawn and "micropython-1.26.0 tuned" in drawn and "no Python" in drawn
     assert float(ElementTree.fromstring(drawn).attrib["width"]) > 0

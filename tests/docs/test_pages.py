@@ -66,6 +66,14 @@ def test_the_readme_has_the_chart_and_the_answer_of_the_results() -> None:
         assert f">{runtime} {profile}<" in drawn and re.search(rf">{figure}[,<]", drawn), "run: make publish"
 
 
+def test_the_sites_start_has_the_same_chart_and_answer() -> None:
+    blocks = [
+        path.read_text(encoding="utf-8").partition("<!-- results -->")[2].partition("<!-- /results -->")[0]
+        for path in (ROOT / "README.md", ROOT / "docs" / "README.md")
+    ]
+    assert blocks[1] == blocks[0].replace("(docs/images/", "(images/"), "run: make publish"
+
+
 def test_the_readme_is_short_and_its_first_command_comes_at_once() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(readme.splitlines()) <= 120

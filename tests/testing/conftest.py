@@ -18,6 +18,8 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 LIMIT_S = 300
 _POINTS = ("portbench.runner.plugin", "portbench.testing.plugin")
 _INSTALLED = {point.value for point in importlib.metadata.entry_points(group="pytest11")}.issuperset(_POINTS)
+PLUGINS = [] if _INSTALLED else [word for name in _POINTS for word in ("-p", name)]
+"""Words for a pytest that does not find portbench's plugins as installed ones."""
 
 RunTests = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -38,11 +40,10 @@ def run_tests(project: Path) -> RunTests:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PORTBENCH"))
         }
-        plugins = [] if _INSTALLED else [word for name in _POINTS for word in ("-p", name)]
         if not _INSTALLED:
             environment["PYTHONPATH"] = str(PROJECT)
         return subprocess.run(
-            [sys.executable, "-m", "pytest", *plugins, "-p", "no:cacheprovider", *arguments],
+            [sys.executable, "-m", "pytest", *PLUGINS, "-p", "no:cacheprovider", *arguments],
             cwd=project,
             env=environment,
             capture_output=True,

@@ -35,9 +35,11 @@ from portbench.runner.cli.verbs.show.history import history_option
 @history_option
 @click.option(
     "--into",
+    "places",
     type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
     metavar="FILE",
-    help="page to put the chart or first table into, between <!-- results --> marks",
+    help="page to put the chart or first table into, between <!-- results --> marks; repeatable",
 )
 @click.option("--address", metavar="URL", default="", help="where the page will be; link previews need it in full")
 @click.option("--force", is_flag=True, help="replace also a page that has more rows")
@@ -46,7 +48,7 @@ def COMMAND(
     results_dir: str | None,
     outputs: tuple[Path, ...],
     folder: Path | None,
-    into: Path | None,
+    places: tuple[Path, ...],
     address: str,
     force: bool,
 ) -> None:
@@ -64,7 +66,7 @@ def COMMAND(
         pages = [PAGE]
         publish(run, pages, history=history, force=force)
         click.echo(f"portbench: no {HTML_PAGE}: {error}", err=True)
-    if into is not None:
-        put_into(run, into, next((page for page in pages if page.suffix.lower() == ".svg"), None))
+    for place in places:
+        put_into(run, place, next((page for page in pages if page.suffix.lower() == ".svg"), None))
     for page in pages:
         click.echo(page)
