@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from portbench.firmware import catalogue
+from portbench.runner.cli.verbs.list import show_workloads
 from portbench.runner.inventory import inventory
 from tests.cli.conftest import Invoke
 
@@ -130,3 +134,14 @@ def test_a_part_of_the_list_alone(part: str, invoke: Invoke) -> None:
     alone = invoke("list", part).stdout
     assert alone in everything and alone.startswith(part.capitalize())
     assert json.loads(invoke("list", part, "--json").stdout) == json.loads(invoke("list", "--json").stdout)[part]
+
+
+def test_workloads_and_settings_are_whole_words_at_80_columns() -> None:
+    found, out = inventory(), StringIO()
+    show_workloads(Console(file=out, width=80), found)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    for workload in found["workloads"]:
+        assert any(re.match(rf"{workload['name']} .*{re.escape(workload['headline']['unit'])}", line) for line in lines)
+        for setting in workload["settings"]:
+            assert any(line.startswith(f"  {setting['name']} ") for line in lines), setting["name"]

@@ -58,8 +58,8 @@ def show_runtimes(out: Console, runtimes: list[dict[str, Any]]) -> None:
 
 def show_workloads(out: Console, found: dict[str, list[dict[str, Any]]]) -> None:
     """Workloads with their settings, then the runtimes that cannot run them."""
-    columns = ("workload", "measures", "setting", "default", "range")
-    out.print(plain_table("Workloads", columns, _settings(found["workloads"]), folding=("measures", "range")))
+    columns = ("workload, with its settings", "measures, or default", "range")
+    out.print(plain_table("Workloads", columns, _settings(found["workloads"]), folding=columns[1:]))
     for line in _not_run(found):
         out.print(Text(fill(line, out.width)))
 
@@ -89,11 +89,10 @@ def _profiles(runtimes: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
 
 def _settings(workloads: Iterable[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
     for workload in workloads:
-        name = workload["name"] + (" (default)" if workload["by_default"] else "")
-        measures = workload["headline"]["unit"]
-        for setting in workload["settings"] or [{"name": "-", "default": "-"}]:
-            yield name, measures, setting["name"], str(setting.get("default", "-")), _range(setting)
-            name = measures = ""
+        yield workload["name"] + (" (default)" if workload["by_default"] else ""), workload["headline"]["unit"], ""
+        for setting in workload["settings"]:
+            default = setting.get("default")
+            yield f"  {setting['name']}", "-" if default is None else str(default), _range(setting)
 
 
 def _range(setting: dict[str, Any]) -> str:
