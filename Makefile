@@ -57,7 +57,8 @@ test-python: build
 # Its output comes whole, not among that of pytest.
 test-engine:
 	@$(call need_cargo)
-	@output=$$(cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace 2>&1); status=$$?; \
+	@if [ -x $(BIN)/python ]; then PORTBENCH_BOOTROM=$$($(BIN)/python -m portbench.boards.emulated.bootrom) && export PORTBENCH_BOOTROM; fi; \
+		output=$$(cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace 2>&1); status=$$?; \
 		printf '%s\n' "$$output"; exit $$status
 
 # A hostile guest on a whole board, one on the LAN, nonsense on gSPI, random PIO programs, and translated code beside the

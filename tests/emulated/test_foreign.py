@@ -15,9 +15,10 @@ import pytest
 from portbench._engine import Machine
 from portbench.boards.board import Unattended
 from portbench.boards.definition import MASK, PC_IP, board_address
+from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.client_watch import given_up, not_taken
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.simulation import SLICE_PS, bootrom
+from portbench.boards.emulated.simulation import SLICE_PS
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family

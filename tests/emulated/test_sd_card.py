@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from portbench.boards import BoardUnavailable, board_definition
-from portbench.boards.emulated.simulation import bootrom
+from portbench.boards.emulated.bootrom import bootrom
 from tests.conftest import NO_ENGINE
 from tests.ping_pong import NATIVE_IMAGE
 

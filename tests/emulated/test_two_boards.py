@@ -13,9 +13,10 @@ import pytest
 from portbench._engine import Machine
 from portbench.boards import BoardError
 from portbench.boards.emulated import partner
+from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.partner import Partner
-from portbench.boards.emulated.simulation import bootrom, ps
+from portbench.boards.emulated.simulation import ps
 from portbench.boards.jitter import Jitter
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
 from portbench.firmware.uf2 import flash_content

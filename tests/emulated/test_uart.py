@@ -18,9 +18,10 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench._engine import Machine
 from portbench.boards import BoardError, Deadline, board_definition
+from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig
 from portbench.boards.emulated.control import ControlClient, Controls
-from portbench.boards.emulated.simulation import bootrom, ps
+from portbench.boards.emulated.simulation import ps
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, EmulatedState, read_state
 from tests.emulated.guests import CHARACTER_US, uart_echo
 

@@ -16,8 +16,9 @@ from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
 from portbench._engine import Machine
 from portbench.boards import board_definition
+from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.simulation import bootrom, ps
+from portbench.boards.emulated.simulation import ps
 from portbench.server.simulated_pc import SimulatedServer, part_in
 
 DEFINITION: Final = board_definition("W5500_EVB_PICO")

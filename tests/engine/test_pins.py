@@ -12,8 +12,9 @@ engine = pytest.importorskip("portbench._engine", reason="the engine is not buil
 pytestmark = pytest.mark.engine
 
 from portbench.boards import board_definition, known_boards  # noqa: E402
+from portbench.boards.emulated.bootrom import bootrom  # noqa: E402
 from portbench.boards.emulated.config import EmulatedConfig  # noqa: E402
-from portbench.boards.emulated.simulation import bootrom, ps  # noqa: E402
+from portbench.boards.emulated.simulation import ps  # noqa: E402
 
 ROM = bytes(16384)
 

@@ -70,8 +70,9 @@ def test_scheduled_pings_have_the_same_round_trips_every_time() -> None:
     pytest.importorskip("portbench._engine")
     from portbench._engine import Machine
     from portbench.boards.definition import board_definition
+    from portbench.boards.emulated.bootrom import bootrom
     from portbench.boards.emulated.config import EmulatedConfig
-    from portbench.boards.emulated.simulation import bootrom, ps
+    from portbench.boards.emulated.simulation import ps
     from tests.forward.conftest import server_flash
 
     sizes = [56, 56, 500, 1300]

@@ -21,6 +21,12 @@ from portbench.testing import Board, NothingCame
 
 pytestmark = pytest.mark.engine
 Make = Callable[..., Board]
+DATA_ECHO = """
+import usb_cdc
+print("ready")
+while True:
+    usb_cdc.data.write(usb_cdc.data.read(1).upper())
+"""
 
 
 def dead(foreign: DeadImage) -> bytes:
@@ -149,3 +155,29 @@ def test_an_unknown_runtime_is_told_with_the_nearest(emulated_board: Board) -> N
         emulated_board.flash("micropython-1.26")
     with pytest.raises(PortbenchError, match="micropython-unix: is no image of a board"):
         emulated_board.flash("micropython-unix")
+
+
+def test_circuitpythons_drive_and_second_serial_port(emulated_board: Board, image: Image) -> None:
+    emulated_board.flash(image("circuitpython-9.1.4"))
+    enabled = "import usb_cdc\nusb_cdc.enable(console=True, data=True)\n"
+    emulated_board.copy({"boot.py": enabled, "code.py": DATA_ECHO})
+    assert emulated_board.files()["code.py"] == len(DATA_ECHO)
+    assert emulated_board.read("boot.py") == enabled.encode()
+    with pytest.raises(BoardError, match=r"the board's drive, logical unit 0: .*nothing\.txt"):
+        emulated_board.read("nothing.txt")
+    emulated_board.power_cycle()
+    emulated_board.expect("ready")
+    port = emulated_board.serial(1)
+    port.send(b"abc")
+    port.expect(b"ABC")
+    with pytest.raises(ValueError, match="0 is no USB serial port of the board; use 1 or 2 or 3"):
+        emulated_board.serial(0)
+
+
+def test_picoseconds_are_exact(emulated_board: Board) -> None:
+    emulated_board.run(1e-6)
+    first_ps = emulated_board.time_ps
+    emulated_board.power_cycle()
+    emulated_board.run(1e-6)
+    # The first end of an instruction at ROSC's 6.5 MHz.
+    assert first_ps == 1_230_769 and emulated_board.time_ps == 2 * first_ps

@@ -84,7 +84,7 @@ def test_tracing_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Fi
 def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
     """Every kind of record and an exact profile at once, from power-up to the end."""
     from portbench._engine import Machine
-    from portbench.boards.emulated.simulation import bootrom
+    from portbench.boards.emulated.bootrom import bootrom
 
     config, flash = native
     machine = Machine(bootrom(), flash, config.settings(EVB))

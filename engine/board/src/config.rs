@@ -11,6 +11,7 @@ use crate::chip::Chip;
 use crate::spi_port::SpiWires;
 use crate::surroundings::Surroundings;
 use crate::wifi_port::WifiWires;
+use crate::wires::SidePins;
 
 /// The Ethernet chip of a board.
 #[derive(Clone, Debug)]
@@ -88,5 +89,30 @@ impl Default for BoardConfig {
             pio_batches: true,
             translated: true,
         }
+    }
+}
+
+impl BoardConfig {
+    /// A Raspberry Pi Pico that USB powers. `bootrom`: see [`crate::bootrom`].
+    pub fn pico(bootrom: Vec<u8>) -> Self {
+        let mut surroundings = Surroundings::default();
+        // VBUS sense, and a third of VSYS: 5 V less the Schottky diode's 0.3 V.
+        surroundings.hold(24, Some(3_300));
+        surroundings.hold(29, Some(1_570));
+        Self { bootrom, surroundings, ..Self::default() }
+    }
+
+    /// WIZnet's W5500-EVB-Pico: a Pico with a W5500 on SPI0.
+    pub fn w5500_evb_pico(bootrom: Vec<u8>) -> Self {
+        let side = SidePins { rstn: Some(20), intn: Some(21) };
+        let wires = SpiWires { spi: 0, sck: 18, mosi: 19, miso: 16, csn: 17, side };
+        Self { ethernet: Some(EthernetConfig { chip: Chip::W5500, wires }), ..Self::pico(bootrom) }
+    }
+
+    /// Adds a device.
+    #[must_use]
+    pub fn with(mut self, attachment: Attachment) -> Self {
+        self.attachments.push(attachment);
+        self
     }
 }

@@ -1,13 +1,31 @@
 //! One emulated board: a microcontroller, the devices on its pins, the Ethernet cable or the air, and the USB port,
 //! composed from the other crates and run in simulated time.
+//!
+//! Boot MicroPython and type at its prompt:
+//!
+//! ```no_run
+//! use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
+//! use sim::PS_PER_S;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut board =
+//!     Machine::new(BoardConfig::pico(bootrom()?), &flash_of_uf2(&std::fs::read("micropython.uf2")?)?, false)?;
+//! board.expect(">>> ", 10 * PS_PER_S)?;
+//! board.type_in("6 * 7\r");
+//! assert!(board.expect("42\r\n>>> ", PS_PER_S)?.starts_with("6 * 7"));
+//! # Ok(())
+//! # }
+//! ```
 
 mod agenda;
 mod attachment;
 mod attributed;
 mod bit_spi;
+mod bootrom;
 mod card_socket;
 mod chip;
 mod config;
+mod console;
 mod disk;
 mod gdb;
 mod i2c_port;
@@ -19,6 +37,7 @@ mod spi_port;
 mod surroundings;
 mod uart_cable;
 mod uart_port;
+mod uf2;
 mod wifi_port;
 mod wires;
 mod wiring;
@@ -26,9 +45,11 @@ mod wiring;
 pub use air::{AccessPoint, Delay};
 pub use attachment::Attachment;
 pub use attributed::Recorded;
+pub use bootrom::{BOOTROM_VARIABLE, bootrom};
 pub use card_socket::CardSocket;
 pub use chip::{Chip, EthernetPart, MCUS, RADIOS};
 pub use config::{BoardConfig, CardSocketConfig, EthernetConfig, WifiConfig};
+pub use console::ConsoleError;
 pub use disk::Disk;
 pub use gdb::GdbSession;
 pub use i2c_port::I2cWires;
@@ -39,6 +60,7 @@ pub use spi_port::SpiWires;
 pub use surroundings::{PINS, Surroundings};
 pub use uart_cable::UartCable;
 pub use uart_port::UartWires;
+pub use uf2::{Uf2Error, flash_of_uf2};
 pub use wifi_port::WifiWires;
 pub use wires::SidePins;
 pub use wiring::Wiring;

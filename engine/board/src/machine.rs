@@ -47,6 +47,14 @@ pub struct Machine {
 #[derive(Debug)]
 pub struct Unmodelled(pub String);
 
+impl std::fmt::Display for Unmodelled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unmodelled {}
+
 impl Machine {
     /// Creates a board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
     pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, LanError> {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.simulation import bootrom
+from portbench.boards.emulated.bootrom import bootrom
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.runner.checks.check import last_line

@@ -12,8 +12,9 @@ pytest.importorskip("portbench._engine", reason=NO_ENGINE)
 
 from portbench._engine import Machine
 from portbench.boards import board_definition
+from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.simulation import bootrom, ps
+from portbench.boards.emulated.simulation import ps
 from portbench.firmware.images import ImageStore
 from portbench.runner.checks.speed import pio
 from portbench.runner.checks.speed.check import PARTS, Speed

@@ -1,0 +1,89 @@
+//! Flash contents from a UF2 file (<https://github.com/microsoft/uf2>).
+
+use std::fmt;
+
+use crate::mcu::{UF2_FAMILY, XIP_BASE};
+
+const BLOCK_BYTES: usize = 512;
+const DATA_AT: usize = 32;
+const MOST_DATA_BYTES: usize = 476;
+/// Address space of the flash.
+const MOST_FLASH_BYTES: usize = 16 << 20;
+const NOT_MAIN_FLASH: u32 = 1;
+const FAMILY_PRESENT: u32 = 0x2000;
+
+/// An unusable UF2 file: one line that names the block and the value.
+#[derive(Debug)]
+pub struct Uf2Error(String);
+
+impl fmt::Display for Uf2Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Uf2Error {}
+
+/// Returns the contents of flash from its start, 0xff between the file's blocks.
+pub fn flash_of_uf2(file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
+    let mut flash = Vec::new();
+    if file.is_empty() || !file.len().is_multiple_of(BLOCK_BYTES) {
+        return Err(Uf2Error(format!("{} bytes are no UF2 file: its size is a multiple of 512", file.len())));
+    }
+    for (number, block) in file.chunks_exact(BLOCK_BYTES).enumerate() {
+        let word = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
+        let (flags, address, size, family) = (word(8), word(12), word(16) as usize, word(28));
+        if (word(0), word(4), word(508)) != (0x0a32_4655, 0x9e5d_5157, 0x0ab1_6f30) {
+            return Err(Uf2Error(format!("block {number} is not of a UF2 file: its magic numbers are missing")));
+        }
+        if flags & NOT_MAIN_FLASH != 0 {
+            continue;
+        }
+        if flags & FAMILY_PRESENT != 0 && family != UF2_FAMILY {
+            return Err(Uf2Error(format!(
+                "block {number} is for family 0x{family:08x}; use one for 0x{UF2_FAMILY:08x}"
+            )));
+        }
+        let start = address.wrapping_sub(XIP_BASE) as usize;
+        if size > MOST_DATA_BYTES || start > MOST_FLASH_BYTES - size {
+            return Err(Uf2Error(format!(
+                "block {number} has {size} bytes for 0x{address:08x}, which is not in flash"
+            )));
+        }
+        flash.resize(flash.len().max(start + size), 0xff);
+        flash[start..start + size].copy_from_slice(&block[DATA_AT..DATA_AT + size]);
+    }
+    Ok(flash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(address: u32, family: u32, data: &[u8]) -> Vec<u8> {
+        let head = [0x0a32_4655, 0x9e5d_5157, FAMILY_PRESENT, address, data.len() as u32, 0, 1, family];
+        let mut block: Vec<u8> = head.into_iter().flat_map(u32::to_le_bytes).chain(data.iter().copied()).collect();
+        block.resize(508, 0);
+        block.extend(0x0ab1_6f30u32.to_le_bytes());
+        block
+    }
+
+    #[test]
+    fn blocks_go_to_their_addresses() {
+        let file = [block(XIP_BASE + 4, UF2_FAMILY, &[1, 2]), block(XIP_BASE, UF2_FAMILY, &[3])].concat();
+        assert_eq!(flash_of_uf2(&file).expect("a valid file"), [3, 0xff, 0xff, 0xff, 1, 2]);
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        for (file, says) in [
+            (vec![0; 511], "511 bytes are no UF2 file"),
+            (vec![0; 512], "block 0 is not of a UF2 file"),
+            (block(XIP_BASE, 1, &[0]), "block 0 is for family 0x00000001"),
+            (block(XIP_BASE - 1, UF2_FAMILY, &[0]), "which is not in flash"),
+        ] {
+            let error = flash_of_uf2(&file).expect_err("a faulty file").to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}
