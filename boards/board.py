@@ -76,13 +76,15 @@ class RunOutput:
 
     `result`: the client's result line, None where none came. `console`: what the board printed in this run.
     `sessions`: where the board brings its own server (the simulated LAN); empty where it used the real one. `sim`: the
-    simulator's figures (simulated and host time, counters), None on anything real.
+    simulator's figures (simulated and host time, counters), None on anything real. `lost`: the share of its time in
+    which a program on the PC had no processor, where that counts and is known.
     """
 
     result: dict[str, Any] | None
     console: list[str]
     sessions: list[Session] = field(default_factory=list)
     sim: dict[str, Any] | None = None
+    lost: float | None = None
 
 
 @dataclass(frozen=True)

@@ -230,6 +230,9 @@ class Row(_Model):
     log: str | None = None
     """File with the whole console, relative to the results' folder."""
     sim: Sim | None = None
+    lost: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Of a hosted row that counts the PC's time: the share of it in which its program waited for a processor or was
+    stopped. None: not known."""
     attribution: Attribution | None = None
     """Present in the first run of an emulated row that was measured with `--attribute`."""
     waveform: Waveform | None = None

@@ -15,11 +15,13 @@ from portbench.workloads import Workload, workload
 
 RUN_SPREAD_LIMIT: Final = 0.05
 DRIFT_LIMIT: Final = 0.10
+LOST_LIMIT: Final = 0.05
 
 UNSTABLE_RULE: Final = (
     f"A row is *unstable* when the figures of its runs spread by more than {RUN_SPREAD_LIMIT:.0%} of their median,"
     f" or when within a run the median sample of the second half differs from that of the first half by more than"
-    f" {DRIFT_LIMIT:.0%} of the run's median."
+    f" {DRIFT_LIMIT:.0%} of the run's median, or when a hosted program had no processor for more than {LOST_LIMIT:.0%}"
+    " of its time."
 )
 
 
@@ -128,6 +130,8 @@ class Group:
         drifting = known.drifting if known else None
         if drifting and (worst := max(drift(row.samples.get(drifting, ())) for row in self.rows)) > DRIFT_LIMIT:
             reasons.append(f"drifts by {worst:.0%} within a run")
+        if (lost := max(row.lost or 0.0 for row in self.rows)) > LOST_LIMIT:
+            reasons.append(f"had no processor for {lost:.0%} of its time")
         return reasons
 
 

@@ -154,6 +154,7 @@ class RowDraft:
             figures=result.measurement.figures | said | self._spent() | self._simulated(result, output),
             samples=result.measurement.samples,
             sim=self._sim(output),
+            lost=output.lost,
             note=self._note(result.library),
             attribution=self.attribution,
             waveform=self.waveform,

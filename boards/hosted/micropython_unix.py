@@ -1,4 +1,7 @@
-"""MicroPython's unix port on the PC: no board, and the operating system's own TCP/IP."""
+"""MicroPython's unix port on the PC: no board, and the operating system's own TCP/IP.
+
+Such a row counts the PC's time. A run that had no processor for a part of it says so: `RunOutput.lost`.
+"""
 
 from __future__ import annotations
 
@@ -47,4 +50,4 @@ class HostedMicroPython(HostedBoard):
 
     def _run_client(self, deadline: Deadline) -> RunOutput:
         self._execute([*self._command, self.script], self._console, deadline)
-        return RunOutput(self._console.result, list(self._console.lines))
+        return RunOutput(self._console.result, list(self._console.lines), lost=self._lost)

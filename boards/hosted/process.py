@@ -7,14 +7,15 @@ import os
 import selectors
 import signal
 import subprocess
+import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from portbench.boards.board import Board, Deployment, Progress, RunOutput
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
-from portbench.boards.timing import Deadline
+from portbench.boards.timing import Deadline, Waits
 from portbench.errors import BoardError, ConsoleLost
 from portbench.files import TemporaryFolder
 from portbench.firmware.identify import Uf2File
@@ -22,6 +23,30 @@ from portbench.where import Where
 
 _LOOK_S = 0.25
 """A deadline may be cut while a program is silent."""
+
+
+class LostTime:
+    """How long a child of this process waited for a processor, or was stopped, since now."""
+
+    def __init__(self, pid: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._name = str(pid)
+        self._clock = clock
+        self._waits = Waits(clock)
+        self._began_s = self._looked_s = clock()
+        self._lost_s: float | None = None
+
+    def look(self, *, last: bool = False) -> None:
+        """Note a wait until now. A stop is seen if it lasts from one look to the next."""
+        now_s = self._clock()
+        if last or now_s - self._looked_s >= _LOOK_S:
+            self._looked_s = now_s
+            self._lost_s = self._waits().get(self._name, self._lost_s)
+
+    @property
+    def share(self) -> float | None:
+        """Of the time until the last look; None where the system does not tell."""
+        took_s = self._looked_s - self._began_s
+        return None if self._lost_s is None or took_s <= 0 else min(1.0, self._lost_s / took_s)
 
 
 class HostedProcess:
@@ -43,6 +68,7 @@ class HostedProcess:
             )
         except OSError as error:
             raise BoardError(f"cannot start {command[0]}: {error.strerror}") from error
+        self.lost = LostTime(self._popen.pid)
 
     @property
     def pid(self) -> int:
@@ -54,11 +80,13 @@ class HostedProcess:
         with selectors.DefaultSelector() as selector:
             selector.register(self._popen.stdout, selectors.EVENT_READ)
             while True:
+                self.lost.look()
                 if not selector.select(min(deadline.remaining, _LOOK_S)):
                     deadline.check(waiting_for)
                     continue
                 data = os.read(self._popen.stdout.fileno(), 65536)
                 if not data:
+                    self.lost.look(last=True)
                     console.end()
                     return
                 console.feed(data)
@@ -87,6 +115,8 @@ class HostedBoard(Board):
         self._deployed = False
         self._console = Console()
         self._process: HostedProcess | None = None
+        self._lost: float | None = None
+        """The share of the last program's time in which it had no processor."""
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
         """Nothing to flash: the runtime is a program of this PC."""
@@ -142,6 +172,7 @@ class HostedBoard(Board):
         self._process = HostedProcess(command, self._folder.path, environment)
         try:
             self._process.read(console, deadline, waiting_for)
+            self._lost = self._process.lost.share
         finally:
             self._end_process()
 

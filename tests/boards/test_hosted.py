@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, Deployment, board_definition
 from portbench.boards.hosted.micropython_unix import HostedMicroPython, micropython_command
+from portbench.boards.hosted.process import HostedProcess
 from portbench.errors import BoardError
 
 RESULT = b"print('PORTBENCH {\"messages\": 1}')\n"
@@ -70,6 +73,31 @@ def test_a_client_that_hangs_ends_at_the_deadline_with_all_it_started(board: Hos
         board.run(deadline)
     assert board.console_tail() == ["hung"]
     Deadline(60, "test").poll(lambda: _gone(int(started.read_text())), 0.01, "the grandchild's end")
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="Linux tells how long processes waited")
+def test_a_run_that_was_stopped_says_for_how_long(board: HostedMicroPython) -> None:
+    waits = b"import os\nprint('ready')\nwhile 'go' not in os.listdir(): pass\n"
+
+    def stop(line: str) -> None:
+        if line == "ready" and not helpers:
+            process = board._process
+            assert process is not None
+            os.kill(process.pid, signal.SIGSTOP)
+            helpers.append(threading.Thread(target=let_go_later, args=(process,)))
+            helpers[0].start()
+
+    def let_go_later(process: HostedProcess) -> None:
+        # The run's own thread sees the stop; it is held until it is most of the program's time.
+        Deadline(300, "test").poll(lambda: (process.lost.share or 0) > 0.5, 0.01, "most of the time to be lost")
+        (board._folder.path / "go").touch()
+        os.kill(process.pid, signal.SIGCONT)
+
+    helpers: list[threading.Thread] = []
+    board.deploy(script(waits + RESULT), limit(600))
+    output = board.run(limit(600), stop)
+    helpers[0].join()
+    assert output.result == {"messages": 1} and output.lost is not None and 0.05 < output.lost <= 1
 
 
 def test_nothing_is_left_behind(board: HostedMicroPython) -> None:

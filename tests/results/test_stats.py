@@ -92,6 +92,14 @@ def test_measured_turnaround_does_not_split_a_group_but_a_simulated_one_does() -
     assert len(group_rows(rows("emulated"), "ping_pong", Where.EMULATED)) == 2
 
 
+def test_a_run_without_a_processor_is_unstable_and_measured() -> None:
+    runs = [row(4000, number, where="hosted", lost=lost) for number, lost in enumerate((None, 0.01, 0.31))]
+    (group,) = group_rows(runs, "ping_pong", Where.HOSTED)
+    assert group.value.n == 3 and group.unstable == ["had no processor for 31% of its time"]
+    (calm,) = group_rows(runs[:2], "ping_pong", Where.HOSTED)
+    assert calm.unstable == []
+
+
 def test_unstable_runs_and_drift_are_flagged() -> None:
     (spread,) = group_rows([row(4000, 0), row(4400, 1)], "ping_pong", Where.EMULATED)
     assert spread.unstable == ["runs spread by 10%"]
