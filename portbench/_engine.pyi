@@ -55,7 +55,8 @@ class Machine:
     def time_ps(self) -> int: ...
     def run_until_ps(self, until_ps: int) -> str:
         """Run until then, or until something wants attention: returns `time`, `console`, `usb`, `reset: CAUSE`,
-        `halted`, or `locked up`. Raises EngineError where the guest uses something that is not modelled."""
+        `asleep: WHY`, `halted`, or `locked up`. Raises EngineError where the guest uses something that is not
+        modelled."""
     def power_cycle(self, bootsel: bool = False) -> None: ...
     def configure(self, settings: Mapping[str, Any]) -> None: ...
     def attach(self, device: Mapping[str, Any]) -> None:

@@ -29,6 +29,7 @@ class Kind(StrEnum):
     HARD_FAULT = "hard fault"
     LOCK_UP = "lock-up"
     RESETS = "resets"
+    ASLEEP = "asleep"
     STOPPED = "stopped"
     """The engine cannot go on: the guest uses a part that is not modelled."""
 
@@ -91,12 +92,13 @@ class Liveness:
         """Of the cores, with its time."""
         self._off_bus_since_us: float | None = 0.0
         self._locked_up: tuple[float, str] | None = None
+        self._asleep: str | None = None
 
     def was_reset(self, now_us: float, how: str) -> None:
         """The chip was reset, by its watchdog, its debugger or itself."""
         self._resets_us.append(now_us)
         self._last_reset = how
-        self._locked_up = None
+        self._locked_up = self._asleep = None
 
     def printed(self) -> None:
         """The console printed, so the guest got that far."""
@@ -106,10 +108,16 @@ class Liveness:
         """Core 0 locked up, as `text` says."""
         self._locked_up = self._locked_up or (now_us, text)
 
+    def asleep(self, text: str) -> None:
+        """The chip sleeps and nothing can wake it, as `text` says."""
+        self._asleep = text
+
     def because(self, given_up: str | None) -> str | None:
         """Return the reason behind `given_up`: the lock-up of core 0, else with the first fault, where one came."""
         if given_up is None:
             return None
+        if self._asleep is not None:
+            return self._asleep
         if self._locked_up is not None:
             return self._locked_up[1]
         return given_up if self.first_fault is None else f"{given_up}; before that, {self.first_fault}"
@@ -132,6 +140,8 @@ class Liveness:
                 f"{len(self._resets_us)} resets in {took_us / 1e6:.1f} s of simulated time and nothing on the console;"
                 f" the last: {self._last_reset}"
             )
+        if self._asleep is not None:
+            return self._asleep
         if self._locked_up is not None and now_us - self._locked_up[0] > _LOCKED_UP_US:
             return self._locked_up[1]
         return None

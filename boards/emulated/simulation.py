@@ -248,6 +248,11 @@ class Simulation:
         if (locked_up := self._cpu_faults.look(machine)) is not None:
             self.liveness.locked_up(now_us, locked_up)
         self.liveness.first_fault = self._cpu_faults.first
+        if stop.startswith("asleep: "):
+            asleep = stop.removeprefix("asleep: ")
+            self._log(asleep)
+            self._complaints.tell(Kind.ASLEEP, asleep)
+            self.liveness.asleep(asleep)
         step = Step(stop, machine.usb_events(), machine.console_read())
         if step.reset:
             self._log(stop)

@@ -45,6 +45,14 @@ def test_a_lock_up_is_the_watchdogs_first() -> None:
     assert liveness.stuck(30e6) is None
 
 
+def test_a_sleep_without_an_end_is_told_at_once() -> None:
+    liveness = Liveness()
+    liveness.asleep("the board sleeps and nothing can wake it")
+    assert liveness.stuck(0.0) == liveness.because("no frame") == "the board sleeps and nothing can wake it"
+    liveness.powered_up()
+    assert liveness.stuck(30e6) is None
+
+
 def test_what_is_given_up_names_a_fault_that_came_before() -> None:
     liveness = Liveness()
     assert liveness.because(None) is None and liveness.because("no frame") == "no frame"

@@ -7,6 +7,7 @@ use crate::bus::{Bus, Master};
 use crate::fault::{Cause, Report};
 use crate::map::Map;
 use crate::memory::Memory;
+use crate::mpu::Access;
 use crate::ppb::{Ppb, exception, scr};
 
 /// Cycles from recognising an exception to its first instruction (Cortex-M0+ TRM 3.1: 15, zero jitter).
@@ -193,6 +194,15 @@ impl Core {
 
     pub(crate) fn privileged(&self) -> bool {
         self.ipsr != 0 || self.control & 1 == 0
+    }
+
+    /// Asks the MPU, if it is enabled. `Err`: the cause of a fault.
+    #[inline]
+    pub(crate) fn permit(&self, access: Access, address: u32, privileged: bool) -> Result<(), Cause> {
+        if self.ppb.mpu.enabled() && !self.ppb.mpu.allows(access, address, privileged, self.ppb.active) {
+            return Err(Cause::Protected { address });
+        }
+        Ok(())
     }
 
     /// Reads 1, 2 or 4 bytes and adds the access's wait states. `Err`: the cause of a fault.
@@ -400,7 +410,9 @@ impl Core {
         let start = self.cycles;
         let mut fault = None;
         for (i, word) in words.into_iter().enumerate() {
-            fault = fault.or(self.store::<4, B>(mem, bus, frame.wrapping_add(4 * i as u32), word).err());
+            let at = frame.wrapping_add(4 * i as u32);
+            let pushed = self.permit(Access::Write, at, self.privileged());
+            fault = fault.or(pushed.and_then(|()| self.store::<4, B>(mem, bus, at, word)).err());
         }
         self.cycles = start;
         let interrupted = self.ipsr;
@@ -495,7 +507,9 @@ impl Core {
         let start = self.cycles;
         let mut words = [0; 8];
         for (i, word) in words.iter_mut().enumerate() {
-            *word = self.load::<4, B>(mem, bus, frame.wrapping_add(4 * i as u32))?;
+            let at = frame.wrapping_add(4 * i as u32);
+            self.permit(Access::Read, at, !to_thread || self.control & 1 == 0)?;
+            *word = self.load::<4, B>(mem, bus, at)?;
         }
         self.cycles = start + EXCEPTION_RETURN_CYCLES;
         let [r0, r1, r2, r3, r12, lr, pc, xpsr] = words;

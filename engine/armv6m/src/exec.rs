@@ -10,6 +10,7 @@ use crate::decode::{Kind, Op, decode};
 use crate::fault::Cause;
 use crate::map::Map;
 use crate::memory::Memory;
+use crate::mpu::Access;
 
 /// The regions that instructions are fetched from; each has a specialised copy of the loop.
 mod region {
@@ -25,13 +26,16 @@ impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
     pub fn run<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys().attention {
-            let limit = match self.run_translated(mem, bus, limit) {
+            // Translated code asks no MPU.
+            let protected = self.ppb.mpu.enabled();
+            let left = if protected { None } else { self.run_translated(mem, bus, limit) };
+            let limit = match left {
                 None => limit,
                 Some(Left::Look) => continue,
                 // One instruction has started already.
                 Some(Left::Interpret) => limit.max(self.cycles + 1),
             };
-            let exit = if bus.counted() != 0 {
+            let exit = if protected || bus.counted() != 0 {
                 self.run_here::<true, B>(mem, bus, limit)
             } else {
                 self.run_here::<false, B>(mem, bus, limit)
@@ -42,17 +46,18 @@ impl Core {
         }
     }
 
-    /// Runs in the region of the PC. `COUNT`: reports every access to the bus, in the same simulated time.
+    /// Runs in the region of the PC. `LOOK`: asks the MPU about every access and reports it to the bus, in the
+    /// same simulated time.
     #[inline(always)]
-    fn run_here<const COUNT: bool, B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Exit {
+    fn run_here<const LOOK: bool, B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Exit {
         let pc = self.pc;
         let (rom, sram, flash) = (B::Map::ROM, B::Map::SRAM, B::Map::FLASH);
         if sram.contains(pc) {
-            self.run_region::<{ region::FAST }, COUNT, B>(mem, bus, limit, sram.base, sram.bytes, B::Map::SRAM_OPS)
+            self.run_region::<{ region::FAST }, LOOK, B>(mem, bus, limit, sram.base, sram.bytes, B::Map::SRAM_OPS)
         } else if pc.wrapping_sub(flash.base) < mem.flash_size() as u32 && !mem.xip.offline {
             let (size, before) = (mem.flash_size() as u32, self.instructions);
             let exit =
-                self.run_region::<{ region::XIP }, COUNT, B>(mem, bus, limit, flash.base, size, B::Map::FLASH_OPS);
+                self.run_region::<{ region::XIP }, LOOK, B>(mem, bus, limit, flash.base, size, B::Map::FLASH_OPS);
             if PROBED {
                 self.flash_instructions += self.instructions - before;
             }
@@ -60,13 +65,13 @@ impl Core {
         } else if rom.contains(pc) {
             let before = self.instructions;
             let exit =
-                self.run_region::<{ region::FAST }, COUNT, B>(mem, bus, limit, rom.base, rom.bytes, B::Map::ROM_OPS);
+                self.run_region::<{ region::FAST }, LOOK, B>(mem, bus, limit, rom.base, rom.bytes, B::Map::ROM_OPS);
             if PROBED {
                 self.rom_instructions += self.instructions - before;
             }
             exit
         } else {
-            self.run_region::<{ region::BUS }, COUNT, B>(mem, bus, limit, pc, 4, B::Map::SCRATCH_OP)
+            self.run_region::<{ region::BUS }, LOOK, B>(mem, bus, limit, pc, 4, B::Map::SCRATCH_OP)
         }
     }
 
@@ -110,7 +115,7 @@ impl Core {
 
     #[inline(never)]
     #[allow(clippy::too_many_lines)]
-    fn run_region<const REGION: u8, const COUNT: bool, B: Bus>(
+    fn run_region<const REGION: u8, const LOOK: bool, B: Bus>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,
@@ -126,10 +131,10 @@ impl Core {
         let mut cycles = self.cycles;
 
         // Changes by a store take effect when the loop is entered again.
-        let counted = if COUNT { bus.counted() } else { 0 };
+        let counted = if LOOK { bus.counted() } else { 0 };
         macro_rules! counts {
             ($address:expr) => {
-                COUNT && counted >> ($address >> 28) & 1 != 0
+                LOOK && counted >> ($address >> 28) & 1 != 0
             };
         }
 
@@ -163,8 +168,20 @@ impl Core {
                 if REGION == region::XIP {
                     cycles += u64::from(mem.xip.access_word($address & (B::Map::FLASH.bytes - 1)));
                 }
-                if COUNT && counted >> ($address >> 28) & 1 != 0 {
+                if LOOK && counted >> ($address >> 28) & 1 != 0 {
                     bus.count($address);
+                }
+            }};
+        }
+        macro_rules! permit {
+            ($access:expr, $address:expr) => {
+                permit!($access, $address, {})
+            };
+            // `$undo` runs before the fault.
+            ($access:expr, $address:expr, $undo:expr) => {{
+                if LOOK && let Err(cause) = self.permit($access, $address, self.privileged()) {
+                    $undo;
+                    fault!(cause)
                 }
             }};
         }
@@ -220,6 +237,7 @@ impl Core {
             // `$undo` runs before the fault.
             ($size:literal, $address:expr, $undo:expr) => {{
                 let address: u32 = $address;
+                permit!(Access::Read, address, $undo);
                 if let Some((value, waits)) = mem.load_fast::<$size>(address) {
                     if counts!(address) {
                         bus.count(address);
@@ -244,6 +262,7 @@ impl Core {
         macro_rules! store {
             ($size:literal, $address:expr, $value:expr) => {{
                 let (address, value): (u32, u32) = ($address, $value);
+                permit!(Access::Write, address);
                 if mem.store_fast::<$size>(address, value) {
                     if counts!(address) {
                         bus.count(address);
@@ -295,7 +314,7 @@ impl Core {
             if cycles >= limit {
                 leave!(Exit::Limit);
             }
-            if COUNT || REGION == region::XIP {
+            if LOOK || REGION == region::XIP {
                 // The core fetches words, the next one while the instruction in the upper halfword executes. A taken
                 // branch there waits for an unused word, and a branch to an upper halfword fetches two
                 // (docs/evidence/cache.md).
@@ -308,6 +327,7 @@ impl Core {
                     word = ahead;
                 }
             }
+            permit!(Access::Fetch, pc);
             let op = if REGION == region::BUS {
                 self.cycles = cycles;
                 let fetched = self.predecode(mem, bus, pc);
@@ -331,6 +351,9 @@ impl Core {
                     op => op,
                 }
             };
+            if LOOK && matches!(op.kind, Kind::Bl | Kind::Msr | Kind::Mrs | Kind::Barrier) {
+                permit!(Access::Fetch, pc.wrapping_add(2));
+            }
             executed += 1;
             match op.kind {
                 // Predecoding leaves none undecoded.
@@ -711,7 +734,7 @@ impl Core {
                 }
                 Kind::Bl => {
                     // The branch is in BL's second half, so a first half in a lower halfword fetches ahead.
-                    if (COUNT || REGION == region::XIP) && pc & 2 == 0 {
+                    if (LOOK || REGION == region::XIP) && pc & 2 == 0 {
                         fetch!(pc.wrapping_add(4));
                     }
                     self.regs[14] = pc.wrapping_add(4) | 1;

@@ -8,6 +8,7 @@ pub mod decode;
 mod exec;
 pub mod map;
 pub mod memory;
+mod mpu;
 pub mod ppb;
 pub mod probe;
 #[cfg(target_arch = "x86_64")]

@@ -1,9 +1,11 @@
-//! The private peripheral bus of one core: SysTick, NVIC, SCB, MPU registers
-//! (ARMv6-M Architecture Reference Manual, chapter B3).
+//! The private peripheral bus of one core: SysTick, NVIC, SCB and MPU (ARMv6-M Architecture Reference Manual, chapter
+//! B3).
 
 use parts::sys::{ResetRequest, Sys};
 use parts::wires::Event;
 use sim::NEVER;
+
+use crate::mpu::Mpu;
 
 /// Exception numbers.
 pub mod exception {
@@ -92,7 +94,7 @@ pub struct Ppb {
     pub scr: u32,
     shpr2: u32,
     shpr3: u32,
-    mpu: [u32; 3],
+    pub(crate) mpu: Mpu,
     /// Pending exceptions when the core last checked.
     seen_pending: u64,
     /// Active exceptions, by number.
@@ -251,10 +253,7 @@ impl Ppb {
             0xed1c => self.shpr2,
             0xed20 => self.shpr3,
             0xed24 => ((self.pending_system >> exception::SV_CALL) & 1) << 15,
-            0xed90 => 0x0000_0800,
-            0xed94 => self.mpu[0],
-            0xed98 => self.mpu[1],
-            0xed9c | 0xeda0 => self.mpu[2],
+            register @ 0xed90..=0xeda0 => self.mpu.read(register - 0xed90),
             _ => 0,
         }
     }
@@ -318,12 +317,7 @@ impl Ppb {
             0xed10 => self.scr = value & 0x16,
             0xed1c => self.shpr2 = value & 0xc000_0000,
             0xed20 => self.shpr3 = value & 0xc0c0_0000,
-            0xed94 if value & 1 != 0 => {
-                sys.unmodelled(format!("MPU_CTRL write 0x{value:08x} (memory protection enabled)"))
-            }
-            0xed94 => self.mpu[0] = value & 6,
-            0xed98 => self.mpu[1] = value & 0xff,
-            0xed9c | 0xeda0 => self.mpu[2] = value,
+            register @ 0xed90..=0xeda0 => self.mpu.write(register - 0xed90, value),
             _ => {}
         }
         self.seen_pending &= self.all_pending();

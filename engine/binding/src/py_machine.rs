@@ -60,6 +60,7 @@ fn stop_name(stop: Stop) -> String {
         Stop::Usb => "usb".into(),
         Stop::Reset(cause) => format!("reset: {cause}"),
         Stop::LockedUp => "locked up".into(),
+        Stop::Asleep(why) => format!("asleep: {why}"),
         Stop::Halted => "halted".into(),
     }
 }

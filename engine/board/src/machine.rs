@@ -31,6 +31,8 @@ pub enum Stop {
     Reset(&'static str),
     /// A core locked up: only a reset ends that.
     LockedUp,
+    /// The guest sleeps and nothing can wake it, with the reason. Only a power cycle ends that.
+    Asleep(String),
     /// The debugger stopped the run.
     Halted,
 }
@@ -191,6 +193,12 @@ impl Machine {
             RunEnd::Time => {}
             RunEnd::Reset { cause } => return Ok(Stop::Reset(cause)),
             RunEnd::Halted => return Ok(Stop::Halted),
+            RunEnd::Asleep { pc } => {
+                return Ok(Stop::Asleep(format!(
+                    "the board sleeps (DORMANT, pc 0x{pc:08x}) and nothing can wake it: no pin is enabled in DORMANT_WAKE_INTE \
+                     of IO_BANK0, and the RTC has no clock or no alarm"
+                )));
+            }
             RunEnd::Unmodelled(fault) => {
                 return Err(Unmodelled(format!("not modelled: {} (pc 0x{:08x})", fault.what, fault.pc)));
             }

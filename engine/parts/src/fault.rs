@@ -27,6 +27,10 @@ pub enum Cause {
     Unprivileged {
         address: u32,
     },
+    /// The MPU refuses the access.
+    Protected {
+        address: u32,
+    },
     UndefinedInstruction,
     /// BKPT without a debugger.
     Breakpoint,
@@ -55,6 +59,7 @@ impl fmt::Display for Cause {
             Self::Write { address } => write!(f, "DBUS: nothing to write at 0x{address:08x}"),
             Self::Unaligned { address } => write!(f, "unaligned access at 0x{address:08x}"),
             Self::Unprivileged { address } => write!(f, "unprivileged access at 0x{address:08x}"),
+            Self::Protected { address } => write!(f, "MPU: the access to 0x{address:08x} is not permitted"),
             Self::UndefinedInstruction => f.write_str("UDF: undefined instruction"),
             Self::Breakpoint => f.write_str("BKPT without a debugger"),
             Self::InvalidState { target } => write!(f, "invalid state: branch to 0x{target:08x} without the Thumb bit"),

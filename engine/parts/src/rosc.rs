@@ -4,7 +4,7 @@
 //! frequency by the divider, by the number of stages in the ring and by their drive strengths. RANDOMBIT uses a
 //! generator with a fixed seed, so that runs are reproducible.
 
-use crate::sys::Sys;
+use crate::sys::{Sys, dormant};
 use crate::ticks::Ticks;
 use crate::{Peripheral, Write};
 
@@ -80,9 +80,15 @@ impl Rosc {
         RING_HZ * 96 / delay / u64::from(div)
     }
 
+    /// Ends DORMANT: the chip's wake-up signal is high. The ring starts at once.
+    pub fn wake(&mut self, sys: &mut Sys) {
+        sys.dormant &= !dormant::ROSC;
+        self.update(sys);
+    }
+
     /// Stores the frequency in `sys.freq`.
     pub fn update(&mut self, sys: &mut Sys) {
-        let hz = self.hz();
+        let hz = if sys.dormant & dormant::ROSC != 0 { 0 } else { self.hz() };
         if hz != sys.freq.rosc_hz {
             let now = sys.now();
             sys.freq.rosc_hz = hz;
@@ -143,8 +149,7 @@ impl Peripheral for Rosc {
                 }
             }
             0x0c => match write.apply(WAKE) {
-                // The whole chip would stop until a DORMANT_WAKE interrupt.
-                DORMANT => crate::unmodelled(sys, "ROSC.DORMANT", offset, Some(write.bits)),
+                DORMANT => sys.dormant |= dormant::ROSC,
                 WAKE => {}
                 _ => self.bad_write = true,
             },
@@ -173,6 +178,7 @@ impl Peripheral for Rosc {
 
     fn reset(&mut self, sys: &mut Sys) {
         *self = Self::default();
+        sys.dormant &= !dormant::ROSC;
         self.update(sys);
     }
 }

@@ -52,6 +52,21 @@ pub enum ResetRequest {
     Psm { entered: u32, left: u32 },
 }
 
+/// clk_sys stands still because its oscillator is dormant.
+#[derive(Clone, Debug)]
+struct Stop {
+    cycle: u64,
+    at: Ps,
+    /// Events that wait for clk_sys, with the times that they have if it had not stopped.
+    waiting: [Ps; MAX_EVENTS],
+}
+
+/// The oscillators that a program has made dormant and that are not stable again (bits of [`Sys::dormant`]).
+pub mod dormant {
+    pub const XOSC: u8 = 1;
+    pub const ROSC: u8 = 2;
+}
+
 /// The guest used something that the model does not cover; this ends the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmodelled {
@@ -75,6 +90,10 @@ pub struct Sys {
     pub tick: Ticks,
     due: [Ps; MAX_EVENTS],
     events: usize,
+    without_clk_sys: u32,
+    /// Oscillators that are dormant or starting after it ([`dormant`]).
+    pub dormant: u8,
+    stop: Option<Box<Stop>>,
     next_due: Ps,
     irq_level: u64,
     /// Interrupt lines of a single core.
@@ -144,6 +163,9 @@ impl Sys {
             tick: Ticks::default(),
             due: [NEVER; MAX_EVENTS],
             events: layout.events,
+            without_clk_sys: layout.without_clk_sys,
+            dormant: 0,
+            stop: None,
             next_due: NEVER,
             irq_level: 0,
             core_irq_level: [0; 2],
@@ -367,9 +389,55 @@ impl Sys {
         }
     }
 
+    /// Returns whether clk_sys stands still until a dormant oscillator wakes up.
+    #[inline]
+    pub fn stopped(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// Stops clk_sys. The events that need it wait: [`Self::hold_events`] holds those that are scheduled from now on.
+    pub fn stop_clk_sys(&mut self) {
+        if !self.stopped() {
+            let (cycle, at) = (self.now_cycle(), self.now());
+            self.stop = Some(Box::new(Stop { cycle, at, waiting: [NEVER; MAX_EVENTS] }));
+            self.attention = true;
+        }
+    }
+
+    /// Takes the events that need clk_sys, while it stands still, out of the queue.
+    pub fn hold_events(&mut self) {
+        let now = self.now();
+        let Some(stop) = &mut self.stop else { return };
+        for (index, due) in self.due.iter_mut().enumerate().filter(|(index, _)| self.without_clk_sys >> index & 1 == 0)
+        {
+            if *due != NEVER {
+                let due = std::mem::replace(due, NEVER);
+                stop.waiting[index] = stop.waiting[index].min(stop.at + due.saturating_sub(now));
+            }
+        }
+        self.next_due = self.due.iter().copied().min().unwrap_or(NEVER);
+    }
+
+    /// Continues clk_sys now: no cycle has passed.
+    fn continue_clk_sys(&mut self) {
+        let now = self.now();
+        self.hold_events();
+        let Some(stop) = self.stop.take() else { return };
+        self.clock.pause(stop.cycle, now);
+        self.cycle = stop.cycle;
+        for (index, due) in stop.waiting.into_iter().enumerate().filter(|(_, due)| *due != NEVER) {
+            self.schedule(Event(index as u8), due.saturating_add(now - stop.at));
+        }
+        self.pins.input_dirty = true;
+        self.attention = true;
+    }
+
     /// Changes clk_sys from the current cycle on. All events keep their times.
     pub fn set_clk_sys_hz(&mut self, hz: u64) {
         self.freq.clk_sys_hz = hz;
+        if hz != 0 && self.stopped() {
+            self.continue_clk_sys();
+        }
         if hz != 0 && hz != self.clock.hz() {
             self.clock.set_hz(self.cycle, hz);
             self.attention = true;

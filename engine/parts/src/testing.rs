@@ -62,7 +62,15 @@ pub mod function {
 }
 
 pub fn sys(hz: u64) -> Sys {
-    Sys::new(hz, &Layout { events: 11, pins: PIN_MASK, pulsed_dreqs: 0xff << dreq::PWM_WRAP0 })
+    Sys::new(
+        hz,
+        &Layout {
+            events: 11,
+            without_clk_sys: 1 << event::XOSC.0 | 1 << 10,
+            pins: PIN_MASK,
+            pulsed_dreqs: 0xff << dreq::PWM_WRAP0,
+        },
+    )
 }
 
 pub fn spi() -> Spi {

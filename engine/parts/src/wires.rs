@@ -13,6 +13,8 @@ pub struct Event(pub u8);
 pub struct Layout {
     /// Number of events, at most [`crate::sys::MAX_EVENTS`]. The last one is the world's.
     pub events: usize,
+    /// The events, as bits, that come while clk_sys stands still: those of other clocks, and the world's.
+    pub without_clk_sys: u32,
     /// The GPIO pins, from bit 0 on.
     pub pins: u64,
     /// Data request lines that carry one request per rise; all others are levels.

@@ -1,6 +1,8 @@
 //! XOSC, the crystal oscillator: 12 MHz on this board (datasheet 2.16).
+//!
+//! DORMANT stops it at once. It starts with the next wake-up, and is stable after its startup delay.
 
-use crate::sys::Sys;
+use crate::sys::{Sys, dormant};
 use crate::ticks::Ticks;
 use crate::wires::Event;
 use crate::{Peripheral, Write};
@@ -23,6 +25,7 @@ pub struct Xosc {
     bad_write: bool,
     enabled_at: Option<Ps>,
     stable: bool,
+    dormant: bool,
     /// Value last written to COUNT, and the oscillator's cycles since then.
     count: u32,
     counter: Ticks,
@@ -37,6 +40,7 @@ impl Xosc {
             bad_write: false,
             enabled_at: None,
             stable: false,
+            dormant: false,
             count: 0,
             counter: Ticks::default(),
         }
@@ -47,7 +51,16 @@ impl Xosc {
     /// Handles the end of the startup delay.
     pub fn event(&mut self, sys: &mut Sys) {
         self.stable = true;
+        sys.dormant &= !dormant::XOSC;
         self.set_output(sys);
+    }
+
+    /// Ends DORMANT: the chip's wake-up signal is high.
+    pub fn wake(&mut self, sys: &mut Sys) {
+        if std::mem::take(&mut self.dormant) {
+            self.enabled_at = self.enabled_at.map(|_| sys.now());
+            self.schedule(sys);
+        }
     }
 
     fn set_output(&mut self, sys: &mut Sys) {
@@ -68,7 +81,7 @@ impl Xosc {
 
     fn schedule(&self, sys: &mut Sys) {
         let at = match self.enabled_at {
-            Some(enabled) if !self.stable => enabled.saturating_add(self.delay_ps()).max(sys.now()),
+            Some(enabled) if !self.stable && !self.dormant => enabled.saturating_add(self.delay_ps()).max(sys.now()),
             _ => NEVER,
         };
         sys.schedule(self.event, at);
@@ -92,6 +105,7 @@ impl Peripheral for Xosc {
                     | (u32::from(self.bad_write) << 24)
                     | (u32::from(self.enabled_at.is_some()) << 12)
             }
+            0x08 if self.dormant => DORMANT,
             0x08 => WAKE,
             0x0c => self.startup,
             0x1c => self.count(sys),
@@ -109,8 +123,8 @@ impl Peripheral for Xosc {
                 }
                 // Any value but DISABLE enables the oscillator.
                 if enable == DISABLE {
-                    self.enabled_at = None;
-                    self.stable = false;
+                    sys.dormant &= !dormant::XOSC;
+                    (self.enabled_at, self.stable, self.dormant) = (None, false, false);
                     self.set_output(sys);
                 } else if self.enabled_at.is_none() {
                     self.enabled_at = Some(sys.now());
@@ -119,8 +133,12 @@ impl Peripheral for Xosc {
             }
             0x04 if write.ones() & (1 << 24) != 0 => self.bad_write = false,
             0x08 => match write.apply(WAKE) {
-                // The whole chip would stop until a DORMANT_WAKE interrupt.
-                DORMANT => crate::unmodelled(sys, "XOSC.DORMANT", offset, Some(write.bits)),
+                DORMANT => {
+                    sys.dormant |= dormant::XOSC;
+                    (self.dormant, self.stable) = (true, false);
+                    self.schedule(sys);
+                    self.set_output(sys);
+                }
                 WAKE => {}
                 _ => self.bad_write = true,
             },
@@ -140,6 +158,7 @@ impl Peripheral for Xosc {
     fn reset(&mut self, sys: &mut Sys) {
         *self = Self::new(self.event);
         sys.cancel(self.event);
+        sys.dormant &= !dormant::XOSC;
         self.set_output(sys);
     }
 }
@@ -183,6 +202,31 @@ mod tests {
         assert_ne!(xosc.read(&mut sys, 4) & (1 << 24), 0);
         xosc.write(&mut sys, 4, Write::normal(1 << 24));
         assert_eq!(xosc.read(&mut sys, 4) & (1 << 24), 0);
+    }
+
+    #[test]
+    fn dormant_stops_it_until_a_wake_up() {
+        let mut sys = testing::sys(12_000_000);
+        let mut xosc = testing::xosc();
+        xosc.write(&mut sys, 0xc, Write::normal(47));
+        xosc.write(&mut sys, 0x0, Write::normal(0x00fa_baa0));
+        let start = sys.due(event::XOSC);
+        sys.take_event(start);
+        xosc.event(&mut sys);
+        sys.take_event(start);
+        sys.cycle = 1_000_000;
+        xosc.write(&mut sys, 0x8, Write::normal(0x1234_5678));
+        assert_eq!((xosc.read(&mut sys, 4) >> 24 & 1, sys.freq.xosc_hz), (1, CRYSTAL_HZ), "not its key");
+        xosc.write(&mut sys, 0x8, Write::normal(DORMANT));
+        assert_eq!((xosc.read(&mut sys, 8), sys.freq.xosc_hz, sys.due(event::XOSC)), (DORMANT, 0, NEVER));
+        // It stays enabled, and is not stable.
+        assert_eq!(xosc.read(&mut sys, 4) & (1 << 31 | 1 << 12), 1 << 12);
+        sys.cycle = 2_000_000;
+        xosc.wake(&mut sys);
+        assert_eq!((xosc.read(&mut sys, 8), sys.freq.xosc_hz), (WAKE, 0));
+        assert_eq!(sys.due(event::XOSC), sys.now() + start);
+        xosc.event(&mut sys);
+        assert_eq!(sys.freq.xosc_hz, CRYSTAL_HZ);
     }
 
     #[test]

@@ -415,8 +415,15 @@ impl<W: World> Bus<W> {
             let level = self.blocks.io_qspi.ss_override();
             self.ssi.set_ss_override(&mut self.sys, mem, level);
         }
+        if self.sys.dormant != 0 {
+            self.wake_oscillators();
+        }
         if self.sys.clock_sources_dirty {
             self.update_clocks();
+        }
+        if self.sys.stopped() {
+            self.settle_stopped();
+            return;
         }
         if self.sys.watch_dirty {
             self.sys.watch_dirty = false;
@@ -459,6 +466,39 @@ impl<W: World> Bus<W> {
         if self.sys.batch_possible {
             self.find_batch();
         }
+    }
+
+    /// Takes what reaches a chip without clk_sys: the levels of its pins, to which only their interrupts answer.
+    fn settle_stopped(&mut self) {
+        for _ in 0..8 {
+            if std::mem::take(&mut self.sys.pins.input_dirty) {
+                self.trace_pins();
+                self.blocks.io_bank0.input_changed(&mut self.sys);
+            } else if std::mem::take(&mut self.sys.pins.world_dirty) {
+                self.world.pins_changed(&mut self.sys);
+            } else {
+                break;
+            }
+        }
+        self.wake_oscillators();
+        if self.sys.clock_sources_dirty {
+            self.update_clocks();
+        }
+    }
+
+    /// Wakes dormant oscillators if a signal for that is high (datasheet 2.11.2): DORMANT_WAKE of a pin, or the RTC's
+    /// interrupt.
+    fn wake_oscillators(&mut self) {
+        if self.blocks.io_bank0.wakes() || self.blocks.io_qspi.wakes() || self.sys.irq_level() >> irq::RTC & 1 != 0 {
+            self.blocks.xosc.wake(&mut self.sys);
+            self.blocks.rosc.wake(&mut self.sys);
+        }
+    }
+
+    /// Returns whether anything can end the sleep of a chip without clk_sys.
+    pub(crate) fn may_wake(&self) -> bool {
+        let counting = [event::RTC, event::WATCHDOG, event::XOSC];
+        self.blocks.io_bank0.may_wake() || counting.iter().any(|&event| self.sys.due(event) != sim::NEVER)
     }
 
     /// Recomputes all frequencies, and the events of the blocks whose counters run at them.

@@ -35,6 +35,9 @@ pub enum RunEnd {
     Time,
     /// The guest reset the chip (watchdog, SYSRESETREQ); it continues with the next call.
     Reset { cause: &'static str },
+    /// The guest sleeps by DORMANT, and nothing can wake it; `pc` is where it fell asleep. Time goes on with the next
+    /// call.
+    Asleep { pc: u32 },
     /// The guest used something that is not modelled.
     Unmodelled(Unmodelled),
     /// The debugger stopped the chip; [`crate::probe::debug::Debug::take_halt`] returns the reason.
@@ -50,6 +53,10 @@ pub struct Chip<W> {
     sample_cycles: u64,
     next_sample: u64,
     pub probes: Probes,
+    /// [`RunEnd::Asleep`] was returned for the present sleep.
+    told_asleep: bool,
+    /// PC of the core that stopped clk_sys.
+    asleep_at: u32,
     /// For each core, the running state last recorded in the trace.
     traced_running: [bool; 2],
 }
@@ -71,6 +78,8 @@ impl<W: World> Chip<W> {
             sample_cycles: 0,
             next_sample: u64::MAX,
             probes: Probes::default(),
+            told_asleep: false,
+            asleep_at: 0,
             traced_running: [false; 2],
         };
         for core in &mut chip.cores {
@@ -127,9 +136,18 @@ impl<W: World> Chip<W> {
     /// `strictly`: events due after `until` wait for the next run.
     fn run_lazily(&mut self, until: Ps, strictly: bool) -> RunEnd {
         let latest = if strictly { until } else { NEVER };
+        if !self.bus.sys.stopped() {
+            self.bus.sys.end_event();
+        }
         while self.now < until || strictly && self.bus.sys.next_due() <= until {
             if let Some(end) = self.attend() {
                 return end;
+            }
+            if self.bus.sys.stopped() {
+                if let Some(end) = self.sleep_until(until) {
+                    return end;
+                }
+                continue;
             }
             let Some(index) = self.next_core() else {
                 // Both cores sleep: time jumps to the next event.
@@ -185,11 +203,39 @@ impl<W: World> Chip<W> {
             {
                 fault.pc = self.cores[index].pc;
             }
+            if self.bus.sys.stopped() {
+                (self.asleep_at, self.told_asleep) = (self.cores[index].pc, false);
+            }
             if halted {
                 return RunEnd::Halted;
             }
         }
         RunEnd::Time
+    }
+
+    /// Lets time pass to the next event, at most to `until`, while clk_sys stands still.
+    fn sleep_until(&mut self, until: Ps) -> Option<RunEnd> {
+        let sys = &mut self.bus.sys;
+        sys.hold_events();
+        let due = sys.next_due().min(until);
+        self.now = self.now.max(due);
+        // A pin that changes between two runs changes now, although no cycle has passed.
+        sys.set_event_time(Some(self.now));
+        if !self.told_asleep && !self.bus.may_wake() {
+            self.told_asleep = true;
+            return Some(RunEnd::Asleep { pc: self.asleep_at });
+        }
+        while self.bus.sys.stopped()
+            && let Some(id) = self.bus.sys.take_event(due)
+        {
+            self.bus.event(&mut self.mem, id);
+            if self.bus.sys.reset_request.is_some() || self.bus.sys.unmodelled.is_some() {
+                break;
+            }
+        }
+        let at = self.bus.sys.stopped().then_some(self.now);
+        self.bus.sys.set_event_time(at);
+        None
     }
 
     /// Returns the running core that is behind.
@@ -272,7 +318,8 @@ impl<W: World> Chip<W> {
             self.mem.xip.stalled = stalled;
             self.notify_cores(cycle);
             self.attribute();
-            if self.bus.sys.reset_request.is_some() || self.bus.sys.unmodelled.is_some() {
+            let sys = &self.bus.sys;
+            if sys.reset_request.is_some() || sys.unmodelled.is_some() || sys.stopped() {
                 self.bus.sys.end_event();
                 return;
             }

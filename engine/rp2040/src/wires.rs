@@ -93,8 +93,16 @@ pub mod function {
 /// GPIO0 to GPIO29.
 pub const PIN_MASK: u32 = 0x3fff_ffff;
 
-const LAYOUT: Layout =
-    Layout { events: event::WORLD.0 as usize + 1, pins: PIN_MASK as u64, pulsed_dreqs: 0xff << dreq::PWM_WRAP0 };
+const LAYOUT: Layout = Layout {
+    events: event::WORLD.0 as usize + 1,
+    without_clk_sys: 1 << event::TIMER.0
+        | 1 << event::WATCHDOG.0
+        | 1 << event::RTC.0
+        | 1 << event::XOSC.0
+        | 1 << event::WORLD.0,
+    pins: PIN_MASK as u64,
+    pulsed_dreqs: 0xff << dreq::PWM_WRAP0,
+};
 
 /// Returns the state that all parts share, with clk_sys at `hz`.
 pub fn sys(hz: u64) -> Sys {

@@ -75,6 +75,11 @@ impl Clock {
         self.base_numerator = numerator;
     }
 
+    /// Moves `cycle`, and all later ones, to the time `ps`: the clock stood still before it.
+    pub fn pause(&mut self, cycle: u64, ps: Ps) {
+        (self.base_cycle, self.base_ps, self.base_numerator) = (cycle, ps, 0);
+    }
+
     /// Changes the frequency from `cycle` on.
     pub fn set_hz(&mut self, cycle: u64, hz: u64) {
         self.rebase(cycle);
@@ -103,6 +108,14 @@ mod tests {
             clock.rebase(2_000_000);
             assert_eq!(clock.ps_at(1_000_004), early, "a cycle before the base");
         }
+    }
+
+    #[test]
+    fn a_pause_moves_later_cycles() {
+        let mut clock = Clock::new(12_000_000);
+        clock.pause(1200, 7_000_000_000);
+        assert_eq!((clock.ps_at(1200), clock.ps_at(2400)), (7_000_000_000, 7_100_000_000));
+        assert_eq!(clock.cycle_at(6_000_000_000), 1200);
     }
 
     #[test]

@@ -245,7 +245,9 @@ impl Clocks {
             ..sources
         };
         sys.freq = new;
-        if clk_sys == 0 {
+        if clk_sys == 0 && sys.dormant != 0 {
+            sys.stop_clk_sys();
+        } else if clk_sys == 0 {
             sys.unmodelled(format!(
                 "CLOCKS: clk_sys has stopped (CLK_SYS_CTRL 0x{:x}, CLK_REF_CTRL 0x{:x})",
                 self.generators[generator::SYS].ctrl,

@@ -1,7 +1,6 @@
 //! IO_BANK0: function select, overrides and interrupts of the GPIOs (datasheet 2.19).
 //!
-//! Interrupts see the pad's level after its input buffer and IRQOVER. DORMANT_WAKE's registers are stored and
-//! evaluated, but no sleep state is deep enough to be ended by them.
+//! Interrupts see the pad's level after its input buffer and IRQOVER.
 
 use super::{Peripheral, Write};
 use crate::sys::{Sys, watcher};
@@ -19,6 +18,7 @@ const CTRL_MASK: u32 = 0x3003_331f;
 
 /// Destinations of interrupts: PROC0, PROC1, DORMANT_WAKE.
 const DESTINATIONS: usize = 3;
+const DORMANT_WAKE: usize = 2;
 
 #[derive(Debug)]
 pub struct IoBank0 {
@@ -115,6 +115,16 @@ impl IoBank0 {
 
     fn ints(&self, destination: usize, word: usize) -> u32 {
         (self.intr(word) & self.inte[destination][word]) | self.intf[destination][word]
+    }
+
+    /// Returns whether DORMANT_WAKE is high, which wakes a dormant oscillator.
+    pub fn wakes(&self) -> bool {
+        (0..WORDS).any(|word| self.ints(DORMANT_WAKE, word) != 0)
+    }
+
+    /// Returns whether a pin may raise DORMANT_WAKE.
+    pub fn may_wake(&self) -> bool {
+        self.inte[DORMANT_WAKE] != [0; WORDS]
     }
 
     /// Returns the pins with enabled interrupts.

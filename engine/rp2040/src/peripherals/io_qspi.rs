@@ -21,6 +21,7 @@ const EDGES: u32 = 0x00cc_cccc;
 const IDLE: u32 = 0x3c;
 /// PROC0, PROC1, DORMANT_WAKE.
 const DESTINATIONS: usize = 3;
+const DORMANT_WAKE: usize = 2;
 
 #[derive(Debug)]
 pub struct IoQspi {
@@ -132,6 +133,12 @@ impl IoQspi {
 
     fn ints(&self, destination: usize) -> u32 {
         (self.intr() & self.inte[destination]) | self.intf[destination]
+    }
+
+    /// Returns whether DORMANT_WAKE is high, which wakes a dormant oscillator. The flash's pins are idle in a chip that
+    /// sleeps, so nothing raises it later.
+    pub fn wakes(&self) -> bool {
+        self.ints(DORMANT_WAKE) != 0
     }
 
     fn status(&self, pin: usize) -> u32 {
