@@ -15,6 +15,7 @@ from portbench.results.csv_export import samples_csv
 from portbench.results.page import build
 from portbench.results.page.drawing import PREVIEW
 from portbench.results.page.parts import Cell, Data
+from portbench.results.page.sections.ranking import PORTS
 from portbench.results.publish import html, lacking, publish
 from portbench.results.storage import StorageError
 from tests.results.page_run import FULL, HISTORY
@@ -90,6 +91,14 @@ def test_flash_cache_misses_are_one_cause(page: str) -> None:
 
 def test_every_firmware_with_a_known_place_is_linked(elements: Elements) -> None:
     assert {"href": "https://example.org/micropython"} in elements.all("a")
+
+
+def test_every_port_has_its_page(elements: Elements) -> None:
+    base = "https://github.com/portbench/portbench/blob/main/"
+    linked = [link["href"] or "" for link in elements.all("a") if (link["href"] or "").startswith(base)]
+    assert {Path(address).stem for address in linked} == {"micropython", "native"}
+    for name in PORTS:
+        assert (Path(__file__).parents[2] / "docs" / "runtimes" / f"{name}.md").is_file()
 
 
 def test_a_link_to_the_page_has_a_picture(tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ from portbench.workloads import Workload
 
 ORDER = 1
 _PYTHON, _SILICON, _NEWEST, _CEILING = colour(0), colour(1), colour(2), colour(7)
+PORTS: Final = ("micropython", "circuitpython", "wiznet", "native", "hosted")
+"""The families with a page."""
+_PORT_PAGE: Final = "https://github.com/portbench/portbench/blob/main/docs/runtimes/{}.md"
 _LANE: Final = 58.0
 _LETTERS: Final = 112
 """Pixels for a figure at the end of the longest bar."""
@@ -28,6 +31,9 @@ def section(panel: Panel) -> Section:
     if not panel.is_foreign:
         pythons = [group for group in panel.groups if is_python(group.first)]
         lines = [*flash(panel.groups), *fastest(pythons, panel.where), *published_lines(panel.known, panel.groups)]
+    found = {group.first.family for group in panel.groups}
+    if pages := [_PORT_PAGE.format(name) for name in PORTS if name in found]:
+        lines.append(f"What each port does with the chip: {', '.join(pages)}")
     return Section("Answer", paragraphs(lines), charts=(chart(panel),), is_beside=True)
 
 
