@@ -236,6 +236,14 @@ class Board:
         """Save the edges of all pins that `pin` was called for, for PulseView or GTKWave."""
         self._pins.save_vcd(path)
 
+    def join(self, other: Board) -> None:
+        """Switch the board on again, on the Ethernet switch of `other`; time then passes for both.
+
+        The simulated PC is `other`'s. Flash both before, and give one of them another `flash_id`: firmware makes its
+        MAC address of it. Raises BoardError.
+        """
+        self._simulation.join(other._simulation)
+
     def unplug_cable(self) -> None:
         self._simulation.plug_cable(False)
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import PS_PER_S, PS_PER_US, Simulation, Step
+from portbench.errors import BoardError
 from portbench.testing.errors import NothingCame
 from portbench.testing.frames import Frame
 from portbench.testing.transcript import Transcript
@@ -47,6 +48,9 @@ class RecordedSimulation(Simulation):
         self.on_power_up: list[Callable[[], None]] = []
         self.on_step: list[Callable[[], None]] = []
         self._of_pins: PinRecords | None = None
+        self._first: RecordedSimulation | None = None
+        self._second: RecordedSimulation | None = None
+        """The other board of a pair; the PC is the first's."""
         self._started()
 
     @property
@@ -70,16 +74,28 @@ class RecordedSimulation(Simulation):
         self.machine.attach(device)
         self._settings = {**self._settings, "attached": [*self._settings["attached"], device]}
 
+    def join(self, first: RecordedSimulation) -> None:
+        """Switch the board on again on the switch of `first`; both go on in lock-step. Raises BoardError."""
+        if first is self or not (self._has_cable and first._has_cable):
+            raise BoardError("only two boards with an Ethernet cable each can share a switch")
+        self._refuse_when_joined()
+        first._refuse_when_joined()
+        self.restart()
+        self.share_switch(first)
+        self._first, first._second = first, self
+
     def plug_cable(self, plugged: bool) -> None:
         """Plug it in or pull it; it stays so over power cycles. Raises ValueError on a board without a network."""
         self.machine.set_cable(plugged)
         self._plugged = plugged
 
     def power_off(self) -> None:
+        self._refuse_when_joined()
         self._powered = False
 
     def restart(self, flash: bytes | None = None) -> None:
         """Switch the board on again. `flash`: with other contents than it has."""
+        self._refuse_when_joined()
         self._before_ps = self.now_ps
         self.power_up(flash=flash, settings=self._settings)
         self._powered = True
@@ -144,9 +160,21 @@ class RecordedSimulation(Simulation):
         for tell in self.on_power_up:
             tell()
 
+    def _refuse_when_joined(self) -> None:
+        if self._first is not None or self._second is not None:
+            raise BoardError("two boards on one switch keep their power: flash and switch them on before join()")
+
     def _pass(self, until_ps: int) -> None:
         if not self._powered:
             raise NothingCame("the board is off: power_up() first")
-        self.step(min(until_ps - self._before_ps, self.time_ps + self.slice_ps))
+        until_ps = min(until_ps - self._before_ps, self.time_ps + self.slice_ps)
+        if self._second is not None:
+            self._second.step(until_ps - self._second._since_ps)
+            self.fault, self.cause = self._second.fault, self._second.cause
+            self.ran("time")
+        else:
+            self.step(until_ps)
+            if self._first is not None:
+                self._first.ran("time")
         if self.cause is not None:
             raise NothingCame(f"{self.fault}\n{self.came_on_console()}") from self.cause

@@ -174,6 +174,41 @@ def test_circuitpythons_drive_and_second_serial_port(emulated_board: Board, imag
         emulated_board.serial(0)
 
 
+def pair(make: Make) -> tuple[Board, Board]:
+    first, second = make(), make(flash_id=2)
+    for board in (first, second):
+        board.flash(NATIVE_IMAGE)
+    first.run(0.5)
+    second.join(first)
+    return first, second
+
+
+def test_two_boards_share_a_switch_and_its_pc(make_emulated_board: Make) -> None:
+    seen = []
+    for _ in range(2):
+        first, second = pair(make_emulated_board)
+        server = first.listen(5000)
+        one, two = server.accept(), server.accept()
+        for connection in (one, two):
+            connection.expect(b"1")
+        second.run(0.01)
+        assert one.peer.partition(":")[0] != two.peer.partition(":")[0]
+        assert abs(first.time_us - 0.5e6 - second.time_us) < 10
+        seen.append((one.peer, two.peer, first.time_ps, second.time_ps, [frame.data for frame in second.frames]))
+    assert seen[0] == seen[1]
+
+
+def test_boards_on_one_switch_keep_their_power(make_emulated_board: Make) -> None:
+    first, second = pair(make_emulated_board)
+    for board in (first, second):
+        with pytest.raises(BoardError, match="two boards on one switch keep their power"):
+            board.power_cycle()
+    with pytest.raises(BoardError, match="two boards on one switch keep their power"):
+        make_emulated_board().join(first)
+    with pytest.raises(BoardError, match="only two boards with an Ethernet cable each"):
+        make_emulated_board("RPI_PICO").join(make_emulated_board())
+
+
 def test_picoseconds_are_exact(emulated_board: Board) -> None:
     emulated_board.run(1e-6)
     first_ps = emulated_board.time_ps

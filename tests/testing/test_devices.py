@@ -127,6 +127,23 @@ def test_a_device_cannot_call_its_own_board(make_emulated_board: Make) -> None:
     assert board.time_us > 0
 
 
+def test_a_device_of_either_board_of_a_pair_ends_the_wait(make_emulated_board: Make) -> None:
+    class Broken(Counter):
+        def wake(self) -> None:
+            raise ZeroDivisionError
+
+    for broken, waiting in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        boards = make_emulated_board(), make_emulated_board(flash_id=2)
+        boards[1].join(boards[0])
+        device = boards[broken].attach("i2c0", Broken(), sda_pin=4, scl_pin=5)
+        boards[waiting].run(0.001)
+        assert boards[waiting].fault is None
+        device.wake_ps = 2_000_000_000
+        boards[broken].attach("i2c1", device, sda_pin=6, scl_pin=7)
+        with pytest.raises(NothingCame, match="the device Broken failed: ZeroDivisionError"):
+            boards[waiting].run(1)
+
+
 def test_a_device_wakes_at_its_time_and_drives_its_interrupt_pin(make_emulated_board: Make) -> None:
     class Alarm(Counter):
         def power_up(self) -> None:
