@@ -107,10 +107,14 @@ def spec(
 
 
 def in_lanes(
-    width: int, number: int, x: Mapping[str, Any], layers: Sequence[Marks], lane: float = LANE
+    width: int, names: Sequence[str], x: Mapping[str, Any], layers: Sequence[Marks], lane: float = LANE
 ) -> dict[str, Any]:
-    """The same in lanes of `lane` pixels at y 0, 1, ... from the top."""
-    return spec(width, lane * number, x, {"domain": [number - 0.6, -0.65], "hidden": True}, layers)
+    """The same in lanes of `lane` pixels at y 0, 1, ... from the top; the name of each stands above it, where it has
+    most room."""
+    above = marks("text", [{"y": number - 0.44, "text": name} for number, name in enumerate(names)], limit=width)
+    above["encoding"]["x"] = {"value": 0}
+    y = {"domain": [len(names) - 0.6, -0.65], "hidden": True}
+    return spec(width, lane * len(names), x, y, [above, *layers])
 
 
 def marks(kind: Literal["rect", "text", "point", "line", "rule"], places: Sequence[Place], **look: Any) -> Marks:
@@ -129,14 +133,6 @@ def marks(kind: Literal["rect", "text", "point", "line", "rule"], places: Sequen
         "mark": {"type": kind, "aria": "says" in names, **look},
         "encoding": encoding,
     }
-
-
-def names_above(names: Sequence[str], width: int) -> Marks:
-    """The name of each lane above it, where it has most room."""
-    places = [{"y": number - 0.44, "text": name} for number, name in enumerate(names)]
-    layer = marks("text", places, limit=width)
-    layer["encoding"]["x"] = {"value": 0}
-    return layer
 
 
 def log_axis(low: float, high: float, title: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from portbench.results.answer import is_python, why
 from portbench.results.attribution import CAUSES, GROUPS
 from portbench.results.explain import Facts
 from portbench.results.explain.words import duration, percent
-from portbench.results.page.drawing import Place, colour, in_lanes, marks, names_above
+from portbench.results.page.drawing import Place, colour, in_lanes, marks
 from portbench.results.page.parts import Chart, Data, Section, Value, names, paragraphs
 from portbench.results.table import Panel
 
@@ -54,10 +54,9 @@ def section(panel: Panel) -> Section | None:
         labels = [f"{label}: {duration(facts.each_ps())}" for label, facts in found]
         layers = [
             marks("rect", bars, stroke="var(--raised)", strokeWidth=1),
-            names_above(labels, width),
             marks("text", texts, align="center", fontSize=12, color="var(--raised)"),
         ]
-        return in_lanes(width, len(found), {"domain": [0, 100], "title": "% of the time"}, layers)
+        return in_lanes(width, labels, {"domain": [0, 100], "title": "% of the time"}, layers)
 
     rows: list[dict[str, Value]] = [
         {

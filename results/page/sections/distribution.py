@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from portbench.results.cells import figure
-from portbench.results.page.drawing import INK, Place, colour, in_lanes, log_axis, marks, names_above
+from portbench.results.page.drawing import INK, Place, colour, in_lanes, log_axis, marks
 from portbench.results.page.parts import Chart, Data, Section, Value, names
 from portbench.results.stats import Group, summarize
 from portbench.results.table import Panel
@@ -42,8 +42,8 @@ def section(panel: Panel) -> Section | None:
                 says = f"{what} {figure(value)} us"
                 place = {"y": base, "y2": base + 0.12, "colour": look, "says": says}
                 bars.append({"x": value / size, "x2": value * size, **place})
-        layers = [marks("rect", bars), names_above(labels, width)]
-        return in_lanes(width, len(labels), log_axis(low, high, _title(name)), layers)
+        layers = [marks("rect", bars)]
+        return in_lanes(width, labels, log_axis(low, high, _title(name)), layers)
 
     rows: list[dict[str, Value]] = [
         {

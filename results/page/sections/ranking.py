@@ -9,7 +9,7 @@ from portbench.errors import PortbenchError
 from portbench.results.answer import fastest, flash, is_python, published_lines, recommended
 from portbench.results.cells import figure, stated
 from portbench.results.model import Published
-from portbench.results.page.drawing import SOFT, Place, colour, in_lanes, marks, names_above
+from portbench.results.page.drawing import SOFT, Place, colour, in_lanes, marks
 from portbench.results.page.parts import Chart, Data, Section, Value, names, paragraphs
 from portbench.results.published import nearest
 from portbench.results.stats import Group
@@ -104,12 +104,11 @@ def drawing(panel: Panel, width: int, most: int | None = None) -> dict[str, Any]
             small.append({"x": published.median, "y": number + 0.25, "text": text})
     layers = [
         marks("rect", bars),
-        names_above(labels, width),
         marks("text", texts, dx=7, fontWeight="bold"),
         marks("text", inside, dx=-8, align="right", color="var(--raised)", fontWeight="bold"),
         marks("text", small, dx=7, fontSize=11, color=SOFT),
     ]
-    return in_lanes(width, len(labels), {"domain": [0, end], "hidden": True}, layers, _LANE)
+    return in_lanes(width, labels, {"domain": [0, end], "hidden": True}, layers, _LANE)
 
 
 def _bar(length: float, top: float, height: float, look: str, says: str) -> Place:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portbench.results.page.drawing import LINES, SHAPES, colour, in_lanes, log_axis, marks, names_above
+from portbench.results.page.drawing import LINES, SHAPES, colour, in_lanes, log_axis, marks
 from portbench.results.page.parts import Chart, Data, Paragraph, Section, Value, names
 from portbench.results.table import Panel
 
@@ -43,9 +43,8 @@ def section(panel: Panel) -> Section | None:
         layers = [
             marks("rule", [{"x": 1.0}], color=LINES, strokeWidth=2),
             marks("point", places, filled=True, size=90, opacity=1),
-            names_above([label for label, _ in found], width),
         ]
-        return in_lanes(width, len(found), log_axis(low, high, "times as good"), layers)
+        return in_lanes(width, [label for label, _ in found], log_axis(low, high, "times as good"), layers)
 
     rows: list[dict[str, Value]] = [
         {"row": label, "what if": each.title, "value": each.value, "times": each.times}
