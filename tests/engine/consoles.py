@@ -142,7 +142,7 @@ class Rp2040pyConsole:
         self._mcu.spi[0].complete_transmit(answer)
 
     def _run(self, done: Callable[[], bool], what: str) -> None:
-        end = time.monotonic() + _HOST_TIMEOUT_S
+        end = time.process_time() + _HOST_TIMEOUT_S
         while not done():
             execute_batch(self._simulator, 1)
-            assert time.monotonic() < end, f"rp2040py: waited {_HOST_TIMEOUT_S} s for {what}: {self._output!r}"
+            assert time.process_time() < end, f"rp2040py: waited {_HOST_TIMEOUT_S} s for {what}: {self._output!r}"

@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+from portbench.boards import Deadline
 from portbench.results import storage
 from portbench.results.model import Row
 from portbench.runner.bench import Bench
@@ -33,10 +33,7 @@ NATIVE = "--runtime=portbench-native"
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
-    ends_s = time.monotonic() + _LIMIT_S
-    while not condition():
-        assert time.monotonic() < ends_s, what
-        time.sleep(0.01)
+    Deadline(_LIMIT_S, "test").poll(condition, 0.01, what)
 
 
 def running(family: list[psutil.Process]) -> list[psutil.Process]:
