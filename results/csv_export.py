@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from portbench.console import shown
 from portbench.results.model import Row
 
 _LEFT_OUT: Final = frozenset({"samples", "console_tail", "published", "attribution", "waveform", "what_if"})
@@ -30,7 +31,12 @@ def samples_csv(rows: Iterable[Row]) -> str:
     """One line per sample: its row, its name, its number from 0, and the value."""
     return _csv(
         [
-            {**{key: _cell(getattr(row, key)) for key in _SAMPLE_OF}, "sample": name, "index": index, "value": value}
+            {
+                **{key: _cell(getattr(row, key)) for key in _SAMPLE_OF},
+                "sample": shown(name),
+                "index": index,
+                "value": value,
+            }
             for row in rows
             for name, values in row.samples.items()
             for index, value in enumerate(values)
@@ -54,7 +60,7 @@ def _published(row: Row) -> dict[str, Any]:
 def _columns(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        name = prefix + key
+        name = prefix + shown(key)
         if isinstance(value, dict):
             flat |= _columns(f"{name}.", value)
         elif name not in _GROUPS:
@@ -63,7 +69,9 @@ def _columns(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """A cell, with booleans as in JSON."""
+    """A cell, with booleans as in JSON, and text fit for a terminal."""
+    if isinstance(value, str):
+        return shown(value)
     return "" if value is None else str(value).lower() if isinstance(value, bool) else value
 
 

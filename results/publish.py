@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 
 from portbench.console import shown
 from portbench.files import replace_file
+from portbench.results.cells import escape
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
 from portbench.results.page.build import html_page, measured_with
@@ -48,7 +49,9 @@ def page(run: RunFile) -> str:
     """The Markdown page of `run`."""
     started = run.started_utc.strftime("%Y-%m-%d %H:%M UTC")
     state = "" if run.finished_utc is not None else " The run was interrupted; rows measured until then are shown."
-    facts = "\n".join(shown(f"- {name[0].upper()}{name[1:]}: {value}") for name, value in measured_with(run).items())
+    facts = "\n".join(
+        escape(shown(f"- {name[0].upper()}{name[1:]}: {value}")) for name, value in measured_with(run).items()
+    )
     head = f"# Results\n\nMeasured {started}.{state} Made by `portbench show publish`."
     rows = f"<!-- rows: {measured_rows(run)} -->"
     reading = "\n".join(f"{paragraph}\n" for paragraph in _readings(run))

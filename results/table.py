@@ -81,7 +81,7 @@ class Table:
     def markdown(self, width: int | None = None) -> str:
         """As GitHub-flavoured Markdown, with its title as a heading. Columns that do not fit into `width` are left out
         and named above."""
-        parts = [f"## {self.title}\n", self._rows_and_about(width), paragraphs(self.below)]
+        parts = [f"## {escape(self.title)}\n", self._rows_and_about(width), paragraphs(self.below)]
         return "\n".join(parts).rstrip() + "\n"
 
     def excerpt(self, width: int) -> str:
@@ -95,7 +95,7 @@ class Table:
 
     def _rows_and_about(self, width: int | None) -> str:
         columns, rows, about = self._fitting(width, "`portbench show` also has")
-        return f"{about}\n\n{markdown_table(columns, rows, [each for each in columns if each not in _LEFT])}\n"
+        return f"{escape(about)}\n\n{markdown_table(columns, rows, [each for each in columns if each not in _LEFT])}\n"
 
     def rich(self, width: int) -> RenderableType:
         """For a terminal of `width` characters. Columns that do not fit are left out and named below."""

@@ -7,14 +7,22 @@ sees exactly what it would see of a real PC. When the drive goes away, so does t
 from __future__ import annotations
 
 import contextlib
+import errno
+import re
 import shutil
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import chain, count
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from stat import S_ISDIR
-from typing import Protocol
+from typing import Final, Protocol
 
+from portbench.console import shown
+
+MOST_BYTES: Final = 256 << 20
+"""Of all files of a volume. Several files may claim the same clusters, so they can be larger than it."""
+_NO_NAME: Final = re.compile("[\0\ud800-\udfff]")
+"""In no file's name: NUL, and what has no bytes."""
 _NO_ROOM = Path("/dev/full")
 _NO_WRITING = Path("/sys/portbench-refuses-this")
 """The system refuses all writing there, with ENOSPC, and with EACCES or EROFS."""
@@ -46,6 +54,20 @@ def _stamp(path: Path) -> _Stamp:
     return _Stamp(is_dir, 0 if is_dir else stat.st_size, 0 if is_dir else stat.st_mtime_ns)
 
 
+def _folder_name(label: str) -> str:
+    """The name of the folder of a volume, whose label is the guest's: one part of a path, and neither `.` nor `..`."""
+    name = shown(label).replace("/", "_")
+    return name.replace(".", "_") if not name.strip(".") else name
+
+
+def _inside(path: str) -> str:
+    """`path`, which the guest chose. Raises OSError if it leads out of the volume, as Linux's FAT driver does."""
+    parts = PurePosixPath(path)
+    if parts.is_absolute() or ".." in parts.parts or not parts.parts or _NO_NAME.search(path):
+        raise OSError(errno.EIO, f"the volume's file {shown(repr(path))} has a name that no file can have")
+    return path
+
+
 class VolumeFolder:
     """Mirrors one drive in `parent/LABEL`. `log` gets one line per event that a user may want to know.
 
@@ -58,7 +80,7 @@ class VolumeFolder:
         self._drive = drive
         self._log = log
         self.label = drive.volume_label().strip() or "NO NAME"
-        name = self.label.replace("/", "_")
+        name = _folder_name(self.label)
         names = chain([name], (f"{name}{number}" for number in count(1)))
         self.path = parent / next(name for name in names if name not in taken)
         self._mirrored: dict[str, _Stamp] = {}
@@ -98,8 +120,10 @@ class VolumeFolder:
         building = self.path.with_name(f".{self.path.name}.mounting")
         shutil.rmtree(building, ignore_errors=True)
         building.mkdir(parents=True)
-        entries = self._drive.volume_list()
+        entries = [(_inside(path), is_dir, size) for path, is_dir, size in self._drive.volume_list()]
         files = [path for path, is_dir, _ in entries if not is_dir]
+        if (claimed := sum(size for _, _, size in entries)) > MOST_BYTES:
+            raise OSError(errno.EFBIG, f"the volume's files claim {claimed} bytes; a folder shows at most {MOST_BYTES}")
         for path, is_dir, _ in entries:
             if is_dir:
                 (building / path).mkdir(parents=True, exist_ok=True)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from portbench.console import shown
 from portbench.errors import PortbenchError
 
 
 class NothingCame(PortbenchError, AssertionError):
-    """A test waited in vain; the text tells of the last events."""
+    """A test waited in vain; the text tells of the last events, and its lines are fit for a terminal."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("\n".join(map(shown, text.split("\n"))))

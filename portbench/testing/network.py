@@ -13,6 +13,8 @@ from portbench.testing.transcript import Transcript
 
 __tracebackhide__ = True
 Reply = tuple[bytes, bool, bool, float | None]
+MOST_WAITING: Final = 64
+"""Connections that wait for `Listener.accept`; a further one is closed at once."""
 _NOTHING: Final[Reply] = (b"", False, False, None)
 _CLOSE: Final[Reply] = (b"", True, False, None)
 
@@ -146,28 +148,33 @@ class Listener:
         self._waiting.clear()
         self._simulation.machine.listen(self._port, _Server(self._opened, self._connections))
 
-    def _opened(self, number: int, peer: str) -> None:
+    def _opened(self, number: int, peer: str) -> bool:
+        """Take a connection, unless too many wait."""
+        if len(self._waiting) >= MOST_WAITING:
+            return False
         connection = Connection(self._simulation, peer)
         connection.opened(number)
         self._connections[number] = connection
         self._waiting.append(connection)
+        return True
 
 
 class _Server:
     """The engine's side of a port, for all its connections."""
 
-    def __init__(self, opened: Callable[[int, str], None], connections: dict[int, Connection]) -> None:
+    def __init__(self, opened: Callable[[int, str], bool], connections: dict[int, Connection]) -> None:
         self._opened = opened
         self._connections = connections
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply:
-        self._opened(conn, peer)
-        return _NOTHING
+        return _NOTHING if self._opened(conn, peer) else _CLOSE
 
     def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
-        self._connections[conn].feed(data)
+        if conn in self._connections:
+            self._connections[conn].feed(data)
         return _NOTHING
 
     def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
-        self._connections[conn].ended(reset)
+        if conn in self._connections:
+            self._connections.pop(conn).ended(reset)
         return _CLOSE

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import PS_PER_S, PS_PER_US, Simulation, Step
+from portbench.console import shown
 from portbench.errors import BoardError
 from portbench.testing.errors import NothingCame
 from portbench.testing.frames import Frame
@@ -135,7 +136,8 @@ class RecordedSimulation(Simulation):
     def ran(self, stop: str) -> Step:
         step = super().ran(stop)
         for at_us, what, detail in step.usb:
-            self.events.append(f"{(self._before_ps / PS_PER_US + at_us) / 1e6:.6f} s usb {what} {detail}".rstrip())
+            at_s = (self._before_ps / PS_PER_US + at_us) / 1e6
+            self.events.append(shown(f"{at_s:.6f} s usb {what} {detail}".rstrip()))
         self.transcript.feed(step.printed)
         before_us = self._before_ps / PS_PER_US
         if self._of_pins is not None:
