@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use parts::mcu::Contents;
 use parts::xip_cache::XipCache;
 use w25q::Array;
 
@@ -12,15 +13,6 @@ use crate::translated::Translated;
 
 /// RAM is checked for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
 pub(crate) const CODE_GRANULE_BITS: usize = 5;
-
-/// A memory without read side effects, as a debugger sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct Contents<'a> {
-    pub start: u32,
-    pub bytes: &'a [u8],
-    /// It is SRAM.
-    pub writable: bool,
-}
 
 pub struct Memory<M> {
     rom: Vec<u8>,

@@ -2,9 +2,9 @@
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use board::mcu::{NAME, ROM_SIZE};
+use board::mcu::{BOOT_ROM, FLASH_BYTES, NAME, PINS};
 use board::{
-    AccessPoint, BoardConfig, Chip, EthernetConfig, MCUS, PINS, RADIOS, SidePins, SpiWires, Surroundings, WifiConfig,
+    AccessPoint, BoardConfig, Chip, EthernetConfig, MCUS, RADIOS, SidePins, SpiWires, Surroundings, WifiConfig,
     WifiWires,
 };
 use lan::{BridgeConfig, BridgeRule, DhcpConfig, Faults, LanConfig};
@@ -165,13 +165,15 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) ->
             _ => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an emulated board"))),
         }
     }
-    if !flash_size.is_power_of_two() || !(1 << 16..=16 << 20).contains(&flash_size) {
-        let message = format!("flash_bytes = {flash_size}: use a power of two from 65536 to 16777216");
+    let (least, most) = FLASH_BYTES;
+    if !flash_size.is_power_of_two() || !(least..=most).contains(&flash_size) {
+        let message = format!("flash_bytes = {flash_size}: use a power of two from {least} to {most}");
         return Err(PyValueError::new_err(message));
     }
-    if bootrom.len() != ROM_SIZE {
+    if bootrom.len() != BOOT_ROM.bytes {
         let len = bootrom.len();
-        return Err(PyValueError::new_err(format!("the boot ROM has {len} bytes: the {NAME}'s has {ROM_SIZE}")));
+        let message = format!("the boot ROM has {len} bytes: the {NAME}'s has {}", BOOT_ROM.bytes);
+        return Err(PyValueError::new_err(message));
     }
     if !(1..=16).contains(&spi_speed) {
         return Err(PyValueError::new_err(format!("spi_speed = {spi_speed}: use 1 to 16")));
@@ -304,7 +306,7 @@ pub fn gpio(pin: u32) -> PyResult<u32> {
     if pin < PINS {
         return Ok(pin);
     }
-    Err(PyValueError::new_err(format!("pin {pin}: the RP2040 has GPIO 0 to 29")))
+    Err(PyValueError::new_err(format!("pin {pin}: the {NAME} has GPIO 0 to {}", PINS - 1)))
 }
 
 /// A voltage that a pin survives (RP2040 datasheet 5.5.3.1: at most IOVDD + 0.5 V).
@@ -330,7 +332,9 @@ pub fn spi_bus(what: &str, bus: Option<&str>) -> PyResult<usize> {
 /// A GPIO number, or None for a pin that is not wired.
 pub fn pin(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
     match value.extract::<Option<u32>>()? {
-        Some(pin) if pin >= 30 => Err(PyValueError::new_err(format!("{key} = {pin}: the RP2040 has GPIO 0 to 29"))),
+        Some(pin) if pin >= PINS => {
+            Err(PyValueError::new_err(format!("{key} = {pin}: the {NAME} has GPIO 0 to {}", PINS - 1)))
+        }
         pin => Ok(pin),
     }
 }

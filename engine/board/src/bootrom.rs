@@ -3,7 +3,7 @@
 use std::io::{Error, ErrorKind};
 use std::path::PathBuf;
 
-use crate::mcu::{BOOTROM_FILE, ROM_MAGIC, ROM_MAGIC_AT, ROM_SIZE};
+use crate::mcu::{BOOT_ROM, NAME};
 
 /// The environment variable that names a file with the boot ROM.
 pub const BOOTROM_VARIABLE: &str = "PORTBENCH_BOOTROM";
@@ -17,8 +17,8 @@ pub fn bootrom() -> Result<Vec<u8>, Error> {
         let fix = "run: python -m portbench.boards.emulated.bootrom, or name a file in PORTBENCH_BOOTROM";
         Error::new(error.kind(), format!("{shown}: no boot ROM ({error}); {fix}"))
     })?;
-    if rom.len() != ROM_SIZE || !rom[ROM_MAGIC_AT..].starts_with(ROM_MAGIC) {
-        let message = format!("{shown}: not the boot ROM of the {}, which has {ROM_SIZE} bytes", crate::mcu::NAME);
+    if rom.len() != BOOT_ROM.bytes || !rom[BOOT_ROM.magic_at..].starts_with(BOOT_ROM.magic) {
+        let message = format!("{shown}: not the boot ROM of the {NAME}, which has {} bytes", BOOT_ROM.bytes);
         return Err(Error::new(ErrorKind::InvalidData, message));
     }
     Ok(rom)
@@ -32,5 +32,5 @@ fn cached() -> PathBuf {
     } else {
         std::env::var_os("XDG_CACHE_HOME").map_or_else(|| home().join(".cache"), PathBuf::from)
     };
-    caches.join("portbench").join(BOOTROM_FILE)
+    caches.join("portbench").join(BOOT_ROM.file)
 }

@@ -53,14 +53,17 @@ pub use console::ConsoleError;
 pub use disk::Disk;
 pub use gdb::GdbSession;
 pub use i2c_port::I2cWires;
-pub use machine::{Machine, Stop, Unmodelled};
+pub use machine::{Machine as MachineOf, Stop, Unmodelled};
 pub use network::Network;
 pub use pair::{Pair, Side, join};
 pub use spi_port::SpiWires;
-pub use surroundings::{PINS, Surroundings};
+pub use surroundings::Surroundings;
 pub use uart_cable::UartCable;
 pub use uart_port::UartWires;
 pub use uf2::{Uf2Error, flash_of_uf2};
 pub use wifi_port::WifiWires;
 pub use wires::SidePins;
 pub use wiring::Wiring;
+
+/// A board with the modelled microcontroller.
+pub type Machine = MachineOf<mcu::Chip<Wiring>>;

@@ -1,6 +1,6 @@
 //! One emulated board: the chip, the devices wired to it, and simulated time.
 
-use crate::mcu::{Chip, ChipConfig, RunEnd};
+use crate::mcu::{ChipConfig, Mcu, RunEnd};
 use air::Air;
 use lan::{Lan, LanError};
 use sim::{PS_PER_MS, Ps, TcpApp};
@@ -37,9 +37,10 @@ pub enum Stop {
     Halted,
 }
 
-pub struct Machine {
+/// A board with microcontroller `C`.
+pub struct Machine<C> {
     config: BoardConfig,
-    chip: Chip<Wiring>,
+    chip: C,
     /// The current attribution.
     attributing: Option<Attributing>,
     attribution: Option<Recorded>,
@@ -57,40 +58,39 @@ impl std::fmt::Display for Unmodelled {
 
 impl std::error::Error for Unmodelled {}
 
-impl Machine {
+impl<C: Mcu<Wiring>> Machine<C> {
     /// Creates a board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
     pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, LanError> {
         let chip = Self::power_up(&config, flash, bootsel)?;
         Ok(Self { config, chip, attributing: None, attribution: None })
     }
 
-    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Chip<Wiring>, LanError> {
+    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<C, LanError> {
         let wiring = Wiring::new(config)?;
         let chip_config =
             ChipConfig { bootrom: &config.bootrom, flash_size: config.flash_size, flash, bootsel_pressed: bootsel };
-        let mut chip = Chip::new(&chip_config, wiring);
-        chip.mem.xip.cost_enabled = config.xip_miss_cost;
-        chip.bus.sys.spi_speed = config.spi_speed.max(1);
-        chip.bus.sys.batches_enabled = config.pio_batches;
+        let mut chip = C::new(&chip_config, wiring);
+        chip.charge_misses(config.xip_miss_cost);
+        chip.sys().spi_speed = config.spi_speed.max(1);
+        chip.sys().batches_enabled = config.pio_batches;
         if !config.translated {
             chip.interpret_only();
         }
-        let bus = &mut chip.bus;
         if let Some(id) = config.flash_id {
-            bus.ssi.flash.unique_id = id;
+            chip.set_flash_id(id);
         }
-        config.surroundings.apply(&mut bus.sys, &mut bus.blocks.adc);
-        bus.world.start(&mut bus.sys);
+        let reached = chip.reached();
+        config.surroundings.apply(reached.sys, reached.adc);
+        reached.world.start(reached.sys);
         Ok(chip)
     }
 
     /// Performs a power cycle: the chips and the LAN start at simulated time 0; flash keeps its contents. Applications
     /// that listened on the LAN are removed.
     pub fn power_cycle(&mut self, bootsel: bool) -> Result<(), LanError> {
-        let flash = self.chip.mem.flash().to_vec();
-        let debug = std::mem::take(&mut self.chip.probes.debug);
-        self.chip = Self::power_up(&self.config, &flash, bootsel)?;
-        self.chip.probes.debug = debug;
+        let mut chip = Self::power_up(&self.config, self.chip.flash(), bootsel)?;
+        chip.take_debugger(&mut self.chip);
+        self.chip = chip;
         self.attributing = None;
         self.attribution = None;
         Ok(())
@@ -100,17 +100,17 @@ impl Machine {
         &mut self.config
     }
 
-    pub fn chip(&self) -> &Chip<Wiring> {
+    pub fn chip(&self) -> &C {
         &self.chip
     }
 
-    pub fn chip_mut(&mut self) -> &mut Chip<Wiring> {
+    pub fn chip_mut(&mut self) -> &mut C {
         &mut self.chip
     }
 
     /// Returns the wiring of the board around the chip.
     pub fn wiring(&mut self) -> &mut Wiring {
-        &mut self.chip.bus.world
+        self.chip.world()
     }
 
     /// Returns the network chip and its network, or an error if the board has none.
@@ -153,14 +153,14 @@ impl Machine {
 
     /// Plans the world's events again after a change by its owner.
     pub fn reschedule(&mut self) {
-        let bus = &mut self.chip.bus;
-        bus.world.refresh(&mut bus.sys);
+        let reached = self.chip.reached();
+        reached.world.refresh(reached.sys);
     }
 
     /// Announces frames that were sent to the board.
     pub(crate) fn expect_frames(&mut self) {
-        let bus = &mut self.chip.bus;
-        bus.world.expect_frames(&mut bus.sys);
+        let reached = self.chip.reached();
+        reached.world.expect_frames(reached.sys);
     }
 
     /// Runs until simulated time `until`, or until an event that the owner must handle.
@@ -203,7 +203,7 @@ impl Machine {
                 return Err(Unmodelled(format!("not modelled: {} (pc 0x{:08x})", fault.what, fault.pc)));
             }
         }
-        if self.chip.bus.sys.faults.take_new_lock_up() {
+        if self.chip.sys().faults.take_new_lock_up() {
             return Ok(Stop::LockedUp);
         }
         let usb = self.usb();
@@ -224,37 +224,37 @@ impl Machine {
     /// Changes the external controls at the pins, for now and for all later power cycles.
     pub fn rearrange(&mut self, change: impl FnOnce(&mut Surroundings)) {
         change(&mut self.config.surroundings);
-        let chip = &mut self.chip;
-        self.config.surroundings.apply(&mut chip.bus.sys, &mut chip.bus.blocks.adc);
-        chip.bus.settle(&mut chip.mem);
+        let reached = self.chip.reached();
+        self.config.surroundings.apply(reached.sys, reached.adc);
+        self.chip.settle_pins();
     }
 
     /// Attaches a device, for now and for all later power cycles.
     pub fn attach(&mut self, attachment: Attachment) {
-        let chip = &mut self.chip;
-        chip.bus.refresh_pins(&mut chip.mem);
-        attachment.attach(&mut chip.bus.world);
-        chip.bus.world.start(&mut chip.bus.sys);
-        chip.bus.settle(&mut chip.mem);
+        self.chip.refresh_pins();
+        let reached = self.chip.reached();
+        attachment.attach(reached.world);
+        reached.world.start(reached.sys);
+        self.chip.settle_pins();
         self.config.attachments.push(attachment);
     }
 
     /// Returns the levels of all pins, and the pins driven by the chip, as masks.
     pub fn pins(&mut self) -> (u64, u64) {
-        let chip = &mut self.chip;
-        chip.bus.refresh_pins(&mut chip.mem);
-        (chip.bus.sys.pins.level(), chip.bus.sys.pins.output_enabled())
+        self.chip.refresh_pins();
+        let pins = &self.chip.sys().pins;
+        (pins.level(), pins.output_enabled())
     }
 
     /// Returns the PC's cable to a UART, 0 or 1.
     pub fn uart_cable(&mut self, uart: usize) -> &mut UartCable {
-        self.chip.bus.world.uart_cable(uart)
+        self.chip.world().uart_cable(uart)
     }
 
     /// Sends to a UART from the PC, at that UART's speed; returns how many bytes were accepted.
     pub fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
-        let bus = &mut self.chip.bus;
-        bus.world.send_to_uart(&mut bus.sys, &bus.blocks.uart, uart, data)
+        let reached = self.chip.reached();
+        reached.world.send_to_uart(reached.sys, reached.uart, uart, data)
     }
 
     /// Starts recording for an attribution of time: at most `limit` changes.
@@ -268,7 +268,7 @@ impl Machine {
     /// Moves the records of a slice of time from the logs to the current attribution.
     pub(crate) fn gather_attribution(&mut self) {
         if let Some(attributing) = &mut self.attributing {
-            attributing.gather(&mut self.chip.bus.world);
+            attributing.gather(self.chip.world());
         }
     }
 
@@ -289,7 +289,7 @@ impl Machine {
     }
 
     /// Mounts the FAT volume of logical unit `lun` of the board's drive.
-    pub fn volume(&mut self, lun: u8) -> Result<Volume<Disk<'_>>, VolumeError> {
+    pub fn volume(&mut self, lun: u8) -> Result<Volume<Disk<'_, C>>, VolumeError> {
         let blocks = self.usb().drive_blocks(lun);
         Volume::mount(Disk::new(self, lun, blocks))
     }

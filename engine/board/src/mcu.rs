@@ -1,17 +1,18 @@
-//! The board's microcontroller. No other file of this crate and of the binding names one.
+//! The modelled microcontroller. No other file of this crate and of the binding names one.
 
+pub use parts::mcu::{BootRom, ChipConfig, Debugged, Halt, Mcu, RunEnd};
+pub use rp2040::Chip;
 pub use rp2040::bus::Master;
-pub use rp2040::cpu::core::{Core, State};
-pub use rp2040::cpu::debugger;
-pub use rp2040::cpu::memory::Contents;
-pub use rp2040::memory::{RAM_BASE, RAM_SIZE, ROM_SIZE, XIP_BASE};
-pub use rp2040::probe::{debug::Halt, profile};
-pub use rp2040::{Chip, ChipConfig, NAME, RunEnd};
+pub use rp2040::cpu::core::State;
+pub use rp2040::memory::{RAM_BASE, RAM_SIZE, XIP_BASE};
+pub use rp2040::probe::profile;
 
-/// The UF2 specification's number for images of this microcontroller.
-pub const UF2_FAMILY: u32 = 0xe48b_ff56;
-/// The boot ROM's file in the user's cache.
-pub const BOOTROM_FILE: &str = "rp2040-bootrom-b1.bin";
-/// The boot ROM's magic number and its place (datasheet 2.8.3).
-pub const ROM_MAGIC: &[u8] = b"Mu\x01";
-pub const ROM_MAGIC_AT: usize = 0x10;
+use crate::wiring::Wiring;
+
+type Modelled = Chip<Wiring>;
+
+pub const NAME: &str = <Modelled as Mcu<Wiring>>::NAME;
+pub const UF2_FAMILY: u32 = <Modelled as Mcu<Wiring>>::UF2_FAMILY;
+pub const BOOT_ROM: BootRom = <Modelled as Mcu<Wiring>>::BOOT_ROM;
+pub const FLASH_BYTES: (usize, usize) = <Modelled as Mcu<Wiring>>::FLASH_BYTES;
+pub const PINS: u32 = <Modelled as Mcu<Wiring>>::PINS;

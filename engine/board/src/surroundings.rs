@@ -3,18 +3,23 @@
 use parts::adc::Adc;
 use parts::sys::{Sys, watcher};
 
-/// GPIOs of the RP2040.
-pub const PINS: u32 = 30;
-const FIRST_ADC_PIN: u32 = 26;
+/// Most GPIOs of a microcontroller.
+const MOST_PINS: usize = 48;
 /// The reference of the ADC, and the supply of the pads.
 const SUPPLY_MV: u32 = 3_300;
 
 /// The controls, which survive power cycles, as a breadboard does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surroundings {
     /// Millivolts at each GPIO; `None`: not held.
-    held_mv: [Option<u32>; PINS as usize],
+    held_mv: [Option<u32>; MOST_PINS],
     wires: Vec<(u32, u32)>,
+}
+
+impl Default for Surroundings {
+    fn default() -> Self {
+        Self { held_mv: [None; MOST_PINS], wires: Vec::new() }
+    }
 }
 
 impl Surroundings {
@@ -65,7 +70,8 @@ impl Surroundings {
 
     /// Applies all controls to the chip.
     pub fn apply(&self, sys: &mut Sys, adc: &mut Adc) {
-        for (pin, &held_mv) in (0..PINS).zip(&self.held_mv) {
+        let pins = sys.pins.mask();
+        for (pin, &held_mv) in (0..pins.count_ones()).zip(&self.held_mv) {
             sys.pins.hold(pin, held_mv.map(|mv| 2 * mv >= SUPPLY_MV));
         }
         let nets = self.nets();
@@ -73,12 +79,11 @@ impl Surroundings {
         sys.pins.join(nets.clone());
         sys.watch_pins(watcher::WIRES, wired);
         sys.follow_pins(watcher::WIRES, wired);
-        for channel in 0..4 {
-            let pin = FIRST_ADC_PIN + channel;
+        for (channel, pin) in adc.pins().enumerate() {
             let net = nets.iter().copied().find(|net| net & (1 << pin) != 0).unwrap_or(1 << pin);
             // A voltage at the other end of a wire applies here, too.
-            let held_mv = (0..PINS).filter(|pin| net & (1 << pin) != 0).find_map(|pin| self.held_mv(pin));
-            adc.set_input(channel as usize, held_mv.map(reading));
+            let held_mv = (0..MOST_PINS as u32).filter(|pin| net & (1 << pin) != 0).find_map(|pin| self.held_mv(pin));
+            adc.set_input(channel, held_mv.map(reading));
         }
     }
 }

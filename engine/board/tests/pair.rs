@@ -17,7 +17,7 @@ const CONNECT: u8 = 4;
 const ESTABLISHED: u8 = 0x17;
 
 fn machine(code: [u8; 4], last: u8) -> Machine {
-    let mut bootrom = vec![0; board::mcu::ROM_SIZE];
+    let mut bootrom = vec![0; board::mcu::BOOT_ROM.bytes];
     bootrom[..4].copy_from_slice(&0x2004_0000u32.to_le_bytes());
     bootrom[4..8].copy_from_slice(&(CODE_AT as u32 | 1).to_le_bytes());
     bootrom[CODE_AT..][..4].copy_from_slice(&code);

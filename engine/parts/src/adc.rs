@@ -11,6 +11,7 @@ use crate::wires::AdcWires;
 use crate::{Peripheral, Write};
 use sim::{NEVER, PS_PER_S, Ps};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 const CYCLES: u64 = 96;
 const FIFO_DEPTH: usize = 4;
@@ -94,6 +95,12 @@ impl Adc {
     /// Returns whether the current conversion reads a pin, whose level may need an update.
     pub fn reads_pin(&self) -> bool {
         self.converting_until.is_some() && self.inputs.get((self.cs >> 12 & 7) as usize).is_some_and(Option::is_none)
+    }
+
+    /// Returns the pins of the channels, in their order.
+    pub fn pins(&self) -> Range<u32> {
+        let first = self.wires.first_pin;
+        first..first + self.inputs.len() as u32
     }
 
     /// Handles the end of a conversion or the start of the next one.

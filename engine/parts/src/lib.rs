@@ -5,6 +5,7 @@ pub mod adc;
 pub mod dma;
 pub mod fault;
 pub mod i2c;
+pub mod mcu;
 pub mod peripheral;
 pub mod pins;
 pub mod pio;

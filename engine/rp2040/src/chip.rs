@@ -6,43 +6,17 @@ use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
 use crate::peripherals::psm;
 use crate::probe::Probes;
-use crate::sys::{ResetRequest, Unmodelled};
+use crate::sys::ResetRequest;
 use crate::trace::{Record, kind};
 use crate::wires::event;
 use crate::world::World;
+pub use parts::mcu::{ChipConfig, RunEnd};
 use sim::{NEVER, Ps};
 
 /// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 2.17).
 const ROSC_NOMINAL_HZ: u64 = 6_500_000;
 /// Cycles after which the base of the clock conversion moves, to stay in 64-bit arithmetic.
 const REBASE_CYCLES: u64 = 1 << 22;
-
-pub struct ChipConfig<'a> {
-    /// Contents of the 16 KiB mask ROM.
-    pub bootrom: &'a [u8],
-    /// Bytes of QSPI flash, a power of two.
-    pub flash_size: usize,
-    /// Initial contents of flash from its start; the rest is erased.
-    pub flash: &'a [u8],
-    /// BOOTSEL is pressed while the chip leaves reset.
-    pub bootsel_pressed: bool,
-}
-
-/// The reason why [`Chip::run_until`] returned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunEnd {
-    /// Simulated time has reached the requested moment.
-    Time,
-    /// The guest reset the chip (watchdog, SYSRESETREQ); it continues with the next call.
-    Reset { cause: &'static str },
-    /// The guest sleeps by DORMANT, and nothing can wake it; `pc` is where it fell asleep. Time goes on with the next
-    /// call.
-    Asleep { pc: u32 },
-    /// The guest used something that is not modelled.
-    Unmodelled(Unmodelled),
-    /// The debugger stopped the chip; [`crate::probe::debug::Debug::take_halt`] returns the reason.
-    Halted,
-}
 
 pub struct Chip<W> {
     pub cores: [Core; 2],

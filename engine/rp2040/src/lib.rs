@@ -7,6 +7,7 @@ pub mod bus;
 pub mod chip;
 mod chip_reset;
 mod map;
+mod mcu;
 pub mod memory;
 pub mod peripherals;
 pub mod wires;
@@ -14,9 +15,6 @@ pub mod wires;
 pub use armv6m as cpu;
 pub use armv6m::probe;
 pub use parts::{BitPeer, Inputs, PROBED, Sys, UsbPort, Way, World, pins, sys, ticks, trace, world, xip_cache};
-
-/// Name as board definitions state it.
-pub const NAME: &str = "RP2040";
 
 #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
 pub use armv6m::Mistake;

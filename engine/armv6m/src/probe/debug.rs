@@ -2,25 +2,11 @@
 
 use std::collections::BTreeSet;
 
+pub use parts::mcu::Halt;
+
 use crate::core::Core;
 use crate::map::Map;
 use crate::memory::Memory;
-
-/// Why the chip stopped for the debugger, and which core caused it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Halt {
-    Breakpoint {
-        core: usize,
-    },
-    Step {
-        core: usize,
-    },
-    /// The value of SRAM at `address` changed.
-    Watchpoint {
-        core: usize,
-        address: u32,
-    },
-}
 
 /// A watched range of SRAM.
 #[derive(Clone, PartialEq, Eq)]

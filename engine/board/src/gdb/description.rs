@@ -1,6 +1,6 @@
 //! The description of memory for gdb, in its XML format.
 
-use crate::mcu::Contents;
+use parts::mcu::Contents;
 
 /// Returns the memory map. gdb uses hardware breakpoints in `rom` automatically.
 pub fn memory_map(regions: &[Contents]) -> String {

@@ -8,7 +8,8 @@ mod target;
 
 use std::convert::Infallible;
 
-use crate::mcu::Halt;
+use crate::mcu::{Chip, Halt, Mcu};
+use crate::wiring::Wiring;
 use gdbstub::common::Signal;
 use gdbstub::conn::Connection;
 use gdbstub::stub::GdbStub;
@@ -39,18 +40,18 @@ impl Connection for Output {
     }
 }
 
-type State = GdbStubStateMachine<'static, Machine, Output>;
+type State<C> = GdbStubStateMachine<'static, Machine<C>, Output>;
 
 /// One connection of gdb. The board is stopped at its start.
-pub struct GdbSession {
+pub struct GdbSession<C: Mcu<Wiring> = Chip<Wiring>> {
     /// `None` after gdb has disconnected.
-    state: Option<State>,
+    state: Option<State<C>>,
     unsent: Vec<u8>,
 }
 
-impl GdbSession {
-    pub fn new(machine: &mut Machine) -> Result<Self, GdbError> {
-        machine.chip_mut().probes.debug.clear();
+impl<C: Mcu<Wiring>> GdbSession<C> {
+    pub fn new(machine: &mut Machine<C>) -> Result<Self, GdbError> {
+        machine.chip_mut().clear_debugger();
         let stub = GdbStub::builder(Output::default()).packet_buffer_size(PACKET_BYTES).build();
         let stub = stub.map_err(|error| GdbError(error.to_string()))?;
         let state = stub.run_state_machine(machine).map_err(|error| GdbError(error.to_string()))?;
@@ -68,7 +69,7 @@ impl GdbSession {
     }
 
     /// Handles data from gdb. `Err`: it ended the session.
-    pub fn receive(&mut self, machine: &mut Machine, data: &[u8]) -> Result<(), GdbError> {
+    pub fn receive(&mut self, machine: &mut Machine<C>, data: &[u8]) -> Result<(), GdbError> {
         for &byte in data {
             let Some(state) = self.state.take() else { return Ok(()) };
             let next = match state {
@@ -83,8 +84,8 @@ impl GdbSession {
     }
 
     /// Reports to gdb why the machine stopped, if it did.
-    pub fn report(&mut self, machine: &mut Machine) -> Result<(), GdbError> {
-        let Some(halt) = machine.chip_mut().probes.debug.take_halt() else { return Ok(()) };
+    pub fn report(&mut self, machine: &mut Machine<C>) -> Result<(), GdbError> {
+        let Some(halt) = machine.chip_mut().take_halt() else { return Ok(()) };
         let reason = match halt {
             Halt::Breakpoint { core } => MultiThreadStopReason::HwBreak(tid(core)),
             Halt::Step { core } => MultiThreadStopReason::SignalWithThread { tid: tid(core), signal: Signal::SIGTRAP },
@@ -96,12 +97,12 @@ impl GdbSession {
     }
 
     /// Reports to gdb that a core locked up, or that the run is over.
-    pub fn interrupt(&mut self, machine: &mut Machine, core: usize) -> Result<(), GdbError> {
+    pub fn interrupt(&mut self, machine: &mut Machine<C>, core: usize) -> Result<(), GdbError> {
         self.stop(machine, MultiThreadStopReason::SignalWithThread { tid: tid(core), signal: Signal::SIGSEGV })
     }
 
     /// Reports to gdb that the run cannot continue.
-    pub fn exited(&mut self, machine: &mut Machine) -> Result<(), GdbError> {
+    pub fn exited(&mut self, machine: &mut Machine<C>) -> Result<(), GdbError> {
         self.stop(machine, MultiThreadStopReason::Exited(0))
     }
 
@@ -112,7 +113,7 @@ impl GdbSession {
         output
     }
 
-    fn stop(&mut self, machine: &mut Machine, reason: MultiThreadStopReason<u32>) -> Result<(), GdbError> {
+    fn stop(&mut self, machine: &mut Machine<C>, reason: MultiThreadStopReason<u32>) -> Result<(), GdbError> {
         match self.state.take() {
             Some(GdbStubStateMachine::Running(state)) => {
                 let next = state.report_stop(machine, reason);
@@ -126,29 +127,29 @@ impl GdbSession {
         }
     }
 
-    fn settle(&mut self, machine: &mut Machine, mut state: State) -> Result<(), GdbError> {
+    fn settle(&mut self, machine: &mut Machine<C>, mut state: State<C>) -> Result<(), GdbError> {
         if let GdbStubStateMachine::CtrlCInterrupt(interrupted) = state {
-            machine.chip_mut().probes.debug.forget_step();
+            machine.chip_mut().forget_step();
             let reason = MultiThreadStopReason::Signal(Signal::SIGINT);
             let next = interrupted.interrupt_handled(machine, Some(reason));
             state = next.map_err(|error| self.failed(machine, &error.to_string()))?;
         }
         if matches!(state, GdbStubStateMachine::Disconnected(_)) {
             self.unsent.append(&mut take_output(&mut state));
-            machine.chip_mut().probes.debug.clear();
+            machine.chip_mut().clear_debugger();
         } else {
             self.state = Some(state);
         }
         Ok(())
     }
 
-    fn failed(&mut self, machine: &mut Machine, error: &str) -> GdbError {
-        machine.chip_mut().probes.debug.clear();
+    fn failed(&mut self, machine: &mut Machine<C>, error: &str) -> GdbError {
+        machine.chip_mut().clear_debugger();
         GdbError(error.to_string())
     }
 }
 
-fn take_output(state: &mut State) -> Vec<u8> {
+fn take_output<C: Mcu<Wiring>>(state: &mut State<C>) -> Vec<u8> {
     let output = match state {
         GdbStubStateMachine::Idle(state) => state.borrow_conn(),
         GdbStubStateMachine::Running(state) => state.borrow_conn(),

@@ -1,31 +1,30 @@
 //! The registers of a core for gdb.
 
-use crate::mcu::debugger::{PC, REGISTERS};
 use gdbstub::arch::{Arch, Registers};
 
+/// The registers of a core, and the index of its program counter.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct CoreRegisters(pub [u32; REGISTERS]);
+pub struct CoreRegisters {
+    pub all: Vec<u32>,
+    pub pc: usize,
+}
 
 impl Registers for CoreRegisters {
     type ProgramCounter = u32;
 
     fn pc(&self) -> u32 {
-        self.0[PC]
+        self.all[self.pc]
     }
 
     fn gdb_serialize(&self, mut write_byte: impl FnMut(Option<u8>)) {
-        for byte in self.0.iter().flat_map(|word| word.to_le_bytes()) {
+        for byte in self.all.iter().flat_map(|word| word.to_le_bytes()) {
             write_byte(Some(byte));
         }
     }
 
     fn gdb_deserialize(&mut self, bytes: &[u8]) -> Result<(), ()> {
-        if bytes.len() < 4 * REGISTERS {
-            return Err(());
-        }
-        for (register, word) in self.0.iter_mut().zip(bytes.chunks_exact(4)) {
-            *register = u32::from_le_bytes(word.try_into().map_err(|_| ())?);
-        }
+        let words = bytes.chunks_exact(4).map(|word| word.try_into().map(u32::from_le_bytes).map_err(|_| ()));
+        self.all = words.collect::<Result<_, ()>>()?;
         Ok(())
     }
 }

@@ -20,12 +20,12 @@ use gdbstub::target::ext::target_description_xml_override::{
 };
 use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
 use gdbstub::target::{Target, TargetError, TargetResult};
-use parts::sys::ResetRequest;
 
 use super::description;
 use super::registers::{CoreArch, CoreRegisters};
 use crate::machine::Machine;
-use crate::mcu::{Core, debugger};
+use crate::mcu::Mcu;
+use crate::wiring::Wiring;
 
 /// The reason why the session cannot continue, in one line.
 #[derive(Debug)]
@@ -41,8 +41,8 @@ pub(super) fn tid(core: usize) -> Tid {
     Tid::MIN.saturating_add(core)
 }
 
-fn index(tid: Tid) -> usize {
-    (tid.get() - 1).min(1)
+fn index<C: Mcu<Wiring>>(tid: Tid) -> usize {
+    (tid.get() - 1).min(C::CORES - 1)
 }
 
 fn part(text: &[u8], offset: u64, length: usize, buf: &mut [u8]) -> usize {
@@ -52,33 +52,15 @@ fn part(text: &[u8], offset: u64, length: usize, buf: &mut [u8]) -> usize {
     n
 }
 
-impl Machine {
-    fn core(&self, tid: Tid) -> &Core {
-        &self.chip().cores[index(tid)]
-    }
-
+impl<C: Mcu<Wiring>> Machine<C> {
     /// Returns the byte at `address` in a memory without read side effects.
     fn byte(&self, address: u32) -> Option<u8> {
-        self.chip()
-            .mem
-            .regions()
-            .iter()
-            .find_map(|region| region.bytes.get(address.wrapping_sub(region.start) as usize))
-            .copied()
-    }
-
-    /// Resets both cores and stops them at their first instructions.
-    fn reset_for_debugger(&mut self) {
-        let now = self.now();
-        let chip = self.chip_mut();
-        chip.bus.sys.request_reset(ResetRequest::Processor { core: 0 });
-        chip.bus.sys.attention = true;
-        // The reset is handled first.
-        chip.run_until(now + 1);
+        let memories = self.chip().memories();
+        memories.iter().find_map(|memory| memory.bytes.get(address.wrapping_sub(memory.start) as usize)).copied()
     }
 }
 
-impl Target for Machine {
+impl<C: Mcu<Wiring>> Target for Machine<C> {
     type Arch = CoreArch;
     type Error = GdbError;
 
@@ -103,14 +85,14 @@ impl Target for Machine {
     }
 }
 
-impl MultiThreadBase for Machine {
+impl<C: Mcu<Wiring>> MultiThreadBase for Machine<C> {
     fn read_registers(&mut self, regs: &mut CoreRegisters, tid: Tid) -> TargetResult<(), Self> {
-        *regs = CoreRegisters(debugger::registers(self.core(tid)));
+        *regs = CoreRegisters { all: self.chip().registers(index::<C>(tid)), pc: C::PC };
         Ok(())
     }
 
     fn write_registers(&mut self, regs: &CoreRegisters, tid: Tid) -> TargetResult<(), Self> {
-        debugger::set_registers(&mut self.chip_mut().cores[index(tid)], &regs.0);
+        self.chip_mut().set_registers(index::<C>(tid), &regs.all);
         Ok(())
     }
 
@@ -125,13 +107,11 @@ impl MultiThreadBase for Machine {
     }
 
     fn write_addrs(&mut self, start: u32, data: &[u8], _tid: Tid) -> TargetResult<(), Self> {
-        let mem = &mut self.chip_mut().mem;
-        if mem.poke(start, data) { Ok(()) } else { Err(TargetError::NonFatal) }
+        if self.chip_mut().poke(start, data) { Ok(()) } else { Err(TargetError::NonFatal) }
     }
 
     fn list_active_threads(&mut self, thread_is_active: &mut dyn FnMut(Tid)) -> Result<(), GdbError> {
-        thread_is_active(tid(0));
-        thread_is_active(tid(1));
+        (0..C::CORES).map(tid).for_each(thread_is_active);
         Ok(())
     }
 
@@ -144,22 +124,21 @@ impl MultiThreadBase for Machine {
     }
 }
 
-impl ThreadExtraInfo for Machine {
+impl<C: Mcu<Wiring>> ThreadExtraInfo for Machine<C> {
     fn thread_extra_info(&self, tid: Tid, buf: &mut [u8]) -> Result<usize, GdbError> {
-        let text = format!("core {}: {:?}", index(tid), self.core(tid).state);
+        let text = format!("core {}: {}", index::<C>(tid), self.chip().state(index::<C>(tid)));
         Ok(part(text.as_bytes(), 0, text.len(), buf))
     }
 }
 
-impl MultiThreadResume for Machine {
+impl<C: Mcu<Wiring>> MultiThreadResume for Machine<C> {
     fn resume(&mut self) -> Result<(), GdbError> {
-        let chip = self.chip_mut();
-        chip.probes.debug.leave(&chip.cores);
+        self.chip_mut().resume();
         Ok(())
     }
 
     fn clear_resume_actions(&mut self) -> Result<(), GdbError> {
-        self.chip_mut().probes.debug.forget_step();
+        self.chip_mut().forget_step();
         Ok(())
     }
 
@@ -177,21 +156,20 @@ impl MultiThreadResume for Machine {
 }
 
 /// Both cores run or neither does, since the run would differ otherwise: a step of one also advances the other.
-impl MultiThreadSchedulerLocking for Machine {
+impl<C: Mcu<Wiring>> MultiThreadSchedulerLocking for Machine<C> {
     fn set_resume_action_scheduler_lock(&mut self) -> Result<(), GdbError> {
         Ok(())
     }
 }
 
-impl MultiThreadSingleStep for Machine {
+impl<C: Mcu<Wiring>> MultiThreadSingleStep for Machine<C> {
     fn set_resume_action_step(&mut self, tid: Tid, _signal: Option<Signal>) -> Result<(), GdbError> {
-        let chip = self.chip_mut();
-        chip.probes.debug.step(&chip.cores[index(tid)]);
+        self.chip_mut().step(index::<C>(tid));
         Ok(())
     }
 }
 
-impl Breakpoints for Machine {
+impl<C: Mcu<Wiring>> Breakpoints for Machine<C> {
     fn support_sw_breakpoint(&mut self) -> Option<SwBreakpointOps<'_, Self>> {
         Some(self)
     }
@@ -206,43 +184,42 @@ impl Breakpoints for Machine {
 }
 
 /// These do not change memory either, so the guest cannot detect them.
-impl SwBreakpoint for Machine {
+impl<C: Mcu<Wiring>> SwBreakpoint for Machine<C> {
     fn add_sw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
-        Ok(self.chip_mut().probes.debug.add_breakpoint(addr))
+        Ok(self.chip_mut().add_breakpoint(addr))
     }
 
     fn remove_sw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
-        Ok(self.chip_mut().probes.debug.remove_breakpoint(addr))
+        Ok(self.chip_mut().remove_breakpoint(addr))
     }
 }
 
-impl HwBreakpoint for Machine {
+impl<C: Mcu<Wiring>> HwBreakpoint for Machine<C> {
     fn add_hw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
-        Ok(self.chip_mut().probes.debug.add_breakpoint(addr))
+        Ok(self.chip_mut().add_breakpoint(addr))
     }
 
     fn remove_hw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
-        Ok(self.chip_mut().probes.debug.remove_breakpoint(addr))
+        Ok(self.chip_mut().remove_breakpoint(addr))
     }
 }
 
 /// Watchpoints on changes of SRAM by any master. Reads cannot be watched.
-impl HwWatchpoint for Machine {
+impl<C: Mcu<Wiring>> HwWatchpoint for Machine<C> {
     fn add_hw_watchpoint(&mut self, addr: u32, len: u32, kind: WatchKind) -> TargetResult<bool, Self> {
-        let chip = self.chip_mut();
-        Ok(kind == WatchKind::Write && chip.probes.debug.add_watchpoint(&chip.mem, addr, len))
+        Ok(kind == WatchKind::Write && self.chip_mut().add_watchpoint(addr, len))
     }
 
     fn remove_hw_watchpoint(&mut self, addr: u32, len: u32, _kind: WatchKind) -> TargetResult<bool, Self> {
-        Ok(self.chip_mut().probes.debug.remove_watchpoint(addr, len))
+        Ok(self.chip_mut().remove_watchpoint(addr, len))
     }
 }
 
-impl MonitorCmd for Machine {
+impl<C: Mcu<Wiring>> MonitorCmd for Machine<C> {
     fn handle_monitor_cmd(&mut self, cmd: &[u8], mut out: ConsoleOutput<'_>) -> Result<(), GdbError> {
         match cmd {
             b"reset" | b"reset halt" | b"reset init" => {
-                self.reset_for_debugger();
+                self.chip_mut().reset_cores();
                 outputln!(out, "both cores are at their reset; `maintenance flush register-cache` shows it");
             }
             b"time" => outputln!(out, "{}.{:06} us of simulated time", self.now() / 1_000_000, self.now() % 1_000_000),
@@ -252,14 +229,14 @@ impl MonitorCmd for Machine {
     }
 }
 
-impl MemoryMap for Machine {
+impl<C: Mcu<Wiring>> MemoryMap for Machine<C> {
     fn memory_map_xml(&self, offset: u64, length: usize, buf: &mut [u8]) -> TargetResult<usize, Self> {
-        let text = description::memory_map(&self.chip().mem.regions());
+        let text = description::memory_map(&self.chip().memories());
         Ok(part(text.as_bytes(), offset, length, buf))
     }
 }
 
-impl TargetDescriptionXmlOverride for Machine {
+impl<C: Mcu<Wiring>> TargetDescriptionXmlOverride for Machine<C> {
     fn target_description_xml(
         &self,
         annex: &[u8],
@@ -268,7 +245,7 @@ impl TargetDescriptionXmlOverride for Machine {
         buf: &mut [u8],
     ) -> TargetResult<usize, Self> {
         match annex {
-            b"target.xml" => Ok(part(debugger::DESCRIPTION.as_bytes(), offset, length, buf)),
+            b"target.xml" => Ok(part(C::DESCRIPTION.as_bytes(), offset, length, buf)),
             _ => Err(TargetError::NonFatal),
         }
     }

@@ -230,7 +230,7 @@ impl Guest {
 }
 
 fn config(r: &mut Random, temper: Temper) -> BoardConfig {
-    let mut bootrom = vec![0; board::mcu::ROM_SIZE];
+    let mut bootrom = vec![0; board::mcu::BOOT_ROM.bytes];
     if temper == Temper::Wild {
         r.fill(&mut bootrom);
     }

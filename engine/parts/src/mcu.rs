@@ -1,0 +1,189 @@
+//! A microcontroller as a board drives it, and as a debugger sees it.
+
+use attribution::Recording;
+use sim::Ps;
+
+use crate::Sys;
+use crate::adc::Adc;
+use crate::sys::Unmodelled;
+use crate::uart::Uart;
+use crate::world::World;
+
+/// What a microcontroller starts with.
+pub struct ChipConfig<'a> {
+    /// Contents of the boot ROM.
+    pub bootrom: &'a [u8],
+    /// Bytes of QSPI flash, a power of two.
+    pub flash_size: usize,
+    /// Initial contents of flash from its start; the rest is erased.
+    pub flash: &'a [u8],
+    /// BOOTSEL is pressed while the chip leaves reset.
+    pub bootsel_pressed: bool,
+}
+
+/// How to tell a microcontroller's boot ROM from other files.
+#[derive(Clone, Copy, Debug)]
+pub struct BootRom {
+    pub bytes: usize,
+    /// Its file in the user's cache.
+    pub file: &'static str,
+    pub magic: &'static [u8],
+    pub magic_at: usize,
+}
+
+/// The reason why [`Mcu::run_until`] returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// Simulated time has reached the requested moment.
+    Time,
+    /// The guest reset the chip; it continues with the next call.
+    Reset { cause: &'static str },
+    /// The guest sleeps by DORMANT, and nothing can wake it; `pc` is where it fell asleep. Time goes on with the next
+    /// call.
+    Asleep { pc: u32 },
+    /// The guest used something that is not modelled.
+    Unmodelled(Unmodelled),
+    /// The debugger stopped the chip; [`Debugged::take_halt`] returns the reason.
+    Halted,
+}
+
+/// Why the chip stopped for the debugger, and which core caused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    Breakpoint {
+        core: usize,
+    },
+    Step {
+        core: usize,
+    },
+    /// The value of SRAM at `address` changed.
+    Watchpoint {
+        core: usize,
+        address: u32,
+    },
+}
+
+/// A memory without read side effects, as a debugger sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Contents<'a> {
+    pub start: u32,
+    pub bytes: &'a [u8],
+    /// It is SRAM.
+    pub writable: bool,
+}
+
+/// The parts of a microcontroller that the board around it reaches at the same time.
+pub struct Reached<'a, W> {
+    pub sys: &'a mut Sys,
+    pub world: &'a mut W,
+    pub uart: &'a mut [Uart; 2],
+    pub adc: &'a mut Adc,
+}
+
+/// A microcontroller with `W` around it.
+pub trait Mcu<W: World>: Debugged + Sized + 'static {
+    /// Name as board definitions state it.
+    const NAME: &'static str;
+    /// The UF2 specification's number for its images.
+    const UF2_FAMILY: u32;
+    const BOOT_ROM: BootRom;
+    /// Least and most bytes of flash.
+    const FLASH_BYTES: (usize, usize);
+    const PINS: u32;
+
+    /// Returns a chip at power-on.
+    fn new(config: &ChipConfig, world: W) -> Self;
+
+    /// Returns simulated time since power-on.
+    fn now(&self) -> Ps;
+
+    /// Returns the time before which everything has happened.
+    fn settled(&self) -> Ps;
+
+    /// Runs until simulated time `until`, a reset, or a fault of the model. An instruction in progress is completed,
+    /// together with the events due within it.
+    fn run_until(&mut self, until: Ps) -> RunEnd;
+
+    /// Like [`Self::run_until`], but handles no event due after `until`, since an external event may come before it.
+    fn run_no_further_than(&mut self, until: Ps) -> RunEnd;
+
+    fn sys(&mut self) -> &mut Sys;
+
+    fn world(&mut self) -> &mut W;
+
+    fn reached(&mut self) -> Reached<'_, W>;
+
+    /// Tells all parts about changed pins.
+    fn settle_pins(&mut self);
+
+    /// Brings all pins up to date for a reader.
+    fn refresh_pins(&mut self);
+
+    /// Interprets all code from now on: the same behaviour, but slower.
+    fn interpret_only(&mut self);
+
+    /// Sets whether misses of the flash cache take time.
+    fn charge_misses(&mut self, cost: bool);
+
+    /// Sets the flash chip's unique id.
+    fn set_flash_id(&mut self, id: [u8; 8]);
+
+    fn flash(&self) -> &[u8];
+
+    /// Starts recording for an attribution of time; `limit`: most changes recorded.
+    fn start_recording(&mut self, limit: usize);
+
+    /// Ends recording. `None`: it had not started.
+    fn stop_recording(&mut self) -> Option<Recording>;
+}
+
+/// A microcontroller with a debugger: its cores have 32-bit registers and addresses.
+pub trait Debugged {
+    const CORES: usize;
+    /// Description of a core's registers in gdb's XML format.
+    const DESCRIPTION: &'static str;
+    /// Index of the program counter in the registers.
+    const PC: usize;
+
+    /// Returns the registers of `core`, in the order of the description.
+    fn registers(&self, core: usize) -> Vec<u32>;
+
+    /// Sets the registers of `core` that a program can set.
+    fn set_registers(&mut self, core: usize, registers: &[u32]);
+
+    /// Returns the state of `core` in a word.
+    fn state(&self, core: usize) -> String;
+
+    fn memories(&self) -> Vec<Contents<'_>>;
+
+    /// Writes `data` to SRAM from `address` on, in no time; false: it is not all SRAM.
+    fn poke(&mut self, address: u32, data: &[u8]) -> bool;
+
+    /// Resets the cores, and stops them at their first instructions.
+    fn reset_cores(&mut self);
+
+    /// Continues all cores; breakpoints at their present addresses were already reported.
+    fn resume(&mut self);
+
+    /// Ends the run after the next instruction of `core`. Interrupts before it are handled without a stop.
+    fn step(&mut self, core: usize);
+
+    fn forget_step(&mut self);
+
+    fn take_halt(&mut self) -> Option<Halt>;
+
+    fn add_breakpoint(&mut self, address: u32) -> bool;
+
+    fn remove_breakpoint(&mut self, address: u32) -> bool;
+
+    /// Watches `len` bytes of SRAM for changes; returns false if they are not SRAM.
+    fn add_watchpoint(&mut self, address: u32, len: u32) -> bool;
+
+    fn remove_watchpoint(&mut self, address: u32, len: u32) -> bool;
+
+    /// Removes all breakpoints and watchpoints, as when the debugger disconnects.
+    fn clear_debugger(&mut self);
+
+    /// Takes over the breakpoints and watchpoints of the chip that this one replaces.
+    fn take_debugger(&mut self, before: &mut Self);
+}
