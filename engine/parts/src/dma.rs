@@ -12,8 +12,6 @@ use crate::wires::DmaWires;
 use crate::{Alias, BusFault, Peripheral, Write};
 use sim::NEVER;
 
-const CHANNELS: usize = 12;
-const ALL_CHANNELS: u32 = (1 << CHANNELS) - 1;
 const TIMERS: usize = 4;
 /// TREQ_SEL: pacing timers 0 to 3, and no pacing.
 const TREQ_TIMER0: u32 = 0x3b;
@@ -146,8 +144,9 @@ impl Timer {
     }
 }
 
+/// A controller with `CHANNELS` channels, at most 16.
 #[derive(Debug)]
-pub struct Dma {
+pub struct Dma<const CHANNELS: usize> {
     wires: DmaWires,
     channels: [Channel; CHANNELS],
     timers: [Timer; TIMERS],
@@ -177,10 +176,10 @@ fn cycle(sys: &Sys) -> u64 {
 }
 
 /// The bus as DMA's two masters see it.
-pub trait DmaBus {
+pub trait DmaBus<const CHANNELS: usize> {
     fn sys(&mut self) -> &mut Sys;
-    fn dma(&mut self) -> &mut Dma;
-    fn dma_and_sys(&mut self) -> (&mut Dma, &mut Sys);
+    fn dma(&mut self) -> &mut Dma<CHANNELS>;
+    fn dma_and_sys(&mut self) -> (&mut Dma<CHANNELS>, &mut Sys);
     /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.
     fn read(&mut self, address: u32, size: u32) -> Result<u32, BusFault>;
     fn write(&mut self, address: u32, value: u32, size: u32) -> Result<(), BusFault>;
@@ -188,11 +187,11 @@ pub trait DmaBus {
     fn waits(&self) -> u32;
 }
 
-impl Dma {
+impl<const CHANNELS: usize> Dma<CHANNELS> {
     pub fn new(wires: DmaWires) -> Self {
         Self {
             wires,
-            channels: Default::default(),
+            channels: [Channel::default(); CHANNELS],
             timers: Default::default(),
             intr: 0,
             inte: [0; 2],
@@ -269,7 +268,7 @@ impl Dma {
     }
 
     /// Handles DMA's event: moves data over the bus.
-    pub fn service(bus: &mut impl DmaBus) {
+    pub fn service(bus: &mut impl DmaBus<CHANNELS>) {
         let start = cycle(bus.sys());
         let mut now = start;
         let next = loop {
@@ -297,7 +296,7 @@ impl Dma {
     }
 
     /// Transfers one datum of channel `index`; returns the cycles until the next can follow.
-    fn transfer(bus: &mut impl DmaBus, index: usize, now: u64) -> u64 {
+    fn transfer(bus: &mut impl DmaBus<CHANNELS>, index: usize, now: u64) -> u64 {
         let (dma, sys) = bus.dma_and_sys();
         let c = dma.channels[index];
         let size = c.size();
@@ -335,7 +334,7 @@ impl Dma {
     }
 
     /// Handles a bus error: halts the channel and always raises its interrupt (CTRL.AHB_ERROR).
-    fn fail(bus: &mut impl DmaBus, index: usize, error: u32) -> u64 {
+    fn fail(bus: &mut impl DmaBus<CHANNELS>, index: usize, error: u32) -> u64 {
         let (dma, sys) = bus.dma_and_sys();
         dma.channels[index].ctrl |= error;
         dma.channels[index].busy = false;
@@ -512,14 +511,16 @@ fn crc16(crc: u32, byte: u8) -> u32 {
     (0..8).fold(crc, |crc, _| if crc & 0x8000 != 0 { ((crc << 1) ^ 0x1021) & 0xffff } else { (crc << 1) & 0xffff })
 }
 
-impl Peripheral for Dma {
+impl<const CHANNELS: usize> Peripheral for Dma<CHANNELS> {
     fn name(&self) -> &'static str {
         "DMA"
     }
 
     fn read(&mut self, _sys: &mut Sys, offset: u32) -> u32 {
         match offset {
-            0x000..0x300 => self.read_channel((offset >> 6) as usize, offset & 0x3c),
+            0x000..0x400 if (offset as usize >> 6) < CHANNELS => {
+                self.read_channel((offset >> 6) as usize, offset & 0x3c)
+            }
             0x400 => self.intr,
             0x404 => self.inte[0],
             0x408 => self.intf[0],
@@ -536,14 +537,18 @@ impl Peripheral for Dma {
             // FIFO_LEVELS, CHAN_ABORT and CHn_DBG_CTDREQ: transfers are atomic, so nothing is in flight, no abort is
             // pending and no credit is outstanding.
             0x448 => CHANNELS as u32,
-            0x800..0xb00 if offset & 0x3c == 4 => self.channels[((offset - 0x800) >> 6) as usize].reload,
+            0x800..0xc00 if offset & 0x3c == 4 => {
+                self.channels.get((offset as usize - 0x800) >> 6).map_or(0, |channel| channel.reload)
+            }
             _ => 0,
         }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
         match offset {
-            0x000..0x300 => self.write_channel(sys, (offset >> 6) as usize, offset & 0x3c, write),
+            0x000..0x400 if (offset as usize >> 6) < CHANNELS => {
+                self.write_channel(sys, (offset >> 6) as usize, offset & 0x3c, write)
+            }
             // INTR and both INTS: a written 1 clears, through any alias.
             0x400 | 0x40c | 0x41c => self.intr &= !write.bits,
             0x404 => self.inte[0] = write.apply(self.inte[0]) & 0xffff,
@@ -567,7 +572,7 @@ impl Peripheral for Dma {
             0x438 => self.sniff_data = write.apply(self.sniff_data),
             // An aborted channel neither interrupts nor chains.
             0x444 => {
-                let aborted = write.bits & ALL_CHANNELS;
+                let aborted = write.bits;
                 for (index, channel) in self.channels.iter_mut().enumerate() {
                     channel.busy &= aborted & (1 << index) == 0;
                 }
@@ -589,6 +594,8 @@ impl Peripheral for Dma {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
+    use crate::wires::Event;
 
     #[test]
     fn a_fractional_timer_keeps_its_average() {
@@ -605,5 +612,17 @@ mod tests {
         let mut fast = Timer { x: 9, y: 2, cycle: 5, fraction: 0 };
         fast.take(5);
         assert_eq!(fast.due(), Some(6));
+    }
+
+    fn last_channel<const CHANNELS: usize>() -> (u32, u32) {
+        let mut sys = testing::sys(125_000_000);
+        let mut dma = Dma::<CHANNELS>::new(DmaWires { event: Event(9), irq: 0, dreqs: 40 });
+        dma.write(&mut sys, 15 * 0x40, Write::normal(0x2000_0000));
+        (dma.read(&mut sys, 15 * 0x40), dma.read(&mut sys, 0x448))
+    }
+
+    #[test]
+    fn a_controller_has_as_many_channels_as_its_chip_says() {
+        assert_eq!((last_channel::<12>(), last_channel::<16>()), ((0, 12), (0x2000_0000, 16)));
     }
 }

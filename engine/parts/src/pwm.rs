@@ -1,4 +1,4 @@
-//! PWM: eight slices of two channels (datasheet 4.5).
+//! PWM: slices of two channels (datasheet 4.5).
 //!
 //! Counters are computed on demand. Events are only scheduled if something waits for them: a wrap whose interrupt is
 //! enabled and not yet raised, a wrap that a busy DMA channel waits for (`Sys::watched_dreqs`), and the edges of pins
@@ -16,8 +16,6 @@ use crate::sys::Sys;
 use crate::wires::PwmWires;
 use crate::{Peripheral, Write};
 use sim::NEVER;
-
-const SLICES: usize = 8;
 
 mod csr {
     pub const EN: u32 = 1 << 0;
@@ -225,17 +223,22 @@ impl Slice {
 }
 
 #[derive(Debug)]
-pub struct Pwm {
-    wires: PwmWires,
+pub struct Pwm<const SLICES: usize> {
+    wires: PwmWires<SLICES>,
     slices: [Slice; SLICES],
     intr: u32,
     inte: u32,
     intf: u32,
 }
 
-impl Pwm {
-    pub fn new(wires: PwmWires) -> Self {
-        Self { wires, slices: Default::default(), intr: 0, inte: 0, intf: 0 }
+impl<const SLICES: usize> Pwm<SLICES> {
+    /// The registers behind those of the slices.
+    const COMMON: u32 = 0x14 * SLICES as u32;
+    /// A bit for each slice.
+    const ALL: u32 = (1 << SLICES) - 1;
+
+    pub fn new(wires: PwmWires<SLICES>) -> Self {
+        Self { wires, slices: std::array::from_fn(|_| Slice::default()), intr: 0, inte: 0, intf: 0 }
     }
 
     /// Handles this block's event.
@@ -270,22 +273,21 @@ impl Pwm {
     /// Brings the block up to now, and recomputes lines, pins and the next event.
     fn update(&mut self, sys: &mut Sys) {
         let cycle = sys.clock.cycle_at(sys.now());
-        let PwmWires { event, irq, dreq, pins: all } = self.wires;
+        let PwmWires { event, irq, dreq, pins: all, a_pins } = self.wires;
         let selected = all.selected(&sys.pins);
         let input = sys.pins.input() & selected;
         let mut outputs = 0u64;
         let mut b_inputs = 0u64;
         for (i, slice) in self.slices.iter_mut().enumerate() {
             let mut wrapped = slice.advance(cycle);
-            // Pins 2 i and 2 i + 16 carry channel A, the next ones B.
-            let b_pins = 0x0002_0002u64 << (2 * i);
+            let b_pins = a_pins[i] << 1;
             wrapped |= slice.set_input(input & b_pins != 0);
             if wrapped {
                 self.intr |= 1 << i;
                 let line = dreq + i as u32;
                 sys.set_dreq(line, sys.watched_dreqs() >> line & 1 != 0);
             }
-            outputs |= (u64::from(slice.output(0)) | u64::from(slice.output(1)) << 1) * (0x0001_0001 << (2 * i));
+            outputs |= (u64::from(slice.output(0)) | u64::from(slice.output(1)) << 1) * a_pins[i];
             if slice.divmode() != DIVMODE_FREE {
                 b_inputs |= b_pins;
             }
@@ -307,7 +309,7 @@ impl Pwm {
             let dreq_wanted = sys.watched_dreqs() & !sys.dreq_level() & (1 << line) != 0;
             let wrap = if irq_wanted || dreq_wanted { slice.wrap_cycle() } else { None };
             let edge = |channel: usize| {
-                let channel_pins = 0x0001_0001u64 << (2 * i + channel);
+                let channel_pins = a_pins[i] << channel;
                 if watched & channel_pins != 0 { slice.edge_cycle(channel) } else { None }
             };
             for at in [wrap, edge(0), edge(1)].into_iter().flatten() {
@@ -338,15 +340,15 @@ impl Pwm {
     }
 }
 
-impl Peripheral for Pwm {
+impl<const SLICES: usize> Peripheral for Pwm<SLICES> {
     fn name(&self) -> &'static str {
         "PWM"
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
         self.update(sys);
-        match offset {
-            0x00..=0x9c => {
+        match offset.checked_sub(Self::COMMON) {
+            None => {
                 let slice = &self.slices[(offset / 0x14) as usize];
                 match offset % 0x14 {
                     0x00 => slice.csr,
@@ -356,19 +358,19 @@ impl Peripheral for Pwm {
                     _ => slice.top,
                 }
             }
-            0xa0 => self.slices.iter().enumerate().fold(0, |en, (i, slice)| en | (slice.csr & csr::EN) << i),
-            0xa4 => self.intr,
-            0xa8 => self.inte,
-            0xac => self.intf,
-            0xb0 => self.ints(),
+            Some(0x00) => self.slices.iter().enumerate().fold(0, |en, (i, slice)| en | (slice.csr & csr::EN) << i),
+            Some(0x04) => self.intr,
+            Some(0x08) => self.inte,
+            Some(0x0c) => self.intf,
+            Some(0x10) => self.ints(),
             _ => 0,
         }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
         self.update(sys);
-        match offset {
-            0x00..=0x9c => {
+        match offset.checked_sub(Self::COMMON) {
+            None => {
                 let slice = &mut self.slices[(offset / 0x14) as usize];
                 match offset % 0x14 {
                     0x00 => Self::write_csr(slice, write.apply(slice.csr)),
@@ -381,7 +383,7 @@ impl Peripheral for Pwm {
                     slice.latch();
                 }
             }
-            0xa0 => {
+            Some(0x00) => {
                 let old = self.slices.iter().enumerate().fold(0, |en, (i, slice)| en | (slice.csr & csr::EN) << i);
                 let new = write.apply(old);
                 for (i, slice) in self.slices.iter_mut().enumerate() {
@@ -389,9 +391,9 @@ impl Peripheral for Pwm {
                     Self::write_csr(slice, csr);
                 }
             }
-            0xa4 => self.intr &= !write.ones(),
-            0xa8 => self.inte = write.apply_masked(self.inte, 0xff),
-            0xac => self.intf = write.apply_masked(self.intf, 0xff),
+            Some(0x04) => self.intr &= !write.ones(),
+            Some(0x08) => self.inte = write.apply_masked(self.inte, Self::ALL),
+            Some(0x0c) => self.intf = write.apply_masked(self.intf, Self::ALL),
             _ => {}
         }
         self.update(sys);

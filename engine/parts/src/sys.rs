@@ -10,7 +10,7 @@ use attribution::Recorder;
 use sim::{Clock, NEVER, Ps};
 
 /// Most events of a chip ([`Layout::events`]). Each costs time in every search for the next one.
-pub const MAX_EVENTS: usize = 22;
+pub const MAX_EVENTS: usize = 40;
 
 /// Watchers that need every edge of some pins, although no program reads them (index of [`Sys::watch_pins`]).
 pub mod watcher {
@@ -90,7 +90,7 @@ pub struct Sys {
     pub tick: Ticks,
     due: [Ps; MAX_EVENTS],
     events: usize,
-    without_clk_sys: u32,
+    without_clk_sys: u64,
     /// Oscillators that are dormant or starting after it ([`dormant`]).
     pub dormant: u8,
     stop: Option<Box<Stop>>,
@@ -221,8 +221,12 @@ impl Sys {
             self.next_due = at;
             self.attention = true;
         } else if old == self.next_due {
-            self.next_due = self.due.iter().copied().min().unwrap_or(NEVER);
+            self.next_due = self.earliest();
         }
+    }
+
+    fn earliest(&self) -> Ps {
+        self.due[..self.events].iter().copied().min().unwrap_or(NEVER)
     }
 
     /// Schedules (or moves) the call of [`crate::World::event`].
@@ -256,7 +260,7 @@ impl Sys {
         let index = self.due.iter().position(|&due| due == self.next_due)?;
         self.event_now = Some(self.next_due);
         self.due[index] = NEVER;
-        self.next_due = self.due.iter().copied().min().unwrap_or(NEVER);
+        self.next_due = self.earliest();
         Some(Event(index as u8))
     }
 
@@ -415,7 +419,7 @@ impl Sys {
                 stop.waiting[index] = stop.waiting[index].min(stop.at + due.saturating_sub(now));
             }
         }
-        self.next_due = self.due.iter().copied().min().unwrap_or(NEVER);
+        self.next_due = self.earliest();
     }
 
     /// Continues clk_sys now: no cycle has passed.

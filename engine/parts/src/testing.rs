@@ -122,9 +122,10 @@ pub fn pio() -> Pio {
     })
 }
 
-pub fn pwm() -> Pwm {
+pub fn pwm() -> Pwm<8> {
     let pins = FunctionPins { function: function::PWM, pins: PIN_MASK };
-    Pwm::new(PwmWires { event: event::PWM, irq: irq::PWM_WRAP, dreq: dreq::PWM_WRAP0, pins })
+    let a_pins = std::array::from_fn(|slice| 0x0001_0001 << (2 * slice));
+    Pwm::new(PwmWires { event: event::PWM, irq: irq::PWM_WRAP, dreq: dreq::PWM_WRAP0, pins, a_pins })
 }
 
 pub fn adc() -> Adc {

@@ -14,7 +14,7 @@ pub struct Layout {
     /// Number of events, at most [`crate::sys::MAX_EVENTS`]. The last one is the world's.
     pub events: usize,
     /// The events, as bits, that come while clk_sys stands still: those of other clocks, and the world's.
-    pub without_clk_sys: u32,
+    pub without_clk_sys: u64,
     /// The GPIO pins, from bit 0 on.
     pub pins: u64,
     /// Data request lines that carry one request per rise; all others are levels.
@@ -65,13 +65,16 @@ pub struct PioWires {
     pub watcher: usize,
 }
 
+/// The connections of PWM with `SLICES` slices.
 #[derive(Clone, Copy, Debug)]
-pub struct PwmWires {
+pub struct PwmWires<const SLICES: usize> {
     pub event: Event,
     pub irq: u32,
     /// The request of slice 0; the others' follow.
     pub dreq: u32,
     pub pins: FunctionPins,
+    /// The pins of each slice's channel A; the next ones carry B.
+    pub a_pins: [u64; SLICES],
 }
 
 #[derive(Clone, Copy, Debug)]

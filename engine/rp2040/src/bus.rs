@@ -79,14 +79,14 @@ pub struct Blocks {
     pub spi: [Spi; 2],
     pub i2c: [I2c; 2],
     pub adc: Adc,
-    pub pwm: Pwm,
+    pub pwm: Pwm<{ wires::PWM_SLICES }>,
     pub timer: Timer,
     pub watchdog: Watchdog,
     pub rtc: Rtc,
     pub rosc: Rosc,
     pub vreg_and_chip_reset: VregAndChipReset,
     pub tbman: Tbman,
-    pub dma: Dma,
+    pub dma: Dma<{ wires::DMA_CHANNELS }>,
     pub usb: Usb,
     pub pio: [Pio; 2],
 }
@@ -615,16 +615,16 @@ struct DmaPort<'a, W> {
     mem: &'a mut Memory,
 }
 
-impl<W: World> DmaBus for DmaPort<'_, W> {
+impl<W: World> DmaBus<{ wires::DMA_CHANNELS }> for DmaPort<'_, W> {
     fn sys(&mut self) -> &mut Sys {
         &mut self.bus.sys
     }
 
-    fn dma(&mut self) -> &mut Dma {
+    fn dma(&mut self) -> &mut Dma<{ wires::DMA_CHANNELS }> {
         &mut self.bus.blocks.dma
     }
 
-    fn dma_and_sys(&mut self) -> (&mut Dma, &mut Sys) {
+    fn dma_and_sys(&mut self) -> (&mut Dma<{ wires::DMA_CHANNELS }>, &mut Sys) {
         (&mut self.bus.blocks.dma, &mut self.bus.sys)
     }
 

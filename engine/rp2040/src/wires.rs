@@ -204,8 +204,16 @@ pub(crate) const PIO: [PioWires; 2] = [
     },
 ];
 
-pub(crate) const PWM: PwmWires =
-    PwmWires { event: event::PWM, irq: irq::PWM_WRAP, dreq: dreq::PWM_WRAP0, pins: all(function::PWM) };
+pub const PWM_SLICES: usize = 8;
+pub const DMA_CHANNELS: usize = 12;
+
+pub(crate) const PWM: PwmWires<PWM_SLICES> = PwmWires {
+    event: event::PWM,
+    irq: irq::PWM_WRAP,
+    dreq: dreq::PWM_WRAP0,
+    pins: all(function::PWM),
+    a_pins: [0x1_0001, 0x4_0004, 0x10_0010, 0x40_0040, 0x100_0100, 0x400_0400, 0x1000_1000, 0x4000_4000],
+};
 
 pub(crate) const ADC: AdcWires = AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26 };
 

@@ -1,17 +1,18 @@
 use super::*;
 use crate::sys::watcher;
 use crate::testing::{self, dreq, event, function, irq};
+use crate::wires::{FunctionPins, Layout};
 
 const SLICE: u32 = 0x14;
 
-fn chip() -> (Sys, Pwm) {
+fn chip() -> (Sys, Pwm<8>) {
     let mut sys = testing::sys(125_000_000);
     let mut pwm = testing::pwm();
     pwm.reset(&mut sys);
     (sys, pwm)
 }
 
-fn set(sys: &mut Sys, pwm: &mut Pwm, slice: u32, registers: [u32; 4]) {
+fn set(sys: &mut Sys, pwm: &mut Pwm<8>, slice: u32, registers: [u32; 4]) {
     let [div, cc, top, csr] = registers;
     for (offset, bits) in [(4, div), (0x0c, cc), (0x10, top), (0, csr)] {
         pwm.write(sys, slice * SLICE + offset, Write::normal(bits));
@@ -228,4 +229,28 @@ fn a_watched_dreq_rises_at_every_wrap() {
     s.set_dreq(line, false);
     p.reschedule(s);
     assert_eq!(s.due(event::PWM), 100 * 8000);
+}
+
+/// As on RP2350B: slices 8 to 11 are on GPIO32 to GPIO39, and again on GPIO40 to GPIO47.
+#[test]
+fn twelve_slices_reach_48_pins() {
+    let all = (1 << 48) - 1;
+    let layout = Layout { events: 11, pins: all, without_clk_sys: 0, pulsed_dreqs: 0xfff << dreq::PWM_WRAP0 };
+    let mut sys = Sys::new(125_000_000, &layout);
+    let mut pwm = Pwm::<12>::new(PwmWires {
+        event: event::PWM,
+        irq: irq::PWM_WRAP,
+        dreq: dreq::PWM_WRAP0,
+        pins: FunctionPins { function: function::PWM, pins: all },
+        a_pins: std::array::from_fn(
+            |slice| if slice < 8 { 0x1_0001 << (2 * slice) } else { 0x101 << (2 * slice + 16) },
+        ),
+    });
+    pwm.reset(&mut sys);
+    sys.pins.function_mask[function::PWM] = 1 << 46 | 1 << 47;
+    pwm.write(&mut sys, 11 * SLICE, Write::normal(csr::EN | csr::A_INV));
+    assert_eq!(sys.pins.level(), 1 << 46);
+    assert_eq!(pwm.read(&mut sys, 12 * SLICE), 1 << 11, "EN is behind the slices");
+    pwm.write(&mut sys, 12 * SLICE + 8, Write::normal(u32::MAX));
+    assert_eq!(pwm.read(&mut sys, 12 * SLICE + 8), 0xfff);
 }
