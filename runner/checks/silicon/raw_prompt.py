@@ -22,6 +22,7 @@ class RawPrompt(Prompt):
     def __init__(self, image: Path, board: BoardDefinition, deadline: Deadline, *, pastes: bool) -> None:
         repl = ReplMachine(image, board)
         repl.start(deadline)
+        self.repl = repl
         self._wire = _Wire(repl, deadline)
         super().__init__(self._wire, deadline.what, pastes=pastes)
         self._wire.enter()

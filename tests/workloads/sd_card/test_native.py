@@ -26,7 +26,7 @@ def test_rows_are_exact_and_each_bad_card_ends_with_one_line(tmp_path: Path, mon
     )
     assert sound.status is Status.MEASURED, sound.reason
     assert sound.simulated_figures() == again.simulated_figures()
-    assert (sound.figures["write_total_us"], sound.figures["read_total_us"]) == (18_313, 8_796)
+    assert (sound.figures["write_total_us"], sound.figures["read_total_us"]) == (18_153, 8_636)
     assert (sound.figures["read_gap_median_ns"], sound.figures["write_gap_median_ns"]) == (304, 304)
     assert sound.figures["spi_mhz"] == 31.25
     reasons = [row.reason for row in (missing, protected, corrupt)]

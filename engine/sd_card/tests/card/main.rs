@@ -5,5 +5,6 @@ mod driver;
 mod faults;
 mod fuzz;
 mod host;
+mod published;
 mod reading;
 mod writing;
