@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.console import shown
 from portbench.results import storage
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.model import Conditions, Headline, Machine, Offers, Published, Row, RunFile, Sim, json_schema
@@ -126,6 +127,8 @@ keys = st.from_regex(r"[a-z][a-z_]{0,6}", fullmatch=True)
 
 
 def cell(value: Any) -> str:
+    if isinstance(value, str):
+        return shown(value)
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -151,7 +154,9 @@ def test_what_was_exported_comes_back(rows: list[Row]) -> None:
     lines = table(rows_csv(rows))
     assert len(lines) == len(rows)
     for line, of in zip(lines, rows, strict=True):
-        assert line["runtime"] == of.runtime and line["version"] == of.version and line["note"] == cell(of.note)
+        assert [line[name] for name in ("runtime", "version", "note")] == list(
+            map(cell, (of.runtime, of.version, of.note))
+        )
         assert line["reason"] == cell(of.reason) and line["run_index"] == str(of.run_index)
         groups = {"settings": of.settings, "figures": of.figures, "sim.counters": of.sim.counters if of.sim else {}}
         for group, values in groups.items():

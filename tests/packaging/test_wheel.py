@@ -59,7 +59,11 @@ def wheel(sdist: Path) -> Path:
     folder = sdist.parent.with_name("wheel")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
     # Neither the profile nor this machine's other builds change which files there are.
-    quickly = {"SETUPTOOLS_RUST_CARGO_PROFILE": "dev", "CARGO_TARGET_DIR": str(sdist.parent.with_name("target"))}
+    quickly = {
+        "SETUPTOOLS_RUST_CARGO_PROFILE": "dev",
+        "CARGO_PROFILE_DEV_OPT_LEVEL": "0",
+        "CARGO_TARGET_DIR": str(sdist.parent.with_name("target")),
+    }
     run(*pip, "--wheel-dir", folder, sdist, cwd=sdist.parent, **quickly)
     (found,) = folder.iterdir()
     return found

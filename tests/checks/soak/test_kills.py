@@ -23,7 +23,7 @@ def test_ten_kills_leave_nothing_and_lose_nothing(monkeypatch: pytest.MonkeyPatc
     assert faults([report]) == []
     assert {finding.group for finding in report.findings} == {"run", "desk"} and len(report.findings) == 10
     outcomes = [finding.outcome for finding in report.findings]
-    assert "interrupted" in outcomes and set(outcomes) - {"interrupted", "did not strike"}
+    assert "interrupted" in outcomes
 
 
 def test_what_a_program_leaves_and_loses_is_seen(monkeypatch: pytest.MonkeyPatch, short_folder: Path) -> None:
