@@ -52,14 +52,12 @@ class Desk:
 
     def hold_bootsel(self) -> None:
         """Plug the board in again with BOOTSEL held, as a person does with a board that does not answer."""
-        control = ControlClient(runtime_dir() / NAME, NAME)
         try:
-            control.call("power_cycle", Deadline(_START_S, NAME), bootsel=True)
+            with contextlib.closing(ControlClient(runtime_dir() / NAME, NAME)) as control:
+                control.call("power_cycle", Deadline(_START_S, NAME), bootsel=True)
         except BoardError:
             if not self._ended():  # a process that was killed may take a moment to go
                 raise
-        finally:
-            control.close()
 
     def sweep(self) -> None:
         """Remove the leftovers of a killed board, as the next start of a desk does. Raises BoardError."""
