@@ -15,7 +15,6 @@ from typing import Any
 from platformdirs import user_data_path
 
 from portbench.boards import Board, BoardDefinition, BoardUnavailable, BrokenSetup, Deadline, DeadlineExceeded
-from portbench.boards.definition import SERVER_PORT
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.boards.registry import runtime_dir
 from portbench.boards.usb.bus import is_emulated
@@ -112,7 +111,7 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, listener: L
             phy_link_delay_s=options.phy_link_delay_s,
             access_point=options.access_point,
             pc_ip=options.pc_address,
-            server_port=options.server_port or SERVER_PORT,
+            server_port=options.fixed_port,
             deployer=options.deployer,
             log=listener.log,
             fresh=True,

@@ -179,7 +179,8 @@ class BenchOptions:
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
     deployer: Deployer = "mpremote"
     server_host: str | None = None
-    server_port: int = SERVER_PORT
+    server_port: int | None = None
+    """As given; None: `port_to_boards` and `fixed_port` choose."""
     pc_address: IPv4Address = PC_IP
     """Of the simulated PC."""
     turnaround_us: int = 200
@@ -198,6 +199,16 @@ class BenchOptions:
     def chosen_workloads(self) -> tuple[Workload, ...]:
         """The named workloads, else the default ones."""
         return self.workloads or _usual_workloads()
+
+    @property
+    def port_to_boards(self) -> int:
+        """The server's port on an interface that real boards reach, 0 for a free one."""
+        return SERVER_PORT if self.server_port is None else self.server_port
+
+    @property
+    def fixed_port(self) -> int:
+        """The port that the board has to know beforehand: of a simulated PC, and of a board that listens."""
+        return self.server_port or SERVER_PORT
 
     def settings_for(self, workload: Workload, profile: Profile) -> WorkloadSettings:
         """The workload's settings: its defaults, then the profile's in the catalogue, then the user's.

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from portbench.boards import BoardError, Deadline, OwnNetwork, RunOutput
-from portbench.boards.definition import MASK, SERVER_PORT, board_address
+from portbench.boards.definition import MASK, board_address
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay, Run, Wires
@@ -146,7 +146,7 @@ def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConf
             phy_link_delay_s=options.phy_link_delay_s,
             access_point=options.access_point,
             pc_ip=options.pc_address,
-            server_port=options.server_port or SERVER_PORT,
+            server_port=options.fixed_port,
         ) as board,
     ):
         assert board.own_network is not None

@@ -8,7 +8,6 @@ import threading
 from ipaddress import IPv4Address
 
 from portbench.boards import Board, Deadline, DeadlineExceeded
-from portbench.boards.definition import SERVER_PORT
 from portbench.errors import PortbenchError
 from portbench.runner.options import BenchOptions
 from portbench.runner.program import Peer
@@ -47,23 +46,17 @@ class Servers:
         if board.own_network is not None:
             return Peer(board.own_network.server, board.own_network.port), None
         if board.where is Where.SILICON:
-            server = self.at(self._options.server_host or address_of_this_pc(), workload)
-        else:
-            server = self.at("127.0.0.1", workload, self._own_port)
+            server = self.at(self._options.server_host or address_of_this_pc(), workload, self._options.port_to_boards)
+        else:  # runs on this PC do not meet at a free port
+            server = self.at("127.0.0.1", workload, self._options.server_port or 0)
         return Peer(IPv4Address(server.host), server.port), server
 
     def close(self) -> None:
         while self._servers:
             self._servers.popitem()[1].__exit__(None, None, None)
 
-    @property
-    def _own_port(self) -> int:
-        """The port for a board on this PC: a free one unless another was asked for, so that runs do not meet."""
-        return 0 if self._options.server_port == SERVER_PORT else self._options.server_port
-
-    def at(self, host: str, workload: Workload, port: int | None = None) -> WorkloadServer:
-        """The server of `workload` that listens on `host`, started when it is first asked for. `port`: instead of the
-        one in the options."""
+    def at(self, host: str, workload: Workload, port: int) -> WorkloadServer:
+        """The server of `workload` that listens on `host`, started when it is first asked for."""
         key = (host, workload.name)
         with self._starting:
             if key not in self._servers:
@@ -79,12 +72,12 @@ class Servers:
         if board.own_network is not None:
             return board.own_network.port
         if board.where is not Where.HOSTED:
-            return self._options.server_port or SERVER_PORT
+            return self._options.fixed_port
         with socket.create_server(("127.0.0.1", 0)) as free:
             port: int = free.getsockname()[1]
             return port
 
-    def _port(self, host: str, asked: int | None) -> int:
+    def _port(self, host: str, asked: int) -> int:
         """The port that was asked for: rows come one after the other, so another workload's server can go; of boards
         that are measured at once the first has it."""
         others = [key for key in self._servers if key[0] == host]
@@ -92,7 +85,7 @@ class Servers:
             return 0
         for key in others:
             self._servers.pop(key).__exit__(None, None, None)
-        return self._options.server_port if asked is None else asked
+        return asked
 
 
 def sessions_since(server: WorkloadServer, number: int, address: str | None = None) -> list[Session]:

@@ -91,10 +91,9 @@ _COMMON: Final = (
         "server_port",
         "whole",
         "bench",
-        "TCP port of the server for real boards, 0 for a free one",
-        SERVER_PORT,
-        0,
-        65535,
+        f"TCP port of the server, 0 for a free one; not given: {SERVER_PORT} for real boards, a free one for hosted",
+        low=0,
+        high=65535,
     ),
     Setting("pc_address", "text", "bench", f"address of the simulated PC, mask {MASK}", str(PC_IP)),
 )

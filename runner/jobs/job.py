@@ -61,7 +61,7 @@ def job_id(row: PlannedRow, image: Image, options: BenchOptions) -> str:
         (profile.name, profile.spi_hz, profile.intn, repr(row.board)),
         (row.workload.name, row.settings.model_dump(mode="json"), row.number, asdict(surroundings(row, options))),
         (options.address_mode, str(options.static), options.attribute, options.what_if),
-        (str(options.pc_address), options.server_port),
+        (str(options.pc_address), options.fixed_port),
         {str(stage): seconds for stage, seconds in options.timeouts_s.items()},
         (build.sources, build.engine),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portbench.boards import Deadline, Unattended
-from portbench.boards.definition import MASK, SERVER_PORT, board_address
+from portbench.boards.definition import MASK, board_address
 from portbench.errors import PortbenchError
 from portbench.firmware.catalogue import Family
 from portbench.runner.collect import ClientResult, ClientSaid, check_calls
@@ -33,7 +33,7 @@ def meeting_places(options: BenchOptions) -> list[str]:
         return lines
     if options.where != "silicon":
         lines.append(
-            f"emulated boards: TCP to {pc}:{options.server_port or SERVER_PORT}, own address by DHCP or"
+            f"emulated boards: TCP to {pc}:{options.fixed_port}, own address by DHCP or"
             f" {board_address(pc)}, mask {MASK}, gateway {pc}; another network: -s pc_address=10.0.0.1"
         )
     if options.where != "emulated":
@@ -43,7 +43,7 @@ def meeting_places(options: BenchOptions) -> list[str]:
                 host = address_of_this_pc()
             except PortbenchError:
                 host = "this PC (no network found; -s server_host=ADDRESS)"
-        lines.append(f"real boards: TCP to {host}:{options.server_port}, own address as the network there has it")
+        lines.append(f"real boards: TCP to {host}:{options.port_to_boards}, own address as the network there has it")
     return lines
 
 

@@ -11,7 +11,6 @@ from queue import Queue
 from typing import Any, Final, Protocol
 
 from portbench.boards import Board, Deadline, Progress, RunOutput
-from portbench.boards.definition import SERVER_PORT
 from portbench.boards.jitter import Jitter
 from portbench.clients.deployment import as_partner
 from portbench.errors import PortbenchError
@@ -101,7 +100,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
     if options.address_mode == "static" and (options.static is not None or not simulated):
         raise PortbenchError("address_mode=static: two boards cannot have the one static_address; leave both out")
     server = row.partner_board.prepared_for(partner, client, row.clock.stage(Stage.OPEN))
-    peer = pc_of(partner, server.board, options.server_port or SERVER_PORT)
+    peer = pc_of(partner, server.board, options.fixed_port)
     serving = build_program(partner, image, server.board, peer, _apart(options) if simulated else options, row.scratch)
     server.prepare(replace(serving, deployment=as_partner(serving.deployment, partner.board)), row.clock)
     run_s = options.timeouts_s[Stage.RUN]

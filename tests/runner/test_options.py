@@ -27,7 +27,8 @@ def test_the_defaults() -> None:
     assert (options.board, options.workloads, options.settings) == (None, (), {}) and not options.quick
     assert [each.name for each in options.chosen_workloads] == ["ping_pong"]
     assert (options.runs, options.where) == (3, "auto")
-    assert (options.turnaround_us, options.phy_link_delay_s, options.server_port) == (200, 1.5, 5000)
+    assert (options.turnaround_us, options.phy_link_delay_s) == (200, 1.5)
+    assert (options.server_port, options.port_to_boards, options.fixed_port) == (None, 5000, 5000)
     assert (options.address_mode, options.deployer, options.devices) == ("dhcp", "mpremote", ("auto",))
     assert options.parallel == 1
     assert options.timeouts_s == DEFAULT_S and options.results_dir.name == "results"
@@ -50,6 +51,7 @@ def test_everything_can_be_chosen() -> None:
     assert options.timeouts_s == DEFAULT_S | {Stage.FLASH: 9.5, Stage.RUN: 60}
     assert options.static is not None and options.static.gateway == IPv4Address("10.0.0.1")
     assert (options.deployer, options.server_host, options.server_port) == ("rshell", "10.0.0.1", 0)
+    assert (options.port_to_boards, options.fixed_port) == (0, 5000)
     assert options.profile_sets == {"spi_hz": 2_000_000} and options.axes == ()
     assert (options.turnaround_us, options.phy_link_delay_s, options.results_dir) == (0, 2.5, Path("/x"))
 

@@ -76,6 +76,15 @@ def test_two_benches_do_not_meet_at_one_port() -> None:
             each.close()
 
 
+def test_the_usual_port_is_used_where_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setattr("portbench.runner.options.SERVER_PORT", port := taken.getsockname()[1])
+        given = Servers(replace(OPTIONS, server_port=port))
+        with pytest.raises(PortbenchError, match="cannot listen: the port is in use"):
+            given.peer_for(HOSTED, PING_PONG)
+        given.close()
+
+
 def test_what_fails_is_one_line(servers: Servers) -> None:
     _, server = servers.peer_for(HOSTED, PING_PONG)
     assert server is not None
