@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from portbench.errors import PortbenchError
 from portbench.firmware.identify import release
 
-_WIZNETS_CLASS: Final = (("network.WIZNET5K", "network.WIZNET6K"),)
+_Changes = tuple[tuple[str, str], ...]
+_ETHERNET: Final = "network.WIZNET5K"
+_RADIO: Final = "network.WLAN"
+
+_WIZNETS_CLASS: Final = ((_ETHERNET, "network.WIZNET6K"),)
 """WIZnet's line since 2025 has one class for all of its chips."""
 _WITHOUT_DHCP: Final = (
     ("    nic.active(True)\n", '    if hasattr(nic, "active"):\n        nic.active(True)\n'),
@@ -34,18 +39,29 @@ _OLD_RADIO: Final = (
 
 
 def adapted(script: str, family: str, version: str) -> str:
-    """`script` for that MicroPython. `version`: as the firmware reports it; one without numbers may be an old one."""
-    for old, new in _changes(family, version):
-        script = script.replace(old, new)
+    """`script` for that MicroPython. `version`: as the firmware reports it; one without numbers may be an old one.
+
+    Raises PortbenchError if the script uses a class without a line that is to change.
+    """
+    uses = {name for name in (_ETHERNET, _RADIO) if name in script}
+    for of, changes in _changes(family, version):
+        for old, new in changes if of in uses else ():
+            if old not in script:
+                raise PortbenchError(
+                    f"clients/dialects.py: {old.strip()!r} is not in the client for {family} {version}; adapt the"
+                    " replacement to the client"
+                )
+            script = script.replace(old, new)
     return script
 
 
-def _changes(family: str, version: str) -> Iterator[tuple[str, str]]:
+def _changes(family: str, version: str) -> Iterator[tuple[str, _Changes]]:
+    """With the class of `network` whose use they change."""
     if family not in ("micropython", "wiznet"):
         return
     if "-WIZnet" in version:
-        yield from _WIZNETS_CLASS
+        yield _ETHERNET, _WIZNETS_CLASS
     if family == "wiznet" and release(version) < (1, 18):
-        yield from _WITHOUT_DHCP
+        yield _ETHERNET, _WITHOUT_DHCP
     if release(version) < (1, 21):
-        yield from _OLD_RADIO
+        yield _RADIO, _OLD_RADIO

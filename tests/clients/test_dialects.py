@@ -13,6 +13,7 @@ import pytest
 from portbench.boards import BoardDefinition, WifiCredentials, board_definition
 from portbench.clients import ClientNetwork, nic_line
 from portbench.clients.dialects import adapted
+from portbench.errors import PortbenchError
 from tests.ping_pong import EVB, deployment
 
 PICO_W = board_definition("RPI_PICO_W")
@@ -94,6 +95,18 @@ def test_an_old_radio_has_neither_constants_nor_signal(
 
 def test_other_families_have_no_dialects() -> None:
     assert adapted("network.WIZNET5K", "circuitpython", WIZNET) == "network.WIZNET5K"
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "client", "lost"),
+    [
+        ("wiznet", FORK, "nic = network.WIZNET5K()\n    nic.active(True)\n", "except OSError:  # the driver gave up"),
+        ("micropython", OLD, "nic = network.WLAN(0)\npm = network.WLAN.PM_PERFORMANCE\n", "network.WLAN.PM_NONE"),
+    ],
+)
+def test_a_client_that_a_dialect_no_longer_fits_is_refused(family: str, version: str, client: str, lost: str) -> None:
+    with pytest.raises(PortbenchError, match=rf"{lost}' is not in the client for {family} {version}; adapt"):
+        adapted(client, family, version)
 
 
 def _network_part(script: str) -> dict[str, Any]:
