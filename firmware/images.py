@@ -159,15 +159,13 @@ class ImageStore:
             folder = Path(os.environ[FOLDER_VARIABLE])
         if folder is not None:
             check_folder(folder)
-        if offline is None:
-            offline = os.environ.get(OFFLINE_VARIABLE, "0") not in ("", "0")
         self.folder = folder
         self.cache = cache or platformdirs.user_cache_path("portbench", appauthor=False) / "firmware"
         self._lock = HashLock((state or platformdirs.user_state_path("portbench", appauthor=False)) / LOCK_NAME)
         self._machines = machines
         self._failed: dict[str, str] = {}
         """Reasons by URL, so that a second row with the image does not try again."""
-        self._offline = offline
+        self._offline = is_offline() if offline is None else offline
         self._progress = progress
         self._reachability = reachability or Reachability(entry.url for entry in entries if entry.url)
 
@@ -184,6 +182,17 @@ class ImageStore:
         if (here := self._here(entry)) is not None:
             return self._checked(entry, *here)
         return self._download(entry)
+
+    def add(self, entry: FirmwareEntry, path: Path) -> Image:
+        """Copy the image at `path`, checked as that of `entry`, into the user's cache. Raises PortbenchError."""
+        image = self._checked(entry, path, Source.FILE, final=self.cache / _file(entry))
+        assert image.file is not None
+        try:
+            self.cache.mkdir(parents=True, exist_ok=True)
+            replace_file(image.file.path, image.file.data)
+        except OSError as error:
+            raise PortbenchError(f"{self.cache}: cannot be written ({error.strerror}); make it writable") from error
+        return image
 
     def at_hand(self, entry: FirmwareEntry) -> Source | None:
         """Where `obtain` would find the image of `entry` without a network, unchecked; None: nowhere."""
@@ -309,6 +318,11 @@ class ImageStore:
         except OSError as error:
             raise PortbenchError(f"{self.cache}: cannot be written ({error.strerror}); make it writable") from error
         return image
+
+
+def is_offline() -> bool:
+    """True if PORTBENCH_OFFLINE forbids downloads."""
+    return os.environ.get(OFFLINE_VARIABLE, "0") not in ("", "0")
 
 
 def _for_shell(path: Path) -> str:

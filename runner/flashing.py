@@ -34,7 +34,11 @@ class Flashed:
 
 def flash(options: BenchOptions, seconds: float, listener: Listener) -> Flashed:
     """Flash the one runtime of `options`; an emulated board then runs for `seconds`. Raises PortbenchError."""
-    (entry,) = chosen_entries(options, catalogue.load())
+    entries = chosen_entries(options, catalogue.load())
+    if len(entries) > 1:
+        ids = ", ".join(entry.id for entry in entries)
+        raise PortbenchError(f"{ids}: are several images; flash one of them")
+    entry = entries[0]
     traits = entry.family.traits
     if traits.hosted or (traits.client_in_image and entry.path is None):
         raise PortbenchError(f"{entry.id}: is not an image; give a .uf2 file or a runtime of: portbench list runtimes")

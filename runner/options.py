@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -13,9 +13,11 @@ from pydantic import ValidationError
 
 from portbench.boards import BoardDefinition, Wifi, board_definition
 from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, board_address
+from portbench.boards.releases import is_selector, selected
 from portbench.boards.wifi import AccessPoint
 from portbench.clients import AddressMode, StaticAddress
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
+from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family, Profile
 from portbench.firmware.identify import IMAGE_FAMILIES
 from portbench.results.model import NAME
@@ -75,7 +77,7 @@ OPTIONS: Final = (
     ),
     Option(
         "--runtime",
-        "only this runtime: an id of the catalogue or a .uf2 file",
+        "an id, a .uf2 file, or a release, as micropython@latest",
         repeatable=True,
         metavar="NAME",
         completes="runtime",
@@ -259,7 +261,7 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
         settings={name: value for name, value in single.items() if name in own},
         profile_sets={name: value for name, value in single.items() if name in PROFILE_SETTINGS},
         axes=axes,
-        runtimes=_named(given, settings, "runtime"),
+        runtimes=tuple(_each_runtime(_named(given, settings, "runtime"), given.get("board"))),
         family=None if (family := _choice(given, "family")) == "auto" else Family(family),
         profiles=_named(given, settings, "profile"),
         where=cast(WhereChoice, _choice(given, "where")),
@@ -357,6 +359,19 @@ def _settings(given: Mapping[str, Any], measured: tuple[Workload, ...]) -> dict[
 def _named(given: Mapping[str, Any], settings: Mapping[str, Axis], name: str) -> tuple[str, ...]:
     """Runtimes or profiles from the option and from the setting of this name."""
     return (*(given.get(name) or ()), *(settings[name].values if name in settings else ()))
+
+
+def _each_runtime(names: Iterable[str], board: str | None) -> Iterator[str]:
+    """`names` with the ids that selectors stand for. Raises OptionError."""
+    for name in names:
+        if not is_selector(name):
+            yield name
+            continue
+        try:
+            found = selected(name, _board(board or DEFAULT_BOARD), catalogue.load())
+        except PortbenchError as error:
+            raise OptionError(str(error)) from None
+        yield from (entry.id for entry in found)
 
 
 def _access_point(around: Mapping[str, Any], settings: Mapping[str, Axis], given: Mapping[str, Any]) -> AccessPoint:

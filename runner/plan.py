@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from portbench.boards import BoardDefinition, Wifi, board_definition, board_of_machine, known_boards
+from portbench.boards.releases import named
 from portbench.clients import FAMILIES
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Catalogue, FirmwareEntry, Profile
 from portbench.firmware.identify import IMAGE_FAMILIES, Uf2File, entry_for_file
+from portbench.firmware.releases import usual_index
 from portbench.results.published import published_of
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions
 from portbench.workloads import Readiness, Workload, WorkloadSettings, workloads
@@ -154,12 +156,13 @@ def _nothing_left(entries: Sequence[FirmwareEntry], options: BenchOptions) -> st
 
 
 def remarks(rows: Sequence[PlannedRow], options: BenchOptions) -> list[str]:
-    """A line for each image file whose family portbench could not tell."""
+    """A line for each choice of a release, and for each image file whose family portbench could not tell."""
     images = {row.entry.path: row.entry for row in rows if row.entry.path and row.entry.family.traits.timed_by_pc}
+    chosen = usual_index().remarks
     if options.family is not None:
-        return []
+        return chosen
     others = ", ".join(str(each) for each in IMAGE_FAMILIES if not each.traits.timed_by_pc)
-    return [
+    return chosen + [
         f"{entry.file}: names no family, and is taken as foreign: nothing is deployed and the PC times it;"
         f" --family NAME would treat it as one of {others}"
         for entry in images.values()
@@ -250,7 +253,7 @@ def _partner_entries(
     if (entry := next((each for each in chosen if each.id == partner), None)) is not None:
         return [entry]
     try:
-        return [known.get(partner)]
+        return [named(partner, known)]
     except PortbenchError:
         ids = ", ".join(entry.id for entry in known if not entry.family.traits.hosted)
         raise OptionError(f"--partner: {partner!r} is none of {SAME}, {EACH}, {ids}") from None
@@ -312,7 +315,7 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
     if _is_file(runtime):
         return _entry_of_file(Path(runtime), options)
     try:
-        entry = known.get(runtime)
+        entry = named(runtime, known)
     except PortbenchError:
         ids = (entry.id for entry in known)
         raise OptionError(f"{unknown('runtime or .uf2 file', runtime, ids)}") from None

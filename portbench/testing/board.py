@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from portbench.boards.definition import board_definition
+from portbench.boards.definition import BoardDefinition, board_definition
 from portbench.boards.emulated.config import CONFIG
 from portbench.boards.pins import pin_number
+from portbench.boards.releases import selected
 from portbench.devices import Device
 from portbench.errors import BoardError, first_complaint
 from portbench.firmware import catalogue, uf2
@@ -105,11 +106,12 @@ class Board:
     def flash(self, image: Path | str | bytes) -> None:
         """Program a UF2 image, as BOOTSEL and a copy to the drive do, and start it. Flash outside of it stays.
 
-        A `str` without `.uf2` is a runtime of the catalogue, which is downloaded where it is not at hand.
+        A `str` without `.uf2` is a runtime of the catalogue, or a release as in `micropython@latest`. It is downloaded
+        where it is not at hand.
         """
         family, size = self._definition.uf2_family, self._definition.flash_bytes
         if isinstance(image, str) and not image.lower().endswith(".uf2"):
-            image = _of_catalogue(image)
+            image = _named_image(image, self._definition)
         if isinstance(image, bytes):
             parsed = uf2.parse(image, "image", family_id=family, flash_size_bytes=size)
         else:
@@ -303,8 +305,11 @@ def _drive_errors(unit: int) -> Iterator[None]:
         raise BoardError(f"the board's drive, logical unit {unit}: {error}") from error
 
 
-def _of_catalogue(runtime: str) -> Path:
-    entry = catalogue.load().get(runtime)
+def _named_image(runtime: str, board: BoardDefinition) -> Path:
+    entries = selected(runtime, board, catalogue.load())
+    if len(entries) > 1:
+        raise BoardError(f"{runtime}: are several images; flash one of {', '.join(each.id for each in entries)}")
+    entry = entries[0]
     path = ImageStore([entry]).obtain(entry).path
     if path is None:
         raise BoardError(f"{runtime}: is no image of a board; give a runtime of: portbench list runtimes")

@@ -27,7 +27,7 @@ INTERRUPTED: Final = 130
 """Status after Ctrl-C, as shells have it."""
 _VERBS: Final = Path(__file__).with_name("verbs")
 _SECTIONS: Final = {
-    "Choose": ("advise", "list"),
+    "Choose": ("advise", "list", "images"),
     "Measure": ("run", "compare"),
     "Understand": ("explain", "trace", "profile", "gdb"),
     "Boards": ("flash", "desk", "serve"),

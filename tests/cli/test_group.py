@@ -72,7 +72,7 @@ def test_the_help_of_run_fits_a_screen(start: Start) -> None:
         (["desk", "powr"], "portbench desk: unknown command 'powr'; did you mean power? see: portbench desk --help"),
         (
             ["list", "moons"],
-            "portbench list: unknown command 'moons'; choose one of boards, runtimes, settings, workloads;",
+            "portbench list: unknown command 'moons'; choose one of boards, releases, runtimes, settings, workloads;",
         ),
         (["run", "--message", "2"], "portbench run: No such option '--message'. Did you mean '--messages'? see: "),
         (["--xyzzy"], "portbench: No such option '--xyzzy'; see: portbench --help"),

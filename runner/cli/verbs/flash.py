@@ -1,7 +1,8 @@
 """Flash an image onto a board, and show what answers.
 
-RUNTIME is an id of the catalogue or a .uf2 file. A board on USB, or the one that --device names, is flashed and asked.
-Without one an emulated board boots the image, and its events, console, network and pins are shown.
+RUNTIME is an id of the catalogue, a .uf2 file, or as micropython@latest. A board on USB, or the one that --device
+names, is flashed and asked. Without one an emulated board boots the image, and its events, console, network and pins
+are shown.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import click
 
 from portbench.console import shown
+from portbench.firmware.releases import usual_index
 from portbench.runner.boards_for import Listener
 from portbench.runner.cli.options import Seconds, bench_options, given
 from portbench.runner.flashing import flash
@@ -30,6 +32,9 @@ def COMMAND(runtime: str, seconds: float, as_json: bool, **values: Any) -> int:
 
     def tell(line: str) -> None:
         click.echo(shown(line), err=True)
+
+    for line in usual_index().remarks:
+        tell(line)
 
     found = flash(options, seconds, Listener(tell, lambda left: tell(f"hold BOOTSEL and plug in, {left:.0f} s left")))
     if as_json:

@@ -1,0 +1,37 @@
+"""Images by name for the defined boards: the catalogue's, and the releases that their makers list."""
+
+from __future__ import annotations
+
+from portbench.boards.definition import BoardDefinition, Wifi, known_boards
+from portbench.errors import PortbenchError
+from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry
+from portbench.firmware.releases import Target, usual_index
+
+
+def target(board: BoardDefinition) -> Target:
+    """The board as the makers of firmware name it."""
+    names = {Family.MICROPYTHON: board.id, Family.CIRCUITPYTHON: board.circuitpython_id}
+    return Target(board.id, names, isinstance(board.network, Wifi))
+
+
+def is_selector(runtime: str) -> bool:
+    """True for `micropython@latest` and the like."""
+    return "@" in runtime
+
+
+def selected(runtime: str, board: BoardDefinition, known: Catalogue) -> list[FirmwareEntry]:
+    """The images of a selector, oldest first, or the one with the id `runtime`. Raises PortbenchError."""
+    if is_selector(runtime):
+        return usual_index().select(runtime, target(board), known)
+    return [named(runtime, known)]
+
+
+def named(runtime: str, known: Catalogue) -> FirmwareEntry:
+    """The image with the id `runtime`: of the catalogue, else of a list. Raises PortbenchError."""
+    try:
+        return known.get(runtime)
+    except PortbenchError:
+        listed = usual_index().entry(runtime, map(target, known_boards().values()), known)
+        if listed is None:
+            raise
+        return listed

@@ -1,0 +1,1 @@
+"""Take firmware images that you have into the user's cache."""
