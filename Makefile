@@ -32,7 +32,7 @@ help:
 
 # Real boards need no emulated one, and so no Rust toolchain.
 flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),dependencies,build)
-	$(PORTBENCH) run $(ARGS)
+	$(PORTBENCH) run --all $(ARGS)
 
 # Speed and memory of the emulated board; options: make benchmark ARGS="--part loop"
 benchmark: build

@@ -50,7 +50,7 @@ def _files(places: Iterable[Path]) -> Iterator[Path]:
 
 
 def _entry(image: Uf2File, known: Catalogue) -> FirmwareEntry | None:
-    """By its hash; where no hash is known, by the family, version and board that it names."""
+    """By its hash, else by the family, version and board that it names, if their hash is not known."""
     for entry in known:
         if entry.sha256 == image.sha256:
             return entry

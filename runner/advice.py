@@ -110,7 +110,7 @@ def lines(advice: Advice) -> list[str]:
     said += [
         f"{workload_title(advice.workload)} on an {newest.group.first.where} board, measured {advice.measured:%Y-%m-%d}"
         f" ({ago}). Measure again:",
-        f"    portbench run --board {advice.board.id} --workload {advice.workload}",
+        f"    portbench run --all --board {advice.board.id} --workload {advice.workload}",
     ]
     return said
 

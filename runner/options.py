@@ -82,6 +82,7 @@ OPTIONS: Final = (
         metavar="NAME",
         completes="runtime",
     ),
+    Option("--all", "all runtimes and profiles, not the newest of each family with its last", is_flag=True),
     Option("--profile", "only this profile, as tuned", repeatable=True, metavar="NAME", completes="profile"),
     Option(
         "--family",
@@ -95,7 +96,7 @@ OPTIONS: Final = (
     Option("--requests", "pages of a run of http, http_asyncio and http_httpserver", metavar="N"),
     Option(
         "--setting",
-        "another setting, as spi_hz=8M (portbench list settings)",
+        "another setting, as spi_hz=8M; 8M,20M: a sweep (portbench list settings)",
         repeatable=True,
         metavar="NAME=VALUE",
         short="-s",
@@ -172,6 +173,8 @@ class BenchOptions:
     family: Family | None = None
     """Of the files among `runtimes`; None: each file tells its family."""
     profiles: tuple[str, ...] = ()
+    newest: bool = False
+    """Only the newest runtime of each family, with its last profile."""
     where: WhereChoice = "auto"
     devices: tuple[str, ...] = ("auto",)
     partner_device: str | None = None
@@ -249,6 +252,8 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
     single = {axis.name: axis.values[0] for axis in settings.values() if axis not in axes}
     around = usual | single
     own = workload_settings(measured)
+    runtimes = tuple(_each_runtime(_named(given, settings, "runtime"), given.get("board")))
+    profiles = _named(given, settings, "profile")
     board, seed = given.get("board"), None if around["seed"] == FIXED else int(around["seed"])
     devices = tuple(given.get("device") or ["auto"])
     twice = next((each for each in devices if devices.count(each) > 1), None)
@@ -261,9 +266,10 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
         settings={name: value for name, value in single.items() if name in own},
         profile_sets={name: value for name, value in single.items() if name in PROFILE_SETTINGS},
         axes=axes,
-        runtimes=tuple(_each_runtime(_named(given, settings, "runtime"), given.get("board"))),
+        runtimes=runtimes,
         family=None if (family := _choice(given, "family")) == "auto" else Family(family),
-        profiles=_named(given, settings, "profile"),
+        profiles=profiles,
+        newest=not (runtimes or profiles or given.get("all")),
         where=cast(WhereChoice, _choice(given, "where")),
         devices=devices,
         partner_device=_partner_device(given.get("partner_device"), devices),

@@ -15,7 +15,7 @@ from portbench.clients import FAMILIES
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Catalogue, FirmwareEntry, Profile
-from portbench.firmware.identify import IMAGE_FAMILIES, Uf2File, entry_for_file
+from portbench.firmware.identify import IMAGE_FAMILIES, Uf2File, entry_for_file, release
 from portbench.firmware.releases import usual_index
 from portbench.results.published import published_of
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions
@@ -118,7 +118,23 @@ def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntr
         entries = [entry for entry in entries if entry.family.traits.hosted]
     elif options.where != "auto":
         entries = [entry for entry in entries if not entry.family.traits.hosted]
-    return entries
+    return newest_of_each(entries) if options.newest else entries
+
+
+def newest_of_each(entries: Sequence[FirmwareEntry]) -> list[FirmwareEntry]:
+    """The newest entry of each family that has a client; every foreign one, since these have nothing in common."""
+    newest: dict[str, FirmwareEntry] = {}
+    for entry in entries:
+        key = entry.id if entry.family.traits.timed_by_pc else client_family(entry)
+        newest[key] = max(newest.get(key, entry), entry, key=_age)
+    return list(newest.values())
+
+
+def _age(entry: FirmwareEntry) -> tuple[int, ...]:
+    """By version; by date where the numbers of the family's releases are no order."""
+    if entry.family.traits.own_release_numbers:
+        return (entry.offers.released.toordinal() if entry.offers else 0,)
+    return release(entry.version or "")
 
 
 def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedRow]:
@@ -167,6 +183,20 @@ def remarks(rows: Sequence[PlannedRow], options: BenchOptions) -> list[str]:
         f" --family NAME would treat it as one of {others}"
         for entry in images.values()
     ]
+
+
+def left_out(rows: Sequence[PlannedRow], options: BenchOptions) -> str | None:
+    """The runtimes and profiles that `options.newest` left out, as a sentence; None if there are none."""
+    everything = plan(replace(options, newest=False))
+    measured = {row.entry.id for row in rows}
+    runtimes = dict.fromkeys(row.entry.id for row in everything if row.entry.id not in measured)
+    others = {(row.entry.id, row.profile.name) for row in everything if row.entry.id in measured}
+    profiles = len(others - {(row.entry.id, row.profile.name) for row in rows})
+    if not (runtimes or profiles):
+        return None
+    also = [f"{len(runtimes)} older runtimes ({', '.join(runtimes)})"] if runtimes else []
+    also += [f"{profiles} other profiles of these"] if profiles else []
+    return f"Measured: the newest of each family. There are also {' and '.join(also)}: portbench run --all"
 
 
 def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) -> str | None:
@@ -283,7 +313,7 @@ def _profiles(
     Without a network, profiles with equal settings measure the same, so only the first of them is used.
     """
     seen: list[WorkloadSettings] = []
-    for profile in entry.profiles:
+    for profile in entry.profiles[-1:] if options.newest else entry.profiles:
         if options.profiles and profile.name not in options.profiles:
             continue
         settings = options.settings_for(workload, profile)

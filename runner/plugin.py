@@ -66,7 +66,7 @@ def _names_rows(word: str) -> bool:
 
 
 def _planned(config: pytest.Config) -> tuple[list[PlannedRow], BenchOptions]:
-    """By the options of `portbench run`, read by its own code. Raises pytest.UsageError."""
+    """By the options of `portbench run --all`, read by its own code: `-k` narrows. Raises pytest.UsageError."""
     import shlex
 
     import click
@@ -80,7 +80,7 @@ def _planned(config: pytest.Config) -> tuple[list[PlannedRow], BenchOptions]:
     try:
         words = shlex.split(config.getoption(_OPTION) or "")
         with run.COMMAND.make_context(f'{_OPTION}="', words) as context:
-            return planned(given(context.params))
+            return planned(given(context.params) | {"all": True})
     except click.ClickException as error:
         raise pytest.UsageError(f"{_OPTION}: {error.format_message()}") from None
     except (PortbenchError, ValueError) as error:

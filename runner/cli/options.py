@@ -63,7 +63,7 @@ def bench_option(name: str, *, single: bool = False, **changes: Any) -> Callable
 
 
 SECTIONS: Final = {
-    "What": ("workload", "runtime", "profile", "family", "runs", *SETTINGS),
+    "What": ("workload", "runtime", "all", "profile", "family", "runs", *SETTINGS),
     "Where": ("board", "where", "device", "partner_device", "parallel", "on"),
     "How": ("deploy", "require", "attribute", "what_if", "baseline", "fail_if_slower", "dry_run"),
 }

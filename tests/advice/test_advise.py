@@ -37,7 +37,7 @@ def test_advice_names_a_firmware_its_address_and_the_next_command(board: str) ->
     said = lines(advice)
     assert said[0].startswith(f"{advice.board.title}: flash {advice.newest.entry.id}, the newest ")
     assert said[1] == f"    {advice.newest.entry.url}" and said[1].endswith(".uf2")
-    assert said[-1] == f"    portbench run --board {board} --workload {advice.workload}"
+    assert said[-1] == f"    portbench run --all --board {board} --workload {advice.workload}"
     if advice.board.network is not None:
         assert any(line.startswith("    ") and "socket" in line for line in said)
     values = [each.group.value.median for each in advice.choices]

@@ -12,7 +12,7 @@ from portbench.boards import board_definition
 from portbench.errors import OptionError
 from portbench.firmware import catalogue, uf2
 from portbench.runner.options import BenchOptions, read_options
-from portbench.runner.plan import chosen_entries, plan
+from portbench.runner.plan import chosen_entries, left_out, plan
 from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload, workloads
 from tests.workloads.own import FOLDER
 
@@ -34,6 +34,55 @@ def test_every_runtime_profile_and_run_is_one_row() -> None:
         "micropython-unix-ping_pong-1",
         "micropython-unix-ping_pong-2",
     ]
+
+
+def test_without_names_only_the_newest_of_each_family_is_measured() -> None:
+    newest = [row.id for row in plan(read_options({"runs": "1"}))]
+    assert newest == [
+        "micropython-1.28.0-tuned-ping_pong",
+        "wiznet-hardwired-tuned-ping_pong",
+        "circuitpython-9.1.4-as-published-ping_pong",
+        "portbench-native-tuned-ping_pong",
+        "micropython-unix-ping_pong",
+        "circuitpython-blinka-ping_pong",
+    ]
+    radio = [row.id for row in plan(read_options({"runs": "1", "board": "pico-w", "where": "emulated"}))]
+    assert radio == [
+        "micropython-pico-w-1.26.1-no-power-save-ping_pong",
+        "circuitpython-pico-w-8.0.5-as-built-ping_pong",
+    ]
+
+
+def test_all_and_every_name_measure_as_much_as_ever() -> None:
+    everything = ids(runs=1)
+    assert [row.id for row in plan(read_options({"runs": "1", "all": True}))] == everything
+    profile = [row.id for row in plan(read_options({"runs": "1", "profile": ["as-published"]}))]
+    assert profile == [each for each in everything if "-as-published-" in each]
+    assert [row.id for row in plan(read_options({"runs": "1", "runtime": ["wiznet-2.0.0"]}))] == [
+        "wiznet-2.0.0-as-published-ping_pong",
+        "wiznet-2.0.0-tuned-ping_pong",
+    ]
+
+
+def test_what_else_there_is_is_said() -> None:
+    options = read_options({"runs": "1"})
+    assert left_out(plan(options), options) == (
+        "Measured: the newest of each family. There are also 6 older runtimes (micropython-1.20.0, micropython-1.26.0,"
+        " wiznet-1.0.5, wiznet-2.0.0, wiznet-1.27.0, circuitpython-8.2.6) and 2 other profiles of these: portbench run"
+        " --all"
+    )
+    hosted = read_options({"runs": "1", "where": "hosted"})
+    assert left_out(plan(hosted), hosted) is None
+
+
+def test_of_the_users_foreign_images_none_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = tmp_path / "mine.toml"
+    text = '[[image]]\nid = "{}"\nfamily = "foreign"\nboard = "W5500_EVB_PICO"\nversion = "1"\nfile = "{}.uf2"\n'
+    text += 'url = "https://example.org/x.uf2"\nprofiles = [{{ name = "as-built" }}]\n'
+    mine.write_text("".join(text.format(name, name) for name in ("one", "two")))
+    monkeypatch.setenv(catalogue.CATALOGUE_VARIABLE, str(mine))
+    found = [row.entry.id for row in plan(read_options({"runs": "1"}))]
+    assert found[-4:] == ["one", "two", "micropython-unix", "circuitpython-blinka"]
 
 
 def test_ids_are_unique() -> None:

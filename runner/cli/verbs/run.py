@@ -1,7 +1,4 @@
-"""Measure workloads on runtimes; print and store the tables.
-
-Rows without an image are skipped, with the reason. Several values of a setting make a sweep.
-"""
+"""Measure the newest of each family, or the given runtimes; print and store the tables."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from portbench.runner.cli.options import Sectioned, bench_options, given
 from portbench.runner.jobs.run import Run, planned
 from portbench.runner.kinds.foreign import meeting_places
 from portbench.runner.options import BenchOptions, read_options
-from portbench.runner.plan import PlannedRow, remarks
+from portbench.runner.plan import PlannedRow, left_out, remarks
 from portbench.runner.sweep.run import SweepRun
 
 
@@ -78,6 +75,8 @@ def COMMAND(
                     click.echo(f"foreign images on {line}", err=True)
             return 0
         run, status = _measure(rows, options, on, as_json, out)
+        if options.newest and (more := left_out(rows, options)) is not None:
+            click.echo(more, err=True)
     if before is not None:
         compared = compare(before, run)
         print_comparison(compared, fail_if_slower, out)
