@@ -38,7 +38,7 @@ impl SysTick {
     /// Ticks of the selected clock since power-on: clk_sys, or the watchdog's tick as the external reference (datasheet
     /// 2.4.5.1.1).
     fn ticks(&self, sys: &Sys, cycle: u64) -> u64 {
-        if self.processor_clock { cycle } else { sys.tick.count(sys.clock.ps_at(cycle)) }
+        if self.processor_clock { cycle } else { sys.ticks[0].count(sys.clock.ps_at(cycle)) }
     }
 
     /// Advances `value` to now; returns whether it passed zero.
@@ -207,7 +207,7 @@ impl Ppb {
         let at = match self.systick.ticks_to_zero() {
             None => NEVER,
             Some(ticks) if self.systick.processor_clock => sys.clock.ps_at(cycle.saturating_add(ticks)),
-            Some(ticks) => sys.tick.time_of(self.systick.base.wrapping_add(ticks)),
+            Some(ticks) => sys.ticks[0].time_of(self.systick.base.wrapping_add(ticks)),
         };
         sys.schedule(self.systick_event, at);
     }

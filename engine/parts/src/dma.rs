@@ -8,8 +8,8 @@
 //! cores is not modelled.
 
 use crate::sys::Sys;
-use crate::wires::DmaWires;
-use crate::{Alias, BusFault, Peripheral, Write};
+use crate::wires::{DmaWires, Version};
+use crate::{Alias, BusFault, Peripheral, Write, unmodelled};
 use sim::NEVER;
 
 const TIMERS: usize = 4;
@@ -26,19 +26,76 @@ pub const REQUEST_CYCLES: u64 = 3;
 pub mod ctrl {
     pub const EN: u32 = 1 << 0;
     pub const HIGH_PRIORITY: u32 = 1 << 1;
-    pub const INCR_READ: u32 = 1 << 4;
-    pub const INCR_WRITE: u32 = 1 << 5;
-    pub const RING_SEL: u32 = 1 << 10;
-    pub const IRQ_QUIET: u32 = 1 << 21;
-    pub const BSWAP: u32 = 1 << 22;
-    pub const SNIFF_EN: u32 = 1 << 23;
-    pub const BUSY: u32 = 1 << 24;
     pub const WRITE_ERROR: u32 = 1 << 29;
     pub const READ_ERROR: u32 = 1 << 30;
     pub const AHB_ERROR: u32 = 1 << 31;
-    pub const WRITABLE: u32 = 0x00ff_ffff;
     pub const ERRORS: u32 = READ_ERROR | WRITE_ERROR;
 }
+
+/// The fields of CTRL that lie at different bits in the versions, and the registers that do.
+#[derive(Debug)]
+struct Layout {
+    incr_read: u32,
+    incr_write: u32,
+    /// INCR_READ_REV and INCR_WRITE_REV.
+    read_rev: u32,
+    write_rev: u32,
+    ring_size: u32,
+    ring_sel: u32,
+    chain_to: u32,
+    treq_sel: u32,
+    irq_quiet: u32,
+    bswap: u32,
+    sniff_en: u32,
+    busy: u32,
+    writable: u32,
+    /// TRANS_COUNT's bits that count; the others are MODE.
+    count: u32,
+    lines: usize,
+    timer0: u32,
+}
+
+impl Layout {
+    /// Returns the fields that begin with RING_SIZE at bit `ring_size`.
+    const fn above(ring_size: u32, reversible: bool, count: u32, lines: usize, timer0: u32) -> Self {
+        let incr_write = if reversible { 6 } else { 5 };
+        Self {
+            incr_read: 1 << 4,
+            incr_write: 1 << incr_write,
+            read_rev: if reversible { 1 << 5 } else { 0 },
+            write_rev: if reversible { 1 << 7 } else { 0 },
+            ring_size,
+            ring_sel: 1 << (ring_size + 4),
+            chain_to: ring_size + 5,
+            treq_sel: ring_size + 9,
+            irq_quiet: 1 << (ring_size + 15),
+            bswap: 1 << (ring_size + 16),
+            sniff_en: 1 << (ring_size + 17),
+            busy: 1 << (ring_size + 18),
+            writable: (1 << (ring_size + 18)) - 1,
+            count,
+            lines,
+            timer0,
+        }
+    }
+}
+
+const LAYOUTS: [Layout; 2] =
+    [Layout::above(6, false, u32::MAX, 2, 0x420), Layout::above(8, true, 0x0fff_ffff, 4, 0x440)];
+
+/// TRANS_COUNT.MODE.
+mod mode {
+    pub const NORMAL: u32 = 0x0;
+    pub const TRIGGER_SELF: u32 = 0x1;
+    pub const ENDLESS: u32 = 0xf;
+}
+/// Most interrupts.
+const LINES: usize = 4;
+/// Registers of version 1 for its security; DMA's own protection unit is one of them.
+const SECCFG: std::ops::Range<u32> = 0x480..0x4d4;
+const SECCFG_WORDS: usize = 21;
+/// The registers of the protection unit; it is not modelled while it is enabled.
+const MPU: std::ops::Range<u32> = 0x500..0x544;
 mod sniff_ctrl {
     pub const EN: u32 = 1;
     pub const BSWAP: u32 = 1 << 9;
@@ -56,8 +113,9 @@ mod calc {
     pub const SUM: u32 = 0xf;
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Channel {
+    layout: &'static Layout,
     read_addr: u32,
     write_addr: u32,
     /// Transfers left, and the value loaded by the next trigger.
@@ -65,6 +123,8 @@ struct Channel {
     reload: u32,
     /// The writable fields and the error flags.
     ctrl: u32,
+    /// TRANS_COUNT.MODE of the sequence.
+    mode: u32,
     busy: bool,
     /// First cycle after a trigger at which a transfer can end.
     starts_at: u64,
@@ -73,12 +133,27 @@ struct Channel {
 }
 
 impl Channel {
+    fn new(layout: &'static Layout) -> Self {
+        Self {
+            layout,
+            read_addr: 0,
+            write_addr: 0,
+            count: 0,
+            reload: 0,
+            ctrl: 0,
+            mode: mode::NORMAL,
+            busy: false,
+            starts_at: 0,
+            ends_at: 0,
+        }
+    }
+
     fn size(&self) -> u32 {
         1 << ((self.ctrl >> 2) & 3).min(2)
     }
 
     fn treq(&self) -> u32 {
-        (self.ctrl >> 15) & 0x3f
+        (self.ctrl >> self.layout.treq_sel) & 0x3f
     }
 
     fn timer(&self) -> Option<usize> {
@@ -86,7 +161,7 @@ impl Channel {
     }
 
     fn chain_to(&self) -> usize {
-        ((self.ctrl >> 11) & 0xf) as usize
+        ((self.ctrl >> self.layout.chain_to) & 0xf) as usize
     }
 
     /// Returns whether there are transfers to make as soon as they are requested.
@@ -95,13 +170,18 @@ impl Channel {
     }
 
     /// Returns `address` after one transfer, wrapped in the ring if this side has one.
-    fn advance(&self, address: u32, increments: u32, is_write: bool) -> u32 {
-        if self.ctrl & increments == 0 {
-            return address;
-        }
-        let next = address.wrapping_add(self.size());
-        let ring_bits = (self.ctrl >> 6) & 0xf;
-        if ring_bits == 0 || (self.ctrl & ctrl::RING_SEL != 0) != is_write {
+    fn advance(&self, address: u32, is_write: bool) -> u32 {
+        let layout = self.layout;
+        let (up, reversed) =
+            if is_write { (layout.incr_write, layout.write_rev) } else { (layout.incr_read, layout.read_rev) };
+        let next = match (self.ctrl & up != 0, self.ctrl & reversed != 0) {
+            (false, false) => return address,
+            (true, false) => address.wrapping_add(self.size()),
+            (false, true) => address.wrapping_sub(self.size()),
+            (true, true) => address.wrapping_add(2 * self.size()),
+        };
+        let ring_bits = (self.ctrl >> layout.ring_size) & 0xf;
+        if ring_bits == 0 || (self.ctrl & layout.ring_sel != 0) != is_write {
             return next;
         }
         let mask = (1u32 << ring_bits) - 1;
@@ -151,8 +231,10 @@ pub struct Dma<const CHANNELS: usize> {
     channels: [Channel; CHANNELS],
     timers: [Timer; TIMERS],
     intr: u32,
-    inte: [u32; 2],
-    intf: [u32; 2],
+    inte: [u32; LINES],
+    intf: [u32; LINES],
+    /// SECCFG_CH0 to SECCFG_MISC, stored without effect.
+    seccfg: [u32; SECCFG_WORDS],
     sniff_ctrl: u32,
     sniff_data: u32,
     /// Round-robin position among channels of equal priority.
@@ -191,11 +273,12 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
     pub fn new(wires: DmaWires) -> Self {
         Self {
             wires,
-            channels: [Channel::default(); CHANNELS],
+            channels: [Channel::new(&LAYOUTS[wires.version as usize]); CHANNELS],
             timers: Default::default(),
             intr: 0,
-            inte: [0; 2],
-            intf: [0; 2],
+            inte: [0; LINES],
+            intf: [0; LINES],
+            seccfg: [3; SECCFG_WORDS],
             sniff_ctrl: 0,
             sniff_data: 0,
             last: 0,
@@ -309,18 +392,20 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
         let read = if c.read_addr & (size - 1) == 0 { bus.read(c.read_addr, size).ok() } else { None };
         let read_waits = u64::from(bus.waits());
         let Some(value) = read else { return Self::fail(bus, index, ctrl::READ_ERROR) };
-        let value = if c.ctrl & ctrl::BSWAP != 0 { swap(value, size) } else { value };
+        let value = if c.ctrl & c.layout.bswap != 0 { swap(value, size) } else { value };
         {
             let dma = bus.dma();
             let watched = ((dma.sniff_ctrl >> 1) & 0xf) as usize == index;
-            if dma.sniff_ctrl & sniff_ctrl::EN != 0 && watched && c.ctrl & ctrl::SNIFF_EN != 0 {
+            if dma.sniff_ctrl & sniff_ctrl::EN != 0 && watched && c.ctrl & c.layout.sniff_en != 0 {
                 dma.sniff(value, size);
             }
             // The channel advances before its write, which may target the DMA's own registers.
             let c = &mut dma.channels[index];
-            c.read_addr = c.advance(c.read_addr, ctrl::INCR_READ, false);
-            c.write_addr = c.advance(c.write_addr, ctrl::INCR_WRITE, true);
-            c.count = c.count.saturating_sub(1);
+            c.read_addr = c.advance(c.read_addr, false);
+            c.write_addr = c.advance(c.write_addr, true);
+            if c.mode != mode::ENDLESS {
+                c.count = c.count.saturating_sub(1);
+            }
         }
         let written = c.write_addr & (size - 1) == 0 && bus.write(c.write_addr, value, size).is_ok();
         let write_waits = u64::from(bus.waits());
@@ -347,13 +432,16 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
     /// Ends a sequence after its last transfer: interrupt, then chain.
     fn finish(&mut self, sys: &mut Sys, index: usize) {
         self.channels[index].busy = false;
-        if self.channels[index].ctrl & ctrl::IRQ_QUIET == 0 {
+        if self.channels[index].ctrl & self.layout().irq_quiet == 0 {
             self.intr |= 1 << index;
             self.update_irq(sys);
         }
         let next = self.channels[index].chain_to();
         if next != index && next < CHANNELS {
             self.trigger(sys, next);
+        }
+        if self.channels[index].mode == mode::TRIGGER_SELF {
+            self.trigger(sys, index);
         }
         self.watch_requests(sys);
     }
@@ -366,7 +454,8 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
         if c.ctrl & ctrl::EN == 0 || c.busy {
             return;
         }
-        c.count = c.reload;
+        c.count = c.reload & c.layout.count;
+        c.mode = mode(c.layout, c.reload);
         c.busy = true;
         c.starts_at = now + REQUEST_CYCLES;
         c.ends_at = c.starts_at;
@@ -380,13 +469,62 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
     }
 
     fn update_irq(&self, sys: &mut Sys) {
-        for n in 0..2 {
+        for n in 0..self.layout().lines {
             sys.set_irq(self.wires.irq + n as u32, self.ints(n) != 0);
         }
     }
 
+    fn layout(&self) -> &'static Layout {
+        &LAYOUTS[self.wires.version as usize]
+    }
+
     fn ints(&self, n: usize) -> u32 {
         (self.intr & self.inte[n]) | self.intf[n]
+    }
+
+    /// Returns the interrupt whose registers have `offset`, and the offset within them: INTE 4, INTF 8, INTS 12.
+    fn line(&self, offset: u32) -> Option<(usize, u32)> {
+        let from_first = offset.checked_sub(0x400)?;
+        let line = (from_first / 0x10) as usize;
+        (line < self.layout().lines && from_first != 0).then_some((line, from_first % 0x10))
+    }
+
+    /// Returns the offset from TIMER0 of the registers that follow it.
+    fn general(&self, offset: u32) -> Option<u32> {
+        offset.checked_sub(self.layout().timer0).filter(|&offset| offset < 0x2c)
+    }
+
+    fn is_secured(&self, offset: u32) -> bool {
+        self.wires.version == Version::V1 && SECCFG.contains(&offset)
+    }
+
+    /// Writes a register by its offset from TIMER0.
+    fn write_general(&mut self, sys: &mut Sys, register: u32, write: Write) {
+        match register {
+            0x00..=0x0c => {
+                let timer = &mut self.timers[(register / 4) as usize];
+                let value = write.apply((timer.x << 16) | timer.y);
+                let now = cycle(sys);
+                *timer = Timer { x: value >> 16, y: value & 0xffff, cycle: now, fraction: 0 };
+                timer.take(now);
+                self.wake(sys, REQUEST_CYCLES);
+            }
+            0x10 => {
+                for index in (0..CHANNELS).filter(|index| write.bits & (1 << index) != 0) {
+                    self.trigger(sys, index);
+                }
+            }
+            0x14 => self.sniff_ctrl = write.apply(self.sniff_ctrl) & sniff_ctrl::MASK,
+            0x18 => self.sniff_data = write.apply(self.sniff_data),
+            // An aborted channel neither interrupts nor chains.
+            0x24 => {
+                let aborted = write.bits;
+                for (index, channel) in self.channels.iter_mut().enumerate() {
+                    channel.busy &= aborted & (1 << index) == 0;
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Passes `size` bytes of `value` to the sniffer (2.5.5.2).
@@ -426,9 +564,9 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
         match field(register) {
             Field::ReadAddr => c.read_addr,
             Field::WriteAddr => c.write_addr,
-            Field::TransCount => c.count,
+            Field::TransCount => c.count | c.reload & !c.layout.count,
             Field::Ctrl => {
-                let busy = if c.busy { ctrl::BUSY } else { 0 };
+                let busy = if c.busy { c.layout.busy } else { 0 };
                 let error = if c.ctrl & ctrl::ERRORS != 0 { ctrl::AHB_ERROR } else { 0 };
                 c.ctrl | busy | error
             }
@@ -453,8 +591,8 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
             Field::Ctrl => {
                 // READ_ERROR and WRITE_ERROR: a written 1 clears; the clear alias writes zeros there.
                 let cleared = if write.alias == Alias::Clear { 0 } else { write.bits };
-                c.ctrl = (write.apply(c.ctrl) & ctrl::WRITABLE) | (c.ctrl & ctrl::ERRORS & !cleared);
-                let value = c.ctrl & ctrl::WRITABLE;
+                c.ctrl = (write.apply(c.ctrl) & c.layout.writable) | (c.ctrl & ctrl::ERRORS & !cleared);
+                let value = c.ctrl & c.layout.writable;
                 // Enabling resumes a paused channel.
                 if c.busy {
                     self.wake(sys, REQUEST_CYCLES);
@@ -467,12 +605,17 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
         if register & 0xc == 0xc {
             if value != 0 {
                 self.trigger(sys, index);
-            } else if self.channels[index].ctrl & ctrl::IRQ_QUIET != 0 {
+            } else if self.channels[index].ctrl & self.layout().irq_quiet != 0 {
                 self.intr |= 1 << index;
                 self.update_irq(sys);
             }
         }
     }
+}
+
+/// Returns MODE of a value of TRANS_COUNT.
+fn mode(layout: &Layout, count: u32) -> u32 {
+    if layout.count == u32::MAX { mode::NORMAL } else { count >> layout.count.count_ones() }
 }
 
 enum Field {
@@ -522,21 +665,25 @@ impl<const CHANNELS: usize> Peripheral for Dma<CHANNELS> {
                 self.read_channel((offset >> 6) as usize, offset & 0x3c)
             }
             0x400 => self.intr,
-            0x404 => self.inte[0],
-            0x408 => self.intf[0],
-            0x40c => self.ints(0),
-            0x414 => self.inte[1],
-            0x418 => self.intf[1],
-            0x41c => self.ints(1),
-            0x420..=0x42c => {
-                let timer = &self.timers[((offset - 0x420) / 4) as usize];
-                (timer.x << 16) | timer.y
-            }
-            0x434 => self.sniff_ctrl,
-            0x438 => self.sniff_result(),
+            _ if let Some((line, register)) = self.line(offset) => match register {
+                0x4 => self.inte[line],
+                0x8 => self.intf[line],
+                0xc => self.ints(line),
+                _ => 0,
+            },
             // FIFO_LEVELS, CHAN_ABORT and CHn_DBG_CTDREQ: transfers are atomic, so nothing is in flight, no abort is
             // pending and no credit is outstanding.
-            0x448 => CHANNELS as u32,
+            _ if let Some(register) = self.general(offset) => match register {
+                0x00..=0x0c => {
+                    let timer = &self.timers[(register / 4) as usize];
+                    (timer.x << 16) | timer.y
+                }
+                0x14 => self.sniff_ctrl,
+                0x18 => self.sniff_result(),
+                0x28 => CHANNELS as u32,
+                _ => 0,
+            },
+            _ if self.is_secured(offset) => self.seccfg[((offset - SECCFG.start) / 4) as usize],
             0x800..0xc00 if offset & 0x3c == 4 => {
                 self.channels.get((offset as usize - 0x800) >> 6).map_or(0, |channel| channel.reload)
             }
@@ -549,33 +696,21 @@ impl<const CHANNELS: usize> Peripheral for Dma<CHANNELS> {
             0x000..0x400 if (offset as usize >> 6) < CHANNELS => {
                 self.write_channel(sys, (offset >> 6) as usize, offset & 0x3c, write)
             }
-            // INTR and both INTS: a written 1 clears, through any alias.
-            0x400 | 0x40c | 0x41c => self.intr &= !write.bits,
-            0x404 => self.inte[0] = write.apply(self.inte[0]) & 0xffff,
-            0x408 => self.intf[0] = write.apply(self.intf[0]) & 0xffff,
-            0x414 => self.inte[1] = write.apply(self.inte[1]) & 0xffff,
-            0x418 => self.intf[1] = write.apply(self.intf[1]) & 0xffff,
-            0x420..=0x42c => {
-                let timer = &mut self.timers[((offset - 0x420) / 4) as usize];
-                let value = write.apply((timer.x << 16) | timer.y);
-                let now = cycle(sys);
-                *timer = Timer { x: value >> 16, y: value & 0xffff, cycle: now, fraction: 0 };
-                timer.take(now);
-                self.wake(sys, REQUEST_CYCLES);
+            // INTR and every INTS: a written 1 clears, through any alias.
+            0x400 => self.intr &= !write.bits,
+            _ if let Some((line, register)) = self.line(offset) => match register {
+                0x4 => self.inte[line] = write.apply(self.inte[line]) & 0xffff,
+                0x8 => self.intf[line] = write.apply(self.intf[line]) & 0xffff,
+                0xc => self.intr &= !write.bits,
+                _ => {}
+            },
+            _ if let Some(register) = self.general(offset) => self.write_general(sys, register, write),
+            _ if self.is_secured(offset) => {
+                let seccfg = &mut self.seccfg[((offset - SECCFG.start) / 4) as usize];
+                *seccfg = write.apply(*seccfg);
             }
-            0x430 => {
-                for index in (0..CHANNELS).filter(|index| write.bits & (1 << index) != 0) {
-                    self.trigger(sys, index);
-                }
-            }
-            0x434 => self.sniff_ctrl = write.apply(self.sniff_ctrl) & sniff_ctrl::MASK,
-            0x438 => self.sniff_data = write.apply(self.sniff_data),
-            // An aborted channel neither interrupts nor chains.
-            0x444 => {
-                let aborted = write.bits;
-                for (index, channel) in self.channels.iter_mut().enumerate() {
-                    channel.busy &= aborted & (1 << index) == 0;
-                }
+            _ if MPU.contains(&offset) && self.wires.version == Version::V1 && write.apply(0) != 0 => {
+                unmodelled(sys, "DMA protection unit", offset, Some(write.bits));
             }
             _ => {}
         }
@@ -616,7 +751,7 @@ mod tests {
 
     fn last_channel<const CHANNELS: usize>() -> (u32, u32) {
         let mut sys = testing::sys(125_000_000);
-        let mut dma = Dma::<CHANNELS>::new(DmaWires { event: Event(9), irq: 0, dreqs: 40 });
+        let mut dma = Dma::<CHANNELS>::new(DmaWires { event: Event(9), irq: 0, version: Version::V0, dreqs: 40 });
         dma.write(&mut sys, 15 * 0x40, Write::normal(0x2000_0000));
         (dma.read(&mut sys, 15 * 0x40), dma.read(&mut sys, 0x448))
     }

@@ -2,16 +2,24 @@
 //! interrupt and DREQ lines, clocks, pins and the world outside.
 
 pub mod adc;
+pub mod clocks;
 pub mod dma;
 pub mod fault;
 pub mod i2c;
+pub mod interpolator;
+pub mod io_bank0;
+pub mod io_qspi;
 pub mod mcu;
+pub mod pads_bank0;
+pub mod pads_qspi;
 pub mod peripheral;
 pub mod pins;
 pub mod pio;
 pub mod pll;
+pub mod psm;
 pub mod pwm;
 pub mod random;
+pub mod resets;
 pub mod rosc;
 pub mod spi;
 pub mod sys;

@@ -42,6 +42,8 @@ pub struct Pins {
     pub pad_input_enable: u64,
     pub pad_pull_up: u64,
     pub pad_pull_down: u64,
+    /// Pads that keep their drivers' state, whatever their functions and overrides do.
+    isolated: u64,
     /// Externally driven pins, and their levels.
     world_driven: u64,
     world_level: u64,
@@ -81,6 +83,7 @@ impl Pins {
             pad_input_enable: mask,
             pad_pull_up: 0,
             pad_pull_down: mask,
+            isolated: 0,
             world_driven: 0,
             world_level: 0,
             held: 0,
@@ -112,6 +115,10 @@ impl Pins {
         oe = ((oe ^ self.oe_invert) & !self.oe_low) | self.oe_high;
         oe &= !self.pad_output_disable & self.mask;
         out &= self.mask;
+        if self.isolated != 0 {
+            out = (out & !self.isolated) | (self.out & self.isolated);
+            oe = (oe & !self.isolated) | (self.oe & self.isolated);
+        }
         let floating = (self.pad_pull_up & !self.pad_pull_down) | (self.level & self.pad_pull_up & self.pad_pull_down);
         let held = self.held & !self.world_driven;
         let driven = self.world_driven | held;
@@ -146,6 +153,11 @@ impl Pins {
             };
             if high { level | net } else { level & !net }
         })
+    }
+
+    /// Sets the pads whose isolation latches hold (RP2350 datasheet 9.7).
+    pub fn isolate(&mut self, pins: u64) {
+        self.isolated = pins;
     }
 
     /// Holds `pin` externally, as a button or a resistor does (`None`: releases it).
@@ -218,7 +230,7 @@ impl Pins {
     /// Returns the pins whose pads differ from their function's output.
     pub fn overridden(&self) -> u64 {
         let out = self.out_invert | self.out_low | self.out_high;
-        out | self.oe_invert | self.oe_low | self.oe_high | self.pad_output_disable
+        out | self.oe_invert | self.oe_low | self.oe_high | self.pad_output_disable | self.isolated
     }
 
     /// Returns whether no function but `function` drives the pin.

@@ -9,8 +9,8 @@
 //! A register write in cycle `c` is seen by instructions whose effects appear in cycle `c + 1` or later.
 
 use crate::sys::Sys;
-use crate::wires::{FunctionPins, PioWires};
-use crate::{Peripheral, Write};
+use crate::wires::{FunctionPins, PioWires, Version};
+use crate::{Peripheral, Write, unmodelled};
 use block::Machine;
 use config::{CLKDIV_MASK, EXEC_STALLED};
 use inputs::Inputs;
@@ -60,6 +60,10 @@ mod offset {
     pub const IRQ1_INTE: u32 = 0x138;
     pub const IRQ1_INTF: u32 = 0x13c;
     pub const IRQ1_INTS: u32 = 0x140;
+    /// Registers of version 1: those of the RX FIFO's storage, and GPIOBASE. The interrupts' follow them.
+    pub const RXF0_PUTGET0: u32 = 0x128;
+    pub const GPIOBASE: u32 = 0x168;
+    pub const V1_INTR: u32 = 0x16c;
     /// Distance between state machines' registers, and the registers of one.
     pub const SM_STRIDE: u32 = 0x18;
     pub const SM_CLKDIV: u32 = 0x00;
@@ -76,7 +80,13 @@ const CFGINFO: u32 = 0x0020_0404;
 const FDEBUG_RXUNDER: u32 = 1 << 8;
 const FDEBUG_TXOVER: u32 = 1 << 16;
 const FDEBUG_BITS: u32 = 0x0f0f_0f0f;
-const INT_BITS: u32 = 0xfff;
+/// DBG_CFGINFO.VERSION.
+const CFGINFO_V1: u32 = 1 << 28;
+/// The operations of CTRL on neighbouring blocks.
+const CTRL_NEXTPREV: u32 = 0x07ff_0000;
+/// SHIFTCTRL: FJOIN_RX_PUT, FJOIN_RX_GET and IN_COUNT.
+const SHIFTCTRL_V1: u32 = 0xc01f;
+const GPIOBASE_BITS: u32 = 0x10;
 /// Cycles to the latest event: limits lookahead, and keeps conversions to picoseconds in range.
 const HORIZON_CYCLES: u64 = 1 << 20;
 
@@ -94,6 +104,8 @@ pub struct Pio {
     reassert: u64,
     /// Pins that the programs read, according to the registers.
     looks: u32,
+    /// GPIOBASE: the pin that the block knows as its first.
+    base: u32,
     /// The deferred batch before the event; [`crate::batch`] runs it.
     batch: Option<Batch>,
 }
@@ -109,13 +121,14 @@ impl Pio {
         Self {
             wires,
             shared: Shared { memory: [0; INSTRUCTIONS], inputs: Inputs::new(0), irq: 0, out: 0, oe: 0 },
-            machines: [0, 1, 2, 3].map(Machine::new),
+            machines: [0, 1, 2, 3].map(|index| Machine::new(index, wires.version)),
             fdebug: 0,
             inte: [0; 2],
             intf: [0; 2],
             due: NEVER,
             reassert: NEVER,
             looks: 0,
+            base: 0,
             batch: None,
         }
     }
@@ -138,7 +151,7 @@ impl Pio {
 
     /// Handles changed levels at the input buffers (`sys.pins.input`).
     pub fn input_changed(&mut self, sys: &mut Sys) {
-        let levels = sys.pins.input() as u32;
+        let levels = (sys.pins.input() >> self.base) as u32;
         if levels == self.shared.inputs.levels() {
             return;
         }
@@ -237,8 +250,8 @@ impl Pio {
 
     fn update_pins(&self, sys: &mut Sys) {
         let FunctionPins { function, pins } = self.wires.pins;
-        sys.pins.function_out[function] = u64::from(self.shared.out) & pins;
-        sys.pins.function_oe[function] = u64::from(self.shared.oe) & pins;
+        sys.pins.function_out[function] = u64::from(self.shared.out) << self.base & pins;
+        sys.pins.function_oe[function] = u64::from(self.shared.oe) << self.base & pins;
         sys.pins.refresh();
     }
 
@@ -380,12 +393,66 @@ impl Pio {
 
     /// Returns INTR.
     fn raw_interrupts(&self) -> u32 {
-        let mut raw = u32::from(self.shared.irq & 15) << 8;
+        let flags = self.int_bits() >> 8;
+        let mut raw = (u32::from(self.shared.irq) & flags) << 8;
         for (index, machine) in self.machines.iter().enumerate() {
             raw |= u32::from(!machine.fifos.rx.is_empty()) << index;
             raw |= u32::from(!machine.fifos.tx.is_full()) << (4 + index);
         }
         raw
+    }
+
+    /// Returns the bits of the interrupt registers: version 0 shows four of the eight flags.
+    fn int_bits(&self) -> u32 {
+        match self.wires.version {
+            Version::V0 => 0xfff,
+            Version::V1 => 0xffff,
+        }
+    }
+
+    /// Returns the offset in version 0 of a register that both versions have.
+    fn common(&self, register: u32) -> Option<u32> {
+        match (self.wires.version, register) {
+            (Version::V1, offset::RXF0_PUTGET0..=offset::GPIOBASE) => None,
+            (Version::V1, offset::V1_INTR..) => Some(register - offset::V1_INTR + offset::INTR),
+            _ => Some(register),
+        }
+    }
+
+    /// Handles a write to a register that only version 1 has.
+    fn write_new(&mut self, sys: &mut Sys, register: u32, write: Write) {
+        if register != offset::GPIOBASE {
+            unmodelled(sys, self.wires.name, register, Some(write.bits));
+            return;
+        }
+        let now = cycle_now(sys);
+        self.disturb_all(sys, now);
+        self.base = write.apply(self.base) & GPIOBASE_BITS;
+        self.update_pins(sys);
+        self.input_changed(sys);
+        self.look_at_programs();
+        self.plan(sys, now);
+    }
+
+    /// Ends the run at a use of version 1's features that are not modelled: operations on neighbouring blocks, the RX
+    /// FIFO as storage, IN_COUNT, and the instructions of these and of MOV PINDIRS, WAIT JMPPIN and STATUS by flags.
+    fn check_new(&mut self, sys: &mut Sys, register: u32, write: Write) {
+        let is = |first: u32| {
+            (offset::SM0_CLKDIV..=offset::SM3_PINCTRL).contains(&register)
+                && (register - offset::SM0_CLKDIV) % offset::SM_STRIDE == first
+        };
+        let new = self.wires.version == Version::V1
+            && match register {
+                offset::CTRL => write.apply(0) & CTRL_NEXTPREV != 0,
+                offset::INSTR_MEM0..=offset::INSTR_MEM31 => machine::is_new(write.apply(0) as u16),
+                _ if is(offset::SM_INSTR) => machine::is_new(write.apply(0) as u16),
+                _ if is(offset::SM_SHIFTCTRL) => write.apply(0) & SHIFTCTRL_V1 != 0,
+                _ if is(offset::SM_EXECCTRL) => write.apply(0) >> 5 & 3 > 1,
+                _ => false,
+            };
+        if new {
+            unmodelled(sys, self.wires.name, register, Some(write.bits));
+        }
     }
 
     fn interrupt_status(&self, line: usize) -> u32 {
@@ -397,7 +464,7 @@ impl Pio {
         let runs = self.machines.iter().any(|machine| machine.state.enabled || machine.state.forced.is_some());
         let PioWires { watcher, pins, .. } = self.wires;
         sys.watch_pins(watcher, if runs { pins.pins } else { 0 });
-        sys.follow_pins(watcher, if runs { u64::from(self.looks) } else { 0 });
+        sys.follow_pins(watcher, if runs { u64::from(self.looks) << self.base } else { 0 });
     }
 
     /// Finds the pins that the programs read. An instruction forced by SMx_INSTR that is not in memory is ignored.
@@ -409,7 +476,7 @@ impl Pio {
 
     /// Returns the pins that the programs can use.
     fn pins(&self) -> u32 {
-        self.wires.pins.pins as u32
+        (self.wires.pins.pins >> self.base) as u32
     }
 
     /// Recomputes interrupt and DREQ lines.
@@ -561,6 +628,12 @@ impl Peripheral for Pio {
     }
 
     fn read(&mut self, sys: &mut Sys, register: u32) -> u32 {
+        let Some(register) = self.common(register) else {
+            if register != offset::GPIOBASE {
+                unmodelled(sys, self.wires.name, register, None);
+            }
+            return self.base;
+        };
         match register {
             offset::CTRL => self.enabled(),
             offset::FSTAT => self.fstat(),
@@ -574,6 +647,7 @@ impl Peripheral for Pio {
             offset::INPUT_SYNC_BYPASS => self.shared.inputs.bypass,
             offset::DBG_PADOUT => self.shared.out & self.pins(),
             offset::DBG_PADOE => self.shared.oe & self.pins(),
+            offset::DBG_CFGINFO if self.wires.version == Version::V1 => CFGINFO | CFGINFO_V1,
             offset::DBG_CFGINFO => CFGINFO,
             offset::SM0_CLKDIV..=offset::SM3_PINCTRL => {
                 let from_first = register - offset::SM0_CLKDIV;
@@ -593,6 +667,11 @@ impl Peripheral for Pio {
 
     fn write(&mut self, sys: &mut Sys, register: u32, write: Write) {
         let now = cycle_now(sys);
+        let Some(register) = self.common(register) else {
+            self.write_new(sys, register, write);
+            return;
+        };
+        self.check_new(sys, register, write);
         // Any write may end a stall.
         self.update_fdebug(now);
         match register {
@@ -636,12 +715,14 @@ impl Peripheral for Pio {
                 );
             }
             offset::IRQ0_INTE | offset::IRQ1_INTE => {
+                let bits = self.int_bits();
                 let inte = &mut self.inte[usize::from(register == offset::IRQ1_INTE)];
-                *inte = write.apply(*inte) & INT_BITS;
+                *inte = write.apply(*inte) & bits;
             }
             offset::IRQ0_INTF | offset::IRQ1_INTF => {
+                let bits = self.int_bits();
                 let intf = &mut self.intf[usize::from(register == offset::IRQ1_INTF)];
-                *intf = write.apply(*intf) & INT_BITS;
+                *intf = write.apply(*intf) & bits;
             }
             _ => return,
         }
@@ -657,7 +738,7 @@ impl Peripheral for Pio {
             sys.batched = None;
         }
         *self = Self::new(self.wires);
-        self.shared.inputs = Inputs::new(sys.pins.input() as u32);
+        self.shared.inputs = Inputs::new((sys.pins.input() >> self.base) as u32);
         sys.cancel(self.wires.event);
         self.update_pins(sys);
         self.watch_pins(sys);

@@ -13,7 +13,7 @@
 //! 16 bits.
 
 use crate::sys::Sys;
-use crate::wires::PwmWires;
+use crate::wires::{PwmWires, Version};
 use crate::{Peripheral, Write};
 use sim::NEVER;
 
@@ -27,6 +27,8 @@ mod csr {
     pub const WRITABLE: u32 = 0x3f;
 }
 
+/// Most interrupts.
+const LINES: usize = 2;
 const DIVMODE_FREE: u32 = 0;
 const DIVMODE_LEVEL: u32 = 1;
 const DIVMODE_RISE: u32 = 2;
@@ -227,8 +229,8 @@ pub struct Pwm<const SLICES: usize> {
     wires: PwmWires<SLICES>,
     slices: [Slice; SLICES],
     intr: u32,
-    inte: u32,
-    intf: u32,
+    inte: [u32; LINES],
+    intf: [u32; LINES],
 }
 
 impl<const SLICES: usize> Pwm<SLICES> {
@@ -238,7 +240,7 @@ impl<const SLICES: usize> Pwm<SLICES> {
     const ALL: u32 = (1 << SLICES) - 1;
 
     pub fn new(wires: PwmWires<SLICES>) -> Self {
-        Self { wires, slices: std::array::from_fn(|_| Slice::default()), intr: 0, inte: 0, intf: 0 }
+        Self { wires, slices: std::array::from_fn(|_| Slice::default()), intr: 0, inte: [0; LINES], intf: [0; LINES] }
     }
 
     /// Handles this block's event.
@@ -273,7 +275,7 @@ impl<const SLICES: usize> Pwm<SLICES> {
     /// Brings the block up to now, and recomputes lines, pins and the next event.
     fn update(&mut self, sys: &mut Sys) {
         let cycle = sys.clock.cycle_at(sys.now());
-        let PwmWires { event, irq, dreq, pins: all, a_pins } = self.wires;
+        let PwmWires { event, irq, dreq, pins: all, a_pins, .. } = self.wires;
         let selected = all.selected(&sys.pins);
         let input = sys.pins.input() & selected;
         let mut outputs = 0u64;
@@ -299,13 +301,15 @@ impl<const SLICES: usize> Pwm<SLICES> {
             pins.function_oe[all.function] = oe;
             pins.refresh();
         }
-        sys.set_irq(irq, self.ints() != 0);
+        for line in 0..self.lines() {
+            sys.set_irq(irq + line as u32, self.ints(line) != 0);
+        }
 
         let watched = sys.watched_pins() & all.selected(&sys.pins) & oe;
         let mut next: Option<u64> = None;
         for (i, slice) in self.slices.iter().enumerate() {
             let line = dreq + i as u32;
-            let irq_wanted = self.inte & !self.intr & (1 << i) != 0;
+            let irq_wanted = (self.inte[0] | self.inte[1]) & !self.intr & (1 << i) != 0;
             let dreq_wanted = sys.watched_dreqs() & !sys.dreq_level() & (1 << line) != 0;
             let wrap = if irq_wanted || dreq_wanted { slice.wrap_cycle() } else { None };
             let edge = |channel: usize| {
@@ -320,8 +324,16 @@ impl<const SLICES: usize> Pwm<SLICES> {
         sys.schedule(event, at);
     }
 
-    fn ints(&self) -> u32 {
-        (self.intr & self.inte) | self.intf
+    /// Returns the number of interrupts.
+    fn lines(&self) -> usize {
+        match self.wires.version {
+            Version::V0 => 1,
+            Version::V1 => LINES,
+        }
+    }
+
+    fn ints(&self, line: usize) -> u32 {
+        (self.intr & self.inte[line]) | self.intf[line]
     }
 
     fn write_csr(slice: &mut Slice, value: u32) {
@@ -360,10 +372,12 @@ impl<const SLICES: usize> Peripheral for Pwm<SLICES> {
             }
             Some(0x00) => self.slices.iter().enumerate().fold(0, |en, (i, slice)| en | (slice.csr & csr::EN) << i),
             Some(0x04) => self.intr,
-            Some(0x08) => self.inte,
-            Some(0x0c) => self.intf,
-            Some(0x10) => self.ints(),
-            _ => 0,
+            Some(register) => match (((register - 0x08) / 0x0c) as usize, (register - 0x08) % 0x0c) {
+                (line, _) if line >= self.lines() => 0,
+                (line, 0x0) => self.inte[line],
+                (line, 0x4) => self.intf[line],
+                (line, _) => self.ints(line),
+            },
         }
     }
 
@@ -392,9 +406,12 @@ impl<const SLICES: usize> Peripheral for Pwm<SLICES> {
                 }
             }
             Some(0x04) => self.intr &= !write.ones(),
-            Some(0x08) => self.inte = write.apply_masked(self.inte, Self::ALL),
-            Some(0x0c) => self.intf = write.apply_masked(self.intf, Self::ALL),
-            _ => {}
+            Some(register) => match (((register - 0x08) / 0x0c) as usize, (register - 0x08) % 0x0c) {
+                (line, _) if line >= self.lines() => {}
+                (line, 0x0) => self.inte[line] = write.apply_masked(self.inte[line], Self::ALL),
+                (line, 0x4) => self.intf[line] = write.apply_masked(self.intf[line], Self::ALL),
+                _ => {}
+            },
         }
         self.update(sys);
     }

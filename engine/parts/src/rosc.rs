@@ -1,27 +1,81 @@
 //! ROSC, the ring oscillator (datasheet 2.17).
 //!
-//! The real frequency varies from chip to chip (1.8 to 12 MHz at reset, 6.5 MHz nominal). The model scales the nominal
+//! The real frequency varies from chip to chip (RP2040: 1.8 to 12 MHz at reset, 6.5 MHz nominal; RP2350: 4.6 to 24 MHz,
+//! 11 MHz nominal). The model scales the nominal
 //! frequency by the divider, by the number of stages in the ring and by their drive strengths. RANDOMBIT uses a
 //! generator with a fixed seed, so that runs are reproducible.
 
 use crate::sys::{Sys, dormant};
 use crate::ticks::Ticks;
+use crate::wires::Version;
 use crate::{Peripheral, Write};
 
-/// Nominal frequency at reset, with the divider at 16 and all eight stages at their default strength.
-pub const NOMINAL_HZ: u64 = 6_500_000;
-const RING_HZ: u64 = NOMINAL_HZ * 16;
+/// Nominal frequencies at reset of both versions, with the divider at its reset value and all eight stages at their
+/// default strength. Version 1 has its stages 0 and 1 varied at random, which is not modelled.
+const NOMINAL_HZ: [u64; 2] = [6_500_000, 11_000_000];
 
 const DISABLE: u32 = 0xd1e;
 const ENABLE: u32 = 0xfab;
 const PASS: u32 = 0x9696;
-const DIV_PASS: u32 = 0xaa0;
 const DORMANT: u32 = 0x636f_6d61;
 const WAKE: u32 = 0x7761_6b65;
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// What differs between the versions.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    /// Frequency of the ring.
+    ring_hz: u64,
+    /// DIV with divider 0, which is the largest, and at reset.
+    div_pass: u32,
+    most_div: u32,
+    reset_div: u32,
+    /// The divider that any other value sets.
+    other_div: u32,
+    div_mask: u32,
+    /// FREQA and FREQB: writable bits.
+    freq_masks: [u32; 2],
+    count_mask: u32,
+}
+
+impl Layout {
+    fn of(version: Version) -> Self {
+        match version {
+            Version::V0 => Self {
+                ring_hz: NOMINAL_HZ[0] * 16,
+                div_pass: 0xaa0,
+                most_div: 32,
+                reset_div: 16,
+                other_div: 31,
+                div_mask: 0xfff,
+                freq_masks: [0xffff_7777; 2],
+                count_mask: 0xff,
+            },
+            Version::V1 => Self {
+                ring_hz: NOMINAL_HZ[1] * 8,
+                div_pass: 0xaa00,
+                most_div: 128,
+                reset_div: 8,
+                other_div: 128,
+                div_mask: 0xffff,
+                freq_masks: [0xffff_77ff, 0xffff_7777],
+                count_mask: 0xffff,
+            },
+        }
+    }
+}
+
+/// Stands for the offset of RANDOM, which version 1 has before DORMANT.
+const RANDOM_OFFSET: u32 = u32::MAX;
+/// RANDOM of version 1 after a reset.
+const RANDOM: u32 = 0x3f04_b16d;
+
 #[derive(Debug)]
 pub struct Rosc {
+    version: Version,
+    layout: Layout,
+    /// RANDOM, stored without effect.
+    seed: u32,
     ctrl: u32,
     /// FREQA and FREQB.
     freq: [u32; 2],
@@ -33,13 +87,17 @@ pub struct Rosc {
     counter: Ticks,
 }
 
-impl Default for Rosc {
-    fn default() -> Self {
+impl Rosc {
+    pub fn new(version: Version) -> Self {
+        let layout = Layout::of(version);
         Self {
+            version,
+            layout,
+            seed: RANDOM,
             ctrl: (ENABLE << 12) | 0xaa0,
-            freq: [0; 2],
-            div: DIV_PASS + 16,
-            phase: 8,
+            freq: if version == Version::V0 { [0; 2] } else { [0x88, 0] },
+            div: layout.div_pass + layout.reset_div,
+            phase: if version == Version::V0 { 8 } else { 0 },
             bad_write: false,
             random: SEED,
             count: 0,
@@ -49,6 +107,15 @@ impl Default for Rosc {
 }
 
 impl Rosc {
+    /// Returns the offset in version 0 of a register that both versions have, or [`RANDOM_OFFSET`].
+    fn common(&self, offset: u32) -> u32 {
+        match (self.version, offset) {
+            (Version::V1, 0x0c) => RANDOM_OFFSET,
+            (Version::V1, 0x10..) => offset - 4,
+            _ => offset,
+        }
+    }
+
     fn enabled(&self) -> bool {
         self.ctrl >> 12 != DISABLE
     }
@@ -72,12 +139,13 @@ impl Rosc {
                 12 / u64::from(strength + 1)
             })
             .sum();
-        let div = match self.div.wrapping_sub(DIV_PASS) {
-            0 => 32,
-            div @ 1..=31 => div,
-            _ => 31,
+        let Layout { div_pass, most_div, other_div, ring_hz, .. } = self.layout;
+        let div = match self.div.wrapping_sub(div_pass) {
+            0 => most_div,
+            div if div < most_div => div,
+            _ => other_div,
         };
-        RING_HZ * 96 / delay / u64::from(div)
+        ring_hz * 96 / delay / u64::from(div)
     }
 
     /// Ends DORMANT: the chip's wake-up signal is high. The ring starts at once.
@@ -115,9 +183,10 @@ impl Peripheral for Rosc {
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        match offset {
+        match self.common(offset) {
             0x00 => self.ctrl,
             0x04 | 0x08 => self.freq[(offset / 4 - 1) as usize],
+            RANDOM_OFFSET => self.seed,
             0x0c => WAKE,
             0x10 => self.div,
             0x14 => self.phase,
@@ -133,7 +202,9 @@ impl Peripheral for Rosc {
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
+        let offset = self.common(offset);
         match offset {
+            RANDOM_OFFSET => self.seed = write.apply(self.seed),
             0x00 => {
                 self.ctrl = write.apply_masked(self.ctrl, 0x00ff_ffff);
                 let (enable, range) = (self.ctrl >> 12, self.ctrl & 0xfff);
@@ -143,7 +214,7 @@ impl Peripheral for Rosc {
             }
             0x04 | 0x08 => {
                 let register = &mut self.freq[(offset / 4 - 1) as usize];
-                *register = write.apply_masked(*register, 0xffff_7777);
+                *register = write.apply_masked(*register, self.layout.freq_masks[(offset / 4 - 1) as usize]);
                 if *register >> 16 != PASS {
                     self.bad_write = true;
                 }
@@ -154,8 +225,8 @@ impl Peripheral for Rosc {
                 _ => self.bad_write = true,
             },
             0x10 => {
-                self.div = write.apply_masked(self.div, 0xfff);
-                if self.div.wrapping_sub(DIV_PASS) > 31 {
+                self.div = write.apply_masked(self.div, self.layout.div_mask);
+                if self.div.wrapping_sub(self.layout.div_pass) >= self.layout.most_div {
                     self.bad_write = true;
                 }
             }
@@ -167,7 +238,7 @@ impl Peripheral for Rosc {
             }
             0x18 if write.ones() & (1 << 24) != 0 => self.bad_write = false,
             0x20 => {
-                self.count = write.apply(self.count(sys)) & 0xff;
+                self.count = write.apply(self.count(sys)) & self.layout.count_mask;
                 self.counter = Ticks::default();
                 self.counter.set_rate(sys.now(), sys.freq.rosc_hz, 1);
             }
@@ -177,7 +248,7 @@ impl Peripheral for Rosc {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        *self = Self::default();
+        *self = Self::new(self.version);
         sys.dormant &= !dormant::ROSC;
         self.update(sys);
     }
@@ -190,10 +261,10 @@ mod tests {
 
     #[test]
     fn reset_values_and_nominal_frequency() {
-        let mut sys = testing::sys(NOMINAL_HZ);
-        let mut rosc = Rosc::default();
+        let mut sys = testing::sys(NOMINAL_HZ[0]);
+        let mut rosc = Rosc::new(Version::V0);
         rosc.reset(&mut sys);
-        assert_eq!(sys.freq.rosc_hz, NOMINAL_HZ);
+        assert_eq!(sys.freq.rosc_hz, NOMINAL_HZ[0]);
         for (offset, value) in
             [(0x0, 0x00fa_baa0), (0x4, 0), (0x8, 0), (0xc, WAKE), (0x10, 0xab0), (0x14, 8), (0x18, 0x8001_1000)]
         {
@@ -203,8 +274,8 @@ mod tests {
 
     #[test]
     fn divider_range_and_drive_scale_the_frequency() {
-        let mut sys = testing::sys(NOMINAL_HZ);
-        let mut rosc = Rosc::default();
+        let mut sys = testing::sys(NOMINAL_HZ[0]);
+        let mut rosc = Rosc::new(Version::V0);
         let (s, r) = (&mut sys, &mut rosc);
         for (offset, value, hz) in [
             (0x10, 0xaa1, 104_000_000),
@@ -224,9 +295,9 @@ mod tests {
 
     #[test]
     fn random_bits_repeat_and_are_balanced() {
-        let mut sys = testing::sys(NOMINAL_HZ);
+        let mut sys = testing::sys(NOMINAL_HZ[0]);
         let draw = |sys: &mut Sys| {
-            let mut rosc = Rosc::default();
+            let mut rosc = Rosc::new(Version::V0);
             (0..4096).map(|_| rosc.read(sys, 0x1c)).collect::<Vec<_>>()
         };
         let bits = draw(&mut sys);

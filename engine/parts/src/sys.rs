@@ -12,6 +12,9 @@ use sim::{Clock, NEVER, Ps};
 /// Most events of a chip ([`Layout::events`]). Each costs time in every search for the next one.
 pub const MAX_EVENTS: usize = 40;
 
+/// Most tick generators of a chip.
+pub const TICKS: usize = 6;
+
 /// Watchers that need every edge of some pins, although no program reads them (index of [`Sys::watch_pins`]).
 pub mod watcher {
     pub const WORLD: usize = 0;
@@ -37,6 +40,7 @@ pub struct Frequencies {
     pub clk_usb_hz: u64,
     pub clk_adc_hz: u64,
     pub clk_rtc_hz: u64,
+    pub clk_hstx_hz: u64,
     /// Rate of the watchdog's tick (clk_ref / CYCLES), which drives TIMER, the watchdog and SysTick's external reference.
     pub tick_hz: u64,
 }
@@ -86,8 +90,9 @@ pub struct Sys {
     pub clock_sources_dirty: bool,
     /// `freq` changed: the cores' SysTicks must be updated, since their next zero moved.
     pub clocks_changed: bool,
-    /// Ticks of the watchdog's tick generator since power-on.
-    pub tick: Ticks,
+    /// Ticks since power-on: of the watchdog's tick generator, which drives everything in RP2040, or of the generators
+    /// of RP2350's TICKS, which it numbers.
+    pub ticks: [Ticks; TICKS],
     due: [Ps; MAX_EVENTS],
     events: usize,
     without_clk_sys: u64,
@@ -160,7 +165,7 @@ impl Sys {
             freq: Frequencies::default(),
             clock_sources_dirty: true,
             clocks_changed: false,
-            tick: Ticks::default(),
+            ticks: Default::default(),
             due: [NEVER; MAX_EVENTS],
             events: layout.events,
             without_clk_sys: layout.without_clk_sys,

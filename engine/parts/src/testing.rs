@@ -10,7 +10,10 @@ use crate::timer::Timer;
 use crate::uart::Uart;
 use crate::usb::Usb;
 use crate::watchdog::Watchdog;
-use crate::wires::{AdcWires, Event, FunctionPins, Layout, PioWires, PwmWires, SerialWires, UsbWires};
+use crate::wires::{
+    AdcWires, ClocksWires, Event, FunctionPins, IoWires, Layout, PioWires, PwmWires, SerialWires, TimerWires, UsbWires,
+    Version, WatchdogWires,
+};
 use crate::xosc::Xosc;
 
 pub const PIN_MASK: u64 = 0x3fff_ffff;
@@ -28,6 +31,7 @@ pub mod event {
     pub const PWM: Event = Event(7);
     pub const PIO0: Event = Event(8);
     pub const USB: Event = Event(9);
+    pub const CLOCKS: Event = Event(10);
 }
 
 pub mod irq {
@@ -35,6 +39,9 @@ pub mod irq {
     pub const PWM_WRAP: u32 = 4;
     pub const USBCTRL: u32 = 5;
     pub const PIO0_0: u32 = 7;
+    pub const IO_BANK0: u32 = 13;
+    pub const IO_QSPI: u32 = 14;
+    pub const CLOCKS: u32 = 17;
     pub const SPI0: u32 = 18;
     pub const UART0: u32 = 20;
     pub const ADC_FIFO: u32 = 22;
@@ -65,8 +72,8 @@ pub fn sys(hz: u64) -> Sys {
     Sys::new(
         hz,
         &Layout {
-            events: 11,
-            without_clk_sys: 1 << event::XOSC.0 | 1 << 10,
+            events: 12,
+            without_clk_sys: 1 << event::XOSC.0 | 1 << 11,
             pins: PIN_MASK,
             pulsed_dreqs: 0xff << dreq::PWM_WRAP0,
         },
@@ -119,13 +126,21 @@ pub fn pio() -> Pio {
         rx_dreq: dreq::PIO0_RX0,
         pins: FunctionPins { function: function::PIO0, pins: PIN_MASK },
         watcher: watcher::PARTS,
+        version: Version::V0,
     })
 }
 
 pub fn pwm() -> Pwm<8> {
     let pins = FunctionPins { function: function::PWM, pins: PIN_MASK };
     let a_pins = std::array::from_fn(|slice| 0x0001_0001 << (2 * slice));
-    Pwm::new(PwmWires { event: event::PWM, irq: irq::PWM_WRAP, dreq: dreq::PWM_WRAP0, pins, a_pins })
+    Pwm::new(PwmWires {
+        event: event::PWM,
+        irq: irq::PWM_WRAP,
+        version: Version::V0,
+        dreq: dreq::PWM_WRAP0,
+        pins,
+        a_pins,
+    })
 }
 
 pub fn adc() -> Adc {
@@ -136,19 +151,30 @@ pub fn usb() -> Usb {
     Usb::new(UsbWires {
         event: event::USB,
         irq: irq::USBCTRL,
+        version: Version::V0,
         vbus_detect: FunctionPins { function: function::USB, pins: 0x1249_2492 },
         dp: FunctionPins { function: function::CLOCK, pins: 1 << 15 },
     })
 }
 
+pub const CLOCKS: ClocksWires = ClocksWires {
+    event: event::CLOCKS,
+    irq: irq::CLOCKS,
+    version: Version::V0,
+    function: function::CLOCK,
+    outputs: [1 << 21, 1 << 23, 1 << 24, 1 << 25],
+};
+pub const IO_BANK0: IoWires = IoWires { irq: irq::IO_BANK0, version: Version::V0 };
+pub const IO_QSPI: IoWires = IoWires { irq: irq::IO_QSPI, version: Version::V0 };
+
 pub fn timer() -> Timer {
-    Timer::new("TIMER", event::TIMER, irq::TIMER_0)
+    Timer::new(TimerWires { name: "TIMER", event: event::TIMER, irq: irq::TIMER_0, tick: 0, version: Version::V0 })
 }
 
 pub fn watchdog() -> Watchdog {
-    Watchdog::new(event::WATCHDOG)
+    Watchdog::new(WatchdogWires { event: event::WATCHDOG, tick: 0, version: Version::V0 })
 }
 
 pub fn xosc() -> Xosc {
-    Xosc::new(event::XOSC)
+    Xosc::new(event::XOSC, Version::V0)
 }

@@ -4,17 +4,18 @@
 //! attached.
 
 use crate::sys::Sys;
-use crate::wires::Event;
-use crate::{Peripheral, Write};
+use crate::wires::{TimerWires, Version};
+use crate::{Peripheral, Write, unmodelled};
 use sim::NEVER;
+
+/// Registers that only version 1 has, before the interrupts. With SOURCE the counter runs at clk_sys.
+const LOCKED: u32 = 0x34;
+const SOURCE: u32 = 0x38;
 
 #[derive(Debug)]
 pub struct Timer {
-    name: &'static str,
-    event: Event,
-    /// Interrupt of the first alarm; the others' follow.
-    irq: u32,
-    /// The counter is `sys.tick` plus this while it runs, and this while paused.
+    wires: TimerWires,
+    /// The counter is its tick's count plus this while it runs, and this while paused.
     offset: u64,
     /// TIMELW, until TIMEHW is written.
     low_written: u32,
@@ -27,15 +28,14 @@ pub struct Timer {
     intr: u32,
     inte: u32,
     intf: u32,
+    /// LOCKED: the registers cannot be written until a reset.
+    locked: bool,
 }
 
 impl Timer {
-    /// Returns the block `name`. `irq`: the interrupt of its first alarm; the others' follow.
-    pub fn new(name: &'static str, event: Event, irq: u32) -> Self {
+    pub fn new(wires: TimerWires) -> Self {
         Self {
-            name,
-            event,
-            irq,
+            wires,
             offset: 0,
             low_written: 0,
             high_latched: 0,
@@ -46,6 +46,7 @@ impl Timer {
             intr: 0,
             inte: 0,
             intf: 0,
+            locked: false,
         }
     }
 }
@@ -53,11 +54,16 @@ impl Timer {
 impl Timer {
     /// Returns the microseconds counted so far.
     pub fn time(&self, sys: &Sys) -> u64 {
-        if self.pause != 0 { self.offset } else { sys.tick.count(sys.now()).wrapping_add(self.offset) }
+        if self.pause != 0 {
+            self.offset
+        } else {
+            sys.ticks[self.wires.tick].count(sys.now()).wrapping_add(self.offset)
+        }
     }
 
     fn set_time(&mut self, sys: &Sys, time: u64) {
-        self.offset = if self.pause != 0 { time } else { time.wrapping_sub(sys.tick.count(sys.now())) };
+        self.offset =
+            if self.pause != 0 { time } else { time.wrapping_sub(sys.ticks[self.wires.tick].count(sys.now())) };
     }
 
     /// Handles the event of the next alarm.
@@ -87,13 +93,22 @@ impl Timer {
         }
         let at = match next {
             Some(ahead) if self.pause == 0 => {
-                let ticks = sys.tick.count(sys.now());
-                sys.tick.time_of(ticks.wrapping_add(u64::from(ahead)))
+                let ticks = sys.ticks[self.wires.tick].count(sys.now());
+                sys.ticks[self.wires.tick].time_of(ticks.wrapping_add(u64::from(ahead)))
             }
             _ => NEVER,
         };
-        sys.schedule(self.event, at);
+        sys.schedule(self.wires.event, at);
         self.update_irqs(sys);
+    }
+
+    /// Returns the offset in version 0 of a register that both versions have.
+    fn common(&self, offset: u32) -> Option<u32> {
+        match (self.wires.version, offset) {
+            (Version::V1, LOCKED | SOURCE) => None,
+            (Version::V1, 0x3c..) => Some(offset - 8),
+            _ => Some(offset),
+        }
     }
 
     fn ints(&self) -> u32 {
@@ -102,17 +117,20 @@ impl Timer {
 
     fn update_irqs(&self, sys: &mut Sys) {
         for i in 0..4 {
-            sys.set_irq(self.irq + i, self.ints() & (1 << i) != 0);
+            sys.set_irq(self.wires.irq + i, self.ints() & (1 << i) != 0);
         }
     }
 }
 
 impl Peripheral for Timer {
     fn name(&self) -> &'static str {
-        self.name
+        self.wires.name
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
+        let Some(offset) = self.common(offset) else {
+            return u32::from(offset == LOCKED && self.locked);
+        };
         match offset {
             0x08 => self.high_latched,
             0x0c => {
@@ -135,6 +153,17 @@ impl Peripheral for Timer {
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
+        if self.locked {
+            return;
+        }
+        let Some(offset) = self.common(offset) else {
+            if offset == LOCKED {
+                self.locked = write.apply(0) & 1 != 0;
+            } else if write.apply(0) & 1 != 0 {
+                unmodelled(sys, self.wires.name, offset, Some(write.bits));
+            }
+            return;
+        };
         match offset {
             0x00 => self.set_time(sys, (u64::from(write.apply(0)) << 32) | u64::from(self.low_written)),
             0x04 => self.low_written = write.apply(0),
@@ -159,7 +188,7 @@ impl Peripheral for Timer {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        *self = Self::new(self.name, self.event, self.irq);
+        *self = Self::new(self.wires);
         self.set_time(sys, 0);
         self.update(sys);
     }
@@ -174,7 +203,7 @@ mod tests {
     /// Returns a timer with a 1 MHz tick from 12 MHz, clk_sys 12 MHz.
     fn ticking() -> (Sys, Timer) {
         let mut sys = testing::sys(12_000_000);
-        sys.tick.set_rate(0, 12_000_000, 12);
+        sys.ticks[0].set_rate(0, 12_000_000, 12);
         (sys, testing::timer())
     }
 
@@ -248,7 +277,7 @@ mod tests {
         assert_eq!(s.due(event::TIMER), 120 * PS_PER_US);
         // Half the tick rate: the remaining 60 ticks take twice as long.
         let now = s.now();
-        s.tick.set_rate(now, 6_000_000, 12);
+        s.ticks[0].set_rate(now, 6_000_000, 12);
         t.clocks_changed(s);
         assert_eq!(s.due(event::TIMER), 180 * PS_PER_US);
         t.reset(s);

@@ -9,7 +9,7 @@
 
 use crate::sys::Sys;
 use crate::trace::{Record, kind};
-use crate::wires::UsbWires;
+use crate::wires::{UsbWires, Version};
 use crate::{Peripheral, Write, unmodelled};
 use sim::{Handshake, InResult, NEVER, PS_PER_MS, Ps};
 
@@ -50,6 +50,8 @@ mod reg {
     pub const USBPHY_DIRECT: u32 = 0x7c;
     pub const USBPHY_DIRECT_OVERRIDE: u32 = 0x80;
     pub const USBPHY_TRIM: u32 = 0x84;
+    /// Of version 1.
+    pub const LINESTATE_TUNING: u32 = 0x88;
     pub const INTR: u32 = 0x8c;
     pub const INTE: u32 = 0x90;
     pub const INTF: u32 = 0x94;
@@ -58,6 +60,10 @@ mod reg {
 mod main_ctrl {
     pub const CONTROLLER_EN: u32 = 1;
     pub const HOST_NDEVICE: u32 = 2;
+    /// PHY_ISO, which version 1 has, keeps the PHY's inputs from it.
+    pub const PHY_ISO: u32 = 4;
+    /// All but CONTROLLER_EN must be clear in a device on the bus.
+    pub const CONNECTED: u32 = CONTROLLER_EN | HOST_NDEVICE | PHY_ISO;
     pub const MASK: u32 = 0x8000_0003;
 }
 mod sie_ctrl {
@@ -70,6 +76,8 @@ mod sie_ctrl {
     pub const PULLUP_EN: u32 = 1 << 16;
     /// RESET_BUS, RESUME, STOP_TRANS and START_TRANS clear themselves.
     pub const SELF_CLEARING: u32 = 0x3011;
+    pub const EP0_STOP_ON_SHORT_PACKET: u32 = 1 << 19;
+    pub const PULLDOWN_EN: u32 = 1 << 15;
     pub const MASK: u32 = 0xff07_bf5f;
 }
 mod sie_status {
@@ -116,6 +124,35 @@ mod int {
     pub const TRANS_COMPLETE: u32 = 1 << 3;
     pub const MASK: u32 = 0x000f_ffff;
 }
+/// Writable bits of the registers in which the versions differ.
+struct Masks {
+    main_ctrl: u32,
+    sie_ctrl: u32,
+    nak_poll: u32,
+    muxing: u32,
+    phy_override: u32,
+    int: u32,
+}
+
+const MASKS: [Masks; 2] = [
+    Masks {
+        main_ctrl: main_ctrl::MASK,
+        sie_ctrl: sie_ctrl::MASK,
+        nak_poll: 0x03ff_03ff,
+        muxing: 0xf,
+        phy_override: phy::OVERRIDE_MASK,
+        int: int::MASK,
+    },
+    Masks {
+        main_ctrl: main_ctrl::MASK | main_ctrl::PHY_ISO,
+        sie_ctrl: sie_ctrl::MASK | sie_ctrl::EP0_STOP_ON_SHORT_PACKET,
+        nak_poll: 0xf7ff_ffff,
+        muxing: 0x8000_001f,
+        phy_override: 0x0007_9fff,
+        int: 0x00ff_ffff,
+    },
+];
+
 /// Endpoint control register.
 mod ep_ctrl {
     pub const ENABLE: u32 = 1 << 31;
@@ -168,6 +205,8 @@ pub struct Usb {
     /// A register of host mode, without effect in device mode; embassy-rp sets it anyway.
     int_ep_ctrl: u32,
     main_ctrl: u32,
+    /// LINESTATE_TUNING, stored without effect.
+    tuning: u32,
     sof_rd: u32,
     sie_ctrl: u32,
     /// Latched bits of SIE_STATUS.
@@ -204,14 +243,16 @@ pub struct Usb {
 
 impl Usb {
     pub fn new(wires: UsbWires) -> Self {
+        let v1 = wires.version == Version::V1;
         Self {
             wires,
             dpsram: Box::new([0; DPSRAM_SIZE]),
             addr_endp: 0,
             int_ep_ctrl: 0,
-            main_ctrl: 0,
+            main_ctrl: if v1 { main_ctrl::PHY_ISO } else { 0 },
+            tuning: 0xf8,
             sof_rd: 0,
-            sie_ctrl: 0,
+            sie_ctrl: if v1 { sie_ctrl::PULLDOWN_EN } else { 0 },
             sie_status: 0,
             connected: false,
             suspended: false,
@@ -224,7 +265,7 @@ impl Usb {
             ep_stall_arm: 0,
             nak_poll: 0x0010_0010,
             ep_status_stall_nak: 0,
-            muxing: 0,
+            muxing: if v1 { muxing::TO_PHY } else { 0 },
             pwr: 0,
             phy_direct: 0,
             phy_direct_override: 0,
@@ -246,9 +287,13 @@ impl Usb {
         if self.phy_direct_override & phy::DP_PULLUP_EN_OVERRIDE_EN != 0 {
             return self.phy_direct & phy::DP_PULLUP_EN != 0;
         }
-        self.main_ctrl & (main_ctrl::CONTROLLER_EN | main_ctrl::HOST_NDEVICE) == main_ctrl::CONTROLLER_EN
+        self.main_ctrl & main_ctrl::CONNECTED == main_ctrl::CONTROLLER_EN
             && self.muxing & muxing::TO_PHY != 0
             && self.sie_ctrl & sie_ctrl::PULLUP_EN != 0
+    }
+
+    fn masks(&self) -> &'static Masks {
+        &MASKS[self.wires.version as usize]
     }
 
     /// Returns whether the controller receives and answers packets.
@@ -701,6 +746,7 @@ impl Peripheral for Usb {
             }
             reg::USBPHY_DIRECT_OVERRIDE => self.phy_direct_override,
             reg::USBPHY_TRIM => self.phy_trim,
+            reg::LINESTATE_TUNING if self.wires.version == Version::V1 => self.tuning,
             reg::INTR => self.raw_interrupts(sys),
             reg::INTE => self.inte,
             reg::INTF => self.intf,
@@ -721,13 +767,13 @@ impl Peripheral for Usb {
                 unmodelled(sys, "USBCTRL host mode", offset, Some(write.bits));
             }
             reg::MAIN_CTRL => {
-                self.main_ctrl = write.apply_masked(self.main_ctrl, main_ctrl::MASK);
+                self.main_ctrl = write.apply_masked(self.main_ctrl, self.masks().main_ctrl);
                 if self.main_ctrl & main_ctrl::HOST_NDEVICE != 0 {
                     unmodelled(sys, "USBCTRL host mode", offset, Some(write.bits));
                 }
             }
             reg::SIE_CTRL => {
-                let value = write.apply_masked(self.sie_ctrl, sie_ctrl::MASK);
+                let value = write.apply_masked(self.sie_ctrl, self.masks().sie_ctrl);
                 if value & sie_ctrl::DIRECT_EN != 0 {
                     unmodelled(sys, "USBCTRL.SIE_CTRL.DIRECT_EN", offset, Some(write.bits));
                 }
@@ -747,17 +793,20 @@ impl Peripheral for Usb {
             reg::EP_ABORT => self.ep_abort = write.apply(self.ep_abort),
             reg::EP_ABORT_DONE => self.ep_abort_done &= !write.bits,
             reg::EP_STALL_ARM => self.ep_stall_arm = write.apply_masked(self.ep_stall_arm, 3),
-            reg::NAK_POLL => self.nak_poll = write.apply_masked(self.nak_poll, 0x03ff_03ff),
+            reg::NAK_POLL => self.nak_poll = write.apply_masked(self.nak_poll, self.masks().nak_poll),
             reg::EP_STATUS_STALL_NAK => self.ep_status_stall_nak &= !write.bits,
-            reg::USB_MUXING => self.muxing = write.apply_masked(self.muxing, 0xf),
+            reg::USB_MUXING => self.muxing = write.apply_masked(self.muxing, self.masks().muxing),
             reg::USB_PWR => self.pwr = write.apply_masked(self.pwr, 0x3f),
             reg::USBPHY_DIRECT => self.phy_direct = write.apply_masked(self.phy_direct, phy::DIRECT_WRITABLE),
             reg::USBPHY_DIRECT_OVERRIDE => {
-                self.phy_direct_override = write.apply_masked(self.phy_direct_override, phy::OVERRIDE_MASK);
+                self.phy_direct_override = write.apply_masked(self.phy_direct_override, self.masks().phy_override);
+            }
+            reg::LINESTATE_TUNING if self.wires.version == Version::V1 => {
+                self.tuning = write.apply_masked(self.tuning, 0xfff);
             }
             reg::USBPHY_TRIM => self.phy_trim = write.apply_masked(self.phy_trim, 0x1f1f),
-            reg::INTE => self.inte = write.apply_masked(self.inte, int::MASK),
-            reg::INTF => self.intf = write.apply_masked(self.intf, int::MASK),
+            reg::INTE => self.inte = write.apply_masked(self.inte, self.masks().int),
+            reg::INTF => self.intf = write.apply_masked(self.intf, self.masks().int),
             _ => {}
         }
         self.pull_up_changed(sys, was_pulled_up);

@@ -1,11 +1,11 @@
 //! WATCHDOG: the watchdog timer, the scratch registers and the tick generator (datasheet 4.7).
 //!
-//! The tick divides clk_ref by TICK.CYCLES and drives TIMER, the watchdog itself and SysTick's external reference. As on
-//! every RP2040, the watchdog counts down by two at each tick (erratum RP2040-E1). The PAUSE bits have no effect: no
-//! debugger is attached.
+//! In version 0 the tick divides clk_ref by TICK.CYCLES and drives TIMER, the watchdog itself and SysTick's external
+//! reference. As on every RP2040, that watchdog counts down by two at each tick (erratum RP2040-E1). Version 1 has its
+//! tick from TICKS, and counts by one. The PAUSE bits have no effect: no debugger is attached.
 
 use crate::sys::{ResetRequest, Sys};
-use crate::wires::Event;
+use crate::wires::{Version, WatchdogWires};
 use crate::{Peripheral, Write};
 use sim::NEVER;
 
@@ -22,7 +22,7 @@ const REASON_FORCE: u32 = 1 << 1;
 
 #[derive(Debug)]
 pub struct Watchdog {
-    event: Event,
+    wires: WatchdogWires,
     /// ENABLE and PAUSE bits.
     ctrl: u32,
     /// TIME when the watchdog was last loaded, enabled or paused, and the tick at which that was.
@@ -34,8 +34,8 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    pub fn new(event: Event) -> Self {
-        Self { event, ctrl: PAUSE, time: 0, since_tick: 0, reason: 0, scratch: [0; 8], tick: TICK_ENABLE }
+    pub fn new(wires: WatchdogWires) -> Self {
+        Self { wires, ctrl: PAUSE, time: 0, since_tick: 0, reason: 0, scratch: [0; 8], tick: TICK_ENABLE }
     }
 }
 
@@ -60,12 +60,24 @@ impl Watchdog {
 
     /// Handles a change of clk_ref.
     pub fn clocks_changed(&mut self, sys: &mut Sys) {
+        if self.wires.version == Version::V1 {
+            self.schedule(sys);
+            return;
+        }
         let cycles = u64::from(self.tick & CYCLES_MASK);
         let hz = if self.tick & TICK_ENABLE != 0 && cycles != 0 { sys.freq.clk_ref_hz } else { 0 };
         let now = sys.now();
         sys.freq.tick_hz = if hz == 0 { 0 } else { hz / cycles };
-        sys.tick.set_rate(now, hz, cycles);
+        sys.ticks[self.wires.tick].set_rate(now, hz, cycles);
         self.schedule(sys);
+    }
+
+    /// Returns what a tick takes off the time.
+    fn step(&self) -> u32 {
+        match self.wires.version {
+            Version::V0 => 2,
+            Version::V1 => 1,
+        }
     }
 
     fn enabled(&self) -> bool {
@@ -76,23 +88,23 @@ impl Watchdog {
         if !self.enabled() {
             return self.time;
         }
-        let ticks = sys.tick.count(sys.now()).saturating_sub(self.since_tick);
-        u64::from(self.time).saturating_sub(ticks.saturating_mul(2)) as u32
+        let ticks = sys.ticks[self.wires.tick].count(sys.now()).saturating_sub(self.since_tick);
+        u64::from(self.time).saturating_sub(ticks.saturating_mul(self.step().into())) as u32
     }
 
     fn rebase(&mut self, sys: &Sys) {
         self.time = self.time(sys);
-        self.since_tick = sys.tick.count(sys.now());
+        self.since_tick = sys.ticks[self.wires.tick].count(sys.now());
     }
 
     fn schedule(&self, sys: &mut Sys) {
         let at = if self.enabled() {
-            let ticks = u64::from(self.time.div_ceil(2)).max(1);
-            sys.tick.time_of(self.since_tick + ticks).max(sys.now())
+            let ticks = u64::from(self.time.div_ceil(self.step())).max(1);
+            sys.ticks[self.wires.tick].time_of(self.since_tick + ticks).max(sys.now())
         } else {
             NEVER
         };
-        sys.schedule(self.event, at);
+        sys.schedule(self.wires.event, at);
     }
 }
 
@@ -106,11 +118,14 @@ impl Peripheral for Watchdog {
             0x00 => self.ctrl | self.time(sys),
             0x08 => self.reason,
             0x0c..=0x28 => self.scratch[((offset - 0x0c) / 4) as usize],
-            0x2c => {
+            0x2c if self.wires.version == Version::V0 => {
                 let cycles = self.tick & CYCLES_MASK;
-                let running = sys.tick.running();
-                let count =
-                    if running { cycles.saturating_sub(sys.tick.cycles_into_tick(sys.now()) as u32) } else { 0 };
+                let running = sys.ticks[self.wires.tick].running();
+                let count = if running {
+                    cycles.saturating_sub(sys.ticks[self.wires.tick].cycles_into_tick(sys.now()) as u32)
+                } else {
+                    0
+                };
                 self.tick | if running { TICK_RUNNING } else { 0 } | (count << 11)
             }
             _ => 0,
@@ -130,14 +145,14 @@ impl Peripheral for Watchdog {
             }
             0x04 => {
                 self.time = write.apply(0) & TIME_MASK;
-                self.since_tick = sys.tick.count(sys.now());
+                self.since_tick = sys.ticks[self.wires.tick].count(sys.now());
                 self.schedule(sys);
             }
             0x0c..=0x28 => {
                 let scratch = &mut self.scratch[((offset - 0x0c) / 4) as usize];
                 *scratch = write.apply(*scratch);
             }
-            0x2c => {
+            0x2c if self.wires.version == Version::V0 => {
                 self.tick = write.apply_masked(self.tick, TICK_ENABLE | CYCLES_MASK);
                 sys.clock_sources_dirty = true;
             }
@@ -146,8 +161,8 @@ impl Peripheral for Watchdog {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        *self = Self::new(self.event);
-        sys.cancel(self.event);
+        *self = Self::new(self.wires);
+        sys.cancel(self.wires.event);
         sys.clock_sources_dirty = true;
     }
 }
@@ -181,7 +196,7 @@ mod tests {
         let (mut sys, mut watchdog) = ticking();
         assert_eq!(sys.freq.tick_hz, 1_000_000);
         sys.cycle = 12 * 1000 + 5;
-        assert_eq!(sys.tick.count(sys.now()), 1000);
+        assert_eq!(sys.ticks[0].count(sys.now()), 1000);
         assert_eq!(watchdog.read(&mut sys, 0x2c), TICK_RUNNING | TICK_ENABLE | 12 | (7 << 11));
     }
 

@@ -8,6 +8,16 @@ use crate::pins::Pins;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event(pub u8);
 
+/// Which registers a part has. PIO's versions are in its DBG_CFGINFO; those of other parts are counted alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Version {
+    /// As in RP2040.
+    #[default]
+    V0,
+    /// As in RP2350.
+    V1,
+}
+
 /// Differences between chips that [`crate::Sys`] must know.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
@@ -63,13 +73,16 @@ pub struct PioWires {
     pub pins: FunctionPins,
     /// Its index for [`crate::Sys::watch_pins`].
     pub watcher: usize,
+    pub version: Version,
 }
 
 /// The connections of PWM with `SLICES` slices.
 #[derive(Clone, Copy, Debug)]
 pub struct PwmWires<const SLICES: usize> {
     pub event: Event,
+    /// The first of its interrupts, of which version 1 has two.
     pub irq: u32,
+    pub version: Version,
     /// The request of slice 0; the others' follow.
     pub dreq: u32,
     pub pins: FunctionPins,
@@ -86,11 +99,52 @@ pub struct AdcWires {
     pub first_pin: u32,
 }
 
+/// The connections of CLOCKS.
+#[derive(Clone, Copy, Debug)]
+pub struct ClocksWires {
+    pub event: Event,
+    pub irq: u32,
+    pub version: Version,
+    /// Function select value of the clock outputs, and the pins of each.
+    pub function: usize,
+    pub outputs: [u64; 4],
+}
+
+/// The connections of IO_BANK0 or IO_QSPI.
+#[derive(Clone, Copy, Debug)]
+pub struct IoWires {
+    pub irq: u32,
+    pub version: Version,
+}
+
+/// The connections of a timer.
+#[derive(Clone, Copy, Debug)]
+pub struct TimerWires {
+    pub name: &'static str,
+    pub event: Event,
+    /// The first of its interrupts.
+    pub irq: u32,
+    /// The index of its tick in [`crate::Sys::ticks`].
+    pub tick: usize,
+    pub version: Version,
+}
+
+/// The connections of the watchdog. Version 0 generates its tick.
+#[derive(Clone, Copy, Debug)]
+pub struct WatchdogWires {
+    pub event: Event,
+    /// The index of its tick in [`crate::Sys::ticks`].
+    pub tick: usize,
+    pub version: Version,
+}
+
+/// The connections of DMA: two interrupts in version 0, four in version 1.
 #[derive(Clone, Copy, Debug)]
 pub struct DmaWires {
     pub event: Event,
     /// The first of its interrupts.
     pub irq: u32,
+    pub version: Version,
     /// Number of data request lines.
     pub dreqs: u32,
 }
@@ -99,6 +153,7 @@ pub struct DmaWires {
 pub struct UsbWires {
     pub event: Event,
     pub irq: u32,
+    pub version: Version,
     pub vbus_detect: FunctionPins,
     /// The pins that carry DP while the controller is connected to digital pads.
     pub dp: FunctionPins,

@@ -4,7 +4,7 @@
 
 use crate::sys::{Sys, dormant};
 use crate::ticks::Ticks;
-use crate::wires::Event;
+use crate::wires::{Event, Version};
 use crate::{Peripheral, Write};
 use sim::{NEVER, Ps};
 
@@ -20,6 +20,7 @@ const WAKE: u32 = 0x7761_6b65;
 #[derive(Debug)]
 pub struct Xosc {
     event: Event,
+    version: Version,
     ctrl: u32,
     startup: u32,
     bad_write: bool,
@@ -32,9 +33,10 @@ pub struct Xosc {
 }
 
 impl Xosc {
-    pub fn new(event: Event) -> Self {
+    pub fn new(event: Event, version: Version) -> Self {
         Self {
             event,
+            version,
             ctrl: (DISABLE << 12) | FREQ_RANGE_1_15MHZ,
             startup: 0xc4,
             bad_write: false,
@@ -87,6 +89,14 @@ impl Xosc {
         sys.schedule(self.event, at);
     }
 
+    /// Returns the offset of COUNT and its bits.
+    fn counter_at(&self) -> (u32, u32) {
+        match self.version {
+            Version::V0 => (0x1c, 0xff),
+            Version::V1 => (0x10, 0xffff),
+        }
+    }
+
     fn count(&self, sys: &Sys) -> u32 {
         u64::from(self.count).saturating_sub(self.counter.count(sys.now())) as u32
     }
@@ -108,7 +118,7 @@ impl Peripheral for Xosc {
             0x08 if self.dormant => DORMANT,
             0x08 => WAKE,
             0x0c => self.startup,
-            0x1c => self.count(sys),
+            _ if offset == self.counter_at().0 => self.count(sys),
             _ => 0,
         }
     }
@@ -146,8 +156,8 @@ impl Peripheral for Xosc {
                 self.startup = write.apply_masked(self.startup, 0x0010_3fff);
                 self.schedule(sys);
             }
-            0x1c => {
-                self.count = write.apply(self.count(sys)) & 0xff;
+            _ if offset == self.counter_at().0 => {
+                self.count = write.apply(self.count(sys)) & self.counter_at().1;
                 self.counter = Ticks::default();
                 self.counter.set_rate(sys.now(), sys.freq.xosc_hz, 1);
             }
@@ -156,7 +166,7 @@ impl Peripheral for Xosc {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        *self = Self::new(self.event);
+        *self = Self::new(self.event, self.version);
         sys.cancel(self.event);
         sys.dormant &= !dormant::XOSC;
         self.set_output(sys);

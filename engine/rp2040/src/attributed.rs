@@ -96,7 +96,7 @@ impl<W: World> Bus<W> {
         if !low || core.index != 0 {
             return;
         }
-        let tick = &self.sys.tick;
+        let tick = &self.sys.ticks[0];
         // The time when the timer reached this value; for a stopped timer, now.
         let at = tick.time_of(tick.count(self.sys.now())).min(self.sys.now());
         self.observe(mem, true);

@@ -17,9 +17,9 @@ use crate::peripherals::{
     pads_qspi::PadsQspi,
     pio::Pio,
     pll::Pll,
-    psm::Psm,
+    psm::{self, Psm},
     pwm::Pwm,
-    resets::Resets,
+    resets::{self, Resets},
     rosc::Rosc,
     rtc::Rtc,
     sio::Sio,
@@ -43,7 +43,7 @@ use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
 pub use armv6m::Master;
 pub use parts::BusFault;
-use parts::wires::Event;
+use parts::wires::{Event, Version};
 
 /// The bus with everything on it except the memories.
 pub struct Bus<W> {
@@ -112,14 +112,14 @@ impl Default for Blocks {
         Self {
             sysinfo: Sysinfo::default(),
             syscfg: Syscfg::default(),
-            clocks: Clocks::default(),
-            resets: Resets::default(),
-            psm: Psm::default(),
-            io_bank0: IoBank0::default(),
-            io_qspi: IoQspi::default(),
-            pads_bank0: PadsBank0::default(),
-            pads_qspi: PadsQspi::default(),
-            xosc: Xosc::new(event::XOSC),
+            clocks: Clocks::new(wires::CLOCKS),
+            resets: Resets::new(resets::bit::ALL),
+            psm: Psm::new(psm::bit::ALL, psm::RESETTABLE),
+            io_bank0: IoBank0::new(wires::IO_BANK0),
+            io_qspi: IoQspi::new(wires::IO_QSPI),
+            pads_bank0: PadsBank0::new(Version::V0),
+            pads_qspi: PadsQspi::new(Version::V0),
+            xosc: Xosc::new(event::XOSC, Version::V0),
             pll: [Pll::new("PLL_SYS", |freq| &mut freq.pll_sys_hz), Pll::new("PLL_USB", |freq| &mut freq.pll_usb_hz)],
             busctrl: Busctrl::default(),
             uart: wires::UART.map(Uart::new),
@@ -127,10 +127,10 @@ impl Default for Blocks {
             i2c: wires::I2C.map(I2c::new),
             adc: Adc::new(wires::ADC),
             pwm: Pwm::new(wires::PWM),
-            timer: Timer::new("TIMER", event::TIMER, irq::TIMER_0),
-            watchdog: Watchdog::new(event::WATCHDOG),
+            timer: Timer::new(wires::TIMER),
+            watchdog: Watchdog::new(wires::WATCHDOG),
             rtc: Rtc::default(),
-            rosc: Rosc::default(),
+            rosc: Rosc::new(Version::V0),
             vreg_and_chip_reset: VregAndChipReset::default(),
             tbman: Tbman::default(),
             dma: Dma::new(wires::DMA),

@@ -1,7 +1,10 @@
 //! The numbers by which RP2040's parts are connected: events, interrupts, DREQs and pins.
 
 use crate::sys::{Sys, watcher};
-use parts::wires::{AdcWires, DmaWires, Event, FunctionPins, Layout, PioWires, PwmWires, SerialWires, UsbWires};
+use parts::wires::{
+    AdcWires, ClocksWires, DmaWires, Event, FunctionPins, IoWires, Layout, PioWires, PwmWires, SerialWires, TimerWires,
+    UsbWires, Version, WatchdogWires,
+};
 
 /// Order of events of the same time.
 pub mod event {
@@ -191,6 +194,7 @@ pub(crate) const PIO: [PioWires; 2] = [
         rx_dreq: dreq::PIO0_RX0,
         pins: all(function::PIO0),
         watcher: watcher::PARTS,
+        version: Version::V0,
     },
     PioWires {
         name: "PIO1",
@@ -201,6 +205,7 @@ pub(crate) const PIO: [PioWires; 2] = [
         rx_dreq: dreq::PIO1_RX0,
         pins: all(function::PIO1),
         watcher: watcher::PARTS + 1,
+        version: Version::V0,
     },
 ];
 
@@ -210,6 +215,7 @@ pub const DMA_CHANNELS: usize = 12;
 pub(crate) const PWM: PwmWires<PWM_SLICES> = PwmWires {
     event: event::PWM,
     irq: irq::PWM_WRAP,
+    version: Version::V0,
     dreq: dreq::PWM_WRAP0,
     pins: all(function::PWM),
     a_pins: [0x1_0001, 0x4_0004, 0x10_0010, 0x40_0040, 0x100_0100, 0x400_0400, 0x1000_1000, 0x4000_4000],
@@ -221,8 +227,25 @@ pub(crate) const ADC: AdcWires = AdcWires { event: event::ADC, irq: irq::ADC_FIF
 pub(crate) const USB: UsbWires = UsbWires {
     event: event::USB,
     irq: irq::USBCTRL,
+    version: Version::V0,
     vbus_detect: some(function::USB, 0x1249_2492),
     dp: some(function::CLOCK, 1 << 15),
 };
 
-pub(crate) const DMA: DmaWires = DmaWires { event: event::DMA, irq: irq::DMA_0, dreqs: 40 };
+pub(crate) const DMA: DmaWires = DmaWires { event: event::DMA, irq: irq::DMA_0, version: Version::V0, dreqs: 40 };
+
+pub(crate) const CLOCKS: ClocksWires = ClocksWires {
+    event: event::CLOCKS,
+    irq: irq::CLOCKS,
+    version: Version::V0,
+    function: function::CLOCK,
+    outputs: [1 << 21, 1 << 23, 1 << 24, 1 << 25],
+};
+
+pub(crate) const IO_BANK0: IoWires = IoWires { irq: irq::IO_BANK0, version: Version::V0 };
+pub(crate) const IO_QSPI: IoWires = IoWires { irq: irq::IO_QSPI, version: Version::V0 };
+
+pub(crate) const TIMER: TimerWires =
+    TimerWires { name: "TIMER", event: event::TIMER, irq: irq::TIMER_0, tick: 0, version: Version::V0 };
+
+pub(crate) const WATCHDOG: WatchdogWires = WatchdogWires { event: event::WATCHDOG, tick: 0, version: Version::V0 };

@@ -1,10 +1,11 @@
 //! One of the four state machines in its block, which runs it lazily up to its next observable action.
 
-use super::config::{Config, EXECCTRL_MASK, FJOIN_RX, FJOIN_TX, PinWrite, SHIFTCTRL_MASK};
+use super::config::{Config, FJOIN_RX, FJOIN_TX, PinWrite, SHIFTCTRL_MASK};
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::machine::{Effects, Shared, Stall, State, View};
 use super::pass::{Batch, Pass, Sampled};
+use crate::wires::Version;
 use sim::{Clock, NEVER};
 
 /// Most quiet instructions executed by one event.
@@ -29,10 +30,10 @@ pub struct Machine {
 }
 
 impl Machine {
-    pub fn new(index: u32) -> Self {
+    pub fn new(index: u32, version: Version) -> Self {
         Self {
             index,
-            config: Config::new(),
+            config: Config { version, ..Config::new() },
             divider: Divider::new(),
             fifos: Fifos::joined(false, false),
             state: State::new(),
@@ -202,7 +203,7 @@ impl Machine {
     }
 
     pub fn set_execctrl(&mut self, now: u64, execctrl: u32) {
-        self.config.execctrl = execctrl & EXECCTRL_MASK;
+        self.config.execctrl = execctrl & self.config.execctrl_mask();
         if !self.config.out_sticky() {
             self.sticky = [None; 2];
         }

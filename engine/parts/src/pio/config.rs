@@ -1,5 +1,7 @@
 //! Configuration registers of a state machine (datasheet 3.7).
 
+use crate::wires::Version;
+
 /// A write to some of the 32 GPIOs that PIO can drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PinWrite {
@@ -31,10 +33,12 @@ pub struct Config {
     pub execctrl: u32,
     pub shiftctrl: u32,
     pub pinctrl: u32,
+    pub version: Version,
 }
 
 pub const CLKDIV_MASK: u32 = 0xffff_ff00;
-pub const EXECCTRL_MASK: u32 = 0x7fff_ff9f;
+const EXECCTRL_MASK: u32 = 0x7fff_ff9f;
+const EXECCTRL_MASK_V1: u32 = 0x7fff_ffff;
 pub const EXEC_STALLED: u32 = 1 << 31;
 pub const SHIFTCTRL_MASK: u32 = 0xffff_0000;
 pub const FJOIN_RX: u32 = 1 << 31;
@@ -44,16 +48,27 @@ const SIDE_PINDIR: u32 = 1 << 29;
 const INLINE_OUT_EN: u32 = 1 << 18;
 const OUT_STICKY: u32 = 1 << 17;
 const STATUS_SEL: u32 = 1 << 4;
+/// STATUS_SEL of version 1, whose value 2, the flags, is not modelled.
+const STATUS_SEL_V1: u32 = 1 << 5;
 /// Bits of an instruction's delay and side-set field.
 const FIELD_BITS: u32 = 5;
 
 impl Config {
+    /// Returns the writable bits of EXECCTRL.
+    pub fn execctrl_mask(&self) -> u32 {
+        match self.version {
+            Version::V0 => EXECCTRL_MASK,
+            Version::V1 => EXECCTRL_MASK_V1,
+        }
+    }
+
     pub fn new() -> Self {
         Self {
             clkdiv: super::divider::Divider::RESET,
             execctrl: 0x0001_f000,
             shiftctrl: 0x000c_0000,
             pinctrl: 0x1400_0000,
+            version: Version::V0,
         }
     }
 
@@ -85,11 +100,15 @@ impl Config {
 
     /// Returns whether MOV's STATUS compares the RX FIFO's level instead of the TX FIFO's.
     pub fn status_is_rx(&self) -> bool {
-        self.execctrl & STATUS_SEL != 0
+        match self.version {
+            Version::V0 => self.execctrl & STATUS_SEL != 0,
+            Version::V1 => self.execctrl & STATUS_SEL_V1 != 0,
+        }
     }
 
     pub fn status_n(&self) -> usize {
-        (self.execctrl & 15) as usize
+        let bits = if self.version == Version::V0 { 15 } else { 31 };
+        (self.execctrl & bits) as usize
     }
 
     pub fn autopush(&self) -> bool {

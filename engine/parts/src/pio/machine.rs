@@ -27,6 +27,8 @@ mod to {
     pub const PINS: u16 = 0;
     pub const X: u16 = 1;
     pub const Y: u16 = 2;
+    /// MOV's code for PINDIRS, of version 1.
+    pub const MOV_PINDIRS: u16 = 3;
     pub const PINDIRS: u16 = 4;
     pub const MOV_EXEC: u16 = 4;
     pub const PC: u16 = 5;
@@ -679,6 +681,20 @@ impl State {
             _ => {}
         }
         Outcome::Next
+    }
+}
+
+/// Returns whether only version 1 has `instruction`: WAIT JMPPIN, MOV to and from the RX FIFO, MOV PINDIRS, and flags
+/// of neighbouring blocks.
+pub fn is_new(instruction: u16) -> bool {
+    let field = (instruction >> 5) & 7;
+    match instruction >> 13 {
+        op::WAIT if field & 3 == 2 => instruction & 8 != 0,
+        op::WAIT => field & 3 == 3,
+        op::PUSH_PULL => instruction & 0x10 != 0,
+        op::MOV => field == to::MOV_PINDIRS,
+        op::IRQ => instruction & 8 != 0,
+        _ => false,
     }
 }
 

@@ -240,6 +240,7 @@ fn twelve_slices_reach_48_pins() {
     let mut pwm = Pwm::<12>::new(PwmWires {
         event: event::PWM,
         irq: irq::PWM_WRAP,
+        version: Version::V1,
         dreq: dreq::PWM_WRAP0,
         pins: FunctionPins { function: function::PWM, pins: all },
         a_pins: std::array::from_fn(

@@ -1,11 +1,6 @@
 //! One file per peripheral that only the RP2040 has, named as in its datasheet, beside the shared ones of [`parts`].
 
 pub mod busctrl;
-pub mod clocks;
-pub mod io_bank0;
-pub mod io_qspi;
-pub mod pads_bank0;
-pub mod pads_qspi;
 pub mod psm;
 pub mod resets;
 pub mod rtc;
@@ -18,5 +13,6 @@ pub mod vreg_and_chip_reset;
 pub mod xip_ctrl;
 
 pub use parts::{
-    Alias, Peripheral, Write, adc, dma, i2c, pio, pll, pwm, rosc, spi, timer, uart, unmodelled, usb, watchdog, xosc,
+    Alias, Peripheral, Write, adc, clocks, dma, i2c, io_bank0, io_qspi, pads_bank0, pads_qspi, pio, pll, pwm, rosc,
+    spi, timer, uart, unmodelled, usb, watchdog, xosc,
 };

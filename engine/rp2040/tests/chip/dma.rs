@@ -1,11 +1,23 @@
 //! DMA on the chip's bus.
 
-use parts::dma::{REQUEST_CYCLES, TREQ_PERMANENT, ctrl};
+use parts::dma::{REQUEST_CYCLES, TREQ_PERMANENT};
 use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
 use rp2040::wires::{dreq, irq};
 use rp2040::world::Nothing;
 use sim::NEVER;
+
+/// CTRL of a channel.
+mod ctrl {
+    pub use parts::dma::ctrl::*;
+
+    pub const INCR_READ: u32 = 1 << 4;
+    pub const INCR_WRITE: u32 = 1 << 5;
+    pub const IRQ_QUIET: u32 = 1 << 21;
+    pub const BSWAP: u32 = 1 << 22;
+    pub const SNIFF_EN: u32 = 1 << 23;
+    pub const BUSY: u32 = 1 << 24;
+}
 
 const CHANNEL0: u32 = 0x5000_0000;
 

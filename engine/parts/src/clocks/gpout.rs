@@ -7,28 +7,36 @@
 
 use crate::sys::Sys;
 use crate::ticks::Ticks;
-use crate::wires::event;
-use crate::wires::function;
+use crate::wires::ClocksWires;
 use sim::{NEVER, Ps};
 
 const OUTPUTS: usize = 4;
-const PINS: [u32; OUTPUTS] = [21, 23, 24, 25];
-const PIN_MASK: u64 = 1 << PINS[0] | 1 << PINS[1] | 1 << PINS[2] | 1 << PINS[3];
 
-/// The source of an output and its divider in 1/256 (`hz` 0: stopped, low).
+/// The source of an output and its divider in units of `one` (`hz` 0: stopped, low).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drive {
     pub hz: u64,
-    pub div_256ths: u64,
+    pub divisor: u64,
+    pub one: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Gpout {
+    wires: ClocksWires,
     drives: [Drive; OUTPUTS],
     half_periods: [Ticks; OUTPUTS],
 }
 
 impl Gpout {
+    pub fn new(wires: ClocksWires) -> Self {
+        Self { wires, drives: Default::default(), half_periods: Default::default() }
+    }
+
+    /// Returns the pins of all outputs.
+    fn pins(&self) -> u64 {
+        self.wires.outputs.iter().fold(0, |all, pins| all | pins)
+    }
+
     /// Handles a change of the generators or their sources.
     pub fn set(&mut self, sys: &mut Sys, drives: [Drive; OUTPUTS]) {
         let now = sys.now();
@@ -36,7 +44,7 @@ impl Gpout {
             if new.hz == 0 {
                 *half_periods = Ticks::default();
             } else if *old != new {
-                half_periods.set_rate(now, 512 * new.hz, new.div_256ths);
+                half_periods.set_rate(now, 2 * new.one * new.hz, new.divisor);
             }
             *old = new;
         }
@@ -45,32 +53,34 @@ impl Gpout {
 
     /// Returns whether the level of a pin may be out of date until [`Self::update`].
     pub fn drives_pins(&self, sys: &Sys) -> bool {
-        sys.pins.function_mask[function::CLOCK] & PIN_MASK != 0 && self.half_periods.iter().any(Ticks::running)
+        sys.pins.function_mask[self.wires.function] & self.pins() != 0 && self.half_periods.iter().any(Ticks::running)
     }
 
     /// Updates the levels of all pins, and the next event.
     pub fn update(&mut self, sys: &mut Sys) {
         let now = sys.now();
-        let watched = sys.watched_pins() & sys.pins.function_mask[function::CLOCK];
+        let ClocksWires { event, function, outputs, .. } = self.wires;
+        let all = self.pins();
+        let watched = sys.watched_pins() & sys.pins.function_mask[function];
         let (mut out, mut next): (u64, Ps) = (0, NEVER);
-        for (half_periods, pin) in self.half_periods.iter().zip(PINS) {
+        for (half_periods, pins) in self.half_periods.iter().zip(outputs) {
             let count = half_periods.count(now);
-            out |= (count & 1) << pin;
-            if watched & 1 << pin != 0 {
+            out |= (count & 1) * pins;
+            if watched & pins != 0 {
                 next = next.min(half_periods.time_of(count.wrapping_add(1)));
             }
         }
         let pins = &mut sys.pins;
-        if pins.function_out[function::CLOCK] != out || pins.function_oe[function::CLOCK] != PIN_MASK {
-            pins.function_out[function::CLOCK] = out;
-            pins.function_oe[function::CLOCK] = PIN_MASK;
+        if pins.function_out[function] != out || pins.function_oe[function] != all {
+            pins.function_out[function] = out;
+            pins.function_oe[function] = all;
             pins.refresh();
         }
         if next != NEVER {
             next = next.max(sys.clock.ps_at(sys.clock.cycle_at(now) + 1));
         }
-        if sys.due(event::CLOCKS) != next {
-            sys.schedule(event::CLOCKS, next);
+        if sys.due(event) != next {
+            sys.schedule(event, next);
         }
     }
 }
@@ -79,21 +89,24 @@ impl Gpout {
 mod tests {
     use super::*;
     use crate::sys::watcher;
+    use crate::testing::{self, event, function};
     use sim::PS_PER_US;
 
     const MHZ: u64 = 1_000_000;
 
+    const PIN: u32 = 21;
+
     /// Returns GPOUT0 on its pin, from `hz`, at clk_sys 125 MHz.
-    fn bench(hz: u64, div_256ths: u64) -> (Sys, Gpout) {
-        let mut sys = crate::wires::sys(125 * MHZ);
-        sys.pins.function_mask[function::CLOCK] = 1 << PINS[0];
-        let mut gpout = Gpout::default();
-        gpout.set(&mut sys, [Drive { hz, div_256ths }, Drive::default(), Drive::default(), Drive::default()]);
+    fn bench(hz: u64, divisor: u64) -> (Sys, Gpout) {
+        let mut sys = testing::sys(125 * MHZ);
+        sys.pins.function_mask[function::CLOCK] = 1 << PIN;
+        let mut gpout = Gpout::new(testing::CLOCKS);
+        gpout.set(&mut sys, [Drive { hz, divisor, one: 256 }, Drive::default(), Drive::default(), Drive::default()]);
         (sys, gpout)
     }
 
     fn level(sys: &Sys) -> u64 {
-        sys.pins.level() >> PINS[0] & 1
+        sys.pins.level() >> PIN & 1
     }
 
     #[test]
@@ -112,7 +125,7 @@ mod tests {
     #[test]
     fn a_watched_pin_has_every_edge_and_a_stopped_output_none() {
         let (mut sys, mut gpout) = bench(48 * MHZ, 10 * 256);
-        sys.watch_pins(watcher::GPIO, 1 << PINS[0]);
+        sys.watch_pins(watcher::GPIO, 1 << PIN);
         gpout.update(&mut sys);
         let mut rises = 0;
         while sys.take_event(10 * PS_PER_US).is_some() {
@@ -127,7 +140,7 @@ mod tests {
     #[test]
     fn nobody_sees_more_than_a_level_in_each_cycle() {
         let (mut sys, mut gpout) = bench(1600 * MHZ, 256);
-        sys.watch_pins(watcher::PARTS, 1 << PINS[0]);
+        sys.watch_pins(watcher::PARTS, 1 << PIN);
         gpout.update(&mut sys);
         let mut events = 0;
         while sys.take_event(PS_PER_US).is_some() {

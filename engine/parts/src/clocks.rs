@@ -6,9 +6,9 @@
 
 mod gpout;
 
-use super::{Peripheral, Write, unmodelled};
 use crate::sys::{Frequencies, Sys};
-use crate::wires::irq;
+use crate::wires::{ClocksWires, Version};
+use crate::{Peripheral, Write, unmodelled};
 use gpout::{Drive, Gpout};
 use sim::{NEVER, PS_PER_S, Ps};
 
@@ -38,21 +38,30 @@ struct Generator {
     div: u32,
     ctrl_mask: u32,
     div_mask: u32,
+    /// Fraction bits of the divider.
+    fraction: u32,
 }
 
 impl Generator {
-    const fn new(ctrl_mask: u32, div_mask: u32) -> Self {
-        Self { ctrl: 0, div: 0x100, ctrl_mask, div_mask }
+    const fn new(ctrl_mask: u32, div_mask: u32, fraction: u32) -> Self {
+        Self { ctrl: 0, div: 1 << fraction, ctrl_mask, div_mask, fraction }
     }
 
-    /// Returns the divider in 1/256: 24 (or 2) integer bits, 0 meaning 2^16, and 8 fraction bits.
-    fn div_256ths(&self) -> u64 {
-        let div = self.div & self.div_mask;
-        if div >> 8 == 0 { (1 << 24) | u64::from(div) } else { u64::from(div) }
+    /// Returns the divider in units of [`Self::one`]; its integer part 0 means 2^16.
+    fn divisor(&self) -> u64 {
+        if self.div_mask == 0 {
+            return self.one();
+        }
+        let div = u64::from(self.div & self.div_mask);
+        if div < self.one() { self.one() << 16 | div } else { div }
+    }
+
+    fn one(&self) -> u64 {
+        1 << self.fraction
     }
 
     fn divide(&self, hz: u64) -> u64 {
-        ((u128::from(hz) * 256) / u128::from(self.div_256ths())) as u64
+        (u128::from(hz) * u128::from(self.one()) / u128::from(self.divisor())) as u64
     }
 
     fn running(&self) -> bool {
@@ -66,11 +75,22 @@ mod generator {
     pub const REF: usize = 4;
     pub const SYS: usize = 5;
     pub const PERI: usize = 6;
-    pub const USB: usize = 7;
-    pub const ADC: usize = 8;
-    pub const RTC: usize = 9;
     pub const COUNT: usize = 10;
 }
+
+/// Indices of the generators that the versions have in different places, and of those that only one has.
+struct Places {
+    usb: usize,
+    adc: usize,
+    rtc: Option<usize>,
+    hstx: Option<usize>,
+}
+
+const PLACES: [Places; 2] =
+    [Places { usb: 7, adc: 8, rtc: Some(9), hstx: None }, Places { usb: 8, adc: 9, rtc: None, hstx: Some(7) }];
+
+/// The low-power oscillator of version 1.
+const LPOSC_HZ: u64 = 32_768;
 
 #[derive(Debug)]
 struct FrequencyCounter {
@@ -103,7 +123,7 @@ impl FrequencyCounter {
             0x0a => f.clk_peri_hz,
             0x0b => f.clk_usb_hz,
             0x0c => f.clk_adc_hz,
-            0x0d => f.clk_rtc_hz,
+            0x0d => f.clk_rtc_hz + f.clk_hstx_hz,
             _ => 0,
         };
         if self.src == 0 {
@@ -150,6 +170,9 @@ impl FrequencyCounter {
 
 #[derive(Debug)]
 pub struct Clocks {
+    wires: ClocksWires,
+    /// DFTCLK_*_CTRL of version 1, stored without effect.
+    dftclk: [u32; 3],
     generators: [Generator; generator::COUNT],
     gpout: Gpout,
     resus_ctrl: u32,
@@ -161,30 +184,63 @@ pub struct Clocks {
     intf: u32,
 }
 
-const EN1_MASK: u32 = 0x7fff;
+/// DFTCLK_XOSC_CTRL, the first of three registers that only version 1 has.
+const DFTCLK: u32 = 0x78;
 
-impl Default for Clocks {
-    fn default() -> Self {
-        const GPOUT: Generator = Generator::new(0x0013_1de0, u32::MAX);
+impl Version {
+    /// Returns the bits of WAKE_EN1 and SLEEP_EN1.
+    fn en1_mask(self) -> u32 {
+        match self {
+            Self::V0 => 0x7fff,
+            Self::V1 => 0x7fff_ffff,
+        }
+    }
+}
+
+impl Clocks {
+    pub fn new(wires: ClocksWires) -> Self {
+        let generators = match wires.version {
+            Version::V0 => {
+                let gpout = || Generator::new(0x0013_1de0, u32::MAX, 8);
+                [
+                    gpout(),
+                    gpout(),
+                    gpout(),
+                    gpout(),
+                    Generator::new(0x0000_0063, 0x0300, 8),
+                    Generator::new(0x0000_00e1, u32::MAX, 8),
+                    Generator::new(0x0000_0ce0, 0, 8),
+                    Generator::new(0x0013_0ce0, 0x0300, 8),
+                    Generator::new(0x0013_0ce0, 0x0300, 8),
+                    Generator::new(0x0013_0ce0, u32::MAX, 8),
+                ]
+            }
+            Version::V1 => {
+                let gpout = || Generator::new(0x0013_1de0, u32::MAX, 16);
+                [
+                    gpout(),
+                    gpout(),
+                    gpout(),
+                    gpout(),
+                    Generator::new(0x0000_0063, 0x00ff_0000, 16),
+                    Generator { ctrl: 0x41, ..Generator::new(0x0000_00e1, u32::MAX, 16) },
+                    Generator::new(0x0000_0ce0, 0x0003_0000, 16),
+                    Generator::new(0x0013_0ce0, 0x0003_0000, 16),
+                    Generator::new(0x0013_0ce0, 0x000f_0000, 16),
+                    Generator::new(0x0013_0ce0, 0x000f_0000, 16),
+                ]
+            }
+        };
         Self {
-            generators: [
-                GPOUT,
-                GPOUT,
-                GPOUT,
-                GPOUT,
-                Generator::new(0x0000_0063, 0x0300),
-                Generator::new(0x0000_00e1, u32::MAX),
-                Generator::new(0x0000_0ce0, 0),
-                Generator::new(0x0013_0ce0, 0x0300),
-                Generator::new(0x0013_0ce0, 0x0300),
-                Generator::new(0x0013_0ce0, u32::MAX),
-            ],
-            gpout: Gpout::default(),
+            wires,
+            dftclk: [0; 3],
+            generators,
+            gpout: Gpout::new(wires),
             resus_ctrl: 0xff,
             resussed: false,
             fc0: FrequencyCounter::default(),
-            wake_en: [u32::MAX, EN1_MASK],
-            sleep_en: [u32::MAX, EN1_MASK],
+            wake_en: [u32::MAX, wires.version.en1_mask()],
+            sleep_en: [u32::MAX, wires.version.en1_mask()],
             inte: 0,
             intf: 0,
         }
@@ -209,6 +265,7 @@ impl Clocks {
             (0, _) => f.rosc_hz,
             (1, 0) => f.pll_usb_hz,
             (2, _) => f.xosc_hz,
+            (3, _) if self.wires.version == Version::V1 => LPOSC_HZ,
             _ => 0,
         });
 
@@ -234,13 +291,15 @@ impl Clocks {
         };
         let (pll_sys, pll_usb, rosc, xosc) = (f.pll_sys_hz, f.pll_usb_hz, f.rosc_hz, f.xosc_hz);
         let usual = [pll_usb, pll_sys, rosc, xosc, 0];
+        let places = &PLACES[self.wires.version as usize];
         let new = Frequencies {
             clk_ref_hz: clk_ref,
             clk_sys_hz: clk_sys,
-            clk_peri_hz: peri(generator::PERI, [clk_sys, pll_sys, pll_usb, rosc, xosc]),
-            clk_usb_hz: g[generator::USB].divide(peri(generator::USB, usual)),
-            clk_adc_hz: g[generator::ADC].divide(peri(generator::ADC, usual)),
-            clk_rtc_hz: g[generator::RTC].divide(peri(generator::RTC, usual)),
+            clk_peri_hz: g[generator::PERI].divide(peri(generator::PERI, [clk_sys, pll_sys, pll_usb, rosc, xosc])),
+            clk_usb_hz: g[places.usb].divide(peri(places.usb, usual)),
+            clk_adc_hz: g[places.adc].divide(peri(places.adc, usual)),
+            clk_rtc_hz: places.rtc.map_or(0, |rtc| g[rtc].divide(peri(rtc, usual))),
+            clk_hstx_hz: places.hstx.map_or(0, |hstx| g[hstx].divide(peri(hstx, [clk_sys, pll_sys, pll_usb, 0, 0]))),
             tick_hz: f.tick_hz,
             ..sources
         };
@@ -262,7 +321,7 @@ impl Clocks {
     fn update_gpout(&mut self, sys: &mut Sys) {
         let f = &sys.freq;
         // GPIN0 and GPIN1, sources 1 and 2, have no clock.
-        let sources = [
+        let v0 = [
             f.pll_sys_hz,
             0,
             0,
@@ -275,10 +334,27 @@ impl Clocks {
             f.clk_rtc_hz,
             f.clk_ref_hz,
         ];
+        let v1 = [
+            f.pll_sys_hz,
+            0,
+            0,
+            f.pll_usb_hz,
+            f.pll_usb_hz,
+            f.rosc_hz,
+            f.xosc_hz,
+            LPOSC_HZ,
+            f.clk_sys_hz,
+            f.clk_usb_hz,
+            f.clk_adc_hz,
+            f.clk_ref_hz,
+            f.clk_peri_hz,
+            f.clk_hstx_hz,
+        ];
+        let sources: &[u64] = if self.wires.version == Version::V0 { &v0 } else { &v1 };
         let drives = std::array::from_fn::<Drive, { generator::GPOUTS }, _>(|output| {
             let g = &self.generators[output];
             let source = sources.get(((g.ctrl >> 5) & 15) as usize).copied().unwrap_or(0);
-            Drive { hz: if g.running() { source } else { 0 }, div_256ths: g.div_256ths() }
+            Drive { hz: if g.running() { source } else { 0 }, divisor: g.divisor(), one: g.one() }
         });
         self.gpout.set(sys, drives);
     }
@@ -305,7 +381,16 @@ impl Clocks {
     }
 
     fn update_irq(&self, sys: &mut Sys) {
-        sys.set_irq(irq::CLOCKS, self.ints() != 0);
+        sys.set_irq(self.wires.irq, self.ints() != 0);
+    }
+
+    /// Returns the offset in version 0 of a register that both versions have.
+    fn common(&self, offset: u32) -> Option<u32> {
+        match (self.wires.version, offset) {
+            (Version::V1, DFTCLK..0x84) => None,
+            (Version::V1, 0x84..) => Some(offset - 12),
+            _ => Some(offset),
+        }
     }
 
     fn ints(&self) -> u32 {
@@ -319,6 +404,7 @@ impl Peripheral for Clocks {
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
+        let Some(offset) = self.common(offset) else { return self.dftclk[((offset - DFTCLK) / 4) as usize] };
         match offset {
             0x00..=0x74 => {
                 let index = (offset / 12) as usize;
@@ -357,6 +443,11 @@ impl Peripheral for Clocks {
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
+        let Some(offset) = self.common(offset) else {
+            let dftclk = &mut self.dftclk[((offset - DFTCLK) / 4) as usize];
+            *dftclk = write.apply_masked(*dftclk, 3);
+            return;
+        };
         match offset {
             0x00..=0x74 => {
                 let index = (offset / 12) as usize;
@@ -388,9 +479,9 @@ impl Peripheral for Clocks {
                 self.fc0.start(sys);
             }
             0xa0 => self.wake_en[0] = write.apply(self.wake_en[0]),
-            0xa4 => self.wake_en[1] = write.apply_masked(self.wake_en[1], EN1_MASK),
+            0xa4 => self.wake_en[1] = write.apply_masked(self.wake_en[1], self.wires.version.en1_mask()),
             0xa8 => self.sleep_en[0] = write.apply(self.sleep_en[0]),
-            0xac => self.sleep_en[1] = write.apply_masked(self.sleep_en[1], EN1_MASK),
+            0xac => self.sleep_en[1] = write.apply_masked(self.sleep_en[1], self.wires.version.en1_mask()),
             0xbc => self.inte = write.apply_masked(self.inte, 1),
             0xc0 => self.intf = write.apply_masked(self.intf, 1),
             _ => {}
@@ -399,7 +490,7 @@ impl Peripheral for Clocks {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        *self = Self::default();
+        *self = Self::new(self.wires);
         sys.clock_sources_dirty = true;
         self.update_irq(sys);
     }

@@ -1,13 +1,14 @@
 use super::*;
+use crate::testing::{self, irq};
 use sim::{PS_PER_MS, PS_PER_US};
 
 fn started() -> (Sys, Clocks) {
-    let mut sys = crate::wires::sys(6_500_000);
+    let mut sys = testing::sys(6_500_000);
     sys.freq.rosc_hz = 6_500_000;
     sys.freq.xosc_hz = 12_000_000;
     sys.freq.pll_sys_hz = 125_000_000;
     sys.freq.pll_usb_hz = 48_000_000;
-    let mut clocks = Clocks::default();
+    let mut clocks = Clocks::new(testing::CLOCKS);
     clocks.update(&mut sys);
     (sys, clocks)
 }

@@ -1,30 +1,46 @@
-//! IO_QSPI: function select, overrides and interrupts of the flash's pins (datasheet 2.19.6.2).
+//! IO_QSPI: function select, overrides and interrupts of the flash's pins (RP2040 datasheet 2.19.6.2).
 //!
 //! The boot ROM's flash routines force chip select through GPIO_QSPI_SS_CTRL.OUTOVER. Programs that read the BOOTSEL
 //! button release it through OEOVER and read GPIO_HI_IN. The other pins' levels are not simulated: they are idle with
 //! SCLK low and SD0 to SD3 high.
 
-use super::{Peripheral, Write};
 use crate::sys::Sys;
-use crate::wires::irq;
+use crate::wires::IoWires;
+use crate::{Peripheral, Write};
 
-/// SCLK, SS, SD0 to SD3.
-const PINS: usize = 6;
-const SS: usize = 1;
+/// Most pins.
+const PINS: usize = 8;
 const NULL: u32 = 0x1f;
 const FUNCTION_XIP: u32 = 0;
 const FUNCTION_SIO: u32 = 5;
-const CTRL_MASK: u32 = 0x3003_331f;
-const INT_MASK: u32 = 0x00ff_ffff;
-const EDGES: u32 = 0x00cc_cccc;
-/// Levels of the pins other than SS.
-const IDLE: u32 = 0x3c;
+const EDGES: u32 = 0xcccc_cccc;
+
+/// What differs between the versions: version 1 has USB's two pins before SCLK, SS and SD0 to SD3.
+#[derive(Debug)]
+struct Layout {
+    pins: usize,
+    ss: usize,
+    /// Levels of the pins other than SS.
+    idle: u32,
+    ctrl_mask: u32,
+    /// Least bits of OUTOVER and OEOVER.
+    outover: u32,
+    oeover: u32,
+    intr: u32,
+}
+
+const LAYOUTS: [Layout; 2] = [
+    Layout { pins: 6, ss: 1, idle: 0x3c, ctrl_mask: 0x3003_331f, outover: 8, oeover: 12, intr: 0x30 },
+    Layout { pins: 8, ss: 3, idle: 0xf0, ctrl_mask: 0x3003_f01f, outover: 12, oeover: 14, intr: 0x218 },
+];
 /// PROC0, PROC1, DORMANT_WAKE.
 const DESTINATIONS: usize = 3;
 const DORMANT_WAKE: usize = 2;
 
 #[derive(Debug)]
 pub struct IoQspi {
+    wires: IoWires,
+    layout: &'static Layout,
     /// GPIO_QSPI_SS_CTRL's output override changed.
     pub ss_dirty: bool,
     /// The BOOTSEL button is pressed; it pulls SS low through a resistor.
@@ -39,9 +55,12 @@ pub struct IoQspi {
     seen: u32,
 }
 
-impl Default for IoQspi {
-    fn default() -> Self {
+impl IoQspi {
+    pub fn new(wires: IoWires) -> Self {
+        let layout = &LAYOUTS[wires.version as usize];
         Self {
+            wires,
+            layout,
             ss_dirty: false,
             bootsel_pressed: false,
             sio_out: 0,
@@ -50,7 +69,7 @@ impl Default for IoQspi {
             edges: 0,
             inte: [0; DESTINATIONS],
             intf: [0; DESTINATIONS],
-            seen: IDLE | (1 << SS),
+            seen: layout.idle | (1 << layout.ss),
         }
     }
 }
@@ -58,13 +77,13 @@ impl Default for IoQspi {
 impl IoQspi {
     /// Returns the level that OUTOVER/OEOVER/SIO forces on the flash's chip select; `None`: the SSI drives it.
     pub fn ss_override(&self) -> Option<bool> {
-        let ctrl = self.ctrl[SS];
+        let ctrl = self.ctrl[self.layout.ss];
         let (driven, from_function) = match ctrl & 0x1f {
             FUNCTION_XIP => (true, None),
-            FUNCTION_SIO => (self.sio_oe & (1 << SS) != 0, Some(self.sio_out & (1 << SS) != 0)),
+            FUNCTION_SIO => (self.sio_oe & (1 << self.layout.ss) != 0, Some(self.sio_out & (1 << self.layout.ss) != 0)),
             _ => (false, Some(false)),
         };
-        let enabled = match (ctrl >> 12) & 3 {
+        let enabled = match (ctrl >> self.layout.oeover) & 3 {
             0 => driven,
             1 => !driven,
             2 => false,
@@ -73,7 +92,7 @@ impl IoQspi {
         if !enabled {
             return Some(!self.bootsel_pressed);
         }
-        match (ctrl >> 8) & 3 {
+        match (ctrl >> self.layout.outover) & 3 {
             0 => from_function,
             // The SSI's inverted select is not modelled: the flash never sees a valid frame.
             1 => Some(!from_function.unwrap_or(false)),
@@ -82,7 +101,7 @@ impl IoQspi {
         }
     }
 
-    /// Returns SIO's GPIO_HI_IN: SCLK, SS, SD0 to SD3 from bit 0 up.
+    /// Returns the pins' levels as SIO reads them, from bit 0 up.
     pub fn gpio_hi_in(&self) -> u32 {
         self.inputs()
     }
@@ -90,29 +109,31 @@ impl IoQspi {
     /// Handles a change of SIO's GPIO_HI_OUT and GPIO_HI_OE.
     pub fn set_sio(&mut self, sys: &mut Sys, out: u32, oe: u32) {
         (self.sio_out, self.sio_oe) = (out, oe);
-        self.ss_dirty |= self.ctrl[SS] & 0x1f == FUNCTION_SIO;
+        self.ss_dirty |= self.ctrl[self.layout.ss] & 0x1f == FUNCTION_SIO;
         self.update(sys);
     }
 
     fn level(&self, pin: usize) -> bool {
-        if pin == SS {
+        if pin == self.layout.ss {
             // A select driven by the SSI is high whenever the program can read it.
             self.ss_override().unwrap_or(true)
         } else {
-            IDLE & (1 << pin) != 0
+            self.layout.idle & (1 << pin) != 0
         }
     }
 
     fn inputs(&self) -> u32 {
-        (0..PINS).fold(0, |mask, pin| mask | (u32::from(overridden(self.ctrl[pin] >> 16, self.level(pin))) << pin))
+        (0..self.layout.pins)
+            .fold(0, |mask, pin| mask | (u32::from(overridden(self.ctrl[pin] >> 16, self.level(pin))) << pin))
     }
 
     fn update(&mut self, sys: &mut Sys) {
         // Fast path: the ROM's flash routines come here twice per command, and only the select changes.
         let now = if self.ctrl.iter().all(|ctrl| ctrl >> 28 & 3 == 0) {
-            IDLE | (u32::from(self.level(SS)) << SS)
+            self.layout.idle | (u32::from(self.level(self.layout.ss)) << self.layout.ss)
         } else {
-            (0..PINS).fold(0, |mask, pin| mask | (u32::from(overridden(self.ctrl[pin] >> 28, self.level(pin))) << pin))
+            (0..self.layout.pins)
+                .fold(0, |mask, pin| mask | (u32::from(overridden(self.ctrl[pin] >> 28, self.level(pin))) << pin))
         };
         let mut changed = now ^ self.seen;
         while changed != 0 {
@@ -123,12 +144,13 @@ impl IoQspi {
         self.seen = now;
         for core in 0..2 {
             let asked = (self.inte[core] | self.intf[core]) != 0;
-            sys.set_irq_for_core(core, irq::IO_QSPI, asked && self.ints(core) != 0);
+            sys.set_irq_for_core(core, self.wires.irq, asked && self.ints(core) != 0);
         }
     }
 
     fn intr(&self) -> u32 {
-        (0..PINS).fold(self.edges, |intr, pin| intr | (if self.seen & (1 << pin) != 0 { 2 } else { 1 } << (4 * pin)))
+        (0..self.layout.pins)
+            .fold(self.edges, |intr, pin| intr | (if self.seen & (1 << pin) != 0 { 2 } else { 1 } << (4 * pin)))
     }
 
     fn ints(&self, destination: usize) -> u32 {
@@ -144,15 +166,18 @@ impl IoQspi {
     fn status(&self, pin: usize) -> u32 {
         let ctrl = self.ctrl[pin];
         let (out, oe) = match ctrl & 0x1f {
-            FUNCTION_XIP => (IDLE & (1 << pin) != 0 || pin == SS, pin <= SS),
+            FUNCTION_XIP => (
+                self.layout.idle >> pin & 1 != 0 || pin == self.layout.ss,
+                pin == self.layout.ss || pin + 1 == self.layout.ss,
+            ),
             FUNCTION_SIO => (self.sio_out & (1 << pin) != 0, self.sio_oe & (1 << pin) != 0),
             _ => (false, false),
         };
         let input = self.level(pin);
         (u32::from(out) << 8)
-            | (u32::from(overridden(ctrl >> 8, out)) << 9)
+            | (u32::from(overridden(ctrl >> self.layout.outover, out)) << 9)
             | (u32::from(oe) << 12)
-            | (u32::from(overridden(ctrl >> 12, oe)) << 13)
+            | (u32::from(overridden(ctrl >> self.layout.oeover, oe)) << 13)
             | (u32::from(input) << 17)
             | (u32::from(overridden(ctrl >> 16, input)) << 19)
             | (u32::from(input) << 24)
@@ -176,14 +201,14 @@ impl Peripheral for IoQspi {
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
         self.update(sys);
-        match offset {
-            0x00..=0x2c => {
-                let pin = (offset / 8) as usize;
-                if offset & 4 == 0 { self.status(pin) } else { self.ctrl[pin] }
-            }
-            0x30 => self.intr(),
-            0x34..=0x54 => {
-                let (destination, register) = (((offset - 0x34) / 12) as usize, ((offset - 0x34) / 4) % 3);
+        let pin = (offset / 8) as usize;
+        match offset.checked_sub(self.layout.intr) {
+            None if pin >= self.layout.pins => 0,
+            None if offset & 4 == 0 => self.status(pin),
+            None => self.ctrl[pin],
+            Some(0) => self.intr(),
+            Some(offset) if ((offset / 4 - 1) as usize) < 3 * DESTINATIONS => {
+                let (destination, register) = (((offset / 4 - 1) / 3) as usize, (offset / 4 - 1) % 3);
                 match register {
                     0 => self.inte[destination],
                     1 => self.intf[destination],
@@ -195,21 +220,22 @@ impl Peripheral for IoQspi {
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        match offset {
-            0x00..=0x2c if offset & 4 != 0 => {
-                let pin = (offset / 8) as usize;
-                self.ctrl[pin] = write.apply_masked(self.ctrl[pin], CTRL_MASK);
-                self.ss_dirty |= pin == SS;
+        let pin = (offset / 8) as usize;
+        match offset.checked_sub(self.layout.intr) {
+            None if offset & 4 != 0 && pin < self.layout.pins => {
+                self.ctrl[pin] = write.apply_masked(self.ctrl[pin], self.layout.ctrl_mask);
+                self.ss_dirty |= pin == self.layout.ss;
             }
-            0x30 => self.edges &= !(write.ones() & EDGES),
-            0x34..=0x54 => {
-                let (destination, register) = (((offset - 0x34) / 12) as usize, ((offset - 0x34) / 4) % 3);
+            None => {}
+            Some(0) => self.edges &= !(write.ones() & EDGES),
+            Some(offset) if ((offset / 4 - 1) as usize) < 3 * DESTINATIONS => {
+                let (destination, register) = (((offset / 4 - 1) / 3) as usize, (offset / 4 - 1) % 3);
                 let value = match register {
                     0 => &mut self.inte[destination],
                     1 => &mut self.intf[destination],
                     _ => return,
                 };
-                *value = write.apply_masked(*value, INT_MASK);
+                *value = write.apply_masked(*value, u32::MAX >> (32 - 4 * self.layout.pins));
             }
             _ => {}
         }
@@ -223,7 +249,7 @@ impl Peripheral for IoQspi {
             sio_out: self.sio_out,
             sio_oe: self.sio_oe,
             ss_dirty: true,
-            ..Self::default()
+            ..Self::new(self.wires)
         };
         self.update(sys);
         self.edges = 0;
@@ -233,13 +259,14 @@ impl Peripheral for IoQspi {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Alias, testing};
 
     const SS_CTRL: u32 = 0x0c;
 
     #[test]
     fn reset_values() {
-        let mut sys = crate::wires::sys(12_000_000);
-        let mut io = IoQspi::default();
+        let mut sys = testing::sys(12_000_000);
+        let mut io = IoQspi::new(testing::IO_QSPI);
         for pin in 0..6 {
             assert_eq!(io.read(&mut sys, pin * 8 + 4), 0x1f);
         }
@@ -249,12 +276,12 @@ mod tests {
 
     #[test]
     fn the_rom_forces_the_select() {
-        let mut sys = crate::wires::sys(12_000_000);
-        let mut io = IoQspi::default();
+        let mut sys = testing::sys(12_000_000);
+        let mut io = IoQspi::new(testing::IO_QSPI);
         io.write(&mut sys, SS_CTRL, Write::normal(0));
         assert!(std::mem::take(&mut io.ss_dirty));
         assert_eq!(io.ss_override(), None);
-        io.write(&mut sys, SS_CTRL, Write { bits: 2 << 8, alias: super::super::Alias::Xor });
+        io.write(&mut sys, SS_CTRL, Write { bits: 2 << 8, alias: Alias::Xor });
         assert_eq!((io.ss_override(), io.ss_dirty), (Some(false), true));
         io.write(&mut sys, SS_CTRL, Write::normal(3 << 8));
         assert_eq!(io.ss_override(), Some(true));
@@ -263,8 +290,8 @@ mod tests {
 
     #[test]
     fn the_button_shows_while_the_select_floats() {
-        let mut sys = crate::wires::sys(12_000_000);
-        let mut io = IoQspi::default();
+        let mut sys = testing::sys(12_000_000);
+        let mut io = IoQspi::new(testing::IO_QSPI);
         io.write(&mut sys, SS_CTRL, Write::normal(0));
         io.bootsel_pressed = true;
         assert_eq!(io.gpio_hi_in(), 0x3e);

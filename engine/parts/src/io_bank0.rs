@@ -1,28 +1,54 @@
-//! IO_BANK0: function select, overrides and interrupts of the GPIOs (datasheet 2.19).
+//! IO_BANK0: function select, overrides and interrupts of the GPIOs (RP2040 datasheet 2.19).
 //!
 //! Interrupts see the pad's level after its input buffer and IRQOVER.
 
-use super::{Peripheral, Write};
 use crate::sys::{Sys, watcher};
-use crate::wires::PIN_MASK;
-use crate::wires::irq;
+use crate::wires::IoWires;
+use crate::{Peripheral, Write};
 
-const PINS: usize = 30;
-/// INTR, INTE, INTF and INTS have four registers each, with eight pins per register.
-const WORDS: usize = 4;
-const WORD_MASKS: [u32; WORDS] = [u32::MAX, u32::MAX, u32::MAX, 0x00ff_ffff];
+/// Most registers of INTR, INTE, INTF or INTS, with eight pins per register.
+const WORDS: usize = 6;
 /// EDGE_LOW and EDGE_HIGH of every pin of a word.
 const EDGES: u32 = 0xcccc_cccc;
 const NULL: u32 = 0x1f;
-const CTRL_MASK: u32 = 0x3003_331f;
+
+/// What differs between the versions.
+#[derive(Debug)]
+struct Layout {
+    pins: usize,
+    words: usize,
+    ctrl_mask: u32,
+    /// Least bits of OUTOVER and OEOVER.
+    outover: u32,
+    oeover: u32,
+    /// Offset of IRQSUMMARY, which version 1 has, and of INTR.
+    summary: u32,
+    intr: u32,
+}
+
+const LAYOUTS: [Layout; 2] = [
+    Layout { pins: 30, words: 4, ctrl_mask: 0x3003_331f, outover: 8, oeover: 12, summary: 0x0f0, intr: 0x0f0 },
+    Layout { pins: 48, words: 6, ctrl_mask: 0x3003_f01f, outover: 12, oeover: 14, summary: 0x200, intr: 0x230 },
+];
 
 /// Destinations of interrupts: PROC0, PROC1, DORMANT_WAKE.
 const DESTINATIONS: usize = 3;
 const DORMANT_WAKE: usize = 2;
 
+/// A register: of a pin, IRQSUMMARY (destination, half), INTR (word), or INTE, INTF, INTS (destination, which, word).
+enum Place {
+    Pin(usize),
+    Summary(usize, usize),
+    Intr(usize),
+    Int(usize, usize, usize),
+    Nothing,
+}
+
 #[derive(Debug)]
 pub struct IoBank0 {
-    ctrl: [u32; PINS],
+    wires: IoWires,
+    layout: &'static Layout,
+    ctrl: Vec<u32>,
     /// Latched edges.
     edges: [u32; WORDS],
     inte: [[u32; WORDS]; DESTINATIONS],
@@ -35,10 +61,13 @@ pub struct IoBank0 {
     seen: u64,
 }
 
-impl Default for IoBank0 {
-    fn default() -> Self {
+impl IoBank0 {
+    pub fn new(wires: IoWires) -> Self {
+        let layout = &LAYOUTS[wires.version as usize];
         Self {
-            ctrl: [NULL; PINS],
+            wires,
+            layout,
+            ctrl: vec![NULL; layout.pins],
             edges: [0; WORDS],
             inte: [[0; WORDS]; DESTINATIONS],
             intf: [[0; WORDS]; DESTINATIONS],
@@ -109,8 +138,18 @@ impl IoBank0 {
     fn intr(&self, word: usize) -> u32 {
         let shift = 8 * word;
         let high = spread(self.seen >> shift);
-        let low = spread(!self.seen >> shift & u64::from(PIN_MASK >> shift));
+        let low = spread(!self.seen >> shift & self.pins() >> shift);
         self.edges[word] | low | (high << 1)
+    }
+
+    /// Returns all pins.
+    fn pins(&self) -> u64 {
+        (1 << self.layout.pins) - 1
+    }
+
+    /// Returns the bits of the interrupt registers that exist in `word`.
+    fn word_mask(&self, word: usize) -> u32 {
+        spread(self.pins() >> (8 * word)) * 0xf
     }
 
     fn ints(&self, destination: usize, word: usize) -> u32 {
@@ -129,7 +168,7 @@ impl IoBank0 {
 
     /// Returns the pins with enabled interrupts.
     fn watched(&self) -> u64 {
-        (0..PINS).fold(0, |mask, pin| {
+        (0..self.layout.pins).fold(0, |mask, pin| {
             let enables = self.inte.iter().fold(0, |all, inte| all | inte[pin / 8]);
             mask | (u64::from(enables >> (4 * (pin % 8)) & 15 != 0) << pin)
         })
@@ -138,7 +177,7 @@ impl IoBank0 {
     fn update_irqs(&self, sys: &mut Sys) {
         for core in 0..2 {
             let any = (0..WORDS).any(|word| self.ints(core, word) != 0);
-            sys.set_irq_for_core(core, irq::IO_BANK0, any);
+            sys.set_irq_for_core(core, self.wires.irq, any);
         }
     }
 
@@ -151,19 +190,55 @@ impl IoBank0 {
                 *mask |= 1 << pin;
             }
         }
+        let Layout { outover, oeover, .. } = *self.layout;
         let with = |shift: u32, mode: u32| {
             self.ctrl
                 .iter()
                 .enumerate()
                 .fold(0, |mask, (pin, ctrl)| mask | (u64::from((ctrl >> shift) & 3 == mode) << pin))
         };
-        (pins.out_invert, pins.out_low, pins.out_high) = (with(8, 1), with(8, 2), with(8, 3));
-        (pins.oe_invert, pins.oe_low, pins.oe_high) = (with(12, 1), with(12, 2), with(12, 3));
+        (pins.out_invert, pins.out_low, pins.out_high) = (with(outover, 1), with(outover, 2), with(outover, 3));
+        (pins.oe_invert, pins.oe_low, pins.oe_high) = (with(oeover, 1), with(oeover, 2), with(oeover, 3));
         (pins.in_invert, pins.in_low, pins.in_high) = (with(16, 1), with(16, 2), with(16, 3));
         (self.irq_invert, self.irq_low, self.irq_high) = (with(28, 1), with(28, 2), with(28, 3));
         pins.input_dirty = true;
         pins.refresh();
         self.input_changed(sys);
+    }
+
+    /// Decodes an offset.
+    fn place(&self, offset: u32) -> Place {
+        let Layout { pins, words, summary, intr, .. } = *self.layout;
+        let word = |from: u32| ((offset - from) / 4) as usize;
+        match offset {
+            _ if offset >= intr => match word(intr) {
+                word if word < words => Place::Intr(word),
+                word => {
+                    let (register, word) = (word / words - 1, word % words);
+                    if register < 3 * DESTINATIONS {
+                        Place::Int(register / 3, register % 3, word)
+                    } else {
+                        Place::Nothing
+                    }
+                }
+            },
+            // Each destination has the pins' halves for Secure, then for Non-secure.
+            _ if offset >= summary => match word(summary) {
+                word if word & 2 == 0 => Place::Summary(word / 4, word & 1),
+                _ => Place::Nothing,
+            },
+            _ if ((offset / 8) as usize) < pins => Place::Pin((offset / 8) as usize),
+            _ => Place::Nothing,
+        }
+    }
+
+    /// Returns which pins of a half of 32 interrupt.
+    fn summary(&self, destination: usize, half: usize) -> u32 {
+        let words = (4 * half..4 * half + 4).filter(|&word| word < self.layout.words);
+        words.fold(0, |pins, word| {
+            let ints = self.ints(destination, word);
+            (0..8).fold(pins, |pins, pin| pins | u32::from(ints >> (4 * pin) & 15 != 0) << (8 * (word & 3) + pin))
+        })
     }
 
     fn status(&self, sys: &Sys, pin: usize) -> u32 {
@@ -175,9 +250,9 @@ impl IoBank0 {
         let oe = pins.function_oe.get(selected).is_some_and(|oe| oe & bit != 0);
         let input = pins.level() & pins.pad_input_enable & bit != 0;
         (u32::from(out) << 8)
-            | (u32::from(overridden(ctrl >> 8, out)) << 9)
+            | (u32::from(overridden(ctrl >> self.layout.outover, out)) << 9)
             | (u32::from(oe) << 12)
-            | (u32::from(overridden(ctrl >> 12, oe)) << 13)
+            | (u32::from(overridden(ctrl >> self.layout.oeover, oe)) << 13)
             | (u32::from(input) << 17)
             | (u32::from(overridden(ctrl >> 16, input)) << 19)
             | (u32::from(input) << 24)
@@ -191,45 +266,37 @@ impl Peripheral for IoBank0 {
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
-        let word = ((offset >> 2) & 3) as usize;
-        match offset {
-            0x000..=0x0ec => {
-                let pin = (offset / 8) as usize;
-                if offset & 4 == 0 { self.status(sys, pin) } else { self.ctrl[pin] }
-            }
-            0x0f0..=0x0fc => self.intr(word),
-            0x100..=0x18c => {
-                let (destination, register) = (((offset - 0x100) / 0x30) as usize, ((offset - 0x100) / 0x10) % 3);
-                match register {
-                    0 => self.inte[destination][word],
-                    1 => self.intf[destination][word],
-                    _ => self.ints(destination, word),
-                }
-            }
-            _ => 0,
+        match self.place(offset) {
+            Place::Pin(pin) if offset & 4 == 0 => self.status(sys, pin),
+            Place::Pin(pin) => self.ctrl[pin],
+            Place::Summary(destination, half) => self.summary(destination, half),
+            Place::Intr(word) => self.intr(word),
+            Place::Int(destination, 0, word) => self.inte[destination][word],
+            Place::Int(destination, 1, word) => self.intf[destination][word],
+            Place::Int(destination, _, word) => self.ints(destination, word),
+            Place::Nothing => 0,
         }
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
-        let word = ((offset >> 2) & 3) as usize;
-        match offset {
-            0x000..=0x0ec if offset & 4 != 0 => {
-                let ctrl = &mut self.ctrl[(offset / 8) as usize];
-                let new = write.apply_masked(*ctrl, CTRL_MASK);
+        match self.place(offset) {
+            Place::Pin(pin) if offset & 4 != 0 => {
+                let ctrl = &mut self.ctrl[pin];
+                let new = write.apply_masked(*ctrl, self.layout.ctrl_mask);
                 if new != *ctrl {
                     *ctrl = new;
                     self.apply(sys);
                 }
             }
-            0x0f0..=0x0fc => self.edges[word] &= !(write.ones() & EDGES),
-            0x100..=0x18c => {
-                let (destination, register) = (((offset - 0x100) / 0x30) as usize, ((offset - 0x100) / 0x10) % 3);
+            Place::Intr(word) => self.edges[word] &= !(write.ones() & EDGES),
+            Place::Int(destination, register, word) => {
+                let mask = self.word_mask(word);
                 let value = match register {
                     0 => &mut self.inte[destination][word],
                     1 => &mut self.intf[destination][word],
                     _ => return,
                 };
-                *value = write.apply_masked(*value, WORD_MASKS[word]);
+                *value = write.apply_masked(*value, mask);
                 let watched = self.watched();
                 sys.watch_pins(watcher::GPIO, watched);
                 sys.follow_pins(watcher::GPIO, watched);
@@ -240,7 +307,7 @@ impl Peripheral for IoBank0 {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        *self = Self::default();
+        *self = Self::new(self.wires);
         self.apply(sys);
         self.edges = [0; WORDS];
         sys.watch_pins(watcher::GPIO, 0);
@@ -251,9 +318,9 @@ impl Peripheral for IoBank0 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Alias;
     use super::*;
-    use crate::wires::function;
+    use crate::Alias;
+    use crate::testing::{self, function, irq};
 
     const BANK: u64 = 1 << irq::IO_BANK0;
 
@@ -264,8 +331,8 @@ mod tests {
 
     #[test]
     fn reset_values() {
-        let mut sys = crate::wires::sys(12_000_000);
-        let mut io = IoBank0::default();
+        let mut sys = testing::sys(12_000_000);
+        let mut io = IoBank0::new(testing::IO_BANK0);
         io.reset(&mut sys);
         for pin in 0..30 {
             assert_eq!((io.read(&mut sys, pin * 8), io.read(&mut sys, pin * 8 + 4)), (0, 0x1f));
@@ -287,8 +354,8 @@ mod tests {
 
     #[test]
     fn function_select_and_overrides() {
-        let mut sys = crate::wires::sys(12_000_000);
-        let mut io = IoBank0::default();
+        let mut sys = testing::sys(12_000_000);
+        let mut io = IoBank0::new(testing::IO_BANK0);
         let (s, io) = (&mut sys, &mut io);
         s.pins.function_out[function::SIO] = 1 << 17;
         s.pins.function_oe[function::SIO] = 1 << 17;
@@ -307,8 +374,8 @@ mod tests {
 
     #[test]
     fn levels_and_edges_interrupt_the_enabled_core() {
-        let mut sys = crate::wires::sys(12_000_000);
-        let mut io = IoBank0::default();
+        let mut sys = testing::sys(12_000_000);
+        let mut io = IoBank0::new(testing::IO_BANK0);
         let (s, io) = (&mut sys, &mut io);
         io.reset(s);
         s.pins.input_dirty = false;
@@ -338,8 +405,8 @@ mod tests {
 
     #[test]
     fn irqover_is_seen_by_interrupts_only() {
-        let mut sys = crate::wires::sys(12_000_000);
-        let mut io = IoBank0::default();
+        let mut sys = testing::sys(12_000_000);
+        let mut io = IoBank0::new(testing::IO_BANK0);
         io.write(&mut sys, 4, Write::normal(NULL | (1 << 28)));
         assert_eq!(io.read(&mut sys, 0xf0) & 15, 0b1010);
         assert_eq!((sys.pins.input(), io.read(&mut sys, 0)), (0, 1 << 26));
