@@ -3,66 +3,104 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
+import statistics
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress, ProgressColumn, Task, TaskID, TextColumn
+from rich.progress_bar import ProgressBar
 from rich.table import Column
 from rich.text import Text
 
 from portbench.boards.console import BoundedLog
 from portbench.console import console, shown
 from portbench.results.model import Row, Status
-from portbench.results.storage import StorageError, writing
+from portbench.results.storage import LATEST, StorageError, read, writing
+from portbench.runner.plan import PlannedRow
 from portbench.runner.stages import Stage
 
 _DOING: dict[str, str] = {
-    Stage.IMAGE: "obtaining the image",
-    Stage.OPEN: "opening the board",
+    Stage.IMAGE: "getting the image",
+    Stage.OPEN: "opening",
     Stage.FLASH: "flashing",
-    Stage.CONSOLE: "waiting for the console",
+    Stage.CONSOLE: "waiting for console",
     Stage.IDENTIFY: "asking what runs",
-    Stage.DEPLOY: "deploying the client",
-    Stage.READY: "waiting until it is ready",
+    Stage.DEPLOY: "deploying",
+    Stage.READY: "waiting until ready",
     Stage.RUN: "running",
 }
 _STYLES = {"measured": "green", "skipped": "yellow", "failed": "bold red"}
 _PARTS = 10
+_TAIL_BYTES = 4096
+_BAR = 10
+"""Characters: at 80 columns a row's name and stage fit beside it."""
+
+
+class _RowBar(ProgressColumn):
+    """How far a row is, by the time that it took before; of all rows, how many have ended."""
+
+    def render(self, task: Task) -> ProgressBar:
+        if (usual_s := task.fields.get("usual_s")) is None:
+            return ProgressBar(task.total, task.completed, width=_BAR, pulse=task.total is None)
+        return ProgressBar(usual_s, min(task.elapsed or 0, usual_s), width=_BAR)
+
+
+class _Left(ProgressColumn):
+    """Time left, where it is known."""
+
+    def render(self, task: Task) -> Text:
+        left_s = task.fields["left_s"](task.elapsed or 0.0)
+        return Text("" if left_s is None else f"{_seconds(left_s)} left")
 
 
 class ProgressView:
     """Shows `rows` rows on `out`, by default standard error; without a terminal as lines alone.
 
-    `brief`: tells of measured rows in ten steps only. `failures`: tells of failed rows.
+    `brief`: tells of measured rows in ten steps only. `failures`: tells of failed rows. `usual_s`: the seconds that
+    rows took before, by label. `at_once`: how many are measured at the same time.
     Threads may share it.
     """
 
-    def __init__(self, rows: int, out: Console | None = None, *, brief: bool = False, failures: bool = True) -> None:
+    def __init__(
+        self,
+        rows: int,
+        out: Console | None = None,
+        *,
+        brief: bool = False,
+        failures: bool = True,
+        usual_s: Mapping[str, float] = MappingProxyType({}),
+        at_once: int = 1,
+    ) -> None:
         self._rows = rows
+        self._usual_s = dict(usual_s)
+        """Of rows that have not ended."""
+        self._took_s: list[float] = []
+        self._at_once = at_once
         self._failures = failures
         self._brief = brief
         self._done = 0
         self._told: set[str] = set()
-        self._on: dict[str, str] = {}
+        self._on: dict[str, TaskID] = {}
         self._mutex = threading.Lock()
         self._began_s = time.monotonic()
         self._console = out or console(stderr=True)
         self._live = Progress(
             TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
-            BarColumn(20),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            _RowBar(),
+            _Left(),
             console=self._console,
             transient=True,
             expand=True,
             disable=not self._console.is_terminal,
         )
-        self._task = self._live.add_task("", total=rows)
+        self._task = self._live.add_task(f"0/{rows} rows", total=rows, left_s=self._left_s)
 
     def __enter__(self) -> ProgressView:
         self._live.start()
@@ -74,16 +112,23 @@ class ProgressView:
     def doing(self, label: str, what: str) -> None:
         """`what` is done for the row `label`: a stage, or words."""
         with self._mutex:
-            self._on[label] = _DOING.get(what, what)
-            self._show()
+            said = shown(f"{label}: {_DOING.get(what, what)}")
+            if label in self._on:
+                self._live.update(self._on[label], description=said)
+                return
+            usual_s = self._usual_s.get(label)
+            left_s = partial(_less, usual_s)
+            self._on[label] = self._live.add_task(said, total=None, usual_s=usual_s, left_s=left_s)
 
     def done(self, label: str, row: Row, log: Path | None = None) -> None:
         """The row `label` has ended. Reasons for skipping are told once; a failure with its console and log."""
         with self._mutex:
             self._done += 1
-            self._on.pop(label, None)
-            self._live.advance(self._task)
-            self._show()
+            self._usual_s.pop(label, None)
+            if (task := self._on.pop(label, None)) is not None:
+                self._took_s.append(self._elapsed_s(task))
+                self._live.remove_task(task)
+            self._live.update(self._task, advance=1, description=f"{self._done}/{self._rows} rows")
             details = describe(row)
             if row.status is Status.SKIPPED and details in self._told:
                 return
@@ -118,10 +163,52 @@ class ProgressView:
             self._live.disable = True
             self._live.console.quiet = True
 
-    def _show(self) -> None:
-        if self._on:
-            label, what = list(self._on.items())[-1]
-            self._live.update(self._task, description=shown(f"{label}: {what}"))
+    def _elapsed_s(self, task: TaskID) -> float:
+        return next((each.elapsed or 0.0 for each in self._live.tasks if each.id == task), 0.0)
+
+    def _left_s(self, _: float) -> float | None:
+        """Of all rows: what each takes by its last time, else by the mean of the others."""
+        known = [*self._took_s, *self._usual_s.values()]
+        if not known:
+            return None
+        unknown = self._rows - self._done - len(self._usual_s)
+        spent_s = sum(map(self._elapsed_s, list(self._on.values())))
+        return max(0.0, sum(self._usual_s.values()) + unknown * statistics.mean(known) - spent_s) / self._at_once
+
+
+def _less(usual_s: float | None, elapsed_s: float) -> float | None:
+    return None if usual_s is None else max(0.0, usual_s - elapsed_s)
+
+
+def usual_s(rows: Iterable[PlannedRow], results_dir: Path) -> dict[str, float]:
+    """The seconds that rows took in the newest run, from their logs, by label; none for a row with other settings."""
+    try:
+        run = read(results_dir / LATEST)
+    except StorageError:
+        return {}
+    took = {
+        _key(row): _logged_s(results_dir / row.log) for row in run.rows if row.log and row.status is Status.MEASURED
+    }
+    found = {}
+    for row in rows:
+        settings = row.settings.model_dump(mode="json")
+        key = (row.workload.name, row.entry.id, row.profile_name, row.number - 1, json.dumps(settings, sort_keys=True))
+        if (seconds := took.get(key)) is not None:
+            found[row.label] = seconds
+    return found
+
+
+def _key(row: Row) -> tuple[str, str, str | None, int, str]:
+    return row.workload, row.runtime, row.profile, row.run_index, json.dumps(row.settings, sort_keys=True)
+
+
+def _logged_s(log: Path) -> float | None:
+    """The time of a row's last line."""
+    try:
+        last = log.read_bytes()[-_TAIL_BYTES:].decode("utf-8", "replace").splitlines()[-1]
+        return float(last.split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def describe(row: Row) -> str:

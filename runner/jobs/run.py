@@ -24,7 +24,7 @@ from portbench.runner.jobs.measure import measure, usual_parallel
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import ALL, PlannedRow, plan
 from portbench.runner.program import image_store
-from portbench.runner.progress import ProgressView
+from portbench.runner.progress import ProgressView, usual_s
 from portbench.runner.servers import Servers
 from portbench.signals import Interruptions
 
@@ -77,7 +77,9 @@ class Run:
         self._store = store or image_store([row.entry for row in rows])
         self._servers = Servers(options)
         self._writer = writer or RunWriter(new_run(options), options.results_dir)
-        self._view = view or ProgressView(len(rows))
+        self._view = view or ProgressView(
+            len(rows), usual_s=usual_s(rows, options.results_dir), at_once=options.parallel
+        )
         self._folder = TemporaryFolder("portbench-logs")
         self._interruptions = Interruptions()
         self.faults: list[str] = []

@@ -6,10 +6,14 @@ from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
-from portbench.runner.progress import ProgressView
+from portbench.results.storage import to_json
+from portbench.runner.options import read_options
+from portbench.runner.plan import plan
+from portbench.runner.progress import ProgressView, usual_s
 from portbench.runner.stages import Stage
-from tests.results.rows import missing, row
+from tests.results.rows import missing, row, run_of
 
 
 def view(terminal: bool, rows: int = 3, **more: bool) -> tuple[ProgressView, StringIO]:
@@ -67,3 +71,38 @@ def test_of_very_many_rows_each_tenth_part_and_each_failure_is_told() -> None:
     told = [line.partition("]")[0] for line in lines if "left" in line]
     assert told == [f"[{number:>2}/30" for number in range(3, 31, 3)]
     assert [line for line in lines if "left" not in line] == ["[ 5/30] failed   row  no link"]
+
+
+def test_time_left_is_learned_from_what_rows_took_before() -> None:
+    file = StringIO()
+    console = Console(file=file, force_terminal=True, width=80, highlight=False)
+    shown = ProgressView(3, console, usual_s={"a": 1000.0, "b": 2000.0}, at_once=2)
+    with shown:
+        shown.doing("a", Stage.RUN)
+        shown._live.refresh()
+        lines = [line.plain for line in map(Text.from_ansi, file.getvalue().splitlines())]
+        assert any("0/3 rows" in line and "38 min left" in line for line in lines)  # the third as long as their mean
+        assert any("a: running" in line and "17 min left" in line for line in lines)
+        shown.doing("c", Stage.RUN)
+        shown.done("a", row(1000))
+        shown._live.refresh()
+        assert "1/3 rows" in file.getvalue() and "c: running" in file.getvalue()
+
+
+def test_the_newest_run_tells_what_rows_took(tmp_path: Path) -> None:
+    planned = plan(read_options({"runtime": ["micropython-1.26.0"], "runs": "1"}))
+    assert usual_s(planned, tmp_path) == {}
+    (tmp_path / "a.log").write_text("    0.001 # image\n   12.345 PORTBENCH {}\n")
+    measured = row(1000).model_copy(
+        update={
+            "log": "a.log",
+            "workload": "ping_pong",
+            "runtime": "micropython-1.26.0",
+            "profile": "tuned",
+            "settings": planned[1].settings.model_dump(mode="json"),
+        }
+    )
+    (tmp_path / "latest.json").write_text(to_json(run_of(measured)))
+    assert usual_s(planned, tmp_path) == {planned[1].label: 12.345}
+    other = plan(read_options({"runtime": ["micropython-1.26.0"], "runs": "1", "messages": "7"}))
+    assert usual_s(other, tmp_path) == {}

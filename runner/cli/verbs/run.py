@@ -76,7 +76,7 @@ def COMMAND(
             return 0
         run, status = _measure(rows, options, on, as_json, out)
         if options.newest and (more := left_out(rows, options)) is not None:
-            click.echo(more, err=True)
+            console(stderr=True).print(more, markup=False)
     if before is not None:
         compared = compare(before, run)
         print_comparison(compared, fail_if_slower, out)
