@@ -2,7 +2,7 @@
 
 use parts::{BusFault, Sys};
 
-use crate::core::Core;
+use crate::architecture::{Architecture, V6m};
 use crate::map::Map;
 use crate::memory::Memory;
 
@@ -14,7 +14,7 @@ pub enum Master {
 }
 
 /// The chip's bus, with everything on it except the memories of [`Memory`].
-pub trait Bus {
+pub trait Bus<A: Architecture = V6m> {
     type Map: Map;
 
     fn sys(&self) -> &Sys;
@@ -22,15 +22,27 @@ pub trait Bus {
     fn sys_mut(&mut self) -> &mut Sys;
 
     /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.
-    fn read(&mut self, mem: &mut Memory<Self::Map>, master: Master, address: u32, size: u32) -> Result<u32, BusFault>;
+    fn read(
+        &mut self,
+        mem: &mut Memory<Self::Map, A>,
+        master: Master,
+        address: u32,
+        size: u32,
+    ) -> Result<u32, BusFault>;
 
     /// Like [`Self::read`], for a core that counts its fetched words itself.
-    fn fetch(&mut self, mem: &mut Memory<Self::Map>, master: Master, address: u32, size: u32) -> Result<u32, BusFault>;
+    fn fetch(
+        &mut self,
+        mem: &mut Memory<Self::Map, A>,
+        master: Master,
+        address: u32,
+        size: u32,
+    ) -> Result<u32, BusFault>;
 
     /// Writes the low `size` (1, 2, 4) bytes of `value`; `address` is aligned to it.
     fn write(
         &mut self,
-        mem: &mut Memory<Self::Map>,
+        mem: &mut Memory<Self::Map, A>,
         master: Master,
         address: u32,
         value: u32,
@@ -50,8 +62,8 @@ pub trait Bus {
     fn bank_counter(&mut self) -> Option<&mut u32>;
 
     /// Tells the recorder about a read over the bus, while [`Sys::records`].
-    fn note_read(&mut self, mem: &mut Memory<Self::Map>, core: &Core, address: u32, value: u32);
+    fn note_read(&mut self, mem: &mut Memory<Self::Map, A>, core: &A::Core, address: u32, value: u32);
 
     /// Tells the recorder about the wait states of the last access.
-    fn note_waits(&mut self, core: &Core, address: u32);
+    fn note_waits(&mut self, core: &A::Core, address: u32);
 }

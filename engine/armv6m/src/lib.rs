@@ -1,6 +1,7 @@
 //! An Armv6-M core (Cortex-M0+): decoder, instructions, exceptions, the registers on its private peripheral bus, its
 //! memories and its debugger. The chip around it gives it a [`Map`] of the memories and a [`Bus`].
 
+pub mod architecture;
 pub mod bus;
 pub mod core;
 pub mod debugger;
@@ -11,12 +12,14 @@ pub mod memory;
 mod mpu;
 pub mod ppb;
 pub mod probe;
+pub mod systick;
 #[cfg(target_arch = "x86_64")]
 mod translated;
 #[cfg(not(target_arch = "x86_64"))]
 #[path = "untranslated.rs"]
 mod translated;
 
+pub use architecture::{Architecture, Translations, V6m};
 pub use bus::{Bus, Master};
 pub use map::{Kind, Map, Region};
 pub use memory::Memory;

@@ -6,30 +6,29 @@ use parts::mcu::Contents;
 use parts::xip_cache::XipCache;
 use w25q::Array;
 
+use crate::architecture::{Architecture, Translations, V6m};
 use crate::bus::Master;
-use crate::decode::Op;
 use crate::map::Map;
-use crate::translated::Translated;
 
 /// RAM is checked for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
 pub(crate) const CODE_GRANULE_BITS: usize = 5;
 
-pub struct Memory<M> {
+pub struct Memory<M, A: Architecture = V6m> {
     rom: Vec<u8>,
     ram: Vec<u8>,
     flash: Vec<u8>,
     /// Predecoded instructions; slot 0 of a region is its first halfword.
-    pub(crate) ops: Vec<Op>,
+    pub ops: Vec<A::Op>,
     /// Granules of RAM that contain predecoded instructions.
     code: Vec<bool>,
     pub xip: XipCache,
-    pub(crate) translated: Translated,
+    pub(crate) translated: A::Translated,
     /// Number of programs and erases of the flash array, by which a caller detects changes.
     pub flash_generation: u64,
     map: PhantomData<M>,
 }
 
-impl<M: Map> Memory<M> {
+impl<M: Map, A: Architecture> Memory<M, A> {
     /// Creates the memories. A longer `rom` is cut; `flash_size` in bytes is a power of two of at most the window. Flash
     /// starts erased.
     pub fn new(rom: &[u8], flash_size: usize) -> Self {
@@ -41,10 +40,10 @@ impl<M: Map> Memory<M> {
             rom: full_rom,
             ram: vec![0; M::SRAM.bytes as usize],
             flash: vec![0xff; flash_size],
-            ops: vec![Op::default(); M::FLASH_OPS + flash_size / 2 + 1],
+            ops: vec![A::Op::default(); M::FLASH_OPS + flash_size / 2 + 1],
             code: vec![false; (M::SRAM.bytes as usize >> CODE_GRANULE_BITS) + 1],
             xip: XipCache::default(),
-            translated: Translated::new::<M>(flash_size),
+            translated: A::Translated::new::<M>(flash_size),
             flash_generation: 0,
             map: PhantomData,
         }
@@ -101,10 +100,10 @@ impl<M: Map> Memory<M> {
     fn forget_flash(&mut self, at: usize) {
         let slot = M::FLASH_OPS + at / 2;
         self.translated.forget(slot);
-        self.ops[slot] = Op::default();
+        self.ops[slot] = A::Op::default();
         // A 32-bit instruction is predecoded in its first halfword's slot.
         if at >= 2 {
-            self.ops[slot - 1] = Op::default();
+            self.ops[slot - 1] = A::Op::default();
         }
     }
 
@@ -183,7 +182,7 @@ impl<M: Map> Memory<M> {
     /// Reads an aligned value of `SIZE` (1, 2, 4) bytes from SRAM or cached flash, with its wait states. `None`: use
     /// the bus.
     #[inline(always)]
-    pub(crate) fn load_fast<const SIZE: u32>(&mut self, address: u32) -> Option<(u32, u32)> {
+    pub fn load_fast<const SIZE: u32>(&mut self, address: u32) -> Option<(u32, u32)> {
         let offset = address.wrapping_sub(M::SRAM.base) as usize;
         if address & (SIZE - 1) != 0 {
             return None;
@@ -212,7 +211,7 @@ impl<M: Map> Memory<M> {
 
     /// Writes an aligned value of `SIZE` (1, 2, 4) bytes to SRAM; false: not SRAM.
     #[inline(always)]
-    pub(crate) fn store_fast<const SIZE: u32>(&mut self, address: u32, value: u32) -> bool {
+    pub fn store_fast<const SIZE: u32>(&mut self, address: u32, value: u32) -> bool {
         let offset = address.wrapping_sub(M::SRAM.base) as usize;
         if offset >= M::SRAM.bytes as usize || address & (SIZE - 1) != 0 {
             return false;
@@ -231,18 +230,50 @@ impl<M: Map> Memory<M> {
         // The word's two halfwords, and a 32-bit instruction that starts just before.
         let first = slot.saturating_sub(1).max(M::SRAM_OPS);
         let last = (slot + 1).min(M::SCRATCH_OP - 2);
-        self.ops[first..=last].fill(Op::default());
+        self.ops[first..=last].fill(A::Op::default());
         // Up to four bytes are written at once.
         self.translated.forget(slot);
         self.translated.forget(slot + 1);
     }
 
     /// Records that the instruction at `offset` of RAM is predecoded.
-    pub(crate) fn mark_code(&mut self, offset: usize) {
+    pub fn mark_code(&mut self, offset: usize) {
         self.code[offset >> CODE_GRANULE_BITS] = true;
         self.code[(offset + 2) >> CODE_GRANULE_BITS] = true;
     }
 
+    /// Returns the predecoded instruction in `slot`.
+    pub(crate) fn op(&self, slot: usize) -> A::Op {
+        self.ops[slot]
+    }
+
+    /// Returns the slot of an address in the table of predecoded instructions.
+    pub fn slot(&self, pc: u32) -> usize {
+        let offset = |base: u32| pc.wrapping_sub(base) as usize / 2;
+        if offset(M::FLASH.base) < self.flash.len() / 2 {
+            M::FLASH_OPS + offset(M::FLASH.base)
+        } else if M::SRAM.contains(pc) {
+            M::SRAM_OPS + offset(M::SRAM.base)
+        } else if M::ROM.contains(pc) {
+            M::ROM_OPS + offset(M::ROM.base)
+        } else {
+            M::SCRATCH_OP
+        }
+    }
+
+    /// Returns the address of a slot; code outside the table has address 0xffff_fffe.
+    pub(crate) fn address(slot: usize) -> u32 {
+        let at = |region: crate::Region, first: usize| region.base + 2 * (slot - first) as u32;
+        match slot {
+            _ if slot == M::SCRATCH_OP => 0xffff_fffe,
+            _ if slot >= M::FLASH_OPS => at(M::FLASH, M::FLASH_OPS),
+            _ if slot >= M::SRAM_OPS => at(M::SRAM, M::SRAM_OPS),
+            _ => at(M::ROM, M::ROM_OPS),
+        }
+    }
+}
+
+impl<M: Map> Memory<M> {
     /// Returns the addresses that translated code reads and writes.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn parts(&mut self) -> Parts {
@@ -292,36 +323,6 @@ impl<M: Map> Memory<M> {
     pub fn written_by(&mut self, master: Master) {
         self.translated.mistakes.written_by(master);
     }
-
-    /// Returns the predecoded instruction in `slot`.
-    pub(crate) fn op(&self, slot: usize) -> Op {
-        self.ops[slot]
-    }
-
-    /// Returns the slot of an address in the table of predecoded instructions.
-    pub(crate) fn slot(&self, pc: u32) -> usize {
-        let offset = |base: u32| pc.wrapping_sub(base) as usize / 2;
-        if offset(M::FLASH.base) < self.flash.len() / 2 {
-            M::FLASH_OPS + offset(M::FLASH.base)
-        } else if M::SRAM.contains(pc) {
-            M::SRAM_OPS + offset(M::SRAM.base)
-        } else if M::ROM.contains(pc) {
-            M::ROM_OPS + offset(M::ROM.base)
-        } else {
-            M::SCRATCH_OP
-        }
-    }
-
-    /// Returns the address of a slot; code outside the table has address 0xffff_fffe.
-    pub(crate) fn address(slot: usize) -> u32 {
-        let at = |region: crate::Region, first: usize| region.base + 2 * (slot - first) as u32;
-        match slot {
-            _ if slot == M::SCRATCH_OP => 0xffff_fffe,
-            _ if slot >= M::FLASH_OPS => at(M::FLASH, M::FLASH_OPS),
-            _ if slot >= M::SRAM_OPS => at(M::SRAM, M::SRAM_OPS),
-            _ => at(M::ROM, M::ROM_OPS),
-        }
-    }
 }
 
 /// Addresses within a [`Memory`], valid until it moves or is borrowed again.
@@ -340,7 +341,7 @@ pub(crate) struct Parts {
 }
 
 /// The flash chip's cells.
-impl<M: Map> Array for Memory<M> {
+impl<M: Map, A: Architecture> Array for Memory<M, A> {
     fn size(&self) -> usize {
         self.flash.len()
     }

@@ -3,9 +3,9 @@
 
 use parts::sys::{ResetRequest, Sys};
 use parts::wires::Event;
-use sim::NEVER;
 
 use crate::mpu::Mpu;
+use crate::systick::SysTick;
 
 /// Exception numbers.
 pub mod exception {
@@ -22,67 +22,10 @@ const SYSTEM_CONTROL_SPACE: u32 = 0xe_000e;
 /// Cortex-M0+ r0p1 with the privilege extension.
 const CPUID: u32 = 0x410c_c601;
 
-#[derive(Debug, Default)]
-struct SysTick {
-    enabled: bool,
-    interrupt: bool,
-    processor_clock: bool,
-    count_flag: bool,
-    reload: u32,
-    /// Value at tick `base`.
-    value: u32,
-    base: u64,
-}
-
-impl SysTick {
-    /// Ticks of the selected clock since power-on: clk_sys, or the watchdog's tick as the external reference (datasheet
-    /// 2.4.5.1.1).
-    fn ticks(&self, sys: &Sys, cycle: u64) -> u64 {
-        if self.processor_clock { cycle } else { sys.ticks[0].count(sys.clock.ps_at(cycle)) }
-    }
-
-    /// Advances `value` to now; returns whether it passed zero.
-    fn catch_up(&mut self, sys: &Sys, cycle: u64) -> bool {
-        let now = self.ticks(sys, cycle);
-        // A clock may change at the other core's cycle count, which can lie slightly behind.
-        let elapsed = now.saturating_sub(self.base);
-        self.base = self.base.max(now);
-        if !self.enabled || elapsed == 0 {
-            return false;
-        }
-        let start = u64::from(self.value);
-        if elapsed < start {
-            self.value = (start - elapsed) as u32;
-            return false;
-        }
-        // The counter reaches zero after `start` ticks (never if it rests at zero without a reload value), and every
-        // reload + 1 ticks after that.
-        let period = u64::from(self.reload) + 1;
-        let after = elapsed - start;
-        self.value = if after == 0 || self.reload == 0 { 0 } else { (period - 1 - (after - 1) % period) as u32 };
-        let reached = start > 0 || (self.reload > 0 && after >= period);
-        self.count_flag |= reached;
-        reached
-    }
-
-    /// Returns the distance in cycles or ticks to the next zero, if it interrupts.
-    fn ticks_to_zero(&self) -> Option<u64> {
-        if !self.enabled || !self.interrupt {
-            return None;
-        }
-        match (self.value, self.reload) {
-            (0, 0) => None,
-            (0, reload) => Some(u64::from(reload) + 1),
-            (value, _) => Some(u64::from(value)),
-        }
-    }
-}
-
 /// Interrupt controller and system control of one core.
 #[derive(Debug, Default)]
 pub struct Ppb {
     core: usize,
-    systick_event: Event,
     systick: SysTick,
     /// Enabled and pending external interrupts.
     pub enabled: u32,
@@ -109,11 +52,11 @@ pub mod scr {
 impl Ppb {
     /// Returns the registers of `core` after a reset. `systick`: the event of its timer.
     pub fn new(core: usize, systick: Event) -> Self {
-        Self { core, systick_event: systick, ..Self::default() }
+        Self { core, systick: SysTick::new(systick, 0), ..Self::default() }
     }
 
     pub(crate) fn systick_event(&self) -> Event {
-        self.systick_event
+        self.systick.event()
     }
 
     /// Returns the priority of an exception (lower is more urgent); configurable ones have 0, 64, 128 or 192.
@@ -200,16 +143,10 @@ impl Ppb {
     }
 
     fn systick_sync(&mut self, sys: &mut Sys, cycle: u64) {
-        if self.systick.catch_up(sys, cycle) && self.systick.interrupt {
+        if self.systick.sync(sys, cycle) {
             self.pending_system |= 1 << exception::SYS_TICK;
             sys.attention = true;
         }
-        let at = match self.systick.ticks_to_zero() {
-            None => NEVER,
-            Some(ticks) if self.systick.processor_clock => sys.clock.ps_at(cycle.saturating_add(ticks)),
-            Some(ticks) => sys.ticks[0].time_of(self.systick.base.wrapping_add(ticks)),
-        };
-        sys.schedule(self.systick_event, at);
     }
 
     pub fn read(&mut self, sys: &mut Sys, cycle: u64, vectactive: u32, address: u32) -> u32 {
@@ -217,21 +154,10 @@ impl Ppb {
             return 0;
         }
         match address & 0xffff {
-            0xe010 => {
+            0xe010..=0xe01c => {
                 self.systick_sync(sys, cycle);
-                let s = &mut self.systick;
-                u32::from(s.enabled)
-                    | (u32::from(s.interrupt) << 1)
-                    | (u32::from(s.processor_clock) << 2)
-                    | (u32::from(std::mem::take(&mut s.count_flag)) << 16)
+                self.systick.read(address & 0xc)
             }
-            0xe014 => self.systick.reload,
-            0xe018 => {
-                self.systick_sync(sys, cycle);
-                self.systick.value
-            }
-            // NOREF clear, SKEW set, TENMS 9999 at the 1 MHz reference.
-            0xe01c => 0x4000_270f,
             0xe100 | 0xe180 => self.enabled,
             0xe200 | 0xe280 => self.pending,
             0xe400..=0xe41c => self.priorities[((address & 0x1c) / 4) as usize],
@@ -263,24 +189,9 @@ impl Ppb {
             return;
         }
         match address & 0xffff {
-            0xe010 => {
+            0xe010..=0xe01c => {
                 self.systick_sync(sys, cycle);
-                let s = &mut self.systick;
-                s.enabled = value & 1 != 0;
-                s.interrupt = value & 2 != 0;
-                s.processor_clock = value & 4 != 0;
-                s.base = s.ticks(sys, cycle);
-                self.systick_sync(sys, cycle);
-            }
-            0xe014 => {
-                self.systick_sync(sys, cycle);
-                self.systick.reload = value & 0x00ff_ffff;
-                self.systick_sync(sys, cycle);
-            }
-            0xe018 => {
-                self.systick_sync(sys, cycle);
-                self.systick.value = 0;
-                self.systick.count_flag = false;
+                self.systick.write(sys, cycle, address & 0xc, value);
                 self.systick_sync(sys, cycle);
             }
             0xe100 => self.enabled |= value,
