@@ -14,7 +14,14 @@ import pytest
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "testing-your-app.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+OTHER_TOOLS = (PROJECT / "docs" / "other-test-tools.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str, page: str = PAGE) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+
+
+BLOCKS = blocks("python")
 LIMIT_S = 300
 _POINTS = ("portbench.runner.plugin", "portbench.testing.plugin")
 _INSTALLED = {point.value for point in importlib.metadata.entry_points(group="pytest11")}.issuperset(_POINTS)

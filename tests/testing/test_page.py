@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Image
 from tests.ping_pong import NATIVE_IMAGE
-from tests.testing.conftest import BLOCKS, RunTests
+from tests.testing.conftest import BLOCKS, LIMIT_S, OTHER_TOOLS, PROJECT, RunTests, blocks
 
 pytestmark = pytest.mark.engine
 NATIVE_TEST, PYTHON_TEST, PIN_TEST = BLOCKS
@@ -28,3 +33,47 @@ def test_the_python_app(project: Path, run_tests: RunTests, image: Image) -> Non
     shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
     done = run_tests("-q")
     assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_workflow_to_copy_runs_the_tests(project: Path, run_tests: RunTests) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed; it comes with labgrid")
+    (workflow,) = blocks("yaml")
+    steps = yaml.safe_load(workflow)["jobs"]["test"]["steps"]
+    install, test = (step["run"] for step in steps if "run" in step)
+    assert install == "pip install git+https://github.com/portbench/portbench"
+    (project / "test_app.py").write_text(NATIVE_TEST.replace('b"13"', 'b"12"'))
+    shutil.copy(NATIVE_IMAGE, project / "app.uf2")
+    command, *options = shlex.split(test)
+    assert command == "pytest" and run_tests(*options).returncode == 1
+    (kept,) = (step["with"]["path"] for step in steps if step.get("if") == "failure()")
+    assert {path.name for path in (project / kept).rglob("board.*")} >= {"board.console.txt", "board.pcap"}
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("pytest_embedded_serial") is None,
+    reason="pytest-embedded is not installed: pip install pytest-embedded-serial",
+)
+def test_pytest_embedded_meets_a_board_on_the_desk(project: Path, image: Image) -> None:
+    (test,), (commands,) = blocks("python", OTHER_TOOLS), blocks("sh", OTHER_TOOLS)
+    (project / "test_prompt.py").write_text(test)
+    bin_folder = project / "bin"
+    bin_folder.mkdir()
+    for name in ("portbench", "pytest"):
+        (bin_folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {name} "$@"\n')
+        (bin_folder / name).chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PORTBENCH"))}
+    paths = {
+        "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(PROJECT), os.environ.get("PYTHONPATH")))),
+        "PORTBENCH_FIRMWARE_DIR": str(image("micropython-1.28.0").parent),
+    }
+    done = subprocess.run(
+        ["bash", "-ec", commands],
+        cwd=project,
+        env=kept | paths,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
