@@ -67,7 +67,7 @@ impl AccessPoint {
     /// Locally administered.
     const BSSID: Mac = [0x02, 0x50, 0x42, 0x41, 0x50, 0x01];
 
-    pub fn validate(&self) -> Result<(), AirError> {
+    pub(crate) fn validate(&self) -> Result<(), AirError> {
         let check = |good: bool, message: String| if good { Ok(()) } else { Err(AirError(message)) };
         let length = self.ssid.len();
         check((1..=32).contains(&length), format!("wifi ssid has {length} bytes: use 1 to 32"))?;

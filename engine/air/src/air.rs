@@ -111,10 +111,6 @@ impl Air {
         })
     }
 
-    pub fn point(&self) -> &AccessPoint {
-        &self.point
-    }
-
     pub fn stats(&self) -> AirStats {
         self.stats
     }

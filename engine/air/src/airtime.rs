@@ -5,7 +5,7 @@ use sim::{PS_PER_US, Ps};
 const SLOT: Ps = 9 * PS_PER_US;
 const SIFS: Ps = 10 * PS_PER_US;
 /// The pause before each frame, and the initial contention window in slots.
-pub const DIFS: Ps = SIFS + 2 * SLOT;
+pub(crate) const DIFS: Ps = SIFS + 2 * SLOT;
 const BACKOFFS: u64 = 16;
 /// The largest contention window, after several losses.
 const MOST_BACKOFFS: u64 = 1024;
@@ -14,7 +14,7 @@ const SYMBOL: Ps = 4 * PS_PER_US;
 const PREAMBLE: Ps = 36 * PS_PER_US;
 const EXTENSION: Ps = 6 * PS_PER_US;
 /// SIFS and an acknowledgement at 24 Mbit/s.
-pub const ACK: Ps = SIFS + 28 * PS_PER_US + EXTENSION;
+pub(crate) const ACK: Ps = SIFS + 28 * PS_PER_US + EXTENSION;
 /// Service and tail bits.
 const SERVICE_BITS: u64 = 22;
 /// MAC header with QoS, LLC and SNAP instead of the Ethernet header, CCMP, FCS.
@@ -24,30 +24,25 @@ const ETHERNET_HEADER: u64 = 14;
 const RATES: [(i16, u64); 8] =
     [(-64, 260), (-65, 234), (-66, 208), (-70, 156), (-74, 104), (-77, 78), (-79, 52), (-82, 26)];
 /// Signal below which nothing is received.
-pub const LEAST_DBM: i16 = -92;
+pub(crate) const LEAST_DBM: i16 = -92;
 /// A beacon of some 250 bytes at 1 Mbit/s.
-pub const BEACON: Ps = 2_200 * PS_PER_US;
+pub(crate) const BEACON: Ps = 2_200 * PS_PER_US;
 /// A frame without data in either direction, such as PS-Poll or the one that announces power save, with its
 /// acknowledgement.
-pub const NULL: Ps = PREAMBLE + 8 * SYMBOL + ACK;
+pub(crate) const NULL: Ps = PREAMBLE + 8 * SYMBOL + ACK;
 
 fn bits_per_symbol(rssi_dbm: i16) -> u64 {
     RATES.iter().find(|(least, _)| rssi_dbm >= *least).map_or(26, |(_, bits)| *bits)
 }
 
-/// Returns the data rate at that signal strength.
-pub fn mbit_per_s(rssi_dbm: i16) -> f64 {
-    bits_per_symbol(rssi_dbm) as f64 / 4.0
-}
-
 /// Returns the duration of the frame that carries an Ethernet frame of `length` bytes.
-pub fn data_time(length: usize, rssi_dbm: i16) -> Ps {
+pub(crate) fn data_time(length: usize, rssi_dbm: i16) -> Ps {
     let bits = SERVICE_BITS + 8 * ((length as u64).saturating_sub(ETHERNET_HEADER) + HEADERS);
     PREAMBLE + SYMBOL * bits.div_ceil(bits_per_symbol(rssi_dbm)) + EXTENSION
 }
 
 /// Returns the backoff after `losses` of the same frame. `draw` returns a number below its argument.
-pub fn backoff(losses: u32, draw: impl FnOnce(u64) -> u64) -> Ps {
+pub(crate) fn backoff(losses: u32, draw: impl FnOnce(u64) -> u64) -> Ps {
     SLOT * draw((BACKOFFS << losses).min(MOST_BACKOFFS))
 }
 
@@ -60,6 +55,7 @@ mod tests {
         // 1514 - 14 + 54 bytes and 22 bits: 12454 bits, 48 symbols of 260 bits.
         assert_eq!(data_time(1514, -50), PREAMBLE + 48 * SYMBOL + EXTENSION);
         assert_eq!([0, 1, 9].map(|losses| backoff(losses, |most| most)), [16, 32, 1024].map(|slots| slots * SLOT));
-        assert_eq!((mbit_per_s(-50), mbit_per_s(-75), mbit_per_s(-91)), (65.0, 19.5, 6.5));
+        // 65, 19.5 and 6.5 Mbit/s.
+        assert_eq!([-50, -75, -91].map(bits_per_symbol), [260, 78, 26]);
     }
 }

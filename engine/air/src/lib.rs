@@ -15,6 +15,5 @@ mod air;
 
 pub use access_point::{AccessPoint, AirError};
 pub use air::{Air, AirStats, share};
-pub use airtime::{data_time, mbit_per_s};
 pub use delay::Delay;
 pub use passage::{Passage, Place};

@@ -3,7 +3,7 @@
 use sim::{PS_PER_MS, Ps, SplitMix64};
 
 /// Transmissions of an unacknowledged frame, including the first (dot11ShortRetryLimit).
-pub const TRIES: u32 = 7;
+pub(crate) const TRIES: u32 = 7;
 /// Probes of a channel in a scan. They are broadcast, so they are not acknowledged.
 const PROBES: u32 = 2;
 /// Delays after which hostapd repeats a message of the handshake, before it gives up.
@@ -12,38 +12,38 @@ const REPEATS: [Ps; 3] = [100 * PS_PER_MS, 1_000 * PS_PER_MS, 1_000 * PS_PER_MS]
 const APART: u64 = 0x6c75_636b;
 
 #[derive(Clone, Debug)]
-pub struct Luck {
+pub(crate) struct Luck {
     loss_per_mille: u16,
     random: SplitMix64,
 }
 
 impl Luck {
-    pub fn new(loss_per_mille: u16, seed: u64) -> Self {
+    pub(crate) fn new(loss_per_mille: u16, seed: u64) -> Self {
         Self { loss_per_mille, random: SplitMix64::new(seed ^ APART) }
     }
 
     /// Returns whether one transmission of a frame, or its acknowledgement, is lost.
-    pub fn loses(&mut self) -> bool {
+    pub(crate) fn loses(&mut self) -> bool {
         self.loss_per_mille > 0 && self.random.below(1000) < u64::from(self.loss_per_mille)
     }
 
     /// Draws a delay of 0 to `most`, evenly distributed.
-    pub fn delay(&mut self, most: Ps) -> Ps {
+    pub(crate) fn delay(&mut self, most: Ps) -> Ps {
         if most == 0 { 0 } else { self.random.below(most + 1) }
     }
 
     /// Returns whether a scan finds an access point on its channel.
-    pub fn finds(&mut self) -> bool {
+    pub(crate) fn finds(&mut self) -> bool {
         (0..PROBES).any(|_| !self.loses() && self.arrives())
     }
 
     /// Returns whether a frame and its answer both arrive.
-    pub fn exchanges(&mut self) -> bool {
+    pub(crate) fn exchanges(&mut self) -> bool {
         self.arrives() && self.arrives()
     }
 
     /// Returns the extra time of the handshake's two exchanges; `None` if the access point gives up.
-    pub fn handshake(&mut self) -> Option<Ps> {
+    pub(crate) fn handshake(&mut self) -> Option<Ps> {
         let mut late = 0;
         for _ in 0..2 {
             let mut repeats = REPEATS.iter();

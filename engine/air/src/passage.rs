@@ -41,7 +41,7 @@ impl Passage {
 
 /// Completed passages, recorded while the log is on.
 #[derive(Debug, Default)]
-pub struct PassageLog {
+pub(crate) struct PassageLog {
     on: bool,
     kept: Vec<Passage>,
 }
@@ -49,15 +49,15 @@ pub struct PassageLog {
 const MOST: usize = 1 << 18;
 
 impl PassageLog {
-    pub fn set(&mut self, on: bool) {
+    pub(crate) fn set(&mut self, on: bool) {
         *self = Self { on, kept: Vec::new() };
     }
 
-    pub fn take(&mut self) -> Vec<Passage> {
+    pub(crate) fn take(&mut self) -> Vec<Passage> {
         std::mem::take(&mut self.kept)
     }
 
-    pub fn note(&mut self, passage: &Passage) {
+    pub(crate) fn note(&mut self, passage: &Passage) {
         if self.on && self.kept.len() < MOST {
             self.kept.push(passage.clone());
         }

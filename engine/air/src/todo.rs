@@ -4,36 +4,36 @@ use std::collections::BTreeMap;
 
 use sim::Ps;
 
-pub struct Agenda<T> {
+pub(crate) struct Agenda<T> {
     planned: BTreeMap<(Ps, u64), T>,
     count: u64,
 }
 
 impl<T> Agenda<T> {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { planned: BTreeMap::new(), count: 0 }
     }
 
-    pub fn plan(&mut self, at: Ps, what: T) {
+    pub(crate) fn plan(&mut self, at: Ps, what: T) {
         self.planned.insert((at, self.count), what);
         self.count += 1;
     }
 
-    pub fn next(&self) -> Option<Ps> {
+    pub(crate) fn next(&self) -> Option<Ps> {
         self.planned.first_key_value().map(|((at, _), _)| *at)
     }
 
-    pub fn take(&mut self, until: Ps) -> Option<(Ps, T)> {
+    pub(crate) fn take(&mut self, until: Ps) -> Option<(Ps, T)> {
         let entry = self.planned.first_entry().filter(|entry| entry.key().0 <= until)?;
         let ((at, _), what) = entry.remove_entry();
         Some((at, what))
     }
 
-    pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+    pub(crate) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         self.planned.retain(|_, what| keep(what));
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.planned.len()
     }
 }

@@ -14,7 +14,7 @@ use crate::tape::{Cursor, with_next};
 
 /// Most time between two frames to the network chip for which the core counts as running the chip's driver: some 6000
 /// cycles, in which a driver in C prepares an access and an interpreter cannot complete a function.
-pub const DRIVER_GAP: Ps = 50 * PS_PER_US;
+pub(crate) const DRIVER_GAP: Ps = 50 * PS_PER_US;
 /// Time after a wake-up during which a core serves the event that woke it.
 const WOKEN: Ps = 20 * PS_PER_US;
 /// Most time after a spurious wake-up until a core sleeps again.

@@ -36,7 +36,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    pub const COUNT: usize = Cause::Unnamed as usize + 1;
+    pub(crate) const COUNT: usize = Cause::Unnamed as usize + 1;
     pub const ALL: [(Cause, &'static str); Self::COUNT] = {
         use Cause::*;
         [
@@ -75,12 +75,12 @@ impl Cause {
 
 /// Exception numbers of the RP2040 that identify the reason for a sleep (16 + IRQ; datasheet 2.3.2).
 pub(crate) mod exception {
-    pub const SYSTICK: u8 = 15;
-    pub const TIMERS: std::ops::RangeInclusive<u8> = 16..=19;
-    pub const USB: u8 = 21;
-    pub const DMA: std::ops::RangeInclusive<u8> = 27..=28;
-    pub const IO_BANK0: u8 = 29;
-    pub const RTC: u8 = 41;
+    pub(crate) const SYSTICK: u8 = 15;
+    pub(crate) const TIMERS: std::ops::RangeInclusive<u8> = 16..=19;
+    pub(crate) const USB: u8 = 21;
+    pub(crate) const DMA: std::ops::RangeInclusive<u8> = 27..=28;
+    pub(crate) const IO_BANK0: u8 = 29;
+    pub(crate) const RTC: u8 = 41;
 }
 
 pub(crate) fn is_timer(number: u8) -> bool {

@@ -33,17 +33,17 @@ pub struct Frame {
 
 impl Frame {
     /// Returns when the sender was finished with the frame: for a frame to the PC, the board.
-    pub fn given(&self) -> Ps {
+    pub(crate) fn given(&self) -> Ps {
         self.whereabouts().first().map_or(self.start, |first| first.0.0)
     }
 
     /// Returns when its receiver can read it.
-    pub fn taken(&self) -> Ps {
+    pub(crate) fn taken(&self) -> Ps {
         self.whereabouts().last().map_or(self.arrival, |last| last.0.1)
     }
 
     /// Returns its complete way, in order.
-    pub fn whereabouts(&self) -> Vec<(Interval, Cause)> {
+    pub(crate) fn whereabouts(&self) -> Vec<(Interval, Cause)> {
         let wire = if self.to_board { Cause::WireToBoard } else { Cause::WireToPc };
         let mut all = self.beside.clone();
         all.insert(if self.to_board { 0 } else { all.len() }, ((self.start, self.arrival), wire));
@@ -53,7 +53,7 @@ impl Frame {
 
 /// Key of related frames: protocol and ports, the lower one first; for ARP, the sender and the requested address. A
 /// request and its answer have the same flow.
-pub type Flow = (u16, u16, u16);
+pub(crate) type Flow = (u16, u16, u16);
 
 const ARP: u16 = 0x806;
 

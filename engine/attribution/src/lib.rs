@@ -4,17 +4,17 @@
 //! A [`Recorder`] records changes at points that the chip and the board pass anyway; it takes no simulated time.
 //! Afterwards [`marks`] finds a client's measurements among its clock readings, and [`analysis`] attributes the time.
 
-pub mod analysis;
-pub mod cause;
+mod analysis;
+mod cause;
 pub mod lan;
-pub mod marks;
-pub mod overlay;
-pub mod recorder;
-pub mod tape;
+mod marks;
+mod overlay;
+mod recorder;
+mod tape;
 
 pub use analysis::{JOIN, Shares, attribute, timeline};
 pub use cause::Cause;
-pub use lan::{Class, Flow, Frame};
+pub use lan::{Class, Frame};
 pub use marks::{Clock, Mark, Readings, Sought, Windows};
 pub use recorder::{Counters, Recorder, Recording, Transfers, state};
 pub use tape::Tape;

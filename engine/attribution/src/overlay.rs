@@ -12,11 +12,11 @@ use crate::tape::with_next;
 const DELAYED: Ps = 5 * PS_PER_MS;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overlays {
+pub(crate) struct Overlays {
     /// In order, without overlap.
-    pub waits: Vec<(Interval, Cause)>,
+    pub(crate) waits: Vec<(Interval, Cause)>,
     /// Network time during which the board was busy with other work.
-    pub hidden: Vec<Interval>,
+    pub(crate) hidden: Vec<Interval>,
 }
 
 /// The part of a recording that can decide where frames were: all of it may be too long for memory.
@@ -37,7 +37,7 @@ pub(crate) struct Sparse {
 }
 
 impl Sparse {
-    pub fn new(recording: &Recording, frames: &[Frame], transfers: &Transfers) -> Self {
+    pub(crate) fn new(recording: &Recording, frames: &[Frame], transfers: &Transfers) -> Self {
         let mut points: Vec<Ps> = frames.iter().flat_map(|each| [each.given(), each.start, each.taken()]).collect();
         points.sort_unstable();
         points.dedup();

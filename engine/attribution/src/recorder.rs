@@ -14,11 +14,11 @@ pub mod state {
     /// The network chip is selected.
     pub const SELECTED: u8 = 2;
     /// Core 0 sleeps.
-    pub const ASLEEP: u8 = 4;
+    pub(crate) const ASLEEP: u8 = 4;
     /// Core 0 serves the USB interrupt, or an exception that preempted it.
-    pub const USB: u8 = 8;
+    pub(crate) const USB: u8 = 8;
     /// Core 0 is held in reset or locked up.
-    pub const STOPPED: u8 = 16;
+    pub(crate) const STOPPED: u8 = 16;
     /// The network chip's PHY has a link.
     pub const LINK: u8 = 32;
 }
@@ -39,16 +39,16 @@ pub struct Counters {
 
 /// One record: `state` holds from `at` to the next record; the other fields are the counters' increase until then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Record {
-    pub at: Ps,
-    pub state: u8,
-    pub stalled_ps: Ps,
-    pub waited_ps: Ps,
-    pub accesses: u32,
-    pub misses: u32,
-    pub instructions: u32,
-    pub flash_instructions: u32,
-    pub rom_instructions: u32,
+pub(crate) struct Record {
+    pub(crate) at: Ps,
+    pub(crate) state: u8,
+    pub(crate) stalled_ps: Ps,
+    pub(crate) waited_ps: Ps,
+    pub(crate) accesses: u32,
+    pub(crate) misses: u32,
+    pub(crate) instructions: u32,
+    pub(crate) flash_instructions: u32,
+    pub(crate) rom_instructions: u32,
 }
 
 impl Item for Record {
@@ -79,10 +79,10 @@ impl Item for Record {
 /// One SPI frame of the network chip: a register or a buffer, read or written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
-    pub start: Ps,
-    pub wire_bytes: u32,
+    pub(crate) start: Ps,
+    pub(crate) wire_bytes: u32,
     /// Index of its name.
-    pub what: u16,
+    pub(crate) what: u16,
 }
 
 impl Item for Transfer {
@@ -120,7 +120,7 @@ impl Transfers {
         self.tape.push(Transfer { start, wire_bytes: wire_bytes as u32, what: index as u16 });
     }
 
-    pub fn name(&self, what: u16) -> &str {
+    pub(crate) fn name(&self, what: u16) -> &str {
         &self.names[usize::from(what)]
     }
 
@@ -131,11 +131,11 @@ impl Transfers {
 
 /// A line of flash that was missed `count` times in the time before `at`, when the misses were copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Missed {
-    pub at: Ps,
+pub(crate) struct Missed {
+    pub(crate) at: Ps,
     /// Its offset in flash.
-    pub line: u32,
-    pub count: u32,
+    pub(crate) line: u32,
+    pub(crate) count: u32,
 }
 
 impl Item for Missed {
@@ -154,15 +154,15 @@ impl Item for Missed {
 /// A complete recording, in order of time.
 #[derive(Debug, Default)]
 pub struct Recording {
-    pub records: Tape<Record>,
+    pub(crate) records: Tape<Record>,
     /// Times with bits on the bus.
     pub bits: Tape<Interval>,
     /// Exceptions taken, by number.
-    pub exceptions: Tape<(Ps, u8)>,
+    pub(crate) exceptions: Tape<(Ps, u8)>,
     pub marks: Tape<Mark>,
-    pub misses: Tape<Missed>,
+    pub(crate) misses: Tape<Missed>,
     /// End of the recording.
-    pub end: Ps,
+    pub(crate) end: Ps,
     /// Changes dropped for lack of space.
     pub lost: u64,
 }
@@ -219,7 +219,7 @@ impl Recorder {
 
     pub fn exception_taken(&mut self, at: Ps, number: u8) {
         self.serving.push(number);
-        if self.has_room(self.kept.exceptions.len()) {
+        if self.has_room(self.kept.exceptions.count()) {
             self.kept.exceptions.push((at, number));
         }
     }
@@ -236,14 +236,14 @@ impl Recorder {
     /// Records bits on the bus from `begin` to `end`.
     pub fn shifted(&mut self, begin: Ps, end: Ps) {
         let begin = self.kept.bits.last().map_or(begin, |(_, before)| begin.max(before));
-        if end > begin && self.has_room(self.kept.bits.len()) {
+        if end > begin && self.has_room(self.kept.bits.count()) {
             self.kept.bits.push((begin, end));
         }
     }
 
     /// Records a reading of core 0's clock.
     pub fn read_clock(&mut self, mark: Mark) {
-        if self.has_room(self.kept.marks.len()) {
+        if self.has_room(self.kept.marks.count()) {
             self.kept.marks.push(mark);
         }
     }
@@ -261,7 +261,7 @@ impl Recorder {
         }
         let at = last.map_or(at, |last| at.max(last.at));
         self.count(counters, clk_sys_hz);
-        let held = self.kept.records.len() + u64::from(self.open.is_some());
+        let held = self.kept.records.count() + u64::from(self.open.is_some());
         if self.has_room(held) {
             let next = Record { at, state: now, ..Record::default() };
             if let Some(whole) = self.open.replace(next) {
@@ -293,7 +293,7 @@ impl Recorder {
 
     pub fn misses(&mut self, at: Ps, missed: Vec<(u32, u32)>) {
         self.next_misses = at + MISSES_EVERY;
-        if !missed.is_empty() && self.has_room(self.kept.misses.len() + missed.len() as u64) {
+        if !missed.is_empty() && self.has_room(self.kept.misses.count() + missed.len() as u64) {
             missed.into_iter().for_each(|(line, count)| self.kept.misses.push(Missed { at, line, count }));
         }
     }
@@ -353,7 +353,7 @@ mod tests {
             recorder.shifted(2 * at, 2 * at + 1);
         }
         let kept = recorder.finish(9, Counters::default(), 1);
-        assert_eq!((kept.records.len(), kept.bits.len(), kept.lost), (1, 1, 4));
+        assert_eq!((kept.records.count(), kept.bits.count(), kept.lost), (1, 1, 4));
     }
 
     #[test]

@@ -52,16 +52,12 @@ impl<T: Item> Tape<T> {
         }
     }
 
-    pub fn len(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.count
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     /// Returns the last item; `None`: the tape is empty.
-    pub fn last(&self) -> Option<T> {
+    pub(crate) fn last(&self) -> Option<T> {
         (self.count > 0).then_some(self.last)
     }
 
@@ -70,7 +66,7 @@ impl<T: Item> Tape<T> {
         self.failed.get()
     }
 
-    pub fn iter(&self) -> Reader<'_, T> {
+    pub(crate) fn iter(&self) -> Reader<'_, T> {
         Reader { tape: self, buffer: Vec::new(), at: 0, next: 0, left: self.count, last: T::default() }
     }
 
@@ -109,7 +105,7 @@ fn nameless_file() -> io::Result<File> {
 }
 
 /// Reads a tape from its beginning.
-pub struct Reader<'a, T> {
+pub(crate) struct Reader<'a, T> {
     tape: &'a Tape<T>,
     buffer: Vec<u8>,
     at: usize,
@@ -200,7 +196,7 @@ impl Item for (Ps, u8) {
 }
 
 /// Returns each item with the next one; `None`: it is the last one.
-pub fn with_next<T: Copy>(items: impl Iterator<Item = T>) -> impl Iterator<Item = (T, Option<T>)> {
+pub(crate) fn with_next<T: Copy>(items: impl Iterator<Item = T>) -> impl Iterator<Item = (T, Option<T>)> {
     let mut items = items.peekable();
     std::iter::from_fn(move || {
         let item = items.next()?;
@@ -209,18 +205,18 @@ pub fn with_next<T: Copy>(items: impl Iterator<Item = T>) -> impl Iterator<Item 
 }
 
 /// A position in a list in order of time, for questions that are in order of time, too.
-pub struct Cursor<I: Iterator> {
+pub(crate) struct Cursor<I: Iterator> {
     items: std::iter::Peekable<I>,
     kind: PhantomData<I>,
 }
 
 impl<I: Iterator> Cursor<I> {
-    pub fn new(items: I) -> Self {
+    pub(crate) fn new(items: I) -> Self {
         Self { items: items.peekable(), kind: PhantomData }
     }
 
     /// Passes the items that are `over` and returns the first of the others, which stays.
-    pub fn first(&mut self, over: impl Fn(&I::Item) -> bool) -> Option<&I::Item> {
+    pub(crate) fn first(&mut self, over: impl Fn(&I::Item) -> bool) -> Option<&I::Item> {
         while self.items.peek().is_some_and(&over) {
             self.items.next();
         }
@@ -228,7 +224,7 @@ impl<I: Iterator> Cursor<I> {
     }
 
     /// Takes the next item if it is `inside`.
-    pub fn take_if(&mut self, inside: impl Fn(&I::Item) -> bool) -> Option<I::Item> {
+    pub(crate) fn take_if(&mut self, inside: impl Fn(&I::Item) -> bool) -> Option<I::Item> {
         self.items.next_if(|item| inside(item))
     }
 }
@@ -243,7 +239,7 @@ mod tests {
         let tape: Tape<(Ps, u8)> = (0..100_000).map(item).collect();
         assert!(tape.file.is_some() && tape.tail.capacity() <= 4 * BLOCK);
         assert!(tape.iter().eq((0..100_000).map(item)));
-        assert_eq!((tape.len(), tape.last(), tape.has_failed()), (100_000, Some(item(99_999)), false));
+        assert_eq!((tape.count(), tape.last(), tape.has_failed()), (100_000, Some(item(99_999)), false));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use sim::PS_PER_S;
 const MOST_EDGES: usize = 1_000_000;
 
 /// Runs the image for two seconds of simulated time and returns the VCD file of `pin`.
-pub fn run(image: &str, pin: u32) -> Result<String, Box<dyn Error>> {
+pub(crate) fn run(image: &str, pin: u32) -> Result<String, Box<dyn Error>> {
     let flash = flash_of_uf2(&std::fs::read(image)?)?;
     let mut board = Machine::new(BoardConfig::w5500_evb_pico(bootrom()?), &flash, false)?;
     board.chip_mut().start_trace(kind::PINS, MOST_EDGES);

@@ -6,7 +6,7 @@ use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
 use sim::{PS_PER_MS, PS_PER_S, Ps};
 
 /// Returns the round-trip time of a ping, once the image has got an address by DHCP.
-pub fn run(image: &str) -> Result<Ps, Box<dyn Error>> {
+pub(crate) fn run(image: &str) -> Result<Ps, Box<dyn Error>> {
     let flash = flash_of_uf2(&std::fs::read(image)?)?;
     let mut board = Machine::new(BoardConfig::w5500_evb_pico(bootrom()?), &flash, false)?;
     let mut asked = false;

@@ -6,7 +6,7 @@ use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
 use sim::PS_PER_S;
 
 /// Returns what MicroPython prints for `line`.
-pub fn run(image: &str, line: &str) -> Result<String, Box<dyn Error>> {
+pub(crate) fn run(image: &str, line: &str) -> Result<String, Box<dyn Error>> {
     let flash = flash_of_uf2(&std::fs::read(image)?)?;
     let mut board = Machine::new(BoardConfig::pico(bootrom()?), &flash, false)?;
     board.expect(">>> ", 10 * PS_PER_S)?;

@@ -34,7 +34,7 @@ impl I2cDevice for Thermometer {
 }
 
 /// Returns what MicroPython prints for the reading.
-pub fn run(image: &str) -> Result<String, Box<dyn Error>> {
+pub(crate) fn run(image: &str) -> Result<String, Box<dyn Error>> {
     let wires = I2cWires { i2c: 0, sda: 4, scl: 5, side: SidePins::default() };
     let config = BoardConfig::pico(bootrom()?).with(Attachment::i2c(wires, Thermometer::default));
     let mut board = Machine::new(config, &flash_of_uf2(&std::fs::read(image)?)?, false)?;

@@ -21,7 +21,7 @@ fn boot(flash: &[u8], id: u8) -> Result<Machine, Box<dyn Error>> {
 }
 
 /// Returns what the first board prints when the second one's message has come.
-pub fn run(image: &str) -> Result<String, Box<dyn Error>> {
+pub(crate) fn run(image: &str) -> Result<String, Box<dyn Error>> {
     let flash = flash_of_uf2(&std::fs::read(image)?)?;
     let mut first = boot(&flash, 1)?;
     first.expect(">>> ", 10 * PS_PER_S)?;

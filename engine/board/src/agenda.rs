@@ -4,36 +4,36 @@ use sim::{NEVER, Ps};
 
 /// One pending time per slot. Slots due at the same time are handled in order.
 #[derive(Debug)]
-pub struct Agenda {
+pub(crate) struct Agenda {
     due: Vec<Ps>,
 }
 
 impl Agenda {
-    pub fn new(slots: usize) -> Self {
+    pub(crate) fn new(slots: usize) -> Self {
         Self { due: vec![NEVER; slots] }
     }
 
     /// Adds a slot after the others.
-    pub fn add(&mut self) {
+    pub(crate) fn add(&mut self) {
         self.due.push(NEVER);
     }
 
-    pub fn due(&self, slot: usize) -> Ps {
+    pub(crate) fn due(&self, slot: usize) -> Ps {
         self.due[slot]
     }
 
     /// Schedules (or moves) a slot; [`NEVER`] cancels it.
-    pub fn set(&mut self, slot: usize, at: Ps) {
+    pub(crate) fn set(&mut self, slot: usize, at: Ps) {
         self.due[slot] = at;
     }
 
     /// Returns the earliest time.
-    pub fn next(&self) -> Ps {
+    pub(crate) fn next(&self) -> Ps {
         self.due.iter().copied().min().unwrap_or(NEVER)
     }
 
     /// Takes the first slot due at or before `now`.
-    pub fn take(&mut self, now: Ps) -> Option<usize> {
+    pub(crate) fn take(&mut self, now: Ps) -> Option<usize> {
         let slot = self.due.iter().position(|&due| due <= now)?;
         self.due[slot] = NEVER;
         Some(slot)

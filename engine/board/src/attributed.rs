@@ -53,7 +53,7 @@ struct Clocked {
 }
 
 impl Attributing {
-    pub fn new(wiring: &mut Wiring, limit: usize) -> Self {
+    pub(crate) fn new(wiring: &mut Wiring, limit: usize) -> Self {
         let spi = wiring.log_spi();
         let cable = wiring.network.as_mut().map(|network| {
             network.log_radio(true);
@@ -64,9 +64,9 @@ impl Attributing {
         Self { spi, cable, limit: limit as u64, frames, transfers, lost: 0, radio }
     }
 
-    pub fn gather(&mut self, wiring: &mut Wiring) {
+    pub(crate) fn gather(&mut self, wiring: &mut Wiring) {
         for (_, frame) in wiring.take_spi_log(&self.spi) {
-            if self.transfers.tape.len() < self.limit {
+            if self.transfers.tape.count() < self.limit {
                 self.transfers.push(frame.start, frame.wire_bytes, &what(&frame));
             } else {
                 self.lost += 1;
@@ -94,7 +94,7 @@ impl Attributing {
         }
     }
 
-    pub fn finish(mut self, wiring: &mut Wiring, mut recording: Recording) -> Recorded {
+    pub(crate) fn finish(mut self, wiring: &mut Wiring, mut recording: Recording) -> Recorded {
         self.gather(wiring);
         wiring.end_spi_log(self.spi);
         if let Some((network, reader)) = wiring.network.as_mut().zip(self.cable) {
@@ -143,9 +143,9 @@ fn frame(record: &FrameRecord, beside: Vec<(Interval, Cause)>) -> Frame {
 
 /// The recordings of a radio chip and its air.
 pub(crate) struct Radio {
-    pub passages: Vec<Passage>,
+    pub(crate) passages: Vec<Passage>,
     /// Times with bits on gSPI.
-    pub clocked: Vec<Interval>,
+    pub(crate) clocked: Vec<Interval>,
 }
 
 /// Finds the passage over the air of a frame of the cable. `None`: the frame was lost.

@@ -3,7 +3,7 @@
 
 /// Converts between levels at the pins and whole bytes.
 #[derive(Debug, Default)]
-pub struct BitSpi {
+pub(crate) struct BitSpi {
     sck: bool,
     bits: u8,
     mosi: u8,
@@ -13,7 +13,7 @@ pub struct BitSpi {
 
 /// The effect of an edge.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Edge {
+pub(crate) enum Edge {
     Nothing,
     /// Eight bits have been received: exchange them and pass the answer to [`BitSpi::answer`].
     Byte(u8),
@@ -23,12 +23,12 @@ pub enum Edge {
 
 impl BitSpi {
     /// Handles the falling edge of chip select: counting starts over.
-    pub fn select(&mut self) {
+    pub(crate) fn select(&mut self) {
         self.bits = 0;
     }
 
     /// Handles a change of SCK or MOSI.
-    pub fn pins(&mut self, sck: bool, mosi: bool) -> Edge {
+    pub(crate) fn pins(&mut self, sck: bool, mosi: bool) -> Edge {
         if sck == self.sck {
             return Edge::Nothing;
         }
@@ -48,7 +48,7 @@ impl BitSpi {
     }
 
     /// Sets the answer to the byte just received: it is shifted out during the next one.
-    pub fn answer(&mut self, miso: u8) {
+    pub(crate) fn answer(&mut self, miso: u8) {
         self.miso = miso;
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::mcu::{BOOT_ROM, NAME};
 
 /// The environment variable that names a file with the boot ROM.
-pub const BOOTROM_VARIABLE: &str = "PORTBENCH_BOOTROM";
+pub(crate) const BOOTROM_VARIABLE: &str = "PORTBENCH_BOOTROM";
 
 /// Reads the boot ROM: from the file that `PORTBENCH_BOOTROM` names, else from the user's cache, where
 /// `python -m portbench.boards.emulated.bootrom` saves it.

@@ -22,7 +22,7 @@ pub struct Disk<'a, C> {
 }
 
 impl<'a, C: Mcu<Wiring>> Disk<'a, C> {
-    pub fn new(machine: &'a mut Machine<C>, lun: u8, blocks: u64) -> Self {
+    pub(crate) fn new(machine: &'a mut Machine<C>, lun: u8, blocks: u64) -> Self {
         Self { machine, lun, blocks }
     }
 

@@ -16,15 +16,15 @@ pub struct I2cWires {
     pub side: SidePins,
 }
 
-pub struct I2cPort {
-    pub wires: I2cWires,
+pub(crate) struct I2cPort {
+    pub(crate) wires: I2cWires,
     /// The device acknowledged the current address.
-    pub addressed: bool,
-    pub device: Box<dyn I2cDevice>,
+    pub(crate) addressed: bool,
+    pub(crate) device: Box<dyn I2cDevice>,
 }
 
 impl I2cPort {
-    pub fn hears(&self, sys: &Sys, i2c: usize) -> bool {
+    pub(crate) fn hears(&self, sys: &Sys, i2c: usize) -> bool {
         let connected = |pin| sys.pins.is_selected(pin, function::I2C);
         i2c == self.wires.i2c && connected(self.wires.sda) && connected(self.wires.scl)
     }

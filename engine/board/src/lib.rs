@@ -45,7 +45,7 @@ mod wiring;
 pub use air::{AccessPoint, Delay};
 pub use attachment::Attachment;
 pub use attributed::Recorded;
-pub use bootrom::{BOOTROM_VARIABLE, bootrom};
+pub use bootrom::bootrom;
 pub use card_socket::CardSocket;
 pub use chip::{Chip, EthernetPart, MCUS, RADIOS};
 pub use config::{BoardConfig, CardSocketConfig, EthernetConfig, WifiConfig};
@@ -53,6 +53,7 @@ pub use console::ConsoleError;
 pub use disk::Disk;
 pub use gdb::GdbSession;
 pub use i2c_port::I2cWires;
+
 pub use machine::{Machine as MachineOf, Stop, Unmodelled};
 pub use network::Network;
 pub use pair::{Pair, Side, join};

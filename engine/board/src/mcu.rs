@@ -1,6 +1,7 @@
 //! The modelled microcontroller. No other file of this crate and of the binding names one.
 
-pub use parts::mcu::{BootRom, ChipConfig, Debugged, Halt, Mcu, RunEnd};
+pub(crate) use parts::mcu::{BootRom, Halt, Mcu};
+pub use parts::mcu::{ChipConfig, RunEnd};
 pub use rp2040::Chip;
 pub use rp2040::bus::Master;
 pub use rp2040::cpu::core::State;
@@ -12,7 +13,7 @@ use crate::wiring::Wiring;
 type Modelled = Chip<Wiring>;
 
 pub const NAME: &str = <Modelled as Mcu<Wiring>>::NAME;
-pub const UF2_FAMILY: u32 = <Modelled as Mcu<Wiring>>::UF2_FAMILY;
+pub(crate) const UF2_FAMILY: u32 = <Modelled as Mcu<Wiring>>::UF2_FAMILY;
 pub const BOOT_ROM: BootRom = <Modelled as Mcu<Wiring>>::BOOT_ROM;
 pub const FLASH_BYTES: (usize, usize) = <Modelled as Mcu<Wiring>>::FLASH_BYTES;
 pub const PINS: u32 = <Modelled as Mcu<Wiring>>::PINS;

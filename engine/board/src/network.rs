@@ -66,7 +66,7 @@ impl Network {
         self.ethernet_mut().map(|port| &mut port.device)
     }
 
-    pub fn wifi(&self) -> Option<&WifiPort> {
+    pub(crate) fn wifi(&self) -> Option<&WifiPort> {
         match &self.way {
             Way::Cable(_) => None,
             Way::Air(port) => Some(port),
@@ -87,7 +87,7 @@ impl Network {
         }
     }
 
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.device().name()
     }
 

@@ -19,27 +19,27 @@ pub struct SpiWires {
     pub side: SidePins,
 }
 
-pub struct SpiPort<D: ?Sized> {
-    pub wires: SpiWires,
+pub(crate) struct SpiPort<D: ?Sized> {
+    pub(crate) wires: SpiWires,
     selected: bool,
     bits: BitSpi,
-    pub device: D,
+    pub(crate) device: D,
 }
 
 impl<D: SpiDevice> SpiPort<D> {
-    pub fn new(wires: SpiWires, device: D) -> Self {
+    pub(crate) fn new(wires: SpiWires, device: D) -> Self {
         Self { wires, selected: false, bits: BitSpi::default(), device }
     }
 }
 
 impl<D: SpiDevice + ?Sized> SpiPort<D> {
     /// Returns the pins whose levels the device follows, as a mask.
-    pub fn watched(&self) -> u64 {
+    pub(crate) fn watched(&self) -> u64 {
         1 << self.wires.sck | 1 << self.wires.mosi | 1 << self.wires.csn | self.wires.side.watched()
     }
 
     /// Passes on the levels of reset and chip select.
-    pub fn sample_pins(&mut self, sys: &Sys) {
+    pub(crate) fn sample_pins(&mut self, sys: &Sys) {
         self.wires.side.sample_reset(sys, &mut self.device);
         let selected = !level(sys, self.wires.csn);
         if selected != self.selected {
@@ -49,28 +49,28 @@ impl<D: SpiDevice + ?Sized> SpiPort<D> {
         }
     }
 
-    pub fn is_selected(&self) -> bool {
+    pub(crate) fn is_selected(&self) -> bool {
         self.selected
     }
 
     /// Returns whether the device receives frames of controller `spi`.
-    pub fn hears(&self, sys: &Sys, spi: usize) -> bool {
+    pub(crate) fn hears(&self, sys: &Sys, spi: usize) -> bool {
         self.selected && spi == self.wires.spi && sys.pins.is_selected(self.wires.sck, function::SPI)
     }
 
     /// Returns the device's input for a frame's MOSI.
-    pub fn mosi(&self, sys: &Sys, mosi: u16) -> u16 {
+    pub(crate) fn mosi(&self, sys: &Sys, mosi: u16) -> u16 {
         if sys.pins.is_selected(self.wires.mosi, function::SPI) { mosi } else { 0 }
     }
 
     /// Returns the controller's input for the device's MISO.
-    pub fn miso(&self, sys: &Sys, miso: u16) -> u16 {
+    pub(crate) fn miso(&self, sys: &Sys, miso: u16) -> u16 {
         if sys.pins.is_selected(self.wires.miso, function::SPI) { miso } else { 0 }
     }
 
     /// Follows SCK driven by GPIO or PIO. Returns the byte completed by its last edge; pass the response to
     /// [`Self::answer`].
-    pub fn follow_clock(&mut self, sys: &mut Sys) -> Option<u8> {
+    pub(crate) fn follow_clock(&mut self, sys: &mut Sys) -> Option<u8> {
         if !self.selected || sys.pins.is_selected(self.wires.sck, function::SPI) {
             return None;
         }
@@ -85,13 +85,13 @@ impl<D: SpiDevice + ?Sized> SpiPort<D> {
         }
     }
 
-    pub fn answer(&mut self, miso: u8) {
+    pub(crate) fn answer(&mut self, miso: u8) {
         self.bits.answer(miso);
     }
 }
 
 /// Exchanges a frame of `bits` bits, byte by byte.
-pub fn exchange_frame(mosi: u16, bits: u8, mut exchange: impl FnMut(u8) -> u8) -> u16 {
+pub(crate) fn exchange_frame(mosi: u16, bits: u8, mut exchange: impl FnMut(u8) -> u8) -> u16 {
     match bits {
         16 => {
             let high = u16::from(exchange((mosi >> 8) as u8));

@@ -25,7 +25,7 @@ pub struct UartCable {
 
 impl UartCable {
     /// Handles a character from the board, whose stop bit ends at `now`.
-    pub fn heard(&mut self, now: Ps, byte: u8) {
+    pub(crate) fn heard(&mut self, now: Ps, byte: u8) {
         if self.received.len() == KEPT_BYTES {
             self.received.pop_front();
         }
@@ -43,7 +43,7 @@ impl UartCable {
     }
 
     /// Sends to the board; returns how many bytes were accepted.
-    pub fn write(&mut self, data: &[u8]) -> usize {
+    pub(crate) fn write(&mut self, data: &[u8]) -> usize {
         let taken = data.len().min(WAITING_BYTES - self.waiting.len());
         self.waiting.extend(&data[..taken]);
         taken
@@ -55,7 +55,7 @@ impl UartCable {
     }
 
     /// Returns when the next character is complete; starts it if none is in transmission.
-    pub fn next_event(&mut self, sys: &Sys, uart: &Uart) -> Ps {
+    pub(crate) fn next_event(&mut self, sys: &Sys, uart: &Uart) -> Ps {
         if self.waiting.is_empty() {
             return NEVER;
         }
@@ -66,7 +66,7 @@ impl UartCable {
     }
 
     /// Delivers the character in transmission, if it is due.
-    pub fn advance(&mut self, sys: &mut Sys, uart: &mut Uart) {
+    pub(crate) fn advance(&mut self, sys: &mut Sys, uart: &mut Uart) {
         if self.due.is_some_and(|due| due <= sys.now()) {
             self.due = None;
             if let Some(byte) = self.waiting.pop_front()

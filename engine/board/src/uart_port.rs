@@ -17,18 +17,18 @@ pub struct UartWires {
     pub side: SidePins,
 }
 
-pub struct UartPort {
-    pub wires: UartWires,
-    pub device: Box<dyn UartDevice>,
+pub(crate) struct UartPort {
+    pub(crate) wires: UartWires,
+    pub(crate) device: Box<dyn UartDevice>,
 }
 
 impl UartPort {
-    pub fn hears(&self, sys: &Sys, uart: usize) -> bool {
+    pub(crate) fn hears(&self, sys: &Sys, uart: usize) -> bool {
         uart == self.wires.uart && sys.pins.is_selected(self.wires.tx, function::UART)
     }
 
     /// Delivers the device's output.
-    pub fn deliver(&mut self, sys: &mut Sys, uart: &mut [Uart; 2]) {
+    pub(crate) fn deliver(&mut self, sys: &mut Sys, uart: &mut [Uart; 2]) {
         while let Some(byte) = self.device.take_byte(sys.now()) {
             if sys.pins.is_selected(self.wires.rx, function::UART) {
                 uart[self.wires.uart].receive(sys, byte);

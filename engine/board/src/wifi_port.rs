@@ -19,27 +19,27 @@ pub struct WifiWires {
     pub clock: u32,
 }
 
-pub struct WifiPort {
-    pub wires: WifiWires,
-    pub chip: Cyw43439,
-    pub air: Air,
+pub(crate) struct WifiPort {
+    pub(crate) wires: WifiWires,
+    pub(crate) chip: Cyw43439,
+    pub(crate) air: Air,
     selected: bool,
     on: bool,
 }
 
 impl WifiPort {
-    pub fn new(config: &WifiConfig) -> Result<Self, AirError> {
+    pub(crate) fn new(config: &WifiConfig) -> Result<Self, AirError> {
         let chip = Cyw43439::new(config.chip.clone());
         Ok(Self { wires: config.wires, chip, air: Air::new(config.point.clone())?, selected: false, on: false })
     }
 
-    pub fn watched(&self) -> u64 {
+    pub(crate) fn watched(&self) -> u64 {
         let WifiWires { on, data, csn, clock } = self.wires;
         1 << on | 1 << data | 1 << csn | 1 << clock
     }
 
     /// Passes on the levels of all four pins. Returns true if more than a bit was transferred.
-    pub fn follow(&mut self, sys: &mut Sys) -> bool {
+    pub(crate) fn follow(&mut self, sys: &mut Sys) -> bool {
         let now = sys.now();
         let selected = !level(sys, self.wires.csn);
         // Only the microcontroller supplies the chip.
@@ -65,7 +65,7 @@ impl WifiPort {
     }
 
     /// Returns the chip's handling of the next bits on its pins.
-    pub fn bit_peer(&self) -> Option<BitPeer> {
+    pub(crate) fn bit_peer(&self) -> Option<BitPeer> {
         let WifiWires { data, clock, .. } = self.wires;
         let (way, bits) = match self.chip.shifting()? {
             Shifting::In(bits) => (Way::Takes, bits),
@@ -75,19 +75,19 @@ impl WifiPort {
     }
 
     /// Drives the chip's interrupt level on the data wire between transfers.
-    pub fn drive(&self, sys: &mut Sys) {
+    pub(crate) fn drive(&self, sys: &mut Sys) {
         sys.pins.drive(self.wires.data, self.chip.data_wire());
     }
 
     /// Moves requests and reports between chip and air. Returns the time of their next event.
-    pub fn settle(&mut self) -> Ps {
+    pub(crate) fn settle(&mut self) -> Ps {
         while let Some((at, request)) = self.chip.take_request() {
             self.air.request(at, request);
         }
         [self.chip.next_event(), self.air.next_event()].into_iter().flatten().min().unwrap_or(NEVER)
     }
 
-    pub fn advance(&mut self, now: Ps) {
+    pub(crate) fn advance(&mut self, now: Ps) {
         self.chip.advance(now);
         self.settle();
         self.air.advance(now);

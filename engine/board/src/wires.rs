@@ -4,7 +4,7 @@ use parts::Sys;
 use sim::Device;
 
 /// Returns the level of a wire that the device pulls up while the microcontroller does not drive it.
-pub fn level(sys: &Sys, pin: u32) -> bool {
+pub(crate) fn level(sys: &Sys, pin: u32) -> bool {
     sys.pins.output_enabled() & (1 << pin) == 0 || sys.pins.output() & (1 << pin) != 0
 }
 
@@ -17,17 +17,17 @@ pub struct SidePins {
 
 impl SidePins {
     /// Returns the pin whose level the device follows, as a mask.
-    pub fn watched(&self) -> u64 {
+    pub(crate) fn watched(&self) -> u64 {
         self.rstn.map_or(0, |rstn| 1 << rstn)
     }
 
-    pub fn sample_reset(&self, sys: &Sys, device: &mut (impl Device + ?Sized)) {
+    pub(crate) fn sample_reset(&self, sys: &Sys, device: &mut (impl Device + ?Sized)) {
         if let Some(rstn) = self.rstn {
             device.set_reset(sys.now(), !level(sys, rstn));
         }
     }
 
-    pub fn drive_interrupt(&self, sys: &mut Sys, device: &(impl Device + ?Sized)) {
+    pub(crate) fn drive_interrupt(&self, sys: &mut Sys, device: &(impl Device + ?Sized)) {
         if let Some(intn) = self.intn {
             sys.pins.drive(intn, Some(!device.interrupt_low()));
         }

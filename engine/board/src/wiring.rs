@@ -51,7 +51,7 @@ impl Port {
 
 pub struct Wiring {
     pub network: Option<Network>,
-    pub usb: UsbHost,
+    pub(crate) usb: UsbHost,
     pub card: Option<CardSocket>,
     uart_cables: [UartCable; 2],
     ports: Vec<Port>,
@@ -112,7 +112,7 @@ impl Wiring {
     }
 
     /// Updates everything after a change by the owner.
-    pub fn refresh(&mut self, sys: &mut Sys) {
+    pub(crate) fn refresh(&mut self, sys: &mut Sys) {
         self.settle_network(sys);
         self.schedule_usb(sys);
     }

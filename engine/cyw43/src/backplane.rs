@@ -6,50 +6,50 @@ use sim::Ps;
 use crate::firmware::{self, Firmware};
 use crate::time::{ALP, F2_READY, HT, HT_AFTER_BOOT};
 
-pub const RAM_BYTES: usize = 512 << 10;
+pub(crate) const RAM_BYTES: usize = 512 << 10;
 const WINDOW: u32 = 0x7fff;
 
 mod function1 {
-    pub const BEGIN: u32 = 0x1_0000;
-    pub const WINDOW_LOW: usize = 0x0a;
-    pub const WINDOW_MID: usize = 0x0b;
-    pub const WINDOW_HIGH: usize = 0x0c;
-    pub const FRAME_CONTROL: usize = 0x0d;
-    pub const CLOCK: usize = 0x0e;
-    pub const SLEEP: usize = 0x1f;
-    pub const COUNT: usize = 0x20;
+    pub(crate) const BEGIN: u32 = 0x1_0000;
+    pub(crate) const WINDOW_LOW: usize = 0x0a;
+    pub(crate) const WINDOW_MID: usize = 0x0b;
+    pub(crate) const WINDOW_HIGH: usize = 0x0c;
+    pub(crate) const FRAME_CONTROL: usize = 0x0d;
+    pub(crate) const CLOCK: usize = 0x0e;
+    pub(crate) const SLEEP: usize = 0x1f;
+    pub(crate) const COUNT: usize = 0x20;
 }
 
 /// CHIP_CLOCK_CSR.
 mod clock {
-    pub const FORCE_ALP: u8 = 0x01;
-    pub const FORCE_HT: u8 = 0x02;
-    pub const ALP_REQUEST: u8 = 0x08;
-    pub const HT_REQUEST: u8 = 0x10;
-    pub const ALP_AVAILABLE: u8 = 0x40;
-    pub const HT_AVAILABLE: u8 = 0x80;
+    pub(crate) const FORCE_ALP: u8 = 0x01;
+    pub(crate) const FORCE_HT: u8 = 0x02;
+    pub(crate) const ALP_REQUEST: u8 = 0x08;
+    pub(crate) const HT_REQUEST: u8 = 0x10;
+    pub(crate) const ALP_AVAILABLE: u8 = 0x40;
+    pub(crate) const HT_AVAILABLE: u8 = 0x80;
 }
 
 mod address {
-    pub const CHIPCOMMON: u32 = 0x1800_0000;
+    pub(crate) const CHIPCOMMON: u32 = 0x1800_0000;
     /// Save and restore of state in sleep: not supported.
-    pub const SR_CONTROL1: u32 = 0x1800_0508;
+    pub(crate) const SR_CONTROL1: u32 = 0x1800_0508;
     /// The Bluetooth core's side of the shared bus: the address of its buffers, and the control words of host and core.
-    pub const BT_BUFFERS: u32 = 0x1800_0d68;
-    pub const BT_HOST: u32 = 0x1800_0d6c;
-    pub const BT_CORE: u32 = 0x1800_0c7c;
-    pub const SDIO_INT_STATUS: u32 = 0x1800_2020;
-    pub const SDIO_INT_HOST_MASK: u32 = 0x1800_2024;
-    pub const SDIO_FUNCTION_INT_MASK: u32 = 0x1800_2034;
-    pub const SDIO_TO_CHIP_MAILBOX: u32 = 0x1800_2040;
-    pub const SDIO_TO_CHIP_DATA: u32 = 0x1800_2048;
-    pub const SDIO_TO_HOST_DATA: u32 = 0x1800_204c;
-    pub const RAM_BANK_INDEX: u32 = 0x1800_4010;
-    pub const RAM_BANK_PDA: u32 = 0x1800_4044;
-    pub const ARM_WRAPPER: u32 = 0x1810_3000;
-    pub const RAM_WRAPPER: u32 = 0x1810_4000;
-    pub const BT_MEMORY: u32 = 0x1900_0000;
-    pub const BT_MEMORY_END: u32 = 0x1908_0000;
+    pub(crate) const BT_BUFFERS: u32 = 0x1800_0d68;
+    pub(crate) const BT_HOST: u32 = 0x1800_0d6c;
+    pub(crate) const BT_CORE: u32 = 0x1800_0c7c;
+    pub(crate) const SDIO_INT_STATUS: u32 = 0x1800_2020;
+    pub(crate) const SDIO_INT_HOST_MASK: u32 = 0x1800_2024;
+    pub(crate) const SDIO_FUNCTION_INT_MASK: u32 = 0x1800_2034;
+    pub(crate) const SDIO_TO_CHIP_MAILBOX: u32 = 0x1800_2040;
+    pub(crate) const SDIO_TO_CHIP_DATA: u32 = 0x1800_2048;
+    pub(crate) const SDIO_TO_HOST_DATA: u32 = 0x1800_204c;
+    pub(crate) const RAM_BANK_INDEX: u32 = 0x1800_4010;
+    pub(crate) const RAM_BANK_PDA: u32 = 0x1800_4044;
+    pub(crate) const ARM_WRAPPER: u32 = 0x1810_3000;
+    pub(crate) const RAM_WRAPPER: u32 = 0x1810_4000;
+    pub(crate) const BT_MEMORY: u32 = 0x1900_0000;
+    pub(crate) const BT_MEMORY_END: u32 = 0x1908_0000;
 }
 
 /// Chip id 43439. Revision and number of cores are those that others read from a part; no driver checks them.
@@ -93,9 +93,9 @@ impl Wrapper {
     }
 }
 
-pub struct Backplane {
+pub(crate) struct Backplane {
     registers: [u8; function1::COUNT],
-    pub ram: Box<[u8]>,
+    pub(crate) ram: Box<[u8]>,
     /// End of the contiguous RAM that the host has written from address 0 on.
     loaded: usize,
     arm: Wrapper,
@@ -105,15 +105,15 @@ pub struct Backplane {
     /// The time when the processor left reset with valid firmware, and that firmware.
     booted: Option<(Ps, Firmware)>,
     /// Why the firmware did not start.
-    pub refused: Option<String>,
+    pub(crate) refused: Option<String>,
     clock_asked: Ps,
     /// The host aborts the frame that it is reading.
-    pub abort: bool,
-    pub unmodelled: Option<String>,
+    pub(crate) abort: bool,
+    pub(crate) unmodelled: Option<String>,
 }
 
 impl Backplane {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let reset = Wrapper { io: 0, in_reset: true };
         use address::*;
         let kept = [
@@ -142,12 +142,12 @@ impl Backplane {
         }
     }
 
-    pub fn firmware(&self) -> Option<&Firmware> {
+    pub(crate) fn firmware(&self) -> Option<&Firmware> {
         self.booted.as_ref().map(|(_, firmware)| firmware)
     }
 
     /// Returns when F2 is ready for frames.
-    pub fn ready_at(&self) -> Option<Ps> {
+    pub(crate) fn ready_at(&self) -> Option<Ps> {
         self.booted.as_ref().map(|(at, _)| at + HT_AFTER_BOOT + F2_READY)
     }
 
@@ -175,7 +175,7 @@ impl Backplane {
         (address < function1::BEGIN).then(|| self.window() | (address & WINDOW))
     }
 
-    pub fn read(&mut self, now: Ps, address: u32, length: usize) -> Vec<u8> {
+    pub(crate) fn read(&mut self, now: Ps, address: u32, length: usize) -> Vec<u8> {
         let Some(target) = self.target(address) else {
             return (0..length).map(|offset| self.read_register(now, address as usize + offset)).collect();
         };
@@ -194,7 +194,7 @@ impl Backplane {
         bytes
     }
 
-    pub fn write(&mut self, now: Ps, address: u32, data: &[u8]) {
+    pub(crate) fn write(&mut self, now: Ps, address: u32, data: &[u8]) {
         let Some(target) = self.target(address) else {
             for (offset, &byte) in data.iter().enumerate() {
                 self.write_register(now, address as usize + offset, byte);

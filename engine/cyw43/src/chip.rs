@@ -28,12 +28,12 @@ impl Default for Config {
 
 /// The 32-bit command that starts a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command {
-    pub write: bool,
+pub(crate) struct Command {
+    pub(crate) write: bool,
     increments: bool,
-    pub function: u32,
-    pub address: u32,
-    pub length: usize,
+    pub(crate) function: u32,
+    pub(crate) address: u32,
+    pub(crate) length: usize,
 }
 
 impl Command {

@@ -1,11 +1,11 @@
 //! CRC-32 (reflected, polynomial 0x04c11db7, initial value all ones), which protects the chip's downloads.
 
 /// Continues from `crc`, whose initial value is `!0`; the result is not complemented.
-pub fn update(crc: u32, data: &[u8]) -> u32 {
+pub(crate) fn update(crc: u32, data: &[u8]) -> u32 {
     data.iter().fold(crc, |crc, &byte| TABLE[((crc ^ u32::from(byte)) & 0xff) as usize] ^ (crc >> 8))
 }
 
-pub fn crc32(data: &[u8]) -> u32 {
+pub(crate) fn crc32(data: &[u8]) -> u32 {
     !update(!0, data)
 }
 

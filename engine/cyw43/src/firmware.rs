@@ -12,13 +12,13 @@ const KEY_BLOCK: usize = 64;
 
 /// Firmware that passed the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Firmware {
+pub(crate) struct Firmware {
     /// The line of text, as returned by the variable `ver`.
-    pub version: String,
+    pub(crate) version: String,
 }
 
 /// Checks all of `ram`; `loaded` is the end of what the host wrote contiguously from address 0.
-pub fn check(ram: &[u8], loaded: usize) -> Result<Firmware, String> {
+pub(crate) fn check(ram: &[u8], loaded: usize) -> Result<Firmware, String> {
     check_nvram(ram)?;
     let (start, text) =
         trailer(&ram[..loaded]).ok_or("the firmware has no version line: its download is incomplete")?;

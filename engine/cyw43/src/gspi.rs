@@ -16,17 +16,17 @@ const OUTPUT_DELAY: Ps = 28 * PS_PER_NS;
 
 /// The wire format that SPI_BUS_CONTROL selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WireMode {
+pub(crate) struct WireMode {
     /// Words of 32 bits, otherwise of 16.
-    pub wide: bool,
+    pub(crate) wide: bool,
     /// Bytes are in memory order.
-    pub memory_order: bool,
-    pub high_speed: bool,
+    pub(crate) memory_order: bool,
+    pub(crate) high_speed: bool,
 }
 
 impl WireMode {
     /// Converts 32 bits to or from their order on the wire, most significant first.
-    pub fn swap(self, word: u32) -> u32 {
+    pub(crate) fn swap(self, word: u32) -> u32 {
         match (self.wide, self.memory_order) {
             (_, true) => word.swap_bytes(),
             (true, false) => word,
@@ -37,7 +37,7 @@ impl WireMode {
 
 /// The effect of a clock edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edge {
+pub(crate) enum Edge {
     Nothing,
     /// The host has sent 32 bits.
     Word(u32),
@@ -48,7 +48,7 @@ pub enum Edge {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Wires {
+pub(crate) struct Wires {
     clock: bool,
     driving: bool,
     /// Set while the first bit is delayed: the edge that shifted it out, if there was one, and the last edge.
@@ -62,39 +62,39 @@ pub struct Wires {
 
 impl Wires {
     /// Handles the falling edge of chip select: counting starts over.
-    pub fn select(&mut self) {
+    pub(crate) fn select(&mut self) {
         *self = Self { clock: self.clock, ..Self::default() };
     }
 
     /// Reverses the wire's direction at this rising edge: from now on the chip drives it.
-    pub fn turn(&mut self, now: Ps, high_speed: bool) {
+    pub(crate) fn turn(&mut self, now: Ps, high_speed: bool) {
         self.driving = true;
         self.turning = Some((high_speed.then_some(now), now));
         self.bits = 0;
     }
 
     /// Returns whether that level of the clock is an edge.
-    pub fn moves(&self, clock: bool) -> bool {
+    pub(crate) fn moves(&self, clock: bool) -> bool {
         clock != self.clock
     }
 
-    pub fn drives(&self) -> bool {
+    pub(crate) fn drives(&self) -> bool {
         self.driving
     }
 
     /// Returns the edges at which the chip's bits change (true: rising), or `None` while the first bit is delayed.
-    pub fn shows_at(&self) -> Option<bool> {
+    pub(crate) fn shows_at(&self) -> Option<bool> {
         (self.driving && self.turning.is_none()).then_some(self.shown_at)
     }
 
     /// Returns how many bits the host may send before the last one of a word.
-    pub fn room(&self) -> u32 {
+    pub(crate) fn room(&self) -> u32 {
         31 - self.bits
     }
 
     /// Accepts the host's next `count` bits, the first one in the most significant place. At most one word may end
     /// within them: returns it, and the number of bits after it, which the next call must pass again.
-    pub fn take(&mut self, bits: u32, count: u32) -> (Option<u32>, u32) {
+    pub(crate) fn take(&mut self, bits: u32, count: u32) -> (Option<u32>, u32) {
         let taken = count.min(32 - self.bits);
         let part = (bits >> (count - taken)) & (u32::MAX >> (32 - taken));
         self.word = self.word.checked_shl(taken).unwrap_or(0) | part;
@@ -104,7 +104,7 @@ impl Wires {
 
     /// Shifts out up to `count` more bits of the word, the first one in the most significant place. Returns them and
     /// their number.
-    pub fn give(&mut self, count: u32) -> (u32, u32) {
+    pub(crate) fn give(&mut self, count: u32) -> (u32, u32) {
         let given = count.min(self.bits);
         let bits = self.word.checked_shr(32 - given).unwrap_or(0);
         self.word = self.word.checked_shl(given).unwrap_or(0);
@@ -127,7 +127,7 @@ impl Wires {
         true
     }
 
-    pub fn edge(&mut self, now: Ps, clock: bool, data: bool) -> Edge {
+    pub(crate) fn edge(&mut self, now: Ps, clock: bool, data: bool) -> Edge {
         if clock == self.clock {
             return Edge::Nothing;
         }
@@ -155,13 +155,13 @@ impl Wires {
     }
 
     /// Sends `word` from this edge on; returns the level of its first bit.
-    pub fn send(&mut self, word: u32) -> bool {
+    pub(crate) fn send(&mut self, word: u32) -> bool {
         self.load(word);
         self.next_bit()
     }
 
     /// Sets the word that is sent next.
-    pub fn load(&mut self, word: u32) {
+    pub(crate) fn load(&mut self, word: u32) {
         self.word = word;
         self.bits = 32;
     }

@@ -18,7 +18,7 @@ struct Waiting {
 }
 
 #[derive(Default)]
-pub struct HostQueue {
+pub(crate) struct HostQueue {
     waiting: VecDeque<Waiting>,
     /// The frame that the host reads next, as it is in the FIFO.
     head: Option<Vec<u8>>,
@@ -28,11 +28,11 @@ pub struct HostQueue {
     held: u8,
     /// The credit last sent to the host.
     told: u8,
-    pub dropped: u64,
+    pub(crate) dropped: u64,
 }
 
 impl HostQueue {
-    pub fn push(&mut self, at: Ps, channel: u8, body: Vec<u8>) {
+    pub(crate) fn push(&mut self, at: Ps, channel: u8, body: Vec<u8>) {
         if channel == sdpcm::DATA && self.waiting.len() >= MOST {
             self.dropped += 1;
             return;
@@ -47,13 +47,13 @@ impl HostQueue {
     }
 
     /// Handles a frame from the host.
-    pub fn took(&mut self, sequence: u8, holds: bool) {
+    pub(crate) fn took(&mut self, sequence: u8, holds: bool) {
         self.expected = sequence.wrapping_add(1);
         self.held = self.held.saturating_add(u8::from(holds)).min(CREDITS);
     }
 
     /// Releases a frame of the host that the chip held.
-    pub fn done(&mut self, now: Ps) {
+    pub(crate) fn done(&mut self, now: Ps) {
         self.held = self.held.saturating_sub(1);
         // Without other traffic, a frame without payload grants credit before the host stalls.
         let left = self.told.wrapping_sub(self.expected);
@@ -62,12 +62,12 @@ impl HostQueue {
         }
     }
 
-    pub fn next_at(&self) -> Option<Ps> {
+    pub(crate) fn next_at(&self) -> Option<Ps> {
         if self.head.is_some() { None } else { self.waiting.front().map(|frame| frame.at) }
     }
 
     /// Moves frames that are due into the FIFO.
-    pub fn advance(&mut self, now: Ps) {
+    pub(crate) fn advance(&mut self, now: Ps) {
         if self.head.is_some() || self.waiting.front().is_none_or(|frame| frame.at > now) {
             return;
         }
@@ -78,11 +78,11 @@ impl HostQueue {
         }
     }
 
-    pub fn head(&self) -> Option<usize> {
+    pub(crate) fn head(&self) -> Option<usize> {
         self.head.as_ref().map(Vec::len)
     }
 
-    pub fn take(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
         self.head.take()
     }
 }

@@ -19,8 +19,7 @@ mod log;
 mod meaning;
 mod sdpcm;
 mod time;
-pub mod wlan;
+mod wlan;
 
 pub use chip::{Config, Cyw43439, Shifting, Step};
-pub use gspi::WireMode;
 pub use time::FRAME as FRAME_TIME;

@@ -9,7 +9,7 @@ const SHOWN: usize = 16;
 const MOST: usize = 1 << 20;
 
 #[derive(Default)]
-pub struct Log {
+pub(crate) struct Log {
     on: bool,
     frames: Vec<SpiFrame>,
     /// Times of the first and last bit of each transfer.
@@ -17,29 +17,29 @@ pub struct Log {
 }
 
 impl Log {
-    pub fn set(&mut self, on: bool) {
+    pub(crate) fn set(&mut self, on: bool) {
         *self = Self { on, ..Self::default() };
     }
 
-    pub fn take(&mut self) -> Vec<SpiFrame> {
+    pub(crate) fn take(&mut self) -> Vec<SpiFrame> {
         std::mem::take(&mut self.frames)
     }
 
-    pub fn take_clocked(&mut self) -> Vec<(Ps, Ps)> {
+    pub(crate) fn take_clocked(&mut self) -> Vec<(Ps, Ps)> {
         std::mem::take(&mut self.clocked)
     }
 
-    pub fn clocked(&mut self, first: Ps, last: Ps) {
+    pub(crate) fn clocked(&mut self, first: Ps, last: Ps) {
         if self.clocked.len() < MOST {
             self.clocked.push((first, last));
         }
     }
 
-    pub fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.on && self.frames.len() < MOST
     }
 
-    pub fn push(&mut self, start: Ps, end: Ps, command: super::chip::Command, wire_bytes: usize, data: &[u8]) {
+    pub(crate) fn push(&mut self, start: Ps, end: Ps, command: super::chip::Command, wire_bytes: usize, data: &[u8]) {
         self.frames.push(SpiFrame {
             start,
             end,

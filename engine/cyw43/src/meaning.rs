@@ -49,7 +49,7 @@ const EVENTS: [(u32, &str); 12] = [
 const EVENT_AT: usize = 14 + 10;
 
 /// Describes `frame` without the passphrase: the only arguments shown are variables' names.
-pub fn meaning(frame: &[u8], from_host: bool) -> String {
+pub(crate) fn meaning(frame: &[u8], from_host: bool) -> String {
     let Some(frame) = sdpcm::decode(frame) else { return String::new() };
     match frame.channel {
         sdpcm::CONTROL => control(frame.body, from_host),

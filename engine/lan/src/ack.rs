@@ -20,13 +20,13 @@ const PAUSE_PS: Ps = 200 * PS_PER_MS;
 /// The properties of a segment that passes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Segment {
-    pub bytes: usize,
+    pub(crate) bytes: usize,
     /// PSH.
-    pub push: bool,
+    pub(crate) push: bool,
     /// FIN.
-    pub end: bool,
+    pub(crate) end: bool,
     /// Acknowledgement number.
-    pub ack: u32,
+    pub(crate) ack: u32,
 }
 
 /// The state of one connection. Without `enabled`, every ACK is delayed.

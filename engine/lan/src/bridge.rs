@@ -28,10 +28,10 @@ struct Dial {
 
 /// A SYN whose connect has ended: `stream` is `None` if the host refused.
 pub(crate) struct Dialled {
-    pub from: SocketAddrV4,
-    pub to: SocketAddrV4,
-    pub syn: Vec<u8>,
-    pub stream: Option<HostStream>,
+    pub(crate) from: SocketAddrV4,
+    pub(crate) to: SocketAddrV4,
+    pub(crate) syn: Vec<u8>,
+    pub(crate) stream: Option<HostStream>,
 }
 
 pub(crate) struct Bridge {

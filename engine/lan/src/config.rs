@@ -115,13 +115,13 @@ pub struct DhcpConfig {
 /// Relay of connections from the simulation to real sockets of this machine.
 #[derive(Debug, Clone)]
 pub struct BridgeConfig {
-    pub rules: Vec<BridgeRule>,
+    pub(crate) rules: Vec<BridgeRule>,
     /// Simulated time between two polls of the host's sockets while a connection is open, at least 1 us.
-    pub busy_poll_ps: Ps,
+    pub(crate) busy_poll_ps: Ps,
     /// Time between two polls while no connection is open.
-    pub idle_poll_ps: Ps,
+    pub(crate) idle_poll_ps: Ps,
     /// Timeout of a connect in milliseconds of host time, after which it counts as refused.
-    pub connect_timeout_ms: u64,
+    pub(crate) connect_timeout_ms: u64,
 }
 
 impl BridgeConfig {
@@ -140,7 +140,7 @@ pub struct BridgeRule {
 }
 
 impl LanConfig {
-    pub fn validate(&self) -> Result<(), LanError> {
+    pub(crate) fn validate(&self) -> Result<(), LanError> {
         check(self.pc_mac[0] & 1 == 0 && self.pc_mac != [0; 6], || {
             format!("pc_mac = {:02x?}: use a unicast address (first byte even)", self.pc_mac)
         })?;

@@ -32,9 +32,9 @@ pub struct Lease {
 /// A message for a client, and its destination.
 #[derive(Debug)]
 pub(crate) struct Reply {
-    pub mac: EthernetAddress,
-    pub address: Ipv4Addr,
-    pub payload: Vec<u8>,
+    pub(crate) mac: EthernetAddress,
+    pub(crate) address: Ipv4Addr,
+    pub(crate) payload: Vec<u8>,
 }
 
 pub(crate) struct DhcpServer {

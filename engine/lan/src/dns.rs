@@ -15,7 +15,7 @@ const NO_SUCH_NAME: u8 = 3;
 
 pub(crate) struct NameServer {
     /// `None`: no name exists.
-    pub answer: Option<Ipv4Addr>,
+    pub(crate) answer: Option<Ipv4Addr>,
 }
 
 impl UdpApp for NameServer {

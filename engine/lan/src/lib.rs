@@ -39,7 +39,7 @@ pub use dhcp::Lease;
 pub use faults::Faults;
 pub use forward::{ForwardStats, ForwardTarget, HostSocket};
 pub use lan::{Lan, LanStats};
-pub use link::{MAX_FRAME_BYTES, MIN_FRAME_BYTES, wire_time_ps};
+pub use link::{MIN_FRAME_BYTES, wire_time_ps};
 pub use ping::PingReply;
 pub use tcp::{ConnectionInfo, ConnectionState};
 

@@ -8,7 +8,7 @@ use crate::capture::Fate;
 use crate::faults::Faults;
 
 /// Longest frame carried, without FCS.
-pub const MAX_FRAME_BYTES: usize = 1514;
+pub(crate) const MAX_FRAME_BYTES: usize = 1514;
 /// Shortest frame, without FCS: the MAC pads shorter ones.
 pub const MIN_FRAME_BYTES: usize = 60;
 
@@ -38,9 +38,9 @@ pub(crate) struct Wire {
 
 /// The time of a frame on the wire, and its fate.
 pub(crate) struct Sent {
-    pub start: Ps,
-    pub arrival: Ps,
-    pub fate: Fate,
+    pub(crate) start: Ps,
+    pub(crate) arrival: Ps,
+    pub(crate) fate: Fate,
 }
 
 impl Wire {

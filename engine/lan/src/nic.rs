@@ -10,14 +10,14 @@ use crate::link::{MAX_FRAME_BYTES, wire_time_ps};
 
 /// The card. It holds at most one received frame, and the frames that the stack sent at one simulated instant.
 pub(crate) struct Nic {
-    pub rx: Option<Vec<u8>>,
+    pub(crate) rx: Option<Vec<u8>>,
     tx: VecDeque<Vec<u8>>,
     /// Number of sent frames already returned by `new_frames`.
     seen: usize,
     /// Wire time that still fits into the send queue.
     room_ps: Ps,
     /// Frames dropped because the queue was full when a reply had to be sent at once.
-    pub dropped: u64,
+    pub(crate) dropped: u64,
 }
 
 impl Nic {

@@ -15,9 +15,9 @@ const SERVER: u8 = 4;
 
 pub(crate) struct TimeServer {
     /// Unix time at simulated time 0.
-    pub start_s: u32,
+    pub(crate) start_s: u32,
     /// Time from a request to its answer.
-    pub turnaround: Ps,
+    pub(crate) turnaround: Ps,
 }
 
 impl UdpApp for TimeServer {

@@ -30,7 +30,7 @@ const MAX_ROUNDS: usize = 100_000;
 const MAX_DHCP_PENDING: usize = 256;
 
 pub(crate) struct Pc {
-    pub nic: Nic,
+    pub(crate) nic: Nic,
     mac: EthernetAddress,
     ip: Ipv4Addr,
     addresses: Vec<Ipv4Addr>,

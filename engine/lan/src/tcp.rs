@@ -82,9 +82,9 @@ pub(crate) struct Flow {
     pending: VecDeque<(Ps, AppReply)>,
     pending_bytes: usize,
     /// Bytes that do not fit into the stack's send buffer.
-    pub out: VecDeque<u8>,
+    pub(crate) out: VecDeque<u8>,
     /// Send FIN once `out` is empty.
-    pub closing: bool,
+    pub(crate) closing: bool,
     close_sent: bool,
     /// Time when the connection is forgotten unless it makes progress.
     expires: Option<Ps>,
@@ -225,13 +225,13 @@ fn is_synchronised(state: tcp::State) -> bool {
 }
 
 pub(crate) struct TcpConfig {
-    pub max_connections: usize,
-    pub buffer_bytes: usize,
-    pub delayed_ack_ps: Ps,
-    pub quick_ack: bool,
-    pub turnaround_ps: Ps,
-    pub turnarounds_ps: Vec<Ps>,
-    pub seed: u64,
+    pub(crate) max_connections: usize,
+    pub(crate) buffer_bytes: usize,
+    pub(crate) delayed_ack_ps: Ps,
+    pub(crate) quick_ack: bool,
+    pub(crate) turnaround_ps: Ps,
+    pub(crate) turnarounds_ps: Vec<Ps>,
+    pub(crate) seed: u64,
 }
 
 /// All connections, by number: the order in which they are served.

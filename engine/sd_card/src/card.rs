@@ -31,9 +31,9 @@ pub struct CardConfig {
 
 /// A block being programmed: if power is lost before the end, the block keeps its old content.
 pub(crate) struct Programming {
-    pub at: u64,
-    pub data: Box<[u8]>,
-    pub until: Ps,
+    pub(crate) at: u64,
+    pub(crate) data: Box<[u8]>,
+    pub(crate) until: Ps,
 }
 
 pub struct Card {
@@ -331,10 +331,10 @@ impl Card {
 
 /// Bits of the second byte of R2 (7.3.2.3).
 pub(crate) mod status {
-    pub const ERROR: u8 = 1 << 2;
-    pub const WRITE_PROTECTED: u8 = 1 << 5;
-    pub const ERASE_PARAMETER: u8 = 1 << 6;
-    pub const OUT_OF_RANGE: u8 = 1 << 7;
+    pub(crate) const ERROR: u8 = 1 << 2;
+    pub(crate) const WRITE_PROTECTED: u8 = 1 << 5;
+    pub(crate) const ERASE_PARAMETER: u8 = 1 << 6;
+    pub(crate) const OUT_OF_RANGE: u8 = 1 << 7;
 }
 
 impl Device for Card {

@@ -13,12 +13,12 @@ use crate::usage::Direction;
 
 /// Bits of R1 (7.3.2.1).
 mod r1 {
-    pub const IDLE: u8 = 1;
-    pub const ILLEGAL: u8 = 1 << 2;
-    pub const CRC: u8 = 1 << 3;
-    pub const ERASE_SEQUENCE: u8 = 1 << 4;
-    pub const ADDRESS: u8 = 1 << 5;
-    pub const PARAMETER: u8 = 1 << 6;
+    pub(crate) const IDLE: u8 = 1;
+    pub(crate) const ILLEGAL: u8 = 1 << 2;
+    pub(crate) const CRC: u8 = 1 << 3;
+    pub(crate) const ERASE_SEQUENCE: u8 = 1 << 4;
+    pub(crate) const ADDRESS: u8 = 1 << 5;
+    pub(crate) const PARAMETER: u8 = 1 << 6;
 }
 
 /// Between a command and its response, N_CR: 1 to 8 bytes.

@@ -11,13 +11,13 @@ use sim::{PS_PER_NS, PS_PER_US, Ps, SplitMix64};
 /// The host's share of a published latency, of reads and writes alike, measured with the published program itself on the
 /// emulated board: its mean latency less the card's time, see workloads/sd_card/README.md. 157 us are 515 bytes of data,
 /// token and checksum at the published 0.31 us; the rest are single bytes of command and response, and FatFs.
-pub const HOST_US: u64 = 176;
+pub(crate) const HOST_US: u64 = 176;
 /// One draw in this many is a long one, if the longest time is exceptional: cache flushes and erases are rare.
 const LONG_ONE_IN: u64 = 256;
 
 /// Addressing of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capacity {
+pub(crate) enum Capacity {
     /// SDSC, by bytes: up to 2 GB.
     Standard,
     /// SDHC, by blocks: up to 32 GB.
@@ -28,10 +28,10 @@ pub enum Capacity {
 /// the same distance above the mean. If the longest time is farther away, one draw in 256 is uniform between the mean
 /// and the longest, and the range of the others is chosen to keep the mean.
 #[derive(Clone, Copy, Debug)]
-pub struct Times {
-    pub least_us: u64,
-    pub mean_us: u64,
-    pub most_us: u64,
+pub(crate) struct Times {
+    pub(crate) least_us: u64,
+    pub(crate) mean_us: u64,
+    pub(crate) most_us: u64,
 }
 
 impl Times {
@@ -40,7 +40,7 @@ impl Times {
         Self { least_us: least_us - HOST_US, mean_us: mean_us - HOST_US, most_us: most_us - HOST_US }
     }
 
-    pub fn draw(self, random: &mut SplitMix64) -> Ps {
+    pub(crate) fn draw(self, random: &mut SplitMix64) -> Ps {
         let [least, mean, most] = [self.least_us, self.mean_us, self.most_us].map(|us| us * PS_PER_US);
         if most <= 2 * mean - least {
             return random.between(least, 2 * mean - least);
@@ -57,28 +57,28 @@ impl Times {
 #[derive(Debug)]
 pub struct Kind {
     pub name: &'static str,
-    pub capacity: Capacity,
+    pub(crate) capacity: Capacity,
     /// Size of a card of that kind, a multiple of 1024.
     pub blocks: u64,
     /// From a read command to the first block's token.
-    pub read: Times,
+    pub(crate) read: Times,
     /// Busy time after a single block, and after the end of several blocks.
-    pub write: Times,
+    pub(crate) write: Times,
     /// Time for which ACMD41 answers busy (specified: at most 1 s). No published value.
-    pub start: Ps,
+    pub(crate) start: Ps,
     /// Time between blocks of CMD18, and busy time between those of CMD25. No published value for SPI; reads of 1.2 to
     /// 1.7 MB/s with CMD17 alone show that the card reads ahead.
-    pub next_read: Ps,
-    pub next_write: Ps,
+    pub(crate) next_read: Ps,
+    pub(crate) next_write: Ps,
 }
 
 const START: Ps = 100_000 * PS_PER_US;
 const NEXT_READ: Ps = 20 * PS_PER_US;
 const NEXT_WRITE: Ps = 50 * PS_PER_US;
 /// Time of an erase: observed erases of small ranges are short; SD status gives the limit.
-pub const ERASE: Ps = 2_000 * PS_PER_US;
+pub(crate) const ERASE: Ps = 2_000 * PS_PER_US;
 /// Access time of a register: ready at once (N_CX, 0 to 8 bytes).
-pub const REGISTER: Ps = 500 * PS_PER_NS;
+pub(crate) const REGISTER: Ps = 500 * PS_PER_NS;
 
 /// All kinds; the first is the default.
 pub const KINDS: &[Kind] = &[

@@ -27,6 +27,6 @@ mod usage;
 
 pub use card::{Card, CardConfig, Wear};
 pub use crc::{crc7, crc16};
-pub use kind::{Capacity, KINDS, Kind};
-pub use medium::{BLOCK, Medium};
+pub use kind::{KINDS, Kind};
+pub use medium::Medium;
 pub use usage::{BINS_NS, Direction, Gaps, Usage};

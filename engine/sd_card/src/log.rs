@@ -5,26 +5,26 @@ use sim::{Ps, SpiFrame};
 const LOGGED_BYTES: usize = 16;
 
 #[derive(Default)]
-pub struct Log {
+pub(crate) struct Log {
     frames: Option<Vec<SpiFrame>>,
     start: Ps,
 }
 
 impl Log {
-    pub fn set(&mut self, on: bool) {
+    pub(crate) fn set(&mut self, on: bool) {
         self.frames = on.then(Vec::new);
     }
 
-    pub fn take(&mut self) -> Vec<SpiFrame> {
+    pub(crate) fn take(&mut self) -> Vec<SpiFrame> {
         self.frames.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Starts the record of a command at its first byte.
-    pub fn begin(&mut self, now: Ps) {
+    pub(crate) fn begin(&mut self, now: Ps) {
         self.start = now;
     }
 
-    pub fn command(&mut self, now: Ps, command: &[u8; 6], app: bool, r1: u8) {
+    pub(crate) fn command(&mut self, now: Ps, command: &[u8; 6], app: bool, r1: u8) {
         let index = command[0] & 0x3f;
         let start = self.start;
         self.push(|| SpiFrame {
@@ -40,7 +40,7 @@ impl Log {
         });
     }
 
-    pub fn block(&mut self, start: Ps, now: Ps, write: bool, block: u64, data: &[u8], meaning: &str) {
+    pub(crate) fn block(&mut self, start: Ps, now: Ps, write: bool, block: u64, data: &[u8], meaning: &str) {
         self.push(|| SpiFrame {
             start,
             end: now,
@@ -62,7 +62,7 @@ impl Log {
 }
 
 /// Returns the specification's name (tables 7-3 and 7-4).
-pub fn name(index: u8, app: bool) -> String {
+pub(crate) fn name(index: u8, app: bool) -> String {
     let (prefix, known) = if app { ("ACMD", app_name(index)) } else { ("CMD", command_name(index)) };
     format!("{prefix}{index} {known}").trim_end().to_owned()
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use fatfs::{FileSystem, FormatVolumeOptions, FsOptions};
 
 /// Bytes of a block.
-pub const BLOCK: usize = 512;
+pub(crate) const BLOCK: usize = 512;
 /// Bytes of an allocation; a chunk of zeros is not stored.
 const CHUNK: usize = 1 << 16;
 /// Serial number of a volume made by [`Medium::format`]; volumes must not depend on the host's clock.
@@ -90,7 +90,7 @@ impl Medium {
     }
 
     /// Makes blocks `first` to `last` zero, both included.
-    pub fn erase(&self, first: u64, last: u64) {
+    pub(crate) fn erase(&self, first: u64, last: u64) {
         let kept: Vec<(u64, u64)> = self.extents();
         let (from, to) = (first.saturating_mul(BLOCK as u64), (last + 1).saturating_mul(BLOCK as u64));
         for (start, length) in kept {

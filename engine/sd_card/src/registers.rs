@@ -23,7 +23,7 @@ fn register(fields: &[(u32, u32, u128)]) -> [u8; 16] {
 }
 
 /// OCR (5.1). CCS is valid once the card has powered up.
-pub fn ocr(ready: bool, capacity: Capacity) -> u32 {
+pub(crate) fn ocr(ready: bool, capacity: Capacity) -> u32 {
     match (ready, capacity) {
         (false, _) => VOLTAGES,
         (true, Capacity::Standard) => VOLTAGES | POWERED_UP,
@@ -32,7 +32,7 @@ pub fn ocr(ready: bool, capacity: Capacity) -> u32 {
 }
 
 /// CID (5.2): without a manufacturer, since this card is not a real product.
-pub fn cid(serial: u32) -> [u8; 16] {
+pub(crate) fn cid(serial: u32) -> [u8; 16] {
     let name = u128::from(u64::from_be_bytes(*b"\0\0\0PBENC"));
     register(&[
         (127, 120, 0),
@@ -45,7 +45,7 @@ pub fn cid(serial: u32) -> [u8; 16] {
 }
 
 /// CSD (5.3): version 1 for SDSC, 2 for SDHC. `blocks`: a multiple of 1024.
-pub fn csd(capacity: Capacity, blocks: u64, write_protected: bool) -> [u8; 16] {
+pub(crate) fn csd(capacity: Capacity, blocks: u64, write_protected: bool) -> [u8; 16] {
     let blocks = u128::from(blocks);
     let common = [
         (103, 96, 0x32), // 25 MHz
@@ -74,7 +74,7 @@ pub fn csd(capacity: Capacity, blocks: u64, write_protected: bool) -> [u8; 16] {
 }
 
 /// Returns the most blocks that the card's addressing can reach and its CSD can express.
-pub fn most_blocks(capacity: Capacity) -> u64 {
+pub(crate) fn most_blocks(capacity: Capacity) -> u64 {
     match capacity {
         Capacity::Standard => 4096 * 1024,
         Capacity::High => 32 << 21,
@@ -82,7 +82,7 @@ pub fn most_blocks(capacity: Capacity) -> u64 {
 }
 
 /// SCR (5.6): specification 2.00.
-pub fn scr(capacity: Capacity) -> [u8; 8] {
+pub(crate) fn scr(capacity: Capacity) -> [u8; 8] {
     let security = match capacity {
         Capacity::Standard => 2,
         Capacity::High => 3,
@@ -91,7 +91,7 @@ pub fn scr(capacity: Capacity) -> [u8; 8] {
 }
 
 /// SD status (4.10.2): speed class 10, allocation units of 4 MB.
-pub fn sd_status() -> [u8; 64] {
+pub(crate) fn sd_status() -> [u8; 64] {
     let mut status = [0; 64];
     (status[8], status[10]) = (4, 9 << 4);
     status

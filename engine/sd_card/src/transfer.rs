@@ -5,21 +5,21 @@ use sim::Ps;
 use crate::crc::crc16;
 use crate::medium::BLOCK;
 
-pub const START: u8 = 0xfe;
-pub const START_OF_MANY: u8 = 0xfc;
-pub const STOP: u8 = 0xfd;
+pub(crate) const START: u8 = 0xfe;
+pub(crate) const START_OF_MANY: u8 = 0xfc;
+pub(crate) const STOP: u8 = 0xfd;
 
 /// Data error token, sent instead of a block that cannot be read (7.3.3.3).
-pub const OUT_OF_RANGE: u8 = 0x08;
+pub(crate) const OUT_OF_RANGE: u8 = 0x08;
 
 /// Data response tokens for a written block (7.3.3.1): 0b101, 0b110 and 0b111 above the end bit, preceded by ones.
-pub const ACCEPTED: u8 = 0xe5;
-pub const CRC_WRONG: u8 = 0xeb;
-pub const NOT_WRITTEN: u8 = 0xed;
+pub(crate) const ACCEPTED: u8 = 0xe5;
+pub(crate) const CRC_WRONG: u8 = 0xeb;
+pub(crate) const NOT_WRITTEN: u8 = 0xed;
 
 /// The current data transfer.
 #[derive(Debug)]
-pub enum Transfer {
+pub(crate) enum Transfer {
     None,
     Out(Out),
     In(In),
@@ -27,26 +27,26 @@ pub enum Transfer {
 
 /// A transfer to the host.
 #[derive(Debug)]
-pub struct Out {
+pub(crate) struct Out {
     /// Address of the next block in bytes; `None`: a register.
-    pub next: Option<u64>,
-    pub many: bool,
-    pub ready: Ps,
+    pub(crate) next: Option<u64>,
+    pub(crate) many: bool,
+    pub(crate) ready: Ps,
     /// Token, data, CRC; or only an error token.
-    pub bytes: Vec<u8>,
-    pub sent: usize,
-    pub first_at: Ps,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) sent: usize,
+    pub(crate) first_at: Ps,
 }
 
 impl Out {
-    pub fn new(next: Option<u64>, many: bool, ready: Ps, data: &[u8]) -> Self {
+    pub(crate) fn new(next: Option<u64>, many: bool, ready: Ps, data: &[u8]) -> Self {
         let mut out = Self { next, many, ready, bytes: Vec::with_capacity(BLOCK + 3), sent: 0, first_at: 0 };
         out.load(data);
         out
     }
 
     /// Appends another block.
-    pub fn load(&mut self, data: &[u8]) {
+    pub(crate) fn load(&mut self, data: &[u8]) {
         self.bytes.clear();
         self.bytes.push(START);
         self.bytes.extend_from_slice(data);
@@ -54,45 +54,45 @@ impl Out {
         self.sent = 0;
     }
 
-    pub fn load_error(&mut self, token: u8) {
+    pub(crate) fn load_error(&mut self, token: u8) {
         self.bytes.clear();
         self.bytes.push(token);
         self.sent = 0;
     }
 
     /// Returns whether the last byte sent belongs to the block's data but is not its first.
-    pub fn amid_data(&self) -> bool {
+    pub(crate) fn amid_data(&self) -> bool {
         (3..self.bytes.len() - 1).contains(&self.sent)
     }
 }
 
 /// A transfer from the host.
 #[derive(Debug)]
-pub struct In {
+pub(crate) struct In {
     /// Address of the next block in bytes.
-    pub next: u64,
-    pub many: bool,
+    pub(crate) next: u64,
+    pub(crate) many: bool,
     /// The token has arrived; data and CRC follow.
-    pub open: bool,
-    pub bytes: Vec<u8>,
-    pub first_at: Ps,
+    pub(crate) open: bool,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) first_at: Ps,
 }
 
 impl In {
-    pub fn new(next: u64, many: bool) -> Self {
+    pub(crate) fn new(next: u64, many: bool) -> Self {
         Self { next, many, open: false, bytes: Vec::with_capacity(BLOCK + 2), first_at: 0 }
     }
 
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.bytes.len() == BLOCK + 2
     }
 
-    pub fn crc_fits(&self) -> bool {
+    pub(crate) fn crc_fits(&self) -> bool {
         crc16(&self.bytes[..BLOCK]).to_be_bytes() == self.bytes[BLOCK..]
     }
 
     /// Returns whether the last byte received belongs to the block's data but is not its first.
-    pub fn amid_data(&self) -> bool {
+    pub(crate) fn amid_data(&self) -> bool {
         (2..=BLOCK).contains(&self.bytes.len())
     }
 }

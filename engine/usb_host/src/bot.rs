@@ -19,7 +19,7 @@ const FAILED: u8 = 1;
 
 /// The data stage that the host expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Data {
+pub(crate) enum Data {
     None,
     In(usize),
     Out(Vec<u8>),
@@ -49,7 +49,7 @@ impl std::fmt::Display for BotError {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BotResult {
+pub(crate) enum BotResult {
     /// A valid status; `data` is the received data, `residue` the bytes that the device reports as not processed.
     Status { passed: bool, data: Vec<u8>, residue: u32 },
     /// No valid status, but reset recovery worked.
@@ -83,7 +83,7 @@ enum Recovery {
 }
 
 #[derive(Debug)]
-pub struct Bot {
+pub(crate) struct Bot {
     msc: MassStorage,
     bulk_in: Pipe,
     bulk_out: Pipe,
@@ -100,7 +100,7 @@ pub struct Bot {
 }
 
 impl Bot {
-    pub fn new(msc: MassStorage, address: u8, poll: &PollConfig, timeout: Ps, now: Ps) -> Bot {
+    pub(crate) fn new(msc: MassStorage, address: u8, poll: &PollConfig, timeout: Ps, now: Ps) -> Bot {
         let retry = poll.nak_retry_us * PS_PER_US;
         let pace = Pace::Bulk { busy: retry, idle: retry, idle_after: 0 };
         let pipe =
@@ -123,7 +123,7 @@ impl Bot {
     }
 
     /// Starts `cdb` (6 to 16 bytes) on logical unit `lun`; the transport must be idle.
-    pub fn start(&mut self, now: Ps, lun: u8, cdb: &[u8], data: Data) {
+    pub(crate) fn start(&mut self, now: Ps, lun: u8, cdb: &[u8], data: Data) {
         self.tag = self.tag.wrapping_add(1);
         let (length, flags) = match &data {
             Data::None => (0, 0),
@@ -148,7 +148,7 @@ impl Bot {
         self.state = State::Command;
     }
 
-    pub fn wake_at(&self) -> Option<Ps> {
+    pub(crate) fn wake_at(&self) -> Option<Ps> {
         match self.state {
             State::Command | State::DataIn | State::DataOut | State::Status => Some(self.deadline),
             State::Idle | State::Clear { .. } | State::Recovery { .. } => None,
@@ -156,7 +156,7 @@ impl Bot {
     }
 
     /// Aborts a command whose deadline has passed; returns whether it did.
-    pub fn wake(&mut self, now: Ps) -> bool {
+    pub(crate) fn wake(&mut self, now: Ps) -> bool {
         let expired = self.wake_at().is_some_and(|at| at <= now);
         if expired {
             self.recover(BotError::Deadline);
@@ -164,7 +164,7 @@ impl Bot {
         expired
     }
 
-    pub fn wanted(&self) -> Option<Ps> {
+    pub(crate) fn wanted(&self) -> Option<Ps> {
         match self.state {
             State::Command | State::DataOut => Some(self.bulk_out.ready_at()),
             State::DataIn | State::Status => Some(self.bulk_in.ready_at()),
@@ -172,7 +172,7 @@ impl Bot {
         }
     }
 
-    pub fn transaction(&self) -> Option<Transaction> {
+    pub(crate) fn transaction(&self) -> Option<Transaction> {
         let size = self.bulk_out.max_packet();
         let part = |bytes: &[u8]| bytes[self.sent..bytes.len().min(self.sent + size)].to_vec();
         match (&self.state, &self.data) {
@@ -184,7 +184,7 @@ impl Bot {
     }
 
     /// Handles the outcome of a transaction that sent `sent` bytes.
-    pub fn finish(&mut self, sent: usize, end: Ps, outcome: Outcome) -> Option<BotResult> {
+    pub(crate) fn finish(&mut self, sent: usize, end: Ps, outcome: Outcome) -> Option<BotResult> {
         let input = matches!(self.state, State::DataIn | State::Status);
         let pipe = if input { &mut self.bulk_in } else { &mut self.bulk_out };
         match pipe.finish(end, outcome) {
@@ -290,7 +290,7 @@ impl Bot {
     }
 
     /// Returns the control request that the state needs, once.
-    pub fn control_request(&mut self) -> Option<Request> {
+    pub(crate) fn control_request(&mut self) -> Option<Request> {
         if self.control_sent {
             return None;
         }
@@ -310,7 +310,7 @@ impl Bot {
         Some(request)
     }
 
-    pub fn control_done(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Option<BotResult> {
+    pub(crate) fn control_done(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Option<BotResult> {
         self.control_sent = false;
         match (self.state.clone(), result) {
             (State::Clear { input }, Ok(_)) => {

@@ -21,12 +21,12 @@ const MAX_PENDING: usize = 64;
 /// SET_LINE_CODING's argument (CDC PSTN 1.2 table 17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineCoding {
-    pub baud: u32,
-    pub data_bits: u8,
+    pub(crate) baud: u32,
+    pub(crate) data_bits: u8,
     /// 0: none, 1: odd, 2: even, 3: mark, 4: space.
-    pub parity: u8,
+    pub(crate) parity: u8,
     /// 0: 1, 1: 1.5, 2: 2 stop bits.
-    pub stop_bits: u8,
+    pub(crate) stop_bits: u8,
 }
 
 impl LineCoding {
@@ -53,7 +53,7 @@ enum Line {
 
 /// The endpoint of a serial port that a transaction belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Channel {
+pub(crate) enum Channel {
     Notify,
     In,
     Out,
@@ -61,7 +61,7 @@ pub enum Channel {
 
 /// An event that the host must report or handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub(crate) enum Notice {
     Opened,
     Closed,
     /// The function no longer works; the port must be reset.
@@ -130,7 +130,7 @@ impl SerialPort {
         self.tx.clear();
     }
 
-    pub fn is_present(&self) -> bool {
+    pub(crate) fn is_present(&self) -> bool {
         self.function.is_some()
     }
 
@@ -139,7 +139,7 @@ impl SerialPort {
     }
 
     /// Returns the number of unread bytes overwritten in the ring.
-    pub fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
 
@@ -166,11 +166,11 @@ impl SerialPort {
     }
 
     /// Returns when the last byte arrived; 0 before the first.
-    pub fn received_at(&self) -> Ps {
+    pub(crate) fn received_at(&self) -> Ps {
         self.received_at
     }
 
-    pub fn open(&mut self) -> bool {
+    pub(crate) fn open(&mut self) -> bool {
         self.push(Line::Open)
     }
 

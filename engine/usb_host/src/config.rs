@@ -30,10 +30,10 @@ pub struct HostConfig {
 #[derive(Clone, Debug)]
 pub struct PollConfig {
     /// While data moves, and always for control transfers and mass storage.
-    pub nak_retry_us: u64,
+    pub(crate) nak_retry_us: u64,
     /// For a console without data for `idle_after_us`: a few polls per frame.
-    pub idle_retry_us: u64,
-    pub idle_after_us: u64,
+    pub(crate) idle_retry_us: u64,
+    pub(crate) idle_after_us: u64,
 }
 
 /// The policy when the console is not read.

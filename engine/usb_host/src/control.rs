@@ -7,7 +7,7 @@ use crate::transaction::{Outcome, Token, Transaction, TransferError};
 
 /// The driver that requested a control transfer and gets its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub(crate) enum Owner {
     Enumeration,
     /// A serial port, by its index on the device.
     Serial(usize),
@@ -16,42 +16,42 @@ pub enum Owner {
 
 /// A control transfer: the eight SETUP bytes and, for host-to-device transfers, the data stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    pub setup: [u8; 8],
-    pub data: Vec<u8>,
+pub(crate) struct Request {
+    pub(crate) setup: [u8; 8],
+    pub(crate) data: Vec<u8>,
 }
 
-pub const DEVICE_DESCRIPTOR: u8 = 1;
-pub const CONFIGURATION_DESCRIPTOR: u8 = 2;
-pub const STRING_DESCRIPTOR: u8 = 3;
+pub(crate) const DEVICE_DESCRIPTOR: u8 = 1;
+pub(crate) const CONFIGURATION_DESCRIPTOR: u8 = 2;
+pub(crate) const STRING_DESCRIPTOR: u8 = 3;
 
 impl Request {
     /// Creates a transfer without a data stage, or with one from the device if bit 7 of `request_type` is set.
-    pub fn new(request_type: u8, request: u8, value: u16, index: u16, length: u16) -> Request {
+    pub(crate) fn new(request_type: u8, request: u8, value: u16, index: u16, length: u16) -> Request {
         let (v, i, l) = (value.to_le_bytes(), index.to_le_bytes(), length.to_le_bytes());
         Request { setup: [request_type, request, v[0], v[1], i[0], i[1], l[0], l[1]], data: Vec::new() }
     }
 
     /// Creates a transfer with a data stage to the device.
-    pub fn with_data(request_type: u8, request: u8, value: u16, index: u16, data: Vec<u8>) -> Request {
+    pub(crate) fn with_data(request_type: u8, request: u8, value: u16, index: u16, data: Vec<u8>) -> Request {
         let length = u16::try_from(data.len()).expect("class requests carry a few bytes");
         Request { data, ..Request::new(request_type, request, value, index, length) }
     }
 
-    pub fn get_descriptor(kind: u8, index: u8, language: u16, length: u16) -> Request {
+    pub(crate) fn get_descriptor(kind: u8, index: u8, language: u16, length: u16) -> Request {
         Request::new(0x80, 6, u16::from(kind) << 8 | u16::from(index), language, length)
     }
 
-    pub fn set_address(address: u8) -> Request {
+    pub(crate) fn set_address(address: u8) -> Request {
         Request::new(0x00, 5, u16::from(address), 0, 0)
     }
 
-    pub fn set_configuration(value: u8) -> Request {
+    pub(crate) fn set_configuration(value: u8) -> Request {
         Request::new(0x00, 9, u16::from(value), 0, 0)
     }
 
     /// Creates CLEAR_FEATURE(ENDPOINT_HALT) for bEndpointAddress `endpoint`.
-    pub fn clear_halt(endpoint: u8) -> Request {
+    pub(crate) fn clear_halt(endpoint: u8) -> Request {
         Request::new(0x02, 1, 0, u16::from(endpoint), 0)
     }
 
@@ -86,35 +86,35 @@ struct Active {
 }
 
 /// A finished control transfer: its owner, and the device's data stage or the error.
-pub type Finished = (Owner, Result<Vec<u8>, TransferError>);
+pub(crate) type Finished = (Owner, Result<Vec<u8>, TransferError>);
 
 #[derive(Debug)]
-pub struct ControlPipe {
-    pub address: u8,
-    pub max_packet: usize,
+pub(crate) struct ControlPipe {
+    pub(crate) address: u8,
+    pub(crate) max_packet: usize,
     retry: Ps,
     timeout: Ps,
     active: Option<Active>,
 }
 
 impl ControlPipe {
-    pub fn new(retry: Ps, timeout: Ps) -> ControlPipe {
+    pub(crate) fn new(retry: Ps, timeout: Ps) -> ControlPipe {
         ControlPipe { address: 0, max_packet: 8, retry, timeout, active: None }
     }
 
     /// Drops any transfer and returns to the default address, as after a bus reset.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.address = 0;
         self.max_packet = 8;
         self.active = None;
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.active.is_none()
     }
 
     /// Starts a transfer not before `ready_at`; the pipe must be idle.
-    pub fn start(&mut self, owner: Owner, request: Request, ready_at: Ps) {
+    pub(crate) fn start(&mut self, owner: Owner, request: Request, ready_at: Ps) {
         self.active = Some(Active {
             owner,
             request,
@@ -129,23 +129,23 @@ impl ControlPipe {
         });
     }
 
-    pub fn ready_at(&self) -> Option<Ps> {
+    pub(crate) fn ready_at(&self) -> Option<Ps> {
         self.active.as_ref().map(|a| a.ready_at)
     }
 
-    pub fn deadline(&self) -> Option<Ps> {
+    pub(crate) fn deadline(&self) -> Option<Ps> {
         self.active.as_ref().map(|a| a.deadline)
     }
 
     /// Ends a transfer whose deadline has passed.
-    pub fn expire(&mut self, now: Ps) -> Option<Finished> {
+    pub(crate) fn expire(&mut self, now: Ps) -> Option<Finished> {
         if self.active.as_ref()?.deadline > now {
             return None;
         }
         self.active.take().map(|a| (a.owner, Err(TransferError::Deadline)))
     }
 
-    pub fn transaction(&self) -> Option<Transaction> {
+    pub(crate) fn transaction(&self) -> Option<Transaction> {
         let a = self.active.as_ref()?;
         let input = Token::In { max_packet: self.max_packet };
         let token = match (a.stage, a.request.is_input()) {
@@ -162,7 +162,7 @@ impl ControlPipe {
     }
 
     /// Handles a transaction's outcome; returns the transfer's result when it is finished.
-    pub fn finish(&mut self, end: Ps, outcome: Outcome) -> Option<Finished> {
+    pub(crate) fn finish(&mut self, end: Ps, outcome: Outcome) -> Option<Finished> {
         let a = self.active.as_mut()?;
         a.ready_at = end;
         let done = match outcome {

@@ -25,28 +25,28 @@ pub struct Configuration {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
-    pub number: u8,
-    pub class: u8,
-    pub subclass: u8,
-    pub protocol: u8,
+    pub(crate) number: u8,
+    pub(crate) class: u8,
+    pub(crate) subclass: u8,
+    pub(crate) protocol: u8,
     /// Data interfaces named by a CDC union descriptor.
-    pub union_data: Vec<u8>,
-    pub endpoints: Vec<Endpoint>,
+    pub(crate) union_data: Vec<u8>,
+    pub(crate) endpoints: Vec<Endpoint>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     /// bEndpointAddress: bit 7 set for IN.
-    pub address: u8,
-    pub kind: EndpointKind,
+    pub(crate) address: u8,
+    pub(crate) kind: EndpointKind,
     /// Bytes; 1 to 64 (isochronous: up to 1023).
-    pub max_packet: u16,
+    pub(crate) max_packet: u16,
     /// bInterval; in ms for interrupt endpoints.
-    pub interval: u8,
+    pub(crate) interval: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndpointKind {
+pub(crate) enum EndpointKind {
     Control,
     Isochronous,
     Bulk,
@@ -55,20 +55,20 @@ pub enum EndpointKind {
 
 /// A CDC-ACM function: a communications interface and its data interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CdcAcm {
-    pub control_interface: u8,
-    pub data_interface: u8,
-    pub notify: Option<Endpoint>,
-    pub bulk_in: Endpoint,
-    pub bulk_out: Endpoint,
+pub(crate) struct CdcAcm {
+    pub(crate) control_interface: u8,
+    pub(crate) data_interface: u8,
+    pub(crate) notify: Option<Endpoint>,
+    pub(crate) bulk_in: Endpoint,
+    pub(crate) bulk_out: Endpoint,
 }
 
 /// A SCSI bulk-only mass-storage interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MassStorage {
-    pub interface: u8,
-    pub bulk_in: Endpoint,
-    pub bulk_out: Endpoint,
+pub(crate) struct MassStorage {
+    pub(crate) interface: u8,
+    pub(crate) bulk_in: Endpoint,
+    pub(crate) bulk_out: Endpoint,
 }
 
 const CLASS_COMMUNICATIONS: u8 = 0x02;
@@ -89,7 +89,7 @@ const CDC_UNION: u8 = 0x06;
 /// Parses bMaxPacketSize0 from the first eight bytes of a device descriptor.
 ///
 /// Errors: one line that names the wrong bytes.
-pub fn parse_max_packet0(bytes: &[u8]) -> Result<u8, String> {
+pub(crate) fn parse_max_packet0(bytes: &[u8]) -> Result<u8, String> {
     match *bytes {
         [_, TYPE_DEVICE, _, _, _, _, _, size @ (8 | 16 | 32 | 64), ..] => Ok(size),
         [_, TYPE_DEVICE, _, _, _, _, _, size, ..] => {
@@ -100,7 +100,7 @@ pub fn parse_max_packet0(bytes: &[u8]) -> Result<u8, String> {
 }
 
 /// Parses a device descriptor of 18 bytes.
-pub fn parse_device(bytes: &[u8]) -> Result<DeviceDescriptor, String> {
+pub(crate) fn parse_device(bytes: &[u8]) -> Result<DeviceDescriptor, String> {
     let max_packet0 = parse_max_packet0(bytes)?;
     if bytes.len() < 18 || bytes[0] != 18 {
         return Err(format!("device descriptor: {} bytes received and bLength is {}, not 18", bytes.len(), bytes[0]));
@@ -121,7 +121,7 @@ pub fn parse_device(bytes: &[u8]) -> Result<DeviceDescriptor, String> {
 }
 
 /// Reads wTotalLength from the nine-byte configuration descriptor.
-pub fn parse_total_length(bytes: &[u8]) -> Result<u16, String> {
+pub(crate) fn parse_total_length(bytes: &[u8]) -> Result<u16, String> {
     match *bytes {
         [9, TYPE_CONFIGURATION, low, high, _, _, _, _, _, ..] => {
             let total = u16::from_le_bytes([low, high]);
@@ -138,7 +138,7 @@ pub fn parse_total_length(bytes: &[u8]) -> Result<u16, String> {
 ///
 /// Invalid interfaces and endpoints are left out, descriptors of unknown types are skipped, and a descriptor with an
 /// impossible bLength ends the parse; the earlier ones are kept.
-pub fn parse_configuration(bytes: &[u8]) -> Result<Configuration, String> {
+pub(crate) fn parse_configuration(bytes: &[u8]) -> Result<Configuration, String> {
     let total = usize::from(parse_total_length(bytes)?);
     let bytes = &bytes[..bytes.len().min(total)];
     let mut configuration = Configuration { value: bytes[5], interfaces: Vec::new() };
@@ -212,7 +212,7 @@ impl Configuration {
     ///
     /// A function's data interface is the one named by the union descriptor, otherwise the first data interface after
     /// it.
-    pub fn serial_ports(&self) -> Vec<CdcAcm> {
+    pub(crate) fn serial_ports(&self) -> Vec<CdcAcm> {
         let mut found: Vec<CdcAcm> = Vec::new();
         let candidates = self.interfaces.iter().enumerate().filter_map(|(at, control)| {
             if control.class != CLASS_COMMUNICATIONS || control.subclass != SUBCLASS_ACM {
@@ -248,7 +248,7 @@ impl Configuration {
     }
 
     /// Returns the first SCSI bulk-only interface with both bulk endpoints.
-    pub fn storage(&self) -> Option<MassStorage> {
+    pub(crate) fn storage(&self) -> Option<MassStorage> {
         self.interfaces.iter().find_map(|i| {
             if (i.class, i.subclass, i.protocol) != (CLASS_MASS_STORAGE, SUBCLASS_SCSI, PROTOCOL_BULK_ONLY) {
                 return None;
@@ -263,7 +263,7 @@ impl Configuration {
 }
 
 /// Parses string descriptor zero: the first language identifier.
-pub fn parse_language(bytes: &[u8]) -> Option<u16> {
+pub(crate) fn parse_language(bytes: &[u8]) -> Option<u16> {
     match *bytes {
         [length, TYPE_STRING, low, high, ..] if length >= 4 => Some(u16::from_le_bytes([low, high])),
         _ => None,
@@ -271,7 +271,7 @@ pub fn parse_language(bytes: &[u8]) -> Option<u16> {
 }
 
 /// Parses a string descriptor (UTF-16LE; impossible characters become U+FFFD).
-pub fn parse_string(bytes: &[u8]) -> Option<String> {
+pub(crate) fn parse_string(bytes: &[u8]) -> Option<String> {
     let &[length, TYPE_STRING, ..] = bytes else { return None };
     let body = bytes.get(2..bytes.len().min(usize::from(length)))?;
     let units: Vec<u16> = body.chunks_exact(2).map(|c| u16::from_le_bytes([c[0], c[1]])).collect();

@@ -16,8 +16,8 @@ const DESCRIPTOR_TRIES: u8 = 3;
 const ADDRESS_TRIES: u8 = 2;
 const ADDRESS_PAUSE: Ps = 200 * PS_PER_MS;
 /// The first descriptor is asked for in this many rounds, with a pause (GET_DESCRIPTOR_TRIES).
-pub const ROUNDS: u8 = 2;
-pub const ROUND_PAUSE: Ps = 100 * PS_PER_MS;
+pub(crate) const ROUNDS: u8 = 2;
+pub(crate) const ROUND_PAUSE: Ps = 100 * PS_PER_MS;
 
 /// A device's properties, learned by enumeration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Device {
 /// The request that comes first. Linux begins with the descriptor, and later tries the other (use_new_scheme). It also
 /// resets the port between the first descriptor and SET_ADDRESS, as Windows does, which no device here has needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
+pub(crate) enum Scheme {
     Descriptor,
     Address,
 }
@@ -71,7 +71,7 @@ impl std::fmt::Display for Step {
 
 /// The effect of a finished control transfer.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Progress {
+pub(crate) enum Progress {
     /// bMaxPacketSize0 is known.
     MaxPacket(u8),
     /// The device has accepted its address.
@@ -85,7 +85,7 @@ pub enum Progress {
 }
 
 #[derive(Debug)]
-pub struct Enumeration {
+pub(crate) struct Enumeration {
     scheme: Scheme,
     step: Step,
     /// How often the step has failed.
@@ -99,7 +99,7 @@ pub struct Enumeration {
 
 impl Enumeration {
     /// Creates a sequence that starts at `ready_at` (after reset recovery) and gives the device `address`.
-    pub fn new(scheme: Scheme, address: u8, ready_at: Ps, address_recovery: Ps, request_gap: Ps) -> Enumeration {
+    pub(crate) fn new(scheme: Scheme, address: u8, ready_at: Ps, address_recovery: Ps, request_gap: Ps) -> Enumeration {
         Enumeration {
             scheme,
             step: if scheme == Scheme::Descriptor { Step::DeviceStart } else { Step::SetAddress },
@@ -113,11 +113,11 @@ impl Enumeration {
     }
 
     /// Returns the earliest start of the next request.
-    pub fn ready_at(&self) -> Ps {
+    pub(crate) fn ready_at(&self) -> Ps {
         self.ready_at
     }
 
-    pub fn request(&self) -> Request {
+    pub(crate) fn request(&self) -> Request {
         let string = |index| Request::get_descriptor(STRING_DESCRIPTOR, index, self.language, 255);
         let descriptor = &self.device.descriptor;
         match self.step {
@@ -135,7 +135,7 @@ impl Enumeration {
     }
 
     /// Handles the result of the request, which ended at `end`.
-    pub fn finished(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Progress {
+    pub(crate) fn finished(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Progress {
         self.ready_at = end + self.request_gap;
         let step = self.step;
         let timed_out = result == Err(TransferError::Deadline);

@@ -4,17 +4,17 @@
 
 use std::io;
 
-pub const SECTOR: usize = 512;
+pub(crate) const SECTOR: usize = 512;
 
 /// A volume, in sectors of 512 bytes; all but `start` are relative to the volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// First block of the volume on the drive.
-    pub start: u64,
-    pub sectors: u64,
-    pub fat_start: u64,
-    pub fat_end: u64,
-    pub clusters: u64,
+    pub(crate) start: u64,
+    pub(crate) sectors: u64,
+    pub(crate) fat_start: u64,
+    pub(crate) fat_end: u64,
+    pub(crate) clusters: u64,
 }
 
 /// Partition types that hold FAT: FAT12, FAT16 (small, large, LBA), FAT32 (CHS, LBA).
@@ -34,7 +34,7 @@ fn double(sector: &[u8; SECTOR], at: usize) -> u64 {
 /// partition is used. The signature 0x55aa is not required: the RP2040 boot ROM's boot sector has none.
 ///
 /// Errors: those of `read`, or `InvalidData` with the reason.
-pub fn find(blocks: u64, mut read: impl FnMut(u64) -> io::Result<[u8; SECTOR]>) -> io::Result<Layout> {
+pub(crate) fn find(blocks: u64, mut read: impl FnMut(u64) -> io::Result<[u8; SECTOR]>) -> io::Result<Layout> {
     if blocks == 0 {
         return Err(invalid("the drive has no blocks"));
     }

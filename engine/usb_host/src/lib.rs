@@ -25,9 +25,7 @@ mod volume;
 pub use bot::BotError;
 pub use cdc::{LineCoding, SerialPort};
 pub use config::{ConsoleConfig, HostConfig, PollConfig, ReadPolicy, StorageConfig};
-pub use descriptors::{
-    CdcAcm, Configuration, DeviceDescriptor, Endpoint, EndpointKind, Interface, MassStorage, parse_configuration,
-};
+pub use descriptors::{Configuration, DeviceDescriptor, Interface};
 pub use enumeration::Device;
 pub use functions::Function;
 pub use host::{Event, HostState, Port, TimedEvent, UsbHost};

@@ -112,7 +112,7 @@ pub struct DriveInfo {
 
 /// An event that the host must report or handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub(crate) enum Notice {
     Ready {
         lun: u8,
         blocks: u64,
@@ -230,7 +230,7 @@ impl Drive {
 }
 
 #[derive(Debug)]
-pub struct Storage {
+pub(crate) struct Storage {
     config: StorageConfig,
     drive: Option<Drive>,
     completions: BTreeMap<RequestId, Result<Vec<u8>, StorageError>>,
@@ -238,12 +238,12 @@ pub struct Storage {
 }
 
 impl Storage {
-    pub fn new(config: StorageConfig) -> Storage {
+    pub(crate) fn new(config: StorageConfig) -> Storage {
         Storage { config, drive: None, completions: BTreeMap::new(), last_id: 0 }
     }
 
     /// Attaches the interface of a device that was configured at `now`.
-    pub fn attach(&mut self, msc: MassStorage, address: u8, poll: &PollConfig, now: Ps) {
+    pub(crate) fn attach(&mut self, msc: MassStorage, address: u8, poll: &PollConfig, now: Ps) {
         let timeout = self.config.command_timeout_us * PS_PER_US;
         self.drive = Some(Drive {
             bot: Bot::new(msc, address, poll, timeout, now),
@@ -255,21 +255,21 @@ impl Storage {
     }
 
     /// Detaches the device, which is gone or was reset: every waiting request fails.
-    pub fn detach(&mut self) {
+    pub(crate) fn detach(&mut self) {
         self.fail_all(&StorageError::Disconnected);
         self.drive = None;
     }
 
-    pub fn is_present(&self) -> bool {
+    pub(crate) fn is_present(&self) -> bool {
         self.drive.is_some()
     }
 
     /// Returns the number of logical units, as far as known.
-    pub fn units(&self) -> usize {
+    pub(crate) fn units(&self) -> usize {
         self.drive.as_ref().map_or(0, |drive| drive.units.len())
     }
 
-    pub fn info(&self, lun: u8) -> Option<DriveInfo> {
+    pub(crate) fn info(&self, lun: u8) -> Option<DriveInfo> {
         let unit = self.unit(lun).filter(|unit| unit.ready)?;
         let (blocks, block_size) = unit.capacity?;
         Some(DriveInfo { inquiry: unit.inquiry.clone(), blocks, block_size, write_protected: unit.write_protected })
@@ -279,7 +279,7 @@ impl Storage {
         self.drive.as_ref()?.units.get(usize::from(lun))
     }
 
-    pub fn read(&mut self, lun: u8, lba: u64, count: u64) -> Result<RequestId, StorageError> {
+    pub(crate) fn read(&mut self, lun: u8, lba: u64, count: u64) -> Result<RequestId, StorageError> {
         let size = u64::from(self.unit(lun).and_then(|unit| unit.capacity).map_or(512, |c| c.1));
         if count.saturating_mul(size) > MAX_REQUEST_BYTES {
             return Err(StorageError::TooLarge);
@@ -287,18 +287,18 @@ impl Storage {
         self.push(lun, Op::Read { lba, count })
     }
 
-    pub fn write(&mut self, lun: u8, lba: u64, data: Vec<u8>) -> Result<RequestId, StorageError> {
+    pub(crate) fn write(&mut self, lun: u8, lba: u64, data: Vec<u8>) -> Result<RequestId, StorageError> {
         if data.len() as u64 > MAX_REQUEST_BYTES {
             return Err(StorageError::TooLarge);
         }
         self.push(lun, Op::Write { lba, data })
     }
 
-    pub fn eject(&mut self, lun: u8) -> Result<RequestId, StorageError> {
+    pub(crate) fn eject(&mut self, lun: u8) -> Result<RequestId, StorageError> {
         self.push(lun, Op::Eject)
     }
 
-    pub fn take_completion(&mut self, id: RequestId) -> Option<Result<Vec<u8>, StorageError>> {
+    pub(crate) fn take_completion(&mut self, id: RequestId) -> Option<Result<Vec<u8>, StorageError>> {
         self.completions.remove(&id)
     }
 
@@ -319,7 +319,7 @@ impl Storage {
         Ok(self.last_id)
     }
 
-    pub fn wake_at(&self) -> Option<Ps> {
+    pub(crate) fn wake_at(&self) -> Option<Ps> {
         let drive = self.drive.as_ref()?;
         if drive.units[drive.active].rests() {
             return drive.units.iter().filter_map(Unit::wake_at).min();
@@ -328,7 +328,7 @@ impl Storage {
     }
 
     /// Does the work due at `now`; returns whether a running command was aborted.
-    pub fn wake(&mut self, now: Ps) -> bool {
+    pub(crate) fn wake(&mut self, now: Ps) -> bool {
         let Some(drive) = self.drive.as_mut() else { return false };
         if !drive.unit().rests() {
             return drive.bot.wake(now);
@@ -344,20 +344,20 @@ impl Storage {
         false
     }
 
-    pub fn wanted(&self) -> Option<Ps> {
+    pub(crate) fn wanted(&self) -> Option<Ps> {
         self.drive.as_ref()?.bot.wanted()
     }
 
-    pub fn transaction(&self) -> Option<Transaction> {
+    pub(crate) fn transaction(&self) -> Option<Transaction> {
         self.drive.as_ref()?.bot.transaction()
     }
 
-    pub fn finish(&mut self, sent: usize, end: Ps, outcome: Outcome) -> Option<Notice> {
+    pub(crate) fn finish(&mut self, sent: usize, end: Ps, outcome: Outcome) -> Option<Notice> {
         let result = self.drive.as_mut()?.bot.finish(sent, end, outcome)?;
         self.command_done(end, result)
     }
 
-    pub fn control_request(&mut self) -> Option<Request> {
+    pub(crate) fn control_request(&mut self) -> Option<Request> {
         let drive = self.drive.as_mut()?;
         if drive.unit().step == Step::MaxLun {
             if drive.max_lun_sent {
@@ -369,7 +369,7 @@ impl Storage {
         drive.bot.control_request()
     }
 
-    pub fn control_done(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Option<Notice> {
+    pub(crate) fn control_done(&mut self, end: Ps, result: Result<Vec<u8>, TransferError>) -> Option<Notice> {
         let drive = self.drive.as_mut()?;
         if drive.unit().step == Step::MaxLun {
             return match result {

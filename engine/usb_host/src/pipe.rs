@@ -5,13 +5,13 @@ use sim::Ps;
 use crate::transaction::{Outcome, Token, Transaction, TransferError};
 
 /// Attempts of a transaction without an answer (USB 2.0 section 10.2.6).
-pub const TRIES: u8 = 3;
+pub(crate) const TRIES: u8 = 3;
 /// Consecutive packets with the wrong toggle after which the endpoint is given up.
-pub const MAX_DUPLICATES: u8 = 16;
+pub(crate) const MAX_DUPLICATES: u8 = 16;
 
 /// The intervals between attempts.
 #[derive(Clone, Copy, Debug)]
-pub enum Pace {
+pub(crate) enum Pace {
     /// Bulk: `busy` after a NAK, and `idle` after no data for `idle_after`.
     Bulk { busy: Ps, idle: Ps, idle_after: Ps },
     /// Interrupt: once per interval.
@@ -20,7 +20,7 @@ pub enum Pace {
 
 /// The progress made by one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub(crate) enum Progress {
     Sent,
     Received(Vec<u8>),
     /// No data; retry at `ready_at`.
@@ -31,7 +31,7 @@ pub enum Progress {
 }
 
 #[derive(Clone, Debug)]
-pub struct Pipe {
+pub(crate) struct Pipe {
     address: u8,
     number: u8,
     max_packet: usize,
@@ -45,7 +45,7 @@ pub struct Pipe {
 
 impl Pipe {
     /// Creates a pipe. `endpoint` is bEndpointAddress, whose direction bit the caller handles.
-    pub fn new(address: u8, endpoint: u8, max_packet: usize, pace: Pace, now: Ps) -> Pipe {
+    pub(crate) fn new(address: u8, endpoint: u8, max_packet: usize, pace: Pace, now: Ps) -> Pipe {
         Pipe {
             address,
             number: endpoint & 0x0f,
@@ -59,16 +59,16 @@ impl Pipe {
         }
     }
 
-    pub fn ready_at(&self) -> Ps {
+    pub(crate) fn ready_at(&self) -> Ps {
         self.ready_at
     }
 
-    pub fn max_packet(&self) -> usize {
+    pub(crate) fn max_packet(&self) -> usize {
         self.max_packet
     }
 
     /// Resets the polling interval for new work on an idle pipe.
-    pub fn restart(&mut self, now: Ps) {
+    pub(crate) fn restart(&mut self, now: Ps) {
         self.ready_at = now;
         self.last_progress = now;
         self.errors = 0;
@@ -76,20 +76,20 @@ impl Pipe {
     }
 
     /// Handles a successful CLEAR_FEATURE(ENDPOINT_HALT): the toggle is DATA0 again (USB 2.0 section 9.4.5).
-    pub fn cleared(&mut self, now: Ps) {
+    pub(crate) fn cleared(&mut self, now: Ps) {
         self.data1 = false;
         self.restart(now);
     }
 
-    pub fn input(&self) -> Transaction {
+    pub(crate) fn input(&self) -> Transaction {
         Transaction { address: self.address, endpoint: self.number, token: Token::In { max_packet: self.max_packet } }
     }
 
-    pub fn output(&self, data: Vec<u8>) -> Transaction {
+    pub(crate) fn output(&self, data: Vec<u8>) -> Transaction {
         Transaction { address: self.address, endpoint: self.number, token: Token::Out { data1: self.data1, data } }
     }
 
-    pub fn finish(&mut self, end: Ps, outcome: Outcome) -> Progress {
+    pub(crate) fn finish(&mut self, end: Ps, outcome: Outcome) -> Progress {
         self.ready_at = match self.pace {
             Pace::Bulk { .. } => end,
             Pace::Interrupt { interval } => end + interval,

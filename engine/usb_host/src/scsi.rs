@@ -1,37 +1,37 @@
 //! SCSI commands and their data (SPC-4, SBC-3; the subset that a PC sends to a flash drive).
 
-pub const TEST_UNIT_READY: u8 = 0x00;
-pub const REQUEST_SENSE: u8 = 0x03;
-pub const INQUIRY: u8 = 0x12;
-pub const MODE_SENSE_6: u8 = 0x1a;
-pub const START_STOP_UNIT: u8 = 0x1b;
-pub const READ_CAPACITY_10: u8 = 0x25;
-pub const READ_10: u8 = 0x28;
-pub const WRITE_10: u8 = 0x2a;
+pub(crate) const TEST_UNIT_READY: u8 = 0x00;
+pub(crate) const REQUEST_SENSE: u8 = 0x03;
+pub(crate) const INQUIRY: u8 = 0x12;
+pub(crate) const MODE_SENSE_6: u8 = 0x1a;
+pub(crate) const START_STOP_UNIT: u8 = 0x1b;
+pub(crate) const READ_CAPACITY_10: u8 = 0x25;
+pub(crate) const READ_10: u8 = 0x28;
+pub(crate) const WRITE_10: u8 = 0x2a;
 
-pub const INQUIRY_LENGTH: usize = 36;
-pub const SENSE_LENGTH: usize = 18;
-pub const CAPACITY_LENGTH: usize = 8;
+pub(crate) const INQUIRY_LENGTH: usize = 36;
+pub(crate) const SENSE_LENGTH: usize = 18;
+pub(crate) const CAPACITY_LENGTH: usize = 8;
 /// Length of mode pages: a PC requests 192 bytes, because some drives mishandle a request for the four bytes it needs.
-pub const MODE_LENGTH: usize = 192;
+pub(crate) const MODE_LENGTH: usize = 192;
 
 /// A six-byte command without a data address.
-pub fn six(opcode: u8, allocation: u8) -> Vec<u8> {
+pub(crate) fn six(opcode: u8, allocation: u8) -> Vec<u8> {
     vec![opcode, 0, 0, 0, allocation, 0]
 }
 
 /// MODE SENSE(6) for all pages (page code 0x3f).
-pub fn mode_sense() -> Vec<u8> {
+pub(crate) fn mode_sense() -> Vec<u8> {
     vec![MODE_SENSE_6, 0, 0x3f, 0, MODE_LENGTH as u8, 0]
 }
 
 /// START STOP UNIT: eject (LOEJ = 1, START = 0).
-pub fn eject() -> Vec<u8> {
+pub(crate) fn eject() -> Vec<u8> {
     six(START_STOP_UNIT, 0x02)
 }
 
 /// A ten-byte command with a block address and a block count.
-pub fn ten(opcode: u8, lba: u32, blocks: u16) -> Vec<u8> {
+pub(crate) fn ten(opcode: u8, lba: u32, blocks: u16) -> Vec<u8> {
     let (a, n) = (lba.to_be_bytes(), blocks.to_be_bytes());
     vec![opcode, 0, a[0], a[1], a[2], a[3], 0, n[0], n[1], 0]
 }
@@ -39,20 +39,20 @@ pub fn ten(opcode: u8, lba: u32, blocks: u16) -> Vec<u8> {
 /// Sense data of a failed command (SPC-4 section 4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sense {
-    pub key: u8,
+    pub(crate) key: u8,
     /// Additional sense code and its qualifier.
-    pub asc: u8,
-    pub ascq: u8,
+    pub(crate) asc: u8,
+    pub(crate) ascq: u8,
 }
 
-pub const KEY_NOT_READY: u8 = 0x2;
-pub const KEY_ILLEGAL_REQUEST: u8 = 0x5;
-pub const KEY_UNIT_ATTENTION: u8 = 0x6;
-pub const KEY_DATA_PROTECT: u8 = 0x7;
-pub const ASC_MEDIUM_NOT_PRESENT: u8 = 0x3a;
+pub(crate) const KEY_NOT_READY: u8 = 0x2;
+pub(crate) const KEY_ILLEGAL_REQUEST: u8 = 0x5;
+pub(crate) const KEY_UNIT_ATTENTION: u8 = 0x6;
+pub(crate) const KEY_DATA_PROTECT: u8 = 0x7;
+pub(crate) const ASC_MEDIUM_NOT_PRESENT: u8 = 0x3a;
 
 /// Parses fixed-format sense data; anything else counts as "no sense".
-pub fn parse_sense(data: &[u8]) -> Sense {
+pub(crate) fn parse_sense(data: &[u8]) -> Sense {
     match *data {
         [code, _, key, ..] if matches!(code & 0x7f, 0x70 | 0x71) => {
             Sense { key: key & 0x0f, asc: data.get(12).copied().unwrap_or(0), ascq: data.get(13).copied().unwrap_or(0) }
@@ -70,7 +70,7 @@ pub struct Inquiry {
     pub revision: String,
 }
 
-pub fn parse_inquiry(data: &[u8]) -> Inquiry {
+pub(crate) fn parse_inquiry(data: &[u8]) -> Inquiry {
     let text = |from: usize, to: usize| {
         let bytes = data.get(from..to.min(data.len())).unwrap_or(&[]);
         let text: String = bytes.iter().map(|&b| if (0x20..0x7f).contains(&b) { char::from(b) } else { ' ' }).collect();
@@ -85,7 +85,7 @@ pub fn parse_inquiry(data: &[u8]) -> Inquiry {
 }
 
 /// Number of blocks and block size from READ CAPACITY(10).
-pub fn parse_capacity(data: &[u8]) -> Option<(u64, u32)> {
+pub(crate) fn parse_capacity(data: &[u8]) -> Option<(u64, u32)> {
     let word = |at: usize| Some(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?));
     let (last, size) = (word(0)?, word(4)?);
     // 0xffffffff means that READ CAPACITY(16) would be needed; no full-speed drive has 2 TiB.
@@ -93,7 +93,7 @@ pub fn parse_capacity(data: &[u8]) -> Option<(u64, u32)> {
 }
 
 /// The WP bit of MODE SENSE(6)'s header (SBC-3 section 6.4.1); missing data means writable.
-pub fn parse_write_protected(data: &[u8]) -> bool {
+pub(crate) fn parse_write_protected(data: &[u8]) -> bool {
     data.get(2).is_some_and(|b| b & 0x80 != 0)
 }
 

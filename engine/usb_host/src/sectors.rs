@@ -20,7 +20,7 @@ const READ_AHEAD: u64 = 31;
 type Data = Box<[u8; SECTOR]>;
 
 #[derive(Debug)]
-pub struct Sectors<D> {
+pub(crate) struct Sectors<D> {
     device: D,
     layout: Layout,
     clean: BTreeMap<u64, Data>,
@@ -30,13 +30,13 @@ pub struct Sectors<D> {
     /// Content of `written` before the current operation.
     before: BTreeMap<u64, Option<Data>>,
     /// Whether `fatfs` is moving file contents rather than structures.
-    pub content: bool,
+    pub(crate) content: bool,
     /// Accesses left to the current operation; a corrupt volume can make `fatfs` loop.
-    pub budget: u64,
+    pub(crate) budget: u64,
 }
 
 impl<D: BlockDevice> Sectors<D> {
-    pub fn new(device: D, layout: Layout) -> Sectors<D> {
+    pub(crate) fn new(device: D, layout: Layout) -> Sectors<D> {
         Sectors {
             device,
             layout,
@@ -50,20 +50,20 @@ impl<D: BlockDevice> Sectors<D> {
         }
     }
 
-    pub fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> Layout {
         self.layout
     }
 
-    pub fn device_mut(&mut self) -> &mut D {
+    pub(crate) fn device_mut(&mut self) -> &mut D {
         &mut self.device
     }
 
-    pub fn into_device(self) -> D {
+    pub(crate) fn into_device(self) -> D {
         self.device
     }
 
     /// Drops all sectors, so that the drive is read again.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.clean.clear();
         self.written.clear();
         self.before.clear();
@@ -72,7 +72,7 @@ impl<D: BlockDevice> Sectors<D> {
     }
 
     /// Undoes the changes since the last flush.
-    pub fn discard(&mut self) {
+    pub(crate) fn discard(&mut self) {
         self.dirty_content.clear();
         self.dirty_metadata.clear();
         for (sector, data) in std::mem::take(&mut self.before) {
@@ -93,7 +93,7 @@ impl<D: BlockDevice> Sectors<D> {
 
     /// Reads from `position` (bytes, within the volume) to at most the end of its sector; 0 at the volume's end. File
     /// contents that are not cached are read together with the following sectors.
-    pub fn read(&mut self, position: u64, buf: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read(&mut self, position: u64, buf: &mut [u8]) -> io::Result<usize> {
         self.spend()?;
         let sector = position / SECTOR as u64;
         if sector >= self.layout.sectors || buf.is_empty() {
@@ -108,7 +108,7 @@ impl<D: BlockDevice> Sectors<D> {
     }
 
     /// Writes at `position` to at most the end of its sector; 0 at the volume's end.
-    pub fn write(&mut self, position: u64, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write(&mut self, position: u64, bytes: &[u8]) -> io::Result<usize> {
         self.spend()?;
         let sector = position / SECTOR as u64;
         if sector >= self.layout.sectors || bytes.is_empty() {
@@ -173,7 +173,7 @@ impl<D: BlockDevice> Sectors<D> {
     /// Writes all changes to the drive.
     ///
     /// Errors: the drive's, and whether file contents or structures were being written.
-    pub fn flush(&mut self) -> Result<(), (Stage, io::Error)> {
+    pub(crate) fn flush(&mut self) -> Result<(), (Stage, io::Error)> {
         let content: Vec<u64> = self.dirty_content.iter().copied().collect();
         self.write_back(&content).map_err(|e| (Stage::Content, e))?;
         let is_fat = |s: &u64| (self.layout.fat_start..self.layout.fat_end).contains(s);

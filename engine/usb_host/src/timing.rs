@@ -37,32 +37,32 @@ pub const fn out_received(len: usize) -> Ps {
 }
 
 /// Returns the time of a whole SETUP or OUT transaction of `len` bytes that was answered.
-pub const fn out_answered(len: usize) -> Ps {
+pub(crate) const fn out_answered(len: usize) -> Ps {
     out_received(len) + bits(GAP_BITS + HANDSHAKE_BITS + GAP_BITS)
 }
 
 /// Returns the time of a whole SETUP or OUT transaction of `len` bytes without an answer.
-pub const fn out_timeout(len: usize) -> Ps {
+pub(crate) const fn out_timeout(len: usize) -> Ps {
     out_received(len) + bits(TIMEOUT_BITS + GAP_BITS)
 }
 
 /// Returns the time from the start of an IN transaction to the end of its token.
-pub const fn in_received() -> Ps {
+pub(crate) const fn in_received() -> Ps {
     bits(TOKEN_BITS)
 }
 
 /// Returns the time of a whole IN transaction with `len` bytes.
-pub const fn in_data(len: usize) -> Ps {
+pub(crate) const fn in_data(len: usize) -> Ps {
     in_received() + bits(GAP_BITS + DATA_OVERHEAD_BITS + 8 * len as u64 + GAP_BITS + HANDSHAKE_BITS + GAP_BITS)
 }
 
 /// Returns the time of a whole IN transaction answered by NAK or STALL.
-pub const fn in_refused() -> Ps {
+pub(crate) const fn in_refused() -> Ps {
     in_received() + bits(GAP_BITS + HANDSHAKE_BITS + GAP_BITS)
 }
 
 /// Returns the time of a whole IN transaction without an answer.
-pub const fn in_timeout() -> Ps {
+pub(crate) const fn in_timeout() -> Ps {
     in_received() + bits(TIMEOUT_BITS + GAP_BITS)
 }
 

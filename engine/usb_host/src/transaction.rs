@@ -6,7 +6,7 @@ use crate::timing;
 
 /// The packet with which the host starts a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Token {
+pub(crate) enum Token {
     Setup([u8; 8]),
     Out { data1: bool, data: Vec<u8> },
     In { max_packet: usize },
@@ -14,15 +14,15 @@ pub enum Token {
 
 /// A transaction that is about to happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transaction {
-    pub address: u8,
-    pub endpoint: u8,
-    pub token: Token,
+pub(crate) struct Transaction {
+    pub(crate) address: u8,
+    pub(crate) endpoint: u8,
+    pub(crate) token: Token,
 }
 
 /// How a transaction ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     Ack,
     Data {
         data1: bool,
@@ -62,7 +62,7 @@ impl std::fmt::Display for TransferError {
 
 impl Transaction {
     /// Returns the time from the start of the transaction until the device sees it.
-    pub fn seen_after(&self) -> Ps {
+    pub(crate) fn seen_after(&self) -> Ps {
         match &self.token {
             Token::Setup(_) => timing::out_received(8),
             Token::Out { data, .. } => timing::out_received(data.len()),
@@ -71,7 +71,7 @@ impl Transaction {
     }
 
     /// Returns the longest time that the transaction can occupy the bus.
-    pub fn longest(&self) -> Ps {
+    pub(crate) fn longest(&self) -> Ps {
         match &self.token {
             Token::Setup(_) => timing::out_answered(8),
             Token::Out { data, .. } => timing::out_answered(data.len()),
@@ -80,7 +80,7 @@ impl Transaction {
     }
 
     /// Performs the transaction; returns its outcome and its time on the bus.
-    pub fn run(&self, bus: &mut dyn UsbBus) -> (Outcome, Ps) {
+    pub(crate) fn run(&self, bus: &mut dyn UsbBus) -> (Outcome, Ps) {
         match &self.token {
             Token::Setup(packet) => answered(bus.setup(self.address, *packet), 8),
             Token::Out { data1, data } => answered(bus.out(self.address, self.endpoint, *data1, data), data.len()),

@@ -21,23 +21,23 @@ const MEMORY_TYPE: u8 = 0x40;
 const PAGE: usize = 256;
 
 mod sr1 {
-    pub const BUSY: u8 = 0x01;
-    pub const WEL: u8 = 0x02;
-    pub const WRITABLE: u8 = 0xfc;
+    pub(crate) const BUSY: u8 = 0x01;
+    pub(crate) const WEL: u8 = 0x02;
+    pub(crate) const WRITABLE: u8 = 0xfc;
 }
 mod sr2 {
-    pub const QE: u8 = 0x02;
-    pub const CMP: u8 = 0x40;
+    pub(crate) const QE: u8 = 0x02;
+    pub(crate) const CMP: u8 = 0x40;
     /// LB3..LB1: one-time programmable locks of the security registers.
-    pub const LB: u8 = 0x38;
+    pub(crate) const LB: u8 = 0x38;
     /// CMP and SRL. QE is fixed at 1 on parts ordered as IQ.
-    pub const WRITABLE: u8 = 0x41;
+    pub(crate) const WRITABLE: u8 = 0x41;
 }
 mod sr3 {
     /// Drive strength 25 %, the factory setting.
-    pub const FACTORY: u8 = 0x60;
-    pub const WPS: u8 = 0x04;
-    pub const WRITABLE: u8 = 0xe4;
+    pub(crate) const FACTORY: u8 = 0x60;
+    pub(crate) const WPS: u8 = 0x04;
+    pub(crate) const WRITABLE: u8 = 0xe4;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The format of each instruction (instruction set tables of the datasheet).
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Data {
+pub(crate) enum Data {
     /// The instruction ends here and is executed when chip select rises.
     None,
     Output,
@@ -10,22 +10,22 @@ pub enum Data {
 
 /// The phases after an instruction's 8 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Lines that carry the 24 address bits; 0: no address.
-    pub address_lines: u8,
+    pub(crate) address_lines: u8,
     /// 8 mode bits after the address, on the same lines.
-    pub mode: bool,
-    pub dummy_clocks: u32,
-    pub data: Data,
-    pub data_lines: u8,
+    pub(crate) mode: bool,
+    pub(crate) dummy_clocks: u32,
+    pub(crate) data: Data,
+    pub(crate) data_lines: u8,
 }
 
-pub const fn plan(address_lines: u8, dummy_clocks: u32, data: Data, data_lines: u8) -> Plan {
+pub(crate) const fn plan(address_lines: u8, dummy_clocks: u32, data: Data, data_lines: u8) -> Plan {
     Plan { address_lines, mode: false, dummy_clocks, data, data_lines }
 }
 
 /// Returns the instruction's format, or `None` if the chip ignores the opcode or the model does not cover it.
-pub fn plan_of(opcode: u8) -> Option<Plan> {
+pub(crate) fn plan_of(opcode: u8) -> Option<Plan> {
     use Data::{Input, None as Nothing, Output};
     Some(match opcode {
         0x04 | 0x06 | 0x50 | 0x60 | 0x66 | 0x99 | 0xb9 | 0xc7 => plan(0, 0, Nothing, 1),

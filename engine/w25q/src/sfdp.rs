@@ -25,7 +25,7 @@ const SFDP_PARAMETERS: [u32; 16] = [
 ];
 
 /// Returns the byte at address `at`; `flash_size` in bytes.
-pub fn byte(at: u32, flash_size: usize) -> u8 {
+pub(crate) fn byte(at: u32, flash_size: usize) -> u8 {
     let at = at as usize;
     let word = match at / 4 {
         i @ 0..4 => SFDP_HEADER[i],

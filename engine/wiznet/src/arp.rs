@@ -12,9 +12,9 @@ use crate::time::retry_period;
 use crate::wire::*;
 
 /// A request waiting for its answer.
-pub struct ArpWait {
-    pub ip: Ip,
-    pub deadline: Ps,
+pub(crate) struct ArpWait {
+    pub(crate) ip: Ip,
+    pub(crate) deadline: Ps,
     retries: u8,
 }
 

@@ -1,7 +1,7 @@
 //! The interface of a chip model: everything that differs between chips of the family.
 
 pub mod w5100s;
-pub mod w5500;
+pub(crate) mod w5500;
 
 use sim::Ps;
 

@@ -2,24 +2,24 @@
 
 use crate::map::common::*;
 
-pub const MR_RST: u8 = 0x80;
-pub const MR_WOL: u8 = 0x20;
-pub const MR_PB: u8 = 0x10;
-pub const MR_PPPOE: u8 = 0x08;
-pub const MR_FARP: u8 = 0x02;
+pub(crate) const MR_RST: u8 = 0x80;
+pub(crate) const MR_WOL: u8 = 0x20;
+pub(crate) const MR_PB: u8 = 0x10;
+pub(crate) const MR_PPPOE: u8 = 0x08;
+pub(crate) const MR_FARP: u8 = 0x02;
 /// The writable bits of MR; the others are reserved.
 const MR_BITS: u8 = MR_WOL | MR_PB | MR_PPPOE | MR_FARP;
 
-pub const IR_CONFLICT: u8 = 0x80;
-pub const IR_UNREACH: u8 = 0x40;
-pub const IR_PPPOE: u8 = 0x20;
-pub const IR_MP: u8 = 0x10;
+pub(crate) const IR_CONFLICT: u8 = 0x80;
+pub(crate) const IR_UNREACH: u8 = 0x40;
+pub(crate) const IR_PPPOE: u8 = 0x20;
+pub(crate) const IR_MP: u8 = 0x10;
 const IR_BITS: u8 = IR_CONFLICT | IR_UNREACH | IR_PPPOE | IR_MP;
 
 const BYTES: usize = 0x2E;
 
 /// The block's bytes from MR to UPORTR as stored in the chip, big endian.
-pub struct Common {
+pub(crate) struct Common {
     bytes: [u8; BYTES],
 }
 
@@ -41,18 +41,18 @@ impl Common {
         std::array::from_fn(|i| self.bytes[at + i])
     }
 
-    pub fn set(&mut self, address: u16, value: &[u8]) {
+    pub(crate) fn set(&mut self, address: u16, value: &[u8]) {
         let at = usize::from(address);
         self.bytes[at..at + value.len()].copy_from_slice(value);
     }
 
     /// Returns a stored byte, or 0 if none is stored there.
-    pub fn read(&self, address: u16) -> u8 {
+    pub(crate) fn read(&self, address: u16) -> u8 {
         self.bytes.get(usize::from(address)).copied().unwrap_or(0)
     }
 
     /// Writes a byte without side effects. Read-only and reserved bytes keep their value.
-    pub fn write(&mut self, address: u16, value: u8) {
+    pub(crate) fn write(&mut self, address: u16, value: u8) {
         let masked = match address {
             MR => value & MR_BITS,
             // A host clears a bit by writing 1 to it.
@@ -66,70 +66,70 @@ impl Common {
         }
     }
 
-    pub fn raise(&mut self, ir_bit: u8) {
+    pub(crate) fn raise(&mut self, ir_bit: u8) {
         self.bytes[usize::from(IR)] |= ir_bit;
     }
 
-    pub fn mr(&self) -> u8 {
+    pub(crate) fn mr(&self) -> u8 {
         self.read(MR)
     }
-    pub fn gar(&self) -> [u8; 4] {
+    pub(crate) fn gar(&self) -> [u8; 4] {
         self.array(GAR)
     }
-    pub fn subr(&self) -> [u8; 4] {
+    pub(crate) fn subr(&self) -> [u8; 4] {
         self.array(SUBR)
     }
-    pub fn shar(&self) -> [u8; 6] {
+    pub(crate) fn shar(&self) -> [u8; 6] {
         self.array(SHAR)
     }
-    pub fn sipr(&self) -> [u8; 4] {
+    pub(crate) fn sipr(&self) -> [u8; 4] {
         self.array(SIPR)
     }
-    pub fn intlevel(&self) -> u16 {
+    pub(crate) fn intlevel(&self) -> u16 {
         u16::from_be_bytes(self.array(INTLEVEL))
     }
-    pub fn ir(&self) -> u8 {
+    pub(crate) fn ir(&self) -> u8 {
         self.read(IR)
     }
-    pub fn imr(&self) -> u8 {
+    pub(crate) fn imr(&self) -> u8 {
         self.read(IMR)
     }
-    pub fn simr(&self) -> u8 {
+    pub(crate) fn simr(&self) -> u8 {
         self.read(SIMR)
     }
-    pub fn rtr(&self) -> u16 {
+    pub(crate) fn rtr(&self) -> u16 {
         u16::from_be_bytes(self.array(RTR))
     }
-    pub fn rcr(&self) -> u8 {
+    pub(crate) fn rcr(&self) -> u8 {
         self.read(RCR)
     }
-    pub fn ptimer(&self) -> u8 {
+    pub(crate) fn ptimer(&self) -> u8 {
         self.read(PTIMER)
     }
-    pub fn pmagic(&self) -> u8 {
+    pub(crate) fn pmagic(&self) -> u8 {
         self.read(PMAGIC)
     }
-    pub fn phar(&self) -> [u8; 6] {
+    pub(crate) fn phar(&self) -> [u8; 6] {
         self.array(PHAR)
     }
-    pub fn psid(&self) -> u16 {
+    pub(crate) fn psid(&self) -> u16 {
         u16::from_be_bytes(self.array(PSID))
     }
 
     /// Returns whether `ip` is in our subnet.
-    pub fn is_local(&self, ip: [u8; 4]) -> bool {
+    pub(crate) fn is_local(&self, ip: [u8; 4]) -> bool {
         let (mask, own) = (self.subr(), self.sipr());
         (0..4).all(|i| ip[i] & mask[i] == own[i] & mask[i])
     }
 
     /// Returns whether `ip` is 255.255.255.255 or our subnet's broadcast address.
-    pub fn is_broadcast(&self, ip: [u8; 4]) -> bool {
+    pub(crate) fn is_broadcast(&self, ip: [u8; 4]) -> bool {
         let (mask, own) = (self.subr(), self.sipr());
         ip == [255; 4] || (mask != [255; 4] && (0..4).all(|i| ip[i] == own[i] | !mask[i]))
     }
 
     /// Returns the address to resolve for a packet to `ip`: the peer's or the gateway's.
-    pub fn next_hop(&self, ip: [u8; 4]) -> [u8; 4] {
+    pub(crate) fn next_hop(&self, ip: [u8; 4]) -> [u8; 4] {
         if self.is_local(ip) { ip } else { self.gar() }
     }
 }

@@ -7,7 +7,7 @@ const LOGGED_BYTES: usize = 16;
 
 /// The current frame, and the completed ones.
 #[derive(Default)]
-pub struct FrameLog {
+pub(crate) struct FrameLog {
     frames: Option<Vec<SpiFrame>>,
     start: Ps,
     length: usize,
@@ -15,22 +15,22 @@ pub struct FrameLog {
 }
 
 impl FrameLog {
-    pub fn set(&mut self, on: bool) {
+    pub(crate) fn set(&mut self, on: bool) {
         self.frames = on.then(Vec::new);
     }
 
-    pub fn take(&mut self) -> Vec<SpiFrame> {
+    pub(crate) fn take(&mut self) -> Vec<SpiFrame> {
         self.frames.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    pub fn begin(&mut self, now: Ps) {
+    pub(crate) fn begin(&mut self, now: Ps) {
         self.start = now;
         self.length = 0;
         self.data.clear();
     }
 
     /// Adds a data byte as written or read.
-    pub fn data(&mut self, byte: u8) {
+    pub(crate) fn data(&mut self, byte: u8) {
         self.length += 1;
         if self.frames.is_some() && self.data.len() < LOGGED_BYTES {
             self.data.push(byte);
@@ -39,7 +39,7 @@ impl FrameLog {
 
     /// Completes the frame. `header_bytes`: those on the wire before the data; `tell`: returns name and meaning of the
     /// data, given its first 16 bytes.
-    pub fn end(
+    pub(crate) fn end(
         &mut self,
         now: Ps,
         header_bytes: usize,

@@ -8,7 +8,7 @@ use crate::wire::*;
 
 const ECHO_REPLY: u8 = 0;
 const DESTINATION_UNREACHABLE: u8 = 3;
-pub const ECHO_REQUEST: u8 = 8;
+pub(crate) const ECHO_REQUEST: u8 = 8;
 const PORT_UNREACHABLE: u8 = 3;
 
 impl<M: Model> Wiznet<M> {

@@ -3,19 +3,19 @@
 use sim::Ps;
 
 #[derive(Default)]
-pub struct IntPin {
+pub(crate) struct IntPin {
     low: bool,
     /// Time before which INTn cannot be asserted.
     hold_until: Ps,
 }
 
 impl IntPin {
-    pub fn low(&self) -> bool {
+    pub(crate) fn low(&self) -> bool {
         self.low
     }
 
     /// Updates the pin from the pending state at `now`. `wait`: the shortest high time.
-    pub fn update(&mut self, now: Ps, pending: bool, wait: Ps) {
+    pub(crate) fn update(&mut self, now: Ps, pending: bool, wait: Ps) {
         if self.low && !pending {
             self.deassert(now, wait);
         } else if !self.low && pending && now >= self.hold_until {
@@ -25,7 +25,7 @@ impl IntPin {
 
     /// Handles the clearing of a pending interrupt by the host: with a wait the pin goes high for that time even if
     /// another interrupt is still pending.
-    pub fn acknowledged(&mut self, now: Ps, wait: Ps) {
+    pub(crate) fn acknowledged(&mut self, now: Ps, wait: Ps) {
         if self.low && wait > 0 {
             self.deassert(now, wait);
         }
@@ -37,7 +37,7 @@ impl IntPin {
     }
 
     /// Returns when a waiting interrupt asserts the pin.
-    pub fn next_event(&self, pending: bool) -> Option<Ps> {
+    pub(crate) fn next_event(&self, pending: bool) -> Option<Ps> {
         (pending && !self.low).then_some(self.hold_until)
     }
 }

@@ -1,7 +1,7 @@
 //! The TX and RX memories, divided among the sockets by their size registers (datasheet 3.3).
 
 /// One of the two memories, with the sockets' parts one after the other.
-pub struct Memory {
+pub(crate) struct Memory {
     bytes: Vec<u8>,
     /// First byte and size of each socket's part.
     parts: Vec<(usize, usize)>,
@@ -9,7 +9,7 @@ pub struct Memory {
 
 impl Memory {
     /// Creates a memory of `bytes` for `sockets` sockets, 2 KB each as after a reset.
-    pub fn new(bytes: usize, sockets: usize) -> Self {
+    pub(crate) fn new(bytes: usize, sockets: usize) -> Self {
         let mut memory = Self { bytes: vec![0; bytes], parts: vec![(0, 0); sockets] };
         memory.divide(std::iter::repeat_n(2, sockets));
         memory
@@ -17,7 +17,7 @@ impl Memory {
 
     /// Divides the memory again. The datasheet allows 0, 1, 2, 4, 8 and 16 KB with a sum of at most the memory; other
     /// values give wrong data on the chip, and overlapping parts here. `kilobytes`: Sn_TXBUF_SIZE or Sn_RXBUF_SIZE.
-    pub fn divide(&mut self, kilobytes: impl Iterator<Item = u8>) {
+    pub(crate) fn divide(&mut self, kilobytes: impl Iterator<Item = u8>) {
         let mut base = 0;
         for (part, kb) in self.parts.iter_mut().zip(kilobytes) {
             let size = usize::from(kb).min(self.bytes.len() / 1024) * 1024;
@@ -27,7 +27,7 @@ impl Memory {
     }
 
     /// Returns the size of socket `n`'s part in bytes, at most the memory's.
-    pub fn size(&self, n: usize) -> u16 {
+    pub(crate) fn size(&self, n: usize) -> u16 {
         // The memory has at most 16 KB.
         self.parts[n].1 as u16
     }
@@ -41,33 +41,33 @@ impl Memory {
         Some((base + usize::from(pointer) % size) % self.bytes.len())
     }
 
-    pub fn read(&self, n: usize, pointer: u16) -> u8 {
+    pub(crate) fn read(&self, n: usize, pointer: u16) -> u8 {
         self.index(n, pointer).map_or(0, |i| self.bytes[i])
     }
 
-    pub fn write(&mut self, n: usize, pointer: u16, value: u8) {
+    pub(crate) fn write(&mut self, n: usize, pointer: u16, value: u8) {
         if let Some(i) = self.index(n, pointer) {
             self.bytes[i] = value;
         }
     }
 
     /// Returns the byte at an address of the whole memory, for chips whose hosts compute the rings.
-    pub fn byte_at(&self, address: u16) -> u8 {
+    pub(crate) fn byte_at(&self, address: u16) -> u8 {
         self.bytes[usize::from(address) % self.bytes.len()]
     }
 
-    pub fn set_byte_at(&mut self, address: u16, value: u8) {
+    pub(crate) fn set_byte_at(&mut self, address: u16, value: u8) {
         let length = self.bytes.len();
         self.bytes[usize::from(address) % length] = value;
     }
 
     /// Returns `length` bytes from `pointer` on, with wrapping.
-    pub fn copy_out(&self, n: usize, pointer: u16, length: usize) -> Vec<u8> {
+    pub(crate) fn copy_out(&self, n: usize, pointer: u16, length: usize) -> Vec<u8> {
         // The pointer is 16 bits wide on the chip and wraps with it.
         (0..length).map(|i| self.read(n, pointer.wrapping_add(i as u16))).collect()
     }
 
-    pub fn copy_in(&mut self, n: usize, pointer: u16, data: &[u8]) {
+    pub(crate) fn copy_in(&mut self, n: usize, pointer: u16, data: &[u8]) {
         for (i, &byte) in data.iter().enumerate() {
             self.write(n, pointer.wrapping_add(i as u16), byte);
         }

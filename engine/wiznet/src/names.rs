@@ -7,18 +7,18 @@ use crate::socket::{
 };
 
 /// One register: its name in the datasheet, its first offset address and its width in bytes.
-pub struct Register {
-    pub name: &'static str,
-    pub address: u16,
-    pub width: u16,
+pub(crate) struct Register {
+    pub(crate) name: &'static str,
+    pub(crate) address: u16,
+    pub(crate) width: u16,
 }
 
-pub const fn register(name: &'static str, address: u16, width: u16) -> Register {
+pub(crate) const fn register(name: &'static str, address: u16, width: u16) -> Register {
     Register { name, address, width }
 }
 
 /// Returns `PHYCFGR`, or `S0_TX_WR+1` with prefix `S0_` for a later byte of a wider register, or `reserved 0x0030`.
-pub fn register_at(registers: &[Register], prefix: &str, address: u16) -> String {
+pub(crate) fn register_at(registers: &[Register], prefix: &str, address: u16) -> String {
     let found = registers.iter().find(|r| (r.address..r.address + r.width).contains(&address));
     match found.map(|r| (r.name, address - r.address)) {
         Some((name, 0)) => format!("{prefix}{name}"),
@@ -60,20 +60,22 @@ const STATES: &[(u8, &str)] = &[
 ];
 
 /// Bits of one byte with their names in the datasheet, the highest first.
-pub type Bits = [(u8, &'static str)];
+pub(crate) type Bits = [(u8, &'static str)];
 
 /// MR.
-pub const MODE: &Bits = &[(MR_RST, "RST"), (MR_WOL, "WOL"), (MR_PB, "PB"), (MR_PPPOE, "PPPoE"), (MR_FARP, "FARP")];
+pub(crate) const MODE: &Bits =
+    &[(MR_RST, "RST"), (MR_WOL, "WOL"), (MR_PB, "PB"), (MR_PPPOE, "PPPoE"), (MR_FARP, "FARP")];
 
 /// IR and IMR.
-pub const INTERRUPTS: &Bits = &[(IR_CONFLICT, "CONFLICT"), (IR_UNREACH, "UNREACH"), (IR_PPPOE, "PPPoE"), (IR_MP, "MP")];
+pub(crate) const INTERRUPTS: &Bits =
+    &[(IR_CONFLICT, "CONFLICT"), (IR_UNREACH, "UNREACH"), (IR_PPPOE, "PPPoE"), (IR_MP, "MP")];
 
 /// SIR and SIMR.
-pub const SOCKETS: &Bits =
+pub(crate) const SOCKETS: &Bits =
     &[(128, "S7"), (64, "S6"), (32, "S5"), (16, "S4"), (8, "S3"), (4, "S2"), (2, "S1"), (1, "S0")];
 
 /// Sn_IR and Sn_IMR.
-pub const SOCKET_INTERRUPTS: &Bits =
+pub(crate) const SOCKET_INTERRUPTS: &Bits =
     &[(IR_SEND_OK, "SENDOK"), (IR_TIMEOUT, "TIMEOUT"), (IR_RECV, "RECV"), (IR_DISCON, "DISCON"), (IR_CON, "CON")];
 
 /// Sn_MR's protocol in bits 3 to 0, and the meaning of bits 7 to 4 for it.
@@ -86,7 +88,7 @@ const SOCKET_MODES: &[(u8, &str, &Bits)] = &[
 ];
 
 /// Returns `RECV CON`; bits without a name as a number, and 0 if none is set.
-pub fn bits(names: &Bits, value: u8) -> String {
+pub(crate) fn bits(names: &Bits, value: u8) -> String {
     let known = names.iter().filter(|(bit, _)| value & bit != 0);
     let mut words: Vec<String> = known.map(|(_, name)| (*name).to_string()).collect();
     let rest = names.iter().fold(value, |rest, (bit, _)| rest & !bit);
@@ -97,7 +99,7 @@ pub fn bits(names: &Bits, value: u8) -> String {
 }
 
 /// Returns the name of a Sn_MR value: `MACRAW MFEN`.
-pub fn socket_mode(value: u8) -> String {
+pub(crate) fn socket_mode(value: u8) -> String {
     match (SOCKET_MODES.iter().find(|(known, ..)| *known == value & 0x0f), value & 0xf0) {
         (Some((_, name, _)), 0) => (*name).to_string(),
         (Some((_, name, flags)), set) => format!("{name} {}", bits(flags, set)),
@@ -109,16 +111,16 @@ fn name(names: &[(u8, &str)], value: u8) -> String {
     names.iter().find(|(known, _)| *known == value).map_or("", |(_, name)| *name).to_string()
 }
 
-pub fn command(value: u8) -> String {
+pub(crate) fn command(value: u8) -> String {
     name(COMMANDS, value)
 }
 
-pub fn state(value: u8) -> String {
+pub(crate) fn state(value: u8) -> String {
     name(STATES, value)
 }
 
 /// Returns bytes of a buffer as text if they are printable ASCII, otherwise nothing.
-pub fn text(data: &[u8]) -> String {
+pub(crate) fn text(data: &[u8]) -> String {
     match data.iter().all(|byte| (b' '..=b'~').contains(byte)) {
         true => format!("'{}'", String::from_utf8_lossy(data)),
         false => String::new(),
@@ -126,7 +128,7 @@ pub fn text(data: &[u8]) -> String {
 }
 
 /// Returns a number of at most two bytes.
-pub fn number(data: &[u8]) -> String {
+pub(crate) fn number(data: &[u8]) -> String {
     match *data {
         [value] => value.to_string(),
         [high, low] => u16::from_be_bytes([high, low]).to_string(),

@@ -9,8 +9,8 @@ use crate::common::{IR_PPPOE, MR_PPPOE};
 use crate::time::PTIMER_UNIT;
 use crate::wire::*;
 
-pub const ETHERTYPE_PPPOE_DISCOVERY: u16 = 0x8863;
-pub const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
+pub(crate) const ETHERTYPE_PPPOE_DISCOVERY: u16 = 0x8863;
+pub(crate) const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
 /// PPPoE active discovery terminate (RFC 2516).
 const PADT: u8 = 0xA7;
 const SESSION_DATA: u8 = 0x00;
@@ -23,13 +23,13 @@ const LCP_ECHO_REPLY: u8 = 10;
 
 /// The LCP echo timer.
 #[derive(Default)]
-pub struct Lcp {
+pub(crate) struct Lcp {
     echo_at: Option<Ps>,
     identifier: u8,
 }
 
 impl Lcp {
-    pub fn next_event(&self) -> Option<Ps> {
+    pub(crate) fn next_event(&self) -> Option<Ps> {
         self.echo_at
     }
 }

@@ -9,7 +9,7 @@ use crate::pppoe::Lcp;
 use crate::socket::Socket;
 use crate::{Wiznet, sockets};
 
-pub struct ResetLine {
+pub(crate) struct ResetLine {
     low_since: Option<Ps>,
     /// RSTn has been low for the shortest reset time, and still is.
     in_reset: bool,
@@ -18,18 +18,18 @@ pub struct ResetLine {
 }
 
 impl ResetLine {
-    pub fn power_up(pll_lock: Ps) -> Self {
+    pub(crate) fn power_up(pll_lock: Ps) -> Self {
         Self { low_since: None, in_reset: false, stable_at: pll_lock }
     }
 
     /// Returns the next event. `cycle`: the shortest reset time.
-    pub fn next_event(&self, cycle: Ps) -> Option<Ps> {
+    pub(crate) fn next_event(&self, cycle: Ps) -> Option<Ps> {
         let since = self.low_since.filter(|_| !self.in_reset)?;
         Some(since.saturating_add(cycle))
     }
 
     /// Returns whether the chip can be used at `now`.
-    pub fn stable(&self, now: Ps) -> bool {
+    pub(crate) fn stable(&self, now: Ps) -> bool {
         !self.in_reset && now >= self.stable_at
     }
 }

@@ -5,32 +5,32 @@ use crate::map::socket::*;
 use crate::tcp::Tcp;
 use crate::wire::{Ip, IpFields, Mac};
 
-pub const MR_MULTI: u8 = 0x80;
-pub const MR_BCASTB: u8 = 0x40;
+pub(crate) const MR_MULTI: u8 = 0x80;
+pub(crate) const MR_BCASTB: u8 = 0x40;
 /// No delayed ACK (TCP), IGMP version 1 (UDP multicasting), multicast blocking (MACRAW).
-pub const MR_ND_MC_MMB: u8 = 0x20;
+pub(crate) const MR_ND_MC_MMB: u8 = 0x20;
 /// Unicast blocking (UDP multicasting), IPv6 blocking (MACRAW).
-pub const MR_UCASTB_MIP6B: u8 = 0x10;
+pub(crate) const MR_UCASTB_MIP6B: u8 = 0x10;
 
-pub const CR_OPEN: u8 = 0x01;
-pub const CR_LISTEN: u8 = 0x02;
-pub const CR_CONNECT: u8 = 0x04;
-pub const CR_DISCON: u8 = 0x08;
-pub const CR_CLOSE: u8 = 0x10;
-pub const CR_SEND: u8 = 0x20;
-pub const CR_SEND_MAC: u8 = 0x21;
-pub const CR_SEND_KEEP: u8 = 0x22;
-pub const CR_RECV: u8 = 0x40;
+pub(crate) const CR_OPEN: u8 = 0x01;
+pub(crate) const CR_LISTEN: u8 = 0x02;
+pub(crate) const CR_CONNECT: u8 = 0x04;
+pub(crate) const CR_DISCON: u8 = 0x08;
+pub(crate) const CR_CLOSE: u8 = 0x10;
+pub(crate) const CR_SEND: u8 = 0x20;
+pub(crate) const CR_SEND_MAC: u8 = 0x21;
+pub(crate) const CR_SEND_KEEP: u8 = 0x22;
+pub(crate) const CR_RECV: u8 = 0x40;
 
-pub const IR_SEND_OK: u8 = 0x10;
-pub const IR_TIMEOUT: u8 = 0x08;
-pub const IR_RECV: u8 = 0x04;
-pub const IR_DISCON: u8 = 0x02;
-pub const IR_CON: u8 = 0x01;
+pub(crate) const IR_SEND_OK: u8 = 0x10;
+pub(crate) const IR_TIMEOUT: u8 = 0x08;
+pub(crate) const IR_RECV: u8 = 0x04;
+pub(crate) const IR_DISCON: u8 = 0x02;
+pub(crate) const IR_CON: u8 = 0x01;
 
 /// Sn_SR. IPRAW is not in the W5500 datasheet, but in WIZnet's `w5500.h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Status {
+pub(crate) enum Status {
     #[default]
     Closed = 0x00,
     Init = 0x13,
@@ -50,7 +50,7 @@ pub enum Status {
 
 impl Status {
     /// Returns whether a TCP connection exists or is being opened or closed.
-    pub fn connected(self) -> bool {
+    pub(crate) fn connected(self) -> bool {
         matches!(
             self,
             Self::SynSent
@@ -67,7 +67,7 @@ impl Status {
 
 /// Protocol P[3:0] of Sn_MR.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub(crate) enum Protocol {
     Closed,
     Tcp,
     Udp,
@@ -77,28 +77,28 @@ pub enum Protocol {
 
 const BYTES: usize = 0x30;
 
-pub struct Socket {
+pub(crate) struct Socket {
     /// The registers without side effects, at their offsets.
     bytes: [u8; BYTES],
-    pub status: Status,
-    pub ir: u8,
+    pub(crate) status: Status,
+    pub(crate) ir: u8,
     /// Sn_TX_WR in use: SEND copies the host's write.
-    pub tx_wr: u16,
+    pub(crate) tx_wr: u16,
     /// Sn_TX_WR as written by the host.
     tx_wr_written: u16,
-    pub tx_rd: u16,
+    pub(crate) tx_rd: u16,
     /// Sn_RX_RD in use: RECV copies the host's write.
-    pub rx_rd: u16,
+    pub(crate) rx_rd: u16,
     rx_rd_written: u16,
-    pub rx_wr: u16,
+    pub(crate) rx_wr: u16,
     /// Sn_MSSR while a connection uses a smaller segment size than the written one.
-    pub negotiated_mss: Option<u16>,
-    pub arp: Option<ArpWait>,
+    pub(crate) negotiated_mss: Option<u16>,
+    pub(crate) arp: Option<ArpWait>,
     /// The address whose hardware address, learned by ARP, is in Sn_DHAR.
-    pub resolved: Option<Ip>,
+    pub(crate) resolved: Option<Ip>,
     /// The multicast group joined by OPEN.
-    pub group: Option<Ip>,
-    pub tcp: Tcp,
+    pub(crate) group: Option<Ip>,
+    pub(crate) tcp: Tcp,
 }
 
 impl Default for Socket {
@@ -136,7 +136,7 @@ impl Socket {
         std::array::from_fn(|i| self.bytes[at + i])
     }
 
-    pub fn set(&mut self, address: u16, value: &[u8]) {
+    pub(crate) fn set(&mut self, address: u16, value: &[u8]) {
         let at = usize::from(address);
         self.bytes[at..at + value.len()].copy_from_slice(value);
     }
@@ -146,7 +146,7 @@ impl Socket {
     }
 
     /// Returns a byte of the block. `tx_size`, `rx_size`: the socket's buffer sizes in bytes.
-    pub fn read(&self, address: u16, tx_size: u16, rx_size: u16) -> u8 {
+    pub(crate) fn read(&self, address: u16, tx_size: u16, rx_size: u16) -> u8 {
         let half = |value: u16, first: u16| value.to_be_bytes()[usize::from(address - first)];
         match address {
             // A command is accepted at once, so Sn_CR always reads as cleared.
@@ -167,7 +167,7 @@ impl Socket {
     }
 
     /// Writes a byte without effects beyond the socket's registers. Read-only and reserved bytes ignore it.
-    pub fn write(&mut self, address: u16, value: u8) {
+    pub(crate) fn write(&mut self, address: u16, value: u8) {
         let put = |word: &mut u16, first: u16| {
             let mut bytes = word.to_be_bytes();
             bytes[usize::from(address - first)] = value;
@@ -188,38 +188,38 @@ impl Socket {
         }
     }
 
-    pub fn mr(&self) -> u8 {
+    pub(crate) fn mr(&self) -> u8 {
         self.byte(MR)
     }
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         u16::from_be_bytes(self.array(PORT))
     }
-    pub fn dhar(&self) -> Mac {
+    pub(crate) fn dhar(&self) -> Mac {
         self.array(DHAR)
     }
-    pub fn dipr(&self) -> Ip {
+    pub(crate) fn dipr(&self) -> Ip {
         self.array(DIPR)
     }
-    pub fn dport(&self) -> u16 {
+    pub(crate) fn dport(&self) -> u16 {
         u16::from_be_bytes(self.array(DPORT))
     }
-    pub fn proto(&self) -> u8 {
+    pub(crate) fn proto(&self) -> u8 {
         self.byte(PROTO)
     }
-    pub fn imr(&self) -> u8 {
+    pub(crate) fn imr(&self) -> u8 {
         self.byte(IMR)
     }
-    pub fn kpalvtr(&self) -> u8 {
+    pub(crate) fn kpalvtr(&self) -> u8 {
         self.byte(KPALVTR)
     }
-    pub fn rx_kilobytes(&self) -> u8 {
+    pub(crate) fn rx_kilobytes(&self) -> u8 {
         self.byte(RXBUF_SIZE)
     }
-    pub fn tx_kilobytes(&self) -> u8 {
+    pub(crate) fn tx_kilobytes(&self) -> u8 {
         self.byte(TXBUF_SIZE)
     }
 
-    pub fn protocol(&self) -> Protocol {
+    pub(crate) fn protocol(&self) -> Protocol {
         match self.mr() & 0x0F {
             1 => Protocol::Tcp,
             2 => Protocol::Udp,
@@ -230,12 +230,12 @@ impl Socket {
     }
 
     /// Returns Sn_TOS, Sn_TTL and Sn_FRAG.
-    pub fn ip_fields(&self) -> IpFields {
+    pub(crate) fn ip_fields(&self) -> IpFields {
         IpFields { tos: self.byte(TOS), ttl: self.byte(TTL), frag: u16::from_be_bytes(self.array(FRAG)) }
     }
 
     /// Returns the written Sn_MSSR if it is in 1..=`max`, otherwise `max` (datasheet 4.2 "Sn_MSSR").
-    pub fn segment_limit(&self, max: u16) -> u16 {
+    pub(crate) fn segment_limit(&self, max: u16) -> u16 {
         match u16::from_be_bytes(self.array(MSSR)) {
             mss if (1..=max).contains(&mss) => mss,
             _ => max,
@@ -243,11 +243,11 @@ impl Socket {
     }
 
     /// Returns the bytes between the chip's RX pointers.
-    pub fn rx_received(&self) -> u16 {
+    pub(crate) fn rx_received(&self) -> u16 {
         self.rx_wr.wrapping_sub(self.rx_rd)
     }
 
-    pub fn rx_free(&self, rx_size: u16) -> u16 {
+    pub(crate) fn rx_free(&self, rx_size: u16) -> u16 {
         rx_size.saturating_sub(self.rx_received())
     }
 
@@ -258,27 +258,27 @@ impl Socket {
     }
 
     /// Copies the host's Sn_TX_WR at SEND.
-    pub fn commit_tx(&mut self) {
+    pub(crate) fn commit_tx(&mut self) {
         self.tx_wr = self.tx_wr_written;
     }
 
     /// Copies the host's Sn_RX_RD at RECV.
-    pub fn commit_rx(&mut self) {
+    pub(crate) fn commit_rx(&mut self) {
         self.rx_rd = self.rx_rd_written;
     }
 
     /// Sets both TX pointers, at OPEN and at the start of a connection.
-    pub fn set_tx_pointers(&mut self, pointer: u16) {
+    pub(crate) fn set_tx_pointers(&mut self, pointer: u16) {
         (self.tx_rd, self.tx_wr, self.tx_wr_written) = (pointer, pointer, pointer);
         self.tcp.tx_acknowledged = pointer;
     }
 
-    pub fn clear_rx_pointers(&mut self) {
+    pub(crate) fn clear_rx_pointers(&mut self) {
         (self.rx_rd, self.rx_rd_written, self.rx_wr) = (0, 0, 0);
     }
 
     /// Releases the socket; received data stays readable until the next OPEN.
-    pub fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.status = Status::Closed;
         self.negotiated_mss = None;
         self.arp = None;

@@ -20,12 +20,12 @@ struct Retry {
 
 /// One connection. Sequence numbers as in RFC 793.
 #[derive(Default)]
-pub struct Tcp {
+pub(crate) struct Tcp {
     local_port: u16,
     remote: (Ip, u16),
     /// Sn_TX_RD up to which the peer has acknowledged: the "internal ACK pointer" of Sn_TX_FSR. It corresponds to
     /// `snd_una`.
-    pub tx_acknowledged: u16,
+    pub(crate) tx_acknowledged: u16,
     snd_una: u32,
     snd_nxt: u32,
     /// The highest `snd_nxt` so far; a retransmission does not reduce it.
@@ -53,7 +53,7 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    pub fn next_event(&self) -> Option<Ps> {
+    pub(crate) fn next_event(&self) -> Option<Ps> {
         [self.retry.as_ref().map(|retry| retry.deadline), self.ack_at, self.keep_alive_at, self.time_wait_until]
             .into_iter()
             .flatten()

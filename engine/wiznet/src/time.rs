@@ -3,17 +3,17 @@
 use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 
 /// Unit of RTR in the datasheet (4.1 "RTR").
-pub const RTR_UNIT: Ps = 100 * PS_PER_US;
+pub(crate) const RTR_UNIT: Ps = 100 * PS_PER_US;
 /// Unit of Sn_KPALVTR (datasheet 4.2 "Sn_KPALVTR").
-pub const KEEP_ALIVE_UNIT: Ps = 5 * PS_PER_S;
+pub(crate) const KEEP_ALIVE_UNIT: Ps = 5 * PS_PER_S;
 /// Unit of PTIMER (datasheet 4.1 "PTIMER").
-pub const PTIMER_UNIT: Ps = 25 * PS_PER_MS;
+pub(crate) const PTIMER_UNIT: Ps = 25 * PS_PER_MS;
 /// PLL_CLK, the internal clock that INTLEVEL counts (datasheet 4.1 "INTLEVEL").
-pub const PLL_CLK_HZ: u64 = 150_000_000;
+pub(crate) const PLL_CLK_HZ: u64 = 150_000_000;
 
 /// Returns I_AWT, the interrupt assert wait time: (INTLEVEL + 1) x PLL_CLK x 4, only for INTLEVEL > 0 (datasheet 4.1
 /// "INTLEVEL").
-pub fn interrupt_assert_wait(intlevel: u16) -> Ps {
+pub(crate) fn interrupt_assert_wait(intlevel: u16) -> Ps {
     if intlevel == 0 {
         return 0;
     }
@@ -22,13 +22,13 @@ pub fn interrupt_assert_wait(intlevel: u16) -> Ps {
 
 /// Returns RTR as a time, in units of `unit`. RTR = 0 counts as one unit, because with a zero period time would never
 /// pass.
-pub fn retry_period(rtr: u16, unit: Ps) -> Ps {
+pub(crate) fn retry_period(rtr: u16, unit: Ps) -> Ps {
     Ps::from(rtr.max(1)) * unit
 }
 
 /// Returns the wait after transmission number `retry` (0 is the first): RTR x 2^retry; the doubling stops at the
 /// largest 16-bit value (datasheet 4.1 "RCR", formula TCP_TO).
-pub fn tcp_retry_period(rtr: u16, retry: u8, unit: Ps) -> Ps {
+pub(crate) fn tcp_retry_period(rtr: u16, retry: u8, unit: Ps) -> Ps {
     let mut units = u32::from(rtr.max(1));
     for _ in 0..retry {
         if units * 2 > 0xFFFF {

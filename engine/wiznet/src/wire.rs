@@ -1,23 +1,23 @@
 //! Ethernet, ARP, IPv4, UDP and TCP headers: bounds-checked parsing and building with checksums.
 
-pub type Mac = [u8; 6];
-pub type Ip = [u8; 4];
+pub(crate) type Mac = [u8; 6];
+pub(crate) type Ip = [u8; 4];
 
-pub const BROADCAST_MAC: Mac = [0xFF; 6];
-pub const ETHERTYPE_IPV4: u16 = 0x0800;
-pub const ETHERTYPE_ARP: u16 = 0x0806;
-pub const ETHERTYPE_IPV6: u16 = 0x86DD;
-pub const ETHERNET_HEADER: usize = 14;
+pub(crate) const BROADCAST_MAC: Mac = [0xFF; 6];
+pub(crate) const ETHERTYPE_IPV4: u16 = 0x0800;
+pub(crate) const ETHERTYPE_ARP: u16 = 0x0806;
+pub(crate) const ETHERTYPE_IPV6: u16 = 0x86DD;
+pub(crate) const ETHERNET_HEADER: usize = 14;
 /// Smallest and largest frame without FCS (IEEE 802.3).
-pub const MIN_FRAME: usize = 60;
-pub const MAX_FRAME: usize = 1514;
+pub(crate) const MIN_FRAME: usize = 60;
+pub(crate) const MAX_FRAME: usize = 1514;
 
-pub const PROTO_ICMP: u8 = 1;
-pub const PROTO_IGMP: u8 = 2;
-pub const PROTO_TCP: u8 = 6;
-pub const PROTO_UDP: u8 = 17;
+pub(crate) const PROTO_ICMP: u8 = 1;
+pub(crate) const PROTO_IGMP: u8 = 2;
+pub(crate) const PROTO_TCP: u8 = 6;
+pub(crate) const PROTO_UDP: u8 = 17;
 
-pub fn be16(bytes: &[u8], at: usize) -> u16 {
+pub(crate) fn be16(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
@@ -30,7 +30,7 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 }
 
 /// Returns the Internet checksum (RFC 1071) over the parts, of which only the last may have odd length.
-pub fn checksum(parts: &[&[u8]]) -> u16 {
+pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0u64;
     for part in parts {
         for pair in part.chunks(2) {
@@ -54,7 +54,7 @@ fn pseudo_header(src: Ip, dst: Ip, protocol: u8, length: usize) -> [u8; 12] {
 }
 
 /// Builds an Ethernet II frame.
-pub fn ethernet(dst: Mac, src: Mac, ethertype: u16, payload: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn ethernet(dst: Mac, src: Mac, ethertype: u16, payload: &[&[u8]]) -> Vec<u8> {
     let length: usize = payload.iter().map(|part| part.len()).sum();
     let mut frame = Vec::with_capacity(ETHERNET_HEADER + length);
     frame.extend_from_slice(&dst);
@@ -67,28 +67,28 @@ pub fn ethernet(dst: Mac, src: Mac, ethertype: u16, payload: &[&[u8]]) -> Vec<u8
 }
 
 /// Returns a group's multicast MAC address (RFC 1112).
-pub fn multicast_mac(group: Ip) -> Mac {
+pub(crate) fn multicast_mac(group: Ip) -> Mac {
     [0x01, 0x00, 0x5E, group[1] & 0x7F, group[2], group[3]]
 }
 
-pub fn is_multicast(ip: Ip) -> bool {
+pub(crate) fn is_multicast(ip: Ip) -> bool {
     ip[0] & 0xF0 == 0xE0
 }
 
 /// An ARP packet for IPv4 over Ethernet (RFC 826).
-pub struct Arp {
-    pub operation: u16,
-    pub sender_mac: Mac,
-    pub sender_ip: Ip,
-    pub target_mac: Mac,
-    pub target_ip: Ip,
+pub(crate) struct Arp {
+    pub(crate) operation: u16,
+    pub(crate) sender_mac: Mac,
+    pub(crate) sender_ip: Ip,
+    pub(crate) target_mac: Mac,
+    pub(crate) target_ip: Ip,
 }
 
-pub const ARP_REQUEST: u16 = 1;
-pub const ARP_REPLY: u16 = 2;
+pub(crate) const ARP_REQUEST: u16 = 1;
+pub(crate) const ARP_REPLY: u16 = 2;
 
 impl Arp {
-    pub fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < 28 || bytes[0..6] != [0, 1, 8, 0, 6, 4] {
             return None;
         }
@@ -101,7 +101,7 @@ impl Arp {
         })
     }
 
-    pub fn build(&self) -> Vec<u8> {
+    pub(crate) fn build(&self) -> Vec<u8> {
         let mut bytes = vec![0, 1, 8, 0, 6, 4];
         bytes.extend_from_slice(&self.operation.to_be_bytes());
         bytes.extend_from_slice(&self.sender_mac);
@@ -114,16 +114,16 @@ impl Arp {
 
 /// A received IPv4 packet with a correct header checksum that is not a fragment (the W5500 has no reassembly, datasheet
 /// "Features").
-pub struct Ipv4<'a> {
-    pub src: Ip,
-    pub dst: Ip,
-    pub protocol: u8,
-    pub header: &'a [u8],
-    pub payload: &'a [u8],
+pub(crate) struct Ipv4<'a> {
+    pub(crate) src: Ip,
+    pub(crate) dst: Ip,
+    pub(crate) protocol: u8,
+    pub(crate) header: &'a [u8],
+    pub(crate) payload: &'a [u8],
 }
 
 impl<'a> Ipv4<'a> {
-    pub fn parse(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         if bytes.len() < 20 || bytes[0] >> 4 != 4 {
             return None;
         }
@@ -144,7 +144,7 @@ impl<'a> Ipv4<'a> {
         checksum(&[&pseudo, self.payload]) == 0
     }
 
-    pub fn udp(&self) -> Option<Udp<'a>> {
+    pub(crate) fn udp(&self) -> Option<Udp<'a>> {
         let bytes = self.payload;
         if bytes.len() < 8 {
             return None;
@@ -162,7 +162,7 @@ impl<'a> Ipv4<'a> {
         Some(Udp { src_port: be16(bytes, 0), dst_port: be16(bytes, 2), data: &bytes[8..length] })
     }
 
-    pub fn tcp(&self) -> Option<Segment<'a>> {
+    pub(crate) fn tcp(&self) -> Option<Segment<'a>> {
         let bytes = self.payload;
         if bytes.len() < 20 || !self.transport_checksum_is_right() {
             return None;
@@ -184,43 +184,43 @@ impl<'a> Ipv4<'a> {
     }
 }
 
-pub struct Udp<'a> {
-    pub src_port: u16,
-    pub dst_port: u16,
-    pub data: &'a [u8],
+pub(crate) struct Udp<'a> {
+    pub(crate) src_port: u16,
+    pub(crate) dst_port: u16,
+    pub(crate) data: &'a [u8],
 }
 
-pub const FIN: u8 = 0x01;
-pub const SYN: u8 = 0x02;
-pub const RST: u8 = 0x04;
-pub const PSH: u8 = 0x08;
-pub const ACK: u8 = 0x10;
+pub(crate) const FIN: u8 = 0x01;
+pub(crate) const SYN: u8 = 0x02;
+pub(crate) const RST: u8 = 0x04;
+pub(crate) const PSH: u8 = 0x08;
+pub(crate) const ACK: u8 = 0x10;
 
 /// A TCP segment.
-pub struct Segment<'a> {
-    pub src_port: u16,
-    pub dst_port: u16,
-    pub seq: u32,
-    pub ack: u32,
-    pub flags: u8,
-    pub window: u16,
-    pub mss: Option<u16>,
-    pub data: &'a [u8],
+pub(crate) struct Segment<'a> {
+    pub(crate) src_port: u16,
+    pub(crate) dst_port: u16,
+    pub(crate) seq: u32,
+    pub(crate) ack: u32,
+    pub(crate) flags: u8,
+    pub(crate) window: u16,
+    pub(crate) mss: Option<u16>,
+    pub(crate) data: &'a [u8],
 }
 
 impl Segment<'_> {
-    pub fn has(&self, flag: u8) -> bool {
+    pub(crate) fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
     /// Returns the sequence numbers that the segment occupies.
-    pub fn sequence_length(&self) -> u32 {
+    pub(crate) fn sequence_length(&self) -> u32 {
         // An IPv4 payload is shorter than 64 KB.
         self.data.len() as u32 + u32::from(self.has(SYN)) + u32::from(self.has(FIN))
     }
 
     /// Returns the segment's bytes with its checksum.
-    pub fn build(&self, src: Ip, dst: Ip) -> Vec<u8> {
+    pub(crate) fn build(&self, src: Ip, dst: Ip) -> Vec<u8> {
         let header_length = if self.mss.is_some() { 24 } else { 20 };
         let mut bytes = Vec::with_capacity(header_length + self.data.len());
         bytes.extend_from_slice(&self.src_port.to_be_bytes());
@@ -264,11 +264,11 @@ fn mss_option(mut options: &[u8]) -> Option<u16> {
 
 /// The fields of an IPv4 header set by a socket's registers.
 #[derive(Clone, Copy)]
-pub struct IpFields {
-    pub tos: u8,
-    pub ttl: u8,
+pub(crate) struct IpFields {
+    pub(crate) tos: u8,
+    pub(crate) ttl: u8,
     /// Flags and fragment offset as in Sn_FRAG.
-    pub frag: u16,
+    pub(crate) frag: u16,
 }
 
 impl Default for IpFields {
@@ -279,7 +279,7 @@ impl Default for IpFields {
 }
 
 /// Builds an IPv4 header with `options` (a multiple of 4 bytes) for `payload_length` bytes.
-pub fn ipv4_header(
+pub(crate) fn ipv4_header(
     fields: IpFields,
     id: u16,
     protocol: u8,
@@ -303,7 +303,7 @@ pub fn ipv4_header(
 }
 
 /// Builds a UDP header and its data with the checksum.
-pub fn udp(src: (Ip, u16), dst: (Ip, u16), data: &[u8]) -> Vec<u8> {
+pub(crate) fn udp(src: (Ip, u16), dst: (Ip, u16), data: &[u8]) -> Vec<u8> {
     let length = 8 + data.len();
     let mut bytes = Vec::with_capacity(length);
     bytes.extend_from_slice(&src.1.to_be_bytes());

@@ -3,7 +3,7 @@
 use parts::mcu::Contents;
 
 /// Returns the memory map. gdb uses hardware breakpoints in `rom` automatically.
-pub fn memory_map(regions: &[Contents]) -> String {
+pub(crate) fn memory_map(regions: &[Contents]) -> String {
     let rows = regions.iter().map(|region| {
         let kind = if region.writable { "ram" } else { "rom" };
         let (start, length) = (region.start, region.bytes.len());

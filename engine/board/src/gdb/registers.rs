@@ -5,8 +5,8 @@ use gdbstub::arch::{Arch, Registers};
 /// The registers of a core, and the index of its program counter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CoreRegisters {
-    pub all: Vec<u32>,
-    pub pc: usize,
+    pub(crate) all: Vec<u32>,
+    pub(crate) pc: usize,
 }
 
 impl Registers for CoreRegisters {

@@ -8,29 +8,29 @@ use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
 use sim::Ps;
 
-pub const CYCLE_PS: Ps = 8_000;
+pub(crate) const CYCLE_PS: Ps = 8_000;
 const SIO: u32 = 0xd000_0000;
 
 /// Records of the devices, shared with the test.
-pub type Log<T> = Arc<Mutex<Vec<T>>>;
+pub(crate) type Log<T> = Arc<Mutex<Vec<T>>>;
 
-pub fn taken<T>(log: &Log<T>) -> Vec<T> {
+pub(crate) fn taken<T>(log: &Log<T>) -> Vec<T> {
     std::mem::take(&mut *log.lock().expect("no test panicked while holding the log"))
 }
 
-pub struct Rig {
+pub(crate) struct Rig {
     pub bus: Bus<Wiring>,
     mem: Memory,
     around: Surroundings,
 }
 
 impl Rig {
-    pub fn new(attach: impl FnOnce(&mut Wiring)) -> Self {
+    pub(crate) fn new(attach: impl FnOnce(&mut Wiring)) -> Self {
         Self::with(attach, None)
     }
 
     /// Creates a rig with a radio chip.
-    pub fn with(attach: impl FnOnce(&mut Wiring), wifi: Option<WifiConfig>) -> Self {
+    pub(crate) fn with(attach: impl FnOnce(&mut Wiring), wifi: Option<WifiConfig>) -> Self {
         let config = BoardConfig { flash_size: 1 << 20, wifi, ..BoardConfig::default() };
         let mut wiring = Wiring::new(&config).expect("no network to misconfigure");
         attach(&mut wiring);
@@ -43,51 +43,51 @@ impl Rig {
     }
 
     /// Changes the external controls at the pins.
-    pub fn surround(&mut self, change: impl FnOnce(&mut Surroundings)) {
+    pub(crate) fn surround(&mut self, change: impl FnOnce(&mut Surroundings)) {
         change(&mut self.around);
         self.bus.run_batch();
         self.around.apply(&mut self.bus.sys, &mut self.bus.blocks.adc);
         self.bus.settle(&mut self.mem);
     }
 
-    pub fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
+    pub(crate) fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
         self.bus.world.send_to_uart(&mut self.bus.sys, &self.bus.blocks.uart, uart, data)
     }
 
-    pub fn now(&self) -> Ps {
+    pub(crate) fn now(&self) -> Ps {
         self.bus.sys.now()
     }
 
-    pub fn write(&mut self, address: u32, value: u32) {
+    pub(crate) fn write(&mut self, address: u32, value: u32) {
         self.bus.write(&mut self.mem, Master::Core(0), address, value, 4).expect("a register");
     }
 
-    pub fn read(&mut self, address: u32) -> u32 {
+    pub(crate) fn read(&mut self, address: u32) -> u32 {
         self.bus.read(&mut self.mem, Master::Core(0), address, 4).expect("a register")
     }
 
     /// Sets FUNCSEL of a pin.
-    pub fn function(&mut self, pin: u32, function: usize) {
+    pub(crate) fn function(&mut self, pin: u32, function: usize) {
         self.write(0x4001_4004 + 8 * pin, function as u32);
     }
 
     /// Drives a pin as the program would.
-    pub fn output(&mut self, pin: u32, high: bool) {
+    pub(crate) fn output(&mut self, pin: u32, high: bool) {
         self.function(pin, parts::pins::function::SIO);
         self.write(SIO + if high { 0x14 } else { 0x18 }, 1 << pin);
         self.write(SIO + 0x24, 1 << pin);
     }
 
-    pub fn input(&mut self, pin: u32) -> bool {
+    pub(crate) fn input(&mut self, pin: u32) -> bool {
         self.read(SIO + 0x04) & (1 << pin) != 0
     }
 
-    pub fn event(&mut self, id: Event) {
+    pub(crate) fn event(&mut self, id: Event) {
         self.bus.event(&mut self.mem, id);
     }
 
     /// Runs all events of the next `duration`.
-    pub fn run(&mut self, duration: Ps) {
+    pub(crate) fn run(&mut self, duration: Ps) {
         let until = self.now() + duration;
         while let Some(id) = self.bus.sys.take_event(until) {
             self.bus.sys.cycle = self.bus.sys.cycle.max(self.bus.sys.clock.cycle_at(self.bus.sys.now()));

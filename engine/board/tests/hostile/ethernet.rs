@@ -19,7 +19,7 @@ const SEND: u8 = 0x20;
 
 impl Guest {
     /// Sets up the pins of the W5500 as a driver does, and its addresses.
-    pub fn bring_up_ethernet(&mut self) {
+    pub(crate) fn bring_up_ethernet(&mut self) {
         for (pin, function) in [(16, 1), (17, 5), (18, 1), (19, 1), (20, 5)] {
             self.write(0x4001_4004 + 8 * pin, function);
         }
@@ -59,7 +59,7 @@ impl Guest {
     }
 
     /// Sends a valid or similar frame to the W5500.
-    pub fn spi_garbage(&mut self) {
+    pub(crate) fn spi_garbage(&mut self) {
         let len = self.r.below(8);
         let block = self.r.below(32);
         let mut bytes = vec![self.r.next() as u8, self.r.next() as u8, (block << 3 | self.r.below(8)) as u8];
@@ -76,7 +76,7 @@ impl Guest {
     }
 
     /// Uses a socket as a driver does, in random order.
-    pub fn socket(&mut self) {
+    pub(crate) fn socket(&mut self) {
         let number = self.r.below(SOCKETS);
         let (registers, buffer) = (4 * number + 1, 4 * number + 2);
         match self.r.below(10) {
@@ -130,7 +130,7 @@ impl Guest {
     }
 
     /// Sends from the PC: more than the board can receive, and frames that no PC sends.
-    pub fn lan_flood(&mut self) {
+    pub(crate) fn lan_flood(&mut self) {
         let now = self.machine.now();
         let (port, sequence) = (self.r.pick(&LISTENING), self.r.next() as u16);
         let (size, frames) = (self.r.below(1500) as usize, self.r.below(20));
@@ -159,7 +159,7 @@ impl Guest {
     }
 
     /// Causes loss, delay, an unplugged cable, and a reset of the chip at any time.
-    pub fn disturb_the_cable(&mut self) {
+    pub(crate) fn disturb_the_cable(&mut self) {
         let now = self.machine.now();
         let faults = Faults {
             seed: self.r.next().into(),

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 
 use crate::random::Random;
 
-pub const BOARD: Ipv4Addr = Ipv4Addr::new(192, 168, 50, 100);
-pub const BOARD_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
+pub(crate) const BOARD: Ipv4Addr = Ipv4Addr::new(192, 168, 50, 100);
+pub(crate) const BOARD_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const PC: Ipv4Addr = Ipv4Addr::new(192, 168, 50, 1);
 const PC_MAC: [u8; 6] = [0x02, 0x50, 0x42, 0x00, 0x00, 0x01];
 
@@ -24,13 +24,13 @@ fn sum(parts: &[&[u8]]) -> u16 {
 
 /// Sender and receiver of a frame.
 #[derive(Clone, Copy)]
-pub struct Way {
+pub(crate) struct Way {
     from: (Ipv4Addr, [u8; 6]),
     to: (Ipv4Addr, [u8; 6]),
 }
 
-pub const TO_PC: Way = Way { from: (BOARD, BOARD_MAC), to: (PC, PC_MAC) };
-pub const TO_BOARD: Way = Way { from: (PC, PC_MAC), to: (BOARD, BOARD_MAC) };
+pub(crate) const TO_PC: Way = Way { from: (BOARD, BOARD_MAC), to: (PC, PC_MAC) };
+pub(crate) const TO_BOARD: Way = Way { from: (PC, PC_MAC), to: (BOARD, BOARD_MAC) };
 
 impl Way {
     fn ethernet(self, r: &mut Random, kind: u16, payload: &[u8]) -> Vec<u8> {
@@ -106,7 +106,7 @@ impl Way {
         self.ipv4(r, 6, &tcp)
     }
 
-    pub fn any(self, r: &mut Random, ports: &[u16]) -> Vec<u8> {
+    pub(crate) fn any(self, r: &mut Random, ports: &[u16]) -> Vec<u8> {
         let frame = match r.below(8) {
             0 => self.arp(r),
             1 => self.icmp(r),

@@ -10,9 +10,9 @@ use usb_host::HostConfig;
 use crate::random::Random;
 use crate::{ECHO, FLASH_BYTES, PC_UDP};
 
-pub const SIO: u32 = 0xd000_0000;
-pub const SPI0: u32 = 0x4003_c000;
-pub const CSN: u32 = 17;
+pub(crate) const SIO: u32 = 0xd000_0000;
+pub(crate) const SPI0: u32 = 0x4003_c000;
+pub(crate) const CSN: u32 = 17;
 const MOST_CONSOLE_BYTES: usize = 4 << 20;
 const MOST_EVENTS: usize = 20_000;
 const MOST_TRACED: usize = 10_000;
@@ -33,7 +33,7 @@ enum Temper {
 
 /// Counters of what a guest reached in the board and at its PC.
 #[derive(Default)]
-pub struct Reached {
+pub(crate) struct Reached {
     pub instructions: u64,
     pub simulated_us: u64,
     pub unmodelled: u64,
@@ -48,7 +48,7 @@ pub struct Reached {
 }
 
 impl Reached {
-    pub fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.instructions += other.instructions;
         self.simulated_us += other.simulated_us;
         self.unmodelled += other.unmodelled;
@@ -63,7 +63,7 @@ impl Reached {
     }
 }
 
-pub struct Guest {
+pub(crate) struct Guest {
     pub machine: Machine,
     pub r: Random,
     pub reached: Reached,
@@ -74,7 +74,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    pub fn new(number: u64) -> Self {
+    pub(crate) fn new(number: u64) -> Self {
         let mut r = Random(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let temper = [Temper::Wild, Temper::Network, Temper::Storage, Temper::Usb][number as usize % 4];
         let config = config(&mut r, temper);
@@ -105,13 +105,13 @@ impl Guest {
         }
     }
 
-    pub fn write(&mut self, address: u32, value: u32) {
+    pub(crate) fn write(&mut self, address: u32, value: u32) {
         let chip = self.machine.chip_mut();
         let _ = chip.bus.write(&mut chip.mem, Master::Core(0), address, value, 4);
     }
 
     /// Reads memory; 0 if the bus refuses.
-    pub fn read(&mut self, address: u32) -> u32 {
+    pub(crate) fn read(&mut self, address: u32) -> u32 {
         let chip = self.machine.chip_mut();
         chip.bus.read(&mut chip.mem, Master::Core(1), address, 4).unwrap_or(0)
     }
@@ -136,7 +136,7 @@ impl Guest {
         }
     }
 
-    pub fn time(&mut self, us: u32) {
+    pub(crate) fn time(&mut self, us: u32) {
         let until = self.machine.now() + u64::from(us) * PS_PER_US;
         for _ in 0..64 {
             if self.machine.now() >= until {
@@ -177,7 +177,7 @@ impl Guest {
         }
     }
 
-    pub fn step(&mut self) {
+    pub(crate) fn step(&mut self) {
         let draw = self.r.below(40);
         match (self.temper, draw) {
             (_, 0) => self.bring_up(),
@@ -209,7 +209,7 @@ impl Guest {
     }
 
     /// Checks the limits of data that was never read.
-    pub fn end(mut self) -> Reached {
+    pub(crate) fn end(mut self) -> Reached {
         let faults = self.machine.chip_mut().bus.sys.faults.take();
         assert!(faults.0.len() <= MOST_TRACED, "{} faults kept", faults.0.len());
         let (records, _) = self.machine.chip_mut().bus.sys.trace.take();

@@ -3,34 +3,34 @@
 use crate::FLASH_BYTES;
 
 /// xorshift64.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u32 {
+    pub(crate) fn next(&mut self) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 16) as u32
     }
 
-    pub fn below(&mut self, bound: u32) -> u32 {
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
         self.next() % bound
     }
 
-    pub fn one_in(&mut self, n: u32) -> bool {
+    pub(crate) fn one_in(&mut self, n: u32) -> bool {
         self.below(n) == 0
     }
 
-    pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len() as u32) as usize]
     }
 
-    pub fn bytes(&mut self, len: u32) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self, len: u32) -> Vec<u8> {
         (0..len).map(|_| self.next() as u8).collect()
     }
 
     /// Returns an address that a faulty program might use.
-    pub fn address(&mut self) -> u32 {
+    pub(crate) fn address(&mut self) -> u32 {
         match self.below(10) {
             0..4 => 0x2000_0000 + self.below(0x4_2000),
             4 => 0x1000_0000 + self.below(FLASH_BYTES as u32),
@@ -40,7 +40,7 @@ impl Random {
         }
     }
 
-    pub fn fill(&mut self, memory: &mut [u8]) {
+    pub(crate) fn fill(&mut self, memory: &mut [u8]) {
         for word in memory.chunks_exact_mut(4) {
             let value = if self.one_in(4) { self.address() | 1 } else { self.next() };
             word.copy_from_slice(&value.to_le_bytes());
@@ -48,7 +48,7 @@ impl Random {
     }
 
     /// Damages some bytes, one time in four.
-    pub fn damage(&mut self, mut bytes: Vec<u8>) -> Vec<u8> {
+    pub(crate) fn damage(&mut self, mut bytes: Vec<u8>) -> Vec<u8> {
         if self.one_in(4) {
             for _ in 0..=self.below(4) {
                 let at = self.below(bytes.len() as u32) as usize;

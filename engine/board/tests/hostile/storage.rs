@@ -9,7 +9,7 @@ const DMA: u32 = 0x5000_0000;
 
 impl Guest {
     /// Executes write enable, then an erase or a program, through the SSI like the boot ROM.
-    pub fn flash_in_a_loop(&mut self) {
+    pub(crate) fn flash_in_a_loop(&mut self) {
         let address = self.r.below(FLASH_BYTES as u32);
         let any = self.r.next();
         let command = self.r.pick(&[0x20, 0xd8, 0x02, 0x02, 0x02, 0xc7, 0x05, 0x66, 0x99, 0x01, 0x31, 0xb9, 0xab, any]);
@@ -34,7 +34,7 @@ impl Guest {
         }
     }
 
-    pub fn dma(&mut self) {
+    pub(crate) fn dma(&mut self) {
         let channel = DMA + 0x40 * self.r.below(12);
         let (from, to) = (self.r.address(), self.r.address());
         let count = self.r.next() >> self.r.below(32);

@@ -27,7 +27,7 @@ const SERIAL: &[u8] = &[
 ];
 
 impl Guest {
-    pub fn usb_nonsense(&mut self) {
+    pub(crate) fn usb_nonsense(&mut self) {
         match self.r.below(40) {
             0 if self.r.one_in(20) => {
                 let (offset, value) = (4 * self.r.below(0x400), self.r.next());

@@ -10,7 +10,7 @@ const MOST: usize = 64 << 10;
 const STATUS_BAD: u32 = 1;
 
 #[derive(Debug, Default)]
-pub struct Clm {
+pub(crate) struct Clm {
     pieces: Vec<u8>,
     /// The accepted data.
     blob: Option<Vec<u8>>,
@@ -20,7 +20,7 @@ pub struct Clm {
 impl Clm {
     /// Loads one piece: flags, type, length, a CRC that drivers leave empty, then data. Returns false if it is not a
     /// piece.
-    pub fn load(&mut self, argument: &[u8]) -> bool {
+    pub(crate) fn load(&mut self, argument: &[u8]) -> bool {
         let Some(header) = argument.get(..HEADER) else { return false };
         let flags = u16::from_le_bytes([header[0], header[1]]);
         let kind = u16::from_le_bytes([header[2], header[3]]);
@@ -42,17 +42,17 @@ impl Clm {
         true
     }
 
-    pub fn status(&self) -> u32 {
+    pub(crate) fn status(&self) -> u32 {
         if self.failed { STATUS_BAD } else { 0 }
     }
 
     /// Returns whether data is loaded: without it the radio transmits nothing.
-    pub fn is_loaded(&self) -> bool {
+    pub(crate) fn is_loaded(&self) -> bool {
         self.blob.is_some()
     }
 
     /// Returns the variable `clmver`.
-    pub fn version(&self) -> String {
+    pub(crate) fn version(&self) -> String {
         let Some(blob) = &self.blob else { return "API: 0.0 Data: none".into() };
         const MARK: &[u8] = b"CLM DATA";
         let Some(at) = blob.windows(MARK.len()).position(|window| window == MARK) else { return String::new() };

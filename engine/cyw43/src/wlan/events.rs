@@ -2,70 +2,70 @@
 
 use sim::Mac;
 
-pub const SET_SSID: u32 = 0;
-pub const JOIN: u32 = 1;
-pub const AUTH: u32 = 3;
-pub const DEAUTH_IND: u32 = 6;
-pub const ASSOC: u32 = 7;
-pub const DISASSOC: u32 = 11;
-pub const LINK: u32 = 16;
-pub const PRUNE: u32 = 23;
-pub const PSK_SUP: u32 = 46;
-pub const ESCAN_RESULT: u32 = 69;
-pub const ASSOC_REQ_IE: u32 = 87;
-pub const ASSOC_RESP_IE: u32 = 88;
+pub(crate) const SET_SSID: u32 = 0;
+pub(crate) const JOIN: u32 = 1;
+pub(crate) const AUTH: u32 = 3;
+pub(crate) const DEAUTH_IND: u32 = 6;
+pub(crate) const ASSOC: u32 = 7;
+pub(crate) const DISASSOC: u32 = 11;
+pub(crate) const LINK: u32 = 16;
+pub(crate) const PRUNE: u32 = 23;
+pub(crate) const PSK_SUP: u32 = 46;
+pub(crate) const ESCAN_RESULT: u32 = 69;
+pub(crate) const ASSOC_REQ_IE: u32 = 87;
+pub(crate) const ASSOC_RESP_IE: u32 = 88;
 
-pub mod status {
-    pub const SUCCESS: u32 = 0;
-    pub const NO_NETWORKS: u32 = 3;
-    pub const PARTIAL: u32 = 8;
+pub(crate) mod status {
+    pub(crate) const SUCCESS: u32 = 0;
+    pub(crate) const NO_NETWORKS: u32 = 3;
+    pub(crate) const PARTIAL: u32 = 8;
 }
 
 /// Status of [`PSK_SUP`]: keys installed; waiting for message 3.
-pub mod supplicant {
-    pub const KEYED: u32 = 6;
-    pub const WAITS_FOR_M3: u32 = 8;
+pub(crate) mod supplicant {
+    pub(crate) const KEYED: u32 = 6;
+    pub(crate) const WAITS_FOR_M3: u32 = 8;
     /// Reason: deauthenticated by the access point.
-    pub const DEAUTHENTICATED: u32 = 14;
+    pub(crate) const DEAUTHENTICATED: u32 = 14;
 }
 
 /// Reason of [`PRUNE`].
-pub const PRUNE_ENCRYPTION: u32 = 1;
+pub(crate) const PRUNE_ENCRYPTION: u32 = 1;
 /// Flag of [`LINK`].
-pub const LINK_UP: u16 = 1;
+pub(crate) const LINK_UP: u16 = 1;
 
 const MASK_BYTES: usize = 32;
 
 /// The events that the host has enabled.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct EventMask([u8; MASK_BYTES]);
+pub(crate) struct EventMask([u8; MASK_BYTES]);
 
 impl EventMask {
-    pub fn set(&mut self, bytes: &[u8]) {
+    pub(crate) fn set(&mut self, bytes: &[u8]) {
         self.0 = [0; MASK_BYTES];
         let length = bytes.len().min(MASK_BYTES);
         self.0[..length].copy_from_slice(&bytes[..length]);
     }
 
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    pub fn wants(&self, kind: u32) -> bool {
+    pub(crate) fn wants(&self, kind: u32) -> bool {
         self.0.get(kind as usize / 8).is_some_and(|byte| byte & (1 << (kind % 8)) != 0)
     }
 }
 
-pub struct Event {
-    pub kind: u32,
-    pub flags: u16,
-    pub status: u32,
-    pub reason: u32,
-    pub about: Mac,
+pub(crate) struct Event {
+    pub(crate) kind: u32,
+    pub(crate) flags: u16,
+    pub(crate) status: u32,
+    pub(crate) reason: u32,
+    pub(crate) about: Mac,
 }
 
 impl Event {
-    pub fn ethernet(&self, to: Mac, data: &[u8]) -> Vec<u8> {
+    pub(crate) fn ethernet(&self, to: Mac, data: &[u8]) -> Vec<u8> {
         let mut frame = Vec::with_capacity(72 + data.len());
         frame.extend(to);
         frame.extend([to[0] | 2, to[1], to[2], to[3], to[4], to[5]]);

@@ -27,9 +27,9 @@ const GET_VAR: u32 = 262;
 const SET_VAR: u32 = 263;
 const SET_WSEC_PMK: u32 = 268;
 
-pub type Answer = Result<Vec<u8>, i32>;
+pub(crate) type Answer = Result<Vec<u8>, i32>;
 
-pub fn word(argument: &[u8]) -> Result<u32, i32> {
+pub(crate) fn word(argument: &[u8]) -> Result<u32, i32> {
     argument.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).ok_or(error::BAD_ARGUMENT)
 }
 

@@ -20,20 +20,20 @@ const TRIES: u32 = 3;
 const PAUSE: Ps = PS_PER_S;
 
 #[derive(Debug, Default)]
-pub struct Station {
-    pub wsec: u32,
-    pub wpa_auth: u32,
-    pub passphrase: Vec<u8>,
+pub(crate) struct Station {
+    pub(crate) wsec: u32,
+    pub(crate) wpa_auth: u32,
+    pub(crate) passphrase: Vec<u8>,
     /// Number of the current scan.
-    pub scan: Option<u16>,
+    pub(crate) scan: Option<u16>,
     /// The current or last join.
     wanted: Option<Join>,
     tries: u32,
     /// Set if a joined network went out of reach: the time of the next search.
     was_lost: bool,
-    pub look_at: Option<Ps>,
+    pub(crate) look_at: Option<Ps>,
     /// The associated network, with keys if it needs them: frames pass.
-    pub joined: Option<Bss>,
+    pub(crate) joined: Option<Bss>,
     associated: Option<Bss>,
 }
 

@@ -25,14 +25,14 @@ use variables::Variables;
 const JOINED: Ps = 20 * PS_PER_MS;
 
 /// Broadcom's error codes.
-pub mod error {
-    pub const BAD_ARGUMENT: i32 = -2;
-    pub const NOT_UP: i32 = -5;
-    pub const NOT_ASSOCIATED: i32 = -17;
+pub(crate) mod error {
+    pub(crate) const BAD_ARGUMENT: i32 = -2;
+    pub(crate) const NOT_UP: i32 = -5;
+    pub(crate) const NOT_ASSOCIATED: i32 = -17;
 }
 
 /// Data for the host: time, channel, content.
-pub type Outgoing = (Ps, u8, Vec<u8>);
+pub(crate) type Outgoing = (Ps, u8, Vec<u8>);
 
 /// The chip's three GPIOs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,11 +42,11 @@ pub struct Gpios {
     pub level: u32,
 }
 
-pub struct Wlan {
+pub(crate) struct Wlan {
     mac: Mac,
     /// Levels on the GPIOs, driven by the board.
     inputs: u32,
-    pub gpios: Gpios,
+    pub(crate) gpios: Gpios,
     version: String,
     up: bool,
     mask: EventMask,
@@ -59,11 +59,11 @@ pub struct Wlan {
     /// Time and access point of the event that ends a join.
     joined_at: Option<(Ps, Mac)>,
     sent: u32,
-    pub unmodelled: Option<String>,
+    pub(crate) unmodelled: Option<String>,
 }
 
 impl Wlan {
-    pub fn new(mac: Mac, inputs: u32, version: String) -> Self {
+    pub(crate) fn new(mac: Mac, inputs: u32, version: String) -> Self {
         Self {
             mac,
             inputs,
@@ -83,34 +83,30 @@ impl Wlan {
         }
     }
 
-    pub fn mac(&self) -> Mac {
-        self.mac
-    }
-
     /// Returns whether frames pass.
-    pub fn link_up(&self) -> bool {
+    pub(crate) fn link_up(&self) -> bool {
         self.station.joined.is_some()
     }
 
-    pub fn take_outgoing(&mut self) -> Vec<Outgoing> {
+    pub(crate) fn take_outgoing(&mut self) -> Vec<Outgoing> {
         std::mem::take(&mut self.outgoing)
     }
 
     /// Takes the number of the host's frames that the radio has finished with.
-    pub fn take_sent(&mut self) -> u32 {
+    pub(crate) fn take_sent(&mut self) -> u32 {
         std::mem::take(&mut self.sent)
     }
 
-    pub fn take_request(&mut self) -> Option<(Ps, RadioRequest)> {
+    pub(crate) fn take_request(&mut self) -> Option<(Ps, RadioRequest)> {
         self.requests.pop_front()
     }
 
-    pub fn next_event(&self) -> Option<Ps> {
+    pub(crate) fn next_event(&self) -> Option<Ps> {
         let joined = self.joined_at.map(|(at, _)| at);
         [self.power.next_event(), joined, self.station.look_at].into_iter().flatten().min()
     }
 
-    pub fn advance(&mut self, now: Ps) {
+    pub(crate) fn advance(&mut self, now: Ps) {
         if let Some((at, bssid)) = self.joined_at
             && at <= now
         {
@@ -128,7 +124,7 @@ impl Wlan {
     }
 
     /// Handles a control message of the host.
-    pub fn control(&mut self, now: Ps, message: &Control) {
+    pub(crate) fn control(&mut self, now: Ps, message: &Control) {
         let result = self.ioctl(now, message);
         let took = if message.argument.starts_with(b"country\0") { COUNTRY } else { IOCTL };
         self.outgoing.push((now + took, sdpcm::CONTROL, message.answer(result)));
@@ -136,7 +132,7 @@ impl Wlan {
 
     /// Transmits an Ethernet frame of the host. Returns false if it is dropped, in which case it is never reported as
     /// sent.
-    pub fn transmit(&mut self, now: Ps, frame: &[u8]) -> bool {
+    pub(crate) fn transmit(&mut self, now: Ps, frame: &[u8]) -> bool {
         if !self.link_up() || !(14..=1514).contains(&frame.len()) {
             return false;
         }
@@ -147,7 +143,7 @@ impl Wlan {
         true
     }
 
-    pub fn report(&mut self, now: Ps, report: RadioReport) {
+    pub(crate) fn report(&mut self, now: Ps, report: RadioReport) {
         match report {
             RadioReport::Frame(frame) => {
                 if let Some(request) = self.power.receives(now) {

@@ -6,13 +6,13 @@ const ALWAYS: u32 = 1;
 const AFTER_FRAMES: u32 = 2;
 
 #[derive(Debug)]
-pub struct Power {
+pub(crate) struct Power {
     mode: u32,
     /// PM 2: from the last frame to sleep.
-    pub sleep_return_ms: u32,
+    pub(crate) sleep_return_ms: u32,
     /// The receiver wakes for one beacon in this many; a DTIM wakes it earlier.
-    pub listen_beacons: u32,
-    pub listen_dtims: u32,
+    pub(crate) listen_beacons: u32,
+    pub(crate) listen_dtims: u32,
     dtim: u32,
     joined: bool,
     dozing: bool,
@@ -36,21 +36,21 @@ impl Default for Power {
 }
 
 impl Power {
-    pub fn mode(&self) -> u32 {
+    pub(crate) fn mode(&self) -> u32 {
         self.mode
     }
 
-    pub fn set_mode(&mut self, now: Ps, mode: u32) -> Option<RadioRequest> {
+    pub(crate) fn set_mode(&mut self, now: Ps, mode: u32) -> Option<RadioRequest> {
         self.mode = mode;
         if self.joined { self.begin(now) } else { None }
     }
 
-    pub fn joined(&mut self, now: Ps, dtim: u8) -> Option<RadioRequest> {
+    pub(crate) fn joined(&mut self, now: Ps, dtim: u8) -> Option<RadioRequest> {
         (self.joined, self.dozing, self.dtim) = (true, false, u32::from(dtim));
         self.begin(now)
     }
 
-    pub fn left(&mut self) {
+    pub(crate) fn left(&mut self) {
         (self.joined, self.dozing, self.doze_at) = (false, false, None);
     }
 
@@ -79,16 +79,16 @@ impl Power {
         self.wake()
     }
 
-    pub fn transmits(&mut self, now: Ps) -> Option<RadioRequest> {
+    pub(crate) fn transmits(&mut self, now: Ps) -> Option<RadioRequest> {
         if self.mode == AFTER_FRAMES && self.joined { self.stay_awake(now) } else { None }
     }
 
-    pub fn receives(&mut self, now: Ps) -> Option<RadioRequest> {
+    pub(crate) fn receives(&mut self, now: Ps) -> Option<RadioRequest> {
         self.transmits(now)
     }
 
     /// Handles a beacon that announces frames.
-    pub fn kept(&mut self, now: Ps) -> Option<RadioRequest> {
+    pub(crate) fn kept(&mut self, now: Ps) -> Option<RadioRequest> {
         match self.mode {
             ALWAYS => Some(RadioRequest::Poll),
             AFTER_FRAMES => self.stay_awake(now),
@@ -96,11 +96,11 @@ impl Power {
         }
     }
 
-    pub fn next_event(&self) -> Option<Ps> {
+    pub(crate) fn next_event(&self) -> Option<Ps> {
         self.doze_at
     }
 
-    pub fn advance(&mut self, now: Ps) -> Option<RadioRequest> {
+    pub(crate) fn advance(&mut self, now: Ps) -> Option<RadioRequest> {
         if self.doze_at? > now {
             return None;
         }

@@ -12,7 +12,7 @@ const RATES: [u8; 12] = [0x82, 0x84, 0x8b, 0x96, 12, 18, 24, 36, 48, 72, 96, 108
 const RSN: [u8; 22] = [48, 20, 1, 0, 0x00, 0x0f, 0xac, 4, 1, 0, 0x00, 0x0f, 0xac, 4, 1, 0, 0x00, 0x0f, 0xac, 2, 0, 0];
 
 /// Returns the event's data for one access point.
-pub fn result(sync: u16, bss: &Bss) -> Vec<u8> {
+pub(crate) fn result(sync: u16, bss: &Bss) -> Vec<u8> {
     let ies = elements(bss);
     let mut info = vec![0u8; FIXED];
     let mut put = |at: usize, bytes: &[u8]| info[at..at + bytes.len()].copy_from_slice(bytes);
@@ -46,7 +46,7 @@ pub fn result(sync: u16, bss: &Bss) -> Vec<u8> {
 }
 
 /// Returns the event's data at the end of the scan.
-pub fn end(sync: u16) -> Vec<u8> {
+pub(crate) fn end(sync: u16) -> Vec<u8> {
     let mut data = Vec::with_capacity(RESULT_HEADER);
     data.extend((RESULT_HEADER as u32).to_le_bytes());
     data.extend(VERSION.to_le_bytes());

@@ -31,7 +31,7 @@ const LISTEN_DTIMS: &str = "bcn_li_dtim";
 const GROUPS: usize = 32;
 
 #[derive(Debug, Default)]
-pub struct Variables {
+pub(crate) struct Variables {
     kept: BTreeMap<&'static str, Vec<u8>>,
     groups: Vec<Mac>,
     /// Abbreviation, revision and code.
@@ -39,7 +39,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    pub fn hears_group(&self, to: &Mac) -> bool {
+    pub(crate) fn hears_group(&self, to: &Mac) -> bool {
         self.groups.contains(to) || self.kept.get("allmulti").is_some_and(|value| value.starts_with(&[1]))
     }
 }

@@ -4,9 +4,9 @@ use cyw43::{Config, Cyw43439};
 use sim::{Device, PS_PER_MS, PS_PER_NS, Ps, Radio, RadioReport, RadioRequest};
 
 const HALF_BIT: Ps = 16 * PS_PER_NS;
-pub const MAC: [u8; 6] = [0x28, 0xcd, 0xc1, 1, 2, 3];
+pub(crate) const MAC: [u8; 6] = [0x28, 0xcd, 0xc1, 1, 2, 3];
 
-pub struct Host {
+pub(crate) struct Host {
     pub chip: Cyw43439,
     pub now: Ps,
     /// Bytes are in memory order on the wire, after the switch to words of 32 bits.
@@ -18,25 +18,25 @@ pub struct Host {
 }
 
 /// A frame of function 2: channel, and the payload after the header.
-pub type Incoming = (u8, Vec<u8>);
+pub(crate) type Incoming = (u8, Vec<u8>);
 
 /// An event: type, flags, status, reason.
-pub type Told = (u32, u16, u32, u32);
+pub(crate) type Told = (u32, u16, u32, u32);
 
-pub fn command(write: bool, function: u32, address: u32, length: usize) -> u32 {
+pub(crate) fn command(write: bool, function: u32, address: u32, length: usize) -> u32 {
     u32::from(write) << 31 | 1 << 30 | function << 28 | address << 11 | length as u32
 }
 
 impl Host {
     /// Returns a host whose chip is powered and has started.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut chip = Cyw43439::new(Config { mac: MAC, ..Config::default() });
         chip.set_power(0, true);
         Self { chip, now: 250 * PS_PER_MS, switched: false, window: 0, sequence: 0, id: 0, credit: 1 }
     }
 
     /// Returns a host after the switch to 32 bits, with a response delay of 16 bytes on the backplane.
-    pub fn switched() -> Self {
+    pub(crate) fn switched() -> Self {
         let mut host = Self::new();
         host.transfer(&[command(true, 0, 0, 4), 0x0002_04b3], 0);
         host.switched = true;
@@ -58,7 +58,7 @@ impl Host {
     }
 
     /// Performs one transfer: words out, then words in.
-    pub fn transfer(&mut self, out: &[u32], count: usize) -> Vec<u32> {
+    pub(crate) fn transfer(&mut self, out: &[u32], count: usize) -> Vec<u32> {
         self.chip.wires(self.now, false, false);
         self.chip.select(self.now, true);
         for &word in out {
@@ -79,7 +79,7 @@ impl Host {
         words
     }
 
-    pub fn read(&mut self, function: u32, address: u32, length: usize) -> Vec<u8> {
+    pub(crate) fn read(&mut self, function: u32, address: u32, length: usize) -> Vec<u8> {
         let delay = if function == 1 { 4 } else { 0 };
         let words = self.transfer(&[command(false, function, address, length)], delay + length.div_ceil(4));
         let mut bytes: Vec<u8> = words[delay..].iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -87,7 +87,7 @@ impl Host {
         bytes
     }
 
-    pub fn write(&mut self, function: u32, address: u32, data: &[u8]) {
+    pub(crate) fn write(&mut self, function: u32, address: u32, data: &[u8]) {
         let mut out = vec![command(true, function, address, data.len())];
         out.extend(data.chunks(4).map(|chunk| {
             let mut word = [0; 4];
@@ -97,7 +97,7 @@ impl Host {
         self.transfer(&out, 0);
     }
 
-    pub fn read_u32(&mut self, function: u32, address: u32) -> u32 {
+    pub(crate) fn read_u32(&mut self, function: u32, address: u32) -> u32 {
         u32::from_le_bytes(self.read(function, address, 4).try_into().unwrap())
     }
 
@@ -112,19 +112,19 @@ impl Host {
         address & 0x7fff | 0x8000
     }
 
-    pub fn read_backplane(&mut self, address: u32) -> u32 {
+    pub(crate) fn read_backplane(&mut self, address: u32) -> u32 {
         let address = self.show(address);
         self.read_u32(1, address)
     }
 
-    pub fn write_backplane(&mut self, address: u32, data: &[u8]) {
+    pub(crate) fn write_backplane(&mut self, address: u32, data: &[u8]) {
         for (index, chunk) in data.chunks(64).enumerate() {
             let at = self.show(address + index as u32 * 64);
             self.write(1, at, chunk);
         }
     }
 
-    pub fn wait(&mut self, time: Ps) {
+    pub(crate) fn wait(&mut self, time: Ps) {
         let until = self.now + time;
         while let Some(at) = self.chip.next_event().filter(|&at| at <= until) {
             self.now = self.now.max(at);
@@ -141,7 +141,7 @@ impl Host {
     }
 
     /// Loads `firmware` and `nvram`, whose size word is `size`, and releases the processor.
-    pub fn load(&mut self, firmware: &[u8], nvram: &[u8], size: u32) {
+    pub(crate) fn load(&mut self, firmware: &[u8], nvram: &[u8], size: u32) {
         self.release(0x1810_4000);
         self.write_backplane(0, firmware);
         self.write_backplane(0x8_0000 - 4 - nvram.len() as u32, nvram);
@@ -151,7 +151,7 @@ impl Host {
     }
 
     /// Returns a host whose chip runs, with all events enabled, and up.
-    pub fn running() -> Self {
+    pub(crate) fn running() -> Self {
         let mut host = Self::switched();
         host.load(&firmware(), &nvram(), size_word(nvram().len()));
         assert_eq!(host.chip.refused(), None);
@@ -160,12 +160,12 @@ impl Host {
         host
     }
 
-    pub fn has_packet(&mut self) -> Option<usize> {
+    pub(crate) fn has_packet(&mut self) -> Option<usize> {
         let status = self.read_u32(0, 8);
         (status & 0x100 != 0).then_some((status >> 9 & 0x7ff) as usize)
     }
 
-    pub fn receive(&mut self) -> Option<Incoming> {
+    pub(crate) fn receive(&mut self) -> Option<Incoming> {
         let length = self.has_packet()?;
         let frame = self.read(2, 0, length);
         let size = u16::from_le_bytes([frame[0], frame[1]]);
@@ -175,7 +175,7 @@ impl Host {
         Some((frame[5] & 0xf, frame[usize::from(frame[7])..].to_vec()))
     }
 
-    pub fn send(&mut self, channel: u8, header: usize, body: &[u8]) {
+    pub(crate) fn send(&mut self, channel: u8, header: usize, body: &[u8]) {
         let length = (header + body.len()) as u16;
         let mut frame = [length.to_le_bytes(), (!length).to_le_bytes()].concat();
         frame.extend([self.sequence, channel, 0, header as u8, 0, 0, 0, 0]);
@@ -186,12 +186,12 @@ impl Host {
         self.write(2, 0, &frame);
     }
 
-    pub fn sequence(&self) -> u8 {
+    pub(crate) fn sequence(&self) -> u8 {
         self.sequence
     }
 
     /// Returns the answer's argument, or the chip's error.
-    pub fn ioctl(&mut self, set: bool, number: u32, argument: &[u8]) -> Result<Vec<u8>, i32> {
+    pub(crate) fn ioctl(&mut self, set: bool, number: u32, argument: &[u8]) -> Result<Vec<u8>, i32> {
         self.id += 1;
         let mut body = Vec::new();
         for word in [number, argument.len() as u32, u32::from(self.id) << 16 | if set { 2 } else { 0 }, 0] {
@@ -216,15 +216,15 @@ impl Host {
         panic!("ioctl {number} got no answer");
     }
 
-    pub fn set(&mut self, name: &str, value: &[u8]) {
+    pub(crate) fn set(&mut self, name: &str, value: &[u8]) {
         self.try_set(name, value).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 
-    pub fn try_set(&mut self, name: &str, value: &[u8]) -> Result<Vec<u8>, i32> {
+    pub(crate) fn try_set(&mut self, name: &str, value: &[u8]) -> Result<Vec<u8>, i32> {
         self.ioctl(true, 263, &[name.as_bytes(), &[0], value].concat())
     }
 
-    pub fn get(&mut self, name: &str, length: usize) -> Vec<u8> {
+    pub(crate) fn get(&mut self, name: &str, length: usize) -> Vec<u8> {
         let mut argument = [name.as_bytes(), &[0]].concat();
         argument.resize(argument.len().max(length), 0);
         let mut value = self.ioctl(false, 262, &argument).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -232,25 +232,25 @@ impl Host {
         value
     }
 
-    pub fn request(&mut self) -> Option<RadioRequest> {
+    pub(crate) fn request(&mut self) -> Option<RadioRequest> {
         self.chip.take_request().map(|(_, request)| request)
     }
 
-    pub fn requests(&mut self) -> Vec<RadioRequest> {
+    pub(crate) fn requests(&mut self) -> Vec<RadioRequest> {
         std::iter::from_fn(|| self.request()).collect()
     }
 
-    pub fn report(&mut self, report: RadioReport) {
+    pub(crate) fn report(&mut self, report: RadioReport) {
         self.chip.report(self.now, report);
         self.wait(PS_PER_MS);
     }
 
     /// Returns the events received.
-    pub fn events(&mut self) -> Vec<Told> {
+    pub(crate) fn events(&mut self) -> Vec<Told> {
         self.raw_events().into_iter().map(|(event, _)| event).collect()
     }
 
-    pub fn raw_events(&mut self) -> Vec<(Told, Vec<u8>)> {
+    pub(crate) fn raw_events(&mut self) -> Vec<(Told, Vec<u8>)> {
         let mut events = Vec::new();
         while let Some((channel, body)) = self.receive() {
             assert_eq!(channel, 1);
@@ -267,7 +267,7 @@ impl Host {
 }
 
 /// Returns data that the chip accepts as firmware: bytes, their CRC in a line of text, a trailer.
-pub fn firmware() -> Vec<u8> {
+pub(crate) fn firmware() -> Vec<u8> {
     let mut image: Vec<u8> = (0..5000u32).map(|n| (n * 7 + n / 256) as u8).collect();
     let crc = crc(&image);
     image.extend([9; 30]);
@@ -284,19 +284,19 @@ fn crc(data: &[u8]) -> u32 {
     })
 }
 
-pub fn nvram() -> Vec<u8> {
+pub(crate) fn nvram() -> Vec<u8> {
     let mut text = b"manfid=0x2d0\0prodid=0x0727\0\0".to_vec();
     text.resize(text.len().next_multiple_of(4), 0);
     text
 }
 
-pub fn size_word(length: usize) -> u32 {
+pub(crate) fn size_word(length: usize) -> u32 {
     let words = length as u32 / 4;
     (!words & 0xffff) << 16 | words
 }
 
 /// Returns valid regulatory data.
-pub fn clm() -> Vec<u8> {
+pub(crate) fn clm() -> Vec<u8> {
     let data = b"CLM DATA\0\0\x0c\0\x02\0Test.Board\0\0\0\0\0\0\0\0\0\0".to_vec();
     let mut rest = Vec::new();
     for word in [1, 1, 0, 40, data.len() as u32, !crc(&data), 0] {
@@ -312,7 +312,7 @@ pub fn clm() -> Vec<u8> {
 }
 
 /// Splits `blob` into pieces of `size` bytes.
-pub fn pieces(blob: &[u8], size: usize) -> Vec<Vec<u8>> {
+pub(crate) fn pieces(blob: &[u8], size: usize) -> Vec<Vec<u8>> {
     let count = blob.len().div_ceil(size);
     let piece = |(index, data): (usize, &[u8])| {
         let flags = 1 << 12 | if index == 0 { 2 } else { 0 } | if index + 1 == count { 4u16 } else { 0 };

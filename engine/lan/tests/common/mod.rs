@@ -14,19 +14,19 @@ use smoltcp::socket::tcp;
 use smoltcp::time::{Duration, Instant};
 use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr};
 
-pub const PC_MAC: [u8; 6] = [0x02, 0x50, 0x42, 0, 0, 1];
-pub const BOARD_MAC: [u8; 6] = [0x00, 0x08, 0xdc, 1, 2, 3];
-pub const PC: Ipv4Addr = Ipv4Addr::new(192, 168, 50, 1);
-pub const BOARD: Ipv4Addr = Ipv4Addr::new(192, 168, 50, 9);
+pub(crate) const PC_MAC: [u8; 6] = [0x02, 0x50, 0x42, 0, 0, 1];
+pub(crate) const BOARD_MAC: [u8; 6] = [0x00, 0x08, 0xdc, 1, 2, 3];
+pub(crate) const PC: Ipv4Addr = Ipv4Addr::new(192, 168, 50, 1);
+pub(crate) const BOARD: Ipv4Addr = Ipv4Addr::new(192, 168, 50, 9);
 
 #[derive(Default)]
-pub struct Wire {
+pub(crate) struct Wire {
     rx: VecDeque<Vec<u8>>,
     tx: VecDeque<Vec<u8>>,
 }
 
-pub struct Rx(Vec<u8>);
-pub struct Tx<'a>(&'a mut VecDeque<Vec<u8>>);
+pub(crate) struct Rx(Vec<u8>);
+pub(crate) struct Tx<'a>(&'a mut VecDeque<Vec<u8>>);
 
 impl RxToken for Rx {
     fn consume<R, F: FnOnce(&[u8]) -> R>(self, f: F) -> R {
@@ -63,7 +63,7 @@ impl Device for Wire {
     }
 }
 
-pub struct Board {
+pub(crate) struct Board {
     pub lan: Lan,
     pub now: Ps,
     pub interface: Interface,
@@ -77,7 +77,7 @@ fn instant(now: Ps) -> Instant {
 
 impl Board {
     /// Creates a board without an address: see [`Board::set_address`] or a DHCP socket.
-    pub fn new(lan: Lan) -> Self {
+    pub(crate) fn new(lan: Lan) -> Self {
         let mut wire = Wire::default();
         let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress(BOARD_MAC)));
         config.random_seed = 99;
@@ -85,20 +85,20 @@ impl Board {
         Self { lan, now: 0, interface, sockets: SocketSet::new(Vec::new()), wire }
     }
 
-    pub fn with_address(lan: Lan) -> Self {
+    pub(crate) fn with_address(lan: Lan) -> Self {
         let mut board = Self::new(lan);
         board.set_address(BOARD);
         board
     }
 
-    pub fn set_address(&mut self, address: Ipv4Addr) {
+    pub(crate) fn set_address(&mut self, address: Ipv4Addr) {
         self.interface.update_ip_addrs(|table| {
             table.clear();
             table.push(IpCidr::new(IpAddress::Ipv4(address), 24)).unwrap();
         });
     }
 
-    pub fn tcp_socket(&mut self) -> SocketHandle {
+    pub(crate) fn tcp_socket(&mut self) -> SocketHandle {
         let buffer = || tcp::SocketBuffer::new(vec![0; 16 * 1024]);
         let mut socket = tcp::Socket::new(buffer(), buffer());
         socket.set_nagle_enabled(false);
@@ -106,19 +106,19 @@ impl Board {
         self.sockets.add(socket)
     }
 
-    pub fn connect(&mut self, local_port: u16, port: u16) -> SocketHandle {
+    pub(crate) fn connect(&mut self, local_port: u16, port: u16) -> SocketHandle {
         let handle = self.tcp_socket();
         let socket = self.sockets.get_mut::<tcp::Socket>(handle);
         socket.connect(self.interface.context(), (IpAddress::Ipv4(PC), port), local_port).unwrap();
         handle
     }
 
-    pub fn tcp(&mut self, handle: SocketHandle) -> &mut tcp::Socket<'static> {
+    pub(crate) fn tcp(&mut self, handle: SocketHandle) -> &mut tcp::Socket<'static> {
         self.sockets.get_mut(handle)
     }
 
     /// Sends what the board's stack has to send, at the present time.
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         let time = instant(self.now);
         while self.interface.poll(time, &mut self.wire, &mut self.sockets) == PollResult::SocketStateChanged {}
         while let Some(frame) = self.wire.tx.pop_front() {
@@ -127,7 +127,7 @@ impl Board {
     }
 
     /// Advances to the next event of either side, but not beyond `end`. Returns false if `end` was reached.
-    pub fn step(&mut self, end: Ps) -> bool {
+    pub(crate) fn step(&mut self, end: Ps) -> bool {
         self.flush();
         let time = instant(self.now);
         let own = self.interface.poll_at(time, &self.sockets);
@@ -144,7 +144,7 @@ impl Board {
     }
 
     /// Runs until `done`; panics at `deadline`.
-    pub fn run_until(&mut self, deadline: Ps, what: &str, mut done: impl FnMut(&mut Self) -> bool) -> Ps {
+    pub(crate) fn run_until(&mut self, deadline: Ps, what: &str, mut done: impl FnMut(&mut Self) -> bool) -> Ps {
         loop {
             if done(self) {
                 return self.now;
@@ -153,12 +153,12 @@ impl Board {
         }
     }
 
-    pub fn run_to(&mut self, end: Ps) {
+    pub(crate) fn run_to(&mut self, end: Ps) {
         while self.step(end) {}
     }
 
     /// Returns the data that the socket has received so far.
-    pub fn received(&mut self, handle: SocketHandle) -> Vec<u8> {
+    pub(crate) fn received(&mut self, handle: SocketHandle) -> Vec<u8> {
         let socket = self.tcp(handle);
         let mut data = Vec::new();
         while socket.can_recv() {
@@ -175,22 +175,22 @@ impl Board {
 
 /// The calls that an application received, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub(crate) enum Told {
     Accept(u64, SocketAddrV4, Ps),
     Receive(u64, Vec<u8>, Ps),
     /// Connection, whether it was reset, and when.
     Closed(u64, bool, Ps),
 }
 
-pub type Record = Arc<Mutex<Vec<Told>>>;
+pub(crate) type Record = Arc<Mutex<Vec<Told>>>;
 
 /// An application that answers with `answer` and records its calls.
-pub struct Recorder<F> {
+pub(crate) struct Recorder<F> {
     pub record: Record,
     pub answer: F,
 }
 
-pub fn recorder<F: FnMut(&[u8]) -> AppReply>(answer: F) -> (Record, Box<Recorder<F>>) {
+pub(crate) fn recorder<F: FnMut(&[u8]) -> AppReply>(answer: F) -> (Record, Box<Recorder<F>>) {
     let record = Record::default();
     (record.clone(), Box::new(Recorder { record, answer }))
 }
@@ -213,14 +213,14 @@ impl<F: FnMut(&[u8]) -> AppReply + Send> TcpApp for Recorder<F> {
 }
 
 /// Answers each number with the next one: the ping-pong of docs/architecture.md.
-pub fn ping_pong(data: &[u8]) -> AppReply {
+pub(crate) fn ping_pong(data: &[u8]) -> AppReply {
     let number: u64 = std::str::from_utf8(data).unwrap().parse().unwrap();
     AppReply::send((number + 1).to_string())
 }
 
 /// A file in memory.
 #[derive(Clone, Default)]
-pub struct Shared(pub Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Shared(pub Arc<Mutex<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
@@ -234,7 +234,7 @@ impl Write for Shared {
 }
 
 /// Computes the one's complement sum of RFC 1071.
-pub fn checksum(parts: &[&[u8]]) -> u16 {
+pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0u32;
     for part in parts {
         for pair in part.chunks(2) {
@@ -247,16 +247,16 @@ pub fn checksum(parts: &[&[u8]]) -> u16 {
     !(sum as u16)
 }
 
-pub fn ethernet(dst: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ethernet(dst: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> {
     [&dst[..], &BOARD_MAC, &ethertype.to_be_bytes(), payload].concat()
 }
 
-pub fn arp(operation: u8, sender: Ipv4Addr, target: Ipv4Addr) -> Vec<u8> {
+pub(crate) fn arp(operation: u8, sender: Ipv4Addr, target: Ipv4Addr) -> Vec<u8> {
     let payload = [&[0, 1, 8, 0, 6, 4, 0, operation][..], &BOARD_MAC, &sender.octets(), &[0; 6], &target.octets()];
     ethernet([0xff; 6], 0x0806, &payload.concat())
 }
 
-pub fn ipv4(protocol: u8, src: Ipv4Addr, dst: Ipv4Addr, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ipv4(protocol: u8, src: Ipv4Addr, dst: Ipv4Addr, payload: &[u8]) -> Vec<u8> {
     let mut header = vec![0x45, 0];
     header.extend((20 + payload.len() as u16).to_be_bytes());
     header.extend([0, 1, 0x40, 0, 64, protocol, 0, 0]);
@@ -269,7 +269,7 @@ pub fn ipv4(protocol: u8, src: Ipv4Addr, dst: Ipv4Addr, payload: &[u8]) -> Vec<u
 
 /// A TCP segment without options from the board to the PC.
 #[derive(Clone, Copy)]
-pub struct Segment {
+pub(crate) struct Segment {
     pub port: u16,
     pub peer_port: u16,
     pub seq: u32,
@@ -278,14 +278,14 @@ pub struct Segment {
     pub window: u16,
 }
 
-pub const FIN: u8 = 1;
-pub const SYN: u8 = 2;
-pub const RST: u8 = 4;
-pub const PSH: u8 = 8;
-pub const ACK: u8 = 16;
+pub(crate) const FIN: u8 = 1;
+pub(crate) const SYN: u8 = 2;
+pub(crate) const RST: u8 = 4;
+pub(crate) const PSH: u8 = 8;
+pub(crate) const ACK: u8 = 16;
 
 impl Segment {
-    pub fn frame(self, data: &[u8]) -> Vec<u8> {
+    pub(crate) fn frame(self, data: &[u8]) -> Vec<u8> {
         let mut tcp = Vec::new();
         tcp.extend(self.port.to_be_bytes());
         tcp.extend(self.peer_port.to_be_bytes());
@@ -304,7 +304,7 @@ impl Segment {
 
 /// A TCP segment as it arrives at the board.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub(crate) struct Seen {
     pub seq: u32,
     pub ack: u32,
     pub flags: u8,
@@ -312,7 +312,7 @@ pub struct Seen {
     pub data: Vec<u8>,
 }
 
-pub fn parse_tcp(frame: &[u8]) -> Option<Seen> {
+pub(crate) fn parse_tcp(frame: &[u8]) -> Option<Seen> {
     if frame[12..14] != [8, 0] || frame[23] != 6 {
         return None;
     }
@@ -329,7 +329,7 @@ pub fn parse_tcp(frame: &[u8]) -> Option<Seen> {
 }
 
 /// Returns every frame that reaches the board up to `end`, with the picosecond at which it can first be taken.
-pub fn frames_until(lan: &mut Lan, end: Ps) -> Vec<(Ps, Vec<u8>)> {
+pub(crate) fn frames_until(lan: &mut Lan, end: Ps) -> Vec<(Ps, Vec<u8>)> {
     let mut frames = Vec::new();
     while let Some(at) = lan.next_event().filter(|&at| at <= end) {
         lan.advance(at);

@@ -4,29 +4,29 @@ use sd_card::{Card, CardConfig, KINDS, Kind, Medium, Wear, crc7, crc16};
 use sim::{Device, PS_PER_MS, PS_PER_NS, Ps, SpiDevice};
 
 /// Time of a byte: 8 bits at 25 MHz, back to back.
-pub const BYTE: Ps = 320 * PS_PER_NS;
-pub const SDHC: &Kind = &KINDS[0];
-pub const SDSC: &Kind = &KINDS[2];
-pub const BLOCKS: u64 = 64 << 11;
+pub(crate) const BYTE: Ps = 320 * PS_PER_NS;
+pub(crate) const SDHC: &Kind = &KINDS[0];
+pub(crate) const SDSC: &Kind = &KINDS[2];
+pub(crate) const BLOCKS: u64 = 64 << 11;
 
-pub struct Host {
+pub(crate) struct Host {
     pub card: Card,
     pub now: Ps,
 }
 
-pub fn config(kind: &'static Kind, wear: Wear) -> CardConfig {
+pub(crate) fn config(kind: &'static Kind, wear: Wear) -> CardConfig {
     CardConfig { kind, medium: Medium::new(BLOCKS), seed: 1, wear }
 }
 
 impl Host {
-    pub fn new(config: &CardConfig) -> Self {
+    pub(crate) fn new(config: &CardConfig) -> Self {
         let mut card = Card::new(config);
         card.select(0, true);
         Self { card, now: 0 }
     }
 
     /// Returns a host whose card has been initialised as in 7.2.1.
-    pub fn ready(config: &CardConfig) -> Self {
+    pub(crate) fn ready(config: &CardConfig) -> Self {
         let mut host = Self::new(config);
         assert_eq!(host.command(0, 0), 0x01);
         assert_eq!(host.command(8, 0x1aa), 0x01);
@@ -37,29 +37,29 @@ impl Host {
         host
     }
 
-    pub fn byte(&mut self, mosi: u8) -> u8 {
+    pub(crate) fn byte(&mut self, mosi: u8) -> u8 {
         self.now += BYTE;
         self.card.exchange(self.now, mosi)
     }
 
-    pub fn take(&mut self, count: usize) -> Vec<u8> {
+    pub(crate) fn take(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.byte(0xff)).collect()
     }
 
-    pub fn wait(&mut self, time: Ps) {
+    pub(crate) fn wait(&mut self, time: Ps) {
         self.now += time;
         self.card.advance(self.now);
     }
 
     /// Sends a command. Returns R1, or 0xff if none arrives within 8 bytes.
-    pub fn command(&mut self, index: u8, argument: u32) -> u8 {
+    pub(crate) fn command(&mut self, index: u8, argument: u32) -> u8 {
         let mut bytes = [0x40 | index, 0, 0, 0, 0, 0];
         bytes[1..5].copy_from_slice(&argument.to_be_bytes());
         bytes[5] = crc7(&bytes[..5]);
         self.raw(&bytes)
     }
 
-    pub fn raw(&mut self, bytes: &[u8; 6]) -> u8 {
+    pub(crate) fn raw(&mut self, bytes: &[u8; 6]) -> u8 {
         for &byte in bytes {
             self.byte(byte);
         }
@@ -69,13 +69,13 @@ impl Host {
         (0..8).map(|_| self.byte(0xff)).find(|byte| byte & 0x80 == 0).unwrap_or(0xff)
     }
 
-    pub fn app(&mut self, index: u8, argument: u32) -> u8 {
+    pub(crate) fn app(&mut self, index: u8, argument: u32) -> u8 {
         self.command(55, 0);
         self.command(index, argument)
     }
 
     /// Waits for data. Returns the token that ends the wait, and the time waited.
-    pub fn token(&mut self) -> (u8, Ps) {
+    pub(crate) fn token(&mut self) -> (u8, Ps) {
         let from = self.now;
         loop {
             match self.byte(0xff) {
@@ -86,7 +86,7 @@ impl Host {
     }
 
     /// Reads a block of `length` bytes, and checks its CRC.
-    pub fn block(&mut self, length: usize) -> Vec<u8> {
+    pub(crate) fn block(&mut self, length: usize) -> Vec<u8> {
         assert_eq!(self.token().0, 0xfe);
         let data = self.take(length);
         assert_eq!(self.take(2), crc16(&data).to_be_bytes());
@@ -94,7 +94,7 @@ impl Host {
     }
 
     /// Sends a block; returns the data response.
-    pub fn send(&mut self, token: u8, data: &[u8]) -> u8 {
+    pub(crate) fn send(&mut self, token: u8, data: &[u8]) -> u8 {
         self.byte(token);
         for &byte in data {
             self.byte(byte);
@@ -106,7 +106,7 @@ impl Host {
     }
 
     /// Waits while MISO is low. Returns the time waited.
-    pub fn busy(&mut self) -> Ps {
+    pub(crate) fn busy(&mut self) -> Ps {
         let from = self.now;
         while self.byte(0xff) == 0 {
             assert!(self.now < from + 500 * PS_PER_MS, "busy for ever");
@@ -115,6 +115,6 @@ impl Host {
     }
 }
 
-pub fn pattern(seed: u8) -> Vec<u8> {
+pub(crate) fn pattern(seed: u8) -> Vec<u8> {
     (0..512u32).map(|n| (n as u8).wrapping_mul(7).wrapping_add(seed)).collect()
 }

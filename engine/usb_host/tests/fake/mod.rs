@@ -7,17 +7,17 @@ use std::collections::{BTreeSet, VecDeque};
 use sim::{Handshake, InResult, Ps, UsbBus};
 use usb_host::{HostConfig, UsbHost};
 
-pub const MS: Ps = 1_000_000_000;
-pub const CONSOLE_IN: u8 = 0x82;
-pub const CONSOLE_OUT: u8 = 0x02;
-pub const DISK_IN: u8 = 0x83;
-pub const DISK_OUT: u8 = 0x03;
-pub const DATA_IN: u8 = 0x85;
-pub const DATA_OUT: u8 = 0x05;
+pub(crate) const MS: Ps = 1_000_000_000;
+pub(crate) const CONSOLE_IN: u8 = 0x82;
+pub(crate) const CONSOLE_OUT: u8 = 0x02;
+pub(crate) const DISK_IN: u8 = 0x83;
+pub(crate) const DISK_OUT: u8 = 0x03;
+pub(crate) const DATA_IN: u8 = 0x85;
+pub(crate) const DATA_OUT: u8 = 0x05;
 
 /// The device's faults, each until it has been used up.
 #[derive(Default)]
-pub struct Faults {
+pub(crate) struct Faults {
     /// Every n-th transaction but SETUP is answered by NAK; 0: none.
     pub nak_every: u64,
     /// Transactions without an answer.
@@ -71,7 +71,7 @@ enum Disk {
     Status,
 }
 
-pub struct Device {
+pub(crate) struct Device {
     pub now: Ps,
     pub pulled_up: bool,
     pub faults: Faults,
@@ -135,7 +135,7 @@ pub struct Device {
 
 const DEVICE: [u8; 18] = [18, 1, 0, 2, 0xef, 2, 1, 64, 0x8a, 0x2e, 0x29, 0x10, 0, 1, 1, 2, 3, 1];
 
-pub fn configuration() -> Vec<u8> {
+pub(crate) fn configuration() -> Vec<u8> {
     let mut body: Vec<u8> = vec![8, 11, 0, 2, 2, 2, 0, 0];
     body.extend([9, 4, 0, 0, 1, 2, 2, 0, 0, 5, 0x24, 0, 0x20, 1, 5, 0x24, 6, 0, 1, 7, 5, 0x81, 3, 8, 0, 16]);
     body.extend([9, 4, 1, 0, 2, 10, 0, 0, 0, 7, 5, CONSOLE_OUT, 2, 64, 0, 0, 7, 5, CONSOLE_IN, 2, 64, 0, 0]);
@@ -161,7 +161,7 @@ fn composite() -> Vec<u8> {
 }
 
 impl Device {
-    pub fn new(blocks: usize) -> Device {
+    pub(crate) fn new(blocks: usize) -> Device {
         Device {
             now: 0,
             pulled_up: true,
@@ -213,16 +213,16 @@ impl Device {
         }
     }
 
-    pub fn with_configuration(configuration: Vec<u8>) -> Device {
+    pub(crate) fn with_configuration(configuration: Vec<u8>) -> Device {
         Device { configuration, ..Device::new(0) }
     }
 
     /// Returns a device with a console, a second serial port, a disk and a keyboard.
-    pub fn composite(blocks: usize) -> Device {
+    pub(crate) fn composite(blocks: usize) -> Device {
         Device { configuration: composite(), ..Device::new(blocks) }
     }
 
-    pub fn with_device_descriptor(device: Vec<u8>) -> Device {
+    pub(crate) fn with_device_descriptor(device: Vec<u8>) -> Device {
         Device { device, ..Device::new(0) }
     }
 
@@ -621,7 +621,7 @@ impl UsbBus for Device {
 }
 
 /// Advances event by event until `done`, at most to `deadline`; panics at the deadline.
-pub fn run_until(
+pub(crate) fn run_until(
     host: &mut UsbHost,
     device: &mut Device,
     deadline: Ps,
@@ -638,7 +638,7 @@ pub fn run_until(
 }
 
 /// Advances event by event up to `end`.
-pub fn run_to(host: &mut UsbHost, device: &mut Device, end: Ps) {
+pub(crate) fn run_to(host: &mut UsbHost, device: &mut Device, end: Ps) {
     while host.next_event().unwrap() <= end {
         let t = host.next_event().unwrap();
         device.now = t;
@@ -648,7 +648,7 @@ pub fn run_to(host: &mut UsbHost, device: &mut Device, end: Ps) {
 }
 
 /// A host and a device of `blocks` blocks, run until the drive is ready.
-pub fn with_drive(blocks: usize) -> (UsbHost, Device) {
+pub(crate) fn with_drive(blocks: usize) -> (UsbHost, Device) {
     let mut config = HostConfig::default();
     config.storage.poll_interval_us = None;
     let mut host = UsbHost::new(config);
@@ -658,7 +658,7 @@ pub fn with_drive(blocks: usize) -> (UsbHost, Device) {
 }
 
 /// Runs until a request is complete.
-pub fn complete(
+pub(crate) fn complete(
     host: &mut UsbHost,
     device: &mut Device,
     id: usb_host::RequestId,
@@ -674,6 +674,6 @@ pub fn complete(
 }
 
 /// Bytes that differ from block to block.
-pub fn pattern(length: usize, seed: u32) -> Vec<u8> {
+pub(crate) fn pattern(length: usize, seed: u32) -> Vec<u8> {
     (0..length as u32).map(|i| (i.wrapping_mul(2_654_435_761).wrapping_add(seed * 97) >> 13) as u8).collect()
 }

@@ -1,100 +1,100 @@
 //! A host that drives the chip over SPI, and builders and parsers for the peer's frames.
 
-pub use sim::{Device, EthernetChip, SpiDevice};
+pub(crate) use sim::{Device, EthernetChip, SpiDevice};
 use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::*;
 use wiznet::{Config, W5500};
 
-pub const US: Ps = PS_PER_US;
-pub const MS: Ps = PS_PER_MS;
-pub const SECOND: Ps = PS_PER_S;
+pub(crate) const US: Ps = PS_PER_US;
+pub(crate) const MS: Ps = PS_PER_MS;
+pub(crate) const SECOND: Ps = PS_PER_S;
 
-pub const MAC: [u8; 6] = [0x02, 0x00, 0x00, 0x00, 0x55, 0x00];
-pub const IP: [u8; 4] = [192, 168, 1, 50];
-pub const MASK: [u8; 4] = [255, 255, 255, 0];
-pub const GATEWAY: [u8; 4] = [192, 168, 1, 1];
-pub const PEER_MAC: [u8; 6] = [0x02, 0x00, 0x00, 0x00, 0x00, 0x0C];
-pub const PEER: [u8; 4] = [192, 168, 1, 10];
+pub(crate) const MAC: [u8; 6] = [0x02, 0x00, 0x00, 0x00, 0x55, 0x00];
+pub(crate) const IP: [u8; 4] = [192, 168, 1, 50];
+pub(crate) const MASK: [u8; 4] = [255, 255, 255, 0];
+pub(crate) const GATEWAY: [u8; 4] = [192, 168, 1, 1];
+pub(crate) const PEER_MAC: [u8; 6] = [0x02, 0x00, 0x00, 0x00, 0x00, 0x0C];
+pub(crate) const PEER: [u8; 4] = [192, 168, 1, 10];
 
-pub const COMMON: u8 = 0;
-pub fn socket(n: u8) -> u8 {
+pub(crate) const COMMON: u8 = 0;
+pub(crate) fn socket(n: u8) -> u8 {
     1 + 4 * n
 }
-pub fn tx(n: u8) -> u8 {
+pub(crate) fn tx(n: u8) -> u8 {
     2 + 4 * n
 }
-pub fn rx(n: u8) -> u8 {
+pub(crate) fn rx(n: u8) -> u8 {
     3 + 4 * n
 }
 
-pub const MR: u16 = 0x00;
-pub const CR: u16 = 0x01;
-pub const IR: u16 = 0x02;
-pub const SR: u16 = 0x03;
-pub const PORT: u16 = 0x04;
-pub const DHAR: u16 = 0x06;
-pub const DIPR: u16 = 0x0C;
-pub const DPORT: u16 = 0x10;
-pub const MSSR: u16 = 0x12;
-pub const RXBUF_SIZE: u16 = 0x1E;
-pub const TXBUF_SIZE: u16 = 0x1F;
-pub const TX_FSR: u16 = 0x20;
-pub const TX_RD: u16 = 0x22;
-pub const TX_WR: u16 = 0x24;
-pub const RX_RSR: u16 = 0x26;
-pub const RX_RD: u16 = 0x28;
-pub const IMR: u16 = 0x2C;
-pub const KPALVTR: u16 = 0x2F;
+pub(crate) const MR: u16 = 0x00;
+pub(crate) const CR: u16 = 0x01;
+pub(crate) const IR: u16 = 0x02;
+pub(crate) const SR: u16 = 0x03;
+pub(crate) const PORT: u16 = 0x04;
+pub(crate) const DHAR: u16 = 0x06;
+pub(crate) const DIPR: u16 = 0x0C;
+pub(crate) const DPORT: u16 = 0x10;
+pub(crate) const MSSR: u16 = 0x12;
+pub(crate) const RXBUF_SIZE: u16 = 0x1E;
+pub(crate) const TXBUF_SIZE: u16 = 0x1F;
+pub(crate) const TX_FSR: u16 = 0x20;
+pub(crate) const TX_RD: u16 = 0x22;
+pub(crate) const TX_WR: u16 = 0x24;
+pub(crate) const RX_RSR: u16 = 0x26;
+pub(crate) const RX_RD: u16 = 0x28;
+pub(crate) const IMR: u16 = 0x2C;
+pub(crate) const KPALVTR: u16 = 0x2F;
 
-pub const OPEN: u8 = 0x01;
-pub const LISTEN: u8 = 0x02;
-pub const CONNECT: u8 = 0x04;
-pub const DISCON: u8 = 0x08;
-pub const CLOSE: u8 = 0x10;
-pub const SEND: u8 = 0x20;
-pub const SEND_MAC: u8 = 0x21;
-pub const SEND_KEEP: u8 = 0x22;
-pub const RECV: u8 = 0x40;
+pub(crate) const OPEN: u8 = 0x01;
+pub(crate) const LISTEN: u8 = 0x02;
+pub(crate) const CONNECT: u8 = 0x04;
+pub(crate) const DISCON: u8 = 0x08;
+pub(crate) const CLOSE: u8 = 0x10;
+pub(crate) const SEND: u8 = 0x20;
+pub(crate) const SEND_MAC: u8 = 0x21;
+pub(crate) const SEND_KEEP: u8 = 0x22;
+pub(crate) const RECV: u8 = 0x40;
 
-pub const IR_SEND_OK: u8 = 0x10;
-pub const IR_TIMEOUT: u8 = 0x08;
-pub const IR_RECV: u8 = 0x04;
-pub const IR_DISCON: u8 = 0x02;
-pub const IR_CON: u8 = 0x01;
+pub(crate) const IR_SEND_OK: u8 = 0x10;
+pub(crate) const IR_TIMEOUT: u8 = 0x08;
+pub(crate) const IR_RECV: u8 = 0x04;
+pub(crate) const IR_DISCON: u8 = 0x02;
+pub(crate) const IR_CON: u8 = 0x01;
 
-pub const CLOSED: u8 = 0x00;
-pub const INIT: u8 = 0x13;
-pub const LISTENING: u8 = 0x14;
-pub const SYNSENT: u8 = 0x15;
-pub const SYNRECV: u8 = 0x16;
-pub const ESTABLISHED: u8 = 0x17;
-pub const FIN_WAIT: u8 = 0x18;
-pub const CLOSING: u8 = 0x1A;
-pub const TIME_WAIT: u8 = 0x1B;
-pub const CLOSE_WAIT: u8 = 0x1C;
-pub const LAST_ACK: u8 = 0x1D;
-pub const UDP: u8 = 0x22;
-pub const MACRAW: u8 = 0x42;
+pub(crate) const CLOSED: u8 = 0x00;
+pub(crate) const INIT: u8 = 0x13;
+pub(crate) const LISTENING: u8 = 0x14;
+pub(crate) const SYNSENT: u8 = 0x15;
+pub(crate) const SYNRECV: u8 = 0x16;
+pub(crate) const ESTABLISHED: u8 = 0x17;
+pub(crate) const FIN_WAIT: u8 = 0x18;
+pub(crate) const CLOSING: u8 = 0x1A;
+pub(crate) const TIME_WAIT: u8 = 0x1B;
+pub(crate) const CLOSE_WAIT: u8 = 0x1C;
+pub(crate) const LAST_ACK: u8 = 0x1D;
+pub(crate) const UDP: u8 = 0x22;
+pub(crate) const MACRAW: u8 = 0x42;
 
 /// The chip and the host's clock. SPI takes no time unless `byte_time` is set, so that timers can be checked exactly.
-pub struct Board {
+pub(crate) struct Board {
     pub chip: W5500,
     pub now: Ps,
     pub byte_time: Ps,
 }
 
 impl Board {
-    pub fn new(config: Config) -> Self {
+    pub(crate) fn new(config: Config) -> Self {
         Self { chip: W5500::new(config), now: 2 * MS, byte_time: 0 }
     }
 
     /// Returns a board with link up and addresses set.
-    pub fn up() -> Self {
+    pub(crate) fn up() -> Self {
         Self::up_with(Config::default())
     }
 
-    pub fn up_with(config: Config) -> Self {
+    pub(crate) fn up_with(config: Config) -> Self {
         let mut board = Self::new(Config { phy_link_delay: 0, ..config });
         board.write(COMMON, 0x01, &GATEWAY);
         board.write(COMMON, 0x05, &MASK);
@@ -103,12 +103,12 @@ impl Board {
         board
     }
 
-    pub fn byte(&mut self, mosi: u8) -> u8 {
+    pub(crate) fn byte(&mut self, mosi: u8) -> u8 {
         self.now += self.byte_time;
         self.chip.exchange(self.now, mosi)
     }
 
-    pub fn select(&mut self, low: bool) {
+    pub(crate) fn select(&mut self, low: bool) {
         self.chip.select(self.now, low);
     }
 
@@ -118,7 +118,7 @@ impl Board {
         self.byte(block << 3 | if write { 4 } else { 0 });
     }
 
-    pub fn write(&mut self, block: u8, address: u16, data: &[u8]) {
+    pub(crate) fn write(&mut self, block: u8, address: u16, data: &[u8]) {
         self.select(true);
         self.header(block, address, true);
         for &byte in data {
@@ -127,7 +127,7 @@ impl Board {
         self.select(false);
     }
 
-    pub fn read(&mut self, block: u8, address: u16, length: usize) -> Vec<u8> {
+    pub(crate) fn read(&mut self, block: u8, address: u16, length: usize) -> Vec<u8> {
         self.select(true);
         self.header(block, address, false);
         let data = (0..length).map(|_| self.byte(0)).collect();
@@ -136,67 +136,67 @@ impl Board {
     }
 
     /// Returns the register's name in the chip's log.
-    pub fn name_at(&mut self, block: u8, address: u16) -> String {
+    pub(crate) fn name_at(&mut self, block: u8, address: u16) -> String {
         self.chip.set_log(true);
         self.read(block, address, 1);
         self.chip.take_log().remove(0).name
     }
 
-    pub fn get(&mut self, block: u8, address: u16) -> u8 {
+    pub(crate) fn get(&mut self, block: u8, address: u16) -> u8 {
         self.read(block, address, 1)[0]
     }
 
-    pub fn get16(&mut self, block: u8, address: u16) -> u16 {
+    pub(crate) fn get16(&mut self, block: u8, address: u16) -> u16 {
         let bytes = self.read(block, address, 2);
         u16::from_be_bytes([bytes[0], bytes[1]])
     }
 
-    pub fn put16(&mut self, block: u8, address: u16, value: u16) {
+    pub(crate) fn put16(&mut self, block: u8, address: u16, value: u16) {
         self.write(block, address, &value.to_be_bytes());
     }
 
-    pub fn run(&mut self, time: Ps) {
+    pub(crate) fn run(&mut self, time: Ps) {
         self.now += time;
         self.chip.advance(self.now);
     }
 
-    pub fn command(&mut self, n: u8, command: u8) {
+    pub(crate) fn command(&mut self, n: u8, command: u8) {
         self.write(socket(n), CR, &[command]);
         assert_eq!(self.get(socket(n), CR), 0);
     }
 
-    pub fn status(&mut self, n: u8) -> u8 {
+    pub(crate) fn status(&mut self, n: u8) -> u8 {
         self.get(socket(n), SR)
     }
 
-    pub fn ir(&mut self, n: u8) -> u8 {
+    pub(crate) fn ir(&mut self, n: u8) -> u8 {
         self.get(socket(n), IR)
     }
 
-    pub fn clear_ir(&mut self, n: u8) {
+    pub(crate) fn clear_ir(&mut self, n: u8) {
         self.write(socket(n), IR, &[0xFF]);
     }
 
-    pub fn open(&mut self, n: u8, mode: u8, port: u16) {
+    pub(crate) fn open(&mut self, n: u8, mode: u8, port: u16) {
         self.write(socket(n), MR, &[mode]);
         self.put16(socket(n), PORT, port);
         self.command(n, OPEN);
     }
 
     /// Writes data to the TX buffer at Sn_TX_WR, as in the datasheet.
-    pub fn fill(&mut self, n: u8, data: &[u8]) {
+    pub(crate) fn fill(&mut self, n: u8, data: &[u8]) {
         let pointer = self.get16(socket(n), TX_WR);
         self.write(tx(n), pointer, data);
         self.put16(socket(n), TX_WR, pointer.wrapping_add(data.len() as u16));
     }
 
-    pub fn send(&mut self, n: u8, data: &[u8]) {
+    pub(crate) fn send(&mut self, n: u8, data: &[u8]) {
         self.fill(n, data);
         self.command(n, SEND);
     }
 
     /// Reads up to `length` received bytes, as in the datasheet.
-    pub fn recv(&mut self, n: u8, length: usize) -> Vec<u8> {
+    pub(crate) fn recv(&mut self, n: u8, length: usize) -> Vec<u8> {
         let length = length.min(usize::from(self.get16(socket(n), RX_RSR)));
         let pointer = self.get16(socket(n), RX_RD);
         let data = self.read(rx(n), pointer, length);
@@ -205,37 +205,37 @@ impl Board {
         data
     }
 
-    pub fn arrive(&mut self, frame: &[u8]) {
+    pub(crate) fn arrive(&mut self, frame: &[u8]) {
         self.chip.receive_frame(self.now, frame);
     }
 
-    pub fn frames(&mut self) -> Vec<(Ps, Vec<u8>)> {
+    pub(crate) fn frames(&mut self) -> Vec<(Ps, Vec<u8>)> {
         std::iter::from_fn(|| self.chip.take_frame()).collect()
     }
 
     /// Takes the only waiting frame.
-    pub fn frame(&mut self) -> Vec<u8> {
+    pub(crate) fn frame(&mut self) -> Vec<u8> {
         let mut frames = self.frames();
         assert_eq!(frames.len(), 1, "one frame expected");
         frames.remove(0).1
     }
 
-    pub fn no_frame(&mut self) {
+    pub(crate) fn no_frame(&mut self) {
         assert_eq!(self.frames(), []);
     }
 
     /// Takes the only waiting TCP segment.
-    pub fn segment(&mut self) -> Segment {
+    pub(crate) fn segment(&mut self) -> Segment {
         Segment::parse(&self.frame())
     }
 
     /// Takes all waiting TCP segments.
-    pub fn segments(&mut self) -> Vec<Segment> {
+    pub(crate) fn segments(&mut self) -> Vec<Segment> {
         self.frames().iter().map(|(_, frame)| Segment::parse(frame)).collect()
     }
 
     /// Answers the waiting ARP request.
-    pub fn answer_arp(&mut self, ip: [u8; 4]) {
+    pub(crate) fn answer_arp(&mut self, ip: [u8; 4]) {
         let request = arp_of(&self.frame());
         let ArpRepr::EthernetIpv4 { operation, target_protocol_addr, .. } = request else { panic!("no ARP") };
         assert_eq!(operation, ArpOperation::Request);
@@ -244,7 +244,7 @@ impl Board {
     }
 }
 
-pub fn ethernet(dst: [u8; 6], src: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ethernet(dst: [u8; 6], src: [u8; 6], ethertype: u16, payload: &[u8]) -> Vec<u8> {
     let mut frame = dst.to_vec();
     frame.extend_from_slice(&src);
     frame.extend_from_slice(&ethertype.to_be_bytes());
@@ -252,7 +252,7 @@ pub fn ethernet(dst: [u8; 6], src: [u8; 6], ethertype: u16, payload: &[u8]) -> V
     frame
 }
 
-pub fn arp_frame(
+pub(crate) fn arp_frame(
     operation: ArpOperation,
     src_mac: [u8; 6],
     src_ip: [u8; 4],
@@ -272,13 +272,13 @@ pub fn arp_frame(
     ethernet(to, src_mac, 0x0806, &bytes)
 }
 
-pub fn arp_of(frame: &[u8]) -> ArpRepr {
+pub(crate) fn arp_of(frame: &[u8]) -> ArpRepr {
     assert_eq!(frame[12..14], [8, 6]);
     ArpRepr::parse(&ArpPacket::new_checked(&frame[14..]).unwrap()).unwrap()
 }
 
 /// Returns an IPv4 packet in a frame from the peer to the board.
-pub fn ip_frame(to: [u8; 6], src: [u8; 4], dst: [u8; 4], protocol: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn ip_frame(to: [u8; 6], src: [u8; 4], dst: [u8; 4], protocol: u8, payload: &[u8]) -> Vec<u8> {
     let repr = Ipv4Repr {
         src_addr: src.into(),
         dst_addr: dst.into(),
@@ -293,7 +293,7 @@ pub fn ip_frame(to: [u8; 6], src: [u8; 4], dst: [u8; 4], protocol: u8, payload: 
 }
 
 /// Returns the IPv4 packet of a frame from the board, with verified header checksum.
-pub fn ip_of(frame: &[u8]) -> Ipv4Packet<&[u8]> {
+pub(crate) fn ip_of(frame: &[u8]) -> Ipv4Packet<&[u8]> {
     assert_eq!(frame[12..14], [8, 0], "no IPv4: {frame:02x?}");
     assert_eq!(frame[6..12], MAC);
     let packet = Ipv4Packet::new_checked(&frame[14..]).unwrap();
@@ -302,7 +302,7 @@ pub fn ip_of(frame: &[u8]) -> Ipv4Packet<&[u8]> {
     packet
 }
 
-pub fn udp_frame_from(src: ([u8; 4], u16), to: [u8; 6], dst: ([u8; 4], u16), data: &[u8]) -> Vec<u8> {
+pub(crate) fn udp_frame_from(src: ([u8; 4], u16), to: [u8; 6], dst: ([u8; 4], u16), data: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 8 + data.len()];
     let mut packet = UdpPacket::new_unchecked(&mut bytes);
     packet.set_src_port(src.1);
@@ -313,11 +313,11 @@ pub fn udp_frame_from(src: ([u8; 4], u16), to: [u8; 6], dst: ([u8; 4], u16), dat
     ip_frame(to, src.0, dst.0, 17, &bytes)
 }
 
-pub fn udp_frame(src_port: u16, dst_port: u16, data: &[u8]) -> Vec<u8> {
+pub(crate) fn udp_frame(src_port: u16, dst_port: u16, data: &[u8]) -> Vec<u8> {
     udp_frame_from((PEER, src_port), MAC, (IP, dst_port), data)
 }
 
-pub struct Datagram {
+pub(crate) struct Datagram {
     pub to: [u8; 6],
     pub dst: [u8; 4],
     pub src_port: u16,
@@ -326,7 +326,7 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    pub fn parse(frame: &[u8]) -> Self {
+    pub(crate) fn parse(frame: &[u8]) -> Self {
         let ip = ip_of(frame);
         assert_eq!(ip.next_header(), IpProtocol::Udp);
         let packet = UdpPacket::new_checked(ip.payload()).unwrap();
@@ -341,14 +341,14 @@ impl Datagram {
     }
 }
 
-pub const FIN: u8 = 0x01;
-pub const SYN: u8 = 0x02;
-pub const RST: u8 = 0x04;
-pub const PSH: u8 = 0x08;
-pub const ACK: u8 = 0x10;
+pub(crate) const FIN: u8 = 0x01;
+pub(crate) const SYN: u8 = 0x02;
+pub(crate) const RST: u8 = 0x04;
+pub(crate) const PSH: u8 = 0x08;
+pub(crate) const ACK: u8 = 0x10;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Segment {
+pub(crate) struct Segment {
     pub src_port: u16,
     pub dst_port: u16,
     pub seq: u32,
@@ -360,7 +360,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    pub fn parse(frame: &[u8]) -> Self {
+    pub(crate) fn parse(frame: &[u8]) -> Self {
         let ip = ip_of(frame);
         assert_eq!(ip.next_header(), IpProtocol::Tcp);
         let packet = TcpPacket::new_checked(ip.payload()).unwrap();
@@ -387,7 +387,7 @@ impl Segment {
     }
 
     /// Returns the segment in a frame from the peer.
-    pub fn frame(&self) -> Vec<u8> {
+    pub(crate) fn frame(&self) -> Vec<u8> {
         let header = if self.mss.is_some() { 24 } else { 20 };
         let mut bytes = vec![0; header + self.data.len()];
         let mut packet = TcpPacket::new_unchecked(&mut bytes);
@@ -413,7 +413,7 @@ impl Segment {
 
 /// The peer's end of one connection.
 #[derive(Clone, Debug)]
-pub struct PeerEnd {
+pub(crate) struct PeerEnd {
     pub port: u16,
     pub board_port: u16,
     /// Our next sequence number.
@@ -424,7 +424,7 @@ pub struct PeerEnd {
 }
 
 impl PeerEnd {
-    pub fn segment(&self, flags: u8, data: &[u8]) -> Segment {
+    pub(crate) fn segment(&self, flags: u8, data: &[u8]) -> Segment {
         Segment {
             src_port: self.port,
             dst_port: self.board_port,
@@ -438,14 +438,14 @@ impl PeerEnd {
     }
 
     /// Sends a segment to the board and counts its sequence numbers.
-    pub fn say(&mut self, board: &mut Board, flags: u8, data: &[u8]) {
+    pub(crate) fn say(&mut self, board: &mut Board, flags: u8, data: &[u8]) {
         board.arrive(&self.segment(flags, data).frame());
         let taken = data.len() as u32 + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
         self.seq = self.seq.wrapping_add(taken);
     }
 
     /// Acknowledges everything of `segment`.
-    pub fn confirm(&mut self, board: &mut Board, segment: &Segment) {
+    pub(crate) fn confirm(&mut self, board: &mut Board, segment: &Segment) {
         let taken =
             segment.data.len() as u32 + u32::from(segment.flags & SYN != 0) + u32::from(segment.flags & FIN != 0);
         self.ack = segment.seq.wrapping_add(taken);
@@ -453,12 +453,12 @@ impl PeerEnd {
     }
 }
 
-pub const BOARD_PORT: u16 = 40_000;
-pub const PEER_PORT: u16 = 5_000;
-pub const PEER_ISS: u32 = 0xFFFF_FFF0;
+pub(crate) const BOARD_PORT: u16 = 40_000;
+pub(crate) const PEER_PORT: u16 = 5_000;
+pub(crate) const PEER_ISS: u32 = 0xFFFF_FFF0;
 
 /// Connects socket `n` to the peer by CONNECT, with all interrupts cleared and no frame waiting.
-pub fn connected(board: &mut Board, n: u8, mode: u8, window: u16, mss: Option<u16>) -> PeerEnd {
+pub(crate) fn connected(board: &mut Board, n: u8, mode: u8, window: u16, mss: Option<u16>) -> PeerEnd {
     board.open(n, mode, BOARD_PORT + u16::from(n));
     assert_eq!(board.status(n), INIT);
     board.write(socket(n), DIPR, &PEER);

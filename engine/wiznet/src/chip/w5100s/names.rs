@@ -110,7 +110,7 @@ fn socket_mode(value: u8) -> String {
 }
 
 /// Returns `PHYSR0`, `S0_TX_WR+1`, `TX buffer` for any socket, or `reserved 0x0031`.
-pub fn register_name(address: u16) -> String {
+pub(crate) fn register_name(address: u16) -> String {
     match place(address) {
         Place::Common(offset) => register_at(COMMON_REGISTERS, "", offset),
         Place::Socket(n, offset) => register_at(SOCKET_REGISTERS, &format!("S{n}_"), offset),
@@ -120,7 +120,7 @@ pub fn register_name(address: u16) -> String {
 }
 
 /// Describes the data at an address, as far as possible.
-pub fn meaning(address: u16, data: &[u8]) -> String {
+pub(crate) fn meaning(address: u16, data: &[u8]) -> String {
     let &[value] = data else {
         return match place(address) {
             Place::Tx(_) | Place::Rx(_) => names::text(data),

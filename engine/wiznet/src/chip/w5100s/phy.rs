@@ -20,10 +20,10 @@ const PHYLCKR: u16 = 0x72;
 const UNLOCK: u8 = 0x53;
 
 /// PHYSR0. FDPX and FSPD are set for half duplex and 10 Mbit/s.
-pub const CABOFF: u8 = 0x80;
-pub const LINK: u8 = 0x01;
-pub const FSPD_10: u8 = 0x02;
-pub const FDPX_HALF: u8 = 0x04;
+pub(crate) const CABOFF: u8 = 0x80;
+pub(crate) const LINK: u8 = 0x01;
+pub(crate) const FSPD_10: u8 = 0x02;
+pub(crate) const FDPX_HALF: u8 = 0x04;
 /// PHYSR1 as read on boards after a reset: calibrated.
 const PHYSR1_VALUE: u8 = 0x81;
 
@@ -79,7 +79,7 @@ pub struct W5100sPhy {
 }
 
 /// Describes PHYSR0.
-pub fn meaning(value: u8) -> String {
+pub(crate) fn meaning(value: u8) -> String {
     if value & LINK == 0 {
         return if value & CABOFF != 0 { "no cable".into() } else { "no link".into() };
     }
@@ -99,7 +99,7 @@ impl W5100sPhy {
         self.relink(now);
     }
 
-    pub fn read(&self, now: Ps, address: u16) -> u8 {
+    pub(crate) fn read(&self, now: Ps, address: u16) -> u8 {
         match address {
             PHYSR0 => {
                 let cable = if self.plugged { 0 } else { CABOFF };
@@ -124,7 +124,7 @@ impl W5100sPhy {
     }
 
     /// Handles a write by the host. Returns a description if it is not modelled.
-    pub fn write(&mut self, now: Ps, address: u16, value: u8) -> Option<String> {
+    pub(crate) fn write(&mut self, now: Ps, address: u16, value: u8) -> Option<String> {
         match address {
             PHYLCKR => self.unlocked = value == UNLOCK,
             PHYRAR => self.register = value & 0x1F,

@@ -10,46 +10,46 @@ use crate::socket::{MR_BCASTB, MR_MULTI, MR_ND_MC_MMB, MR_UCASTB_MIP6B, Status};
 use crate::time::RTR_UNIT;
 
 /// Addresses of the common registers that the W5500 has elsewhere, or not at all.
-pub const INTPTMR: u16 = 0x13;
-pub const IR: u16 = 0x15;
-pub const IMR: u16 = 0x16;
-pub const RTR: u16 = 0x17;
-pub const RCR: u16 = 0x19;
-pub const RMSR: u16 = 0x1A;
-pub const TMSR: u16 = 0x1B;
-pub const IR2: u16 = 0x20;
-pub const IMR2: u16 = 0x21;
-pub const PTIMER: u16 = 0x28;
-pub const PMAGIC: u16 = 0x29;
-pub const UIPR: u16 = 0x2A;
-pub const UPORTR: u16 = 0x2E;
-pub const MR2: u16 = 0x30;
-pub const PHAR: u16 = 0x32;
-pub const PSIDR: u16 = 0x38;
-pub const PMRUR: u16 = 0x3A;
-pub const PHYSR0: u16 = 0x3C;
-pub const PHYCR1: u16 = 0x47;
-pub const CHPLCKR: u16 = 0x70;
-pub const NETLCKR: u16 = 0x71;
-pub const PHYLCKR: u16 = 0x72;
-pub const VERR: u16 = 0x80;
-pub const TCNTR: u16 = 0x82;
-pub const TCNTCLR: u16 = 0x88;
+pub(crate) const INTPTMR: u16 = 0x13;
+pub(crate) const IR: u16 = 0x15;
+pub(crate) const IMR: u16 = 0x16;
+pub(crate) const RTR: u16 = 0x17;
+pub(crate) const RCR: u16 = 0x19;
+pub(crate) const RMSR: u16 = 0x1A;
+pub(crate) const TMSR: u16 = 0x1B;
+pub(crate) const IR2: u16 = 0x20;
+pub(crate) const IMR2: u16 = 0x21;
+pub(crate) const PTIMER: u16 = 0x28;
+pub(crate) const PMAGIC: u16 = 0x29;
+pub(crate) const UIPR: u16 = 0x2A;
+pub(crate) const UPORTR: u16 = 0x2E;
+pub(crate) const MR2: u16 = 0x30;
+pub(crate) const PHAR: u16 = 0x32;
+pub(crate) const PSIDR: u16 = 0x38;
+pub(crate) const PMRUR: u16 = 0x3A;
+pub(crate) const PHYSR0: u16 = 0x3C;
+pub(crate) const PHYCR1: u16 = 0x47;
+pub(crate) const CHPLCKR: u16 = 0x70;
+pub(crate) const NETLCKR: u16 = 0x71;
+pub(crate) const PHYLCKR: u16 = 0x72;
+pub(crate) const VERR: u16 = 0x80;
+pub(crate) const TCNTR: u16 = 0x82;
+pub(crate) const TCNTCLR: u16 = 0x88;
 
 /// Offsets of the socket registers that the W5500 has elsewhere, or not at all.
-pub const SN_MR2: u16 = 0x2F;
-pub const SN_KPALVTR: u16 = 0x30;
-pub const SN_RTR: u16 = 0x32;
-pub const SN_RCR: u16 = 0x34;
+pub(crate) const SN_MR2: u16 = 0x2F;
+pub(crate) const SN_KPALVTR: u16 = 0x30;
+pub(crate) const SN_RTR: u16 = 0x32;
+pub(crate) const SN_RCR: u16 = 0x34;
 
 const VERSION: u8 = 0x51;
 /// MR's AI and IND, which are always set.
 const MR_ALWAYS: u8 = 0x03;
 
-pub const MR2_CLKSEL: u8 = 0x80;
-pub const MR2_IEN: u8 = 0x40;
-pub const MR2_NOTCPRST: u8 = 0x20;
-pub const MR2_UDPURB: u8 = 0x10;
+pub(crate) const MR2_CLKSEL: u8 = 0x80;
+pub(crate) const MR2_IEN: u8 = 0x40;
+pub(crate) const MR2_NOTCPRST: u8 = 0x20;
+pub(crate) const MR2_UDPURB: u8 = 0x10;
 const MR2_WOL: u8 = 0x08;
 const MR2_FARP: u8 = 0x02;
 /// Bits that the family's MR does not have.
@@ -69,7 +69,7 @@ const SN_MR_TCP: u8 = 1;
 const SN_MR_UDP: u8 = 2;
 const SN_MR_MACRAW: u8 = 4;
 const SN_MR_PPPOE: u8 = 5;
-pub const SN_MR_MF: u8 = 0x40;
+pub(crate) const SN_MR_MF: u8 = 0x40;
 const SN_MR2_MBBLK: u8 = 0x40;
 const SN_MR2_MMBLK: u8 = 0x20;
 const SN_MR2_IPV6BLK: u8 = 0x10;
@@ -77,27 +77,27 @@ const SN_MR2_IPV6BLK: u8 = 0x10;
 const SN_MR2_UBBLK_FPSH: u8 = 0x02;
 const SN_MR2_UUBLK: u8 = 0x01;
 
-pub const CR_IGMP_JOIN: u8 = 0x23;
-pub const CR_IGMP_LEAVE: u8 = 0x24;
+pub(crate) const CR_IGMP_JOIN: u8 = 0x23;
+pub(crate) const CR_IGMP_LEAVE: u8 = 0x24;
 
 /// State that the W5500 does not have.
 pub struct Own {
-    pub mr2: u8,
+    pub(crate) mr2: u8,
     chip_unlocked: bool,
     network_locked: bool,
-    pub sockets: [OwnSocket; 4],
-    pub socketless: SocketLess,
+    pub(crate) sockets: [OwnSocket; 4],
+    pub(crate) socketless: SocketLess,
     /// Time when TCNTR was 0.
-    pub counted_from: Ps,
+    pub(crate) counted_from: Ps,
 }
 
 #[derive(Default)]
-pub struct OwnSocket {
+pub(crate) struct OwnSocket {
     mr: u8,
     mr2: u8,
     /// Sn_RTR and Sn_RCR in use since OPEN.
-    pub rtr: u16,
-    pub rcr: u8,
+    pub(crate) rtr: u16,
+    pub(crate) rcr: u8,
     /// The values written: OPEN applies them, or RTR or RCR instead of 0.
     rtr_written: u16,
     rcr_written: u8,
@@ -118,7 +118,7 @@ impl Default for Own {
 
 /// The target of an address, whose highest of 16 bits is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     Common(u16),
     Socket(usize, u16),
     Tx(u16),
@@ -127,7 +127,7 @@ pub enum Place {
 
 /// Decodes an address. Registers are mirrored throughout the reserved space below the memories, the common ones in
 /// every 256 bytes.
-pub fn place(address: u16) -> Place {
+pub(crate) fn place(address: u16) -> Place {
     let (bank, offset) = ((address >> 8) & 0x7F, address & 0xFF);
     match bank {
         0x40..0x60 => Place::Tx(address & 0x1FFF),

@@ -7,30 +7,30 @@ use crate::icmp::ECHO_REQUEST;
 use crate::time::retry_period;
 use crate::wire::{Ip, Mac, be16};
 
-pub const SLCR: u16 = 0x4C;
-pub const SLRTR: u16 = 0x4D;
-pub const SLRCR: u16 = 0x4F;
-pub const SLPIPR: u16 = 0x50;
-pub const SLPHAR: u16 = 0x54;
-pub const PINGSEQR: u16 = 0x5A;
-pub const PINGIDR: u16 = 0x5C;
-pub const SLIMR: u16 = 0x5E;
-pub const SLIR: u16 = 0x5F;
-pub const FIRST: u16 = SLCR;
-pub const LAST: u16 = SLIR;
+pub(crate) const SLCR: u16 = 0x4C;
+pub(crate) const SLRTR: u16 = 0x4D;
+pub(crate) const SLRCR: u16 = 0x4F;
+pub(crate) const SLPIPR: u16 = 0x50;
+pub(crate) const SLPHAR: u16 = 0x54;
+pub(crate) const PINGSEQR: u16 = 0x5A;
+pub(crate) const PINGIDR: u16 = 0x5C;
+pub(crate) const SLIMR: u16 = 0x5E;
+pub(crate) const SLIR: u16 = 0x5F;
+pub(crate) const FIRST: u16 = SLCR;
+pub(crate) const LAST: u16 = SLIR;
 
 /// Bit in SLCR, SLIMR and SLIR.
-pub const PING: u8 = 0x01;
-pub const ARP: u8 = 0x02;
+pub(crate) const PING: u8 = 0x01;
+pub(crate) const ARP: u8 = 0x02;
 /// Bit in SLIMR and SLIR.
-pub const TIMEOUT: u8 = 0x04;
+pub(crate) const TIMEOUT: u8 = 0x04;
 const INTERRUPTS: u8 = PING | ARP | TIMEOUT;
 
 const BYTES: usize = (LAST - FIRST + 1) as usize;
 /// Payload of a ping.
 const PING_DATA: &[u8; 18] = b"abcdefghijklmnopqr";
 
-pub struct SocketLess {
+pub(crate) struct SocketLess {
     /// SLCR to SLIR.
     bytes: [u8; BYTES],
     running: Option<Running>,
@@ -54,7 +54,7 @@ impl Default for SocketLess {
 }
 
 impl SocketLess {
-    pub fn read(&self, address: u16) -> u8 {
+    pub(crate) fn read(&self, address: u16) -> u8 {
         self.bytes[usize::from(address - FIRST)]
     }
 
@@ -68,11 +68,11 @@ impl SocketLess {
         std::array::from_fn(|i| self.bytes[at + i])
     }
 
-    pub fn interrupt_pending(&self) -> bool {
+    pub(crate) fn interrupt_pending(&self) -> bool {
         self.read(SLIR) & self.read(SLIMR) != 0
     }
 
-    pub fn next_event(&self) -> Option<Ps> {
+    pub(crate) fn next_event(&self) -> Option<Ps> {
         self.running.as_ref().map(|running| running.deadline)
     }
 
@@ -83,7 +83,7 @@ impl SocketLess {
         self.set(SLIR, &[self.read(SLIR) | interrupt]);
     }
 
-    pub fn echo_reply(&mut self, from: Ip, message: &[u8]) -> bool {
+    pub(crate) fn echo_reply(&mut self, from: Ip, message: &[u8]) -> bool {
         let waited_for = self.running.as_ref().is_some_and(|running| running.pinging)
             && from == self.array(SLPIPR)
             && message[4..6] == self.array::<2>(PINGIDR)

@@ -33,7 +33,7 @@ pub struct W5500Phy {
 }
 
 /// Describes PHYCFGR.
-pub fn meaning(value: u8) -> String {
+pub(crate) fn meaning(value: u8) -> String {
     match (value & RST, value & LNK) {
         (0, _) => "in reset".into(),
         (_, 0) => "no link".into(),
@@ -57,7 +57,7 @@ impl W5500Phy {
 
     /// Handles a write to PHYCFGR. RST = 0 resets the PHY and holds it; writing 1 releases it with the mode selected by
     /// OPMD and OPMDC or by the pins. DPX, SPD and LNK are read only.
-    pub fn write(&mut self, now: Ps, value: u8) {
+    pub(crate) fn write(&mut self, now: Ps, value: u8) {
         let released = self.config & RST == 0 && value & RST != 0;
         let resets = self.config & RST != 0 && value & RST == 0;
         self.config = value & (RST | OPMD | OPMDC);
@@ -69,7 +69,7 @@ impl W5500Phy {
         }
     }
 
-    pub fn read(&self, now: Ps) -> u8 {
+    pub(crate) fn read(&self, now: Ps) -> u8 {
         if !self.link_up(now) {
             return self.config;
         }

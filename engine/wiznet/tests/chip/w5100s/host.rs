@@ -6,22 +6,22 @@ use wiznet::chip::w5100s::W5100S;
 
 use crate::support::{Device, EthernetChip, GATEWAY, IP, MAC, MASK, MS, SpiDevice};
 
-pub fn sn(n: u16, offset: u16) -> u16 {
+pub(super) fn sn(n: u16, offset: u16) -> u16 {
     0x0400 + 0x0100 * n + offset
 }
 
-pub struct Host {
+pub(super) struct Host {
     pub chip: W5100S,
     pub now: Ps,
 }
 
 impl Host {
-    pub fn new(config: Config) -> Self {
+    pub(super) fn new(config: Config) -> Self {
         Self { chip: W5100S::new(config), now: 2 * MS }
     }
 
     /// Returns a host with link up and addresses set.
-    pub fn up() -> Self {
+    pub(super) fn up() -> Self {
         let mut host = Self::new(Config { phy_link_delay: 0, ..Config::default() });
         host.write(0x0001, &GATEWAY);
         host.write(0x0005, &MASK);
@@ -30,22 +30,22 @@ impl Host {
         host
     }
 
-    pub fn bytes(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Vec<u8> {
         bytes.iter().map(|&byte| self.chip.exchange(self.now, byte)).collect()
     }
 
-    pub fn select(&mut self, low: bool) {
+    pub(super) fn select(&mut self, low: bool) {
         self.chip.select(self.now, low);
     }
 
-    pub fn write(&mut self, address: u16, data: &[u8]) {
+    pub(super) fn write(&mut self, address: u16, data: &[u8]) {
         self.select(true);
         self.bytes(&[0xF0, (address >> 8) as u8, address as u8]);
         self.bytes(data);
         self.select(false);
     }
 
-    pub fn read(&mut self, address: u16, length: usize) -> Vec<u8> {
+    pub(super) fn read(&mut self, address: u16, length: usize) -> Vec<u8> {
         self.select(true);
         self.bytes(&[0x0F, (address >> 8) as u8, address as u8]);
         let data = self.bytes(&vec![0; length]);
@@ -53,30 +53,30 @@ impl Host {
         data
     }
 
-    pub fn get(&mut self, address: u16) -> u8 {
+    pub(super) fn get(&mut self, address: u16) -> u8 {
         self.read(address, 1)[0]
     }
 
-    pub fn get16(&mut self, address: u16) -> u16 {
+    pub(super) fn get16(&mut self, address: u16) -> u16 {
         let bytes = self.read(address, 2);
         u16::from_be_bytes([bytes[0], bytes[1]])
     }
 
-    pub fn put16(&mut self, address: u16, value: u16) {
+    pub(super) fn put16(&mut self, address: u16, value: u16) {
         self.write(address, &value.to_be_bytes());
     }
 
-    pub fn run(&mut self, time: Ps) {
+    pub(super) fn run(&mut self, time: Ps) {
         self.now += time;
         self.chip.advance(self.now);
     }
 
-    pub fn command(&mut self, n: u16, command: u8) {
+    pub(super) fn command(&mut self, n: u16, command: u8) {
         self.write(sn(n, 0x01), &[command]);
         assert_eq!(self.get(sn(n, 0x01)), 0);
     }
 
-    pub fn open(&mut self, n: u16, mode: u8, port: u16) {
+    pub(super) fn open(&mut self, n: u16, mode: u8, port: u16) {
         self.write(sn(n, 0x00), &[mode]);
         self.put16(sn(n, 0x04), port);
         self.command(n, 0x01);
@@ -96,7 +96,7 @@ impl Host {
         [(base + offset, first), (base, length - first)]
     }
 
-    pub fn send(&mut self, n: u16, data: &[u8]) {
+    pub(super) fn send(&mut self, n: u16, data: &[u8]) {
         let pointer = self.get16(sn(n, 0x24));
         let ring = self.ring(n, 0x4000, 0x001B);
         let mut rest = data;
@@ -109,7 +109,7 @@ impl Host {
         self.command(n, 0x20);
     }
 
-    pub fn recv(&mut self, n: u16) -> Vec<u8> {
+    pub(super) fn recv(&mut self, n: u16) -> Vec<u8> {
         let length = usize::from(self.get16(sn(n, 0x26)));
         let pointer = self.get16(sn(n, 0x28));
         let ring = self.ring(n, 0x6000, 0x001A);
@@ -122,15 +122,15 @@ impl Host {
         data
     }
 
-    pub fn arrive(&mut self, frame: &[u8]) {
+    pub(super) fn arrive(&mut self, frame: &[u8]) {
         self.chip.receive_frame(self.now, frame);
     }
 
-    pub fn frames(&mut self) -> Vec<Vec<u8>> {
+    pub(super) fn frames(&mut self) -> Vec<Vec<u8>> {
         std::iter::from_fn(|| self.chip.take_frame()).map(|(_, frame)| frame).collect()
     }
 
-    pub fn frame(&mut self) -> Vec<u8> {
+    pub(super) fn frame(&mut self) -> Vec<u8> {
         let mut frames = self.frames();
         assert_eq!(frames.len(), 1, "one frame expected");
         frames.remove(0)
