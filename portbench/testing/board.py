@@ -19,6 +19,7 @@ from portbench.devices import Device
 from portbench.errors import BoardError, first_complaint
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.images import ImageStore
+from portbench.testing.coverage import Coverage, Lines, lcov
 from portbench.testing.errors import NothingCame
 from portbench.testing.frames import Frame, write_pcap
 from portbench.testing.network import Caller, Connection, Listener
@@ -55,6 +56,7 @@ class Board:
         self._simulation = RecordedSimulation(self._definition, config)
         self._prompt = PythonPrompt(self._simulation)
         self._pins = Pins(self._simulation)
+        self._coverage = Coverage(self._simulation)
         self._uarts: dict[int, Uart] = {}
         self._serial_ports: dict[int, SerialPort] = {}
 
@@ -116,14 +118,17 @@ class Board:
             parsed = uf2.parse(image, "image", family_id=family, flash_size_bytes=size)
         else:
             parsed = uf2.read(Path(image), family_id=family, flash_size_bytes=size)
+        self._coverage.collect()
         self._simulation.restart(parsed.programmed(self._simulation.machine.flash()))
 
-    def copy(self, files: Mapping[str, Path | str | bytes]) -> None:
+    def copy(self, files: Mapping[str, Path | str | bytes], *, cover: bool = False) -> None:
         """Bring files to the board's file system: to its drive where it has one, else through its Python prompt.
 
-        Keys are paths on the board; a `str` is the content, a `Path` a file of this machine.
+        Keys are paths on the board; a `str` is the content, a `Path` a file of this machine. `cover`: Python files get
+        marks, so that `coverage` knows the lines that ran. Marks take time on the board.
         """
-        contents = {path.lstrip("/"): _content(value) for path, value in files.items()}
+        content = self._coverage.mark if cover else _content
+        contents = {path.lstrip("/"): content(path.lstrip("/"), value) for path, value in files.items()}
         simulation = self._simulation
         simulation.wait(lambda: simulation.usb["console_open"], DEFAULT_S, "a console", simulation.came_on_console)
         if simulation.usb["storage"]:
@@ -238,12 +243,22 @@ class Board:
         """Save the edges of all pins that `pin` was called for, for PulseView or GTKWave."""
         self._pins.save_vcd(path)
 
+    @property
+    def coverage(self) -> Mapping[str, Lines]:
+        """The lines of the files that were copied with `cover`, by path on the board: `all`, `covered`, `missing`."""
+        return self._coverage.collect()
+
+    def save_coverage(self, path: Path) -> None:
+        """Save `coverage` as LCOV, which genhtml, Codecov and editors read."""
+        path.write_text(lcov(self.coverage), encoding="utf-8")
+
     def join(self, other: Board) -> None:
         """Switch the board on again, on the Ethernet switch of `other`; time then passes for both.
 
         The simulated PC is `other`'s. Flash both before, and give one of them another `flash_id`: firmware makes its
         MAC address of it. Raises BoardError.
         """
+        self._coverage.collect()
         self._simulation.join(other._simulation)
 
     def unplug_cable(self) -> None:
@@ -254,6 +269,7 @@ class Board:
 
     def pull_power(self) -> None:
         """Stop the board where it is; flash keeps its contents."""
+        self._coverage.collect()
         self._simulation.power_off()
 
     def power_up(self) -> None:
@@ -320,7 +336,7 @@ def _answered(connection: Connection) -> bool:
     return connection.open or connection.closed
 
 
-def _content(value: Path | str | bytes) -> bytes:
+def _content(path: str, value: Path | str | bytes) -> bytes:
     if isinstance(value, Path):
         return value.read_bytes()
     return value.encode() if isinstance(value, str) else value

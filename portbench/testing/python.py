@@ -92,6 +92,7 @@ class PythonPrompt:
         type_in(simulation, INTERRUPT + LEAVE_RAW)
         simulation.run(0.1)
         simulation.transcript.take()
+        before = simulation.transcript.mark()
         try:
             self._prompt.enter_raw()
         except TransportError as error:
@@ -107,6 +108,7 @@ class PythonPrompt:
             self._prompt.leave_raw()
             simulation.run(0.05)
             simulation.transcript.take()
+        simulation.transcript.cut(before)
 
 
 def _parents(path: str) -> list[str]:

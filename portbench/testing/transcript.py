@@ -17,9 +17,11 @@ class Transcript:
     def __init__(self) -> None:
         self._data = bytearray()
         self._seen = 0
+        self._fed = 0
 
     def feed(self, data: bytes) -> None:
         self._data += data
+        self._fed += len(data)
         if (over := len(self._data) - MOST_BYTES) > 0:
             del self._data[:over]
             self._seen = max(0, self._seen - over)
@@ -37,6 +39,15 @@ class Transcript:
         taken = bytes(self._data[self._seen :])
         self._seen = len(self._data)
         return taken
+
+    def mark(self) -> int:
+        """The end as it is now, for `cut`."""
+        return self._fed
+
+    def cut(self, mark: int) -> None:
+        """Forget the bytes after `mark`."""
+        del self._data[max(0, len(self._data) - (self._fed - mark)) :]
+        self._fed, self._seen = mark, len(self._data)
 
     def find(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
         found = pattern.search(self._data, self._seen)

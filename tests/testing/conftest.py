@@ -43,7 +43,7 @@ def project(tmp_path: Path) -> Path:
 def run_tests(project: Path) -> RunTests:
     """pytest in the project, as its owner runs it; the checkout is on no path but that of installed packages."""
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PORTBENCH"))
         }
@@ -52,7 +52,7 @@ def run_tests(project: Path) -> RunTests:
         return subprocess.run(
             [sys.executable, "-m", "pytest", *PLUGINS, "-p", "no:cacheprovider", *arguments],
             cwd=project,
-            env=environment,
+            env=environment | changes,
             capture_output=True,
             text=True,
             timeout=LIMIT_S,

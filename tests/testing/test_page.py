@@ -17,7 +17,7 @@ from tests.ping_pong import NATIVE_IMAGE
 from tests.testing.conftest import BLOCKS, LIMIT_S, OTHER_TOOLS, PROJECT, RunTests, blocks
 
 pytestmark = pytest.mark.engine
-NATIVE_TEST, PYTHON_TEST, PIN_TEST = BLOCKS
+NATIVE_TEST, PYTHON_TEST, PIN_TEST, COVER_TEST = BLOCKS
 
 
 def test_the_ten_lines(project: Path, run_tests: RunTests) -> None:
@@ -33,6 +33,14 @@ def test_the_python_app(project: Path, run_tests: RunTests, image: Image) -> Non
     shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
     done = run_tests("-q")
     assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_covered_app(project: Path, run_tests: RunTests, image: Image) -> None:
+    (project / "test_cover.py").write_text(COVER_TEST)
+    (project / "main.py").write_text("import sensor\nprint(sensor.read())\n")
+    (project / "sensor.py").write_text("# one\ndef read():\n    return 1\n")
+    done = run_tests("-q", PORTBENCH_FIRMWARE_DIR=str(image("micropython-1.28.0").parent))
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_workflow_to_copy_runs_the_tests(project: Path, run_tests: RunTests) -> None:
