@@ -199,13 +199,13 @@ def test_another_workload_takes_the_port_of_the_one_before(monkeypatch: pytest.M
         port = free.getsockname()[1]
     servers = Servers(replace(OPTIONS, server_port=port))
     try:
-        first = servers.at("127.0.0.1", PING_PONG)
-        second = servers.at("127.0.0.1", workload("echo"))
-        assert first.port == second.port == port and servers.at("127.0.0.1", workload("echo")) is second
+        first = servers.at("127.0.0.1", PING_PONG, port)
+        second = servers.at("127.0.0.1", workload("echo"), port)
+        assert first.port == second.port == port and servers.at("127.0.0.1", workload("echo"), port) is second
         with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
             client.sendall(b"hello")
             assert client.recv(16) == b"hello"
-        assert servers.at("127.0.0.1", PING_PONG).port == port
+        assert servers.at("127.0.0.1", PING_PONG, port).port == port
     finally:
         servers.close()
 
@@ -214,8 +214,8 @@ def test_of_boards_that_are_measured_at_once_each_workload_has_a_port(monkeypatc
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
     servers = Servers(replace(OPTIONS, parallel=2))
     try:
-        first, second = servers.at("127.0.0.1", PING_PONG), servers.at("127.0.0.1", workload("echo"))
-        assert first.port != second.port and servers.at("127.0.0.1", PING_PONG) is first
+        first, second = servers.at("127.0.0.1", PING_PONG, 0), servers.at("127.0.0.1", workload("echo"), 0)
+        assert first.port != second.port and servers.at("127.0.0.1", PING_PONG, 0) is first
     finally:
         servers.close()
 

@@ -171,7 +171,7 @@ def test_a_real_board_is_timed_on_real_sockets_however_its_client_ends(
     over = threading.Event()
 
     def client() -> None:
-        server = world.bench.servers.at("127.0.0.1", planned.workload)
+        server = world.bench.servers.at("127.0.0.1", planned.workload, 0)
         with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
             play(connection, 4 if ends == "plays on" else 3)
             if ends != "closes":
