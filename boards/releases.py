@@ -26,6 +26,11 @@ def selected(runtime: str, board: BoardDefinition, known: Catalogue) -> list[Fir
     return [named(runtime, known)]
 
 
+def newest_listed(family: Family, board: BoardDefinition, known: Catalogue) -> FirmwareEntry | None:
+    """The newest stable release in the list as it is here; None for a family without one."""
+    return usual_index().newest(family, target(board), known)
+
+
 def named(runtime: str, known: Catalogue) -> FirmwareEntry:
     """The image with the id `runtime`: of the catalogue, else of a list. Raises PortbenchError."""
     try:

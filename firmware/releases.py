@@ -162,6 +162,13 @@ class ReleaseIndex:
         self._remarks[selector] = f"{selector}: {', '.join(each.version for each in chosen)} ({stated})"
         return [_entry(each, target, known) for each in chosen]
 
+    def newest(self, family: Family, target: Target, known: Catalogue) -> FirmwareEntry | None:
+        """The image of the newest stable release; None for a family without a list. Asks no site."""
+        if family not in target.names:
+            return None
+        stable = self.listing(family, target, known).stable
+        return _entry(stable[-1], target, known) if stable else None
+
     def entry(self, runtime: str, targets: Iterable[Target], known: Catalogue) -> FirmwareEntry | None:
         """The image whose id `select` made; None for another. Asks no site."""
         for target in targets:

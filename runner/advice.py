@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
 from portbench.boards import BoardDefinition, board_definition
+from portbench.boards.releases import newest_listed
 from portbench.clients.example import example
 from portbench.clients.families import FAMILIES
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import FirmwareEntry
+from portbench.firmware.catalogue import Catalogue, FirmwareEntry
+from portbench.firmware.identify import release
 from portbench.results.answer import best_of_each, is_python, price, times_text
 from portbench.results.cells import figure, workload_title
 from portbench.results.shipped import shipped
@@ -49,6 +52,8 @@ class Advice:
     measured: datetime
     choices: tuple[Choice, ...]
     newest: Choice
+    later: tuple[FirmwareEntry, ...] = ()
+    """The newest releases in the lists here, of families whose measured firmware is older."""
 
     @property
     def fastest(self) -> Choice:
@@ -74,14 +79,24 @@ def advise(board_name: str) -> Advice:
     """Raises PortbenchError for an unknown board and for one whose figures do not ship."""
     board = board_definition(board_name)
     run = shipped(board.id)
-    entries = {entry.id: entry for entry in catalogue.load()}
+    known = catalogue.load()
+    entries = {entry.id: entry for entry in known}
     panel = panels(run)[0]
     best = best_of_each([group for group in panel.groups if is_python(group.first)])
     choices = tuple(Choice(group, entries[group.first.runtime]) for group in best if group.first.runtime in entries)
     if not choices:
         raise PortbenchError(f"{board.id}: its figures are of no firmware in the catalogue; measure: portbench run")
     newest = max(choices, key=lambda each: (each.maintained, each.released))
-    return Advice(board, panel.workload, run.started_utc, choices, newest)
+    later = tuple(_later(board, choices, known))
+    return Advice(board, panel.workload, run.started_utc, choices, newest, later)
+
+
+def _later(board: BoardDefinition, choices: Sequence[Choice], known: Catalogue) -> Iterator[FirmwareEntry]:
+    """By the lists as they are here: no site is asked."""
+    for family in dict.fromkeys(each.entry.family for each in choices):
+        measured = max(release(each.entry.version or "") for each in choices if each.entry.family is family)
+        if (listed := newest_listed(family, board, known)) is not None and release(listed.version or "") > measured:
+            yield listed
 
 
 def lines(advice: Advice) -> list[str]:
@@ -106,6 +121,10 @@ def lines(advice: Advice) -> list[str]:
             said.append(cost)
     if others := [each for each in advice.choices if each not in (newest, fastest)]:
         said.append(f"Others: {', '.join(f'{each.entry.id} {each.rate}' for each in others)}.")
+    if advice.later:
+        names = " ".join(f"--runtime {each.id}" for each in advice.later)
+        ids = ", ".join(each.id for each in advice.later)
+        said += [f"Released since, and not measured: {ids}.", f"    portbench run --board {advice.board.id} {names}"]
     ago = "today" if advice.age_days == 0 else "yesterday" if advice.age_days == 1 else f"{advice.age_days} days ago"
     said += [
         f"{workload_title(advice.workload)} on an {newest.group.first.where} board, measured {advice.measured:%Y-%m-%d}"
@@ -124,6 +143,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "newest": advice.newest.entry.id,
         "fastest": advice.fastest.entry.id,
         "program": advice.program,
+        "later": [each.id for each in advice.later],
         "choices": [
             {
                 "runtime": each.entry.id,

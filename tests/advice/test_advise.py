@@ -12,6 +12,7 @@ import pytest
 
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
+from portbench.firmware.releases import ReleaseIndex
 from portbench.results.cells import figure
 from portbench.results.shipped import all_shipped
 from portbench.runner.advice import advise, lines
@@ -71,6 +72,15 @@ def test_json_has_every_firmware(invoke: Invoke) -> None:  # noqa: F811
     names = [each["runtime"] for each in found["choices"]]
     assert found["fastest"] == names[0] and found["newest"] in names
     assert {each["where"] for each in found["choices"]} == {"emulated"}
+
+
+def test_releases_since_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("portbench.boards.releases.usual_index", lambda: ReleaseIndex(tmp_path, offline=True))
+    advice = advise("W5500_EVB_PICO")
+    assert [each.id for each in advice.later] == ["circuitpython-10.1.4"]  # MicroPython's newest there is measured
+    said = lines(advice)
+    at = said.index("Released since, and not measured: circuitpython-10.1.4.")
+    assert said[at + 1] == "    portbench run --board W5500_EVB_PICO --runtime circuitpython-10.1.4"
 
 
 def test_unknown_boards_are_named(invoke: Invoke) -> None:  # noqa: F811
