@@ -17,10 +17,12 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// Returns a clock of `hz` whose cycle 0 is at simulated time 0.
     pub fn new(hz: u64) -> Self {
         Self { hz, base_cycle: 0, base_ps: 0, base_numerator: 0 }
     }
 
+    /// Returns the frequency.
     pub fn hz(&self) -> u64 {
         self.hz
     }

@@ -26,5 +26,6 @@ pub trait EthernetChip: Device {
     fn set_cable(&mut self, now: Ps, plugged: bool);
     /// Returns whether the link is up at `now`, which may lie after the last call if nothing changes in between.
     fn link_up(&self, now: Ps) -> bool;
+    /// Returns the counters so far.
     fn stats(&self) -> EthernetStats;
 }

@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::time::Ps;
 
+/// A slave on an I2C bus.
 pub trait I2cDevice: Device {
     /// Handles a START or RESTART with this address; true acknowledges. `now` is the end of the acknowledge bit, also
     /// below.
@@ -11,5 +12,6 @@ pub trait I2cDevice: Device {
     fn write(&mut self, now: Ps, byte: u8) -> bool;
     /// Returns the next byte for the master.
     fn read(&mut self, now: Ps) -> u8;
+    /// Handles a STOP.
     fn stop(&mut self, _now: Ps) {}
 }

@@ -4,6 +4,8 @@
 //! Nothing here depends on a particular chip. No crate of the engine reads the host's clock, random numbers or hash-map
 //! order: equal calls at equal times give equal results.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod clock;
 mod device;
 mod ethernet;

@@ -36,6 +36,7 @@ impl<T: Clone> Log<T> {
         LogReader(self.opened)
     }
 
+    /// Removes a reader; records kept only for it are dropped.
     pub fn close(&mut self, reader: LogReader) {
         self.readers.remove(&reader.0);
         self.forget();
@@ -46,6 +47,7 @@ impl<T: Clone> Log<T> {
         !self.readers.is_empty()
     }
 
+    /// Appends a record. Without readers, `record` is not called.
     pub fn push(&mut self, record: impl FnOnce() -> T) {
         if self.is_read() {
             self.records.push_back(record());

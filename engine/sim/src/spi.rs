@@ -10,7 +10,9 @@ pub struct SpiFrame {
     pub start: Ps,
     /// Rising edge of chip select, or the last clock edge of a frame that ends without one.
     pub end: Ps,
+    /// The microcontroller wrote the data; otherwise it read them.
     pub write: bool,
+    /// Address of the first byte, as the frame has it.
     pub address: u16,
     /// Data bytes.
     pub len: usize,
@@ -24,6 +26,7 @@ pub struct SpiFrame {
     pub meaning: String,
 }
 
+/// A slave on an SPI bus, by bytes.
 pub trait SpiDevice: Device {
     /// Handles an edge of chip select.
     fn select(&mut self, now: Ps, low: bool);

@@ -19,6 +19,7 @@ pub struct AppReply {
 }
 
 impl AppReply {
+    /// Returns an answer that sends `data` and keeps the connection open.
     pub fn send(data: impl Into<Vec<u8>>) -> Self {
         Self { data: data.into(), ..Self::default() }
     }

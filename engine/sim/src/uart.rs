@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::time::Ps;
 
+/// A device on a UART, by characters.
 pub trait UartDevice: Device {
     /// Delivers a character; `now` is the end of its stop bit.
     fn receive(&mut self, now: Ps, byte: u8);

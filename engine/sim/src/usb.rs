@@ -3,8 +3,11 @@
 /// The device's answer to a SETUP or OUT data packet (USB 2.0 section 8.4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshake {
+    /// The device took the data.
     Ack,
+    /// The device is busy: the host repeats the packet.
     Nak,
+    /// The endpoint is halted, or the request is refused.
     Stall,
     /// No answer within 18 bit times: wrong address, corrupted packet, no device.
     Timeout,
@@ -15,10 +18,14 @@ pub enum Handshake {
 pub enum InResult {
     /// A data packet; its payload is in the buffer that was passed in, its PID is DATA1 or DATA0.
     Data {
+        /// The PID is DATA1; otherwise DATA0.
         data1: bool,
     },
+    /// The device has no data yet.
     Nak,
+    /// The endpoint is halted, or the request is refused.
     Stall,
+    /// No answer within 18 bit times.
     Timeout,
 }
 
