@@ -25,6 +25,7 @@ const AGAIN: Ps = 100 * PS_PER_US;
 pub struct Shares {
     /// By [`Cause`].
     pub causes_ps: Vec<[Ps; Cause::COUNT]>,
+    /// Counts by name, such as `cache_misses`.
     pub counts: BTreeMap<&'static str, Vec<u64>>,
     /// Exceptions taken, by number.
     pub exceptions: BTreeMap<u8, Vec<u64>>,

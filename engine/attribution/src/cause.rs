@@ -4,39 +4,69 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Cause {
+    /// Bits are on the SPI bus.
     SpiBits,
+    /// The SPI controller has a frame but pauses.
     GapPause,
+    /// Flash cache misses while the network chip is selected and the bus is idle.
     GapMiss,
+    /// Wait states of the peripheral bus, at the same times.
     GapWait,
+    /// Instructions, at the same times.
     GapRun,
+    /// Flash cache misses between two SPI frames that are close together.
     DriverMiss,
+    /// Wait states between two such frames.
     DriverWait,
+    /// Instructions between two such frames.
     DriverRun,
+    /// Flash cache misses of all other code.
     CodeMiss,
+    /// Wait states of all other code.
     CodeWait,
+    /// Instructions of all other code.
     CodeRun,
+    /// A frame lies unread until a timer's interrupt wakes core 0.
     WaitPoll,
+    /// A frame lies unread until a pin's interrupt wakes core 0.
     WaitIntn,
+    /// Core 0 sleeps until a timer.
     WaitTimer,
+    /// Core 0 sleeps until the DMA.
     WaitDma,
+    /// Core 0 sleeps until its network chip.
     WaitChip,
+    /// Core 0 sleeps until the USB controller.
     WaitUsb,
+    /// Core 0 sleeps until another interrupt.
     WaitOther,
+    /// Core 0 serves the USB interrupt.
     Usb,
+    /// The network chip negotiates its link.
     Link,
+    /// The radio chip processes a frame.
     Radio,
+    /// A frame waits for the air or is on it.
     Air,
+    /// The access point processes a frame.
     AccessPoint,
+    /// The access point keeps a frame for the sleeping station.
     PowerSave,
+    /// A frame is on the wire to the PC.
     WireToPc,
+    /// The PC's turnaround.
     Pc,
+    /// An acknowledgement is delayed.
     DelayedAck,
+    /// A frame is on the wire to the board.
     WireToBoard,
+    /// Nothing was recorded, or core 0 was locked up or in reset.
     Unnamed,
 }
 
 impl Cause {
     pub(crate) const COUNT: usize = Cause::Unnamed as usize + 1;
+    /// All causes with their names, in order.
     pub const ALL: [(Cause, &'static str); Self::COUNT] = {
         use Cause::*;
         [

@@ -23,8 +23,11 @@ pub struct Frame {
     pub start: Ps,
     /// Last bit at the receiver.
     pub arrival: Ps,
+    /// The frame is from the PC to the board.
     pub to_board: bool,
+    /// The frame's purpose.
     pub class: Class,
+    /// The frame's connection.
     pub flow: Flow,
     /// With a radio: the frame's other places with their causes, in order. On its way to the PC they lie before
     /// `start`, on its way to the board after `arrival`.

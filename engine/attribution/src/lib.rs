@@ -2,7 +2,10 @@
 //! model.
 //!
 //! A [`Recorder`] records changes at points that the chip and the board pass anyway; it takes no simulated time.
-//! Afterwards [`marks`] finds a client's measurements among its clock readings, and [`analysis`] attributes the time.
+//! Afterwards [`Windows`] are a client's measurements, found among its clock readings, and [`attribute`] charges their
+//! time.
+
+#![warn(missing_docs, unreachable_pub)]
 
 mod analysis;
 mod cause;

@@ -15,6 +15,7 @@ use crate::tape::{Item, Tape};
 pub struct Mark {
     /// Time when the timer reached the value that was read.
     pub at: Ps,
+    /// The value read: microseconds, modulo 2^32.
     pub value: u32,
     /// The reading instruction's address.
     pub pc: u32,
@@ -71,20 +72,26 @@ impl Clock {
 pub struct Sought {
     /// Durations in order of time; none starts before the previous one ended.
     pub intervals_us: Vec<u64>,
+    /// The clock by which the client measured.
     pub clock: Clock,
     /// If known, a time within each interval: when the PC had the message.
     pub within: Vec<Ps>,
     /// Time from the client's start to the start of the workload, and to the link.
     pub ready_us: Option<u64>,
+    /// Time from the client's start to the link.
     pub link_us: Option<u64>,
 }
 
+/// The measured times as simulated time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
+    /// One interval for each entry of [`Sought::intervals_us`].
     pub intervals: Vec<Interval>,
     /// Times when the client started, saw the link, and was ready, if it reports them.
     pub started: Option<Ps>,
+    /// When the client saw the link.
     pub linked: Option<Ps>,
+    /// When the client was ready.
     pub ready: Option<Ps>,
 }
 

@@ -30,10 +30,15 @@ pub struct Counters {
     pub stalled: u64,
     /// Cycles of wait states on the peripheral bus.
     pub waited: u64,
+    /// Accesses to the flash cache.
     pub accesses: u64,
+    /// Accesses that missed the flash cache.
     pub misses: u64,
+    /// Instructions executed.
     pub instructions: u64,
+    /// Instructions executed from flash.
     pub flash_instructions: u64,
+    /// Instructions executed from ROM.
     pub rom_instructions: u64,
 }
 
@@ -103,6 +108,7 @@ const MOST_NAMES: usize = 4096;
 /// The SPI frames of the network chip, in order.
 #[derive(Debug, Default)]
 pub struct Transfers {
+    /// The frames, in the order in which they ended.
     pub tape: Tape<Transfer>,
     names: Vec<String>,
 }
@@ -159,6 +165,7 @@ pub struct Recording {
     pub bits: Tape<Interval>,
     /// Exceptions taken, by number.
     pub(crate) exceptions: Tape<(Ps, u8)>,
+    /// Readings of the timer, in order.
     pub marks: Tape<Mark>,
     pub(crate) misses: Tape<Missed>,
     /// End of the recording.
@@ -178,6 +185,7 @@ impl Recording {
 /// Least time between two copies of the misses.
 const MISSES_EVERY: Ps = 5 * PS_PER_MS;
 
+/// Records what core 0 and the SPI bus do while a board runs.
 #[derive(Debug)]
 pub struct Recorder {
     limit: u64,
@@ -217,6 +225,7 @@ impl Recorder {
         self.instructions = instructions;
     }
 
+    /// Handles the entry of core 0 into exception `number`.
     pub fn exception_taken(&mut self, at: Ps, number: u8) {
         self.serving.push(number);
         if self.has_room(self.kept.exceptions.count()) {
@@ -224,6 +233,7 @@ impl Recorder {
         }
     }
 
+    /// Handles the return of core 0 from its innermost exception.
     pub fn exception_left(&mut self) {
         self.serving.pop();
     }
@@ -291,6 +301,7 @@ impl Recorder {
         at >= self.next_misses
     }
 
+    /// Records how often each line of flash missed the cache since the last call: (line, misses).
     pub fn misses(&mut self, at: Ps, missed: Vec<(u32, u32)>) {
         self.next_misses = at + MISSES_EVERY;
         if !missed.is_empty() && self.has_room(self.kept.misses.count() + missed.len() as u64) {

@@ -35,6 +35,7 @@ pub struct Tape<T> {
 }
 
 impl<T: Item> Tape<T> {
+    /// Appends an item. An error of the file drops it and is reported by `has_failed`.
     pub fn push(&mut self, item: T) {
         let tail = &mut self.tail;
         item.write(&self.last, &mut |mut value| {
@@ -52,6 +53,7 @@ impl<T: Item> Tape<T> {
         }
     }
 
+    /// Returns the number of items.
     pub fn count(&self) -> u64 {
         self.count
     }
