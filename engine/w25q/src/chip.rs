@@ -50,6 +50,7 @@ enum Phase {
     Ignore,
 }
 
+/// The chip with its instruction decoder and status registers.
 #[derive(Debug)]
 pub struct W25q {
     /// Serial number that instruction 4Bh returns.
@@ -127,6 +128,7 @@ impl W25q {
         };
     }
 
+    /// Returns whether an erase or a program is in progress (BUSY of status register 1).
     pub fn busy(&self, now: Ps) -> bool {
         now < self.busy_until
     }

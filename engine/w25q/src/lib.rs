@@ -6,6 +6,8 @@
 //! Instructions that the chip has but the model does not (suspend and resume, individual block locks, dual and quad
 //! manufacturer ID) are reported through [`W25q::take_unmodelled`]; unknown ones are ignored, as the chip does.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod chip;
 mod instructions;
 mod sfdp;
@@ -16,8 +18,10 @@ pub use chip::W25q;
 pub trait Array {
     /// Bytes, a power of two.
     fn size(&self) -> usize;
+    /// Returns the byte at `at`.
     fn byte(&self, at: usize) -> u8;
     /// Programs bytes: bits change only from 1 to 0.
     fn program(&mut self, at: usize, data: &[u8]);
+    /// Erases `len` bytes from `at`: all bits become 1.
     fn erase(&mut self, at: usize, len: usize);
 }
