@@ -20,12 +20,16 @@ pub struct Wear {
     pub corrupt_one_in: Option<u64>,
 }
 
+/// The settings of a card.
 #[derive(Clone, Debug)]
 pub struct CardConfig {
+    /// Size and speed.
     pub kind: &'static Kind,
+    /// The card's contents.
     pub medium: Medium,
     /// Seed of the drawn times.
     pub seed: u64,
+    /// Defects of the card.
     pub wear: Wear,
 }
 
@@ -36,6 +40,7 @@ pub(crate) struct Programming {
     pub(crate) until: Ps,
 }
 
+/// An SD card in SPI mode.
 pub struct Card {
     pub(crate) kind: &'static Kind,
     pub(crate) medium: Medium,
@@ -113,6 +118,7 @@ impl Card {
         }
     }
 
+    /// Returns the use since power-up.
     pub fn usage(&self) -> &Usage {
         &self.usage
     }

@@ -56,6 +56,7 @@ impl Times {
 /// A kind of card.
 #[derive(Debug)]
 pub struct Kind {
+    /// The name by which settings choose this kind.
     pub name: &'static str,
     pub(crate) capacity: Capacity,
     /// Size of a card of that kind, a multiple of 1024.
@@ -119,6 +120,7 @@ pub const KINDS: &[Kind] = &[
 ];
 
 impl Kind {
+    /// Returns the kind of that name; `None`: there is none.
     pub fn named(name: &str) -> Option<&'static Self> {
         KINDS.iter().find(|kind| kind.name == name)
     }

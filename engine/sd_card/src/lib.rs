@@ -15,6 +15,8 @@
 //! Times are drawn from a seed, never from the host. SD mode, UHS, lock (CMD42), speed classes (CMD6) and write
 //! protection of groups (CMD27 to CMD30) are not modelled: a host that uses them ends the run with their names.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod card;
 mod commands;
 mod crc;

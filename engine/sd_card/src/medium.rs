@@ -44,6 +44,7 @@ impl Medium {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the size in blocks of 512 bytes.
     pub fn blocks(&self) -> u64 {
         self.lock().blocks
     }

@@ -5,8 +5,11 @@ use sim::{PS_PER_NS, Ps};
 /// The kind of the host's last data command: all bytes until the next one count for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
+    /// No data command yet, or another command than those.
     Neither,
+    /// The card sends blocks.
     Read,
+    /// The card receives blocks.
     Write,
 }
 
@@ -41,6 +44,7 @@ impl Gaps {
         self.most = self.most.max(gap);
     }
 
+    /// Returns the number of gaps.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -90,7 +94,9 @@ pub struct Used {
 /// Use since power-up.
 #[derive(Clone, Debug, Default)]
 pub struct Usage {
+    /// Commands that the card received.
     pub commands: u64,
+    /// Commands that it refused, and blocks with an error.
     pub errors: u64,
     neither: Used,
     read: Used,
@@ -98,6 +104,7 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Returns the use by commands of that direction.
     pub fn of(&self, direction: Direction) -> &Used {
         match direction {
             Direction::Neither => &self.neither,
