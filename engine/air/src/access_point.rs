@@ -17,23 +17,30 @@ impl std::fmt::Display for AirError {
 
 impl std::error::Error for AirError {}
 
+/// The settings of an access point. The default one is in range, uses WPA2 and loses no frame.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessPoint {
+    /// The network's name, 1 to 32 bytes.
     pub ssid: String,
     /// WPA2 with this passphrase of 8 to 63 characters; `None`: open.
     pub passphrase: Option<String>,
     /// The beacons do not contain the SSID.
     pub hidden: bool,
+    /// The channel at 2.4 GHz, 1 to 13.
     pub channel: u8,
     /// Signal strength at the board. Below -92 dBm the access point is out of range.
     pub rssi_dbm: i16,
+    /// Beacon interval in time units of 1024 us, 10 to 1000.
     pub beacon_tu: u16,
+    /// Beacons from one that announces multicast frames to the next, 1 to 10.
     pub dtim: u8,
+    /// Delay of a frame on its way to the board.
     pub delay: Delay,
     /// Largest extra delay of authentication.
     pub join_delay: Ps,
     /// Probability that a transmission of a frame is lost, in either direction.
     pub loss_per_mille: u16,
+    /// Seed of all draws: of delays, backoffs and losses.
     pub seed: u64,
 }
 

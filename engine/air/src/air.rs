@@ -50,9 +50,12 @@ enum Todo {
     BeaconsLost,
 }
 
+/// Counters of frames since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AirStats {
+    /// Frames that the station handed over.
     pub from_board: u64,
+    /// Frames that the access point took from its cable.
     pub to_board: u64,
     /// No station was joined or in range, a queue was full, or every transmission of the frame was lost.
     pub dropped: u64,
@@ -62,6 +65,7 @@ pub struct AirStats {
     pub kept: u64,
 }
 
+/// The access point with the air, its queues, and the state of the one station.
 pub struct Air {
     point: AccessPoint,
     random: SplitMix64,
@@ -85,6 +89,7 @@ pub struct Air {
 }
 
 impl Air {
+    /// Returns the air at simulated time 0, with no station joined. `Err`: a setting is outside its range.
     pub fn new(point: AccessPoint) -> Result<Self, AirError> {
         point.validate()?;
         let mut random = SplitMix64::new(point.seed);
@@ -111,6 +116,7 @@ impl Air {
         })
     }
 
+    /// Returns the counters so far.
     pub fn stats(&self) -> AirStats {
         self.stats
     }
@@ -163,10 +169,12 @@ impl Air {
         self.agenda.plan(at, Todo::Down(passage));
     }
 
+    /// Returns when [`Self::advance`] next has something to do.
     pub fn next_event(&self) -> Option<Ps> {
         self.agenda.next()
     }
 
+    /// Handles everything that is due up to and including `now`.
     pub fn advance(&mut self, now: Ps) {
         while let Some((at, todo)) = self.agenda.take(now) {
             self.now = self.now.max(at);
@@ -175,6 +183,7 @@ impl Air {
         self.now = self.now.max(now);
     }
 
+    /// Takes the next report to the radio chip.
     pub fn take_report(&mut self) -> Option<RadioReport> {
         self.reports.pop_front()
     }

@@ -10,6 +10,7 @@ pub enum Delay {
     /// longest of some 1000 pings, where the distribution is cut off. It leaves out 0.22 ms of the average: the time on
     /// the air, and the board's work when a frame arrives.
     Published,
+    /// The same delay for each frame.
     Fixed(Ps),
 }
 

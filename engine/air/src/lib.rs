@@ -4,6 +4,8 @@
 //! what the chip receives, and the frames for the cable. Times follow IEEE 802.11-2016 (2.4 GHz, 802.11n, one stream,
 //! 20 MHz); delays of the access point and of other traffic are drawn from a distribution ([`Delay`]).
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod access_point;
 mod airtime;
 mod delay;

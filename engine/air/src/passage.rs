@@ -16,10 +16,13 @@ pub enum Place {
 /// The way of one frame. `begin`: the time when the radio or the cable handed it over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
+    /// The frame comes from the cable; otherwise it comes from the board.
     pub to_board: bool,
+    /// When the radio or the cable handed the frame over.
     pub begin: Ps,
     /// Each place with the time at which the frame left it.
     pub places: Vec<(Place, Ps)>,
+    /// The Ethernet frame without FCS.
     pub frame: Vec<u8>,
 }
 
