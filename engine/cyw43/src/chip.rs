@@ -11,6 +11,7 @@ use crate::sdpcm::{self, Control};
 use crate::time::POWER_UP;
 use crate::wlan::{Gpios, Wlan};
 
+/// The radio chip's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The address in the chip's one-time-programmable memory.
@@ -64,7 +65,10 @@ pub enum Shifting {
     /// Samples this many bits at rising edges.
     In(u32),
     /// Shifts bits out, at rising or at falling edges.
-    Out { rising: bool },
+    Out {
+        /// At rising edges; otherwise at falling ones.
+        rising: bool,
+    },
 }
 
 /// The phase of a transfer.
@@ -97,6 +101,7 @@ impl Powered {
     }
 }
 
+/// The radio chip with its gSPI bus, backplane and the behaviour of its firmware.
 pub struct Cyw43439 {
     config: Config,
     powered: Option<Box<Powered>>,
@@ -122,8 +127,10 @@ pub struct Cyw43439 {
 }
 
 impl Cyw43439 {
+    /// The part's name.
     pub const NAME: &'static str = "CYW43439";
 
+    /// Returns the chip at power-up, without firmware.
     pub fn new(config: Config) -> Self {
         Self {
             config,
@@ -154,6 +161,7 @@ impl Cyw43439 {
         }
     }
 
+    /// Handles an edge of chip select.
     pub fn select(&mut self, now: Ps, low: bool) {
         if low == self.selected {
             return;
@@ -188,6 +196,7 @@ impl Cyw43439 {
         self.phase = Phase::Over;
     }
 
+    /// Returns whether chip select is low.
     pub fn is_selected(&self) -> bool {
         self.selected
     }
@@ -285,10 +294,12 @@ impl Cyw43439 {
         matches!(self.phase, Phase::Read(..)).then_some(self.data)
     }
 
+    /// Returns the traffic since power-up.
     pub fn stats(&self) -> EthernetStats {
         self.stats
     }
 
+    /// Returns the levels and directions of the chip's own GPIOs; GPIO 0 is the Pico W's LED.
     pub fn gpios(&self) -> Gpios {
         self.wlan().map(|wlan| wlan.gpios).unwrap_or_default()
     }
@@ -303,10 +314,12 @@ impl Cyw43439 {
         self.powered.as_ref()?.backplane.refused.as_deref()
     }
 
+    /// Starts (with an empty log) or stops logging decoded transfers.
     pub fn set_log(&mut self, on: bool) {
         self.log.set(on);
     }
 
+    /// Takes the transfers that ended since the last call; empty while the log is off.
     pub fn take_log(&mut self) -> Vec<SpiFrame> {
         self.log.take()
     }
