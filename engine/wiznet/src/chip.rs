@@ -11,7 +11,9 @@ use crate::{Config, Wiznet};
 
 /// The PHY and its registers.
 pub trait Phy: Send {
+    /// Returns the PHY at power-up.
     fn new(config: &Config) -> Self;
+    /// Plugs the cable in or pulls it out.
     fn set_cable(&mut self, now: Ps, plugged: bool);
     /// Handles RSTn's reset of the PHY (`held`) or its release: the mode is that of its pins again.
     fn hardware_reset(&mut self, now: Ps, held: bool);
@@ -19,6 +21,7 @@ pub trait Phy: Send {
     fn reset_register(&mut self);
     /// Returns when the link being negotiated comes up.
     fn link_at(&self) -> Option<Ps>;
+    /// Returns whether the link is up at `now`.
     fn link_up(&self, now: Ps) -> bool {
         self.link_at().is_some_and(|at| now >= at)
     }
@@ -26,7 +29,9 @@ pub trait Phy: Send {
 
 /// One chip: its sizes, its SPI frames and its register map. [`Wiznet`] does everything else.
 pub trait Model: Send + Sized + 'static {
+    /// The part's name.
     const NAME: &'static str;
+    /// Number of sockets.
     const SOCKETS: usize;
     /// Bytes of the TX memory, and also of the RX memory.
     const MEMORY_BYTES: usize;
@@ -34,6 +39,7 @@ pub trait Model: Send + Sized + 'static {
     const RESET_CYCLE: Ps;
     /// From RSTn's release to the PLL's lock, the time after which the chip is stable.
     const PLL_LOCK: Ps;
+    /// The chip's PHY.
     type Phy: Phy;
     /// State of the SPI frame decoder.
     type Decoder: Default + Send;
@@ -48,6 +54,7 @@ pub trait Model: Send + Sized + 'static {
     fn exchange(chip: &mut Wiznet<Self>, mosi: u8) -> u8;
     /// Reads a byte of the common registers.
     fn read_common(chip: &Wiznet<Self>, address: u16) -> u8;
+    /// Writes a byte of the common registers.
     fn write_common(chip: &mut Wiznet<Self>, address: u16, value: u8);
 
     // The following defaults hold for chips without features beyond the W5500's.
@@ -74,11 +81,13 @@ pub trait Model: Send + Sized + 'static {
     fn next_event(_chip: &Wiznet<Self>) -> Option<Ps> {
         None
     }
+    /// Runs the timers specific to this chip.
     fn timers(_chip: &mut Wiznet<Self>) {}
     /// Handles an ARP reply or an ICMP echo reply; returns true if the chip was waiting for it.
     fn arp_reply(_chip: &mut Wiznet<Self>, _ip: Ip, _mac: Mac) -> bool {
         false
     }
+    /// Handles an ICMP echo reply, like [`Self::arp_reply`].
     fn echo_reply(_chip: &mut Wiznet<Self>, _from: Ip, _message: &[u8]) -> bool {
         false
     }
@@ -87,6 +96,7 @@ pub trait Model: Send + Sized + 'static {
     fn sends_resets(_chip: &Wiznet<Self>) -> bool {
         true
     }
+    /// Returns whether a datagram without a socket is answered with "port unreachable".
     fn sends_unreachable(_chip: &Wiznet<Self>) -> bool {
         true
     }

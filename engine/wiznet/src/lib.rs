@@ -8,6 +8,8 @@
 //! RTR/RCR, PTIMER, Sn_KPALVTR, and where captures show one: `Config::tcp_answer`. The PHY's negotiation takes
 //! `Config::phy_link_delay`. Commands, checksums and copies to and from the MAC take no time.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod arp;
 pub mod chip;
 mod common;
@@ -51,7 +53,7 @@ pub struct Config {
     pub phy_link_delay: Ps,
     /// The cable is plugged in at power-up.
     pub cable_plugged: bool,
-    /// The W5500's PMODE[2:0] pins; 7 (auto-negotiation) with the internal pull-ups.
+    /// The W5500's PMODE\[2:0\] pins; 7 (auto-negotiation) with the internal pull-ups.
     pub pmode: u8,
     /// Duration of SOCK_TIME_WAIT before SOCK_CLOSED. The datasheet gives no figure and says that Sn_SR becomes
     /// SOCK_CLOSED when FIN/ACK is received (4.2 "Sn_CR", DISCON), so the default is 0.
@@ -106,6 +108,7 @@ pub struct Wiznet<M: Model> {
 }
 
 impl<M: Model> Wiznet<M> {
+    /// The part's name.
     pub const NAME: &str = M::NAME;
 
     /// Creates a powered chip, with RSTn released and SCSn high, at time 0.

@@ -30,8 +30,10 @@ const CLOCK_HZ: u64 = 100_000_000;
 /// With MR2's CLKSEL.
 const SLOW_CLOCK_HZ: u64 = 25_000_000;
 
+/// The W5100S: its sizes, frames and register map.
 pub struct W5100sModel;
 
+/// WIZnet's W5100S: four sockets, 16 KiB of memory.
 pub type W5100S = Wiznet<W5100sModel>;
 
 impl Model for W5100sModel {
@@ -177,6 +179,7 @@ enum Phase {
     },
 }
 
+/// The W5100S's decoder of SPI frames.
 #[derive(Default)]
 pub struct Decoder {
     phase: Phase,

@@ -19,6 +19,7 @@ const HEADER_BYTES: usize = 3;
 
 pub struct W5500Model;
 
+/// WIZnet's W5500: eight sockets, 32 KiB of memory.
 pub type W5500 = Wiznet<W5500Model>;
 
 impl Model for W5500Model {
