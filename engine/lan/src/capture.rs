@@ -9,6 +9,7 @@ use sim::Ps;
 /// The fate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
+    /// It reached the receiver.
     Delivered,
     /// Lost by [`crate::Faults`].
     Lost,
@@ -29,8 +30,11 @@ pub struct FrameRecord {
     pub start: Ps,
     /// Last FCS bit at the receiver (for a lost frame: when it would have arrived).
     pub arrival: Ps,
+    /// The frame is from the PC to the board.
     pub to_board: bool,
+    /// What became of the frame.
     pub fate: Fate,
+    /// The frame without padding and FCS.
     pub frame: Vec<u8>,
 }
 

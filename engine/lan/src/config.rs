@@ -26,10 +26,12 @@ pub(crate) fn check(ok: bool, message: impl FnOnce() -> String) -> Result<(), La
 /// Most addresses of the PC: its main one and the bridge's extra guest addresses (the stack's table is fixed).
 const MAX_ADDRESSES: usize = 8;
 
+/// The simulated PC and its network. By default the PC is 192.168.50.1/24, with DHCP server.
 #[derive(Debug, Clone)]
 pub struct LanConfig {
     /// Unicast MAC address of the PC.
     pub pc_mac: [u8; 6],
+    /// The PC's address.
     pub pc_ip: Ipv4Addr,
     /// Network prefix length, 8 to 30.
     pub prefix_len: u8,
@@ -54,14 +56,19 @@ pub struct LanConfig {
     pub max_connections: usize,
     /// Send and receive buffer of each TCP connection in bytes, 1460 to 1 MiB; the receive buffer is the largest window.
     pub tcp_buffer_bytes: usize,
+    /// The PC's DHCP server; `None`: there is none.
     pub dhcp: Option<DhcpConfig>,
     /// Answer of the PC's UDP port 53 to every name; `None`: no name exists.
     pub dns_answer: Option<Ipv4Addr>,
     /// Unix time at simulated time 0 for the time server on the PC's UDP port 123; `None`: no time server.
     pub ntp_start_s: Option<u32>,
+    /// A TCP port of the PC that returns all bytes.
     pub tcp_echo_port: Option<u16>,
+    /// A UDP port of the PC that returns all datagrams.
     pub udp_echo_port: Option<u16>,
+    /// Losses and cuts of the cable.
     pub faults: Faults,
+    /// Relay of TCP connections to this machine; `None`: connections end at the simulated PC.
     pub bridge: Option<BridgeConfig>,
 }
 
@@ -100,13 +107,16 @@ impl Default for LanConfig {
     }
 }
 
+/// The settings of the DHCP server.
 #[derive(Debug, Clone)]
 pub struct DhcpConfig {
     /// First and last address of the pool, inclusive, in the PC's network; at most 4096.
     pub first: Ipv4Addr,
+    /// Last address of the pool.
     pub last: Ipv4Addr,
     /// Lease in seconds, at least 10. T1 and T2 are 1/2 and 7/8 of it (RFC 2131 section 4.4.5).
     pub lease_s: u32,
+    /// Default gateway for clients.
     pub router: Option<Ipv4Addr>,
     /// Name servers, at most three.
     pub dns: Vec<Ipv4Addr>,
@@ -135,7 +145,9 @@ impl BridgeConfig {
 /// A rule that relays the board's TCP connections to `guest` to `host`. The PC answers ARP for `guest`'s address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BridgeRule {
+    /// Address and port in the simulation.
     pub guest: SocketAddrV4,
+    /// Address and port of a socket of this machine.
     pub host: SocketAddr,
 }
 

@@ -23,9 +23,13 @@ const OPTION_T2: u8 = 59;
 /// An address that a client holds, or was offered if `bound` is false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
+    /// The client's MAC address.
     pub mac: [u8; 6],
+    /// The address in the pool.
     pub address: Ipv4Addr,
+    /// Simulated time at which the lease or the offer ends.
     pub expires: Ps,
+    /// The client has requested the address.
     pub bound: bool,
 }
 

@@ -28,14 +28,18 @@ const MAX_ACCEPTED: usize = 16;
 
 /// A bound socket of the host.
 pub enum HostSocket {
+    /// Accepts TCP connections.
     Tcp(TcpListener),
+    /// Receives datagrams.
     Udp(UdpSocket),
 }
 
 /// The destination of a rule; without an address: the board's, as known to the PC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForwardTarget {
+    /// The board's address; `None`: as the PC has learnt it.
     pub address: Option<Ipv4Addr>,
+    /// The board's port.
     pub port: u16,
 }
 
@@ -46,7 +50,9 @@ pub struct ForwardStats {
     pub connections: u64,
     /// Those of them reset because the board had no address within 3 s.
     pub unreachable: u64,
+    /// Datagrams passed on to the board.
     pub datagrams_to_board: u64,
+    /// Datagrams passed on to the host.
     pub datagrams_from_board: u64,
     /// Datagrams dropped: longer than 1472 bytes, for a board without an address, or faster than the wire.
     pub datagrams_dropped: u64,

@@ -26,7 +26,9 @@ const MAX_UNTAKEN: usize = 4096;
 /// Frame counters since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LanStats {
+    /// Frames that the board's MAC handed over.
     pub from_board: u64,
+    /// Frames that the PC handed over.
     pub to_board: u64,
     /// Lost by the configured faults, including cable cuts.
     pub lost: u64,
@@ -64,6 +66,7 @@ impl Lan {
         Self::try_new(config).unwrap_or_else(|error| panic!("{error}"))
     }
 
+    /// Returns the LAN at simulated time 0. `Err`: a setting is outside its range.
     pub fn try_new(config: LanConfig) -> Result<Self, LanError> {
         config.validate()?;
         let mut lan = Self {
@@ -186,6 +189,7 @@ impl Lan {
         self.pc.unlisten(port)
     }
 
+    /// Serves datagrams to UDP `port` of the PC with `app`. `Err`: port 0, or one that is taken.
     pub fn udp_listen(&mut self, port: u16, app: Box<dyn UdpApp>) -> Result<(), LanError> {
         check(port != 0, || "UDP port 0 cannot be listened on: use 1 to 65535".to_string())?;
         check(!self.pc.is_udp_port_used(port), || {
@@ -253,6 +257,7 @@ impl Lan {
         sent
     }
 
+    /// Takes the echo replies since the last call.
     pub fn take_ping_replies(&mut self) -> Vec<PingReply> {
         self.pc.take_ping_replies()
     }
@@ -273,6 +278,7 @@ impl Lan {
         known
     }
 
+    /// Returns the counters of a forwarded port; `None`: there is no such rule.
     pub fn forward_stats(&self, rule: u64) -> Option<ForwardStats> {
         self.pc.forward_stats(rule)
     }
@@ -303,6 +309,7 @@ impl Lan {
         self.pc.leases()
     }
 
+    /// Returns the counters so far.
     pub fn stats(&self) -> LanStats {
         LanStats { dropped: self.stats.dropped + self.pc.nic.dropped, ..self.stats }
     }
@@ -353,6 +360,7 @@ impl Lan {
         self.log.take(reader)
     }
 
+    /// Ends a log of frames.
     pub fn end_log(&mut self, reader: LogReader) {
         self.log.close(reader);
     }

@@ -9,6 +9,8 @@
 //! Every time is a [`sim::Ps`]. Without a bridge nothing depends on the host: the same inputs give the same frames at
 //! the same picosecond, however the caller divides time into steps.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod ack;
 mod app;
 mod bridge;

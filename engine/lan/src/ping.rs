@@ -20,10 +20,15 @@ const BUFFER_BYTES: usize = 16 * 1024;
 /// An echo reply received by the PC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PingReply {
+    /// The sender of the reply.
     pub from: Ipv4Addr,
+    /// Sequence number of the request.
     pub sequence: u16,
+    /// Data of the reply.
     pub data: Vec<u8>,
+    /// When the PC sent the request.
     pub sent: Ps,
+    /// When the last bit of the reply arrived.
     pub received: Ps,
 }
 

@@ -36,9 +36,13 @@ pub use tcp::State as ConnectionState;
 /// A snapshot of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionInfo {
+    /// The number that [`sim::TcpApp`] knows the connection by.
     pub conn: u64,
+    /// The PC's end.
     pub local: SocketAddrV4,
+    /// The board's end.
     pub peer: SocketAddrV4,
+    /// State as in RFC 9293 section 3.3.2.
     pub state: ConnectionState,
     /// Bytes for the peer that are not acknowledged yet, including those not sent yet.
     pub unacknowledged: usize,
