@@ -28,6 +28,7 @@ pub(crate) enum Data {
 /// Why a command did not get a valid status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BotError {
+    /// A transfer on an endpoint or a control transfer failed.
     Transfer(TransferError),
     /// The CSW has the wrong length, signature or tag, or reports a phase error.
     InvalidStatus(&'static str),

@@ -134,6 +134,7 @@ impl SerialPort {
         self.function.is_some()
     }
 
+    /// Returns whether the host asserts DTR and RTS.
     pub fn is_open(&self) -> bool {
         self.function.as_ref().is_some_and(|f| f.open)
     }
@@ -143,14 +144,17 @@ impl SerialPort {
         self.dropped
     }
 
+    /// Returns the number of received bytes that [`Self::read`] has not taken.
     pub fn unread(&self) -> usize {
         self.rx.len()
     }
 
+    /// Returns the number of written bytes that the device has not accepted.
     pub fn unsent(&self) -> usize {
         self.tx.len()
     }
 
+    /// Queues bytes for the device; returns how many there was room for. Without a device, none.
     pub fn write(&mut self, data: &[u8]) -> usize {
         if !self.is_present() {
             return 0;
@@ -161,6 +165,7 @@ impl SerialPort {
         taken
     }
 
+    /// Takes all received bytes.
     pub fn read(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.rx).into()
     }
@@ -174,10 +179,12 @@ impl SerialPort {
         self.push(Line::Open)
     }
 
+    /// Clears DTR and RTS; returns false without a device, or with too many requests waiting.
     pub fn close(&mut self) -> bool {
         self.push(Line::Close)
     }
 
+    /// Sets the line coding; returns false without a device, or with too many requests waiting.
     pub fn set_line_coding(&mut self, coding: LineCoding) -> bool {
         self.push(Line::Coding(coding))
     }

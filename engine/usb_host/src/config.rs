@@ -21,8 +21,11 @@ pub struct HostConfig {
     pub request_gap_us: u64,
     /// A control transfer fails after this time (section 9.2.6.1: 5 s).
     pub control_timeout_us: u64,
+    /// Intervals between two polls of an endpoint.
     pub poll: PollConfig,
+    /// The serial ports.
     pub console: ConsoleConfig,
+    /// The drives.
     pub storage: StorageConfig,
 }
 
@@ -45,11 +48,14 @@ pub enum ReadPolicy {
     Ring,
 }
 
+/// The driver of serial ports (CDC-ACM).
 #[derive(Clone, Debug)]
 pub struct ConsoleConfig {
     /// Open the console (DTR and RTS) this long after configuration; `None`: only by `console_open`.
     pub open_after_us: Option<u64>,
+    /// Line coding that is set before a port is opened.
     pub line_coding: LineCoding,
+    /// What happens at [`Self::read_limit`].
     pub read_policy: ReadPolicy,
     /// Most bytes kept for the reader; back-pressure may exceed it by one packet.
     pub read_limit: usize,
@@ -57,6 +63,7 @@ pub struct ConsoleConfig {
     pub write_limit: usize,
 }
 
+/// The driver of drives (bulk-only transport).
 #[derive(Clone, Debug)]
 pub struct StorageConfig {
     /// Whether a mass-storage interface is used at all.

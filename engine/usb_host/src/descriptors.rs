@@ -3,18 +3,29 @@
 /// The 18-byte device descriptor's fields that a host uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceDescriptor {
+    /// bcdUSB.
     pub usb_bcd: u16,
+    /// bDeviceClass.
     pub class: u8,
+    /// bMaxPacketSize0, in bytes.
     pub max_packet0: u8,
+    /// idVendor.
     pub vid: u16,
+    /// idProduct.
     pub pid: u16,
+    /// bcdDevice.
     pub device_bcd: u16,
+    /// iManufacturer; 0: no string.
     pub manufacturer_index: u8,
+    /// iProduct; 0: no string.
     pub product_index: u8,
+    /// iSerialNumber; 0: no string.
     pub serial_index: u8,
+    /// bNumConfigurations.
     pub configurations: u8,
 }
 
+/// A configuration descriptor with its interfaces (USB 2.0 section 9.6.3).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
     /// bConfigurationValue, the argument of SET_CONFIGURATION.
@@ -23,6 +34,7 @@ pub struct Configuration {
     pub interfaces: Vec<Interface>,
 }
 
+/// An interface with its endpoints (USB 2.0 section 9.6.5).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interface {
     pub(crate) number: u8,

@@ -22,11 +22,17 @@ pub(crate) const ROUND_PAUSE: Ps = 100 * PS_PER_MS;
 /// A device's properties, learned by enumeration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Device {
+    /// The address that SET_ADDRESS gave it.
     pub address: u8,
+    /// The device descriptor.
     pub descriptor: DeviceDescriptor,
+    /// The manufacturer's string; `None`: the device has none.
     pub manufacturer: Option<String>,
+    /// The product's string; `None`: the device has none.
     pub product: Option<String>,
+    /// The serial number's string; `None`: the device has none.
     pub serial: Option<String>,
+    /// The configuration in use.
     pub configuration: Configuration,
 }
 

@@ -36,11 +36,15 @@ const MAX_STORAGE_LOSSES: u8 = 2;
 pub enum Port {
     /// No pull-up.
     Detached,
+    /// A pull-up is seen, but not for long enough.
     Debouncing,
     /// Switched off, because the device does not enumerate.
     Unpowered,
+    /// SE0 is driven, or the recovery time runs.
     Resetting,
+    /// The device is being enumerated.
     Enumerating,
+    /// The device is in use.
     Configured,
     /// Given up until the device detaches.
     Failed,
@@ -49,36 +53,56 @@ pub enum Port {
 /// An event on the port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// A pull-up appeared.
     Attached,
+    /// The pull-up is gone.
     Detached,
+    /// Enumeration succeeded.
     Configured {
+        /// As [`HostState::generation`].
         generation: u64,
+        /// idVendor.
         vid: u16,
+        /// idProduct.
         pid: u16,
     },
     /// The port is switched off and on because the device does not enumerate.
     PowerCycled {
+        /// The last failure.
         reason: String,
     },
+    /// Enumeration failed for good: the host waits until the device detaches.
     EnumerationFailed {
+        /// The last failure.
         reason: String,
     },
     /// The port is reset because the device stopped working.
     PortReset {
+        /// The failed transfer.
         reason: String,
     },
+    /// The console's DTR and RTS are set.
     ConsoleOpened,
+    /// The console's DTR and RTS are cleared.
     ConsoleClosed,
     /// A serial port beyond the console, by its index on the device: 1 is the second.
     SerialOpened(usize),
+    /// Counterpart of [`Self::SerialOpened`], with the same index.
     SerialClosed(usize),
+    /// A logical unit has a medium.
     StorageReady {
+        /// The logical unit.
         lun: u8,
+        /// Number of blocks.
         blocks: u64,
+        /// Bytes of a block.
         block_size: u32,
+        /// The medium cannot be written to.
         write_protected: bool,
     },
+    /// A logical unit's medium was removed.
     MediumGone {
+        /// The logical unit.
         lun: u8,
     },
 }
@@ -86,15 +110,20 @@ pub enum Event {
 /// An event and its simulated time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimedEvent {
+    /// Simulated time.
     pub at: Ps,
+    /// The event.
     pub event: Event,
 }
 
 /// A snapshot of the host's state.
 #[derive(Clone, Debug)]
 pub struct HostState {
+    /// The port's state.
     pub port: Port,
+    /// A pull-up is present.
     pub attached: bool,
+    /// The device is in use.
     pub configured: bool,
     /// Why the device could not be enumerated so far; `None` once it is, and before the first failure.
     pub trouble: Option<String>,
@@ -104,13 +133,17 @@ pub struct HostState {
     pub device: Option<Device>,
     /// The device's serial ports, including the console.
     pub serial_ports: usize,
+    /// The device has a serial port.
     pub console_present: bool,
+    /// The first serial port is open.
     pub console_open: bool,
     /// Bytes for `console_read`, and bytes of `console_write` that the device has not accepted yet.
     pub console_unread: usize,
+    /// Bytes written to the console that the device has not accepted.
     pub console_unsent: usize,
     /// Bytes lost by a full ring.
     pub console_dropped: u64,
+    /// The device has a drive.
     pub storage_present: bool,
     /// The drive's first logical unit, while its medium is ready.
     pub storage: Option<DriveInfo>,
@@ -134,6 +167,7 @@ struct InFlight {
     seen_at: Ps,
 }
 
+/// The PC's USB host with one port, and its drivers.
 #[derive(Debug)]
 pub struct UsbHost {
     config: HostConfig,
@@ -221,6 +255,7 @@ impl UsbHost {
         }
     }
 
+    /// Returns a snapshot of the state.
     pub fn state(&self) -> HostState {
         HostState {
             port: self.port,

@@ -1,7 +1,9 @@
 //! The PC's side of a full-speed USB port in simulated time.
 //!
-//! [`UsbHost`] drives a device controller through [`UsbBus`]: attach, reset, enumeration, CDC-ACM serial ports of which
+//! [`UsbHost`] drives a device controller through [`sim::UsbBus`]: attach, reset, enumeration, CDC-ACM serial ports of which
 //! the first is the console, and SCSI bulk-only mass storage. [`Volume`] is a FAT volume on any [`BlockDevice`].
+
+#![warn(missing_docs, unreachable_pub)]
 
 mod bot;
 mod cdc;

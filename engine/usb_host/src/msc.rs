@@ -34,17 +34,24 @@ pub type RequestId = u64;
 pub enum StorageError {
     /// There is no drive, or it was removed.
     Disconnected,
+    /// The logical unit has no medium.
     NoMedium,
+    /// The medium cannot be written to.
     WriteProtected,
     /// The requested blocks, and the number of existing blocks.
     OutOfRange {
+        /// First block.
         lba: u64,
+        /// Number of blocks.
         count: u64,
+        /// Blocks of the medium.
         blocks: u64,
     },
     /// The data of a write is not a whole number of blocks of this size, or a request has none.
     Unaligned {
+        /// Bytes to be written.
         bytes: usize,
+        /// Bytes of a block.
         block_size: u32,
     },
     /// More than 16 MiB in one request.
@@ -55,6 +62,7 @@ pub enum StorageError {
     Refused(Sense),
     /// The device reported success for less than the whole command.
     Short,
+    /// The bulk-only transport failed.
     Transport(BotError),
 }
 
@@ -104,9 +112,13 @@ struct Job {
 /// A drive that is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriveInfo {
+    /// Answer to INQUIRY.
     pub inquiry: Inquiry,
+    /// Number of blocks.
     pub blocks: u64,
+    /// Bytes of a block.
     pub block_size: u32,
+    /// The medium cannot be written to.
     pub write_protected: bool,
 }
 

@@ -64,9 +64,13 @@ pub(crate) fn parse_sense(data: &[u8]) -> Sense {
 /// INQUIRY's standard data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inquiry {
+    /// The medium can be removed (RMB).
     pub removable: bool,
+    /// VENDOR IDENTIFICATION, without trailing spaces.
     pub vendor: String,
+    /// PRODUCT IDENTIFICATION, without trailing spaces.
     pub product: String,
+    /// PRODUCT REVISION LEVEL, without trailing spaces.
     pub revision: String,
 }
 

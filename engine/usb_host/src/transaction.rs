@@ -38,11 +38,13 @@ pub(crate) enum Outcome {
 /// Why a transfer failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferError {
+    /// The endpoint is halted, or the request is refused.
     Stall,
     /// Three transactions in a row without an answer.
     NoAnswer,
     /// The device kept answering NAK until the transfer's deadline.
     Deadline,
+    /// The device sent more than was asked for.
     Babble,
     /// The device kept sending the wrong data toggle.
     Toggle,

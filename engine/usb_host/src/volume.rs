@@ -26,6 +26,7 @@ pub struct Entry {
     pub path: String,
     /// Bytes; 0 for a directory.
     pub size: u64,
+    /// A folder; otherwise a file.
     pub is_dir: bool,
 }
 
@@ -46,7 +47,9 @@ pub enum Stage {
 pub struct VolumeError {
     /// The operation, for instance `write code.py`.
     pub operation: String,
+    /// Where it failed: the device or the structure of the file system.
     pub stage: Stage,
+    /// The failure.
     pub source: io::Error,
 }
 
@@ -205,6 +208,7 @@ impl<D: BlockDevice> Volume<D> {
         f(self.sectors.borrow_mut().device_mut())
     }
 
+    /// Returns the block device. Unwritten changes are lost: call [`Self::flush`] first.
     pub fn into_device(self) -> D {
         self.sectors.into_inner().into_device()
     }
