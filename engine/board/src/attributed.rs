@@ -15,8 +15,10 @@ const MOST_FRAMES: usize = 1 << 17;
 /// Most frames of the cable whose passage over the air is still to come; older ones were lost.
 const MOST_PENDING: usize = 1 << 12;
 
+/// What a board recorded for [`attribution::attribute`].
 #[derive(Debug)]
 pub struct Recorded {
+    /// Changes of the chip's state.
     pub recording: Recording,
     /// Frames in order of their start, without lost ones.
     pub frames: Vec<Frame>,

@@ -7,15 +7,18 @@ use sim::{Device, NEVER, Ps, SpiDevice};
 use crate::config::CardSocketConfig;
 use crate::spi_port::{SpiPort, exchange_frame};
 
+/// A socket with an SD card on an SPI bus.
 pub struct CardSocket {
     pub(crate) port: SpiPort<Card>,
 }
 
 impl CardSocket {
+    /// Returns a socket whose card has just got power.
     pub fn new(config: &CardSocketConfig) -> Self {
         Self { port: SpiPort::new(config.wires, Card::new(&config.card)) }
     }
 
+    /// Returns the card, for its usage and medium.
     pub fn card(&self) -> &Card {
         &self.port.device
     }

@@ -13,12 +13,14 @@ macro_rules! ethernet_chips {
         /// Modelled chips other than the microcontroller.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Chip {
-            $($chip,)+
+            $(#[doc = concat!("WIZnet's ", stringify!($chip), ".")] $chip,)+
         }
 
         impl Chip {
+            /// All modelled chips.
             pub const ALL: &[Chip] = &[$(Chip::$chip,)+];
 
+            /// Returns the part's name as WIZnet writes it.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$chip => <$part>::NAME,)+
@@ -28,10 +30,11 @@ macro_rules! ethernet_chips {
 
         /// An Ethernet chip on SPI. An enum, so that no SPI byte costs an indirect call.
         pub enum EthernetPart {
-            $($chip($part),)+
+            $(#[doc = concat!("WIZnet's ", stringify!($chip), ".")] $chip($part),)+
         }
 
         impl EthernetPart {
+            /// Returns the chip at power-up.
             pub fn new(chip: Chip, config: wiznet::Config) -> Self {
                 match chip {
                     $(Chip::$chip => Self::$chip(<$part>::new(config)),)+
@@ -56,6 +59,7 @@ ethernet_chips! { $
 }
 
 impl Chip {
+    /// Returns the chip of that name; `None`: it is not modelled.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|chip| chip.name() == name)
     }

@@ -16,40 +16,54 @@ use crate::wires::SidePins;
 /// The Ethernet chip of a board.
 #[derive(Clone, Debug)]
 pub struct EthernetConfig {
+    /// The Ethernet chip.
     pub chip: Chip,
+    /// The chip's pins.
     pub wires: SpiWires,
 }
 
 /// The radio chip of a board, and its access point.
 #[derive(Clone, Debug)]
 pub struct WifiConfig {
+    /// The radio chip's pins.
     pub wires: WifiWires,
+    /// The radio chip's settings.
     pub chip: cyw43::Config,
+    /// The access point that it can join.
     pub point: air::AccessPoint,
 }
 
 /// An SD card in the board's socket.
 #[derive(Clone, Debug)]
 pub struct CardSocketConfig {
+    /// The socket's pins.
     pub wires: SpiWires,
+    /// The card in it.
     pub card: CardConfig,
 }
 
 /// By default a bare microcontroller with 2 MiB of flash and an empty boot ROM.
 #[derive(Clone, Debug)]
 pub struct BoardConfig {
+    /// The boot ROM's contents: [`crate::bootrom`] reads them.
     pub bootrom: Vec<u8>,
+    /// Bytes of the flash chip, a power of two.
     pub flash_size: usize,
     /// The flash chip's unique id, from which firmware derives the board's id and its MAC address.
     pub flash_id: Option<[u8; 8]>,
     /// Without these two, the board has no network.
     pub ethernet: Option<EthernetConfig>,
+    /// The radio chip and its access point. A board has Ethernet or Wi-Fi, not both.
     pub wifi: Option<WifiConfig>,
     /// `None`: no socket, or no card in it.
     pub card: Option<CardSocketConfig>,
+    /// The Ethernet chip's settings: its cable, and the times it takes.
     pub phy: wiznet::Config,
+    /// The simulated PC and its network.
     pub lan: LanConfig,
+    /// The PC's USB host.
     pub usb: HostConfig,
+    /// Voltages, levels and wires at the pins.
     pub surroundings: Surroundings,
     /// Further devices, in the order in which they were attached.
     pub attachments: Vec<Attachment>,

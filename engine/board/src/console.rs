@@ -13,9 +13,12 @@ use crate::wiring::Wiring;
 pub enum ConsoleError {
     /// The text did not come in time; this came instead.
     Missing {
+        /// The text that was expected.
         wanted: String,
+        /// All text since the call of [`Machine::expect`].
         printed: String,
     },
+    /// The program used a part that is not modelled; the run has ended.
     Unmodelled(Unmodelled),
 }
 

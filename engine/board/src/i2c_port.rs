@@ -11,8 +11,11 @@ use crate::wires::SidePins;
 pub struct I2cWires {
     /// I2C controller, 0 or 1.
     pub i2c: usize,
+    /// GPIO of SDA.
     pub sda: u32,
+    /// GPIO of SCL.
     pub scl: u32,
+    /// The device's reset and interrupt pins.
     pub side: SidePins,
 }
 

@@ -17,6 +17,8 @@
 //! # }
 //! ```
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod agenda;
 mod attachment;
 mod attributed;

@@ -96,14 +96,17 @@ impl<C: Mcu<Wiring>> Machine<C> {
         Ok(())
     }
 
+    /// Returns the settings of the next power cycle.
     pub fn config_mut(&mut self) -> &mut BoardConfig {
         &mut self.config
     }
 
+    /// Returns the microcontroller.
     pub fn chip(&self) -> &C {
         &self.chip
     }
 
+    /// Returns the microcontroller, to change its state from outside.
     pub fn chip_mut(&mut self) -> &mut C {
         &mut self.chip
     }
@@ -121,6 +124,7 @@ impl<C: Mcu<Wiring>> Machine<C> {
         })
     }
 
+    /// Returns the LAN with the simulated PC. `Err`: the board has no network.
     pub fn lan(&mut self) -> Result<&mut Lan, LanError> {
         Ok(&mut self.network()?.lan)
     }
@@ -130,20 +134,24 @@ impl<C: Mcu<Wiring>> Machine<C> {
         Some(&mut self.wiring().network.as_mut()?.wifi_mut()?.air)
     }
 
+    /// Returns the PC's USB host.
     pub fn usb(&mut self) -> &mut UsbHost {
         &mut self.wiring().usb
     }
 
+    /// Returns the simulated time since the power cycle.
     pub fn now(&self) -> Ps {
         self.chip.now()
     }
 
+    /// Serves TCP connections to `port` of the simulated PC with `app`. `Err`: no network, or the port is taken.
     pub fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) -> Result<(), LanError> {
         self.lan()?.listen(port, app)?;
         self.reschedule();
         Ok(())
     }
 
+    /// Plugs the Ethernet cable in or pulls it out. `Err`: the board has no network.
     pub fn set_cable(&mut self, plugged: bool) -> Result<(), LanError> {
         let now = self.now();
         self.network()?.set_cable(now, plugged);
@@ -284,6 +292,7 @@ impl<C: Mcu<Wiring>> Machine<C> {
         self.attribution.as_ref()
     }
 
+    /// Takes the events of the USB port since the last call, each with its time.
     pub fn take_usb_events(&mut self) -> Vec<(Ps, Event)> {
         self.usb().take_events().into_iter().map(|e| (e.at, e.event)).collect()
     }

@@ -18,8 +18,10 @@ enum Way {
     Air(WifiPort),
 }
 
+/// The board's way to its LAN: an Ethernet chip with a cable, or a radio chip with the air.
 pub struct Network {
     way: Way,
+    /// The LAN with the simulated PC.
     pub lan: Lan,
     /// The cable is plugged in, or the access point is in range.
     plugged: bool,
@@ -96,6 +98,7 @@ impl Network {
         self.ethernet().map(|port| port.wires.spi)
     }
 
+    /// Returns the traffic of the board's network chip.
     pub fn stats(&self) -> EthernetStats {
         match &self.way {
             Way::Cable(port) => port.device.stats(),
@@ -108,6 +111,7 @@ impl Network {
         self.lan.stats().dropped + self.wifi().map_or(0, |port| port.air.stats().dropped)
     }
 
+    /// Returns whether frames can pass at `now`.
     pub fn link_up(&self, now: Ps) -> bool {
         match &self.way {
             Way::Cable(port) => port.device.link_up(now),

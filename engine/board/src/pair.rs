@@ -12,6 +12,7 @@ use crate::wiring::Wiring;
 pub enum Side {
     /// The board whose LAN has the PC.
     First,
+    /// The other board.
     Second,
 }
 
@@ -30,6 +31,7 @@ pub fn join<C: Mcu<Wiring>>(first: &mut Machine<C>, second: &mut Machine<C>) -> 
 }
 
 impl<'a, C: Mcu<Wiring>> Pair<'a, C> {
+    /// Returns a pair of machines that [`join`] has put on one switch.
     pub fn new(first: &'a mut Machine<C>, second: &'a mut Machine<C>, since: Ps) -> Self {
         Self { first, second, since }
     }

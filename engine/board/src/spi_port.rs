@@ -12,10 +12,15 @@ use crate::wires::{SidePins, level};
 pub struct SpiWires {
     /// SPI controller, 0 or 1.
     pub spi: usize,
+    /// GPIO of SCK.
     pub sck: u32,
+    /// GPIO of MOSI.
     pub mosi: u32,
+    /// GPIO of MISO.
     pub miso: u32,
+    /// GPIO of the chip select, active low.
     pub csn: u32,
+    /// The device's reset and interrupt pins.
     pub side: SidePins,
 }
 

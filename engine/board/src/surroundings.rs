@@ -28,6 +28,7 @@ impl Surroundings {
         self.held_mv[pin as usize] = millivolts;
     }
 
+    /// Returns the voltage that holds `pin`, in mV; `None`: nothing does.
     pub fn held_mv(&self, pin: u32) -> Option<u32> {
         self.held_mv[pin as usize]
     }
@@ -47,6 +48,7 @@ impl Surroundings {
         self.wires.len() < before
     }
 
+    /// Returns the pairs of pins that a wire connects.
     pub fn wires(&self) -> &[(u32, u32)] {
         &self.wires
     }

@@ -33,6 +33,7 @@ impl UartCable {
         self.received_at = now;
     }
 
+    /// Takes the bytes that the board has sent since the last call.
     pub fn read(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.received).into()
     }

@@ -12,8 +12,11 @@ use crate::wires::SidePins;
 pub struct UartWires {
     /// UART, 0 or 1.
     pub uart: usize,
+    /// GPIO of the board's TX.
     pub tx: u32,
+    /// GPIO of the board's RX.
     pub rx: u32,
+    /// The device's reset and interrupt pins.
     pub side: SidePins,
 }
 

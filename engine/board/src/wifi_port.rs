@@ -15,7 +15,9 @@ pub struct WifiWires {
     pub on: u32,
     /// Data in both directions; between transfers, the chip's interrupt.
     pub data: u32,
+    /// GPIO of the chip select, active low.
     pub csn: u32,
+    /// GPIO of the clock.
     pub clock: u32,
 }
 

@@ -11,7 +11,9 @@ pub(crate) fn level(sys: &Sys, pin: u32) -> bool {
 /// GPIO numbers of a device's pins in addition to its bus, both active low.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SidePins {
+    /// GPIO of the device's reset pin.
     pub rstn: Option<u32>,
+    /// GPIO of the device's interrupt pin.
     pub intn: Option<u32>,
 }
 

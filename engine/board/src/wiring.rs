@@ -49,9 +49,12 @@ impl Port {
     }
 }
 
+/// Everything on the board beside the microcontroller, as its pins see it.
 pub struct Wiring {
+    /// The network chip and its LAN; `None`: a board without one.
     pub network: Option<Network>,
     pub(crate) usb: UsbHost,
+    /// The SD card's socket; `None`: no socket, or no card in it.
     pub card: Option<CardSocket>,
     uart_cables: [UartCable; 2],
     ports: Vec<Port>,
@@ -60,6 +63,7 @@ pub struct Wiring {
 }
 
 impl Wiring {
+    /// Returns the board's devices at power-up. `Err`: a network setting is invalid.
     pub fn new(config: &BoardConfig) -> Result<Self, LanError> {
         let network = Network::new(config)?;
         let usb = UsbHost::new(config.usb.clone());
@@ -143,6 +147,7 @@ impl Wiring {
         frames
     }
 
+    /// Ends a log of SPI frames.
     pub fn end_spi_log(&mut self, reader: LogReader) {
         self.spi_log.close(reader);
         if !self.spi_log.is_read() {

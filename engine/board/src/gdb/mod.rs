@@ -50,6 +50,7 @@ pub struct GdbSession<C: Mcu<Wiring> = Chip<Wiring>> {
 }
 
 impl<C: Mcu<Wiring>> GdbSession<C> {
+    /// Stops all cores and starts a session. `Err`: gdb's stub could not start.
     pub fn new(machine: &mut Machine<C>) -> Result<Self, GdbError> {
         machine.chip_mut().clear_debugger();
         let stub = GdbStub::builder(Output::default()).packet_buffer_size(PACKET_BYTES).build();

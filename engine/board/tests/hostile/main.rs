@@ -15,10 +15,10 @@ use guest::{Guest, Reached};
 
 const STEPS: u64 = 40_000;
 const STEPS_OF_A_GUEST: u64 = 2_500;
-pub const FLASH_BYTES: usize = 1 << 20;
+pub(crate) const FLASH_BYTES: usize = 1 << 20;
 /// Ports of the PC in addition to its default ones.
 pub const ECHO: u16 = 5000;
-pub const PC_UDP: u16 = 5001;
+pub(crate) const PC_UDP: u16 = 5001;
 /// Guests until every one-time allocation has happened.
 const FIRST_GUESTS: u64 = 8;
 /// Allowed growth afterwards: growth per step would be far above it.
