@@ -2,7 +2,7 @@
 //!
 //! Read and write master work in parallel, so a channel moves at most one datum per cycle of clk_sys; wait states of
 //! the slower side add to that. Transfers happen in events: one event per datum for paced channels, which keeps their
-//! pace exact, and short batches for unpaced ones, whose data appear at most [`BATCH_CYCLES`] early but whose
+//! pace exact, and short batches for unpaced ones, whose data appear at most `BATCH_CYCLES` early but whose
 //! completion is exact. A datum is read and written in one step: nothing is ever in flight in the FIFOs, and DREQ
 //! credits are not needed, which only prevent such data from overflowing a peripheral (2.5.3.2). Contention with the
 //! cores is not modelled.

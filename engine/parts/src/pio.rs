@@ -4,7 +4,7 @@
 //! are executed at once, ahead of time, on a copy of its state; a disturbance of the state machine before that time
 //! drops the copy. A disabled or stalled state machine has no events.
 //!
-//! Loops that shift bits, to or from at most one device, are deferred until they become observable ([`crate::batch`]).
+//! Loops that shift bits, to or from at most one device, are deferred until they become observable (the chip's `batch.rs`).
 //!
 //! A register write in cycle `c` is seen by instructions whose effects appear in cycle `c + 1` or later.
 

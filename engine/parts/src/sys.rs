@@ -129,7 +129,7 @@ pub struct Sys {
     pub spi_shifted: (Ps, u64),
     /// Set when a core must leave its inner loop to handle events, interrupts or resets.
     pub attention: bool,
-    /// The PIO block with a deferred batch ([`crate::batch`]).
+    /// The PIO block with a deferred batch (the chip's `batch.rs`).
     pub batched: Option<usize>,
     /// A PIO block has planned again: it may have a batch to defer.
     pub batch_possible: bool,

@@ -3,7 +3,7 @@
 use crate::PROBED;
 use sim::Ps;
 
-/// The kinds of record; each is a bit of [`Trace::mask`].
+/// The kinds of record; each is a bit of [`Trace`]'s mask.
 pub mod kind {
     pub const SPI: u32 = 1;
     pub const PINS: u32 = 2;

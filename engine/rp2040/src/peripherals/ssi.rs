@@ -3,7 +3,7 @@
 //! Transfers take simulated time, but are performed lazily: when a register is read or written, when an interrupt or
 //! DREQ depends on them, or when chip select is forced. An idle or polled SSI schedules nothing.
 //!
-//! XIP reads are not simulated clock by clock; [`Ssi::refresh_xip`] derives their cost from the registers.
+//! XIP reads are not simulated clock by clock; `Ssi::refresh_xip` derives their cost from the registers.
 
 use super::{Write, unmodelled};
 use crate::memory::Memory;
