@@ -12,18 +12,21 @@ from portbench.runner.checks.soak.check import KILLS, Soak, SoakOptions
 from portbench.runner.checks.soak.record import Record
 
 ROOT = Path(__file__).parents[3]
+SEED = 460
+"""Of its first ten kills four strike the command, and four its last process at 55 to 85 % of the command's CPU time,
+when its board is running: two of a run, two of a desk."""
 
 
 @pytest.mark.engine
 @pytest.mark.slow
 def test_ten_kills_leave_nothing_and_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kills, "COMMANDS", {name: kills.COMMANDS[name] for name in ("run", "desk")})
-    soak = Soak(lambda line: None, SoakOptions("ping_pong", cycles=10, seed=3))
+    soak = Soak(lambda line: None, SoakOptions("ping_pong", cycles=10, seed=SEED))
     report = soak.run(KILLS)
     assert faults([report]) == []
     assert {finding.group for finding in report.findings} == {"run", "desk"} and len(report.findings) == 10
     outcomes = [finding.outcome for finding in report.findings]
-    assert "interrupted" in outcomes
+    assert "interrupted" in outcomes and set(outcomes) - {"interrupted", "did not strike"}
 
 
 def test_what_a_program_leaves_and_loses_is_seen(monkeypatch: pytest.MonkeyPatch, short_folder: Path) -> None:
