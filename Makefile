@@ -15,6 +15,7 @@ METADATA := portbench.egg-info/PKG-INFO
 ARGS ?=
 # Workers of pytest; the first to end takes tests from the others. ARGS="-n0 --pdb" has none.
 ON_ALL_CORES := -n logical --dist worksteal
+CARGO_TEST := cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --exclude binding
 STEPS ?= 1000000
 SEED ?= 1
 
@@ -54,11 +55,11 @@ test: build
 test-python: build
 	$(BIN)/pytest tests $(ON_ALL_CORES) $(ARGS)
 
-# Its output comes whole, not among that of pytest.
+# Its output comes whole, not among that of pytest. The binding is tested in Python, and the examples by a test.
 test-engine:
 	@$(call need_cargo)
 	@if [ -x $(BIN)/python ]; then PORTBENCH_BOOTROM=$$($(BIN)/python -m portbench.boards.emulated.bootrom) && export PORTBENCH_BOOTROM; fi; \
-		output=$$(cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace 2>&1); status=$$?; \
+		output=$$({ $(CARGO_TEST) --tests && $(CARGO_TEST) --doc; } 2>&1); status=$$?; \
 		printf '%s\n' "$$output"; exit $$status
 
 # A hostile guest on a whole board, one on the LAN, nonsense on gSPI, random PIO programs, and translated code beside the

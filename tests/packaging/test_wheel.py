@@ -61,7 +61,8 @@ def wheel(sdist: Path) -> Path:
     # Neither the profile nor this machine's other builds change which files there are.
     quickly = {
         "SETUPTOOLS_RUST_CARGO_PROFILE": "dev",
-        "CARGO_PROFILE_DEV_OPT_LEVEL": "0",
+        "CARGO_PROFILE_DEV_DEBUG": "false",
+        "CARGO_INCREMENTAL": "0",
         "CARGO_TARGET_DIR": str(sdist.parent.with_name("target")),
     }
     run(*pip, "--wheel-dir", folder, sdist, cwd=sdist.parent, **quickly)

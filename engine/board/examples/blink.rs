@@ -1,4 +1,5 @@
-//! Records a pin as a VCD file for PulseView or GTKWave: `cargo run --example blink -- blink.uf2 25 > blink.vcd`.
+//! Records a pin as a VCD file for PulseView:
+//! `cargo run --release --example blink -- blink.uf2 25 > blink.vcd`.
 
 use std::error::Error;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Pings the board's W5500 from the simulated PC: `cargo run --example ping -- image-with-network.uf2`.
+//! Pings the board's W5500 from the simulated PC: `cargo run --release --example ping -- image-with-network.uf2`.
 
 use std::error::Error;
 

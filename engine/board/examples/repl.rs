@@ -1,4 +1,4 @@
-//! Boots MicroPython and types at its prompt: `cargo run --example repl -- micropython.uf2 "6 * 7"`.
+//! Boots MicroPython and types at its prompt: `cargo run --release --example repl -- micropython.uf2 "6 * 7"`.
 
 use std::error::Error;
 

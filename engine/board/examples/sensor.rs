@@ -1,4 +1,4 @@
-//! An I2C thermometer that MicroPython reads: `cargo run --example sensor -- micropython.uf2`.
+//! An I2C thermometer that MicroPython reads: `cargo run --release --example sensor -- micropython.uf2`.
 
 use std::error::Error;
 

@@ -1,4 +1,5 @@
-//! Two boards on one switch exchange a message by TCP: `cargo run --example two_boards -- micropython-with-w5500.uf2`.
+//! Two boards on one switch exchange a message by TCP:
+//! `cargo run --release --example two_boards -- micropython-with-w5500.uf2`.
 
 use std::error::Error;
 
