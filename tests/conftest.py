@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.util
 import os
 import re
@@ -87,6 +88,11 @@ def _own_folders(request: pytest.FixtureRequest) -> Iterator[None]:
             environment.setenv(variable, str(folder / name))
         yield
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_collection_finish() -> None:
+    """The collected tests are many objects and stay to the end: no collection of garbage looks at them again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

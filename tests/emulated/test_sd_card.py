@@ -79,6 +79,12 @@ def test_what_the_pc_put_on_it_is_on_the_card_and_the_other_way(path: Path, tmp_
     assert mtools("mtype", "-i", path, "::HELLO.TXT") == "to the PC, "
 
 
+def of_file(path: Path, at: int, length: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(at)
+        return file.read(length)
+
+
 def test_it_is_saved_once_the_board_has_done_writing(path: Path) -> None:
     clock = Clock()
     card = SdCard(kind="memorex-2gb")
@@ -87,12 +93,10 @@ def test_it_is_saved_once_the_board_has_done_writing(path: Path) -> None:
     image.look()
     clock.now_s = 0.9
     image.look()
-    assert path.read_bytes()[512 * 9000 :][:3] == b"\0\0\0"
+    assert of_file(path, 512 * 9000, 3) == b"\0\0\0"
     clock.now_s = 1.1
     image.look()
-    with path.open("rb") as file:
-        file.seek(512 * 9000)
-        assert file.read(3) == b"new"
+    assert of_file(path, 512 * 9000, 3) == b"new"
     image.close()
 
 

@@ -98,7 +98,7 @@ def driver_path(request: pytest.FixtureRequest) -> list[str]:
 def make_bench(driver_path: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeBench]:
     """Makes a Bench with these network settings; `access_us` is what a pin or SPI access costs the program."""
 
-    def make(access_us: float = 4.0, **settings: Any) -> Bench:
+    def make(access_us: float = 40.0, **settings: Any) -> Bench:
 
         from portbench._engine import ChipLan
 

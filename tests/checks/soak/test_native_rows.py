@@ -56,11 +56,11 @@ def test_a_row_that_cannot_be_measured_says_why(make_lane: MakeLane, strike: Str
     ids=lambda value: value.name,
 )
 def test_a_row_that_nothing_ends_fails_at_its_deadline(make_lane: MakeLane, strike: Strike) -> None:
-    record = two_cycles(make_lane(NATIVE, run_s=10), strike)
+    record = two_cycles(make_lane(NATIVE, run_s=5), strike)
     assert record.status == "failed"
     # Simulated time outruns a host that has time for it: then the board or the client gives up before the harness does.
     said = (
-        "still waiting for the native client's report after 10 s",
+        "still waiting for the native client's report after 5 s",
         "came back as boot loader without a report",
         "stopped: no link for 8 s of simulated time",
     )
@@ -90,7 +90,7 @@ def test_lost_packets_are_lost_alike_each_time(make_lane: MakeLane) -> None:
     strike = Strike(
         "packets-lost",
         Stage.RUN,
-        (Fault(FaultKind.PACKETS_LOST, When.POWERED_US, 1, amount=200, seed=3, next_power_up=True),),
+        (Fault(FaultKind.PACKETS_LOST, When.POWERED_US, 1, amount=50, seed=3, next_power_up=True),),
     )
     lane = make_lane(NATIVE)
     totals = set()
