@@ -14,7 +14,6 @@ type Modelled = Chip<Wiring>;
 
 /// The microcontroller's name.
 pub const NAME: &str = <Modelled as Mcu<Wiring>>::NAME;
-pub(crate) const UF2_FAMILY: u32 = <Modelled as Mcu<Wiring>>::UF2_FAMILY;
 /// Where to get the microcontroller's boot ROM, and its hash.
 pub const BOOT_ROM: BootRom = <Modelled as Mcu<Wiring>>::BOOT_ROM;
 /// Smallest and largest flash chip, in bytes.

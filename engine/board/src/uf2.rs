@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::mcu::{UF2_FAMILY, XIP_BASE};
+use crate::mcu::{Chip, Mcu, XIP_BASE};
+use crate::wiring::Wiring;
 
 const BLOCK_BYTES: usize = 512;
 const DATA_AT: usize = 32;
@@ -26,6 +27,11 @@ impl std::error::Error for Uf2Error {}
 
 /// Returns the contents of flash from its start, 0xff between the file's blocks.
 pub fn flash_of_uf2(file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
+    flash_of::<Chip<Wiring>>(file)
+}
+
+/// Like [`flash_of_uf2`], for the microcontroller `C`.
+pub fn flash_of<C: Mcu<Wiring>>(file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
     let mut flash = Vec::new();
     if file.is_empty() || !file.len().is_multiple_of(BLOCK_BYTES) {
         return Err(Uf2Error(format!("{} bytes are no UF2 file: its size is a multiple of 512", file.len())));
@@ -39,9 +45,14 @@ pub fn flash_of_uf2(file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
         if flags & NOT_MAIN_FLASH != 0 {
             continue;
         }
-        if flags & FAMILY_PRESENT != 0 && family != UF2_FAMILY {
+        if C::UF2_IGNORED == Some((family, address)) {
+            continue;
+        }
+        if flags & FAMILY_PRESENT != 0 && family != C::UF2_FAMILY {
+            let wanted = C::UF2_FAMILY;
             return Err(Uf2Error(format!(
-                "block {number} is for family 0x{family:08x}; use one for 0x{UF2_FAMILY:08x}"
+                "block {number} is for family 0x{family:08x}; use one for 0x{wanted:08x}, the {}",
+                C::NAME
             )));
         }
         let start = address.wrapping_sub(XIP_BASE) as usize;
@@ -59,6 +70,7 @@ pub fn flash_of_uf2(file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    const UF2_FAMILY: u32 = <Chip<Wiring> as Mcu<Wiring>>::UF2_FAMILY;
 
     fn block(address: u32, family: u32, data: &[u8]) -> Vec<u8> {
         let head = [0x0a32_4655, 0x9e5d_5157, FAMILY_PRESENT, address, data.len() as u32, 0, 1, family];

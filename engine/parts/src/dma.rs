@@ -760,4 +760,32 @@ mod tests {
     fn a_controller_has_as_many_channels_as_its_chip_says() {
         assert_eq!((last_channel::<12>(), last_channel::<16>()), ((0, 12), (0x2000_0000, 16)));
     }
+
+    #[test]
+    fn version_1_has_its_fields_and_interrupts_further_on() {
+        let mut sys = testing::sys(150_000_000);
+        let wires = DmaWires { event: Event(9), irq: 10, version: Version::V1, dreqs: 55 };
+        let mut dma = Dma::<16>::new(wires);
+        let s = &mut sys;
+        dma.write(s, 0x00, Write::normal(0x2000_0010));
+        dma.write(s, 0x08, Write::normal(0x1000_0003));
+        // 16 bits wide, down, written in a ring of 16 bytes, unpaced, quiet.
+        let ctrl = 1 | 1 << 2 | 1 << 5 | 1 << 6 | 4 << 8 | 1 << 12 | TREQ_PERMANENT << 17 | 1 << 23;
+        dma.write(s, 0x10, Write::normal(ctrl));
+        let c = dma.channels[0];
+        assert_eq!((c.size(), c.treq(), c.chain_to()), (2, TREQ_PERMANENT, 0));
+        assert_eq!((c.advance(0x2000_0010, false), c.advance(0x2000_001e, true)), (0x2000_000e, 0x2000_0010));
+        assert_eq!((dma.read(s, 0x08), dma.read(s, 0x804)), (0x1000_0000, 0x1000_0003));
+        dma.write(s, 0x450, Write::normal(1));
+        assert_eq!((dma.read(s, 0x10) ^ ctrl, dma.channels[0].count, dma.channels[0].mode), (1 << 26, 3, 1));
+        // The end of a sequence that triggers itself.
+        dma.channels[0].count = 0;
+        dma.finish(s, 0);
+        assert_eq!((dma.channels[0].count, dma.read(s, 0x400)), (3, 0));
+        dma.write(s, 0x438, Write::normal(1));
+        assert_eq!((s.irq_level(), dma.read(s, 0x43c)), (1 << 13, 1));
+        assert_eq!([0x468, 0x480, 0x4d0].map(|at| dma.read(s, at)), [16, 3, 3]);
+        dma.write(s, 0x500, Write::normal(2));
+        assert!(s.unmodelled.is_some());
+    }
 }

@@ -321,6 +321,7 @@ mod tests {
     use super::*;
     use crate::Alias;
     use crate::testing::{self, function, irq};
+    use crate::wires::Version;
 
     const BANK: u64 = 1 << irq::IO_BANK0;
 
@@ -410,5 +411,26 @@ mod tests {
         io.write(&mut sys, 4, Write::normal(NULL | (1 << 28)));
         assert_eq!(io.read(&mut sys, 0xf0) & 15, 0b1010);
         assert_eq!((sys.pins.input(), io.read(&mut sys, 0)), (0, 1 << 26));
+    }
+
+    #[test]
+    fn version_1_has_more_pins_and_a_summary() {
+        let mut sys = testing::sys(12_000_000);
+        let mut io = IoBank0::new(IoWires { irq: irq::IO_BANK0, version: Version::V1 });
+        let s = &mut sys;
+        io.reset(s);
+        s.pins.function_out[function::SIO] = 1 << 17;
+        s.pins.function_oe[function::SIO] = 1 << 17;
+        io.write(s, 17 * 8 + 4, Write::normal(5 | 1 << 12));
+        assert_eq!((s.pins.level(), io.read(s, 17 * 8) >> 8 & 3), (0, 1), "inverted");
+        io.write(s, 17 * 8 + 4, Write::normal(5));
+        changed(s, &mut io);
+        // PROC1's INTE, word 2: the rising edge of GPIO17.
+        io.write(s, 0x298, Write::normal(8 << 4));
+        assert_eq!((s.irq_level_for_core(0) & BANK, s.irq_level_for_core(1) & BANK), (0, BANK));
+        assert_eq!([0x210, 0x214, 0x200, 0x238, 0x2c8].map(|at| io.read(s, at)), [1 << 17, 0, 0, 0x1111_11a1, 0x80]);
+        io.write(s, 0x238, Write::normal(8 << 4));
+        assert_eq!(s.irq_level_for_core(1) & BANK, 0);
+        assert_eq!((io.read(s, 47 * 8 + 4), io.read(s, 48 * 8 + 4)), (NULL, 0));
     }
 }

@@ -259,6 +259,7 @@ impl Peripheral for IoQspi {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wires::Version;
     use crate::{Alias, testing};
 
     const SS_CTRL: u32 = 0x0c;
@@ -301,5 +302,20 @@ mod tests {
         assert_eq!(io.gpio_hi_in(), 0x3e);
         io.reset(&mut sys);
         assert_eq!(io.gpio_hi_in(), 0x3e);
+    }
+
+    #[test]
+    fn version_1_has_the_pins_of_usb_first() {
+        let mut sys = testing::sys(12_000_000);
+        let mut io = IoQspi::new(IoWires { irq: 23, version: Version::V1 });
+        let s = &mut sys;
+        io.write(s, 0x1c, Write::normal(2 << 12));
+        assert_eq!((io.ss_override(), io.ss_dirty, io.gpio_hi_in()), (Some(false), true, 0xf0));
+        io.bootsel_pressed = true;
+        io.write(s, 0x1c, Write::normal(2 << 14));
+        assert_eq!((io.ss_override(), io.read(s, 0x218) >> 12 & 3), (Some(false), 1));
+        // PROC0's INTE: the low level of SS.
+        io.write(s, 0x21c, Write::normal(1 << 12));
+        assert_eq!((s.irq_level_for_core(0), io.read(s, 0x224)), (1 << 23, 1 << 12));
     }
 }

@@ -2,6 +2,7 @@
 //! interrupt and DREQ lines, clocks, pins and the world outside.
 
 pub mod adc;
+pub mod attributed;
 pub mod clocks;
 pub mod dma;
 pub mod fault;
@@ -21,6 +22,7 @@ pub mod pwm;
 pub mod random;
 pub mod resets;
 pub mod rosc;
+pub mod run;
 pub mod spi;
 pub mod sys;
 #[cfg(test)]

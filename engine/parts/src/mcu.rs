@@ -25,6 +25,8 @@ pub struct ChipConfig<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct BootRom {
     pub bytes: usize,
+    /// The environment variable that names a file with it.
+    pub variable: &'static str,
     /// Its file in the user's cache.
     pub file: &'static str,
     pub magic: &'static [u8],
@@ -86,6 +88,8 @@ pub trait Mcu<W: World>: Debugged + Sized + 'static {
     const NAME: &'static str;
     /// The UF2 specification's number for its images.
     const UF2_FAMILY: u32;
+    /// Family and address of blocks that its boot loader does not write.
+    const UF2_IGNORED: Option<(u32, u32)>;
     const BOOT_ROM: BootRom;
     /// Least and most bytes of flash.
     const FLASH_BYTES: (usize, usize);

@@ -140,4 +140,27 @@ mod tests {
         assert_eq!((sys.pins.level(), sys.pins.input()), (1 << 7, 0));
         assert!(sys.pins.input_dirty);
     }
+
+    #[test]
+    fn an_isolated_pad_keeps_its_state() {
+        let mut sys = testing::sys(12_000_000);
+        let mut pads = PadsBank0::new(Version::V1);
+        pads.power_on(&mut sys);
+        let s = &mut sys;
+        assert_eq!(
+            (pads.read(s, 4), pads.read(s, 0xc0), pads.read(s, 0xc4), pads.read(s, 0xcc)),
+            (0x116, 0x116, 0x5a, 0)
+        );
+        s.pins.function_mask[5] = 0b11;
+        s.pins.function_out[5] = 0b11;
+        s.pins.function_oe[5] = 0b11;
+        pads.write(s, 4, Write::normal(IE | PUE));
+        assert_eq!((s.pins.level() & 3, s.pins.input() & 3, s.pins.output_enabled()), (1, 1, 1));
+        pads.write(s, 4, Write::normal(ISO | PDE));
+        s.pins.function_out[5] = 0;
+        s.pins.refresh();
+        assert_eq!((s.pins.level() & 3, s.pins.input() & 3), (1, 1), "levels and controls stay");
+        pads.reset(s);
+        assert_eq!((pads.read(s, 4), pads.read(s, 8), s.pins.level() & 1), (0x116, 0x116, 1));
+    }
 }

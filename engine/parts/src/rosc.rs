@@ -305,4 +305,18 @@ mod tests {
         let ones: u32 = bits.iter().sum();
         assert!((1900..2200).contains(&ones), "{ones}");
     }
+
+    #[test]
+    fn version_1_divides_further() {
+        let mut sys = testing::sys(NOMINAL_HZ[1]);
+        let mut rosc = Rosc::new(Version::V1);
+        rosc.reset(&mut sys);
+        let (s, r) = (&mut sys, &mut rosc);
+        assert_eq!(s.freq.rosc_hz, 11_000_000);
+        assert_eq!([0x04, 0x0c, 0x10, 0x14, 0x1c].map(|at| r.read(s, at)), [0x88, RANDOM, WAKE, 0xaa08, 0x8001_1000]);
+        for (value, hz) in [(0xaa02, 44_000_000), (0xaa7f, 88_000_000 / 127), (0xaa00, 687_500), (0x1234, 687_500)] {
+            r.write(s, 0x14, Write::normal(value));
+            assert_eq!(s.freq.rosc_hz, hz, "0x{value:x}");
+        }
+    }
 }

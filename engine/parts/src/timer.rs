@@ -283,4 +283,26 @@ mod tests {
         t.reset(s);
         assert_eq!((t.read(s, 0x28), s.due(event::TIMER)), (0, NEVER));
     }
+
+    #[test]
+    fn version_1_locks_and_has_its_interrupts_further_on() {
+        let (mut sys, _) = ticking();
+        sys.ticks[3].set_rate(0, 12_000_000, 6);
+        let wires = TimerWires { name: "TIMER1", event: event::TIMER, irq: 4, tick: 3, version: Version::V1 };
+        let mut timer = Timer::new(wires);
+        let (s, t) = (&mut sys, &mut timer);
+        t.write(s, 0x40, Write::normal(1));
+        t.write(s, 0x10, Write::normal(1000));
+        assert_eq!((t.read(s, 0x40), s.due(event::TIMER)), (1, 500 * PS_PER_US));
+        fire(s, t);
+        assert_eq!((s.irq_level(), t.read(s, 0x3c), t.read(s, 0x48)), (1 << 4, 1, 1));
+        t.write(s, 0x3c, Write::normal(1));
+        assert_eq!(s.irq_level(), 0);
+        t.write(s, 0x34, Write::normal(1));
+        t.write(s, 0x10, Write::normal(9999));
+        assert_eq!((t.read(s, 0x34), t.read(s, 0x10), s.unmodelled.clone()), (1, 1000, None));
+        t.reset(s);
+        t.write(s, 0x38, Write::normal(1));
+        assert!(s.unmodelled.is_some(), "it counts clk_sys");
+    }
 }

@@ -243,4 +243,17 @@ mod tests {
         w.reset(s);
         assert_eq!((w.read(s, 0x08), w.scratch()), (0, [0; 8]));
     }
+
+    #[test]
+    fn version_1_counts_by_one_and_has_its_tick_from_elsewhere() {
+        let mut sys = testing::sys(12_000_000);
+        sys.ticks[4].set_rate(0, 12_000_000, 12);
+        let mut watchdog = Watchdog::new(WatchdogWires { event: event::WATCHDOG, tick: 4, version: Version::V1 });
+        let (s, w) = (&mut sys, &mut watchdog);
+        w.write(s, 0x04, Write::normal(2000));
+        w.write(s, 0x00, Write { bits: ENABLE, alias: crate::Alias::Set });
+        assert_eq!(s.due(event::WATCHDOG), 2000 * PS_PER_US);
+        s.cycle = 12 * 500;
+        assert_eq!((w.read(s, 0), w.read(s, 0x2c)), (ENABLE | PAUSE | 1500, 0));
+    }
 }

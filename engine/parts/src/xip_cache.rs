@@ -1,10 +1,10 @@
-//! The 16 KiB XIP cache: two ways, 8-byte lines (datasheet 2.6.3.1).
+//! The 16 KiB XIP cache: two ways, 8-byte lines (RP2040 datasheet 2.6.3.1, RP2350 datasheet 4.4.1).
 //!
 //! Only tags are stored: the data always comes from the flash array, which the firmware can only change through the
 //! SSI, and it must then flush the cache, as on the chip. The datasheet does not name the replacement policy; a
 //! pseudo-random way is replaced, as measured programs show (docs/evidence/cache.md).
 //!
-//! A line is filled one 32-bit word at a time, each by a separate flash read: pico-feedback issue 307 reports
+//! RP2040 fills a line one 32-bit word at a time, each by a separate flash read: pico-feedback issue 307 reports
 //! half-filled lines on the chip, and a flash read of the SSI in XIP mode is one 32-bit frame (datasheet 4.10).
 
 use std::collections::BTreeMap;
@@ -18,6 +18,8 @@ const VICTIM_TAPS: u16 = 0xb400;
 /// Valid bits of a line's words 0 and 1, and the start of the tag.
 const TAG_SHIFT: u32 = 2;
 const BOTH_WORDS: u32 = 3;
+/// No line, and none before one.
+const NO_LINE: u32 = u32::MAX - 1;
 
 /// Number of misses of a line, with the line that it replaced: both as flash offsets.
 pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
@@ -33,6 +35,11 @@ pub struct XipCache {
     powered_down: bool,
     /// Cycles of clk_sys for which one 32-bit flash read occupies the bus; set by the SSI from its registers.
     pub miss_cycles: u32,
+    /// RP2350: a miss fills the whole line.
+    pub whole_lines: bool,
+    /// Cycles of a miss of the line after the one that was filled last, while that can go on.
+    pub next_line_cycles: Option<u32>,
+    filled: u32,
     /// Cycles of one uncached 32-bit read.
     pub uncached_cycles: u32,
     /// The flash cannot answer XIP reads now (SSI disabled or set up for serial transfers, chip busy): maintained by the SSI.
@@ -59,6 +66,9 @@ impl Default for XipCache {
             cost_enabled: true,
             powered_down: false,
             miss_cycles: 0,
+            whole_lines: false,
+            next_line_cycles: None,
+            filled: NO_LINE,
             uncached_cycles: 0,
             offline: true,
             missed_offline: None,
@@ -96,6 +106,7 @@ impl XipCache {
     #[cold]
     fn miss(&mut self, line: u32, word: u32) -> u32 {
         self.misses += 1;
+        let word = if self.whole_lines { BOTH_WORDS } else { word };
         if let Some(missed) = &mut self.missed_lines {
             missed.count(line);
         }
@@ -122,7 +133,8 @@ impl XipCache {
                 self.victim = (self.victim >> 1) ^ (lowest * VICTIM_TAPS);
             }
         }
-        self.cost(self.miss_cycles)
+        let follows = std::mem::replace(&mut self.filled, line) == line.wrapping_sub(1);
+        self.cost(self.next_line_cycles.filter(|_| follows).unwrap_or(self.miss_cycles))
     }
 
     fn cost(&mut self, cycles: u32) -> u32 {
@@ -152,6 +164,16 @@ impl XipCache {
     /// Performs XIP_CTRL.FLUSH.
     pub fn flush(&mut self) {
         self.lines.fill([0; 2]);
+    }
+
+    /// Ends the transfer that the next line could have continued.
+    pub fn deselect(&mut self) {
+        self.filled = NO_LINE;
+    }
+
+    /// Invalidates one of the lines of a set, whatever it holds.
+    pub fn invalidate_way(&mut self, set: u32, way: u32) {
+        self.lines[set as usize & (SETS - 1)][way as usize & 1] = 0;
     }
 
     /// Invalidates a line after a write to its cached address (datasheet 2.6.3.2).

@@ -254,4 +254,14 @@ mod tests {
         sys.cycle = 1000;
         assert_eq!(xosc.read(&mut sys, 0x1c), 0);
     }
+
+    #[test]
+    fn version_1_counts_16_bits() {
+        let mut sys = testing::sys(12_000_000);
+        let mut xosc = Xosc::new(event::XOSC, Version::V1);
+        sys.freq.xosc_hz = 12_000_000;
+        xosc.write(&mut sys, 0x10, Write::normal(0x1_1234));
+        sys.cycle = 4;
+        assert_eq!((xosc.read(&mut sys, 0x10), xosc.read(&mut sys, 0x1c)), (0x1230, 0));
+    }
 }

@@ -1,38 +1,29 @@
-//! The whole chip: runs both cores, events and resets in one deterministic order.
+//! The whole chip: its cores, memories and bus, and what each reset restarts.
 
-use crate::PROBED;
+use parts::run::{CoreState, Runner, Runs};
+use parts::wires::Event;
+use sim::Ps;
+
 use crate::bus::Bus;
 use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
 use crate::peripherals::psm;
 use crate::probe::Probes;
-use crate::sys::ResetRequest;
+use crate::sys::{ResetRequest, Sys};
 use crate::trace::{Record, kind};
 use crate::wires::event;
 use crate::world::World;
 pub use parts::mcu::{ChipConfig, RunEnd};
-use sim::{NEVER, Ps};
 
 /// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 2.17).
 const ROSC_NOMINAL_HZ: u64 = 6_500_000;
-/// Cycles after which the base of the clock conversion moves, to stay in 64-bit arithmetic.
-const REBASE_CYCLES: u64 = 1 << 22;
 
 pub struct Chip<W> {
     pub cores: [Core; 2],
     pub mem: Memory,
     pub bus: Bus<W>,
-    now: Ps,
-    last_rebase: u64,
-    sample_cycles: u64,
-    next_sample: u64,
+    runner: Runner,
     pub probes: Probes,
-    /// [`RunEnd::Asleep`] was returned for the present sleep.
-    told_asleep: bool,
-    /// PC of the core that stopped clk_sys.
-    asleep_at: u32,
-    /// For each core, the running state last recorded in the trace.
-    traced_running: [bool; 2],
 }
 
 impl<W: World> Chip<W> {
@@ -47,14 +38,8 @@ impl<W: World> Chip<W> {
             cores: [Core::new(0, event::SYSTICK0), Core::new(1, event::SYSTICK1)],
             mem,
             bus,
-            now: 0,
-            last_rebase: 0,
-            sample_cycles: 0,
-            next_sample: u64::MAX,
+            runner: Runner::default(),
             probes: Probes::default(),
-            told_asleep: false,
-            asleep_at: 0,
-            traced_running: [false; 2],
         };
         for core in &mut chip.cores {
             core.reset(&chip.mem, 0);
@@ -74,203 +59,45 @@ impl<W: World> Chip<W> {
 
     /// Simulated time since power-on.
     pub fn now(&self) -> Ps {
-        self.now
-    }
-
-    /// Samples the program counters every `cycles` of clk_sys into the trace (0: never). Moves no simulated time.
-    pub fn sample_pc(&mut self, cycles: u64) {
-        self.sample_cycles = cycles;
-        self.next_sample = if cycles == 0 { u64::MAX } else { self.frontier() + cycles };
-    }
-
-    fn frontier(&self) -> u64 {
-        self.cores.iter().filter(|c| c.state == State::Running).map(|c| c.cycles).min().unwrap_or(self.bus.sys.cycle)
+        self.runner.now()
     }
 
     /// Runs until simulated time `until`, a reset, or a fault of the model. An instruction in progress is completed,
     /// together with the events due within it.
     pub fn run_until(&mut self, until: Ps) -> RunEnd {
-        let end = self.run_lazily(until, false);
-        self.bus.end_batch(self.now);
+        let end = self.with_runner(|runner, chip| runner.run(chip, until, false));
+        self.bus.end_batch(self.now());
         end
     }
 
     /// Like [`Self::run_until`], but handles no event due after `until`, since an external event may come before it.
     pub fn run_no_further_than(&mut self, until: Ps) -> RunEnd {
-        let end = self.run_lazily(until, true);
+        let end = self.with_runner(|runner, chip| runner.run(chip, until, true));
         self.bus.end_batch(self.settled());
         end
     }
 
     /// Returns the time before which everything has happened.
     pub fn settled(&self) -> Ps {
-        self.now.min(self.bus.sys.next_due())
+        self.runner.settled(&self.bus.sys)
     }
 
-    /// `strictly`: events due after `until` wait for the next run.
-    fn run_lazily(&mut self, until: Ps, strictly: bool) -> RunEnd {
-        let latest = if strictly { until } else { NEVER };
-        if !self.bus.sys.stopped() {
-            self.bus.sys.end_event();
-        }
-        while self.now < until || strictly && self.bus.sys.next_due() <= until {
-            if let Some(end) = self.attend() {
-                return end;
-            }
-            if self.bus.sys.stopped() {
-                if let Some(end) = self.sleep_until(until) {
-                    return end;
-                }
-                continue;
-            }
-            let Some(index) = self.next_core() else {
-                // Both cores sleep: time jumps to the next event.
-                let due = self.bus.sys.next_due();
-                if due > until {
-                    self.now = self.now.max(until);
-                    self.bus.sys.cycle = self.bus.sys.cycle.max(self.bus.sys.clock.cycle_at(until));
-                    break;
-                }
-                self.now = self.now.max(due);
-                self.deliver_events(due);
-                continue;
-            };
-            let cycles = self.cores[index].cycles;
-            let here = self.bus.sys.clock.ps_at(cycles);
-            self.now = self.now.max(here);
-            let by = here.min(latest);
-            if self.bus.sys.next_due() <= by {
-                self.deliver_events(by);
-                continue;
-            }
-            if here >= until {
-                break;
-            }
-            self.rebase(cycles);
-            let mut limit = self.bus.sys.clock.cycle_at(self.bus.sys.next_due().min(until)).max(cycles + 1);
-            let other = &self.cores[1 - index];
-            if other.state == State::Running {
-                // Core 0 runs first when both are at the same cycle.
-                limit = limit.min(other.cycles + u64::from(index == 0)).max(cycles + 1);
-            }
-            if PROBED && self.next_sample != u64::MAX {
-                self.sample(cycles);
-                limit = limit.min(self.next_sample).max(cycles + 1);
-            }
-            self.trace_cores();
-            let stalled = self.mem.xip.stalled;
-            let mut halted = false;
-            if self.probes.look() {
-                halted = self.probes.run(&mut self.cores[index], &mut self.mem, &mut self.bus, limit);
-            } else {
-                self.cores[index].take_pending_exception(&mut self.mem, &mut self.bus);
-                self.cores[index].run(&mut self.mem, &mut self.bus, limit);
-            }
-            if index != 0 {
-                self.mem.xip.stalled = stalled;
-            }
-            self.bus.sys.cycle = self.cores[index].cycles;
-            self.trace_cores();
-            self.attribute();
-            if let Some(fault) = &mut self.bus.sys.unmodelled
-                && fault.pc == 0
-            {
-                fault.pc = self.cores[index].pc;
-            }
-            if self.bus.sys.stopped() {
-                (self.asleep_at, self.told_asleep) = (self.cores[index].pc, false);
-            }
-            if halted {
-                return RunEnd::Halted;
-            }
-        }
-        RunEnd::Time
+    /// Lends the runner itself to `use_runner`.
+    fn with_runner<T>(&mut self, use_runner: impl FnOnce(&mut Runner, &mut Self) -> T) -> T {
+        let mut runner = std::mem::take(&mut self.runner);
+        let result = use_runner(&mut runner, self);
+        self.runner = runner;
+        result
     }
 
-    /// Lets time pass to the next event, at most to `until`, while clk_sys stands still.
-    fn sleep_until(&mut self, until: Ps) -> Option<RunEnd> {
-        let sys = &mut self.bus.sys;
-        sys.hold_events();
-        let due = sys.next_due().min(until);
-        self.now = self.now.max(due);
-        // A pin that changes between two runs changes now, although no cycle has passed.
-        sys.set_event_time(Some(self.now));
-        if !self.told_asleep && !self.bus.may_wake() {
-            self.told_asleep = true;
-            return Some(RunEnd::Asleep { pc: self.asleep_at });
-        }
-        while self.bus.sys.stopped()
-            && let Some(id) = self.bus.sys.take_event(due)
-        {
-            self.bus.event(&mut self.mem, id);
-            if self.bus.sys.reset_request.is_some() || self.bus.sys.unmodelled.is_some() {
-                break;
-            }
-        }
-        let at = self.bus.sys.stopped().then_some(self.now);
-        self.bus.sys.set_event_time(at);
-        None
-    }
-
-    /// Returns the running core that is behind.
-    fn next_core(&self) -> Option<usize> {
-        match (self.cores[0].state, self.cores[1].state) {
-            (State::Running, State::Running) => Some(usize::from(self.cores[1].cycles < self.cores[0].cycles)),
-            (State::Running, _) => Some(0),
-            (_, State::Running) => Some(1),
-            _ => None,
-        }
-    }
-
-    fn rebase(&mut self, cycles: u64) {
-        if cycles - self.last_rebase > REBASE_CYCLES {
-            self.bus.sys.clock.rebase(cycles);
-            self.last_rebase = cycles;
-        }
-    }
-
-    fn sample(&mut self, cycles: u64) {
-        if cycles < self.next_sample {
-            return;
-        }
-        self.next_sample = cycles - cycles % self.sample_cycles + self.sample_cycles;
-        if self.probes.sampler.on() {
-            for core in self.cores.iter().filter(|c| c.state == State::Running) {
-                self.probes.sampler.count(core);
-            }
-        }
-        if self.bus.sys.trace.wants(kind::PC) {
-            let at = self.bus.sys.clock.ps_at(cycles);
-            for core in self.cores.iter().filter(|c| c.state == State::Running) {
-                self.bus.sys.trace.push(at, Record::Pc { core: core.index as u8, pc: core.pc });
-            }
-        }
+    /// Samples the program counters every `cycles` of clk_sys into the trace (0: never). Moves no simulated time.
+    pub fn sample_pc(&mut self, cycles: u64) {
+        self.with_runner(|runner, chip| runner.sample_pc(chip, cycles));
     }
 
     /// Starts the trace of the kinds in `mask`, beginning with the present state of the pins.
     pub fn start_trace(&mut self, mask: u32, limit: usize) {
-        let trace = &mut self.bus.sys.trace;
-        trace.start(mask, limit);
-        if trace.wants(kind::PINS) {
-            let (level, output_enabled) = (self.bus.sys.pins.level(), self.bus.sys.pins.output_enabled());
-            trace.push(self.now, Record::Pins { level, output_enabled });
-        }
-        self.traced_running = [false; 2];
-        self.trace_cores();
-    }
-
-    fn trace_cores(&mut self) {
-        if !self.bus.sys.trace.wants(kind::CORES) {
-            return;
-        }
-        for core in &self.cores {
-            let running = core.state == State::Running;
-            if self.traced_running[core.index] != running {
-                self.traced_running[core.index] = running;
-                let at = self.bus.sys.clock.ps_at(core.cycles).max(self.now);
-                self.bus.sys.trace.push(at, Record::Core { core: core.index as u8, running });
-            }
-        }
+        self.with_runner(|runner, chip| runner.start_trace(chip, mask, limit));
     }
 
     /// Samples the program counters into [`Probes::sampler`] every `cycles` of clk_sys.
@@ -279,58 +106,64 @@ impl<W: World> Chip<W> {
         self.sample_pc(cycles);
     }
 
-    fn deliver_events(&mut self, until: Ps) {
-        while let Some(id) = self.bus.sys.take_event(until) {
-            let cycle = self.bus.sys.clock.cycle_at(self.bus.sys.now());
-            self.bus.sys.cycle = self.bus.sys.cycle.max(cycle);
-            let stalled = self.mem.xip.stalled;
-            match id {
-                event::SYSTICK0 => self.cores[0].ppb.systick_due(&mut self.bus.sys, cycle),
-                event::SYSTICK1 => self.cores[1].ppb.systick_due(&mut self.bus.sys, cycle),
-                _ => self.bus.event(&mut self.mem, id),
-            }
-            self.mem.xip.stalled = stalled;
-            self.notify_cores(cycle);
-            self.attribute();
-            let sys = &self.bus.sys;
-            if sys.reset_request.is_some() || sys.unmodelled.is_some() || sys.stopped() {
-                self.bus.sys.end_event();
-                return;
-            }
+    fn start_core(&mut self, index: usize, cycle: u64) {
+        self.cores[index].reset(&self.mem, self.bus.sys.irq_level_for_core(index));
+        self.cores[index].cycles = self.cores[index].cycles.max(cycle);
+        if index == 0
+            && let Some(recorder) = self.bus.sys.recorder()
+        {
+            recorder.reset();
         }
     }
+}
 
-    /// Passes interrupt edges and events on to the cores.
-    fn notify_cores(&mut self, cycle: u64) {
-        let rose = std::mem::take(&mut self.bus.sys.irq_rose);
-        let own = std::mem::take(&mut self.bus.sys.core_irq_rose);
-        let event = std::mem::take(&mut self.bus.sys.event_signal);
+impl<W: World> Runs for Chip<W> {
+    #[inline]
+    fn sys(&self) -> &Sys {
+        &self.bus.sys
+    }
+
+    #[inline]
+    fn sys_mut(&mut self) -> &mut Sys {
+        &mut self.bus.sys
+    }
+
+    #[inline]
+    fn core(&self, index: usize) -> CoreState {
+        let core = &self.cores[index];
+        CoreState { running: core.state == State::Running, cycles: core.cycles, pc: core.pc }
+    }
+
+    #[inline]
+    fn run_core(&mut self, index: usize, limit: u64) -> bool {
+        if self.probes.look() {
+            return self.probes.run(&mut self.cores[index], &mut self.mem, &mut self.bus, limit);
+        }
+        self.cores[index].take_pending_exception(&mut self.mem, &mut self.bus);
+        self.cores[index].run(&mut self.mem, &mut self.bus, limit);
+        false
+    }
+
+    #[inline]
+    fn observe(&mut self, index: usize, rose: u64, event: bool, cycle: u64) {
+        self.cores[index].observe(rose, event, cycle);
+    }
+
+    fn clocks_changed(&mut self, cycle: u64) {
         for core in &mut self.cores {
-            core.observe(rose | own[core.index], event, cycle);
+            core.ppb.systick_due(&mut self.bus.sys, cycle);
         }
     }
 
-    /// Handles everything that made a core leave its loop.
-    fn attend(&mut self) -> Option<RunEnd> {
-        if !self.bus.sys.attention {
-            return None;
+    fn event(&mut self, id: Event, cycle: u64) {
+        match id {
+            event::SYSTICK0 => self.cores[0].ppb.systick_due(&mut self.bus.sys, cycle),
+            event::SYSTICK1 => self.cores[1].ppb.systick_due(&mut self.bus.sys, cycle),
+            _ => self.bus.event(&mut self.mem, id),
         }
-        self.bus.sys.attention = false;
-        if std::mem::take(&mut self.bus.sys.clocks_changed) {
-            let cycle = self.bus.sys.cycle;
-            for core in &mut self.cores {
-                core.ppb.systick_due(&mut self.bus.sys, cycle);
-            }
-        }
-        if let Some(fault) = self.bus.sys.unmodelled.take() {
-            return Some(RunEnd::Unmodelled(fault));
-        }
-        self.notify_cores(self.bus.sys.cycle);
-        let request = self.bus.sys.reset_request.take()?;
-        self.carry_out(request)
     }
 
-    fn carry_out(&mut self, request: ResetRequest) -> Option<RunEnd> {
+    fn carry_out(&mut self, request: ResetRequest, now: Ps) -> Option<RunEnd> {
         let cycle = self.bus.sys.cycle;
         let cause = match request {
             ResetRequest::Psm { entered, left } => {
@@ -359,18 +192,30 @@ impl<W: World> Chip<W> {
             self.start_core(1, cycle);
         }
         if self.bus.sys.trace.wants(kind::RESET) {
-            self.bus.sys.trace.push(self.now, Record::Reset { cause });
+            self.bus.sys.trace.push(now, Record::Reset { cause });
         }
         Some(RunEnd::Reset { cause })
     }
 
-    fn start_core(&mut self, index: usize, cycle: u64) {
-        self.cores[index].reset(&self.mem, self.bus.sys.irq_level_for_core(index));
-        self.cores[index].cycles = self.cores[index].cycles.max(cycle);
-        if index == 0
-            && let Some(recorder) = self.bus.sys.recorder()
-        {
-            recorder.reset();
+    fn may_wake(&self) -> bool {
+        self.bus.may_wake()
+    }
+
+    #[inline]
+    fn attribute(&mut self) {
+        self.note();
+    }
+
+    #[inline]
+    fn stalled(&mut self) -> &mut u64 {
+        &mut self.mem.xip.stalled
+    }
+
+    fn count_sample(&mut self) {
+        if self.probes.sampler.on() {
+            for core in self.cores.iter().filter(|c| c.state == State::Running) {
+                self.probes.sampler.count(core);
+            }
         }
     }
 }

@@ -14,9 +14,15 @@ use crate::world::World;
 impl<W: World + 'static> Mcu<W> for Chip<W> {
     const NAME: &'static str = "RP2040";
     const UF2_FAMILY: u32 = 0xe48b_ff56;
+    const UF2_IGNORED: Option<(u32, u32)> = None;
     // Its magic number is in the datasheet, 2.8.3.
-    const BOOT_ROM: BootRom =
-        BootRom { bytes: ROM_SIZE, file: "rp2040-bootrom-b1.bin", magic: b"Mu\x01", magic_at: 0x10 };
+    const BOOT_ROM: BootRom = BootRom {
+        bytes: ROM_SIZE,
+        variable: "PORTBENCH_BOOTROM",
+        file: "rp2040-bootrom-b1.bin",
+        magic: b"Mu\x01",
+        magic_at: 0x10,
+    };
     const FLASH_BYTES: (usize, usize) = (64 << 10, 16 << 20);
     const PINS: u32 = PIN_MASK.count_ones();
 
@@ -122,11 +128,11 @@ impl<W: World> Debugged for Chip<W> {
     }
 
     fn resume(&mut self) {
-        self.probes.debug.leave(&self.cores);
+        self.probes.debug.leave(self.cores.each_ref().map(Into::into));
     }
 
     fn step(&mut self, core: usize) {
-        self.probes.debug.step(&self.cores[core]);
+        self.probes.debug.step((&self.cores[core]).into());
     }
 
     fn forget_step(&mut self) {

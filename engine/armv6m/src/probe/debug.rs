@@ -4,9 +4,26 @@ use std::collections::BTreeSet;
 
 pub use parts::mcu::Halt;
 
+use crate::architecture::Architecture;
 use crate::core::Core;
 use crate::map::Map;
 use crate::memory::Memory;
+
+/// The place of a core in its program, for any instruction set.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub core: usize,
+    pub pc: u32,
+    /// Number of the exception being handled.
+    pub exception: u32,
+    pub instructions: u64,
+}
+
+impl From<&Core> for Place {
+    fn from(core: &Core) -> Self {
+        Self { core: core.index, pc: core.pc, exception: core.ipsr, instructions: core.instructions }
+    }
+}
 
 /// A watched range of SRAM.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,7 +44,8 @@ pub struct Debug {
 }
 
 impl Debug {
-    pub(super) fn looks(&self) -> bool {
+    /// Returns whether cores must run instruction by instruction.
+    pub fn looks(&self) -> bool {
         !self.breakpoints.is_empty() || !self.watches.is_empty() || self.step.is_some()
     }
 
@@ -40,7 +58,7 @@ impl Debug {
     }
 
     /// Watches `len` bytes of SRAM for changes; returns false if they are not SRAM.
-    pub fn add_watchpoint<M: Map>(&mut self, mem: &Memory<M>, address: u32, len: u32) -> bool {
+    pub fn add_watchpoint<M: Map, A: Architecture>(&mut self, mem: &Memory<M, A>, address: u32, len: u32) -> bool {
         let Some(value) = sram(mem, address, len as usize) else { return false };
         self.watches.push(Watch { address, value: value.to_vec() });
         true
@@ -60,14 +78,14 @@ impl Debug {
         self.step = None;
     }
 
-    /// Ends the run after the next instruction of `core`. Interrupts before it are handled without a stop.
-    pub fn step(&mut self, core: &Core) {
-        self.step = Some((core.index, core.ipsr));
+    /// Ends the run after the next instruction of the core at `place`. Interrupts before it are handled without a stop.
+    pub fn step(&mut self, place: Place) {
+        self.step = Some((place.core, place.exception));
     }
 
     /// Continues both cores; breakpoints at their present addresses were already reported.
-    pub fn leave(&mut self, cores: &[Core; 2]) {
-        self.left = [Some(cores[0].instructions), Some(cores[1].instructions)];
+    pub fn leave(&mut self, cores: [Place; 2]) {
+        self.left = cores.map(|place| Some(place.instructions));
         self.halt = None;
     }
 
@@ -75,32 +93,33 @@ impl Debug {
         self.halt.take()
     }
 
-    pub(super) fn stops_at(&mut self, core: &Core) -> bool {
-        if self.left[core.index] != Some(core.instructions) && self.breakpoints.contains(&core.pc) {
-            self.halt = Some(Halt::Breakpoint { core: core.index });
+    /// Returns whether the chip stops before the instruction at `place`.
+    pub fn stops_at(&mut self, place: Place) -> bool {
+        if self.left[place.core] != Some(place.instructions) && self.breakpoints.contains(&place.pc) {
+            self.halt = Some(Halt::Breakpoint { core: place.core });
         }
         self.halt.is_some()
     }
 
     /// Checks after an instruction that `core` executed while it handled exception `level`.
-    pub(super) fn executed<M: Map>(&mut self, core: &Core, level: u32, mem: &Memory<M>) -> bool {
-        if self.step == Some((core.index, level)) {
+    pub fn executed<M: Map, A: Architecture>(&mut self, core: usize, level: u32, mem: &Memory<M, A>) -> bool {
+        if self.step == Some((core, level)) {
             self.step = None;
-            self.halt = Some(Halt::Step { core: core.index });
+            self.halt = Some(Halt::Step { core });
         }
         for watch in &mut self.watches {
             if let Some(value) = sram(mem, watch.address, watch.value.len())
                 && value != watch.value
             {
                 watch.value = value.to_vec();
-                self.halt = Some(Halt::Watchpoint { core: core.index, address: watch.address });
+                self.halt = Some(Halt::Watchpoint { core, address: watch.address });
             }
         }
         self.halt.is_some()
     }
 }
 
-fn sram<M: Map>(mem: &Memory<M>, address: u32, len: usize) -> Option<&[u8]> {
+fn sram<M: Map, A: Architecture>(mem: &Memory<M, A>, address: u32, len: usize) -> Option<&[u8]> {
     let start = address.wrapping_sub(M::SRAM.base) as usize;
     mem.ram().get(start..start.checked_add(len)?)
 }

@@ -43,7 +43,7 @@ impl Probes {
             profile.interrupted(core, from, sp);
         }
         while core.state == State::Running && core.cycles < limit && !bus.sys().attention {
-            if self.debug.stops_at(core) {
+            if self.debug.stops_at((&*core).into()) {
                 return true;
             }
             let before = Instruction::at(core, mem);
@@ -52,7 +52,7 @@ impl Probes {
             if let Some(profile) = &mut self.profile {
                 profile.executed(&before, core, mem);
             }
-            if self.debug.executed(core, before.exception, mem) {
+            if self.debug.executed(core.index, before.exception, mem) {
                 return true;
             }
         }

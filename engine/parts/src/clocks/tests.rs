@@ -127,3 +127,28 @@ fn a_stopped_clk_sys_ends_the_run() {
     set(&mut clocks, &mut sys, 0x3c, 1 | (4 << 5));
     assert!(sys.unmodelled.is_some());
 }
+
+#[test]
+fn version_1_divides_with_16_fraction_bits() {
+    let (mut sys, _) = started();
+    let mut clocks = Clocks::new(ClocksWires { version: Version::V1, ..testing::CLOCKS });
+    let (s, c) = (&mut sys, &mut clocks);
+    c.update(s);
+    assert_eq!([0x30, 0x34, 0x3c, 0x40, 0x84].map(|at| c.read(s, at)), [0, 0x1_0000, 0x41, 0x1_0000, 0xff]);
+    assert_eq!((s.freq.clk_sys_hz, s.freq.clk_ref_hz), (6_500_000, 6_500_000));
+    set(c, s, 0x3c, 1);
+    set(c, s, 0x40, 0x2_8000);
+    set(c, s, 0x48, ENABLE);
+    set(c, s, 0x4c, 2 << 16);
+    set(c, s, 0x54, ENABLE | 1 << 5);
+    set(c, s, 0x60, ENABLE);
+    set(c, s, 0x6c, ENABLE);
+    set(c, s, 0x30, 2);
+    let f = &s.freq;
+    assert_eq!((f.clk_sys_hz, f.clk_peri_hz, f.clk_hstx_hz), (50_000_000, 25_000_000, 125_000_000));
+    assert_eq!((f.clk_ref_hz, f.clk_usb_hz, f.clk_adc_hz), (12_000_000, 48_000_000, 48_000_000));
+    set(c, s, 0x30, 3);
+    assert_eq!(s.freq.clk_ref_hz, LPOSC_HZ);
+    c.write(s, 0x7c, Write::normal(3));
+    assert_eq!((c.read(s, 0x7c), c.read(s, 0xb0)), (3, 0x7fff_ffff));
+}

@@ -902,3 +902,34 @@ fn hostile_programs_cannot_hang() {
         assert!(b.events <= b.sys.cycle + 2000, "seed {seed}: {} events in {} cycles", b.events, b.sys.cycle);
     }
 }
+
+#[test]
+fn version_1_moves_its_pins_and_shows_all_flags() {
+    let mut sys = Sys::new(
+        125_000_000,
+        &crate::wires::Layout { events: 12, without_clk_sys: 0, pins: 0xffff_ffff_ffff, pulsed_dreqs: 0 },
+    );
+    let pins = FunctionPins { function: function::PIO0, pins: 0xffff_ffff_ffff };
+    let mut pio = Pio::new(PioWires { version: Version::V1, pins, ..testing::pio().wires });
+    let s = &mut sys;
+    pio.write(s, offset::GPIOBASE, Write::normal(u32::MAX));
+    assert_eq!((pio.read(s, offset::GPIOBASE), pio.read(s, offset::DBG_CFGINFO)), (16, 0x1020_0404));
+    // SET PINDIRS, 1, then SET PINS, 1 on the block's pin 20.
+    pio.write(s, offset::SM0_CLKDIV + offset::SM_PINCTRL, Write::normal(20 << 5 | 1 << 26));
+    for instruction in [0xe081, 0xe001] {
+        pio.write(s, offset::SM0_CLKDIV + offset::SM_INSTR, Write::normal(instruction));
+        let due = s.due(event::PIO0);
+        s.take_event(due);
+        pio.event(s);
+        s.take_event(0);
+        s.cycle += 1;
+    }
+    assert_eq!((s.pins.function_out[function::PIO0], s.pins.function_oe[function::PIO0]), (1 << 36, 1 << 36));
+    pio.write(s, offset::IRQ_FORCE, Write::normal(0x81));
+    pio.write(s, 0x170, Write::normal(0x8000));
+    assert_eq!((pio.read(s, 0x16c) >> 8, pio.read(s, 0x178)), (0x81, 0x8000));
+    assert_eq!(s.unmodelled, None);
+    // MOV PINDIRS, NULL.
+    pio.write(s, offset::INSTR_MEM0, Write::normal(0xa063));
+    assert!(s.unmodelled.is_some());
+}

@@ -1,7 +1,7 @@
 use super::*;
 use crate::sys::watcher;
 use crate::testing::{self, dreq, event, function, irq};
-use crate::wires::{FunctionPins, Layout};
+use crate::wires::{FunctionPins, Layout, PwmWires, Version};
 
 const SLICE: u32 = 0x14;
 
@@ -254,4 +254,16 @@ fn twelve_slices_reach_48_pins() {
     assert_eq!(pwm.read(&mut sys, 12 * SLICE), 1 << 11, "EN is behind the slices");
     pwm.write(&mut sys, 12 * SLICE + 8, Write::normal(u32::MAX));
     assert_eq!(pwm.read(&mut sys, 12 * SLICE + 8), 0xfff);
+}
+
+#[test]
+fn version_1_has_two_interrupts() {
+    let mut sys = testing::sys(125_000_000);
+    let wires = PwmWires { irq: 8, version: Version::V1, ..testing::pwm().wires };
+    let mut pwm = Pwm::<8>::new(wires);
+    let s = &mut sys;
+    pwm.write(s, 0xb4, Write::normal(2));
+    pwm.write(s, 0xb8, Write::normal(4));
+    assert_eq!(s.irq_level(), 1 << 9);
+    assert_eq!([0xa8, 0xb4, 0xb8, 0xbc].map(|at| pwm.read(s, at)), [0, 2, 4, 4]);
 }

@@ -415,3 +415,16 @@ fn random_use_never_panics() {
         }
     }
 }
+
+#[test]
+fn version_1_is_cut_off_until_its_isolation_ends() {
+    let mut sys = testing::sys(150_000_000);
+    let mut usb = Usb::new(UsbWires { version: Version::V1, ..testing::usb().wires });
+    let s = &mut sys;
+    assert_eq!([reg::MAIN_CTRL, reg::SIE_CTRL, reg::USB_MUXING, 0x88].map(|at| usb.read(s, at)), [4, 0x8000, 1, 0xf8]);
+    usb.write(s, reg::SIE_CTRL, Write::normal(sie_ctrl::PULLUP_EN));
+    usb.write(s, reg::MAIN_CTRL, Write::normal(5));
+    assert!(!usb.pulled_up());
+    usb.write(s, reg::MAIN_CTRL, Write::normal(1));
+    assert!(usb.pulled_up());
+}

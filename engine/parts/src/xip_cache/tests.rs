@@ -202,3 +202,14 @@ fn invalidation_keeps_other_lines_of_the_set_and_of_the_tag() {
     c.invalidate(0x2008 >> LINE_BYTES_LOG2);
     assert_eq!([0x4008, 0x2010, 0x2008].map(|at| c.access_word(at)), [0, 0, 50]);
 }
+
+#[test]
+fn a_line_fills_whole_and_the_next_one_costs_less() {
+    let mut c = XipCache { whole_lines: true, next_line_cycles: Some(20), ..cache() };
+    assert_eq!([0, 4, 8, 16, 32, 40].map(|at| c.access_word(at)), [50, 0, 20, 20, 50, 20]);
+    c.deselect();
+    assert_eq!(c.access_word(48), 50);
+    c.invalidate_way(0, 0);
+    c.invalidate_way(0, 1);
+    assert_eq!(c.access_word(0), 50);
+}

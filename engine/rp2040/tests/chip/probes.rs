@@ -147,7 +147,7 @@ fn the_debugger_stops_at_breakpoints_and_changes_nothing() {
         assert_eq!(rig.chip.probes.debug.take_halt(), Some(Halt::Breakpoint { core: 0 }));
         assert_eq!(rig.chip.cores[0].pc, F);
         let chip = &mut rig.chip;
-        chip.probes.debug.leave(&chip.cores);
+        chip.probes.debug.leave(chip.cores.each_ref().map(Into::into));
         stops += 1;
     }
     assert_eq!(stops, 4);
@@ -163,7 +163,7 @@ fn a_step_is_one_instruction_and_skips_interrupts() {
     rig.poke(common::NVIC_ISPR, 1);
     let until = rig.ps_at(500);
     let chip = &mut rig.chip;
-    chip.probes.debug.step(&chip.cores[0]);
+    chip.probes.debug.step((&chip.cores[0]).into());
     assert_eq!(chip.run_until(until), RunEnd::Halted);
     assert_eq!(chip.probes.debug.take_halt(), Some(Halt::Step { core: 0 }));
     assert_eq!((chip.cores[0].pc, chip.cores[0].ipsr), (F, 0), "the call, after the handler");
