@@ -17,6 +17,7 @@ from portbench.clients.dialects import adapted
 from portbench.clients.families import FAMILIES
 from portbench.clients.libraries import driver_files, library_files
 from portbench.errors import PortbenchError
+from portbench.signals import deferred_interrupts
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 CONFIG_NAME: Final = "portbench_config.json"
@@ -156,7 +157,9 @@ def build_deployment(
     if body is None or not kind.runs(workload):
         raise PortbenchError(f"{workload.name}: cannot be run by {family}: it has no body in {kind.language}")
     ready = workload.readiness
-    script = fold(assemble(kind.client(ready), kind.parts(ready, board), body, workload.entry, workload.title), board)
+    parts = kind.parts(ready, board)
+    with deferred_interrupts():  # raised in a callback of symtable's weak references, Python prints and drops it
+        script = fold(assemble(kind.client(ready), parts, body, workload.entry, workload.title), board)
     script = adapted(script, family, version)
     files = {kind.script: script.encode(), CONFIG_NAME: config_json(settings, network)}
     try:
