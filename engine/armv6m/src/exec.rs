@@ -79,38 +79,19 @@ impl Core {
     #[cold]
     #[inline(never)]
     fn predecode<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, pc: u32) -> Result<Op, Cause> {
-        let (rom_size, ram_size) = (B::Map::ROM.bytes as usize, B::Map::SRAM.bytes as usize);
-        let ram = pc.wrapping_sub(B::Map::SRAM.base) as usize;
-        let flash = pc.wrapping_sub(B::Map::FLASH.base) as usize;
-        let rom = pc.wrapping_sub(B::Map::ROM.base) as usize;
-        if ram < ram_size {
-            let next = if ram + 2 < ram_size { mem.ram_u16(ram + 2) } else { 0 };
-            let op = decode(mem.ram_u16(ram), next);
-            mem.mark_code(ram);
-            mem.ops[B::Map::SRAM_OPS + ram / 2] = op;
-            Ok(op)
-        } else if flash < mem.flash_size() {
-            let next = if flash + 2 < mem.flash_size() { mem.flash_u16(flash + 2) } else { 0 };
-            let op = decode(mem.flash_u16(flash), next);
-            mem.ops[B::Map::FLASH_OPS + flash / 2] = op;
-            Ok(op)
-        } else if rom < rom_size {
-            let next = if rom + 2 < rom_size { mem.rom_u16(rom + 2) } else { 0 };
-            let op = decode(mem.rom_u16(rom), next);
-            mem.ops[B::Map::ROM_OPS + rom / 2] = op;
-            Ok(op)
-        } else {
-            // Peripheral, device and system space never execute (ARMv6-M ARM B3.1), not even the USB's RAM.
-            if pc >> 28 >= 4 {
-                return Err(Cause::Fetch { address: pc });
-            }
-            bus.sys_mut().cycle = self.cycles;
-            let fetched = bus.fetch(mem, Master::Core(self.index), pc, 2);
-            let hw = fetched.map_err(|_| Cause::Fetch { address: pc })?;
-            self.cycles += u64::from(bus.waits());
-            let next = bus.fetch(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
-            Ok(decode(hw as u16, next as u16))
+        if let Some(op) = mem.predecode(pc, decode) {
+            return Ok(op);
         }
+        // Peripheral, device and system space never execute (ARMv6-M ARM B3.1), not even the USB's RAM.
+        if pc >> 28 >= 4 {
+            return Err(Cause::Fetch { address: pc });
+        }
+        bus.sys_mut().cycle = self.cycles;
+        let fetched = bus.fetch(mem, Master::Core(self.index), pc, 2);
+        let hw = fetched.map_err(|_| Cause::Fetch { address: pc })?;
+        self.cycles += u64::from(bus.waits());
+        let next = bus.fetch(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
+        Ok(decode(hw as u16, next as u16))
     }
 
     #[inline(never)]

@@ -237,9 +237,30 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     }
 
     /// Records that the instruction at `offset` of RAM is predecoded.
-    pub fn mark_code(&mut self, offset: usize) {
+    pub(crate) fn mark_code(&mut self, offset: usize) {
         self.code[offset >> CODE_GRANULE_BITS] = true;
         self.code[(offset + 2) >> CODE_GRANULE_BITS] = true;
+    }
+
+    /// Predecodes the instruction at `pc` from its halfword and the next. `None`: it is in none of the memories.
+    pub fn predecode(&mut self, pc: u32, decode: impl Fn(u16, u16) -> A::Op) -> Option<A::Op> {
+        let (ram, flash) = (pc.wrapping_sub(M::SRAM.base) as usize, pc.wrapping_sub(M::FLASH.base) as usize);
+        let rom = pc.wrapping_sub(M::ROM.base) as usize;
+        let (op, slot) = if ram < self.ram.len() {
+            let next = if ram + 2 < self.ram.len() { self.ram_u16(ram + 2) } else { 0 };
+            self.mark_code(ram);
+            (decode(self.ram_u16(ram), next), M::SRAM_OPS + ram / 2)
+        } else if flash < self.flash.len() {
+            let next = if flash + 2 < self.flash.len() { self.flash_u16(flash + 2) } else { 0 };
+            (decode(self.flash_u16(flash), next), M::FLASH_OPS + flash / 2)
+        } else if rom < self.rom.len() {
+            let next = if rom + 2 < self.rom.len() { self.rom_u16(rom + 2) } else { 0 };
+            (decode(self.rom_u16(rom), next), M::ROM_OPS + rom / 2)
+        } else {
+            return None;
+        };
+        self.ops[slot] = op;
+        Some(op)
     }
 
     /// Returns the predecoded instruction in `slot`.

@@ -29,6 +29,10 @@ impl SysTick {
         self.event
     }
 
+    pub fn reference(&self) -> usize {
+        self.reference
+    }
+
     /// Ticks of the selected clock since power-on: clk_sys, or the chip's tick as the external reference (RP2040
     /// datasheet 2.4.5.1.1).
     fn ticks(&self, sys: &Sys, cycle: u64) -> u64 {

@@ -9,6 +9,7 @@ mod py_cpu;
 mod py_device;
 mod py_forward;
 mod py_gdb;
+mod py_m33;
 mod py_machine;
 mod py_pins;
 mod py_profile;
@@ -38,6 +39,7 @@ fn _engine(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<py_machine::PyMachine>()?;
     m.add_class::<py_gdb::PyGdbSession>()?;
     m.add_class::<py_cpu::PyCpuBench>()?;
+    m.add_class::<py_m33::PyM33Bench>()?;
     m.add_class::<py_chip_lan::PyChipLan>()?;
     Ok(())
 }

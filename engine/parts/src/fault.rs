@@ -1,5 +1,5 @@
-//! Causes of HardFaults and lock-ups. ARMv6-M has no fault status registers, so a program cannot read the cause; the
-//! emulator reports it.
+//! Causes of HardFaults and lock-ups, which the emulator reports. A program cannot read them on ARMv6-M, which has no
+//! fault status registers.
 
 use sim::Ps;
 use std::fmt;
@@ -31,6 +31,27 @@ pub enum Cause {
     Protected {
         address: u32,
     },
+    /// The MPU refuses the fetch of an instruction.
+    ProtectedFetch {
+        address: u32,
+    },
+    /// The stack pointer would lie below its limit.
+    StackLimit {
+        sp: u32,
+    },
+    /// A coprocessor (10: the FPU) is off or does not exist.
+    NoCoprocessor {
+        number: u32,
+    },
+    DivideByZero,
+    /// Secure memory, from Non-secure code.
+    Insecure {
+        address: u32,
+    },
+    /// A branch into the other security state that does not lead to SG, or comes by no BXNS.
+    InsecureEntry {
+        address: u32,
+    },
     UndefinedInstruction,
     /// BKPT without a debugger.
     Breakpoint,
@@ -60,6 +81,14 @@ impl fmt::Display for Cause {
             Self::Unaligned { address } => write!(f, "unaligned access at 0x{address:08x}"),
             Self::Unprivileged { address } => write!(f, "unprivileged access at 0x{address:08x}"),
             Self::Protected { address } => write!(f, "MPU: the access to 0x{address:08x} is not permitted"),
+            Self::ProtectedFetch { address } => write!(f, "MPU: no instruction may be fetched at 0x{address:08x}"),
+            Self::StackLimit { sp } => write!(f, "stack pointer 0x{sp:08x} below its limit"),
+            Self::NoCoprocessor { number } => write!(f, "coprocessor {number} is off or does not exist"),
+            Self::DivideByZero => f.write_str("division by zero"),
+            Self::Insecure { address } => write!(f, "Non-secure access to Secure 0x{address:08x}"),
+            Self::InsecureEntry { address } => {
+                write!(f, "invalid entry into the other security state at 0x{address:08x}")
+            }
             Self::UndefinedInstruction => f.write_str("UDF: undefined instruction"),
             Self::Breakpoint => f.write_str("BKPT without a debugger"),
             Self::InvalidState { target } => write!(f, "invalid state: branch to 0x{target:08x} without the Thumb bit"),

@@ -1,0 +1,56 @@
+//! The bus and the coprocessors as the core sees them.
+
+use crate::V8m;
+
+/// Security that the chip gives to an address (its implementation-defined attribution unit).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribution {
+    Secure,
+    NonSecure,
+    /// Secure, and Non-secure code may enter it by SG.
+    Callable,
+    /// Takes the state of the core: nothing is checked.
+    Exempt,
+}
+
+/// The fields of a coprocessor instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transfer {
+    pub core: usize,
+    pub coprocessor: u32,
+    pub opc1: u32,
+    pub opc2: u32,
+    pub crn: u32,
+    pub crm: u32,
+    /// Of CDP.
+    pub crd: u32,
+    /// It is of the form with a 2 (MCR2, ...).
+    pub second: bool,
+}
+
+/// There is no such coprocessor or instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused;
+
+/// [`armv6m::Bus`] with what only these cores ask for. [`parts::Sys::cycle`] is the cycle of the instruction.
+pub trait Bus: armv6m::Bus<V8m> {
+    fn attribution(&self, address: u32) -> Attribution;
+
+    /// Tells the state in which the core makes the accesses that follow.
+    fn access_as(&mut self, secure: bool, privileged: bool);
+
+    /// Executes CDP.
+    fn cdp(&mut self, transfer: Transfer) -> Result<(), Refused>;
+
+    /// Executes MCR.
+    fn mcr(&mut self, transfer: Transfer, value: u32) -> Result<(), Refused>;
+
+    /// Executes MRC.
+    fn mrc(&mut self, transfer: Transfer) -> Result<u32, Refused>;
+
+    /// Executes MCRR.
+    fn mcrr(&mut self, transfer: Transfer, low: u32, high: u32) -> Result<(), Refused>;
+
+    /// Executes MRRC: the low and the high word.
+    fn mrrc(&mut self, transfer: Transfer) -> Result<(u32, u32), Refused>;
+}

@@ -1,0 +1,36 @@
+//! An Armv8-M Mainline core (Cortex-M33): decoder, instructions with DSP and single-precision floating point,
+//! exceptions, security, and the registers on its private peripheral bus. Memories, the bus and SysTick are those of
+//! [`armv6m`]; the chip around the core gives it a [`Map`] of the memories and a [`Bus`].
+
+pub mod bench;
+pub mod bus;
+pub mod core;
+pub mod decode;
+mod dsp;
+mod exception;
+mod exec;
+mod float;
+mod fpu;
+mod mpu;
+pub mod ppb;
+mod rare;
+mod sau;
+#[cfg(test)]
+mod tests;
+pub mod time;
+
+pub use armv6m::{Architecture, Kind, Map, Master, Region, map};
+pub use bus::{Attribution, Bus, Refused, Transfer};
+pub use parts::fault;
+
+/// Armv8-M Mainline.
+pub struct V8m;
+
+impl Architecture for V8m {
+    type Core = core::Core;
+    type Op = decode::Op;
+    type Translated = ();
+}
+
+/// The memories of a chip with such cores.
+pub type Memory<M> = armv6m::Memory<M, V8m>;

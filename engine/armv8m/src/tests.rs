@@ -1,0 +1,211 @@
+//! Time, exceptions, masks, faults and security, on a bench.
+
+use crate::bench::Bench;
+use crate::core::State;
+use crate::fault::Cause;
+use crate::ppb::{exception, fpccr};
+use crate::time;
+
+const CODE: u32 = 0x2000_1000;
+const VECTORS: u32 = 0x2000_0000;
+const HANDLER: u32 = 0x2000_0800;
+const STACK: u32 = 0x2000_4000;
+const DATA: u32 = 0x2000_8000;
+const BX_LR: u16 = 0x4770;
+
+/// A bench at the start of `code`, whose exceptions all lead to `handler`.
+fn bench(code: &[u16], handler: &[u16]) -> Bench {
+    let mut bench = Bench::default();
+    put(&mut bench, CODE, code);
+    put(&mut bench, HANDLER, handler);
+    for number in 0..68 {
+        assert!(bench.mem.poke(VECTORS + 4 * number, &(HANDLER | 1).to_le_bytes()));
+    }
+    let mut registers = [0; 16];
+    (registers[4], registers[13], registers[15]) = (DATA, STACK, CODE);
+    bench.start(registers, 0, 0, [0x3f80_0000; 32], VECTORS);
+    bench
+}
+
+fn put(bench: &mut Bench, at: u32, code: &[u16]) {
+    let bytes: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+    assert!(bench.mem.poke(at, &bytes));
+}
+
+/// Runs until the PC is at `end`.
+fn run_to(bench: &mut Bench, end: u32) {
+    for _ in 0..1000 {
+        if bench.core.pc == end {
+            return;
+        }
+        bench.run(1);
+    }
+    panic!("0x{end:08x} is not reached: at 0x{:08x}, {:?}", bench.core.pc, bench.bus.sys.faults.take());
+}
+
+/// Cycles of `code`, in one run to a WFI behind it, without that.
+fn cycles(code: &[u16]) -> u64 {
+    let mut code = code.to_vec();
+    code.push(0xbf30);
+    let mut bench = bench(&code, &[BX_LR]);
+    bench.run(1000);
+    assert_eq!(bench.core.state, State::Wfi);
+    bench.core.cycles - 1
+}
+
+#[test]
+fn pairs_and_latencies_are_the_measured_ones() {
+    let (adds, mov, b, beq) = (0x3301, 0x46d2, 0xe7ff, 0xd0ff);
+    let (ldr, add_loaded, str_loaded) = (0x6820, 0x1c41, 0x6060);
+    for (what, code, expected) in [
+        ("two sums", &[adds, adds][..], 2),
+        ("eight NOPs", &[0xbf00; 8], 4),
+        ("a branch not taken", &[0x2201, adds, beq], 2),
+        ("a wide branch not taken", &[0x2201, adds, 0xf000, 0x8000], 3),
+        ("a branch after flags", &[adds, b], 3),
+        ("a branch paired", &[mov, b], 2),
+        ("IT is free", &[mov, 0xbf08, 0x46d2], 2),
+        ("load and use", &[ldr, add_loaded], 3),
+        ("load, another, use", &[ldr, mov, add_loaded], 3),
+        ("load and store", &[ldr, str_loaded], 2),
+        ("MULS", &[0x4353], 2),
+        ("MUL and use", &[0xfb01, 0xf002, add_loaded], 3),
+        ("shifted operand and use", &[0xeb01, 0x0042, add_loaded], 3),
+        ("LDM of four", &[0xcc0f], 4),
+        ("LDRD", &[0xe9d4, 0x0100], 2),
+        ("VADD and its use", &[0xee30, 0x0a81, 0xee30, 0x0a01], 3),
+        ("VADD twice", &[0xee30, 0x0a81, 0xee31, 0x1a82], 2),
+        ("VFMA and VADD", &[0xeea0, 0x0a81, 0xee31, 0x1a82], 4),
+    ] {
+        assert_eq!(cycles(code), expected, "{what}");
+    }
+    // BL to the next instruction, and back by POP {PC}: PUSH 2, POP 2.
+    assert_eq!(cycles(&[0xf000, 0xf800]), time::BL);
+}
+
+#[test]
+fn an_exception_keeps_registers_flags_and_it() {
+    // SVC 0; IT EQ; ADDEQ R0, #1. The handler: MOVS R0, #7 (not kept), BX LR.
+    let mut bench = bench(&[0xdf00, 0xbf30], &[0x2007, BX_LR]);
+    bench.core.regs[0] = 5;
+    bench.core.set_apsr(0xf80f_0000);
+    bench.run(1);
+    assert_eq!((bench.core.ipsr, bench.core.pc), (exception::SV_CALL, HANDLER));
+    assert_eq!(bench.core.cycles, time::ENTRY);
+    // Secure, thread mode, main stack, floating-point frame.
+    assert_eq!(bench.core.regs[14], 0xffff_ffe9);
+    assert_eq!(bench.core.regs[13], STACK - 0x68);
+    run_to(&mut bench, CODE + 2);
+    assert_eq!((bench.core.regs[0], bench.core.apsr(), bench.core.regs[13]), (5, 0xf80f_0000, STACK));
+}
+
+#[test]
+fn floating_point_state_is_stacked_when_it_is_used() {
+    // The handler: VMOV S0, R4; BX LR.
+    let mut bench = bench(&[0xdf00, 0xbf30], &[0xee00, 0x4a10, BX_LR]);
+    bench.run(1);
+    assert_ne!(bench.core.ppb.fpccr[0] & fpccr::LSPACT, 0);
+    let saved = (STACK - 0x48 - 0x2000_0000) as usize;
+    assert_eq!(bench.mem.ram_u32(saved), 0);
+    bench.run(1);
+    assert_eq!(bench.core.ppb.fpccr[0] & fpccr::LSPACT, 0);
+    assert_eq!((bench.mem.ram_u32(saved), bench.core.fpu.s[0]), (0x3f80_0000, DATA));
+    run_to(&mut bench, CODE + 2);
+    assert_eq!(bench.core.fpu.s[0], 0x3f80_0000);
+}
+
+#[test]
+fn interrupts_preempt_by_priority_and_masks() {
+    let mut bench = bench(&[0xbf00, 0xe7fd], &[0xbf00, 0xe7fd]);
+    let Bench { core, bus, .. } = &mut bench;
+    core.ppb.enabled = 1 << 51 | 1 << 3;
+    for (line, priority) in [(51, 0x40), (3, 0x80)] {
+        core.ppb.write(&mut bus.sys, 0, true, 0xe000_e400 + line, priority, 1);
+    }
+    core.observe(1 << 3, false, 0);
+    bench.run(1);
+    assert_eq!(bench.core.ipsr, 16 + 3);
+    bench.core.basepri[0] = 0x40;
+    bench.core.observe(1 << 51, false, 0);
+    bench.run(1);
+    assert_eq!(bench.core.ipsr, 16 + 3, "masked by BASEPRI");
+    bench.core.basepri[0] = 0x50;
+    bench.run(1);
+    assert_eq!((bench.core.ipsr, bench.core.ppb.active), (16 + 51, 1 << 51 | 1 << 3));
+}
+
+#[test]
+fn faults_have_their_status() {
+    // The address of each is in R0.
+    for (what, code, r0, number, cfsr) in [
+        ("UDF", &[0xde00][..], 0, exception::USAGE_FAULT, 1 << 16),
+        ("LDR of nothing", &[0x6800], 0x4000_0000, exception::BUS_FAULT, 0x8200),
+        ("LDRD, not aligned", &[0xe9d0, 0x1200], DATA + 2, exception::USAGE_FAULT, 1 << 24),
+        ("BX to ARM", &[0x4700], DATA, exception::USAGE_FAULT, 1 << 17),
+        ("coprocessor 0", &[0xee00, 0x0010], 0, exception::USAGE_FAULT, 1 << 19),
+        ("fetch of nothing", &[0x4700], 0x1800_0001, exception::BUS_FAULT, 1 << 8),
+        ("UDIV by 0", &[0xfbb0, 0xf1f1], 5, exception::USAGE_FAULT, 1 << 25),
+        ("PUSH below the limit", &[0xb401], 0, exception::USAGE_FAULT, 1 << 20),
+    ] {
+        let mut bench = bench(code, &[0xbf00, 0xe7fd]);
+        bench.core.regs[0] = r0;
+        bench.core.ppb.banks[0].faults_enabled = 7 << 16;
+        bench.core.ppb.banks[0].ccr |= crate::ppb::ccr::DIV_0_TRP;
+        if what.starts_with("PUSH") {
+            bench.core.limits[0][0] = STACK;
+        }
+        for _ in 0..2 {
+            if bench.core.ipsr == 0 {
+                bench.run(1);
+            }
+        }
+        let seen = bench.core.ppb.banks[0].cfsr & !if what.starts_with("PUSH") { 0 } else { 1 << 20 };
+        assert_eq!((bench.core.ipsr, seen), (number, cfsr), "{what}");
+        assert!(bench.bus.sys.faults.take().0.is_empty(), "{what}");
+    }
+}
+
+#[test]
+fn a_fault_that_is_off_becomes_a_hard_fault() {
+    let mut bench = bench(&[0xde00], &[0xde00]);
+    bench.run(1);
+    assert_eq!((bench.core.ipsr, bench.core.ppb.hfsr), (exception::HARD_FAULT, 1 << 30));
+    bench.run(1);
+    assert_eq!(bench.core.state, State::LockedUp);
+    let causes: Vec<_> = bench.bus.sys.faults.take().0.iter().map(|report| (report.locked_up, report.cause)).collect();
+    assert_eq!(causes, [(false, Cause::UndefinedInstruction), (true, Cause::UndefinedInstruction)]);
+}
+
+#[test]
+fn secure_code_calls_non_secure_code_and_is_called() {
+    let (outside, gate) = (0x2002_0000, 0x2003_0000);
+    // BLXNS R0, then a loop; Non-secure: BL through the gate, BX to where it came from; the gate: SG, BXNS LR.
+    let mut bench = bench(&[0x4784, 0xe7fe], &[0xe7fe]);
+    put(&mut bench, outside, &[0x4673, 0x4788, 0x4718]);
+    put(&mut bench, gate, &[0xe97f, 0xe97f, 0x4774]);
+    let sys = &mut bench.bus.sys;
+    for (register, value) in [(0xedd8, 0), (0xeddc, outside), (0xede0, outside | 0xffe1), (0xedd8, 1), (0xeddc, gate)] {
+        bench.core.ppb.write(sys, 0, true, 0xe000_0000 | register, value, 4);
+    }
+    bench.core.ppb.write(sys, 0, true, 0xe000_ede0, gate | 0xe3, 4);
+    bench.core.ppb.write(sys, 0, true, 0xe000_edd0, 1, 4);
+    (bench.core.regs[0], bench.core.regs[1]) = (outside, gate | 1);
+    bench.core.set_stack(1, 0, outside + 0x1000);
+    run_to(&mut bench, outside);
+    assert!(!bench.core.secure);
+    assert_eq!((bench.core.regs[14], bench.core.stack(0, 0)), (0xfeff_ffff, STACK - 8));
+    run_to(&mut bench, gate + 4);
+    assert!(bench.core.secure);
+    run_to(&mut bench, outside + 4);
+    assert!(!bench.core.secure);
+    run_to(&mut bench, CODE + 2);
+    assert!(bench.core.secure);
+    assert_eq!(bench.core.regs[13], STACK);
+    // Non-secure code that reads Secure memory.
+    put(&mut bench, outside, &[0x6820]);
+    (bench.core.pc, bench.core.regs[0]) = (CODE, outside);
+    run_to(&mut bench, outside);
+    bench.run(1);
+    assert_eq!(bench.core.ipsr, exception::HARD_FAULT);
+    assert_eq!((bench.core.ppb.sau.status, bench.core.ppb.sau.fault_address), (0x48, DATA));
+}

@@ -1,0 +1,39 @@
+//! Cycles of the Cortex-M33 r1p0.
+//!
+//! "Measured" is jnk0le's table, taken on an RP2350 (github.com/jnk0le/random, pipeline cycle test). "Fitted" follows
+//! published run times of CircuitPython and MicroPython. "Assumed" is neither; the Cortex-M33 manual has no table.
+
+/// BL (fitted).
+pub const BL: u64 = 3;
+/// BX and BLX to a register (fitted).
+pub const BX: u64 = 3;
+/// A taken branch (measured), and one paired with a 16-bit instruction before it that sets no flags.
+pub const TAKEN: u64 = 2;
+pub const TAKEN_PAIRED: u64 = 1;
+/// What a load of the PC takes beside its words (measured).
+pub const LOAD_PC: u64 = 3;
+/// TBB and TBH (assumed: a load, its latency and a branch).
+pub const TABLE_BRANCH: u64 = 4;
+/// What a wide multiply takes (measured: one cycle to issue, and its result one later).
+pub const MULTIPLY_LONG: u64 = 1;
+/// FMA and chained multiplications (measured: one cycle to issue, two in which no other FPU instruction starts).
+pub const FMA: u64 = 1;
+pub const FMA_OCCUPIES: u64 = 2;
+/// VDIV and VSQRT (assumed: the Cortex-M4's).
+pub const FLOAT_DIVIDE: u64 = 14;
+/// Exception entry and return without floating-point state (assumed: 12 by Arm's product page).
+pub const ENTRY: u64 = 12;
+pub const RETURN: u64 = 10;
+/// What the entry takes from an exception that has just ended (assumed).
+pub const TAIL_CHAIN: u64 = 6;
+/// MSR, MRS, CPS and the barriers (assumed).
+pub const SYSTEM: u64 = 2;
+
+/// Cycles of SDIV and UDIV by the magnitudes of their operands (assumed: four bits of the quotient a cycle, 2 to 11).
+pub fn divide(dividend: u32, divisor: u32) -> u64 {
+    if divisor == 0 || divisor > dividend {
+        return 2;
+    }
+    let bits = divisor.leading_zeros() - dividend.leading_zeros() + 1;
+    3 + u64::from(bits.div_ceil(4))
+}
