@@ -281,9 +281,10 @@ impl Core {
             (_, false, Attribution::Secure | Attribution::Callable) => return Err(Cause::Insecure { address }),
             _ => {}
         }
-        let negative = self.execution_priority() < 0;
         // A Secure access to Non-secure memory is checked by the Secure MPU, too.
-        if self.ppb.banks[self.bank()].mpu.allows(access, address, privileged, negative) {
+        let mpu = &self.ppb.banks[self.bank()].mpu;
+        let negative = mpu.enabled() && self.execution_priority() < 0;
+        if mpu.allows(access, address, privileged, negative) {
             return Ok(());
         }
         Err(if access == Access::Fetch { Cause::ProtectedFetch { address } } else { Cause::Protected { address } })
