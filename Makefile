@@ -58,7 +58,7 @@ test-python: build
 # Its output comes whole, not among that of pytest. The binding is tested in Python, and the examples by a test.
 test-engine:
 	@$(call need_cargo)
-	@if [ -x $(BIN)/python ]; then PORTBENCH_BOOTROM=$$($(BIN)/python -m portbench.boards.emulated.bootrom) && export PORTBENCH_BOOTROM; fi; \
+	@if [ -x $(BIN)/python ]; then PORTBENCH_BOOTROM=$$($(BIN)/python -m portbench_engine) && export PORTBENCH_BOOTROM; fi; \
 		output=$$({ $(CARGO_TEST) --tests && $(CARGO_TEST) --doc; } 2>&1); status=$$?; \
 		printf '%s\n' "$$output"; exit $$status
 
@@ -131,7 +131,7 @@ format: dependencies
 lock:
 	@command -v uv >/dev/null || { echo 'portbench: make lock needs uv; install it: python3 -m pip install uv' >&2; exit 1; }
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--group dev --group build --output-file requirements.lock pyproject.toml
+		--group dev --group build --no-emit-package portbench-engine --output-file requirements.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) $(VENV).lock build $(ENGINE)/target *.egg-info
@@ -156,12 +156,12 @@ $(VENV)/.dependencies: requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.dependencies pyproject.toml $(ENGINE_SOURCES)
-	@echo 'portbench: compiling the engine of the emulated board, about a minute: $(ENGINE)/ to portbench/_engine'
-	@rm -f portbench/_engine.*.so portbench/_engine.*.pyd
+$(VENV)/.built: $(VENV)/.dependencies pyproject.toml $(ENGINE)/pyproject.toml $(ENGINE_SOURCES)
+	@echo 'portbench: compiling the engine of the emulated board, about a minute: $(ENGINE)/ to portbench_engine'
+	@rm -f $(ENGINE)/python/portbench_engine/_native.*.so $(ENGINE)/python/portbench_engine/_native.*.pyd
 	@started=$$(date +%s) && \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
-	{ $(BIN)/python -c 'import portbench._engine' 2>/dev/null || \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable $(ENGINE) --editable . && \
+	{ $(BIN)/python -c 'import portbench_engine' 2>/dev/null || \
 		{ echo 'portbench: the engine was not built; see why: cargo build --release --manifest-path $(ENGINE)/Cargo.toml' >&2; exit 1; }; } && \
 	echo "portbench: compiled in $$(( $$(date +%s) - started )) s"
 	@touch $@

@@ -135,7 +135,7 @@ Network = Annotated[Ethernet | Wifi, Field(discriminator="kind")]
 
 @dataclass(frozen=True, config=_STRICT)
 class AttachedDevice:
-    """A device of the user's, for the emulated board: a class of `portbench.devices` in a file, and its wires."""
+    """A device of the user's on an emulated board: a class of `portbench_engine.devices` in a file, and its wires."""
 
     device: Annotated[StrictStr, AfterValidator(_beside_board)]
     """`FILE.py:CLASS`."""

@@ -11,11 +11,21 @@ from portbench.errors import BoardUnavailable
 def needs_engine() -> None:
     """Raises BoardUnavailable where the engine is missing or damaged."""
     try:
-        importlib.import_module("portbench._engine")
+        importlib.import_module("portbench_engine")
     except ModuleNotFoundError:
         raise BoardUnavailable(f"the emulated board's engine is missing; {engine_fix()}") from None
     except ImportError as error:
         raise BoardUnavailable(f"the emulated board's engine is damaged ({error}); {engine_fix()}") from error
+
+
+def boot_rom() -> bytes:
+    """Return the microcontroller's boot ROM. Raises BoardUnavailable."""
+    from portbench_engine import EngineError, bootrom
+
+    try:
+        return bootrom()
+    except EngineError as error:
+        raise BoardUnavailable(str(error)) from error
 
 
 def engine_fix() -> str:
@@ -23,6 +33,6 @@ def engine_fix() -> str:
     if (Path(__file__).parents[1] / "engine" / "Cargo.toml").is_file():
         return "install Rust (rustup), then run: make build"
     return (
-        "run: pip install --force-reinstall --only-binary portbench portbench"
-        " (without a wheel for this machine: install Rust, and leave out --only-binary portbench)"
+        "run: pip install --force-reinstall --only-binary portbench-engine portbench-engine"
+        " (without a wheel for this machine: install Rust, and leave out --only-binary portbench-engine)"
     )

@@ -25,7 +25,7 @@ from portbench.signals import deferred_interrupts
 from portbench.where import Where
 
 AUTO = "auto"
-_ENGINE = "portbench._engine"
+_ENGINE = "portbench_engine"
 _LOOK_S = 0.2
 SAVED_FILES = user_data_path("portbench") / "saved"
 """Folder for copies of the user's files on a real board, made before anything overwrites them."""
@@ -156,6 +156,6 @@ def _named(module: str, name: str, what: str) -> Any:
         with deferred_interrupts():  # CPython ends by SIGINT if Ctrl-C strikes while a dataclass is made
             return getattr(importlib.import_module(module), name)
     except ImportError as error:
-        if error.name == _ENGINE and os.name == "posix":
+        if (error.name or "").partition(".")[0] == _ENGINE and os.name == "posix":
             raise BrokenSetup(f"{what}: its engine is missing or damaged ({error}); {engine_fix()}") from error
         raise BoardUnavailable(f"{what} cannot be used here ({error}); install what it needs") from error

@@ -97,7 +97,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("engine") and importlib.util.find_spec("portbench._engine") is None:
+    if item.get_closest_marker("engine") and importlib.util.find_spec("portbench_engine") is None:
         pytest.skip(NO_ENGINE)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from portbench.workloads import Session, Timed
 
 if TYPE_CHECKING:
-    from portbench._engine import Machine
+    from portbench_engine import Machine
 
 _PAGE_BYTES: Final = 4096
 _EXCEPTIONS = {2: "NMI", 3: "HardFault", 11: "SVCall", 14: "PendSV", 15: "SysTick"}

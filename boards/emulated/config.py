@@ -7,10 +7,10 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+from portbench_engine import CHIPS, MCUS, RADIOS
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from portbench._engine import CHIPS, MCUS, RADIOS
 from portbench.boards.definition import PC_IP, SERVER_PORT, BoardDefinition, Ethernet, Wifi
 from portbench.boards.emulated.faults import Fault
 from portbench.boards.emulated.network import parse_rule

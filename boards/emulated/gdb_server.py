@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from portbench._engine import EngineError, GdbSession, Machine
+from portbench_engine import EngineError, GdbSession, Machine
 
 _HOST: Final = "127.0.0.1"
 _SEND_S: Final = 10.0

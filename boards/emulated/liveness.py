@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from portbench._engine import Machine
+    from portbench_engine import Machine
 
 MOST_RESETS: Final = 20
 _RESETS_US: Final = 10e6

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from portbench.errors import BoardError
 
 if TYPE_CHECKING:
-    from portbench._engine import Machine
+    from portbench_engine import Machine
 
 LOOPBACK = "127.0.0.1"
 FORM = "PROTOCOL:[BIND:]PORT:[ADDRESS:]BOARD_PORT, such as tcp:8080:80"

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from portbench_engine import EngineError
 from pydantic import ValidationError
 
-from portbench._engine import EngineError
 from portbench.boards.board import Unattended
 from portbench.boards.definition import board_definition
 from portbench.boards.emulated.attribution import attribution

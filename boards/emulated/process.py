@@ -12,7 +12,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from portbench._engine import Machine
+from portbench_engine import Machine
+
 from portbench.boards.console import BoundedLog
 from portbench.boards.definition import BoardDefinition, board_address
 from portbench.boards.emulated.client_watch import ClientWatch

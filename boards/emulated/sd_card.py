@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
+from portbench_engine import SD_CARDS, SdMedium
 from pydantic import AfterValidator, ConfigDict, Field, StrictInt, StrictStr
 from pydantic.dataclasses import dataclass
 
-from portbench._engine import SD_CARDS, SdMedium
 from portbench.boards.definition import BoardDefinition
 from portbench.errors import BoardUnavailable
 from portbench.files import lock, replacing

@@ -92,7 +92,7 @@ class SerialPort:
 
 
 class SerialFunctions(Protocol):
-    """`portbench._engine.Machine`, as further ports need it. Place 0 is the console's."""
+    """`portbench_engine.Machine`, as further ports need it. Place 0 is the console's."""
 
     def serial_read(self, place: int) -> bytes: ...
     def serial_write(self, place: int, data: bytes) -> int: ...
@@ -154,7 +154,7 @@ class FurtherPorts:
 
 
 class UartLines(Protocol):
-    """`portbench._engine.Machine`, as UART ports need it."""
+    """`portbench_engine.Machine`, as UART ports need it."""
 
     def uart_read(self, uart: int) -> bytes: ...
     def uart_write(self, uart: int, data: bytes) -> int: ...

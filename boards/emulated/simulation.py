@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from portbench import _engine
-from portbench._engine import EngineError, Machine
+import portbench_engine
+from portbench_engine import EngineError, Machine
+
 from portbench.boards.console import Console
-from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.liveness import Complaints, CpuFaultLog, Kind, Liveness
 from portbench.boards.emulated.network import Pings, RunPings
 from portbench.boards.timing import Deadline
+from portbench.engine import boot_rom
 from portbench.errors import BoardError
 from portbench.server.simulated_pc import Part, SimulatedPc
 
@@ -162,9 +163,9 @@ class Simulation:
         *,
         log: Callable[[str], None] = lambda line: None,
         complain: Callable[[str], None] = lambda line: None,
-        engine: Any = _engine,
+        engine: Any = portbench_engine,
     ) -> None:
-        self.machine: Machine = engine.Machine(bootrom(), flash, settings)
+        self.machine: Machine = engine.Machine(boot_rom(), flash, settings)
         self.slice_ps = SLICE_PS
         self.liveness = Liveness()
         self.pc: SimulatedPc | None = None
@@ -192,7 +193,7 @@ class Simulation:
         if flash is None:
             self.machine.power_cycle(bootsel)
         else:
-            self.machine = Machine(bootrom(), flash, settings, bootsel)
+            self.machine = Machine(boot_rom(), flash, settings, bootsel)
         self.fault = self.cause = self._other = self.pc = None
         self.console = Console()
         self.liveness.powered_up()

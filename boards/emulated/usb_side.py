@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from portbench._engine import Machine
+from portbench_engine import Machine
+
 from portbench.boards.emulated.serial_port import BOOTLOADER_BAUD, FurtherPorts, SerialPort
 from portbench.boards.emulated.volume_folder import FurtherVolumes, Torn, VolumeFolder
 

@@ -33,7 +33,7 @@ class Torn(Exception):
 
 
 class Drive(Protocol):
-    """`portbench._engine.Machine`, as a folder needs it."""
+    """`portbench_engine.Machine`, as a folder needs it."""
 
     def volume_list(self) -> list[tuple[str, bool, int]]: ...
     def volume_label(self) -> str: ...
@@ -200,7 +200,7 @@ class VolumeFolder:
 
 
 class LogicalUnits(Protocol):
-    """`portbench._engine.Machine`, as the folders of further logical units need it."""
+    """`portbench_engine.Machine`, as the folders of further logical units need it."""
 
     def volume_list(self, lun: int = 0) -> list[tuple[str, bool, int]]: ...
     def volume_label(self, lun: int = 0) -> str: ...

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from portbench_engine.devices import Device
 from pydantic import ValidationError
 
 from portbench.boards.definition import BoardDefinition, board_definition
 from portbench.boards.emulated.config import CONFIG
 from portbench.boards.pins import pin_number
 from portbench.boards.releases import selected
-from portbench.devices import Device
 from portbench.errors import BoardError, first_complaint
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.images import ImageStore
@@ -229,7 +229,7 @@ class Board:
         return self._serial_ports[number]
 
     def attach(self, bus: str, device: OnBus, **pins: str | int | None) -> OnBus:
-        """Attach a device of `portbench.devices`, which stays over power cycles, and return it.
+        """Attach a device of `portbench_engine.devices`, which stays over power cycles, and return it.
 
         `bus`: `i2c0`, `i2c1`, `spi0`, `spi1`, `uart0` or `uart1`. `pins`: `sda_pin` and `scl_pin`; `sck_pin`,
         `mosi_pin`, `miso_pin` and `csn_pin`; `tx_pin` and `rx_pin` of the board; and `rstn_pin`, `intn_pin` where the

@@ -108,7 +108,7 @@ class Connection:
 
 
 class Caller:
-    """The engine's side of a connection that the PC opens, see `portbench._engine.LanApp`."""
+    """The engine's side of a connection that the PC opens, see `portbench_engine.LanApp`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

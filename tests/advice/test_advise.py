@@ -23,7 +23,7 @@ PUBLISHED = Path(__file__).parents[2] / "docs" / "results.md"
 
 _WITHOUT_ENGINE = """
 import sys
-sys.modules["portbench._engine"] = None
+sys.modules["portbench_engine"] = None
 from portbench.runner.cli import portbench
 try:
     portbench.main(["advise"])

@@ -26,7 +26,7 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("portbench._engine") is None,
+    importlib.util.find_spec("portbench_engine") is None,
     reason="the emulated board's engine is not built; run: make build",
 )
 def test_the_page_leads_to_a_board_of_ones_own(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from portbench.results import storage
 from portbench.runner.checks.soak.dead_images import DeadImage, write
 from tests.cli.conftest import COMMAND, LIMIT_S, Start
 
-pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
 pytestmark = pytest.mark.engine
 
 

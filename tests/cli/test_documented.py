@@ -72,7 +72,7 @@ def test_running_tells_of_every_verb_and_of_the_options_of_run() -> None:
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("portbench._engine") is None,
+    importlib.util.find_spec("portbench_engine") is None,
     reason="the emulated board's engine is not built; run: make build",
 )
 def test_the_page_leads_from_nothing_to_a_table(tmp_path: Path, environment: dict[str, str]) -> None:

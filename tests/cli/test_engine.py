@@ -30,7 +30,7 @@ class Without:
         self._error = error
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name == "portbench._engine":
+        if name == "portbench_engine":
             raise self._error
 
 
@@ -39,8 +39,8 @@ class Without:
     ("error", "says"),
     [
         (
-            ImportError("_engine.so: file too short"),
-            "is damaged (_engine.so: file too short); ",
+            ImportError("_native.so: file too short"),
+            "is damaged (_native.so: file too short); ",
         ),
         (ModuleNotFoundError("No module"), "is missing; "),
     ],
@@ -49,7 +49,7 @@ class Without:
 def test_without_an_engine(
     words: list[str], error: ImportError, says: str, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "portbench._engine", raising=False)
+    monkeypatch.delitem(sys.modules, "portbench_engine", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Without(error), *sys.meta_path])
     done = invoke(*words)
     assert done.exit_code == 1

@@ -15,7 +15,7 @@ from tests.cli.test_desk import StartDesk, desk_with, line  # noqa: F401  (a fix
 from tests.conftest import NO_ENGINE, Image
 from tests.ping_pong import NATIVE_IMAGE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 pytestmark = pytest.mark.engine
 
 

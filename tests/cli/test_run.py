@@ -20,7 +20,7 @@ from tests.cli.conftest import COMMAND, LIMIT_S, Invoke, Start
 
 HOSTED = ("run", "--runtime=micropython-unix")
 emulated = pytest.mark.skipif(
-    importlib.util.find_spec("portbench._engine") is None, reason="the engine is not built; run: make build"
+    importlib.util.find_spec("portbench_engine") is None, reason="the engine is not built; run: make build"
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Invoke
 
-pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
 pytestmark = pytest.mark.engine
 
 

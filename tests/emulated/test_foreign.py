@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from portbench_engine import Machine, bootrom
 
-from portbench._engine import Machine
 from portbench.boards.board import Unattended
 from portbench.boards.definition import MASK, PC_IP, board_address
-from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.client_watch import given_up, not_taken
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import SLICE_PS

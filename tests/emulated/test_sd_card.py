@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from portbench_engine import bootrom
 from pydantic import ValidationError
 
 from portbench.boards import BoardUnavailable, board_definition
-from portbench.boards.emulated.bootrom import bootrom
 from tests.conftest import NO_ENGINE
 from tests.ping_pong import NATIVE_IMAGE
 
-engine = pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+engine = pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig  # noqa: E402
 from portbench.boards.emulated.sd_card import KINDS, CardImage, CardSlot, SdCard, new_medium  # noqa: E402

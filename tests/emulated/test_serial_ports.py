@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from portbench_engine import Machine
 
-from portbench._engine import Machine
 from portbench.boards.emulated.usb_side import Owner, UsbSide
 from portbench.boards.registry import EmulatedState, PortLinks, read_state
 from portbench.runner.cli.verbs.desk import _lines

@@ -77,7 +77,7 @@ def test_a_microcontroller_that_is_not_emulated_is_refused() -> None:
 )
 def test_what_the_pc_serves_reaches_the_engine(name: str, value: object) -> None:
     """Each from a board's configuration; the engine refuses what it does not know."""
-    engine = pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+    engine = pytest.importorskip("portbench_engine", reason=NO_ENGINE)
     usual = EmulatedConfig().settings(DEFINITION)
     settings = CONFIG.validate_json(json.dumps({name: value})).settings(DEFINITION)
     assert {key: settings[key] for key in usual if settings[key] != usual[key]} == {name: value}

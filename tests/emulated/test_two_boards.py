@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from portbench_engine import Machine, bootrom
 
-from portbench._engine import Machine
 from portbench.boards import BoardError
 from portbench.boards.emulated import partner
-from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.partner import Partner
 from portbench.boards.emulated.simulation import ps

@@ -14,11 +14,11 @@ import pytest
 
 from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench._engine import Machine
+from portbench_engine import Machine, bootrom
+
 from portbench.boards import BoardError, Deadline, board_definition
-from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig
 from portbench.boards.emulated.control import ControlClient, Controls
 from portbench.boards.emulated.simulation import ps

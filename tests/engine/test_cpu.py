@@ -11,10 +11,10 @@ import pytest
 
 from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench._engine import CpuBench
-from portbench.boards.emulated.bootrom import bootrom
+from portbench_engine import CpuBench, bootrom
+
 from tests.engine.cores import DATA, HANDLER, STACK, VECTORS, WINDOW, WINDOW_SIZE, EngineCore, Start
 from tests.engine.fuzz_cpu import fuzz, references
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from portbench._engine import Machine
+from portbench_engine import Machine
+
 from portbench.boards.emulated.liveness import MOST_LINES, CpuFaultLog
 from portbench.boards.emulated.simulation import ps
 from portbench.firmware.uf2 import flash_content

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-engine = pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+engine = pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
 pytestmark = pytest.mark.engine
 
 ROM = bytes(16384)

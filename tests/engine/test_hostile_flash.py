@@ -13,9 +13,10 @@ import pytest
 
 from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench._engine import EngineError, Machine
+from portbench_engine import EngineError, Machine
+
 from portbench.boards.emulated.simulation import ps
 from portbench.firmware.uf2 import flash_content
 from tests.engine import instructions

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from tests.engine.cores import HANDLER, WINDOW, WINDOW_SIZE
 from tests.engine.fuzz_m33 import SET_FLAGS, Cases, Engine, Left, fuzz

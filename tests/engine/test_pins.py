@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-engine = pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+engine = pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
 pytestmark = pytest.mark.engine
 
+from portbench_engine import bootrom  # noqa: E402
+
 from portbench.boards import board_definition, known_boards  # noqa: E402
-from portbench.boards.emulated.bootrom import bootrom  # noqa: E402
 from portbench.boards.emulated.config import EmulatedConfig  # noqa: E402
 from portbench.boards.emulated.simulation import ps  # noqa: E402
 

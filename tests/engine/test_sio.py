@@ -11,9 +11,9 @@ from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
 from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench._engine import CpuBench
+from portbench_engine import CpuBench
 
 pytestmark = pytest.mark.engine
 

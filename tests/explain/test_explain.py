@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from tests.conftest import NO_ENGINE, Image
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards import Deadline
 from portbench.boards.emulated.replay import Attributed, Replay

@@ -67,10 +67,10 @@ def test_a_board_that_never_answers_is_all_loss() -> None:
 @pytest.mark.engine
 @pytest.mark.slow
 def test_scheduled_pings_have_the_same_round_trips_every_time() -> None:
-    pytest.importorskip("portbench._engine")
-    from portbench._engine import Machine
+    pytest.importorskip("portbench_engine")
+    from portbench_engine import Machine, bootrom
+
     from portbench.boards.definition import board_definition
-    from portbench.boards.emulated.bootrom import bootrom
     from portbench.boards.emulated.config import EmulatedConfig
     from portbench.boards.emulated.simulation import ps
     from tests.forward.conftest import server_flash

@@ -15,7 +15,7 @@ import pytest
 from portbench.boards import Deadline
 from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from tests.forward.conftest import DISCARD, ECHO, HTTP, LIMIT_S, PAGE, STREAM, Serve, Served
 

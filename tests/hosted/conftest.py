@@ -100,7 +100,7 @@ def make_bench(driver_path: list[str], monkeypatch: pytest.MonkeyPatch) -> Itera
 
     def make(access_us: float = 40.0, **settings: Any) -> Bench:
 
-        from portbench._engine import ChipLan
+        from portbench_engine import ChipLan
 
         _forget_driver()
         lan = ChipLan("W5500", {"phy_link_delay_us": 500_000} | settings)

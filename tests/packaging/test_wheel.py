@@ -1,4 +1,4 @@
-"""The source distribution, the wheel that is built from it, and that the wheel works where no checkout is."""
+"""The source distributions, the wheels that are built from them, and that these work where no checkout is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from portbench.engine import boot_rom
 from portbench.results.shipped import all_shipped
+from tests.conftest import Image
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,6 +26,16 @@ PROJECT = Path(__file__).parents[2]
 _NOT_OURS = shutil.ignore_patterns(".*", "target", "build", "dist", "__pycache__", "*.egg-info", "*.so", "runs")
 _BUILD_SDIST = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
 _LIMIT_S = 600
+_BOOT = """
+import sys
+from pathlib import Path
+from portbench_engine import Machine, bootrom, flash_of_uf2
+
+board = Machine(bootrom(), flash_of_uf2(Path(sys.argv[1]).read_bytes()))
+print(board.expect(">>> ", within_ps=10**13), end="")
+board.console_write(b"6 * 7\\r")
+print(board.expect("42\\r\\n>>> ", within_ps=10**12).replace("\\r", ""))
+"""
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
@@ -42,28 +54,45 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for left in ("engine/target/release/left.rs", "results/runs/left.json", "boards/__pycache__/left.cpython-311.pyc"):
         (copy / left).parent.mkdir(parents=True, exist_ok=True)
         (copy / left).touch()
-    (copy / "portbench" / "_engine.cpython-311-x86_64-linux-gnu.so").touch()
+    (copy / "engine" / "python" / "portbench_engine" / "_native.abi3.so").touch()
     return copy
 
 
-@pytest.fixture(scope="module")
-def sdist(checkout: Path) -> Path:
-    folder = checkout.with_name("sdist")
-    run(sys.executable, "-c", _BUILD_SDIST, folder, cwd=checkout)
+def built_sdist(project: Path, folder: Path) -> Path:
+    run(sys.executable, "-c", _BUILD_SDIST, folder, cwd=project)
     (found,) = folder.iterdir()
     return found
 
 
 @pytest.fixture(scope="module")
+def sdist(checkout: Path) -> Path:
+    return built_sdist(checkout, checkout.with_name("sdist"))
+
+
+@pytest.fixture(scope="module")
+def engine_sdist(checkout: Path) -> Path:
+    return built_sdist(checkout / "engine", checkout.with_name("engine-sdist"))
+
+
+@pytest.fixture(scope="module")
 def wheel(sdist: Path) -> Path:
-    folder = sdist.parent.with_name("wheel")
+    return built_wheel(sdist)
+
+
+@pytest.fixture(scope="module")
+def engine_wheel(engine_sdist: Path) -> Path:
+    return built_wheel(engine_sdist)
+
+
+def built_wheel(sdist: Path) -> Path:
+    folder = sdist.with_name("wheel")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
     # Neither the profile nor this machine's other builds change which files there are.
     quickly = {
         "SETUPTOOLS_RUST_CARGO_PROFILE": "dev",
         "CARGO_PROFILE_DEV_DEBUG": "false",
         "CARGO_INCREMENTAL": "0",
-        "CARGO_TARGET_DIR": str(sdist.parent.with_name("target")),
+        "CARGO_TARGET_DIR": str(sdist.with_name("target")),
     }
     run(*pip, "--wheel-dir", folder, sdist, cwd=sdist.parent, **quickly)
     (found,) = folder.iterdir()
@@ -84,39 +113,71 @@ def sources(*endings: str) -> set[str]:
     }
 
 
-def test_the_sdist_has_the_engines_sources_and_nothing_that_was_built(sdist: Path) -> None:
-    with tarfile.open(sdist) as archive:
-        files = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+@pytest.fixture
+def python(tmp_path: Path) -> Path:
+    """The interpreter of an empty environment."""
+    run(sys.executable, "-m", "venv", "--without-pip", "venv", cwd=tmp_path)
+    return tmp_path / "venv" / "bin" / "python"
+
+
+def install(python: Path, *wheels: Path, with_dependencies: bool = False) -> None:
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index"]
+    run(*pip, *([] if with_dependencies else ["--no-deps"]), *wheels, cwd=python.parent)
+
+
+def members(archive: Path) -> set[str]:
+    with tarfile.open(archive) as opened:
+        return {member.name.partition("/")[2] for member in opened.getmembers() if member.isfile()}
+
+
+def test_the_sdists_have_the_sources_and_nothing_that_was_built(sdist: Path, engine_sdist: Path) -> None:
+    files, of_engine = members(sdist), members(engine_sdist)
     engine = PROJECT / "engine"
-    crates = {str(path.relative_to(PROJECT)) for path in engine.glob("*/src/**/*.rs")}
-    assert crates and {"engine/Cargo.toml", "engine/Cargo.lock", "pyproject.toml", "README.md"} | crates <= files
-    assert sources(".py", ".toml", ".uf2", ".c", ".h", ".S", ".css", ".j2", ".js") <= files
-    unwanted = ("/target/", "__pycache__", ".pyc", ".so", "results/runs")
-    assert [file for file in files if any(part in file for part in unwanted)] == []
+    crates = {str(path.relative_to(engine)) for path in engine.glob("*/src/**/*.rs")}
+    package = {f"python/portbench_engine/{path.name}" for path in (engine / "python/portbench_engine").glob("*.py*")}
+    assert crates and package and {"Cargo.toml", "Cargo.lock", "README.md"} | crates | package <= of_engine
+    assert {"pyproject.toml", "README.md"} | sources(
+        ".py", ".toml", ".uf2", ".c", ".h", ".S", ".css", ".j2", ".js"
+    ) <= files
+    unwanted = ("target/", "__pycache__", ".pyc", ".so", "results/runs")
+    assert [file for file in files | of_engine if any(part in file for part in unwanted)] == []
 
 
 def test_the_wheel_is_one_package_with_its_data(wheel: Path) -> None:
-    assert "-cp311-abi3-" in wheel.name
+    assert wheel.name.endswith("-py3-none-any.whl")
     with zipfile.ZipFile(wheel) as archive:
         files = set(archive.namelist())
-    assert {file.split("/")[0] for file in files} == {"portbench", f"{wheel.name.partition('-cp')[0]}.dist-info"}
+    assert {file.split("/")[0] for file in files} == {"portbench", f"{wheel.name.partition('-py3')[0]}.dist-info"}
     wanted = sources(".py", ".md", ".toml", ".uf2", ".yaml", ".mjs", ".css", ".j2", ".js", ".pyi", "py.typed")
     wanted -= {f"portbench/firmware/native/{name}.py" for name in ("pack", "board_header")}  # the native client's build
     wanted |= {f"portbench/results/figures/{name}" for name, _ in all_shipped()}
-    (engine,) = {file for file in files if file.startswith("portbench/")} - wanted
-    assert wanted <= files and engine == "portbench/_engine.abi3.so"
+    assert {file for file in files if file.startswith("portbench/")} == wanted
 
 
-def test_the_wheel_works_away_from_the_checkout(wheel: Path, tmp_path: Path) -> None:
-    run(sys.executable, "-m", "venv", "--without-pip", "venv", cwd=tmp_path)
-    python = tmp_path / "venv" / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index"]
-    run(*pip, wheel, cwd=tmp_path)
+def test_the_engines_wheel_has_one_package(engine_wheel: Path) -> None:
+    assert "-cp311-abi3-" in engine_wheel.name
+    with zipfile.ZipFile(engine_wheel) as archive:
+        files = {file for file in archive.namelist() if ".dist-info/" not in file}
+    names = ("__init__.py", "__main__.py", "_native.abi3.so", "_native.pyi", "boot_rom.py", "devices.py", "py.typed")
+    assert files == {f"portbench_engine/{name}" for name in names}
+
+
+def test_the_engines_wheel_needs_no_other(engine_wheel: Path, python: Path, tmp_path: Path, image: Image) -> None:
+    firmware = image("micropython-1.26.0")
+    install(python, engine_wheel, with_dependencies=True)
+    rom = tmp_path / "rom.bin"
+    rom.write_bytes(boot_rom())
+    said = run(python, "-c", _BOOT, firmware, cwd=tmp_path, PORTBENCH_BOOTROM=str(rom))
+    assert said.startswith("MicroPython v1.26.0 ") and said.endswith("\n>>> 6 * 7\n42\n>>> \n")
+
+
+def test_the_wheels_work_away_from_the_checkout(wheel: Path, engine_wheel: Path, python: Path, tmp_path: Path) -> None:
+    install(python, wheel, engine_wheel)
     own = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip())
     # The dependencies, but not the checkout: lines of a .pth file in a folder that a .pth file names are not followed.
     (own / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    code = "import portbench.boards, portbench._engine; print(portbench._engine.__file__)"
-    assert Path(run(python, "-I", "-c", code, cwd=tmp_path).strip()).parent == own / "portbench"
+    code = "import portbench.boards, portbench_engine; print(portbench_engine.__file__)"
+    assert Path(run(python, "-I", "-c", code, cwd=tmp_path).strip()).parent == own / "portbench_engine"
     listed = run(own.parents[2] / "bin" / "portbench", "list", cwd=tmp_path)
     assert "portbench-native" in listed and "W5500_EVB_PICO" in listed
     rows = run(python, "-m", "pytest", "-p", "no:labgrid", "--portbench=--runs 1", "--collect-only", "-q", cwd=tmp_path)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards import Deadline
 from portbench.boards.emulated.config import EmulatedConfig

@@ -85,7 +85,7 @@ def test_what_is_missing_is_one_line(
 
 def test_a_missing_engine_is_a_broken_set_up(modules: dict[str, SimpleNamespace], monkeypatch: Any) -> None:
     def torn(name: str) -> Any:
-        raise ImportError("file too short", name="portbench._engine")
+        raise ImportError("file too short", name="portbench_engine")
 
     monkeypatch.setattr(boards_for.importlib, "import_module", torn)  # type: ignore[attr-defined]
     for planned, where in ((IMAGE, Where.EMULATED), (BLINKA, Where.HOSTED)):

@@ -26,13 +26,13 @@ import importlib, sys
 from tests import patience
 class Torn:
     def find_spec(self, name, path=None, target=None):
-        if name == "portbench._engine":
+        if name == "portbench_engine":
             raise {error}
 sys.meta_path.insert(0, Torn())
 """
-TORN = 'ImportError("_engine.so: file too short", name=name)'
+TORN = 'ImportError("_native.so: file too short", name=name)'
 """As an engine looks whose build was broken off."""
-MISSING = "ModuleNotFoundError(\"No module named 'portbench._engine'\", name=name)"
+MISSING = "ModuleNotFoundError(\"No module named 'portbench_engine'\", name=name)"
 
 
 def said(done: subprocess.CompletedProcess[str]) -> str:
@@ -42,9 +42,9 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 @pytest.mark.parametrize(
     ("error", "said_of_it", "runtime", "board"),
     [
-        (TORN, "_engine.so: file too short", "portbench-native", "the emulated board"),
-        (MISSING, "No module named 'portbench._engine'", "portbench-native", "the emulated board"),
-        (TORN, "_engine.so: file too short", "circuitpython-blinka", "hosted CircuitPython"),
+        (TORN, "_native.so: file too short", "portbench-native", "the emulated board"),
+        (MISSING, "No module named 'portbench_engine'", "portbench-native", "the emulated board"),
+        (TORN, "_native.so: file too short", "circuitpython-blinka", "hosted CircuitPython"),
     ],
     ids=["torn", "missing", "hosted"],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards import BoardError
 from portbench.boards.emulated.replay import Wires

@@ -16,7 +16,7 @@ from portbench.runner.checks.soak.dead_images import PROGRAMS, DeadImage, banner
 from tests.conftest import NO_ENGINE, Image
 from tests.ping_pong import NATIVE_IMAGE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
 
 pytestmark = pytest.mark.engine

@@ -150,7 +150,7 @@ HELPER = "def_of_one = 1\ndef small(x):\n    for i in range(x):\n        print(i
 def test_a_board_tells_its_lines_over_power_cycles(
     runtime: str, main: str, image: Image, tmp_path: Path, make_emulated_board: Callable[..., Any]
 ) -> None:
-    pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+    pytest.importorskip("portbench_engine", reason=NO_ENGINE)
     board = make_emulated_board()
     board.flash(image(runtime))
     board.run(2)

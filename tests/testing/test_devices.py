@@ -8,16 +8,16 @@ from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
 import pytest
+from portbench_engine.devices import I2cDevice, SpiDevice, UartDevice
 
 from portbench.boards import BoardUnavailable
 from portbench.boards.definition import BOARDS_VARIABLE, DEFINITIONS
-from portbench.devices import I2cDevice, SpiDevice, UartDevice
 from portbench.firmware import uf2
 from tests.conftest import NO_ENGINE, Image
 from tests.emulated.guests import CHARACTER_US, I2C_READ, I2C_RESTART, I2C_STOP, i2c_transfers, spi_frame, uart_echo
 from tests.testing.conftest import PROJECT, RunTests
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
 
 pytestmark = pytest.mark.engine

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from portbench.firmware import uf2
 from tests.conftest import NO_ENGINE, Image
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
 from portbench.testing.http import BoardSession
 

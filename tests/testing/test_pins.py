@@ -13,7 +13,7 @@ from tests.conftest import NO_ENGINE, Image
 from tests.emulated.guests import CHARACTER_US, uart_echo
 from tests.ping_pong import NATIVE_IMAGE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
 
 pytestmark = pytest.mark.engine

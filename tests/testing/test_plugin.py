@@ -19,7 +19,7 @@ import pytest
 def test_mine(request):
     loaded = [name for name in sys.modules if name.startswith("portbench.runner.")]
     assert set(loaded) <= {"portbench.runner.plugin"}
-    assert "pydantic" not in sys.modules and "portbench._engine" not in sys.modules
+    assert "pydantic" not in sys.modules and "portbench_engine" not in sys.modules
 """
 FAIL = """
 def test_fails(emulated_board):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.boards import board_definition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.testing import NothingCame

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import NO_ENGINE, Image
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
 
 pytestmark = pytest.mark.engine

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards import Deadline
 from portbench.boards.emulated.replay import Recording, Replay

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import NO_ENGINE, Image
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards import BoardError, Deadline, DeadlineExceeded
 from portbench.boards.emulated import EmulatedBoard
@@ -83,8 +83,7 @@ def test_tracing_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Fi
 
 def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
     """Every kind of record and an exact profile at once, from power-up to the end."""
-    from portbench._engine import Machine
-    from portbench.boards.emulated.bootrom import bootrom
+    from portbench_engine import Machine, bootrom
 
     config, flash = native
     machine = Machine(bootrom(), flash, config.settings(EVB))

@@ -15,7 +15,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from portbench._engine import ChipLan
+from portbench_engine import ChipLan
+
 from portbench.boards.definition import Ethernet
 from portbench.boards.hosted.blinka.modules import circuitpython_modules, time_module
 from portbench.boards.hosted.blinka.watch import Overheard, Watch

@@ -9,7 +9,7 @@ from portbench.boards.definition import Ethernet
 
 
 class Lan(Protocol):
-    """What the wires need of `portbench._engine.ChipLan`. Times are microseconds since it was made."""
+    """What the wires need of `portbench_engine.ChipLan`. Times are microseconds since it was made."""
 
     @property
     def time_us(self) -> float: ...

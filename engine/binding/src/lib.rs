@@ -1,4 +1,4 @@
-//! The emulated board for Python: `portbench._engine`.
+//! The emulated board for Python: `portbench_engine`.
 
 mod py_app;
 mod py_attribution;
@@ -17,24 +17,40 @@ mod py_time;
 mod py_trace;
 mod py_wifi;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
 
 pyo3::create_exception!(
-    _engine,
+    portbench_engine,
     EngineError,
     pyo3::exceptions::PyRuntimeError,
     "The emulated board cannot go on; one line says why."
 );
 
+/// The file with the boot ROM: the one that `PORTBENCH_BOOTROM` names, else in the user's cache. It need not exist.
+#[pyfunction]
+fn bootrom_path() -> std::path::PathBuf {
+    board::bootrom_path()
+}
+
+/// Contents of flash from a UF2 file's. Raises ValueError.
+#[pyfunction]
+fn flash_of_uf2<'py>(py: Python<'py>, file: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let flash = board::flash_of_uf2(file);
+    flash.map(|flash| PyBytes::new(py, &flash)).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 /// The native engine of the emulated board.
 #[pymodule]
-fn _engine(m: &Bound<'_, PyModule>) -> PyResult<()> {
+fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MCUS", PyTuple::new(m.py(), board::MCUS)?)?;
     m.add("CHIPS", PyTuple::new(m.py(), board::Chip::ALL.iter().map(|chip| chip.name()))?)?;
     m.add("RADIOS", PyTuple::new(m.py(), board::RADIOS)?)?;
     m.add("EngineError", m.py().get_type::<EngineError>())?;
     m.add("SD_CARDS", PyTuple::new(m.py(), sd_card::KINDS.iter().map(|kind| (kind.name, kind.blocks)))?)?;
+    m.add_function(wrap_pyfunction!(bootrom_path, m)?)?;
+    m.add_function(wrap_pyfunction!(flash_of_uf2, m)?)?;
     m.add_class::<py_card::PyMedium>()?;
     m.add_class::<py_machine::PyMachine>()?;
     m.add_class::<py_gdb::PyGdbSession>()?;

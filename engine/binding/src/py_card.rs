@@ -12,7 +12,7 @@ use crate::py_time::us;
 
 /// The memory of an SD card, which outlives its power: blocks of 512 bytes, of which only those that are not zero take
 /// any memory.
-#[pyclass(name = "SdMedium", module = "portbench._engine", from_py_object)]
+#[pyclass(name = "SdMedium", module = "portbench_engine", from_py_object)]
 #[derive(Clone)]
 pub struct PyMedium(Medium);
 

@@ -65,7 +65,7 @@ impl Inner {
 /// The Ethernet chip called `chip` on its LAN, on simulated time that only `transfer` and `advance` move.
 ///
 /// `settings`: the network's keys of `boards/emulated/config.py`.
-#[pyclass(name = "ChipLan", module = "portbench._engine")]
+#[pyclass(name = "ChipLan", module = "portbench_engine")]
 pub struct PyChipLan {
     inner: Mutex<Inner>,
 }

@@ -16,7 +16,7 @@ type Registers = [u32; 16];
 /// A bare RP2040 for tests: core 0 stopped in thread mode with empty registers, core 1 held in reset.
 ///
 /// `bootrom`: contents of the 16 KiB ROM from its start.
-#[pyclass(name = "CpuBench", module = "portbench._engine")]
+#[pyclass(name = "CpuBench", module = "portbench_engine")]
 pub struct PyCpuBench {
     inner: Mutex<Chip<Nothing>>,
 }

@@ -1,4 +1,4 @@
-//! Devices on a board's buses that are written in Python: see `portbench/devices.py`, whose classes they extend.
+//! Devices on a board's buses that are written in Python: see `portbench_engine.devices`, whose classes they extend.
 
 use std::cell::Cell;
 use std::collections::VecDeque;

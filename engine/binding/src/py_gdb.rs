@@ -10,7 +10,7 @@ use crate::EngineError;
 use crate::py_machine::PyMachine;
 
 /// One connection of gdb's with the machine that each call names; the machine is stopped when it begins.
-#[pyclass(name = "GdbSession", module = "portbench._engine")]
+#[pyclass(name = "GdbSession", module = "portbench_engine")]
 pub struct PyGdbSession {
     inner: Mutex<GdbSession>,
 }

@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 const SRAM: u32 = 0x2000_0000;
 
 /// A bare Cortex-M33 for tests, in Secure privileged thread mode.
-#[pyclass(name = "M33Bench", module = "portbench._engine")]
+#[pyclass(name = "M33Bench", module = "portbench_engine")]
 pub struct PyM33Bench {
     inner: Mutex<Bench>,
 }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attribution::{Clock, Sought};
 use board::mcu::profile::Profile;
-use board::{Machine, Network, Pair, Side, Stop, Unmodelled};
+use board::{ConsoleError, Machine, Network, Pair, Side, Stop, Unmodelled};
 use lan::{ForwardTarget, FrameRecord};
 use parts::sys::ResetRequest;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -31,7 +31,7 @@ type PyLanFrame<'py> = (f64, f64, bool, String, Bound<'py, PyBytes>);
 ///
 /// `bootrom`: the RP2040's 16 KiB boot ROM. `flash`: initial contents of flash from its start. `settings`: a dict, see
 /// `boards/emulated/config.py`. Times are microseconds of simulated time since the last power cycle.
-#[pyclass(name = "Machine", module = "portbench._engine")]
+#[pyclass(name = "Machine", module = "portbench_engine")]
 pub struct PyMachine {
     inner: Mutex<Machine>,
     /// Of the attached devices.
@@ -95,10 +95,16 @@ impl PyMachine {
 #[pymethods]
 impl PyMachine {
     #[new]
-    #[pyo3(signature = (bootrom, flash, settings, bootsel = false))]
-    fn new(bootrom: Vec<u8>, flash: &[u8], settings: &Bound<'_, PyDict>, bootsel: bool) -> PyResult<Self> {
+    #[pyo3(signature = (bootrom, flash, settings = None, bootsel = false))]
+    fn new(
+        py: Python<'_>,
+        bootrom: Vec<u8>,
+        flash: &[u8],
+        settings: Option<&Bound<'_, PyDict>>,
+        bootsel: bool,
+    ) -> PyResult<Self> {
         let failures = Failures::default();
-        let config = py_config::board(bootrom, settings, &failures)?;
+        let config = py_config::board(bootrom, settings.unwrap_or(&PyDict::new(py)), &failures)?;
         let machine = Machine::new(config, flash, bootsel).map_err(value_error)?;
         Ok(Self { inner: Mutex::new(machine), failures, readers: Mutex::default() })
     }
@@ -372,6 +378,16 @@ impl PyMachine {
     #[getter]
     fn console_time_us(&self) -> f64 {
         us(self.lock().usb().console_received_at())
+    }
+
+    /// Run until the console has printed `text`, for at most `within_ps` of simulated time; returns all that it printed.
+    /// Raises EngineError.
+    fn expect(&self, py: Python<'_>, text: &str, within_ps: u64) -> PyResult<String> {
+        match py.detach(|| self.lock().expect(text, within_ps)) {
+            Ok(printed) => Ok(printed),
+            Err(ConsoleError::Unmodelled(fault)) => Err(self.engine_error(py, &fault, "")),
+            Err(missing) => Err(EngineError::new_err(missing.to_string())),
+        }
     }
 
     /// Type into the console; returns how many bytes were taken.

@@ -10,7 +10,7 @@ use crate::wiring::Wiring;
 pub(crate) const BOOTROM_VARIABLE: &str = BOOT_ROM.variable;
 
 /// Reads the boot ROM: from the file that `PORTBENCH_BOOTROM` names, else from the user's cache, where
-/// `python -m portbench.boards.emulated.bootrom` saves it.
+/// `python -m portbench_engine` saves it.
 pub fn bootrom() -> Result<Vec<u8>, Error> {
     bootrom_of::<Chip<Wiring>>()
 }
@@ -18,11 +18,10 @@ pub fn bootrom() -> Result<Vec<u8>, Error> {
 /// Like [`bootrom`], of the microcontroller `C`: from the file that [`BootRom::variable`] names, else from the cache.
 pub fn bootrom_of<C: Mcu<Wiring>>() -> Result<Vec<u8>, Error> {
     let BootRom { bytes, variable, magic, magic_at, .. } = C::BOOT_ROM;
-    let path = std::env::var_os(variable).map_or_else(|| cached(&C::BOOT_ROM), PathBuf::from);
+    let path = path_of(&C::BOOT_ROM);
     let shown = path.display();
     let rom = std::fs::read(&path).map_err(|error| {
-        let saved =
-            if variable == BOOTROM_VARIABLE { "run: python -m portbench.boards.emulated.bootrom, or " } else { "" };
+        let saved = if variable == BOOTROM_VARIABLE { "run: python -m portbench_engine, or " } else { "" };
         let message = format!("{shown}: no boot ROM of the {} ({error}); {saved}name a file in {variable}", C::NAME);
         Error::new(error.kind(), message)
     })?;
@@ -33,7 +32,16 @@ pub fn bootrom_of<C: Mcu<Wiring>>() -> Result<Vec<u8>, Error> {
     Ok(rom)
 }
 
-/// The file in the user's cache, where Python's platformdirs has it.
+/// Returns the file from which [`bootrom`] reads; it need not exist.
+pub fn bootrom_path() -> PathBuf {
+    path_of(&BOOT_ROM)
+}
+
+fn path_of(rom: &BootRom) -> PathBuf {
+    std::env::var_os(rom.variable).map_or_else(|| cached(rom), PathBuf::from)
+}
+
+/// The file in the user's cache.
 fn cached(rom: &BootRom) -> PathBuf {
     let home = || std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let caches = if cfg!(target_os = "macos") {

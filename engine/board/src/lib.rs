@@ -47,7 +47,7 @@ mod wiring;
 pub use air::{AccessPoint, Delay};
 pub use attachment::Attachment;
 pub use attributed::Recorded;
-pub use bootrom::{bootrom, bootrom_of};
+pub use bootrom::{bootrom, bootrom_of, bootrom_path};
 pub use card_socket::CardSocket;
 pub use chip::{Chip, EthernetPart, MCUS, RADIOS};
 pub use config::{BoardConfig, CardSocketConfig, EthernetConfig, WifiConfig};

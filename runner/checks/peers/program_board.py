@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from portbench._engine import Machine
+from portbench_engine import Machine
+
 from portbench.boards import Deadline
 from portbench.firmware import uf2
 from portbench.testing import Board

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.bootrom import bootrom
+from portbench.engine import boot_rom
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.runner.checks.check import last_line
@@ -65,7 +65,7 @@ def rp2040js(image: Path, deadline: Deadline) -> Baseline:
         script = folder / "rp2040js_loop.mjs"  # beside node_modules, where node looks for the package
         shutil.copyfile(_HERE / script.name, script)
         rom = folder / "bootrom.bin"
-        rom.write_bytes(bootrom())
+        rom.write_bytes(boot_rom())
         command = [str(tools["node"]), str(script), str(image), str(rom), str(_RP2040JS_ITERATIONS)]
         return Baseline(f"rp2040js {RP2040JS_VERSION}", _RP2040JS_ITERATIONS, _run("rp2040js", command, deadline))
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from portbench import _engine
+import portbench_engine
+
 from portbench.boards import BoardDefinition, BoardError, Deadline
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Run
@@ -50,8 +51,8 @@ def measure_probes(
 ) -> ProbeCost:
     """`unprobed`: the engine of `unprobed_engine`. Raises BoardError where a probe moves a figure."""
     run = Bench(image, definition, deadline)
-    ways: dict[str, tuple[Any, Probe | None]] = {"off": (_engine, None)}
-    ways |= {name: (_engine, probe) for name, probe in PROBES.items()}
+    ways: dict[str, tuple[Any, Probe | None]] = {"off": (portbench_engine, None)}
+    ways |= {name: (portbench_engine, probe) for name, probe in PROBES.items()}
     if unprobed is not None:
         ways["unprobed"] = (unprobed, None)
     taken: dict[str, list[float]] = {name: [] for name in ways}
@@ -89,11 +90,11 @@ class Bench:
 
 def unprobed_engine(project: Path) -> Any | None:
     """The engine without probes; None if it is not built."""
-    path = next((path for path in (project / UNPROBED).glob("lib_engine.*") if path.suffix in (".so", ".dylib")), None)
+    path = next((path for path in (project / UNPROBED).glob("lib_native.*") if path.suffix in (".so", ".dylib")), None)
     if path is None:
         return None
-    loader = importlib.machinery.ExtensionFileLoader("_engine", str(path))
-    spec = importlib.util.spec_from_file_location("_engine", path, loader=loader)
+    loader = importlib.machinery.ExtensionFileLoader("_native", str(path))
+    spec = importlib.util.spec_from_file_location("_native", path, loader=loader)
     assert spec is not None
     engine = importlib.util.module_from_spec(spec)
     loader.exec_module(engine)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2

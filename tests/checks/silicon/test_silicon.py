@@ -188,7 +188,7 @@ class ClientBoard:
 class TestClient:
     @pytest.fixture(autouse=True)
     def _engine(self) -> None:
-        pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+        pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
 
     @staticmethod
     def took_ms(board: ClientBoard) -> float:

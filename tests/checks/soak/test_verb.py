@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import Start
 
-pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
 pytestmark = pytest.mark.engine
 
 

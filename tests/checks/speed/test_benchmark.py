@@ -11,7 +11,7 @@ from portbench.boards import Deadline, DeadlineExceeded, board_definition
 from tests.conftest import NO_ENGINE, Image
 from tests.ping_pong import NATIVE_IMAGE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.images import ImageStore

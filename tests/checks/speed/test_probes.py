@@ -11,9 +11,10 @@ from portbench.boards import BoardError, Deadline
 from tests.conftest import NO_ENGINE
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench import _engine
+import portbench_engine
+
 from portbench.firmware.images import ImageStore
 from portbench.runner.checks.speed.check import PARTS, Speed
 from portbench.runner.checks.speed.probes import PROBES, Bench, ProbeCost, ratios, unprobed_engine
@@ -23,11 +24,11 @@ pytestmark = pytest.mark.engine
 
 def test_a_probe_that_moves_a_figure_is_told() -> None:
     bench = Bench(NATIVE_IMAGE, EVB, Deadline(120, "probes"))
-    bench.timed(_engine, None, "off")
+    bench.timed(portbench_engine, None, "off")
     assert bench.figures is not None
     bench.figures = replace(bench.figures, end_us=1.0)
     with pytest.raises(BoardError, match="probes: hand: the run had other figures"):
-        bench.timed(_engine, None, "hand")
+        bench.timed(portbench_engine, None, "hand")
 
 
 def test_ratios_are_of_the_same_run() -> None:

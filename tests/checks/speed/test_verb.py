@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import Invoke, Start
 
-pytest.importorskip("portbench._engine", reason="the engine is not built; run: make build")
+pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
 
 from portbench.runner.checks.check import Finding, Target
 from portbench.runner.checks.speed import check

@@ -10,7 +10,7 @@ from portbench.boards import Deadline, board_definition
 from portbench.boards.definition import PC_IP
 from tests.conftest import NO_ENGINE, Image
 
-pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.runner.checks.silicon.raw_prompt import RawPrompt

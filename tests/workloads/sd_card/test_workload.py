@@ -98,7 +98,7 @@ def test_what_is_at_the_board() -> None:
 
 @pytest.mark.engine
 def test_the_cards_are_those_of_the_engine() -> None:
-    engine = pytest.importorskip("portbench._engine", reason=NO_ENGINE)
+    engine = pytest.importorskip("portbench_engine", reason=NO_ENGINE)
     kinds = Settings.model_fields["card"].annotation.__args__  # type: ignore[union-attr]
     assert list(kinds) == [name for name, _ in engine.SD_CARDS]
 

@@ -4,6 +4,7 @@ Times are microseconds of simulated time since the last power cycle.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 MCUS: tuple[str, ...]
@@ -15,7 +16,14 @@ RADIOS: tuple[str, ...]
 SD_CARDS: tuple[tuple[str, int], ...]
 """SD cards whose times are known, the usual one first, and their blocks of 512 bytes."""
 
-class EngineError(RuntimeError): ...
+class EngineError(RuntimeError):
+    """The emulated board cannot go on; one line says why."""
+
+def bootrom_path() -> Path:
+    """The file with the boot ROM: the one that `PORTBENCH_BOOTROM` names, else in the user's cache."""
+
+def flash_of_uf2(file: bytes) -> bytes:
+    """Contents of flash from a UF2 file's. Raises ValueError."""
 
 Reply = tuple[bytes, bool, bool, float | None]
 """What to send, whether to close then, whether to reset instead, and in how many us after that to connect again."""
@@ -48,7 +56,15 @@ class SdMedium:
     def write(self, offset: int, data: bytes) -> None: ...
 
 class Machine:
-    def __init__(self, bootrom: bytes, flash: bytes, settings: Mapping[str, Any], bootsel: bool = False) -> None: ...
+    """An emulated board on simulated time.
+
+    `bootrom`: see `portbench_engine.bootrom`. `flash`: initial contents from its start. `settings`: of the board's
+    hardware and surroundings; without any it is a bare RP2040 with 2 MiB of flash.
+    """
+
+    def __init__(
+        self, bootrom: bytes, flash: bytes, settings: Mapping[str, Any] | None = None, bootsel: bool = False
+    ) -> None: ...
     @property
     def time_us(self) -> float: ...
     @property
@@ -60,7 +76,7 @@ class Machine:
     def power_cycle(self, bootsel: bool = False) -> None: ...
     def configure(self, settings: Mapping[str, Any]) -> None: ...
     def attach(self, device: Mapping[str, Any]) -> None:
-        """Attach a device of `portbench.devices` from now on: its `device`, `bus` and pins by name."""
+        """Attach a device of `portbench_engine.devices` from now on: its `device`, `bus` and pins by name."""
     def flash(self) -> bytes: ...
     def join(self, partner: Machine) -> None:
         """Put this board, which is at simulated time 0, and one that runs already on one switch."""
@@ -99,6 +115,10 @@ class Machine:
     def console_read(self) -> bytes: ...
     @property
     def console_time_us(self) -> float: ...
+    def expect(self, text: str, within_ps: int) -> str:
+        """Run until the console has printed `text`, for at most `within_ps` of simulated time; returns all that it
+        printed. Raises EngineError."""
+
     def console_write(self, data: bytes) -> int: ...
     @property
     def console_unsent(self) -> int: ...
