@@ -26,3 +26,4 @@ pub use memory::Memory;
 pub use parts::fault;
 #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
 pub use translated::Mistake;
+pub use translated::run_ahead;

@@ -299,13 +299,33 @@ impl<M: Map> Memory<M> {
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn parts(&mut self) -> Parts {
         Parts {
-            entries: self.translated.entries(),
+            entries: self.translated.entries(false),
             ram: self.ram.as_mut_ptr(),
             granules: self.code.as_ptr(),
             flash: self.flash.as_ptr(),
             lines: self.xip.lines(),
             offline: &raw const self.xip.offline,
         }
+    }
+
+    /// Returns whether granule `granule` of RAM contains predecoded instructions.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn is_code(&self, granule: usize) -> bool {
+        self.code[granule]
+    }
+
+    /// Returns the content of a granule of RAM.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn granule(&self, granule: usize) -> [u8; 1 << CODE_GRANULE_BITS] {
+        let at = granule << CODE_GRANULE_BITS;
+        self.ram[at..at + (1 << CODE_GRANULE_BITS)].try_into().unwrap_or_default()
+    }
+
+    /// Restores a granule without code.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn restore_granule(&mut self, granule: usize, content: &[u8; 1 << CODE_GRANULE_BITS]) {
+        let at = granule << CODE_GRANULE_BITS;
+        self.ram[at..at + content.len()].copy_from_slice(content);
     }
 
     /// Interprets every instruction from now on.

@@ -48,3 +48,8 @@ impl Core {
         None
     }
 }
+
+/// Without translated code, cores always take turns.
+pub fn run_ahead<B: Bus>(_: &mut [Core; 2], _: &mut Memory<B::Map>, _: &mut B, _index: usize, _end: u64) -> bool {
+    false
+}

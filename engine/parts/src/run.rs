@@ -32,6 +32,11 @@ pub trait Runs {
     /// Runs a core up to cycle `limit`. Returns true if the debugger stops the chip.
     fn run_core(&mut self, index: usize, limit: u64) -> bool;
 
+    /// Runs both cores to before cycle `end`, `index` ahead of the other where neither can tell. False: nothing was run.
+    fn run_ahead(&mut self, _index: usize, _end: u64) -> bool {
+        false
+    }
+
     /// Tells a core about lines that rose and about an event.
     fn observe(&mut self, index: usize, rose: u64, event: bool, cycle: u64);
 
@@ -156,6 +161,10 @@ impl Runner {
             let mut limit = sys.clock.cycle_at(sys.next_due().min(until)).max(cycles + 1);
             let other = cores[1 - index];
             if other.running {
+                let looked_at = self.next_sample != u64::MAX || sys.records();
+                if !looked_at && chip.run_ahead(index, limit) {
+                    continue;
+                }
                 // Core 0 runs first when both are at the same cycle.
                 limit = limit.min(other.cycles + u64::from(index == 0)).max(cycles + 1);
             }

@@ -4,10 +4,11 @@
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
+use super::ahead::{LOAD, STORE};
 use super::block::{Check, Load, Stub, Translation, counted, guest, imm, memory};
 use super::context::region;
 use super::mistakes::Mistake;
-use super::routines::{FLASH, GRANULES, GUEST};
+use super::routines::{DENIED, FLASH, GRANULES, GUEST};
 use crate::decode::Op;
 use crate::map::Map;
 use crate::memory::CODE_GRANULE_BITS;
@@ -69,12 +70,19 @@ impl<M: Map> Translation<'_, M> {
         let take = self.ops.new_dynamic_label();
         let done = self.ops.new_dynamic_label();
         self.address(op, indexed);
+        let again = self.again();
         self.ram_offset(size, self.ram_end(), at);
+        self.permitted(LOAD, size, 0, again);
         dynasm!(self.ops ; .arch x64 ; =>take);
         self.take_from_ram(load);
         let cycles = if self.makes(Mistake::LoadTakesOneCycle) { 1 } else { 2 };
         dynasm!(self.ops ; .arch x64 ; sub r14, cycles ; jle =>leave ; =>done);
-        self.stubs.push(Stub::Load { at, load, place, leave, done, take });
+        if self.ahead {
+            let stuck = self.bail_here();
+            self.stubs.push(Stub::LoadAhead { at, load, leave, done, stuck });
+        } else {
+            self.stubs.push(Stub::Load { at, load, place, leave, done, take });
+        }
     }
 
     pub(super) fn load_literal(&mut self, op: Op) {
@@ -94,6 +102,11 @@ impl<M: Map> Translation<'_, M> {
                 dynasm!(self.ops ; .arch x64 ; mov Rd(to), DWORD value as i32);
                 self.takes(2);
                 return;
+            }
+            let again = self.again();
+            dynasm!(self.ops ; .arch x64 ; mov ecx, (in_ram >> 2) as i32);
+            if !self.makes(Mistake::LiteralNotWatched) {
+                self.permitted(LOAD, 2, 0, again);
             }
             dynasm!(self.ops ; .arch x64 ; mov Rd(to), [r13 + in_ram as i32]);
         } else if self.part.region == region::ROM && M::ROM.contains(address) {
@@ -121,6 +134,30 @@ impl<M: Map> Translation<'_, M> {
         );
     }
 
+    /// Returns a label here, to try an access again after it was permitted.
+    fn again(&mut self) -> DynamicLabel {
+        let again = self.ops.new_dynamic_label();
+        dynasm!(self.ops ; .arch x64 ; =>again);
+        again
+    }
+
+    /// In a window, asks once for the granule at ECX units of `size`, and `more` of them.
+    fn permitted(&mut self, access: u32, size: u32, more: u32, again: DynamicLabel) {
+        if !self.ahead {
+            return;
+        }
+        let (at, stuck) = (self.ops.new_dynamic_label(), self.bail_here());
+        dynasm!(self.ops
+            ; .arch x64
+            ; lea edx, [rcx + more as i32]
+            ; shr edx, (CODE_GRANULE_BITS as u32 - size) as i8
+            ; add rdx, [r15 + DENIED + 8 * access as i32]
+            ; cmp BYTE [rdx], 0
+            ; jne =>at
+        );
+        self.stubs.push(Stub::Touch { at, access, size, more, again, stuck });
+    }
+
     pub(super) fn put_into_ram(&mut self, size: u32, value: u8) {
         match size {
             0 => dynasm!(self.ops ; .arch x64 ; mov BYTE [r13 + rcx], Rb(value)),
@@ -137,6 +174,15 @@ impl<M: Map> Translation<'_, M> {
         let marked = self.ops.new_dynamic_label();
         let done = self.ops.new_dynamic_label();
         self.address(op, indexed);
+        if self.ahead {
+            let stuck = self.bail_here();
+            let again = self.again();
+            self.ram_offset(size, self.ram_end(), stuck);
+            self.permitted(STORE, size, 0, again);
+            self.put_into_ram(size, value);
+            self.takes(2);
+            return;
+        }
         self.ram_offset(size, self.ram_end(), at);
         self.no_code(size, 0, marked);
         self.put_into_ram(size, value);
@@ -150,8 +196,14 @@ impl<M: Map> Translation<'_, M> {
         let moves = self.ops.new_dynamic_label();
         let at = self.ops.new_dynamic_label();
         let end = self.ram_end() - 4 * (words - 1);
+        let again = self.again();
         self.ram_offset(2, end, if self.counting { at } else { bail });
-        self.check_multiple(words, check, bail);
+        let access = if matches!(check, Check::NoCode) { STORE } else { LOAD };
+        self.permitted(access, 2, 0, again);
+        self.permitted(access, 2, words - 1, again);
+        if !self.ahead || !matches!(check, Check::NoCode) {
+            self.check_multiple(words, check, bail);
+        }
         dynasm!(self.ops ; .arch x64 ; =>moves);
         if self.counting {
             self.stubs.push(Stub::Counted { at, words, check, bail, moves });

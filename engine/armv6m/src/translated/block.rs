@@ -86,6 +86,30 @@ pub(super) enum Stub {
         offset: u32,
         held: u32,
     },
+    MissAhead {
+        at: DynamicLabel,
+        back: DynamicLabel,
+        set: i32,
+        held: u32,
+        stuck: DynamicLabel,
+    },
+    /// A load outside RAM in a window.
+    LoadAhead {
+        at: DynamicLabel,
+        load: Load,
+        leave: DynamicLabel,
+        done: DynamicLabel,
+        stuck: DynamicLabel,
+    },
+    /// The first access to a granule in a window: at ECX units of `size`, and `more` of them. Keeps EAX.
+    Touch {
+        at: DynamicLabel,
+        access: u32,
+        size: u32,
+        more: u32,
+        again: DynamicLabel,
+        stuck: DynamicLabel,
+    },
     Load {
         at: DynamicLabel,
         load: Load,
@@ -152,7 +176,11 @@ pub(super) struct Translation<'a, M> {
     pub(super) routines: &'a Routines,
     pub(super) part: Part,
     pub(super) counting: bool,
+    /// For a core that runs ahead of the other ([`super::ahead`]): exits before what needs the true order.
+    pub(super) ahead: bool,
     pub(super) here: Place,
+    /// Before the current instruction and its fetches.
+    pub(super) before: Place,
     pub(super) stubs: Vec<Stub>,
     /// The preceding comparison.
     pub(super) compared: Option<Op>,
@@ -165,6 +193,7 @@ pub(super) fn translate<M: Map>(
     routines: &Routines,
     part: Part,
     counting: bool,
+    ahead: bool,
     pc: u32,
     base: usize,
 ) -> Option<Block> {
@@ -175,7 +204,9 @@ pub(super) fn translate<M: Map>(
         routines,
         part,
         counting,
+        ahead,
         here,
+        before: here,
         stubs: Vec::new(),
         compared: None,
     };
@@ -211,6 +242,7 @@ impl<M: Map> Translation<'_, M> {
                 dynasm!(self.ops ; .arch x64 ; jmp =>bail);
                 break;
             }
+            self.before = self.here;
             self.fetch();
             self.here.executed += 1;
             let goes_on = self.instruction(op);
@@ -254,6 +286,9 @@ impl<M: Map> Translation<'_, M> {
     /// Returns a label that exits to the interpreter to execute the current instruction, whose words are already
     /// fetched.
     pub(super) fn bail_here(&mut self) -> DynamicLabel {
+        if self.ahead {
+            return self.bail(self.before);
+        }
         self.bail(Place { executed: self.here.executed - 1, ..self.here })
     }
 
@@ -319,7 +354,12 @@ impl<M: Map> Translation<'_, M> {
             ; jne =>at
             ; =>back
         );
-        self.stubs.push(Stub::Miss { at, back, offset, held });
+        if self.ahead && !self.makes(Mistake::MissAhead) {
+            let stuck = self.bail_here();
+            self.stubs.push(Stub::MissAhead { at, back, set, held, stuck });
+        } else {
+            self.stubs.push(Stub::Miss { at, back, offset, held });
+        }
     }
 
     // -- operands and results

@@ -11,6 +11,8 @@ use crate::fault::Cause;
 use crate::map::Map;
 use crate::memory::{Memory, Parts};
 
+use super::ahead;
+
 /// The next step of translated code after an access by the engine.
 pub(super) mod status {
     /// Continue.
@@ -49,6 +51,11 @@ pub(super) struct Context {
     pub load: [usize; 3],
     pub store: [usize; 3],
     pub miss: usize,
+    /// In a window ([`super::ahead`]): what the core may not access yet, the function that permits it, and whether the
+    /// core is the second.
+    pub denied: [*const bool; 2],
+    pub touch: usize,
+    role: usize,
     pub core: *mut (),
     pub mem: *mut (),
     pub bus: *mut (),
@@ -66,12 +73,20 @@ impl Context {
         limit: u64,
         code: usize,
         counter: *mut u32,
+        ahead: Option<usize>,
     ) -> Self {
         // SAFETY: as the caller promises. The parts do not move, since no vector of them grows.
         let mut parts = unsafe { &mut *mem }.parts();
         // SAFETY: the same.
         (parts.lines, parts.offline) =
             unsafe { ((&raw const *(*mem).xip.lines).cast(), &raw const (*mem).xip.offline) };
+        let mut denied = [std::ptr::null(); 2];
+        if let Some(role) = ahead {
+            // SAFETY: the same.
+            let translated = unsafe { &(*mem).translated };
+            parts.entries = translated.entries(true);
+            denied = translated.ahead.denied[role].each_ref().map(|denied| denied.as_ptr());
+        }
         Self {
             limit,
             code,
@@ -92,6 +107,9 @@ impl Context {
                 store::<4, B> as *const () as usize,
             ],
             miss: miss::<B::Map> as *const () as usize,
+            denied,
+            touch: touch::<B::Map> as *const () as usize,
+            role: ahead.unwrap_or_default(),
             core: core.cast(),
             mem: mem.cast(),
             bus: bus.cast(),
@@ -177,4 +195,11 @@ extern "sysv64" fn miss<M: Map>(context: *mut Context, offset: u32) -> u32 {
     // SAFETY: as above. Only the cache is accessed, and the access does not panic.
     let mem = unsafe { &mut *(*context).mem.cast::<Memory<M>>() };
     mem.xip.look_up(offset)
+}
+
+/// Permits an access of `kind` to SRAM in a window; 0: it needs the true order.
+extern "sysv64" fn touch<M: Map>(context: *mut Context, offset: u32, kind: u32) -> u32 {
+    // SAFETY: as above. The tables neither move nor grow.
+    let (mem, role) = unsafe { (&mut *(*context).mem.cast::<Memory<M>>(), (*context).role) };
+    u32::from(ahead::touch(mem, role, offset, kind))
 }

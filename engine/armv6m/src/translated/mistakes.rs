@@ -106,6 +106,22 @@ mistakes! {
     DmaKeepsBlock,
     /// A change of flash does not drop the block.
     FlashKeepsBlock,
+    /// A core reads what the other, ahead of it, has stored.
+    ReadOfStoreAhead,
+    /// A core changes what the other, ahead of it, has read.
+    StoreAfterReadAhead,
+    /// A store ahead of the other core stays when its core goes back.
+    StoreAheadKept,
+    /// A core ahead of the other does not go back.
+    AheadKept,
+    /// The cache counts what a core fetched ahead and again.
+    AheadCountedTwice,
+    /// A core ahead of the other fills the cache.
+    MissAhead,
+    /// A literal in SRAM, read ahead of the other core, may be changed by it.
+    LiteralNotWatched,
+    /// Core 1 is first in the same cycle.
+    OtherCoreFirst,
 }
 
 /// The mistake of one chip's translator.

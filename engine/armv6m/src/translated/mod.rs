@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 mod accesses;
+mod ahead;
 mod block;
 mod branches;
 mod buffer;
@@ -22,12 +23,14 @@ use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
 use std::panic::resume_unwind;
 
+use self::ahead::Ahead;
+pub use self::ahead::run_ahead;
 use self::block::Part;
 use self::buffer::Buffer;
 use self::context::Context;
 pub use self::mistakes::Mistake;
 use self::mistakes::Mistakes;
-use self::routines::Routines;
+use self::routines::{BAILED, Routines};
 use crate::bus::{Bus, Master};
 use crate::core::{Core, Left, NO_WORD};
 use crate::map::Map;
@@ -63,8 +66,8 @@ struct Blocks {
     /// Bytes of the buffer used by the routines.
     reserved: usize,
     /// Offset of each slot's block in the buffer; 0, the start of the buffer, is the exit. All zeros at first, so only
-    /// executed parts take memory.
-    entries: Vec<u32>,
+    /// executed parts take memory. The second table is of blocks for [`ahead`].
+    entries: [Vec<u32>; 2],
     heat: Vec<u8>,
     /// Granules of slots that contain parts of blocks.
     reached: Vec<bool>,
@@ -89,6 +92,7 @@ pub struct Translated {
     hot: u8,
     /// Bytes of code, after which all of it is dropped.
     room: usize,
+    ahead: Ahead,
     pub(crate) mistakes: Mistakes,
 }
 
@@ -105,6 +109,7 @@ impl Translated {
             generation: 0,
             hot: HOT,
             room: buffer::SIZE,
+            ahead: Ahead::new::<M>(),
             mistakes: Mistakes::default(),
         }
     }
@@ -128,7 +133,7 @@ impl Translated {
     /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         let Some(blocks) = &self.blocks else { return 0 };
-        blocks.entries.iter().filter(|&&entry| entry != 0).count()
+        blocks.entries.iter().flatten().filter(|&&entry| entry != 0).count()
     }
 
     pub(super) fn makes(&self, mistake: Mistake) -> bool {
@@ -139,8 +144,17 @@ impl Translated {
         self.generation
     }
 
-    pub(crate) fn entries(&self) -> *const u32 {
-        self.blocks.as_ref().map_or(std::ptr::null(), |blocks| blocks.entries.as_ptr())
+    /// Returns the table of blocks, or (`ahead`) of those for a core ahead of the other.
+    pub(crate) fn entries(&self, ahead: bool) -> *const u32 {
+        self.blocks.as_ref().map_or(std::ptr::null(), |blocks| blocks.entries[usize::from(ahead)].as_ptr())
+    }
+
+    /// Returns the block at `pc` for a core ahead of the other.
+    fn ahead_entry<M: Map>(&self, pc: u32, offline: bool) -> Option<usize> {
+        let blocks = self.blocks.as_ref()?;
+        let slot = Part::of::<M>(pc, self.flash_size, false)?.slot(pc);
+        let entry = blocks.entries[1][slot];
+        (entry != 0 && !(offline && slot >= M::FLASH_OPS)).then(|| blocks.buffer.start() + entry as usize)
     }
 
     /// Returns whether a branch to the instruction in `slot` should leave the interpreter: a block exists, or is due.
@@ -175,7 +189,7 @@ impl Translated {
         let here = blocks.extents.get(&(slot / GRANULE_SLOTS)).into_iter().flatten();
         let hit: Vec<Extent> = here.copied().filter(touched).collect();
         for extent in hit {
-            blocks.entries[extent.first] = 0;
+            blocks.entries.iter_mut().for_each(|entries| entries[extent.first] = 0);
             blocks.heat[extent.first] = 0;
             for granule in extent.granules() {
                 if let Some(extents) = blocks.extents.get_mut(&granule) {
@@ -194,7 +208,7 @@ impl Translated {
             return;
         }
         if let Some(blocks) = &mut self.blocks {
-            blocks.entries = vec![0; self.slots];
+            blocks.entries = [vec![0; self.slots], vec![0; self.slots]];
             blocks.heat = vec![0; self.slots];
             blocks.reached.fill(false);
             blocks.extents.clear();
@@ -214,7 +228,7 @@ impl Translated {
             reserved: buffer.used(),
             buffer,
             routines,
-            entries: vec![0; self.slots],
+            entries: [vec![0; self.slots], vec![0; self.slots]],
             heat: vec![0; self.slots],
             reached: vec![false; self.slots / GRANULE_SLOTS + 1],
             extents: HashMap::new(),
@@ -223,7 +237,7 @@ impl Translated {
 }
 
 /// Returns the address of the block that starts at `pc`, which is made if that address is hot.
-fn block_at<M: Map>(mem: &mut Memory<M>, pc: u32, counting: bool) -> Option<usize> {
+fn block_at<M: Map>(mem: &mut Memory<M>, pc: u32, counting: bool, ahead: bool) -> Option<usize> {
     let &Translated { flash_size, off, hot, .. } = &mem.translated;
     if off {
         return None;
@@ -244,7 +258,7 @@ fn block_at<M: Map>(mem: &mut Memory<M>, pc: u32, counting: bool) -> Option<usiz
         return None;
     }
     let blocks = mem.translated.blocks.as_mut()?;
-    let entry = blocks.entries[slot];
+    let entry = blocks.entries[usize::from(ahead)][slot];
     if entry != 0 {
         return Some(blocks.buffer.start() + entry as usize);
     }
@@ -255,15 +269,15 @@ fn block_at<M: Map>(mem: &mut Memory<M>, pc: u32, counting: bool) -> Option<usiz
     if blocks.heat[slot] == NEVER {
         return None;
     }
-    make(mem, part, counting, hot, pc)
+    make(mem, part, counting, ahead, pc)
 }
 
 #[cold]
-fn make<M: Map>(mem: &mut Memory<M>, part: Part, counting: bool, hot: u8, pc: u32) -> Option<usize> {
-    let slot = part.slot(pc);
+fn make<M: Map>(mem: &mut Memory<M>, part: Part, counting: bool, ahead: bool, pc: u32) -> Option<usize> {
+    let (slot, hot) = (part.slot(pc), mem.translated.hot);
     let blocks = mem.translated.blocks.as_ref()?;
     let (routines, at) = (blocks.routines, blocks.buffer.next());
-    let block = block::translate(mem, &routines, part, counting, pc, at);
+    let block = block::translate(mem, &routines, part, counting, ahead, pc, at);
     let blocks = mem.translated.blocks.as_mut()?;
     let Some(block) = block else {
         blocks.heat[slot] = NEVER;
@@ -278,7 +292,7 @@ fn make<M: Map>(mem: &mut Memory<M>, part: Part, counting: bool, hot: u8, pc: u3
         mem.translated.turn_off();
         return None;
     }
-    blocks.entries[slot] = (at - blocks.buffer.start()) as u32;
+    blocks.entries[usize::from(ahead)][slot] = (at - blocks.buffer.start()) as u32;
     blocks.heat[slot] = hot;
     let end = slot + ((block.end - pc) >> 1) as usize;
     let extent = Extent { first: slot, end };
@@ -307,26 +321,40 @@ impl Core {
         if counting && counter.is_null() {
             return None;
         }
-        let entry = block_at(mem, self.pc, counting)?;
-        let blocks = mem.translated.blocks.as_ref()?;
-        let code = blocks.buffer.start();
-        // SAFETY: the buffer contains that function, assembled for this ABI.
-        let enter: Enter = unsafe { std::mem::transmute::<usize, Enter>(blocks.routines.enter) };
-        let (core, mem, bus) = (&raw mut *self, &raw mut *mem, &raw mut *bus);
-        // SAFETY: all three are borrowed exclusively while this function runs, and used only through these pointers
-        // until the block exits. `entry` is in the same buffer, which is not written during the call: blocks are made
-        // only above.
-        let (left, mut context) = unsafe {
-            let mut context = Context::new(core, mem, bus, limit, code, counter);
-            let left = enter(core, &raw mut context, entry);
-            (left, context)
-        };
-        // SAFETY: the pointers above are no longer used.
-        let (core, mem) = unsafe { (&mut *core, &mut *mem) };
-        context.settle(core, mem);
-        if let Some(panic) = context.panic.take() {
-            resume_unwind(panic);
-        }
-        Some(if left == routines::BAILED { Left::Interpret } else { Left::Look })
+        let entry = block_at(mem, self.pc, counting, false)?;
+        let left = enter(self, mem, bus, limit, entry, counter, None)?;
+        Some(if left == BAILED { Left::Interpret } else { Left::Look })
     }
+}
+
+/// Runs the block at `entry`, and those that it leads to, until `limit`. `ahead`: in a window, the core's place in it.
+fn enter<B: Bus>(
+    core: &mut Core,
+    mem: &mut Memory<B::Map>,
+    bus: &mut B,
+    limit: u64,
+    entry: usize,
+    counter: *mut u32,
+    ahead: Option<usize>,
+) -> Option<u32> {
+    let blocks = mem.translated.blocks.as_ref()?;
+    let code = blocks.buffer.start();
+    // SAFETY: the buffer contains that function, assembled for this ABI.
+    let run: Enter = unsafe { std::mem::transmute::<usize, Enter>(blocks.routines.enter) };
+    let (core, mem, bus) = (&raw mut *core, &raw mut *mem, &raw mut *bus);
+    // SAFETY: all three are borrowed exclusively while this function runs, and used only through these pointers
+    // until the block exits. `entry` is in the same buffer, which is not written during the call: blocks are made
+    // only above.
+    let (left, mut context) = unsafe {
+        let mut context = Context::new(core, mem, bus, limit, code, counter, ahead);
+        let left = run(core, &raw mut context, entry);
+        (left, context)
+    };
+    // SAFETY: the pointers above are no longer used.
+    let (core, mem) = unsafe { (&mut *core, &mut *mem) };
+    context.settle(core, mem);
+    if let Some(panic) = context.panic.take() {
+        resume_unwind(panic);
+    }
+    Some(left)
 }

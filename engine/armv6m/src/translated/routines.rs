@@ -46,6 +46,8 @@ pub(super) const VALUE: i32 = offset_of!(Context, value) as i32;
 pub(super) const STATUS: i32 = offset_of!(Context, status) as i32;
 const LOAD: i32 = offset_of!(Context, load) as i32;
 const STORE: i32 = offset_of!(Context, store) as i32;
+pub(super) const DENIED: i32 = offset_of!(Context, denied) as i32;
+const TOUCH: i32 = offset_of!(Context, touch) as i32;
 const MISS: i32 = offset_of!(Context, miss) as i32;
 
 /// Addresses of the shared code.
@@ -62,6 +64,8 @@ pub(super) struct Routines {
     pub cross_region_jump: usize,
     /// Adds the wait states of a miss at flash offset ECX.
     pub miss: usize,
+    /// Asks for an access (ECX) to SRAM at EDX in a window: zero flag set if it needs the true order.
+    pub touch: usize,
     /// Slow path: reads 1, 2 and 4 bytes at EAX into EAX; PC in ECX and the last word fetched in EDX.
     pub load: [usize; 3],
     /// Slow path: writes the context's value; otherwise like `load`.
@@ -177,6 +181,21 @@ pub(super) fn assemble<M: Map>(base: usize, flash_size: usize) -> Option<(Vec<u8
         ; pop r11 ; pop r10 ; pop r9 ; pop r8 ; pop rsi ; pop rdi
         ; mov eax, eax
         ; sub r14, rax
+        ; ret
+    );
+
+    routines.touch = here(&ops);
+    dynasm!(ops
+        ; .arch x64
+        ; push rdi ; push rsi ; push r8 ; push r9 ; push r10 ; push r11
+        ; sub rsp, 8
+        ; mov rdi, r15
+        ; mov esi, edx
+        ; mov edx, ecx
+        ; call QWORD [r15 + TOUCH]
+        ; add rsp, 8
+        ; pop r11 ; pop r10 ; pop r9 ; pop r8 ; pop rsi ; pop rdi
+        ; test eax, eax
         ; ret
     );
 

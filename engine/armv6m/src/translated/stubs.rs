@@ -45,6 +45,45 @@ impl<M: Map> Translation<'_, M> {
                 }
                 dynasm!(self.ops ; .arch x64 ; jmp =>back);
             }
+            Stub::MissAhead { at, back, set, held, stuck } => dynasm!(self.ops
+                ; .arch x64
+                ; =>at
+                ; cmp DWORD [rax + 8 * set + 4], held as i32
+                ; je =>back
+                ; jmp =>stuck
+            ),
+            Stub::Touch { at, access, size, more, again, stuck } => {
+                let touch = self.routines.touch;
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; =>at
+                    ; push rax
+                    ; sub rsp, 8
+                    ; lea edx, [rcx + more as i32]
+                    ; shl edx, size as i8
+                    ; mov ecx, DWORD access as i32
+                    ; call extern touch
+                    ; lea rsp, [rsp + 8]
+                    ; pop rax
+                    ; jnz =>again
+                    ; jmp =>stuck
+                );
+            }
+            Stub::LoadAhead { at, load, leave, done, stuck } => {
+                let flash = self.routines.flash[load.size as usize];
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; =>at
+                    ; mov ecx, eax
+                    ; shr ecx, M::FLASH.bytes.ilog2() as i8
+                    ; cmp ecx, (M::FLASH.base >> M::FLASH.bytes.ilog2()) as i32
+                    ; jne =>stuck
+                    ; call extern flash
+                    ; jc =>stuck
+                );
+                self.loaded(load);
+                dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; jmp =>done);
+            }
             Stub::Load { at, load, place, leave, done, take } => {
                 let size = load.size as usize;
                 let (flash, slow) = (self.routines.flash[size], self.routines.load[size]);

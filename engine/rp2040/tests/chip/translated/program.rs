@@ -198,6 +198,8 @@ pub struct Program {
     miss_cycles: u32,
     dma: Option<Dma>,
     core1: Option<Core1>,
+    /// Without `core1`, core 1 runs a loop of the patches, in flash or in SRAM.
+    busy: Option<bool>,
     /// Offset in the code and the bytes that the firmware programs; and whether it erases that sector first.
     programs: (u32, u32, bool),
     /// Cycles between inspections, and what follows each.
@@ -232,8 +234,13 @@ pub fn program() -> impl Strategy<Value = Program> {
         2 => (0..0x80u32).prop_map(Action::LoadFlash),
         1 => Just(Action::ProgramFlash),
     ];
-    let machine =
-        (prop::option::weighted(0.3, dma), prop::option::weighted(0.3, core1), 0..0x40u32, any::<u32>(), 0..100u32);
+    let machine = (
+        prop::option::weighted(0.3, dma),
+        (prop::option::weighted(0.3, core1), prop::option::weighted(0.6, any::<bool>())),
+        0..0x40u32,
+        any::<u32>(),
+        0..100u32,
+    );
     (
         (prop::collection::vec(instruction(), 1..40), prop::collection::vec(instruction(), 1..40)),
         (place, prop::bool::weighted(0.1)),
@@ -257,7 +264,8 @@ pub fn program() -> impl Strategy<Value = Program> {
                 event,
                 miss_cycles,
                 dma: machine.0,
-                core1: machine.1,
+                core1: machine.1.0,
+                busy: machine.1.1,
                 programs: (2 * machine.2, machine.3, machine.4 == 0),
                 slices,
             },
@@ -338,6 +346,8 @@ impl Program {
         );
         if let Some(core1) = &self.core1 {
             core1.start(&mut rig, at);
+        } else if let Some(in_flash) = self.busy {
+            self.start_busy(&mut rig, in_flash, at);
         }
         if let Some(dma) = &self.dma {
             dma.start(&mut rig, at);
@@ -351,6 +361,33 @@ impl Program {
         core.regs[13] = STACK;
         core.pc = at;
         rig
+    }
+
+    /// Starts a loop on core 1 beside that of core 0, with the same pointers in other registers.
+    fn start_busy(&self, rig: &mut Rig, in_flash: bool, code: u32) {
+        let mut program = vec![0x4644, 0x464d, 0x4656];
+        program.extend(&self.patches);
+        program.push(asm::adds(7, 1));
+        program.push(asm::b(-(program.len() as i16)));
+        let start = if in_flash { FLASH_CODE + 0x4000 } else { CORE1_CODE };
+        if in_flash {
+            let bytes: Vec<u8> = program.iter().flat_map(|halfword| halfword.to_le_bytes()).collect();
+            rig.chip.mem.flash_write((start - XIP_BASE) as usize, &bytes);
+        } else {
+            rig.program(start, &program);
+        }
+        rig.start_core1(start, CORE1_STACK);
+        let core = &mut rig.chip.cores[1];
+        core.ppb.vtor = VECTORS;
+        core.regs[..4].copy_from_slice(&self.values);
+        let [a, b, c] = self.pointers.map(|pointer| match pointer {
+            Pointer::To(address) => address,
+            Pointer::BeforeCode(bytes) => code - bytes,
+        });
+        // The first granule behind the loop of core 0, where it has literals.
+        let behind = (code + 2 * (self.code.len() as u32 + 5)).next_multiple_of(32);
+        let reads = code >= RAM_BASE && self.values[0] & 1 != 0;
+        core.regs[8..11].copy_from_slice(&[if reads { behind } else { c }, a, b]);
     }
 
     fn handlers(&self, rig: &mut Rig, start: u32) {
