@@ -67,15 +67,15 @@ test-engine:
 fuzz:
 	@$(call need_cargo)
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package board --test hostile -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-board --test hostile -- --nocapture
 	LAN_FUZZ_FRAMES=$(STEPS) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package lan --test cable fuzz::arbitrary -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-lan --test cable fuzz::arbitrary -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package cyw43 --test host fuzz -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-cyw43 --test host fuzz -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$$(($(STEPS) / 1000)) PORTBENCH_FUZZ_SEED=$(SEED) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package rp2040 --lib batch -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp2040 --lib batch -- --nocapture
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package rp2040 --test chip translated::a_loop -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp2040 --test chip translated::a_loop -- --nocapture
 
 # Unit tests only: the engine is not built, and one that is there is not used.
 quick: dependencies
@@ -122,6 +122,8 @@ lint-engine:
 	@$(call need_cargo)
 	cargo fmt --manifest-path $(ENGINE)/Cargo.toml --all --check
 	cargo clippy --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --all-targets -- --deny warnings
+	RUSTDOCFLAGS='--deny warnings' cargo doc --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --no-deps
+	cargo package --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --exclude binding --no-verify --allow-dirty --offline
 
 format: dependencies
 	$(BIN)/ruff format .

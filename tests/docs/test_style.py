@@ -69,9 +69,10 @@ def _python(text: str) -> Iterator[str]:
 
 
 def _commented(mark: str, text: str) -> Iterator[str]:
-    """Blocks of comments that begin with `mark`."""
+    """Blocks of comments that begin with `mark`, without code."""
     for block in re.findall(rf"(?:^[ \t]*{mark}.*\n?)+|[ \t]{mark}.*$", text, re.MULTILINE):
-        yield " ".join(re.sub(rf"^[ \t]*{mark}", "", block, flags=re.MULTILINE).split())
+        words = " ".join(re.sub(rf"^[ \t]*{mark}", "", block, flags=re.MULTILINE).split())
+        yield re.sub(r"```.*?```", "", words)
 
 
 def _texts(name: str) -> Iterator[str]:

@@ -43,6 +43,20 @@ pub struct CardSocketConfig {
 }
 
 /// By default a bare microcontroller with 2 MiB of flash and an empty boot ROM.
+///
+/// ```
+/// use board::{BoardConfig, Machine};
+/// use sim::PS_PER_MS;
+///
+/// // A stack pointer, a reset vector, and a branch to itself: enough to run without a real boot ROM.
+/// let rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();
+/// let mut config = BoardConfig::pico(rom);
+/// config.surroundings.hold(15, Some(3_300));
+/// let mut board = Machine::new(config, &[], false)?;
+/// board.run(PS_PER_MS)?;
+/// assert!(board.now() >= PS_PER_MS);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BoardConfig {
     /// The boot ROM's contents: [`crate::bootrom`] reads them.

@@ -8,6 +8,34 @@
 //!
 //! Every time is a [`sim::Ps`]. Without a bridge nothing depends on the host: the same inputs give the same frames at
 //! the same picosecond, however the caller divides time into steps.
+//!
+//! Ask by ARP for the PC's MAC address:
+//!
+//! ```
+//! use lan::{Lan, LanConfig, wire_time_ps};
+//!
+//! let config = LanConfig::default();
+//! let (pc, board) = (config.pc_ip.octets(), [0x02, 0, 0, 0, 0, 0x09]);
+//! let mut request = vec![0xff; 6];
+//! request.extend(board);
+//! request.extend([0x08, 0x06, 0, 1, 0x08, 0x00, 6, 4, 0, 1]);
+//! request.extend(board);
+//! request.extend([192, 168, 50, 9]);
+//! request.extend([0; 6]);
+//! request.extend(pc);
+//!
+//! let mut lan = Lan::new(config.clone());
+//! lan.from_board(0, &request);
+//! let (now, reply) = loop {
+//!     let now = lan.next_event().expect("the PC answers");
+//!     lan.advance(now);
+//!     if let Some(reply) = lan.to_board(now) {
+//!         break (now, reply);
+//!     }
+//! };
+//! assert_eq!(reply[6..12], config.pc_mac);
+//! assert_eq!(now, 2 * wire_time_ps(request.len()));
+//! ```
 
 #![warn(missing_docs, unreachable_pub)]
 

@@ -3,6 +3,37 @@
 //!
 //! Nothing here depends on a particular chip. No crate of the engine reads the host's clock, random numbers or hash-map
 //! order: equal calls at equal times give equal results.
+//!
+//! A thermometer on I2C that answers each read with 21 degrees:
+//!
+//! ```
+//! use sim::{Device, I2cDevice, PS_PER_US, Ps};
+//!
+//! struct Thermometer;
+//!
+//! impl Device for Thermometer {
+//!     fn name(&self) -> &'static str {
+//!         "TC74"
+//!     }
+//! }
+//!
+//! impl I2cDevice for Thermometer {
+//!     fn start(&mut self, _now: Ps, address: u16, read: bool) -> bool {
+//!         address == 0x4d && read
+//!     }
+//!     fn write(&mut self, _now: Ps, _byte: u8) -> bool {
+//!         false
+//!     }
+//!     fn read(&mut self, _now: Ps) -> u8 {
+//!         21
+//!     }
+//! }
+//!
+//! let mut device = Thermometer;
+//! assert!(!device.start(90 * PS_PER_US, 0x50, true));
+//! assert!(device.start(180 * PS_PER_US, 0x4d, true));
+//! assert_eq!(device.read(270 * PS_PER_US), 21);
+//! ```
 
 #![warn(missing_docs, unreachable_pub)]
 

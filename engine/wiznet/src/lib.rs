@@ -7,6 +7,23 @@
 //! The chip's delays are modelled only where the datasheet gives a figure (`time.rs`): RSTn and PLL lock, INTLEVEL,
 //! RTR/RCR, PTIMER, Sn_KPALVTR, and where captures show one: `Config::tcp_answer`. The PHY's negotiation takes
 //! `Config::phy_link_delay`. Commands, checksums and copies to and from the MAC take no time.
+//!
+//! Read VERSIONR, register 0x0039, at 10 MHz:
+//!
+//! ```
+//! use sim::{PS_PER_MS, PS_PER_NS, SpiDevice};
+//! use wiznet::{Config, W5500};
+//!
+//! let mut chip = W5500::new(Config::default());
+//! let mut now = 10 * PS_PER_MS;
+//! chip.select(now, true);
+//! let answers = [0x00, 0x39, 0x00, 0x00].map(|mosi| {
+//!     now += 800 * PS_PER_NS;
+//!     chip.exchange(now, mosi)
+//! });
+//! chip.select(now, false);
+//! assert_eq!(answers[3], 0x04);
+//! ```
 
 #![warn(missing_docs, unreachable_pub)]
 
