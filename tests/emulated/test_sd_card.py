@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from portbench_engine import bootrom
 from pydantic import ValidationError
 
 from portbench.boards import BoardUnavailable, board_definition
@@ -179,8 +178,8 @@ def test_settings_that_no_card_has_are_refused(text: str, said: str) -> None:
 
 def test_counters_of_a_card_are_there_where_one_is() -> None:
     flash = flash_content(NATIVE_IMAGE)
-    without = engine.Machine(bootrom(), flash, EmulatedConfig().settings(PICO)).stats()
-    with_card = engine.Machine(bootrom(), flash, EmulatedConfig(sd_card=SdCard()).settings(PICO)).stats()
+    without = engine.Machine(engine.bootrom(), flash, EmulatedConfig().settings(PICO)).stats()
+    with_card = engine.Machine(engine.bootrom(), flash, EmulatedConfig(sd_card=SdCard()).settings(PICO)).stats()
     assert not [name for name in without if name.startswith("sd_")]
     assert set(with_card) - set(without) >= {"sd_commands", "sd_read_blocks", "sd_write_clocked_us"}
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
 import pytest
-from portbench_engine.devices import I2cDevice, SpiDevice, UartDevice
 
 from portbench.boards import BoardUnavailable
 from portbench.boards.definition import BOARDS_VARIABLE, DEFINITIONS
@@ -18,6 +17,8 @@ from tests.emulated.guests import CHARACTER_US, I2C_READ, I2C_RESTART, I2C_STOP,
 from tests.testing.conftest import PROJECT, RunTests
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+from portbench_engine.devices import I2cDevice, SpiDevice, UartDevice
+
 from portbench.testing import Board, NothingCame
 
 pytestmark = pytest.mark.engine
