@@ -363,7 +363,8 @@ impl Core {
             if let Ok(Some(number)) = self.ppb.sau.region(address) {
                 result |= number << 8 | 1 << 17;
             }
-            let secure = matches!(attribution, Attribution::Secure | Attribution::Callable);
+            // An exempt address has the state of the core.
+            let secure = attribution != Attribution::NonSecure;
             result |= u32::from(secure) << 22 | if secure { 0 } else { u32::from(read) << 20 | u32::from(write) << 21 };
         }
         Ok(result)
@@ -471,7 +472,7 @@ impl Core {
         } else {
             bus.mcr(transfer, self.value(op.a)).map_err(undefined)?;
         }
-        self.cycles += 1;
+        self.cycles += 1 + u64::from(bus.waits());
         Ok(Then::Next)
     }
 }

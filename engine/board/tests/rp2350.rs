@@ -1,0 +1,111 @@
+//! A board with an RP2350 boots from the chip's own boot ROM. A test is skipped without that ROM, or without the image
+//! in `PORTBENCH_FIRMWARE_DIR`.
+
+use std::path::Path;
+
+use board::{BoardConfig, MachineOf, Wiring, bootrom_of, flash_of};
+use sim::PS_PER_S;
+
+type Chip = rp2350::Chip<Wiring>;
+type Machine = MachineOf<Chip>;
+
+/// The Pico's LED.
+const LED: u64 = 1 << 25;
+
+/// Returns a Pico 2 with the image `file`.
+fn pico2(file: &str) -> Option<Machine> {
+    machine(file, BoardConfig::pico)
+}
+
+/// Returns a board of `config` with the image `file`.
+fn machine(file: &str, config: fn(Vec<u8>) -> BoardConfig) -> Option<Machine> {
+    let skipped = |why: String| println!("skipped: {why}");
+    let rom = bootrom_of::<Chip>().map_err(|error| skipped(error.to_string())).ok()?;
+    let Some(folder) = std::env::var_os("PORTBENCH_FIRMWARE_DIR") else {
+        skipped(format!("PORTBENCH_FIRMWARE_DIR names no folder with {file}"));
+        return None;
+    };
+    let path = Path::new(&folder).join(file);
+    let image = std::fs::read(&path).map_err(|error| skipped(format!("{}: {error}", path.display()))).ok()?;
+    let flash = flash_of::<Chip>(&image).expect("an image for the RP2350");
+    let config = BoardConfig { flash_size: 4 << 20, ..config(rom) };
+    Some(Machine::new(config, &flash, false).expect("a valid board"))
+}
+
+/// Boots `file` twice to MicroPython's prompt and calculates; both take the same time.
+fn micropython(file: &str) {
+    let times: Vec<_> = (0..2)
+        .map_while(|_| {
+            let mut board = pico2(file)?;
+            board.expect(">>> ", 3 * PS_PER_S).expect("a prompt");
+            board.type_in("6 * 7\r");
+            let answer = board.expect("\n>>> ", PS_PER_S).expect("an answer");
+            assert_eq!(answer, "6 * 7\r\n42\r\n>>> ");
+            Some(board.now())
+        })
+        .collect();
+    assert!(times.windows(2).all(|pair| pair[0] == pair[1]), "{times:?}");
+}
+
+#[test]
+fn micropython_on_w5500_evb_pico2() {
+    micropython("mp-w5500-pico2-1.27.0-preview.85.uf2");
+}
+
+#[test]
+fn w5500_evb_pico2_gets_its_address() {
+    let file = "mp-w5500-pico2-1.27.0-preview.85.uf2";
+    let Some(mut board) = machine(file, BoardConfig::w5500_evb_pico) else { return };
+    board.expect(">>> ", 3 * PS_PER_S).expect("a prompt");
+    board.type_in("import network; nic = network.WIZNET5K(); nic.active(True); nic.ifconfig('dhcp')\r");
+    board.expect("\n>>> ", 10 * PS_PER_S).expect("an address");
+    board.type_in("nic.ifconfig()[0]\r");
+    let answer = board.expect("\n>>> ", PS_PER_S).expect("an answer");
+    assert!(answer.contains("'192.168.50."), "{answer}");
+}
+
+#[test]
+fn micropython_on_pico2() {
+    micropython("mp-pico2-1.25.0-preview.393.uf2");
+}
+
+#[test]
+fn micropython_on_pico2_w() {
+    micropython("mp-pico2-w-1.28.0.uf2");
+}
+
+/// Boots `file` to CircuitPython's invitation, which comes after it has made its file system.
+fn circuitpython(file: &str) {
+    let Some(mut board) = pico2(file) else { return };
+    board.expect("Press any key to enter the REPL.", 10 * PS_PER_S).expect("an invitation");
+    board.type_in("\r");
+    board.expect(">>> ", 3 * PS_PER_S).expect("a prompt");
+    board.type_in("6 * 7\r");
+    assert!(board.expect("\n>>> ", PS_PER_S).expect("an answer").contains("42\r\n>>> "));
+}
+
+#[test]
+fn circuitpython_on_pico2() {
+    circuitpython("cp-pico2-9.2.0.uf2");
+}
+
+#[test]
+fn circuitpython_on_pico2_w() {
+    circuitpython("cp-pico2-w-10.0.0.uf2");
+}
+
+#[test]
+fn the_led_blinks() {
+    let Some(mut board) = pico2("blink-m33.uf2") else { return };
+    let mut changes = Vec::new();
+    let mut lit = false;
+    for quarter in 1..=8 {
+        board.run(quarter * PS_PER_S / 4).expect("nothing that is not modelled");
+        let (level, _) = board.pins();
+        if lit != (level & LED != 0) {
+            lit = !lit;
+            changes.push(quarter);
+        }
+    }
+    assert!(changes.len() >= 2, "{changes:?}");
+}

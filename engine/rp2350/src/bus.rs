@@ -1,0 +1,736 @@
+//! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheet 2.1 and 2.2).
+
+use crate::coprocessors::rcp::Rcp;
+use crate::map;
+use crate::memory::{APB, Addresses, Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
+use crate::peripherals::{
+    Alias, Write,
+    accessctrl::Accessctrl,
+    adc::Adc,
+    bootram::Bootram,
+    busctrl::Busctrl,
+    clocks::Clocks,
+    dma::{Dma, DmaBus},
+    glitch_detector::GlitchDetector,
+    i2c::I2c,
+    io_bank0::IoBank0,
+    io_qspi::IoQspi,
+    otp::Otp,
+    pads_bank0::PadsBank0,
+    pads_qspi::PadsQspi,
+    pio::Pio,
+    pll::Pll,
+    powman::Powman,
+    psm::{self, Psm},
+    pwm::Pwm,
+    qmi::Qmi,
+    resets::{self, Resets},
+    rosc::Rosc,
+    sha256::Sha256,
+    sio::Sio,
+    spi::Spi,
+    syscfg::Syscfg,
+    sysinfo::Sysinfo,
+    tbman::Tbman,
+    ticks::Ticks,
+    timer::Timer,
+    trng::Trng,
+    uart::Uart,
+    usb::Usb,
+    watchdog::Watchdog,
+    xip_ctrl::XipCtrl,
+    xosc::Xosc,
+};
+use crate::sys::Sys;
+use crate::trace::{Record, kind};
+use crate::wires::{self, event};
+use crate::world::{Inputs, World};
+pub use armv8m::Master;
+use armv8m::V8m;
+use armv8m::core::Core;
+pub use parts::BusFault;
+use parts::wires::{Event, Version};
+
+/// Offset of SHA-256's data register, whose writes keep their size.
+const SHA256_WDATA: u32 = 4;
+/// The chip's registers on a core's private bus.
+const EPPB: u32 = 0xe008_0000;
+/// SLEEPCTRL.WICENACK: the wake-up interrupt controller is ready.
+const SLEEPCTRL_WICENACK: u32 = 4;
+/// Bytes of boot RAM, below its registers.
+const BOOTRAM_BYTES: u32 = 0x400;
+
+/// The bus with everything on it except the memories.
+pub struct Bus<W> {
+    pub sys: Sys,
+    pub world: W,
+    /// Wait states of the last access.
+    pub waits: u32,
+    /// Cycles that core 0 has spent in wait states of the peripheral bus.
+    pub(crate) waited: u64,
+    pub sio: Sio,
+    pub xip_ctrl: XipCtrl,
+    pub qmi: Qmi,
+    pub rcp: Rcp,
+    /// SLEEPCTRL of each core, stored without effect.
+    sleepctrl: [u32; 2],
+    pub blocks: Blocks,
+}
+
+/// The register blocks that need only [`Sys`].
+pub struct Blocks {
+    pub sysinfo: Sysinfo,
+    pub syscfg: Syscfg,
+    pub clocks: Clocks,
+    pub resets: Resets,
+    pub psm: Psm,
+    pub io_bank0: IoBank0,
+    pub io_qspi: IoQspi,
+    pub pads_bank0: PadsBank0,
+    pub pads_qspi: PadsQspi,
+    pub xosc: Xosc,
+    pub pll: [Pll; 2],
+    pub accessctrl: Accessctrl,
+    pub busctrl: Busctrl,
+    pub uart: [Uart; 2],
+    pub spi: [Spi; 2],
+    pub i2c: [I2c; 2],
+    pub adc: Adc,
+    pub pwm: Pwm<{ wires::PWM_SLICES }>,
+    pub timer: [Timer; 2],
+    pub watchdog: Watchdog,
+    pub bootram: Bootram,
+    pub rosc: Rosc,
+    pub trng: Trng,
+    pub sha256: Sha256,
+    pub powman: Powman,
+    pub ticks: Ticks,
+    pub otp: Otp,
+    pub glitch_detector: GlitchDetector,
+    pub tbman: Tbman,
+    pub dma: Dma<{ wires::DMA_CHANNELS }>,
+    pub usb: Usb,
+    pub pio: [Pio; 3],
+}
+
+fn lane(value: u32, address: u32, size: u32) -> u32 {
+    match size {
+        1 => (value >> ((address & 3) * 8)) & 0xff,
+        2 => (value >> ((address & 2) * 8)) & 0xffff,
+        _ => value,
+    }
+}
+
+fn replicate(value: u32, size: u32) -> u32 {
+    match size {
+        1 => (value & 0xff) * 0x0101_0101,
+        2 => (value & 0xffff) * 0x0001_0001,
+        _ => value,
+    }
+}
+
+/// Returns the alias through which `address` is written (datasheet 2.1.3).
+fn alias(address: u32) -> Alias {
+    match (address >> 12) & 3 {
+        0 => Alias::Normal,
+        1 => Alias::Xor,
+        2 => Alias::Set,
+        _ => Alias::Clear,
+    }
+}
+
+/// Ends the run at an access to a block that exists and is not modelled.
+fn unmodelled_at(sys: &mut Sys, address: u32, write: Option<u32>) -> Result<(), BusFault> {
+    let name = match (address & map::BLOCK, address >> 20) {
+        (0x400c_0000, _) => "HSTX_CTRL",
+        (0x4014_0000 | 0x4014_8000, _) => "CORESIGHT_PERIPH",
+        (0x4015_0000, _) => "DFT",
+        (_, 0x506) => "HSTX_FIFO",
+        (_, 0x507) => "CORESIGHT_TRACE",
+        _ => return Err(BusFault),
+    };
+    parts::unmodelled(sys, name, address & 0xfff, write);
+    Ok(())
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self {
+            sysinfo: Sysinfo::default(),
+            syscfg: Syscfg::default(),
+            clocks: Clocks::new(wires::CLOCKS),
+            resets: Resets::new(resets::bit::ALL),
+            psm: Psm::new(psm::bit::ALL, psm::RESETTABLE),
+            io_bank0: IoBank0::new(wires::IO_BANK0),
+            io_qspi: IoQspi::new(wires::IO_QSPI),
+            pads_bank0: PadsBank0::new(Version::V1),
+            pads_qspi: PadsQspi::new(Version::V1),
+            xosc: Xosc::new(event::XOSC, Version::V1),
+            pll: [Pll::new("PLL_SYS", |freq| &mut freq.pll_sys_hz), Pll::new("PLL_USB", |freq| &mut freq.pll_usb_hz)],
+            accessctrl: Accessctrl::default(),
+            busctrl: Busctrl::default(),
+            uart: wires::UART.map(Uart::new),
+            spi: wires::SPI.map(Spi::new),
+            i2c: wires::I2C.map(I2c::new),
+            adc: Adc::new(wires::ADC),
+            pwm: Pwm::new(wires::PWM),
+            timer: wires::TIMERS.map(Timer::new),
+            watchdog: Watchdog::new(wires::WATCHDOG),
+            bootram: Bootram::default(),
+            rosc: Rosc::new(Version::V1),
+            trng: Trng::default(),
+            sha256: Sha256::default(),
+            powman: Powman::default(),
+            ticks: Ticks::default(),
+            otp: Otp::default(),
+            glitch_detector: GlitchDetector::default(),
+            tbman: Tbman::default(),
+            dma: Dma::new(wires::DMA),
+            usb: Usb::new(wires::USB),
+            pio: wires::PIO.map(Pio::new),
+        }
+    }
+}
+
+impl<W: World> Bus<W> {
+    pub fn new(sys: Sys, world: W) -> Self {
+        Self {
+            sys,
+            world,
+            waits: 0,
+            waited: 0,
+            sio: Sio::default(),
+            xip_ctrl: XipCtrl::default(),
+            qmi: Qmi::default(),
+            rcp: Rcp::default(),
+            sleepctrl: [2; 2],
+            blocks: Blocks::default(),
+        }
+    }
+
+    /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.
+    pub fn read(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+        self.waits = 0;
+        let value = match address >> 28 {
+            0 if (address as usize) < ROM_SIZE => return Ok(lane(mem.rom_u32(address as usize & !3), address, size)),
+            1 => return self.read_xip(mem, address, size),
+            2 => {
+                let offset = address.wrapping_sub(RAM_BASE) as usize;
+                if offset >= RAM_SIZE {
+                    return Err(BusFault);
+                }
+                return Ok(lane(mem.ram_u32(offset & !3), address, size));
+            }
+            4 | 5 => {
+                if address & map::BLOCK == map::IO_BANK0 {
+                    self.refresh_pins();
+                }
+                self.read_peripheral(mem, address)?
+            }
+            // SIO is only accessible through a core's IO port.
+            0xd => match master {
+                Master::Core(core) if address & 0x0fff_fe00 == 0 => {
+                    if matches!(address & 0x1fc, 0x004 | 0x008) {
+                        self.refresh_pins();
+                    }
+                    let qspi = self.blocks.io_qspi.gpio_hi_in();
+                    self.sio.read(&mut self.sys, core, address & 0x1fc, qspi)
+                }
+                Master::Core(_) if address & 0x0ffe_0000 == 0x0002_0000 => {
+                    self.sys.unmodelled(format!("SIO's Non-secure bank: read at 0x{address:08x}"));
+                    0
+                }
+                _ => return Err(BusFault),
+            },
+            0xe => self.read_private(master, address)?,
+            _ => return Err(BusFault),
+        };
+        self.trace_register(master, address, value, false);
+        Ok(lane(value, address, size))
+    }
+
+    /// Writes the low `size` (1, 2, 4) bytes of `value`; `address` is aligned to it.
+    pub fn write(
+        &mut self,
+        mem: &mut Memory,
+        master: Master,
+        address: u32,
+        value: u32,
+        size: u32,
+    ) -> Result<(), BusFault> {
+        self.waits = 0;
+        match address >> 28 {
+            // ROM ignores writes.
+            0 if (address as usize) < ROM_SIZE => return Ok(()),
+            1 => return self.write_xip(mem, address, value, size),
+            2 => {
+                let offset = address.wrapping_sub(RAM_BASE) as usize;
+                if offset >= RAM_SIZE {
+                    return Err(BusFault);
+                }
+                match size {
+                    1 => mem.set_ram_u8(offset, value as u8),
+                    2 => mem.set_ram_u16(offset, value as u16),
+                    _ => mem.set_ram_u32(offset, value),
+                }
+                return Ok(());
+            }
+            4 | 5 => self.write_peripheral(mem, address, value, size)?,
+            0xd => match master {
+                Master::Core(core) if address & 0x0fff_fe00 == 0 => {
+                    self.sio.write(&mut self.sys, core, address & 0x1fc, replicate(value, size));
+                    self.sio_changed();
+                }
+                Master::Core(_) if address & 0x0ffe_0000 == 0x0002_0000 => {
+                    self.sys.unmodelled(format!("SIO's Non-secure bank: write at 0x{address:08x}"));
+                }
+                _ => return Err(BusFault),
+            },
+            0xe => self.write_private(master, address, value)?,
+            _ => return Err(BusFault),
+        }
+        self.trace_register(master, address, value, true);
+        self.settle(mem);
+        Ok(())
+    }
+
+    /// Reads the chip's registers on a core's private bus: NMI_MASK0, NMI_MASK1 and SLEEPCTRL (datasheet 2.2.7).
+    fn read_private(&mut self, master: Master, address: u32) -> Result<u32, BusFault> {
+        match master {
+            Master::Core(core) if address & !0xc == EPPB => Ok(match address & 0xc {
+                0x8 => self.sleepctrl[core] | SLEEPCTRL_WICENACK,
+                _ => 0,
+            }),
+            _ => Err(BusFault),
+        }
+    }
+
+    fn write_private(&mut self, master: Master, address: u32, value: u32) -> Result<(), BusFault> {
+        match master {
+            Master::Core(core) if address & !0xc == EPPB => match address & 0xc {
+                0x8 => self.sleepctrl[core] = value & 3,
+                0x0 | 0x4 if value != 0 => self.sys.unmodelled(format!("EPPB.NMI_MASK write 0x{value:08x}")),
+                _ => {}
+            },
+            _ => return Err(BusFault),
+        }
+        Ok(())
+    }
+
+    /// Passes what SIO drives on the flash's pins to IO_QSPI.
+    pub(crate) fn sio_changed(&mut self) {
+        let (out, oe) = self.sio.qspi();
+        self.blocks.io_qspi.set_sio(&mut self.sys, out, oe);
+    }
+
+    /// Resets SIO while the cores continue to run.
+    pub fn reset_sio(&mut self, mem: &mut Memory) {
+        self.sio.reset(&mut self.sys);
+        self.sio_changed();
+        self.settle(mem);
+    }
+
+    /// Updates pins for a program that reads them: PWM, CLOCKS, UART and SPI only maintain pins that are watched.
+    pub fn refresh_pins(&mut self) {
+        let Blocks { pwm, clocks, uart, spi, .. } = &mut self.blocks;
+        let (by_pwm, by_clocks) = (pwm.drives_pins(&self.sys), clocks.drives_pins(&self.sys));
+        let mut by_bits = false;
+        for uart in uart {
+            by_bits |= uart.refresh_pins(&mut self.sys);
+        }
+        for spi in spi {
+            by_bits |= spi.refresh_pins(&mut self.sys);
+        }
+        if by_pwm {
+            pwm.refresh_pins(&mut self.sys);
+        }
+        if by_clocks {
+            clocks.refresh_pins(&mut self.sys);
+        }
+        if by_pwm || by_clocks || by_bits {
+            self.settle_pins();
+        }
+    }
+
+    fn read_peripheral(&mut self, mem: &mut Memory, address: u32) -> Result<u32, BusFault> {
+        if APB.contains(address) {
+            self.waits = APB.read_waits;
+        }
+        match address {
+            _ if address & 0xffff_f000 == map::USB_DPRAM => return Ok(self.blocks.usb.dpram_read(address & 0xffc)),
+            0x400c_8000..0x400d_0000 => return Ok(self.xip_ctrl.read(&mut self.sys, mem, address & 0xffc)),
+            0x400d_0000..0x400d_8000 => return Ok(self.qmi.read(&mut self.sys, mem, address & 0xffc)),
+            0x4013_0000..0x4014_0000 => return Ok(self.blocks.otp.read_data(address & 0xfffc)),
+            0x5050_0000..0x5060_0000 => {
+                return Ok(match address & 0xffc {
+                    0x0 => self.xip_ctrl.stream_read(&mut self.sys),
+                    offset => self.qmi.read(&mut self.sys, mem, offset),
+                });
+            }
+            _ => {}
+        }
+        match self.blocks.at(address) {
+            Some((_, reset)) if self.sys.held_in_reset & reset != 0 => Ok(0),
+            Some((block, _)) => Ok(block.read(&mut self.sys, address & 0xffc)),
+            None => unmodelled_at(&mut self.sys, address, None).map(|()| 0),
+        }
+    }
+
+    fn write_peripheral(&mut self, mem: &mut Memory, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+        if APB.contains(address) {
+            self.waits = APB.write_waits;
+        }
+        let write = Write { bits: replicate(value, size), alias: alias(address) };
+        let offset = address & 0xffc;
+        match address {
+            _ if address & 0xffff_f000 == map::USB_DPRAM => {
+                self.blocks.usb.dpram_write(&mut self.sys, address & 0xfff, value, size);
+                return Ok(());
+            }
+            0x400c_8000..0x400d_0000 => {
+                self.xip_ctrl.write(&mut self.sys, mem, offset, write);
+                return Ok(());
+            }
+            0x400d_0000..0x400d_8000 => {
+                self.qmi.write(&mut self.sys, mem, offset, write);
+                return Ok(());
+            }
+            0x4013_0000..0x4014_0000 => return Err(BusFault),
+            0x5050_0000..0x5060_0000 => {
+                if offset == 4 {
+                    self.qmi.write(&mut self.sys, mem, offset, write);
+                }
+                return Ok(());
+            }
+            0x400e_0000..0x400e_4000 if offset < BOOTRAM_BYTES && size != 4 => {
+                let lanes = lane(u32::MAX, 0, size) << ((address & 3) * 8);
+                self.blocks.bootram.write_lanes(offset, write, lanes);
+                return Ok(());
+            }
+            _ => {}
+        }
+        if address & map::BLOCK == map::SHA256 && offset == SHA256_WDATA && size != 4 {
+            self.blocks.sha256.write_data(&mut self.sys, value, size);
+            return Ok(());
+        }
+        match self.blocks.at(address) {
+            Some((_, reset)) if self.sys.held_in_reset & reset != 0 => {}
+            Some((block, _)) => block.write(&mut self.sys, offset, write),
+            None => return unmodelled_at(&mut self.sys, address, Some(value)),
+        }
+        Ok(())
+    }
+
+    /// Reads the XIP windows: cached, uncached, maintenance (write only), and uncached without translation, each with
+    /// both chip selects (datasheet 4.4.1).
+    fn read_xip(&mut self, mem: &mut Memory, address: u32, size: u32) -> Result<u32, BusFault> {
+        if self.qmi.is_direct() {
+            return Err(BusFault);
+        }
+        let offset = address & 0x00ff_ffff;
+        let value = match address >> 24 {
+            0x10 => {
+                self.waits = mem.xip.access_word(offset);
+                self.check_flash_answers(mem);
+                mem.flash_u32(offset as usize)
+            }
+            0x14 | 0x1c if !self.xip_ctrl.allows_uncached(address >> 24 == 0x14) => return Err(BusFault),
+            0x14 | 0x1c => {
+                let (value, cycles) = self.qmi.read_uncached(&mut self.sys, mem, offset & !3);
+                self.waits = if mem.xip.cost_enabled { cycles } else { 0 };
+                mem.xip.stalled += u64::from(self.waits);
+                value
+            }
+            // Nothing is connected to the second chip select.
+            0x11 | 0x15 | 0x1d => u32::MAX,
+            _ => return Err(BusFault),
+        };
+        Ok(lane(value, address, size))
+    }
+
+    /// Ends the run if the flash cannot answer. A flash that is busy or in another mode leaves its lines floating,
+    /// which no correct program reads.
+    fn check_flash_answers(&mut self, mem: &mut Memory) {
+        if let Some(offset) = mem.xip.missed_offline.take() {
+            self.sys.unmodelled(format!("XIP read of flash offset 0x{offset:06x} while the flash cannot answer"));
+        }
+    }
+
+    fn write_xip(&mut self, mem: &mut Memory, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+        match address >> 24 {
+            // Cache maintenance: the lowest bits of the address are the operation.
+            0x18..=0x1b => match address & 7 {
+                0 => mem.xip.invalidate_way(address >> 3, address >> 13),
+                2 => mem.xip.invalidate((address & 0x00ff_ffff) >> 3),
+                // No line is dirty: memory cannot be written through the cache.
+                1 | 3 => {}
+                7 => self.sys.unmodelled(format!("XIP cache: line pinned at 0x{address:08x}")),
+                _ => {}
+            },
+            // Without WRITABLE_M0 and M1 the windows are read-only (datasheet 4.4.5).
+            0x10 | 0x11 | 0x14 | 0x15 | 0x1c | 0x1d => {
+                let _ = (value, size);
+                return Err(BusFault);
+            }
+            _ => return Err(BusFault),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn trace_register(&mut self, master: Master, address: u32, value: u32, write: bool) {
+        if self.sys.trace.wants(kind::REGISTERS) {
+            self.record_register(master, address, value, write);
+        }
+    }
+
+    #[cold]
+    fn record_register(&mut self, master: Master, address: u32, value: u32, write: bool) {
+        if let Master::Core(core) = master {
+            let at = self.sys.now();
+            self.sys.trace.push(at, Record::Register { core: core as u8, write, address, value });
+        }
+    }
+
+    fn trace_pins(&mut self) {
+        if self.sys.trace.wants(kind::PINS) {
+            let (level, output_enabled) = (self.sys.pins.level(), self.sys.pins.output_enabled());
+            self.sys.trace.push(self.sys.now(), Record::Pins { level, output_enabled });
+        }
+    }
+
+    /// Propagates the consequences of an access or event to the other blocks, until nothing changes.
+    pub fn settle(&mut self, mem: &mut Memory) {
+        if self.sys.entering_reset != 0 {
+            self.enter_reset();
+        }
+        if self.blocks.io_qspi.ss_dirty {
+            self.blocks.io_qspi.ss_dirty = false;
+            let level = self.blocks.io_qspi.ss_override();
+            self.qmi.set_ss_override(&mut self.sys, mem, level);
+        }
+        if self.sys.dormant != 0 {
+            self.wake_oscillators();
+        }
+        if self.sys.clock_sources_dirty {
+            self.update_clocks();
+        }
+        if self.sys.stopped() {
+            self.settle_stopped();
+            return;
+        }
+        if self.sys.watch_dirty {
+            self.sys.watch_dirty = false;
+            self.blocks.pwm.reschedule(&mut self.sys);
+            self.blocks.clocks.reschedule(&mut self.sys);
+            for uart in &mut self.blocks.uart {
+                uart.reschedule(&mut self.sys);
+            }
+            for spi in &mut self.blocks.spi {
+                spi.reschedule(&mut self.sys);
+            }
+        }
+        self.settle_pins();
+        if self.sys.dreq_rose != 0 {
+            self.blocks.dma.requests_changed(&mut self.sys);
+        }
+        if self.sys.records() {
+            self.observe(mem, false);
+        }
+    }
+
+    /// Tells all parts about changed pins. A change may cause another (a pin that loops back); the limit stops a ring
+    /// oscillator from hanging the host.
+    pub(crate) fn settle_pins(&mut self) {
+        for _ in 0..8 {
+            if self.sys.pins.input_dirty {
+                self.sys.pins.input_dirty = false;
+                self.trace_pins();
+                self.blocks.io_bank0.input_changed(&mut self.sys);
+                for pio in &mut self.blocks.pio {
+                    pio.input_changed(&mut self.sys);
+                }
+                self.blocks.pwm.input_changed(&mut self.sys);
+                self.blocks.clocks.reschedule(&mut self.sys);
+                for uart in &mut self.blocks.uart {
+                    uart.input_changed(&mut self.sys);
+                }
+            } else if self.sys.pins.world_dirty {
+                self.sys.pins.world_dirty = false;
+                self.world.pins_changed(&mut self.sys);
+            } else {
+                break;
+            }
+        }
+    }
+
+    /// Takes what reaches a chip without clk_sys: the levels of its pins, to which only their interrupts answer.
+    fn settle_stopped(&mut self) {
+        for _ in 0..8 {
+            if std::mem::take(&mut self.sys.pins.input_dirty) {
+                self.trace_pins();
+                self.blocks.io_bank0.input_changed(&mut self.sys);
+            } else if std::mem::take(&mut self.sys.pins.world_dirty) {
+                self.world.pins_changed(&mut self.sys);
+            } else {
+                break;
+            }
+        }
+        self.wake_oscillators();
+        if self.sys.clock_sources_dirty {
+            self.update_clocks();
+        }
+    }
+
+    /// Wakes dormant oscillators if a signal for that is high (datasheet 6.5.3): DORMANT_WAKE of a pin, or the timer of
+    /// POWMAN.
+    fn wake_oscillators(&mut self) {
+        let timer = self.sys.irq_level() >> wires::irq::POWMAN_TIMER & 1 != 0;
+        if self.blocks.io_bank0.wakes() || self.blocks.io_qspi.wakes() || timer {
+            self.blocks.xosc.wake(&mut self.sys);
+            self.blocks.rosc.wake(&mut self.sys);
+        }
+    }
+
+    /// Returns whether anything can end the sleep of a chip without clk_sys.
+    pub(crate) fn may_wake(&self) -> bool {
+        let counting = [event::POWMAN, event::WATCHDOG, event::XOSC];
+        self.blocks.io_bank0.may_wake() || counting.iter().any(|&event| self.sys.due(event) != sim::NEVER)
+    }
+
+    /// Recomputes all frequencies, and the events of the blocks whose counters run at them.
+    fn update_clocks(&mut self) {
+        let Self { sys, blocks, .. } = self;
+        blocks.rosc.update(sys);
+        sys.clock_sources_dirty = false;
+        for pll in &mut blocks.pll {
+            pll.update(sys);
+        }
+        blocks.clocks.update(sys);
+        blocks.ticks.update(sys);
+        blocks.watchdog.clocks_changed(sys);
+        for timer in &mut blocks.timer {
+            timer.clocks_changed(sys);
+        }
+        blocks.powman.clocks_changed(sys);
+        blocks.adc.clocks_changed(sys);
+        blocks.pwm.reschedule(sys);
+        for pio in &mut blocks.pio {
+            pio.clocks_changed(sys);
+        }
+        sys.clocks_changed = true;
+        sys.attention = true;
+    }
+
+    fn enter_reset(&mut self) {
+        let entering = std::mem::take(&mut self.sys.entering_reset);
+        self.blocks.enter_reset(&mut self.sys, entering);
+    }
+
+    /// Handles one due event.
+    pub fn event(&mut self, mem: &mut Memory, id: Event) {
+        if id == event::ADC && self.blocks.adc.reads_pin() {
+            self.refresh_pins();
+        }
+        match id {
+            event::QMI => self.qmi.event(&mut self.sys, mem),
+            event::XIP_STREAM => self.xip_ctrl.event(&mut self.sys, mem),
+            event::DMA => Dma::service(&mut DmaPort { bus: self, mem }),
+            event::WORLD => {
+                let Blocks { usb, uart, .. } = &mut self.blocks;
+                self.world.event(&mut self.sys, Inputs { usb, uart });
+            }
+            // The cores handle their SysTicks.
+            _ => {
+                self.blocks.event(&mut self.sys, &mut self.world, id);
+            }
+        }
+        self.check_flash_answers(mem);
+        self.settle(mem);
+    }
+}
+
+impl<W: World> armv6m::Bus<V8m> for Bus<W> {
+    type Map = Addresses;
+
+    #[inline]
+    fn sys(&self) -> &Sys {
+        &self.sys
+    }
+
+    #[inline]
+    fn sys_mut(&mut self) -> &mut Sys {
+        &mut self.sys
+    }
+
+    fn read(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+        self.read(mem, master, address, size)
+    }
+
+    fn fetch(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+        // Instructions come from memories only (datasheet 10.2.2).
+        if address >> 28 > 2 { Err(BusFault) } else { self.read(mem, master, address, size) }
+    }
+
+    fn write(&mut self, mem: &mut Memory, master: Master, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+        self.write(mem, master, address, value, size)
+    }
+
+    #[inline]
+    fn waits(&self) -> u32 {
+        self.waits
+    }
+
+    #[inline]
+    fn counted(&self) -> u16 {
+        0
+    }
+
+    fn count(&mut self, _address: u32) {}
+
+    fn bank_counter(&mut self) -> Option<&mut u32> {
+        None
+    }
+
+    #[inline]
+    fn note_read(&mut self, mem: &mut Memory, core: &Core, address: u32, value: u32) {
+        self.note_clock(mem, core, address, value);
+    }
+
+    #[inline]
+    fn note_waits(&mut self, core: &Core, address: u32) {
+        self.count_waits(core, address);
+    }
+}
+
+/// The bus as DMA sees it.
+struct DmaPort<'a, W> {
+    bus: &'a mut Bus<W>,
+    mem: &'a mut Memory,
+}
+
+impl<W: World> DmaBus<{ wires::DMA_CHANNELS }> for DmaPort<'_, W> {
+    fn sys(&mut self) -> &mut Sys {
+        &mut self.bus.sys
+    }
+
+    fn dma(&mut self) -> &mut Dma<{ wires::DMA_CHANNELS }> {
+        &mut self.bus.blocks.dma
+    }
+
+    fn dma_and_sys(&mut self) -> (&mut Dma<{ wires::DMA_CHANNELS }>, &mut Sys) {
+        (&mut self.bus.blocks.dma, &mut self.bus.sys)
+    }
+
+    fn read(&mut self, address: u32, size: u32) -> Result<u32, BusFault> {
+        self.bus.read(self.mem, Master::Dma, address, size)
+    }
+
+    fn write(&mut self, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+        self.bus.write(self.mem, Master::Dma, address, value, size)
+    }
+
+    fn waits(&self) -> u32 {
+        self.bus.waits
+    }
+}

@@ -1,0 +1,221 @@
+//! The whole chip: its cores, memories and bus, and what each reset restarts.
+
+use armv6m::probe::debug::{Debug, Place};
+use parts::run::{CoreState, Runner, Runs};
+use parts::wires::Event;
+use sim::Ps;
+
+use crate::PROBED;
+use crate::bus::Bus;
+use crate::cpu::core::{Core, State};
+use crate::memory::Memory;
+use crate::peripherals::{Peripheral, psm};
+use crate::sys::{ResetRequest, Sys};
+use crate::trace::{Record, kind};
+use crate::wires::{event, tick};
+use crate::world::World;
+pub use parts::mcu::{ChipConfig, RunEnd};
+
+/// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 8.3.1).
+const ROSC_NOMINAL_HZ: u64 = 11_000_000;
+
+pub struct Chip<W> {
+    pub cores: [Core; 2],
+    pub mem: Memory,
+    pub bus: Bus<W>,
+    runner: Runner,
+    pub(crate) debug: Debug,
+}
+
+impl<W: World> Chip<W> {
+    /// Returns a chip at power-on, with `world` on its pins.
+    pub fn new(config: &ChipConfig, world: W) -> Self {
+        let mut mem = Memory::new(config.bootrom, config.flash_size);
+        let len = config.flash.len().min(mem.flash_size());
+        mem.flash_write(0, &config.flash[..len]);
+        let mut bus = Bus::new(crate::wires::sys(ROSC_NOMINAL_HZ), world);
+        bus.power_on(&mut mem, config.bootsel_pressed);
+        let mut chip = Self {
+            cores: [Core::new(0, event::SYSTICK0, tick::PROC0), Core::new(1, event::SYSTICK1, tick::PROC1)],
+            mem,
+            bus,
+            runner: Runner::default(),
+            debug: Debug::default(),
+        };
+        for core in &mut chip.cores {
+            core.reset(&chip.mem, 0);
+        }
+        chip
+    }
+
+    /// Simulated time since power-on.
+    pub fn now(&self) -> Ps {
+        self.runner.now()
+    }
+
+    /// Runs until simulated time `until`, a reset, or a fault of the model. An instruction in progress is completed,
+    /// together with the events due within it.
+    pub fn run_until(&mut self, until: Ps) -> RunEnd {
+        self.with_runner(|runner, chip| runner.run(chip, until, false))
+    }
+
+    /// Like [`Self::run_until`], but handles no event due after `until`, since an external event may come before it.
+    pub fn run_no_further_than(&mut self, until: Ps) -> RunEnd {
+        self.with_runner(|runner, chip| runner.run(chip, until, true))
+    }
+
+    /// Returns the time before which everything has happened.
+    pub fn settled(&self) -> Ps {
+        self.runner.settled(&self.bus.sys)
+    }
+
+    /// Lends the runner itself to `use_runner`.
+    fn with_runner<T>(&mut self, use_runner: impl FnOnce(&mut Runner, &mut Self) -> T) -> T {
+        let mut runner = std::mem::take(&mut self.runner);
+        let result = use_runner(&mut runner, self);
+        self.runner = runner;
+        result
+    }
+
+    /// Samples the program counters every `cycles` of clk_sys into the trace (0: never). Moves no simulated time.
+    pub fn sample_pc(&mut self, cycles: u64) {
+        self.with_runner(|runner, chip| runner.sample_pc(chip, cycles));
+    }
+
+    /// Starts the trace of the kinds in `mask`, beginning with the present state of the pins.
+    pub fn start_trace(&mut self, mask: u32, limit: usize) {
+        self.with_runner(|runner, chip| runner.start_trace(chip, mask, limit));
+    }
+
+    fn start_core(&mut self, index: usize, cycle: u64) {
+        self.cores[index].reset(&self.mem, self.bus.sys.irq_level_for_core(index));
+        self.cores[index].cycles = self.cores[index].cycles.max(cycle);
+        if index == 0
+            && let Some(recorder) = self.bus.sys.recorder()
+        {
+            recorder.reset();
+        }
+    }
+
+    /// Runs a core as [`Core::run`] does, one instruction at a time. Returns true if the debugger stops the chip.
+    fn step_debugged(&mut self, index: usize, limit: u64) -> bool {
+        let core = &mut self.cores[index];
+        core.take_pending_exception(&mut self.mem, &mut self.bus);
+        while core.state == State::Running && core.cycles < limit && !self.bus.sys.attention {
+            if self.debug.stops_at(place(core)) {
+                return true;
+            }
+            let (level, next) = (core.ipsr, core.cycles + 1);
+            core.run(&mut self.mem, &mut self.bus, next);
+            if self.debug.executed(index, level, &self.mem) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl<W: World> Runs for Chip<W> {
+    #[inline]
+    fn sys(&self) -> &Sys {
+        &self.bus.sys
+    }
+
+    #[inline]
+    fn sys_mut(&mut self) -> &mut Sys {
+        &mut self.bus.sys
+    }
+
+    #[inline]
+    fn core(&self, index: usize) -> CoreState {
+        let core = &self.cores[index];
+        CoreState { running: core.state == State::Running, cycles: core.cycles, pc: core.pc }
+    }
+
+    #[inline]
+    fn run_core(&mut self, index: usize, limit: u64) -> bool {
+        if PROBED && self.debug.looks() {
+            return self.step_debugged(index, limit);
+        }
+        self.cores[index].take_pending_exception(&mut self.mem, &mut self.bus);
+        self.cores[index].run(&mut self.mem, &mut self.bus, limit);
+        false
+    }
+
+    #[inline]
+    fn observe(&mut self, index: usize, rose: u64, event: bool, cycle: u64) {
+        self.cores[index].observe(rose, event, cycle);
+    }
+
+    fn clocks_changed(&mut self, cycle: u64) {
+        for core in &mut self.cores {
+            core.ppb.systick_due(&mut self.bus.sys, cycle);
+        }
+    }
+
+    fn event(&mut self, id: Event, cycle: u64) {
+        match id {
+            _ if event::SYSTICK0.contains(&id) => self.cores[0].ppb.systick_due(&mut self.bus.sys, cycle),
+            _ if event::SYSTICK1.contains(&id) => self.cores[1].ppb.systick_due(&mut self.bus.sys, cycle),
+            _ => self.bus.event(&mut self.mem, id),
+        }
+    }
+
+    fn carry_out(&mut self, request: ResetRequest, now: Ps) -> Option<RunEnd> {
+        let cycle = self.bus.sys.cycle;
+        let cause = match request {
+            ResetRequest::Psm { entered, left } => {
+                if entered & psm::bit::SIO != 0 {
+                    self.bus.reset_sio(&mut self.mem);
+                }
+                if entered & psm::bit::ACCESSCTRL != 0 {
+                    self.bus.blocks.accessctrl.reset(&mut self.bus.sys);
+                }
+                if entered & psm::bit::PROC1 != 0 {
+                    self.cores[1].state = State::Held;
+                }
+                if left & psm::bit::PROC1 != 0 {
+                    self.start_core(1, cycle);
+                }
+                return None;
+            }
+            // This reset excludes SIO: afterwards software may find a spinlock that is never released.
+            ResetRequest::Processor { .. } => "SYSRESETREQ",
+            ResetRequest::Watchdog { timer } => {
+                if !self.bus.watchdog_reset(&mut self.mem, timer) {
+                    return None;
+                }
+                if timer { "WATCHDOG timer" } else { "WATCHDOG trigger" }
+            }
+        };
+        self.start_core(0, cycle);
+        if self.bus.sys.held_by_psm & psm::bit::PROC1 == 0 {
+            self.start_core(1, cycle);
+        }
+        if self.bus.sys.trace.wants(kind::RESET) {
+            self.bus.sys.trace.push(now, Record::Reset { cause });
+        }
+        Some(RunEnd::Reset { cause })
+    }
+
+    fn may_wake(&self) -> bool {
+        self.bus.may_wake()
+    }
+
+    #[inline]
+    fn attribute(&mut self) {
+        self.note();
+    }
+
+    #[inline]
+    fn stalled(&mut self) -> &mut u64 {
+        &mut self.mem.xip.stalled
+    }
+
+    fn count_sample(&mut self) {}
+}
+
+/// Returns where a core is, for the debugger.
+pub(crate) fn place(core: &Core) -> Place {
+    Place { core: core.index, pc: core.pc, exception: core.ipsr, instructions: core.instructions }
+}

@@ -1,0 +1,19 @@
+//! The RP2350 in software: both Cortex-M33 cores of [`armv8m`], the bus and one file per peripheral, named as in the
+//! RP2350 datasheet. Deterministic: nothing here reads the host's clock, threads or random numbers.
+
+mod attributed;
+pub mod bus;
+pub mod chip;
+mod chip_reset;
+pub mod coprocessors;
+mod debugger;
+mod map;
+mod mcu;
+pub mod memory;
+pub mod peripherals;
+pub mod wires;
+
+pub use armv8m as cpu;
+pub use parts::{Inputs, PROBED, Sys, UsbPort, World, pins, sys, ticks, trace, world, xip_cache};
+
+pub use chip::{Chip, ChipConfig, RunEnd};

@@ -1,0 +1,156 @@
+//! OTP, one-time programmable memory (datasheet chapter 13): blank, except for the chip's number.
+//!
+//! Programming is not modelled. Rows are read through four windows: with error correction (two rows a word) or raw (a
+//! row a word), each also guarded, which never fails here.
+
+use super::{Peripheral, Write, unmodelled};
+use crate::sys::Sys;
+
+const ROWS: usize = 4096;
+/// Rows of the chip's number, 16 bits each, lowest first.
+const CHIPID: std::ops::Range<usize> = 0..4;
+
+#[derive(Debug)]
+pub struct Otp {
+    /// Data of each row, without its error correction code.
+    rows: Vec<u16>,
+    sw_lock: [u32; 64],
+    usr: u32,
+    crt_key: [u32; 4],
+    debugen: u32,
+    debugen_lock: u32,
+    archsel: u32,
+    bootdis: u32,
+    inte: u32,
+    intf: u32,
+}
+
+impl Default for Otp {
+    fn default() -> Self {
+        Self {
+            rows: vec![0; ROWS],
+            sw_lock: [0; 64],
+            usr: 1,
+            crt_key: [0; 4],
+            debugen: 0,
+            debugen_lock: 0,
+            archsel: 0,
+            bootdis: 0,
+            inte: 0,
+            intf: 0,
+        }
+    }
+}
+
+impl Otp {
+    /// Sets the number of the chip, which firmware shows in this order of bytes.
+    pub fn set_chip_id(&mut self, id: [u8; 8]) {
+        let number = u64::from_be_bytes(id);
+        for (index, row) in self.rows[CHIPID].iter_mut().enumerate() {
+            *row = (number >> (16 * index)) as u16;
+        }
+    }
+
+    /// Reads the memory at `offset` from OTP_DATA_BASE.
+    pub fn read_data(&self, offset: u32) -> u32 {
+        let word = (offset & 0x3fff) as usize / 4;
+        match offset >> 14 & 1 {
+            // Addresses beyond the rows wrap.
+            0 => {
+                let row = |row: usize| u32::from(self.rows[row % ROWS]);
+                row(2 * word) | row(2 * word + 1) << 16
+            }
+            _ => raw(self.rows[word % ROWS]),
+        }
+    }
+}
+
+/// Returns a row of 24 bits: the data with its error correction code (datasheet 13.6.2).
+fn raw(data: u16) -> u32 {
+    const PARITY: [u32; 6] = [0x00_ad5b, 0x00_366d, 0x00_c78e, 0x00_07f0, 0x00_f800, 0x1f_ffff];
+    PARITY
+        .iter()
+        .enumerate()
+        .fold(u32::from(data), |row, (index, mask)| row | ((row & mask).count_ones() & 1) << (16 + index))
+}
+
+impl Peripheral for Otp {
+    fn name(&self) -> &'static str {
+        "OTP"
+    }
+
+    fn read(&mut self, _sys: &mut Sys, offset: u32) -> u32 {
+        match offset {
+            0x000..=0x0fc => self.sw_lock[(offset / 4) as usize],
+            0x128 => self.usr,
+            0x138..=0x144 => self.crt_key[((offset - 0x138) / 4) as usize],
+            0x150 => self.debugen,
+            0x154 => self.debugen_lock,
+            0x158 => self.archsel,
+            0x160 => self.bootdis,
+            0x168 => self.inte,
+            0x16c => self.intf,
+            0x170 => self.intf,
+            // CRITICAL, KEY_VALID and ARCHSEL_STATUS: nothing is programmed, and both cores are Arm.
+            _ => 0,
+        }
+    }
+
+    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
+        match offset {
+            // Locks advance only.
+            0x000..=0x0fc => self.sw_lock[(offset / 4) as usize] |= write.apply(0) & 0xf,
+            0x128 => self.usr = write.apply_masked(self.usr, 0x11),
+            0x138..=0x144 => {
+                let key = &mut self.crt_key[((offset - 0x138) / 4) as usize];
+                *key = write.apply(*key);
+            }
+            0x150 => self.debugen = write.apply_masked(self.debugen, 0x10f) & !self.debugen_lock,
+            0x154 => self.debugen_lock |= write.apply(0) & 0x10f,
+            0x158 if write.apply(self.archsel) & 3 != 0 => {
+                unmodelled(sys, "OTP.ARCHSEL of RISC-V", offset, Some(write.bits));
+            }
+            0x160 => self.bootdis |= write.apply(0) & 3,
+            0x168 => self.inte = write.apply_masked(self.inte, 0x1f),
+            0x16c => self.intf = write.apply_masked(self.intf, 0x1f),
+            0x100 if write.apply(0) != 0 => unmodelled(sys, "OTP.SBPI_INSTR", offset, Some(write.bits)),
+            _ => {}
+        }
+    }
+
+    /// Resets the registers; the memory is what it is.
+    fn reset(&mut self, _sys: &mut Sys) {
+        let rows = std::mem::take(&mut self.rows);
+        *self = Self { rows, ..Self::default() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chips_number_is_in_four_rows() {
+        let mut otp = Otp::default();
+        assert_eq!((otp.read_data(0), otp.read_data(0x4000)), (0, 0));
+        otp.set_chip_id([0xe6, 0x60, 0x58, 0x38, 0x83, 0x3a, 0x55, 0x2c]);
+        assert_eq!((otp.read_data(0), otp.read_data(4)), (0x833a_552c, 0xe660_5838));
+        assert_eq!((otp.read_data(0x8000), otp.read_data(0xc004) & 0xffff), (0x833a_552c, 0x833a));
+        let mut sys = crate::wires::sys(12_000_000);
+        otp.reset(&mut sys);
+        assert_eq!(otp.read_data(0), 0x833a_552c);
+    }
+
+    #[test]
+    fn locks_and_what_disables_booting_only_advance() {
+        let mut sys = crate::wires::sys(12_000_000);
+        let mut otp = Otp::default();
+        for offset in [0x10, 0x160] {
+            otp.write(&mut sys, offset, Write::normal(1));
+            otp.write(&mut sys, offset, Write::normal(2));
+            assert_eq!(otp.read(&mut sys, offset), 3);
+        }
+        otp.write(&mut sys, 0x158, Write::normal(1));
+        assert!(sys.unmodelled.is_some());
+    }
+}

@@ -1,0 +1,492 @@
+//! QMI, the interface to the QSPI flash (datasheet 12.14).
+//!
+//! Direct mode takes simulated time, but is performed lazily: when a register is read or written, or when an override
+//! forces chip select. Uncached reads are clocked into the flash chip bit by bit; misses of the cache are not, and have
+//! their cost from the registers (`Qmi::refresh_xip`). The second chip select has no device: its lines are pulled up.
+//!
+//! A miss of the line after the one filled last continues that transfer, if COOLDOWN is not 0, however long ago it was.
+//! Writes to memory, double transfer rate, and translations other than none are not modelled.
+
+use super::{Write, unmodelled};
+use crate::memory::Memory;
+use crate::sys::Sys;
+use crate::wires::{dreq, event};
+use sim::NEVER;
+use std::collections::VecDeque;
+use w25q::W25q;
+
+const FIFO_DEPTH: usize = 4;
+/// Bits of a cache line.
+const LINE_BITS: u32 = 64;
+
+mod reg {
+    pub const DIRECT_CSR: u32 = 0x00;
+    pub const DIRECT_TX: u32 = 0x04;
+    pub const DIRECT_RX: u32 = 0x08;
+    pub const M0_TIMING: u32 = 0x0c;
+    pub const M1_WCMD: u32 = 0x30;
+    pub const ATRANS0: u32 = 0x34;
+    pub const ATRANS7: u32 = 0x50;
+}
+mod csr {
+    pub const EN: u32 = 1 << 0;
+    pub const BUSY: u32 = 1 << 1;
+    pub const ASSERT_CS0N: u32 = 1 << 2;
+    pub const AUTO_CS0N: u32 = 1 << 6;
+    pub const TXFULL: u32 = 1 << 10;
+    pub const TXEMPTY: u32 = 1 << 11;
+    pub const RXEMPTY: u32 = 1 << 16;
+    pub const RXFULL: u32 = 1 << 17;
+    /// RXDELAY, CLKDIV, AUTO, ASSERT and EN.
+    pub const WRITABLE: u32 = 0xffc0_00cd;
+    pub const RESET: u32 = 0x0180_0000;
+}
+mod tx {
+    pub const NOPUSH: u32 = 1 << 20;
+    pub const OE: u32 = 1 << 19;
+    pub const DWIDTH: u32 = 1 << 18;
+}
+/// Registers of a memory window, by index: TIMING, RFMT, RCMD, WFMT, WCMD.
+mod window {
+    pub const RFMT: usize = 1;
+    pub const COUNT: usize = 5;
+    pub const MASKS: [u32; COUNT] = [0xf3ff_f7ff, 0x1007_d3ff, 0xffff, 0x1007_d3ff, 0xffff];
+    pub const RESET: [u32; COUNT] = [0x4000_0004, 0x1000, 0xa003, 0x1000, 0xa002];
+}
+const RFMT_DTR: u32 = 1 << 28;
+const ATRANS_MASK: u32 = 0x07ff_0fff;
+
+/// Returns the reset value of an ATRANS register: no translation.
+fn untranslated(index: usize) -> u32 {
+    0x0400_0000 | (index as u32 & 3) << 10
+}
+
+#[derive(Debug)]
+pub struct Qmi {
+    pub flash: W25q,
+    csr: u32,
+    windows: [[u32; window::COUNT]; 2],
+    atrans: [u32; 8],
+    tx: VecDeque<u32>,
+    rx: VecDeque<u32>,
+    /// Record in the shift register, and the cycle of clk_sys at which it ends.
+    frame: Option<(u32, u64)>,
+    ss_override: Option<bool>,
+}
+
+impl Default for Qmi {
+    fn default() -> Self {
+        Self {
+            flash: W25q::default(),
+            csr: csr::RESET,
+            windows: [window::RESET; 2],
+            atrans: std::array::from_fn(untranslated),
+            tx: VecDeque::with_capacity(FIFO_DEPTH),
+            rx: VecDeque::with_capacity(FIFO_DEPTH),
+            frame: None,
+            ss_override: None,
+        }
+    }
+}
+
+/// A phase of a memory read: bits, and lines that carry them.
+#[derive(Clone, Copy, Debug)]
+struct Phase {
+    bits: u32,
+    lanes: u32,
+}
+
+impl Phase {
+    fn scks(self) -> u32 {
+        self.bits.div_ceil(self.lanes)
+    }
+}
+
+/// Returns the lines of a two-bit width.
+fn lanes(width: u32) -> u32 {
+    1 << (width & 3).min(2)
+}
+
+/// A read format: prefix, address, suffix, dummy and the width of the data.
+#[derive(Clone, Copy, Debug)]
+struct Format {
+    phases: [Phase; 4],
+    data_lanes: u32,
+}
+
+impl Format {
+    fn of(rfmt: u32) -> Self {
+        let phase = |bits: u32, width: u32| Phase { bits, lanes: lanes(rfmt >> width) };
+        let prefix = if rfmt >> 12 & 1 != 0 { 8 } else { 0 };
+        // 0: none, 2: 8 bits.
+        let suffix = (rfmt >> 14 & 3) * 4;
+        let dummy = (rfmt >> 16 & 7) * 4;
+        let phases = [phase(prefix, 0), phase(24, 2), phase(suffix, 4), phase(dummy, 6)];
+        Self { phases, data_lanes: lanes(rfmt >> 8) }
+    }
+
+    fn head_scks(self) -> u32 {
+        self.phases.iter().map(|phase| phase.scks()).sum()
+    }
+}
+
+/// Returns a divider of which 0 means 256.
+fn divider(field: u32) -> u32 {
+    match field & 0xff {
+        0 => 256,
+        n => n,
+    }
+}
+
+fn cycle(sys: &Sys) -> u64 {
+    sys.now_cycle()
+}
+
+impl Qmi {
+    pub fn read(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> u32 {
+        self.catch_up(sys, mem);
+        match offset {
+            reg::DIRECT_CSR => self.status(),
+            reg::DIRECT_RX => {
+                let word = self.rx.pop_front().unwrap_or(0);
+                self.start_next(sys, mem, cycle(sys));
+                self.refresh_lines(sys);
+                word
+            }
+            reg::M0_TIMING..=reg::M1_WCMD => {
+                let index = ((offset - reg::M0_TIMING) / 4) as usize;
+                self.windows[index / window::COUNT][index % window::COUNT]
+            }
+            reg::ATRANS0..=reg::ATRANS7 => self.atrans[((offset - reg::ATRANS0) / 4) as usize],
+            _ => 0,
+        }
+    }
+
+    pub fn write(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32, write: Write) {
+        self.catch_up(sys, mem);
+        match offset {
+            reg::DIRECT_CSR => {
+                self.csr = write.apply_masked(self.csr, csr::WRITABLE);
+                if self.csr & csr::EN != 0 {
+                    mem.xip.deselect();
+                } else {
+                    self.tx.clear();
+                    self.rx.clear();
+                    self.frame = None;
+                }
+            }
+            reg::DIRECT_TX if self.tx.len() < FIFO_DEPTH => self.tx.push_back(write.bits),
+            reg::M0_TIMING..=reg::M1_WCMD => {
+                let index = ((offset - reg::M0_TIMING) / 4) as usize;
+                let (number, which) = (index / window::COUNT, index % window::COUNT);
+                let register = &mut self.windows[number][which];
+                *register = write.apply_masked(*register, window::MASKS[which]);
+                if number == 0 && which == window::RFMT && *register & RFMT_DTR != 0 {
+                    unmodelled(sys, "QMI.M0_RFMT double transfer rate", offset, Some(*register));
+                }
+                mem.xip.deselect();
+            }
+            reg::ATRANS0..=reg::ATRANS7 => {
+                let index = ((offset - reg::ATRANS0) / 4) as usize;
+                let atrans = &mut self.atrans[index];
+                *atrans = write.apply_masked(*atrans, ATRANS_MASK);
+                if index < 4 && *atrans != untranslated(index) {
+                    unmodelled(sys, "QMI.ATRANS with a translation", offset, Some(*atrans));
+                }
+            }
+            _ => {}
+        }
+        self.start_next(sys, mem, cycle(sys));
+        self.drive_select(sys, mem, cycle(sys));
+        self.refresh_xip(sys, mem);
+        self.refresh_lines(sys);
+    }
+
+    /// Handles `event::QMI`: the flash became ready, or a record ended that DMA waits for.
+    pub fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
+        self.catch_up(sys, mem);
+        self.refresh_xip(sys, mem);
+        self.refresh_lines(sys);
+    }
+
+    /// Handles a change of the flash's chip select by IO_QSPI's override of the SS pin (`None`: QMI drives it).
+    pub fn set_ss_override(&mut self, sys: &mut Sys, mem: &mut Memory, level: Option<bool>) {
+        self.catch_up(sys, mem);
+        self.ss_override = level;
+        self.drive_select(sys, mem, cycle(sys));
+        self.refresh_xip(sys, mem);
+        self.refresh_lines(sys);
+    }
+
+    /// Resets the registers, but not the flash chip, which has no reset pin.
+    pub fn reset(&mut self, sys: &mut Sys, mem: &mut Memory) {
+        self.catch_up(sys, mem);
+        let flash = std::mem::take(&mut self.flash);
+        *self = Self { flash, ss_override: self.ss_override, ..Self::default() };
+        mem.xip.deselect();
+        self.drive_select(sys, mem, cycle(sys));
+        self.refresh_xip(sys, mem);
+        sys.cancel(event::QMI);
+        self.refresh_lines(sys);
+    }
+
+    // Direct mode
+
+    /// Performs the transfers up to now.
+    fn catch_up(&mut self, sys: &mut Sys, mem: &mut Memory) {
+        let now = cycle(sys);
+        let mut finished = false;
+        while let Some((record, end)) = self.frame
+            && end <= now
+        {
+            self.frame = None;
+            self.finish(sys, mem, record, end);
+            self.start_next(sys, mem, end);
+            finished = true;
+        }
+        if finished {
+            self.refresh_xip(sys, mem);
+        }
+        if let Some(opcode) = self.flash.take_unmodelled() {
+            sys.unmodelled(format!("flash chip instruction 0x{opcode:02x}"));
+        }
+    }
+
+    /// Starts the next record at cycle `at` if the shift register is free, there is one, and its data have room.
+    fn start_next(&mut self, sys: &Sys, mem: &mut Memory, at: u64) {
+        if self.frame.is_some() || self.csr & csr::EN == 0 || self.rx.len() == FIFO_DEPTH {
+            return;
+        }
+        if let Some(record) = self.tx.pop_front() {
+            let scks = record_bits(record) / lanes(record >> 16);
+            self.frame = Some((record, at + u64::from(scks * divider(self.csr >> 22))));
+        }
+        self.drive_select(sys, mem, at);
+    }
+
+    fn finish(&mut self, sys: &Sys, mem: &Memory, record: u32, end: u64) {
+        let now = sys.clock.ps_at(end);
+        let width = lanes(record >> 16);
+        let bytes = record_bits(record) / 8;
+        // Without OE, or on the line that carries data in, the pads are pulled up.
+        let drives = width == 1 || record & tx::OE != 0;
+        let mut read = 0;
+        for byte in 0..bytes {
+            let data = if drives { record >> (8 * byte) & 0xff } else { 0xff };
+            read |= u32::from(self.shift(mem, now, width, data as u8)) << (8 * byte);
+        }
+        if record & tx::NOPUSH == 0 {
+            self.rx.push_back(read);
+        }
+    }
+
+    /// Shifts a byte out and in, most significant bit first.
+    fn shift(&mut self, mem: &Memory, now: u64, lanes: u32, data: u8) -> u8 {
+        let mask = (1u8 << lanes) - 1;
+        let mut read = 0u32;
+        for step in (0..8 / lanes).rev() {
+            let out = (data >> (step * lanes) & mask) | (0xf & !mask);
+            let io = self.flash.clock(mem, now, out);
+            read = read << lanes | u32::from(if lanes == 1 { io >> 1 & 1 } else { io & mask });
+        }
+        read as u8
+    }
+
+    fn busy(&self) -> bool {
+        self.frame.is_some() || !self.tx.is_empty()
+    }
+
+    fn status(&self) -> u32 {
+        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
+        self.csr
+            | flag(self.busy(), csr::BUSY)
+            | flag(self.tx.len() == FIFO_DEPTH, csr::TXFULL)
+            | flag(self.tx.is_empty(), csr::TXEMPTY)
+            | (self.tx.len() as u32) << 12
+            | flag(self.rx.is_empty(), csr::RXEMPTY)
+            | flag(self.rx.len() == FIFO_DEPTH, csr::RXFULL)
+            | (self.rx.len() as u32) << 18
+    }
+
+    fn drive_select(&mut self, sys: &Sys, mem: &mut Memory, at: u64) {
+        let by_qmi = self.csr & csr::ASSERT_CS0N != 0 || self.csr & csr::AUTO_CS0N != 0 && self.busy();
+        let high = self.ss_override.unwrap_or(!by_qmi);
+        self.flash.select(mem, sys.clock.ps_at(at), !high);
+    }
+
+    fn refresh_lines(&mut self, sys: &mut Sys) {
+        let enabled = self.csr & csr::EN != 0;
+        sys.set_dreq(dreq::XIP_QMITX, enabled && self.tx.len() < FIFO_DEPTH);
+        sys.set_dreq(dreq::XIP_QMIRX, enabled && !self.rx.is_empty());
+        let watched = sys.watched_dreqs() & (1 << dreq::XIP_QMITX | 1 << dreq::XIP_QMIRX) != 0;
+        let frame_end = match self.frame {
+            Some((_, end)) if watched => sys.clock.ps_at(end),
+            _ => NEVER,
+        };
+        let ready = if self.flash.busy(sys.now()) { self.flash.busy_until() } else { NEVER };
+        let due = frame_end.min(ready);
+        if sys.due(event::QMI) != due {
+            sys.schedule(event::QMI, due);
+        }
+    }
+
+    // Memory windows
+
+    /// Returns whether direct mode keeps the windows from the flash.
+    pub fn is_direct(&self) -> bool {
+        self.csr & csr::EN != 0
+    }
+
+    /// Reads 32 bits at `offset` of the first window without the cache; returns them and the cycles that it takes.
+    pub fn read_uncached(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> (u32, u32) {
+        self.catch_up(sys, mem);
+        mem.xip.deselect();
+        let [timing, rfmt, rcmd, ..] = self.windows[0];
+        let format = Format::of(rfmt);
+        let now = sys.clock.ps_at(cycle(sys));
+        if self.ss_override.is_none() && self.csr & csr::ASSERT_CS0N == 0 {
+            self.flash.select(mem, now, true);
+        }
+        let values = [rcmd & 0xff, offset & 0x00ff_ffff, rcmd >> 8, 0];
+        for (phase, value) in format.phases.into_iter().zip(values) {
+            for byte in (0..phase.bits / 8).rev() {
+                self.shift(mem, now, phase.lanes, (value >> (8 * byte)) as u8);
+            }
+            // Half a byte of dummy bits.
+            if phase.bits % 8 != 0 {
+                for _ in 0..phase.scks() - phase.bits / 8 * 8 / phase.lanes {
+                    self.flash.clock(mem, now, 0xf);
+                }
+            }
+        }
+        let word =
+            (0..4).fold(0, |word, byte| word | u32::from(self.shift(mem, now, format.data_lanes, 0xff)) << (8 * byte));
+        self.drive_select(sys, mem, cycle(sys));
+        self.refresh_xip(sys, mem);
+        let scks = format.head_scks() + 32 / format.data_lanes;
+        (word, scks * divider(timing))
+    }
+
+    /// Returns whether the first window's format is one that the flash answers in its present mode. A prefix is an
+    /// instruction, which a flash in continuous read mode does not take.
+    fn reads(&self) -> bool {
+        let rfmt = self.windows[0][window::RFMT];
+        let prefixed = rfmt >> 12 & 1 != 0;
+        !self.is_direct()
+            && self.csr & csr::ASSERT_CS0N == 0
+            && self.ss_override.is_none()
+            && self.flash.continuous() != prefixed
+    }
+
+    /// Recomputes the costs of a miss, and whether the flash can answer one.
+    fn refresh_xip(&mut self, sys: &Sys, mem: &mut Memory) {
+        mem.xip.offline = !self.reads() || self.flash.busy(sys.now());
+        let [timing, rfmt, ..] = self.windows[0];
+        let format = Format::of(rfmt);
+        let clkdiv = divider(timing);
+        let data = LINE_BITS / format.data_lanes * clkdiv;
+        let cooldown = timing >> 30;
+        // A transfer that the last one's chip select is still low for must end that first.
+        let hold = 1 + (timing >> 23 & 3);
+        let deselected = clkdiv.div_ceil(2) + (timing >> 12 & 0x1f);
+        let change = if cooldown == 0 { 0 } else { hold + deselected };
+        let setup = timing >> 25 & 1;
+        mem.xip.whole_lines = true;
+        mem.xip.miss_cycles = change + setup + format.head_scks() * clkdiv + data;
+        mem.xip.uncached_cycles = change + setup + (format.head_scks() + 32 / format.data_lanes) * clkdiv;
+        mem.xip.next_line_cycles = (cooldown != 0).then_some(data);
+    }
+}
+
+fn record_bits(record: u32) -> u32 {
+    if record & tx::DWIDTH != 0 { 16 } else { 8 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parts::Alias;
+
+    fn bench() -> (Qmi, Sys, Memory) {
+        let mut mem = Memory::new(&[], 2 << 20);
+        mem.flash_write(0, &[0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88]);
+        (Qmi::default(), crate::wires::sys(150_000_000), mem)
+    }
+
+    #[test]
+    fn direct_mode_reads_the_flashs_number_in_its_time() {
+        let (mut qmi, mut sys, mut mem) = bench();
+        assert_eq!(qmi.read(&mut sys, &mut mem, 0), 0x0181_0800);
+        qmi.write(&mut sys, &mut mem, 0, Write { bits: csr::EN | csr::ASSERT_CS0N, alias: Alias::Set });
+        qmi.write(&mut sys, &mut mem, 4, Write::normal(0x9f | tx::NOPUSH));
+        qmi.write(&mut sys, &mut mem, 4, Write::normal(tx::DWIDTH));
+        qmi.write(&mut sys, &mut mem, 4, Write::normal(0));
+        // Two records wait while the first is sent; 8 + 16 + 8 clocks of 6 cycles.
+        assert_eq!(qmi.read(&mut sys, &mut mem, 0) & 0x7fff, 0x2000 | csr::EN | csr::BUSY | csr::ASSERT_CS0N);
+        sys.cycle = 32 * 6 - 1;
+        assert_ne!(qmi.read(&mut sys, &mut mem, 0) & csr::BUSY, 0);
+        sys.cycle += 1;
+        assert_eq!(qmi.read(&mut sys, &mut mem, 0) & (csr::BUSY | 7 << 18), 2 << 18);
+        assert_eq!([8, 8, 8].map(|at| qmi.read(&mut sys, &mut mem, at)), [0x40ef, 0x15, 0]);
+        assert!(mem.xip.offline, "direct mode keeps the window from the flash");
+        qmi.write(&mut sys, &mut mem, 0, Write { bits: csr::EN | csr::ASSERT_CS0N, alias: Alias::Clear });
+        assert!(!mem.xip.offline);
+    }
+
+    #[test]
+    fn a_full_receive_fifo_pauses_the_transfer() {
+        let (mut qmi, mut sys, mut mem) = bench();
+        qmi.write(&mut sys, &mut mem, 0, Write { bits: csr::EN | csr::AUTO_CS0N, alias: Alias::Set });
+        for _ in 0..4 {
+            qmi.write(&mut sys, &mut mem, 4, Write::normal(0));
+        }
+        sys.cycle = 1000;
+        qmi.read(&mut sys, &mut mem, 0);
+        qmi.write(&mut sys, &mut mem, 4, Write::normal(0));
+        sys.cycle = 2000;
+        let status = qmi.read(&mut sys, &mut mem, 0);
+        assert_eq!(status & (csr::BUSY | csr::RXFULL | 7 << 12), csr::BUSY | csr::RXFULL | 1 << 12);
+        qmi.read(&mut sys, &mut mem, reg::DIRECT_RX);
+        sys.cycle = 2048;
+        assert_eq!(qmi.read(&mut sys, &mut mem, 0) & (csr::BUSY | csr::RXFULL), csr::RXFULL);
+    }
+
+    #[test]
+    fn an_uncached_read_is_clocked_through_the_flash() {
+        let (mut qmi, mut sys, mut mem) = bench();
+        // 03h: 8 + 24 + 32 clocks of 4 cycles.
+        assert_eq!(qmi.read_uncached(&mut sys, &mut mem, 2), (0x6655_4433, 64 * 4));
+        // EBh with mode bits that make the next read continue without an instruction.
+        qmi.write(&mut sys, &mut mem, 0x10, Write::normal(0x000_492a8));
+        qmi.write(&mut sys, &mut mem, 0x14, Write::normal(0xa0eb));
+        assert_eq!(qmi.read_uncached(&mut sys, &mut mem, 0).0, 0x4433_2211);
+        assert!(mem.xip.offline);
+        qmi.write(&mut sys, &mut mem, 0x10, Write { bits: 1 << 12, alias: Alias::Clear });
+        assert!(!mem.xip.offline);
+        assert_eq!(qmi.read_uncached(&mut sys, &mut mem, 4).0, 0x8877_6655);
+    }
+
+    #[test]
+    fn a_miss_costs_what_the_registers_say() {
+        let (mut qmi, mut sys, mut mem) = bench();
+        qmi.write(&mut sys, &mut mem, 0x0c, Write::normal(0x6000_7203));
+        qmi.write(&mut sys, &mut mem, 0x10, Write::normal(0x0004_92a8));
+        qmi.write(&mut sys, &mut mem, 0x14, Write::normal(0x00eb));
+        // 8 + 6 + 2 + 4 + 16 clocks of 3 cycles, after the end of the transfer before: 1 + 2 + 7 cycles.
+        assert_eq!(mem.xip.access_word(0x100), 36 * 3 + 10);
+        assert_eq!((mem.xip.access_word(0x104), mem.xip.access_word(0x108)), (0, 16 * 3));
+        assert_eq!(mem.xip.access_word(0x200), 36 * 3 + 10);
+    }
+
+    #[test]
+    fn a_translation_ends_the_run() {
+        let (mut qmi, mut sys, mut mem) = bench();
+        for index in 0..8 {
+            let value = qmi.read(&mut sys, &mut mem, reg::ATRANS0 + 4 * index);
+            qmi.write(&mut sys, &mut mem, reg::ATRANS0 + 4 * index, Write::normal(value));
+        }
+        assert_eq!(sys.unmodelled, None);
+        qmi.write(&mut sys, &mut mem, reg::ATRANS0, Write::normal(0x0400_0010));
+        assert!(sys.unmodelled.is_some());
+    }
+}
