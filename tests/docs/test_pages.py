@@ -92,8 +92,8 @@ REFUSAL = re.compile(r'\bunmodelled\(\s*(?:sys,\s*|format!\(\s*)*"(?P<name>[^"{]
 def test_the_limits_name_all_that_ends_a_run() -> None:
     """By their beginnings, as of `PSM.{name} write`."""
     page = (ROOT / "docs" / "emulator-limits.md").read_text(encoding="utf-8")
-    engine = ROOT / "engine"
-    sources = [path for crate in ("armv6m", "parts", "rp2040") for path in (engine / crate / "src").rglob("*.rs")]
+    crates = ("armv6m", "armv8m", "parts", "rp2040", "rp2350")
+    sources = [path for crate in crates for path in (ROOT / "engine" / crate / "src").rglob("*.rs")]
     named = {found["name"] for path in sources for found in REFUSAL.finditer(path.read_text(encoding="utf-8"))}
     assert {"USBCTRL host mode", "SPI slave mode", "flash chip instruction 0x"} <= named
     missing = {name for name in named if re.split(r" \(| 0x", name)[0] not in page}

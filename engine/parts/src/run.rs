@@ -63,7 +63,7 @@ pub trait Runs {
 }
 
 /// The simulated time of a chip, and what belongs to it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Runner {
     now: Ps,
     last_rebase: u64,

@@ -82,9 +82,9 @@ impl<W: World> Chip<W> {
         self.runner.settled(&self.bus.sys)
     }
 
-    /// Lends the runner itself to `use_runner`.
+    /// Lends the runner itself to `use_runner`. One that unwinds leaves the time at which it began.
     fn with_runner<T>(&mut self, use_runner: impl FnOnce(&mut Runner, &mut Self) -> T) -> T {
-        let mut runner = std::mem::take(&mut self.runner);
+        let mut runner = self.runner;
         let result = use_runner(&mut runner, self);
         self.runner = runner;
         result
