@@ -121,6 +121,7 @@ impl Checkpoint {
 }
 
 /// Runs `core` in the window up to `limit`, or to an instruction that needs the true order.
+#[inline(never)]
 fn run_to<B: Bus>(core: &mut Core, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64, role: usize) {
     while core.cycles < limit && core.fetch_word == NO_WORD {
         let Some(entry) = mem.translated.ahead_entry::<B::Map>(core.pc, mem.xip.offline) else { return };
@@ -131,6 +132,7 @@ fn run_to<B: Bus>(core: &mut Core, mem: &mut Memory<B::Map>, bus: &mut B, limit:
 }
 
 /// Runs both cores to before cycle `end`, core `index` ahead of the other. False: one of them needs the true order now.
+#[inline(never)]
 pub fn run_ahead<B: Bus>(cores: &mut [Core; 2], mem: &mut Memory<B::Map>, bus: &mut B, index: usize, end: u64) -> bool {
     let start = cores[index].cycles;
     let Some(end) = end.checked_sub(LONGEST).filter(|&end| end > start + LONGEST) else { return false };

@@ -51,14 +51,14 @@ pub(super) struct Context {
     pub load: [usize; 3],
     pub store: [usize; 3],
     pub miss: usize,
+    pub core: *mut (),
+    pub mem: *mut (),
+    pub bus: *mut (),
     /// In a window ([`super::ahead`]): what the core may not access yet, the function that permits it, and whether the
     /// core is the second.
     pub denied: [*const bool; 2],
     pub touch: usize,
     role: usize,
-    pub core: *mut (),
-    pub mem: *mut (),
-    pub bus: *mut (),
     /// A panic caught in a function called by translated code, through which it cannot unwind.
     pub panic: Option<Box<dyn Any + Send>>,
 }

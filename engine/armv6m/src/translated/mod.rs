@@ -92,7 +92,7 @@ pub struct Translated {
     hot: u8,
     /// Bytes of code, after which all of it is dropped.
     room: usize,
-    ahead: Ahead,
+    ahead: Box<Ahead>,
     pub(crate) mistakes: Mistakes,
 }
 
@@ -109,7 +109,7 @@ impl Translated {
             generation: 0,
             hot: HOT,
             room: buffer::SIZE,
-            ahead: Ahead::new::<M>(),
+            ahead: Box::new(Ahead::new::<M>()),
             mistakes: Mistakes::default(),
         }
     }
@@ -237,6 +237,7 @@ impl Translated {
 }
 
 /// Returns the address of the block that starts at `pc`, which is made if that address is hot.
+#[inline(always)]
 fn block_at<M: Map>(mem: &mut Memory<M>, pc: u32, counting: bool, ahead: bool) -> Option<usize> {
     let &Translated { flash_size, off, hot, .. } = &mem.translated;
     if off {
@@ -328,6 +329,7 @@ impl Core {
 }
 
 /// Runs the block at `entry`, and those that it leads to, until `limit`. `ahead`: in a window, the core's place in it.
+#[inline(always)]
 fn enter<B: Bus>(
     core: &mut Core,
     mem: &mut Memory<B::Map>,
