@@ -42,7 +42,7 @@ pub mod xosc;
 /// Whether probes can be attached. A build without them serves to measure their cost while they are off.
 pub const PROBED: bool = !cfg!(feature = "unprobed");
 
-pub use peripheral::{Alias, BusFault, Peripheral, Write, unmodelled};
+pub use peripheral::{Alias, BusFault, Peripheral, Write, lane, unmodelled};
 pub use sys::Sys;
 pub use usb_port::UsbPort;
 pub use world::{BitPeer, Inputs, Way, World};

@@ -23,7 +23,34 @@ pub struct Write {
     pub alias: Alias,
 }
 
+/// Returns the `size` (1, 2, 4) bytes at `address` of the bus's word `value`.
+#[inline]
+pub fn lane(value: u32, address: u32, size: u32) -> u32 {
+    match size {
+        1 => (value >> ((address & 3) * 8)) & 0xff,
+        2 => (value >> ((address & 2) * 8)) & 0xffff,
+        _ => value,
+    }
+}
+
 impl Write {
+    /// Returns the write of the low `size` (1, 2, 4) bytes of `value` to a register or its alias at `address`.
+    #[inline]
+    pub fn at(address: u32, value: u32, size: u32) -> Self {
+        let bits = match size {
+            1 => (value & 0xff) * 0x0101_0101,
+            2 => (value & 0xffff) * 0x0001_0001,
+            _ => value,
+        };
+        let alias = match (address >> 12) & 3 {
+            0 => Alias::Normal,
+            1 => Alias::Xor,
+            2 => Alias::Set,
+            _ => Alias::Clear,
+        };
+        Self { bits, alias }
+    }
+
     pub fn normal(bits: u32) -> Self {
         Self { bits, alias: Alias::Normal }
     }

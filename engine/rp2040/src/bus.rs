@@ -5,7 +5,7 @@ use crate::cpu::core::Core;
 use crate::map;
 use crate::memory::{APB, Addresses, Memory, RAM_BASE, RAM_SIZE, ROM_SIZE, bank_offset};
 use crate::peripherals::{
-    Alias, Write,
+    Write,
     adc::Adc,
     busctrl::Busctrl,
     clocks::Clocks,
@@ -43,6 +43,7 @@ use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
 pub use armv6m::Master;
 pub use parts::BusFault;
+use parts::lane;
 use parts::wires::{Event, Version};
 
 /// The bus with everything on it except the memories.
@@ -89,22 +90,6 @@ pub struct Blocks {
     pub dma: Dma<{ wires::DMA_CHANNELS }>,
     pub usb: Usb,
     pub pio: [Pio; 2],
-}
-
-fn lane(value: u32, address: u32, size: u32) -> u32 {
-    match size {
-        1 => (value >> ((address & 3) * 8)) & 0xff,
-        2 => (value >> ((address & 2) * 8)) & 0xffff,
-        _ => value,
-    }
-}
-
-fn replicate(value: u32, size: u32) -> u32 {
-    match size {
-        1 => (value & 0xff) * 0x0101_0101,
-        2 => (value & 0xffff) * 0x0001_0001,
-        _ => value,
-    }
 }
 
 impl Default for Blocks {
@@ -236,7 +221,7 @@ impl<W: World> Bus<W> {
                     if matches!(address & 0x1fc, 0x010..=0x04c) {
                         self.run_batch();
                     }
-                    self.sio.write(&mut self.sys, core, address & 0x1fc, replicate(value, size));
+                    self.sio.write(&mut self.sys, core, address & 0x1fc, Write::at(address, value, size).bits);
                     if matches!(address & 0x1fc, 0x030..=0x04c) {
                         let (out, oe) = self.sio.gpio_hi();
                         self.blocks.io_qspi.set_sio(&mut self.sys, out, oe);
@@ -307,13 +292,7 @@ impl<W: World> Bus<W> {
             self.blocks.usb.dpram_write(&mut self.sys, address & 0xfff, value, size);
             return Ok(());
         }
-        let alias = match (address >> 12) & 3 {
-            0 => Alias::Normal,
-            1 => Alias::Xor,
-            2 => Alias::Set,
-            _ => Alias::Clear,
-        };
-        let write = Write { bits: replicate(value, size), alias };
+        let write = Write::at(address, value, size);
         match self.blocks.at(address) {
             Some((_, reset)) if self.sys.held_in_reset & reset != 0 => {}
             Some((block, _)) => block.write(&mut self.sys, address & 0xffc, write),
@@ -360,13 +339,7 @@ impl<W: World> Bus<W> {
     }
 
     fn write_xip(&mut self, mem: &mut Memory, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
-        let alias = match (address >> 12) & 3 {
-            0 => Alias::Normal,
-            1 => Alias::Xor,
-            2 => Alias::Set,
-            _ => Alias::Clear,
-        };
-        let write = Write { bits: replicate(value, size), alias };
+        let write = Write::at(address, value, size);
         match address >> 24 {
             // A write through the cache only invalidates the line: flash is programmed through the SSI.
             0x10 => mem.xip.invalidate((address & 0x00ff_ffff) >> LINE_BYTES_LOG2),

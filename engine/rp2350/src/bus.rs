@@ -4,7 +4,7 @@ use crate::coprocessors::rcp::Rcp;
 use crate::map;
 use crate::memory::{APB, Addresses, Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
 use crate::peripherals::{
-    Alias, Write,
+    Write,
     accessctrl::Accessctrl,
     adc::Adc,
     bootram::Bootram,
@@ -49,6 +49,7 @@ pub use armv8m::Master;
 use armv8m::V8m;
 use armv8m::core::Core;
 pub use parts::BusFault;
+use parts::lane;
 use parts::wires::{Event, Version};
 
 /// Offset of SHA-256's data register, whose writes keep their size.
@@ -111,32 +112,6 @@ pub struct Blocks {
     pub dma: Dma<{ wires::DMA_CHANNELS }>,
     pub usb: Usb,
     pub pio: [Pio; 3],
-}
-
-fn lane(value: u32, address: u32, size: u32) -> u32 {
-    match size {
-        1 => (value >> ((address & 3) * 8)) & 0xff,
-        2 => (value >> ((address & 2) * 8)) & 0xffff,
-        _ => value,
-    }
-}
-
-fn replicate(value: u32, size: u32) -> u32 {
-    match size {
-        1 => (value & 0xff) * 0x0101_0101,
-        2 => (value & 0xffff) * 0x0001_0001,
-        _ => value,
-    }
-}
-
-/// Returns the alias through which `address` is written (datasheet 2.1.3).
-fn alias(address: u32) -> Alias {
-    match (address >> 12) & 3 {
-        0 => Alias::Normal,
-        1 => Alias::Xor,
-        2 => Alias::Set,
-        _ => Alias::Clear,
-    }
 }
 
 /// Ends the run at an access to a block that exists and is not modelled.
@@ -278,7 +253,7 @@ impl<W: World> Bus<W> {
             4 | 5 => self.write_peripheral(mem, address, value, size)?,
             0xd => match master {
                 Master::Core(core) if address & 0x0fff_fe00 == 0 => {
-                    self.sio.write(&mut self.sys, core, address & 0x1fc, replicate(value, size));
+                    self.sio.write(&mut self.sys, core, address & 0x1fc, Write::at(address, value, size).bits);
                     self.sio_changed();
                 }
                 Master::Core(_) if address & 0x0ffe_0000 == 0x0002_0000 => {
@@ -380,7 +355,7 @@ impl<W: World> Bus<W> {
         if APB.contains(address) {
             self.waits = APB.write_waits;
         }
-        let write = Write { bits: replicate(value, size), alias: alias(address) };
+        let write = Write::at(address, value, size);
         let offset = address & 0xffc;
         match address {
             _ if address & 0xffff_f000 == map::USB_DPRAM => {
