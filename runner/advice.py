@@ -72,7 +72,7 @@ class Advice:
 
     @property
     def age_days(self) -> int:
-        return (datetime.now(UTC) - self.measured).days
+        return (datetime.now(UTC).date() - self.measured.date()).days
 
 
 def advise(board_name: str) -> Advice:

@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,13 @@ try:
 finally:
     print(sys.modules.keys() & {"pytest", "numpy", "matplotlib"})
 """
+
+
+def test_figures_of_last_evening_are_of_yesterday() -> None:
+    midnight = datetime.combine(datetime.now(UTC), time(tzinfo=UTC))
+    advice = replace(advise(BOARDS[0]), measured=midnight - timedelta(seconds=1))
+    assert advice.age_days in (1, 2)  # 2: midnight has passed since the first line
+    assert f"({'yesterday' if advice.age_days == 1 else '2 days ago'})" in "\n".join(lines(advice))
 
 
 @pytest.mark.parametrize("board", BOARDS)
