@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,8 +11,9 @@ import pytest
 
 from portbench import engine
 from portbench.engine import engine_fix
-from tests.cli.conftest import Invoke
+from tests.cli.conftest import LIMIT_S, Invoke
 
+ROOT = Path(__file__).parents[2]
 VERBS = [
     ["desk"],
     ["trace", "portbench-native"],
@@ -60,3 +63,17 @@ def test_an_installed_user_is_told_what_to_install(tmp_path: Path, monkeypatch: 
     assert engine_fix().endswith("run: make build")
     monkeypatch.setattr(engine, "__file__", str(tmp_path / "site-packages" / "portbench" / "engine.py"))
     assert engine_fix().startswith("run: pip install ") and "make" not in engine_fix()
+
+
+@pytest.mark.slow
+def test_what_make_quick_runs_can_be_collected_without_the_engine() -> None:
+    program = (
+        "import sys; sys.modules['portbench_engine'] = None; import pytest; "
+        "sys.exit(pytest.main(['tests', '-m', 'not engine and not slow', '--collect-only', '-q', '-n0']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr
+    collected = re.search(r"^(\d+)/\d+ tests collected", done.stdout, re.MULTILINE)
+    assert collected is not None and int(collected[1]) > 2000

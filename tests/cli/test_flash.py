@@ -11,11 +11,13 @@ import pytest
 from portbench.firmware.catalogue import Family
 from portbench.runner.checks.soak.dead_images import DeadImage, write
 from tests.cli.conftest import Invoke, Start
-from tests.cli.test_desk import StartDesk, desk_with, line  # noqa: F401  (a fixture)
 from tests.conftest import NO_ENGINE, Image
 from tests.ping_pong import NATIVE_IMAGE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+
+from tests.cli.test_desk import StartDesk, desk_with, line  # noqa: F401  (a fixture)
+
 pytestmark = pytest.mark.engine
 
 
