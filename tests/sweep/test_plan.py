@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ def test_a_number_is_told_as_it_is(number: int) -> None:
     assert round(float(text.rstrip("kM")) * scale) == number
 
 
+@pytest.mark.engine
 def test_each_combination_is_a_job_and_has_an_id_of_its_own() -> None:
     sweep = planned("runtime=portbench-native", "spi_hz=1M,2M", "intn=no,yes", "turnaround_us=0,200")
     assert len(sweep.jobs) == len({job.id for job in sweep.jobs}) == 8
@@ -36,6 +38,7 @@ def test_each_combination_is_a_job_and_has_an_id_of_its_own() -> None:
     assert len({job.id for job in sweep.jobs} & {job.id for job in again.jobs}) == 2
 
 
+@pytest.mark.engine
 def test_what_a_firmware_does_not_heed_makes_no_rows(tmp_path: Path) -> None:
     (tmp_path / "mine.uf2").write_bytes((PING_PONG.folder / "native.uf2").read_bytes())
     mine = f"runtime={tmp_path}/mine.uf2"
@@ -44,6 +47,7 @@ def test_what_a_firmware_does_not_heed_makes_no_rows(tmp_path: Path) -> None:
     assert all(job.point["spi_hz"] is None and told(job.point["intn"]) == "-" for job in sweep.jobs)
 
 
+@pytest.mark.engine
 def test_images_of_one_name_are_told_apart(tmp_path: Path) -> None:
     paths = []
     for folder in ("main", "pr"):

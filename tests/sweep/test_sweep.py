@@ -63,6 +63,7 @@ def alone(folder: Path, **asked: Any) -> Row:
         bench.close()
 
 
+@pytest.mark.engine
 def test_one_point_is_shown_without_a_chart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All others of the sweep failed."""
     asked = {"runtime": ["portbench-native"], "setting": ["spi_hz=1M,2M"], "results_dir": tmp_path}

@@ -126,9 +126,13 @@ def test_a_file_that_is_no_record_is_one_line(content: str, says: str, invoke: I
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--part=nothing",), "--part: unknown part 'nothing'; choose one of circuitpython-9.1.4"),
+        pytest.param(
+            ("--part=nothing",),
+            "--part: unknown part 'nothing'; choose one of circuitpython-9.1.4",
+            marks=pytest.mark.engine,
+        ),
         (("--part=perf-bench", "--publish=page.md"), "leave out --part"),
-        (("--record=nowhere/file.json",), "--record: nowhere is no folder"),
+        pytest.param(("--record=nowhere/file.json",), "--record: nowhere is no folder", marks=pytest.mark.engine),
     ],
 )
 def test_wrong_options_are_one_line(words: tuple[str, ...], says: str, invoke: Invoke) -> None:

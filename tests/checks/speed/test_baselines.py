@@ -84,6 +84,7 @@ def test_npm_without_a_network_is_one_line(
         rp2040js(IMAGE, limit())
 
 
+@pytest.mark.engine
 def test_rp2040js_runs_from_where_its_package_is(child: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
     child["answers"] = [(0, "", ""), (0, '{"seconds": 0.5}', "")]
