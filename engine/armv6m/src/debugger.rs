@@ -2,12 +2,19 @@
 
 use crate::core::Core;
 
-/// Their description in gdb's XML format, with the features org.gnu.gdb.arm.m-profile and org.gnu.gdb.arm.m-system of
-/// "Standard Target Features" in gdb's documentation.
-pub const DESCRIPTION: &str = r#"<?xml version="1.0"?>
+/// A description of a core's registers in gdb's XML format, with the features org.gnu.gdb.arm.m-profile and
+/// org.gnu.gdb.arm.m-system of "Standard Target Features" in gdb's documentation: for an architecture, with the names of
+/// its special registers after MSP and PSP.
+#[macro_export]
+macro_rules! description {
+    ($architecture:literal $(, $special:literal)*) => {
+        concat!(
+            r#"<?xml version="1.0"?>
 <!DOCTYPE target SYSTEM "gdb-target.dtd">
 <target version="1.0">
-  <architecture>armv6s-m</architecture>
+  <architecture>"#,
+            $architecture,
+            r#"</architecture>
   <feature name="org.gnu.gdb.arm.m-profile">
     <reg name="r0" bitsize="32" regnum="0"/>
     <reg name="r1" bitsize="32"/>
@@ -30,11 +37,17 @@ pub const DESCRIPTION: &str = r#"<?xml version="1.0"?>
   <feature name="org.gnu.gdb.arm.m-system">
     <reg name="msp" bitsize="32" regnum="26" type="data_ptr"/>
     <reg name="psp" bitsize="32" type="data_ptr"/>
-    <reg name="primask" bitsize="32"/>
-    <reg name="control" bitsize="32"/>
-  </feature>
+"#,
+            $("    <reg name=\"", $special, "\" bitsize=\"32\"/>\n",)*
+            r#"  </feature>
 </target>
-"#;
+"#,
+        )
+    };
+}
+
+/// The description of a Cortex-M0+.
+pub const DESCRIPTION: &str = description!("armv6s-m", "primask", "control");
 
 /// R0 to R15, xPSR, MSP, PSP, PRIMASK, CONTROL: in the order of [`DESCRIPTION`].
 pub const REGISTERS: usize = 21;
