@@ -324,7 +324,7 @@ def _drive_errors(unit: int) -> Iterator[None]:
 def _named_image(runtime: str, board: BoardDefinition) -> Path:
     entries = selected(runtime, board, catalogue.load())
     if len(entries) > 1:
-        raise BoardError(f"{runtime}: are several images; flash one of {', '.join(each.id for each in entries)}")
+        raise BoardError(f"{runtime}: names several images; flash one of {', '.join(each.id for each in entries)}")
     entry = entries[0]
     path = ImageStore([entry]).obtain(entry).path
     if path is None:
