@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +17,7 @@ from filelock import FileLock
 from pydantic import ValidationError
 
 from portbench.errors import PortbenchError, first_complaint
-from portbench.files import lock, replace_file
+from portbench.files import lock, new_file, replace_file
 from portbench.results import schema1
 from portbench.results.model import SCHEMA_VERSION, Row, RunFile
 
@@ -53,8 +52,8 @@ class RunWriter:
             if resumed is not None and resumed.exists():
                 self._take_up(resumed)
             else:
-                self._file = self.path.open("xb", buffering=0) if resumed else self._created()
-                self._write(run.model_dump(mode="json", exclude={"rows", "finished_utc"}))
+                self._create(_line(run.model_dump(mode="json", exclude={"rows", "finished_utc"})), bool(resumed))
+                self._file = self.path.open("ab", buffering=0)
                 for row in run.rows:
                     self.append(row)
 
@@ -92,14 +91,17 @@ class RunWriter:
             with writing(self._latest):
                 replace_file(self._latest, to_json(self.run))
 
-    def _created(self) -> FileIO:
-        """The file under a name of this run: runs that start in one second get -2, -3 and so on."""
+    def _create(self, head: bytes, named: bool) -> None:
+        """The file with its first line, since others read it from its first moment. Unless the run is `named`, runs
+        that start in one second get -2, -3 and so on."""
         first = self.path
         for number in itertools.count(2):
-            with contextlib.suppress(FileExistsError):
-                return self.path.open("xb", buffering=0)
+            try:
+                return new_file(self.path, head)
+            except FileExistsError:
+                if named:
+                    raise
             self.path = first.with_stem(f"{first.stem}-{number}")
-        raise AssertionError("itertools.count ends")
 
     def _take_up(self, path: Path) -> None:
         self._run = read(path).model_copy(update={"finished_utc": None})
@@ -112,7 +114,7 @@ class RunWriter:
     def _write(self, line: Mapping[str, Any]) -> None:
         with writing(self.path):
             start = self._file.seek(0, os.SEEK_END)
-            left = json.dumps(line, allow_nan=False).encode() + b"\n"
+            left = _line(line)
             try:
                 while left:
                     left = left[self._file.write(left) :]
@@ -120,6 +122,10 @@ class RunWriter:
             except BaseException:
                 self._file.truncate(start)
                 raise
+
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, allow_nan=False).encode() + b"\n"
 
 
 def to_json(run: RunFile) -> str:

@@ -3,9 +3,12 @@
 import contextlib
 import json
 import subprocess
+import sys
 import threading
 from datetime import timedelta
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -64,6 +67,23 @@ def test_runs_of_one_second_get_names_of_their_own(tmp_path: Path) -> None:
     names = {f"2026-01-02T030405Z{suffix}.jsonl" for suffix in ["", *(f"-{number}" for number in range(2, 9))]}
     assert {path.name for path in paths} == names
     assert all(storage.read(path) == new_run() for path in paths)
+
+
+def test_a_run_can_be_read_from_the_moment_its_file_is_there(tmp_path: Path) -> None:
+    """`show` and `history` may read a run that another process begins: here after each line of code."""
+    seen: list[RunFile] = []
+
+    def read(_frame: FrameType, _event: str, _argument: object) -> Any:
+        seen.extend(storage.read(path) for path in storage.run_files(tmp_path))
+        return read
+
+    earlier = sys.gettrace()
+    sys.settrace(read)
+    try:
+        RunWriter(new_run(), tmp_path)
+    finally:
+        sys.settrace(earlier)
+    assert seen and all(run == new_run() for run in seen)
 
 
 def test_threads_may_share_a_writer(tmp_path: Path) -> None:
