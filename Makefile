@@ -13,6 +13,8 @@ ENGINE := engine
 ENGINE_SOURCES := $(shell find $(ENGINE) -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 METADATA := portbench.egg-info/PKG-INFO
 ARGS ?=
+# tests/conftest.py says why; here it is early enough for what pytest imports first.
+unexport PYTHONDONTWRITEBYTECODE
 # Workers of pytest; the first to end takes tests from the others. ARGS="-n0 --pdb" has none.
 ON_ALL_CORES := -n logical --dist worksteal
 CARGO_TEST := cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --exclude binding

@@ -2,6 +2,8 @@
 
 Transfers and requests run in daemon threads: neither a name look-up nor a server that sends byte by byte has a time
 limit that a caller can set. All hosts are asked at once, so that a machine without internet waits for one limit only.
+
+`requests` and `pooch` are imported where they are used: most commands download nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +15,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
-
-import pooch  # type: ignore[import-untyped]
-import requests
 
 from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import MAX_FILE_BYTES
@@ -29,6 +28,8 @@ def ask_host(origin: str) -> None:
 
     Goes through the same proxies as the download (`requests` reads them from the environment).
     """
+    import requests
+
     requests.head(origin, timeout=(PROBE_LIMIT_S / 2, PROBE_LIMIT_S / 2), allow_redirects=False)
 
 
@@ -73,6 +74,8 @@ class Reachability:
             return self._deadline
 
     def _run(self, each: str) -> None:
+        import requests
+
         try:
             self._ask(each)
             fault = None
@@ -104,8 +107,6 @@ LIMIT_S: Final = 180.0
 _TRIES: Final = 3
 _SOCKET_LIMIT_S: Final = 15.0
 _CHUNK_BYTES: Final = 1 << 14
-
-pooch.get_logger().setLevel(logging.WARNING)
 
 
 class _Abort(Exception):
@@ -168,6 +169,11 @@ def download(url: str, folder: Path, file: str, *, progress: Progress | None = N
 
 
 def _download(url: str, folder: Path, file: str, progress: Progress | None, deadline: float, limit_s: float) -> Path:
+    import pooch  # type: ignore[import-untyped]
+    import requests
+
+    pooch.get_logger().setLevel(logging.WARNING)
+
     def fetch(source: str, output: Any, caller: Any) -> None:
         meter = _Meter(file, deadline, limit_s, progress)
         meter.update(0)

@@ -49,6 +49,11 @@ def _has_engine() -> bool:
         return False
 
 
+def needs(library: str, reason: str) -> pytest.MarkDecorator:
+    """Skips a test without the library. Only the processes that run such a test import it."""
+    return pytest.mark.skipif(importlib.util.find_spec(library) is None, reason=reason)
+
+
 # What cannot be imported there has a hook below; a conftest.py has none.
 collect_ignore = [] if _has_engine() else ["emulated"]
 

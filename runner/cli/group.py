@@ -6,6 +6,7 @@ A folder is a verb with verbs below it: `verbs/desk/power.py` is `desk power`, a
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import importlib.metadata
 import io
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, NoReturn
 
 import click
@@ -56,6 +58,18 @@ def _one_line(context: click.Context) -> Iterator[None]:
         raise click.ClickException(shown(said)) from None
 
 
+def _loaded(name: str) -> ModuleType:
+    """The module `name`. What its import makes stays to the end: it is never looked through for garbage."""
+    if (module := sys.modules.get(name)) is not None:
+        return module
+    gc.disable()
+    try:
+        return importlib.import_module(name)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 class Verbs(click.Group):
     """Verbs by the names of their files in `folder`. The first line of a file is the help of its verb.
 
@@ -80,7 +94,7 @@ class Verbs(click.Group):
         if name not in self.list_commands():
             return None
         place = (self._folder / name).relative_to(_VERBS).parts
-        verb = importlib.import_module(".".join((__package__, "verbs", *place)))
+        verb = _loaded(".".join((__package__, "verbs", *place)))
         command: click.Command | None = getattr(verb, "COMMAND", None)
         if (self._folder / name).is_dir():
             # A verb's own options are those of the bare verb.

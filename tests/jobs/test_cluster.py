@@ -26,10 +26,14 @@ from portbench.runner.jobs.run import planned as planned_run
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import image_store
+from tests.conftest import needs
 from tests.sweep.test_plan import planned as planned_sweep
 
-pytest.importorskip("distributed", reason="Dask is not installed; install it: pip install 'portbench[dask]'")
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.engine,
+    pytest.mark.slow,
+    needs("distributed", "Dask is not installed; install it: pip install 'portbench[dask]'"),
+]
 _LIMIT_S = 90.0
 
 Processes = Callable[..., "subprocess.Popen[bytes]"]

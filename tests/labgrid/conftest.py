@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -67,6 +68,7 @@ def running(command: list[str], folder: Path, ready: str, **environment: str) ->
 @pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """One coordinator for all tests here: labgrid keeps one connection for each process. The place is not acquired."""
+    importlib.import_module("tests.labgrid.drivers")  # which registers them with labgrid
     folder = tmp_path_factory.mktemp("labgrid")
     desk = Desk(f"127.0.0.1:{free_port()}")
     exporter = [tool("labgrid-exporter"), "-c", desk.coordinator, "--hostname", "127.0.0.1", "-n", "lab"]

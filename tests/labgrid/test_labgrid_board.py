@@ -10,26 +10,21 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("labgrid", reason="labgrid is not installed; run: pip install 'portbench[labgrid]'")
-
 from portbench.boards import BoardUnavailable, Deadline, Deployment
 from portbench.boards.labgrid import lab as lab_module
 from portbench.boards.labgrid.board import LabgridBoard
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
 from portbench.results.model import Status
-from tests.conftest import Image
-from tests.labgrid import (
-    drivers,  # noqa: F401  (registered with labgrid)
-    hand,
-)
+from tests.conftest import Image, needs
+from tests.labgrid import hand
 from tests.labgrid.conftest import EXAMPLE, Desk
 from tests.remote.ports import free_port
 from tests.remote.test_emulated_remote import bench, bridged_board
 from tests.usb.conftest import CIRCUITPYTHON, DEFINITION, MICROPYTHON, small_image
 from tests.usb.fake_board import FakeBoard
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, needs("labgrid", "labgrid is not installed; run: pip install 'portbench[labgrid]'")]
 
 Boards = Callable[..., FakeBoard]
 RESULT = {"messages": 2, "total_us": 10}

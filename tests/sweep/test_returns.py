@@ -12,8 +12,9 @@ from portbench.runner.sweep.chart import diminishing_returns
 from portbench.runner.sweep.plan import Curve, Point, curves
 from portbench.where import Where
 from portbench.workloads import workload
+from tests.conftest import needs
 
-pytest.importorskip("kneed", reason="kneed is not installed; install it: pip install 'portbench[sweep]'")
+pytestmark = needs("kneed", "kneed is not installed; install it: pip install 'portbench[sweep]'")
 
 
 def point(value: float, **at: object) -> Point:
