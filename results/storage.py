@@ -97,7 +97,8 @@ class RunWriter:
         first = self.path
         for number in itertools.count(2):
             try:
-                return new_file(self.path, head)
+                new_file(self.path, head)
+                return
             except FileExistsError:
                 if named:
                     raise
