@@ -17,7 +17,8 @@ def clock():
 def send_all(sock, data):
     sent = sock.send(data)
     while sent is not None and sent < len(data):
-        data = data[sent:]
+        if sent:  # WIZnet's port returns 0 while the chip's buffer is full
+            data = data[sent:]
         sent = sock.send(data)
 
 
