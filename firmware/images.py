@@ -9,12 +9,12 @@ import json
 import os
 import shlex
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 import platformdirs
 
@@ -28,6 +28,8 @@ from portbench.firmware.identify import Identity, Uf2File, release
 LOCK_NAME: Final = "firmware.lock"
 _LOCK_WAIT_S: Final = 10.0
 _LOCK_VERSION: Final = 1
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,29 @@ class ImageStore:
         here = self._here(entry)
         return None if here is None else here[1]
 
+    def provide_boot_rom(self, mcu: str) -> None:
+        """Download the boot ROM of an emulated `mcu` into the engine's cache, if it is missing and can be downloaded.
+
+        Raises `ImageUnavailable`, and `PortbenchError` for a file that is another ROM.
+        """
+        try:
+            from portbench_engine._native import bootrom_path
+            from portbench_engine.boot_rom import BOOT_ROMS
+        except ImportError:
+            return  # told where the board is opened
+        if mcu not in BOOT_ROMS:
+            return
+        known, (_, path) = BOOT_ROMS[mcu], bootrom_path(mcu)
+        if known.url is None or path.exists() or (self.folder is not None and (self.folder / path.name).exists()):
+            return  # its content is checked when it is read
+
+        def check(fresh: Path) -> None:
+            actual = hashlib.sha256(fresh.read_bytes()).hexdigest()
+            if actual != known.sha256:
+                raise PortbenchError(f"{known.url}: sha256 is {actual}, not {known.sha256}; get the file again")
+
+        self._fetch(f"boot ROM of the {mcu}", known.url, path, known.fix(path), check)
+
     def bytes_at_hand(self, entry: FirmwareEntry) -> int:
         """The size of the file that `obtain` would read without a network; 0 without a file."""
         here = (entry.path, None) if entry.path is not None else self._here(entry)
@@ -291,33 +316,39 @@ class ImageStore:
         raise PortbenchError(f"{shown}: sha256 is {actual}, not {expected} ({known_from}); {fix}")
 
     def _download(self, entry: FirmwareEntry) -> Image:
-        file, url = _file(entry), entry.url
+        final = self.cache / _file(entry)
+
+        def check(fresh: Path) -> Image:
+            return self._checked(entry, fresh, Source.DOWNLOAD, entry.url, final)
+
+        return self._fetch(entry.id, entry.url, final, self.command(entry), check)
+
+    def _fetch(self, what: str, url: str | None, final: Path, command: str, check: Callable[[Path], T]) -> T:
+        """Download `url` as `final`, which it becomes once `check` has accepted it; returns what `check` does."""
         # By its variable: reasons get published, and the folder's name means nothing to others.
         where = f"in ${FOLDER_VARIABLE}" if self.folder else f"in {FOLDER_VARIABLE} (not set)"
-        missing = f"{file} is neither {where} nor in {self.cache}"
-        command = self.command(entry)
+        missing = f"{final.name} is neither {where} nor in {final.parent}"
         if url is None:
-            raise ImageUnavailable(entry.id, missing, command)
+            raise ImageUnavailable(what, missing, command)
         if self._offline:
-            raise ImageUnavailable(entry.id, f"{missing}, and {OFFLINE_VARIABLE} forbids the download", command)
+            raise ImageUnavailable(what, f"{missing}, and {OFFLINE_VARIABLE} forbids the download", command)
         if url in self._failed:
-            raise ImageUnavailable(entry.id, self._failed[url], command)
+            raise ImageUnavailable(what, self._failed[url], command)
         if fault := self._reachability.fault(url):
-            raise ImageUnavailable(entry.id, f"{missing}, and {fault}", command)
+            raise ImageUnavailable(what, f"{missing}, and {fault}", command)
         try:
-            self.cache.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=self.cache, prefix="incoming-") as incoming:
+            final.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=final.parent, prefix="incoming-") as incoming:
                 try:
-                    fresh = download(url, Path(incoming), file, progress=self._progress)
+                    fresh = download(url, Path(incoming), final.name, progress=self._progress)
                 except PortbenchError as error:
                     self._failed[url] = f"{missing}, and {url} failed: {error}"
-                    raise ImageUnavailable(entry.id, self._failed[url], command) from error
-                final = self.cache / file
-                image = self._checked(entry, fresh, Source.DOWNLOAD, url, final)
+                    raise ImageUnavailable(what, self._failed[url], command) from error
+                checked = check(fresh)
                 fresh.replace(final)
         except OSError as error:
-            raise PortbenchError(f"{self.cache}: cannot be written ({error.strerror}); make it writable") from error
-        return image
+            raise PortbenchError(f"{final.parent}: cannot be written ({error.strerror}); make it writable") from error
+        return checked
 
 
 def is_offline() -> bool:

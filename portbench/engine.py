@@ -18,16 +18,6 @@ def needs_engine() -> None:
         raise BoardUnavailable(f"the emulated board's engine is damaged ({error}); {engine_fix()}") from error
 
 
-def boot_rom() -> bytes:
-    """Return the microcontroller's boot ROM. Raises BoardUnavailable."""
-    from portbench_engine import EngineError, bootrom
-
-    try:
-        return bootrom()
-    except EngineError as error:
-        raise BoardUnavailable(str(error)) from error
-
-
 def engine_fix() -> str:
     """What to run: a checkout builds the engine, an installed portbench takes a wheel that has it."""
     if (Path(__file__).parents[1] / "engine" / "Cargo.toml").is_file():

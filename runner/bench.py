@@ -137,6 +137,8 @@ class Bench:
     def _measure(self, planned: PlannedRow, draft: RowDraft, clock: StageClock, printed: Progress) -> Row:
         clock.enter(Stage.IMAGE)
         draft.image = self._store.obtain(planned.entry)
+        if draft.where is Where.EMULATED and planned.device == AUTO:
+            self._store.provide_boot_rom(planned.board.mcu)
         row = self._ready(planned, draft, clock, printed)
         measured = measurement_of(planned)(row)
         self._note_turnaround(draft, row.board, measured.sessions)

@@ -173,7 +173,7 @@ class RowDraft:
         return self._row(status=Status.SKIPPED, reason=one_line(reason))
 
     def without_image(self, reason: str) -> Row:
-        url = self.planned.entry.url
+        url = self.planned.entry.url if self.image is None else None  # else the boot ROM is missing
         return self._row(status=Status.SKIPPED, reason=one_line(reason), image_url=url)
 
     def failed(self, reason: str, console_tail: list[str]) -> Row:

@@ -14,8 +14,8 @@ from portbench.boards.console import Console
 from portbench.boards.emulated.liveness import Complaints, CpuFaultLog, Kind, Liveness
 from portbench.boards.emulated.network import Pings, RunPings
 from portbench.boards.timing import Deadline
-from portbench.engine import boot_rom
 from portbench.errors import BoardError
+from portbench.firmware.boot_roms import boot_rom
 from portbench.server.simulated_pc import Part, SimulatedPc
 
 LAG_S = 0.02
@@ -165,7 +165,7 @@ class Simulation:
         complain: Callable[[str], None] = lambda line: None,
         engine: Any = portbench_engine,
     ) -> None:
-        self.machine: Machine = engine.Machine(boot_rom(), flash, settings)
+        self.machine: Machine = engine.Machine(boot_rom(settings["mcu"]), flash, settings)
         self.slice_ps = SLICE_PS
         self.liveness = Liveness()
         self.pc: SimulatedPc | None = None
@@ -193,7 +193,7 @@ class Simulation:
         if flash is None:
             self.machine.power_cycle(bootsel)
         else:
-            self.machine = Machine(boot_rom(), flash, settings, bootsel)
+            self.machine = Machine(boot_rom(settings["mcu"]), flash, settings, bootsel)
         self.fault = self.cause = self._other = self.pc = None
         self.console = Console()
         self.liveness.powered_up()

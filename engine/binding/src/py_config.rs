@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use board::mcu::{BOOT_ROM, FLASH_BYTES, NAME, PINS};
+use board::mcu::{self, Facts, RP2040};
 use board::{
     AccessPoint, BoardConfig, Chip, EthernetConfig, MCUS, RADIOS, SidePins, SpiWires, Surroundings, WifiConfig,
     WifiWires,
@@ -125,6 +125,7 @@ pub fn faults(value: &Bound<'_, PyAny>) -> PyResult<Faults> {
 
 /// Reads a board's settings.
 pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<BoardConfig> {
+    let mcu = dict.get_item("mcu")?.map_or(Ok(&RP2040), |name| mcu(&name.extract::<String>()?))?;
     let mut network = NetworkConfig::default();
     let mut usb = BoardConfig::default().usb;
     let mut attachments = Vec::new();
@@ -139,23 +140,23 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) ->
             continue;
         }
         match key.as_str() {
-            "mcu" => mcu(&value.extract::<String>()?)?,
+            "mcu" => {}
             "usb_request_gap_us" => usb.request_gap_us = value.extract()?,
             "flash_bytes" => flash_size = value.extract()?,
             "flash_id" => flash_id = value.extract::<Option<u64>>()?.map(u64::to_be_bytes),
-            "devices" => devices = Devices::from_list(&value)?,
+            "devices" => devices = Devices::from_list(mcu, &value)?,
             "attached" => {
                 for device in value.cast::<PyList>()?.iter() {
-                    attachments.push(py_device::attachment(device.cast::<PyDict>()?, failures)?);
+                    attachments.push(py_device::attachment(mcu, device.cast::<PyDict>()?, failures)?);
                 }
             }
             "access_point" => point = py_wifi::access_point(&value)?,
-            "sd_card" => card = py_card::socket(&value)?,
+            "sd_card" => card = py_card::socket(mcu, &value)?,
             "capture" => capture = value.extract()?,
-            "pins" => hold_pins(&value, &mut surroundings)?,
+            "pins" => hold_pins(mcu, &value, &mut surroundings)?,
             "wires" => {
                 for (a, b) in value.extract::<Vec<(u32, u32)>>()? {
-                    surroundings.wire(gpio(a)?, gpio(b)?);
+                    surroundings.wire(gpio(mcu, a)?, gpio(mcu, b)?);
                 }
             }
             "xip_miss_cost" => xip_miss_cost = value.extract()?,
@@ -165,14 +166,14 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) ->
             _ => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an emulated board"))),
         }
     }
-    let (least, most) = FLASH_BYTES;
+    let (least, most) = mcu.flash_bytes;
     if !flash_size.is_power_of_two() || !(least..=most).contains(&flash_size) {
         let message = format!("flash_bytes = {flash_size}: use a power of two from {least} to {most}");
         return Err(PyValueError::new_err(message));
     }
-    if bootrom.len() != BOOT_ROM.bytes {
-        let len = bootrom.len();
-        let message = format!("the boot ROM has {len} bytes: the {NAME}'s has {}", BOOT_ROM.bytes);
+    if bootrom.len() != mcu.boot_rom.bytes {
+        let message =
+            format!("the boot ROM has {} bytes: the {}'s has {}", bootrom.len(), mcu.name, mcu.boot_rom.bytes);
         return Err(PyValueError::new_err(message));
     }
     if !(1..=16).contains(&spi_speed) {
@@ -189,6 +190,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) ->
     }
     let wifi = devices.radio.map(|wires| WifiConfig { wires, chip: radio, point });
     Ok(BoardConfig {
+        mcu,
         bootrom,
         flash_size,
         flash_id,
@@ -208,11 +210,10 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) ->
     })
 }
 
-fn mcu(name: &str) -> PyResult<()> {
-    if MCUS.contains(&name) {
-        return Ok(());
-    }
-    Err(PyValueError::new_err(format!("mcu {name}: the engine models {}", MCUS.join(", "))))
+/// The microcontroller called `name`.
+pub fn mcu(name: &str) -> PyResult<&'static Facts> {
+    let unknown = || PyValueError::new_err(format!("mcu {name}: the engine models {}", MCUS.join(", ")));
+    mcu::named(name).ok_or_else(unknown)
 }
 
 /// The chip called `name`.
@@ -232,7 +233,7 @@ struct Devices {
 
 impl Devices {
     /// `[{"chip": "W5500", "bus": "spi0", "sck_pin": 18, ...}]`, or `[{"chip": "CYW43439", "bus": "gspi", "on_pin": 23, ...}]`.
-    fn from_list(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn from_list(mcu: &Facts, value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut devices = Self::default();
         let mut first: Option<String> = None;
         for device in value.cast::<PyList>()?.iter() {
@@ -250,9 +251,9 @@ impl Devices {
                 return Err(PyValueError::new_err(message));
             }
             if RADIOS.contains(&name.as_str()) {
-                devices.radio = Some(py_wifi::wires(&name, device)?);
+                devices.radio = Some(py_wifi::wires(mcu, &name, device)?);
             } else {
-                devices.ethernet = Some(spi_device(device)?);
+                devices.ethernet = Some(spi_device(mcu, device)?);
             }
             first = Some(name);
         }
@@ -262,7 +263,7 @@ impl Devices {
 
 const PIN_KEYS: [&str; 6] = ["sck_pin", "mosi_pin", "miso_pin", "csn_pin", "rstn_pin", "intn_pin"];
 
-fn spi_device(dict: &Bound<'_, PyDict>) -> PyResult<EthernetConfig> {
+fn spi_device(mcu: &Facts, dict: &Bound<'_, PyDict>) -> PyResult<EthernetConfig> {
     let (mut name, mut bus) = (None, None);
     let mut pins = [None; PIN_KEYS.len()];
     for (key, value) in dict.iter() {
@@ -271,7 +272,7 @@ fn spi_device(dict: &Bound<'_, PyDict>) -> PyResult<EthernetConfig> {
             "chip" => name = Some(value.extract::<String>()?),
             "bus" => bus = Some(value.extract::<String>()?),
             _ => match PIN_KEYS.iter().position(|known| *known == key) {
-                Some(index) => pins[index] = pin(&key, &value)?,
+                Some(index) => pins[index] = pin(mcu, &key, &value)?,
                 None => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of a device"))),
             },
         }
@@ -294,19 +295,19 @@ fn spi_device(dict: &Bound<'_, PyDict>) -> PyResult<EthernetConfig> {
 }
 
 /// `{15: 0.0, 26: 1.65}`: GPIO numbers, and the volts that are held there.
-fn hold_pins(value: &Bound<'_, PyAny>, surroundings: &mut Surroundings) -> PyResult<()> {
+fn hold_pins(mcu: &Facts, value: &Bound<'_, PyAny>, surroundings: &mut Surroundings) -> PyResult<()> {
     for (pin, volts) in value.cast::<PyDict>()?.iter() {
-        surroundings.hold(gpio(pin.extract()?)?, Some(millivolts(volts.extract()?)?));
+        surroundings.hold(gpio(mcu, pin.extract()?)?, Some(millivolts(volts.extract()?)?));
     }
     Ok(())
 }
 
 /// The number of a GPIO.
-pub fn gpio(pin: u32) -> PyResult<u32> {
-    if pin < PINS {
+pub fn gpio(mcu: &Facts, pin: u32) -> PyResult<u32> {
+    if pin < mcu.pins {
         return Ok(pin);
     }
-    Err(PyValueError::new_err(format!("pin {pin}: the {NAME} has GPIO 0 to {}", PINS - 1)))
+    Err(PyValueError::new_err(format!("pin {pin}: the {} has GPIO 0 to {}", mcu.name, mcu.pins - 1)))
 }
 
 /// A voltage that a pin survives (RP2040 datasheet 5.5.3.1: at most IOVDD + 0.5 V).
@@ -330,10 +331,10 @@ pub fn spi_bus(what: &str, bus: Option<&str>) -> PyResult<usize> {
 }
 
 /// A GPIO number, or None for a pin that is not wired.
-pub fn pin(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+pub fn pin(mcu: &Facts, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
     match value.extract::<Option<u32>>()? {
-        Some(pin) if pin >= PINS => {
-            Err(PyValueError::new_err(format!("{key} = {pin}: the {NAME} has GPIO 0 to {}", PINS - 1)))
+        Some(pin) if pin >= mcu.pins => {
+            Err(PyValueError::new_err(format!("{key} = {pin}: the {} has GPIO 0 to {}", mcu.name, mcu.pins - 1)))
         }
         pin => Ok(pin),
     }

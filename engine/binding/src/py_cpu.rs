@@ -2,11 +2,14 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use board::mcu::{Chip, ChipConfig, Master, RAM_BASE, RAM_SIZE, RunEnd, State};
 use parts::world::Nothing;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use rp2040::bus::Master;
+use rp2040::cpu::core::State;
+use rp2040::memory::{RAM_BASE, RAM_SIZE};
+use rp2040::{Chip, ChipConfig, RunEnd};
 
 use crate::EngineError;
 

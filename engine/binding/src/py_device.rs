@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use board::mcu::Facts;
 use board::{Attachment, I2cWires, SidePins, SpiWires, UartWires};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -324,15 +325,20 @@ impl UartDevice for OnUart {
 }
 
 /// The pins of a bus by their names, all needed.
-fn pins<const N: usize>(what: &str, keys: [&str; N], given: &Bound<'_, PyDict>) -> PyResult<([u32; N], SidePins)> {
+fn pins<const N: usize>(
+    mcu: &Facts,
+    what: &str,
+    keys: [&str; N],
+    given: &Bound<'_, PyDict>,
+) -> PyResult<([u32; N], SidePins)> {
     let mut wired = [0; N];
     let mut side = SidePins::default();
     for (key, value) in given.iter() {
         let key: String = key.extract()?;
         match key.as_str() {
             "bus" | "device" => {}
-            "rstn_pin" => side.rstn = pin(&key, &value)?,
-            "intn_pin" => side.intn = pin(&key, &value)?,
+            "rstn_pin" => side.rstn = pin(mcu, &key, &value)?,
+            "intn_pin" => side.intn = pin(mcu, &key, &value)?,
             _ if keys.contains(&key.as_str()) => {}
             _ => {
                 let keys = keys.join(", ");
@@ -342,7 +348,7 @@ fn pins<const N: usize>(what: &str, keys: [&str; N], given: &Bound<'_, PyDict>) 
         }
     }
     for (wire, key) in wired.iter_mut().zip(keys) {
-        let value = given.get_item(key)?.map(|value| pin(key, &value)).transpose()?.flatten();
+        let value = given.get_item(key)?.map(|value| pin(mcu, key, &value)).transpose()?.flatten();
         *wire =
             value.ok_or_else(|| PyValueError::new_err(format!("{what}: {key} is missing; give its GPIO number")))?;
     }
@@ -351,7 +357,7 @@ fn pins<const N: usize>(what: &str, keys: [&str; N], given: &Bound<'_, PyDict>) 
 
 /// `{"bus": "i2c0", "device": an object, "sda_pin": 4, "scl_pin": 5}`, with `spi0` and `sck_pin`, `mosi_pin`, `miso_pin`,
 /// `csn_pin`, or `uart0` and `tx_pin`, `rx_pin`; `rstn_pin` and `intn_pin` where the device has them.
-pub fn attachment(given: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<Attachment> {
+pub fn attachment(mcu: &Facts, given: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<Attachment> {
     let needed = |key: &str| {
         given.get_item(key)?.ok_or_else(|| PyValueError::new_err(format!("an attached device without {key:?}")))
     };
@@ -363,7 +369,7 @@ pub fn attachment(given: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<At
     let number = usize::from(bus.ends_with('1'));
     match bus.as_str() {
         "i2c0" | "i2c1" => {
-            let ([sda, scl], side) = pins(&what, ["sda_pin", "scl_pin"], given)?;
+            let ([sda, scl], side) = pins(mcu, &what, ["sda_pin", "scl_pin"], given)?;
             let address: u16 = device.getattr(py, "address")?.extract(py)?;
             let wires = I2cWires { i2c: number, sda, scl, side };
             Ok(Attachment::i2c(wires, move || OnI2c {
@@ -374,7 +380,8 @@ pub fn attachment(given: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<At
             }))
         }
         "spi0" | "spi1" => {
-            let ([sck, mosi, miso, csn], side) = pins(&what, ["sck_pin", "mosi_pin", "miso_pin", "csn_pin"], given)?;
+            let ([sck, mosi, miso, csn], side) =
+                pins(mcu, &what, ["sck_pin", "mosi_pin", "miso_pin", "csn_pin"], given)?;
             let wires = SpiWires { spi: number, sck, mosi, miso, csn, side };
             Ok(Attachment::spi(wires, move || OnSpi {
                 object: Object::new(Python::attach(|py| device.clone_ref(py)), failures.clone()),
@@ -383,7 +390,7 @@ pub fn attachment(given: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<At
             }))
         }
         "uart0" | "uart1" => {
-            let ([tx, rx], side) = pins(&what, ["tx_pin", "rx_pin"], given)?;
+            let ([tx, rx], side) = pins(mcu, &what, ["tx_pin", "rx_pin"], given)?;
             let baud: u64 = device.getattr(py, "baud")?.extract(py)?;
             let character_ps = (CHARACTER_BITS * PS_PER_S)
                 .checked_div(baud)

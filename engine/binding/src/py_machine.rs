@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attribution::{Clock, Sought};
-use board::mcu::profile::Profile;
+use board::mcu::{Debugged, Mcu};
 use board::{ConsoleError, Machine, Network, Pair, Side, Stop, Unmodelled};
 use lan::{ForwardTarget, FrameRecord};
 use parts::sys::ResetRequest;
@@ -29,7 +29,7 @@ type PyLanFrame<'py> = (f64, f64, bool, String, Bound<'py, PyBytes>);
 
 /// An emulated board on simulated time.
 ///
-/// `bootrom`: the RP2040's 16 KiB boot ROM. `flash`: initial contents of flash from its start. `settings`: a dict, see
+/// `bootrom`: the microcontroller's boot ROM. `flash`: initial contents of flash from its start. `settings`: a dict, see
 /// `boards/emulated/config.py`. Times are microseconds of simulated time since the last power cycle.
 #[pyclass(name = "Machine", module = "portbench_engine")]
 pub struct PyMachine {
@@ -181,14 +181,15 @@ impl PyMachine {
     /// Attach a device that is written in Python, for now and for all later power cycles: `{"bus": "i2c0", "device":
     /// an object, "sda_pin": 4, ...}`, see `py_device.rs`.
     fn attach(&self, device: &Bound<'_, PyDict>) -> PyResult<()> {
-        let attachment = attachment(device, &self.failures)?;
+        let mcu = self.lock().chip().facts();
+        let attachment = attachment(mcu, device, &self.failures)?;
         self.lock().attach(attachment);
         Ok(())
     }
 
     /// Contents of flash.
     fn flash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.lock().chip().mem.flash())
+        PyBytes::new(py, self.lock().chip().flash())
     }
 
     /// Listen on TCP `port` of the simulated PC with a Python application, see `PyApp`.
@@ -578,22 +579,24 @@ impl PyMachine {
         let ethernet = network.map(Network::stats).unwrap_or_default();
         let dropped = network.map_or(0, Network::dropped);
         let spi = network.and_then(Network::spi);
-        let chip = machine.chip();
         let d = PyDict::new(py);
         d.set_item("spi_bytes", ethernet.bus_bytes)?;
         d.set_item("chip_selects", ethernet.chip_selects)?;
         d.set_item("frames_from_board", ethernet.frames_out)?;
         d.set_item("frames_to_board", ethernet.frames_in)?;
         d.set_item("frames_dropped", dropped)?;
-        d.set_item("instructions", chip.cores[0].instructions + chip.cores[1].instructions)?;
-        d.set_item("cycles", chip.cores.iter().map(|c| c.cycles).collect::<Vec<_>>())?;
-        d.set_item("clk_sys_hz", chip.bus.sys.freq.clk_sys_hz)?;
-        d.set_item("clk_peri_hz", chip.bus.sys.freq.clk_peri_hz)?;
-        d.set_item("spi_hz", spi.map(|spi| chip.bus.blocks.spi[spi].sck_hz(&chip.bus.sys)))?;
-        d.set_item("flash_generation", chip.mem.flash_generation)?;
-        d.set_item("core_states", chip.cores.iter().map(|c| format!("{:?}", c.state)).collect::<Vec<_>>())?;
-        d.set_item("pc", chip.cores.iter().map(|c| c.pc).collect::<Vec<_>>())?;
-        if let Some(socket) = &chip.bus.world.card {
+        let chip = machine.chip_mut();
+        let reached = chip.reached();
+        d.set_item("clk_sys_hz", reached.sys.freq.clk_sys_hz)?;
+        d.set_item("clk_peri_hz", reached.sys.freq.clk_peri_hz)?;
+        d.set_item("spi_hz", spi.map(|spi| reached.spi[spi].sck_hz(reached.sys)))?;
+        let cores = 0..chip.facts().cores;
+        d.set_item("instructions", cores.clone().map(|core| chip.counts(core).0).sum::<u64>())?;
+        d.set_item("cycles", cores.clone().map(|core| chip.counts(core).1).collect::<Vec<_>>())?;
+        d.set_item("flash_generation", chip.flash_generation())?;
+        d.set_item("core_states", cores.clone().map(|core| chip.state(core)).collect::<Vec<_>>())?;
+        d.set_item("pc", cores.map(|core| chip.registers(core)[chip.facts().pc]).collect::<Vec<_>>())?;
+        if let Some(socket) = &machine.wiring().card {
             py_card::stats(socket.card(), &d)?;
         }
         Ok(d)
@@ -602,41 +605,38 @@ impl PyMachine {
     /// `length` bytes of SRAM from `address`, as a debugger reads them.
     fn read_sram<'py>(&self, py: Python<'py>, address: u32, length: usize) -> PyResult<Bound<'py, PyBytes>> {
         let machine = self.lock();
-        let ram = machine.chip().mem.ram();
-        let start = address.wrapping_sub(board::mcu::RAM_BASE) as usize;
-        let bytes = start.checked_add(length).and_then(|end| ram.get(start..end));
+        let bytes = machine.chip().memories().into_iter().filter(|memory| memory.writable).find_map(|memory| {
+            let start = address.wrapping_sub(memory.start) as usize;
+            memory.bytes.get(start..start.checked_add(length)?)
+        });
         let bytes = bytes.ok_or_else(|| PyValueError::new_err(format!("0x{address:08x}+{length} is outside SRAM")))?;
         Ok(PyBytes::new(py, bytes))
     }
 
     /// Put `data` into SRAM from `address`, as a stray pointer or a particle does: no cycle passes.
     fn write_sram(&self, address: u32, data: &[u8]) -> PyResult<()> {
-        if !self.lock().chip_mut().mem.poke(address, data) {
+        if !self.lock().chip_mut().poke(address, data) {
             return Err(PyValueError::new_err(format!("0x{address:08x}+{} is outside SRAM", data.len())));
         }
         Ok(())
     }
 
-    /// Reset both cores, as SYSRESETREQ does, when the board runs on; RP2040's peripherals and the devices keep their state.
+    /// Reset both cores, as SYSRESETREQ does, when the board runs on; the chip's peripherals and the devices keep their state.
     fn reset_cores(&self) {
-        self.lock().chip_mut().bus.sys.request_reset(ResetRequest::Processor { core: 0 });
+        self.lock().chip_mut().sys().request_reset(ResetRequest::Processor { core: 0 });
     }
 
     /// Both cores' registers R0 to R14, PC and xPSR.
     fn registers(&self) -> Vec<Vec<u32>> {
         let machine = self.lock();
-        machine
-            .chip()
-            .cores
-            .iter()
-            .map(|core| core.regs[..15].iter().copied().chain([core.pc, core.apsr() | core.ipsr]).collect())
-            .collect()
+        let chip = machine.chip();
+        (0..chip.facts().cores).map(|core| chip.registers(core)[..17].to_vec()).collect()
     }
 
     /// HardFaults and lock-ups since the last call: `(list of dicts, number that did not fit)`. `text` says it all in one
     /// line. A HardFault that the guest handles is reported, too, and does not end a run.
     fn cpu_faults<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, u64)> {
-        let (reports, dropped) = self.lock().chip_mut().bus.sys.faults.take();
+        let (reports, dropped) = self.lock().chip_mut().sys().faults.take();
         let list = PyList::empty(py);
         for report in &reports {
             list.append(py_trace::fault(py, report)?)?;
@@ -666,13 +666,13 @@ impl PyMachine {
 
     fn trace_stop(&self) {
         let mut machine = self.lock();
-        machine.chip_mut().bus.sys.trace.stop();
+        machine.chip_mut().sys().trace.stop();
         machine.chip_mut().sample_pc(0);
     }
 
     /// Take the records so far: `(list of dicts, number that did not fit)`.
     fn trace_take<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, u64)> {
-        let (records, dropped) = self.lock().chip_mut().bus.sys.trace.take();
+        let (records, dropped) = self.lock().chip_mut().sys().trace.take();
         let list = PyList::empty(py);
         for (at, record) in &records {
             list.append(py_trace::record(py, *at, record)?)?;
@@ -681,38 +681,15 @@ impl PyMachine {
     }
 
     /// Start a profile: of each instruction and call, or of samples each `sample_cycles` of clk_sys where that is not 0.
-    /// `starts`: addresses at which functions are known to begin.
+    /// `starts`: addresses at which functions are known to begin. Raises EngineError for a chip without profiles.
     #[pyo3(signature = (sample_cycles = 0, starts = Vec::new()))]
-    fn profile_start(&self, sample_cycles: u64, starts: Vec<u32>) {
-        let mut machine = self.lock();
-        let chip = machine.chip_mut();
-        chip.mem.xip.evictions = Some(Box::default());
-        if sample_cycles == 0 {
-            chip.probes.profile = Some(Box::new(Profile::new(&chip.cores, &chip.mem, starts)));
-        } else {
-            chip.start_sampler(sample_cycles);
-        }
+    fn profile_start(&self, sample_cycles: u64, starts: Vec<u32>) -> PyResult<()> {
+        self.lock().chip_mut().start_profile(sample_cycles, starts).map_err(EngineError::new_err)
     }
 
-    /// End the profile and take it: what `py_profile::exact` says, or `{"samples": [(core, address, count)]}`, and in both
-    /// `"evictions"`: `[(flash offset missed, flash offset that had to go or None, count)]`.
+    /// End the profile and take it, see `py_profile::profiled`.
     fn profile_take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut machine = self.lock();
-        let chip = machine.chip_mut();
-        let evictions = chip.mem.xip.evictions.take().unwrap_or_default();
-        let d = match chip.probes.profile.take() {
-            Some(profile) => py_profile::exact(py, &profile)?,
-            None => {
-                chip.sample_pc(0);
-                let samples: Vec<_> =
-                    chip.probes.sampler.stop().into_iter().map(|((core, pc), n)| (core, pc, n)).collect();
-                let d = PyDict::new(py);
-                d.set_item("samples", samples)?;
-                d
-            }
-        };
-        d.set_item("evictions", evictions.into_iter().map(|((at, gone), n)| (at, gone, n)).collect::<Vec<_>>())?;
-        Ok(d)
+        py_profile::profiled(py, self.lock().chip_mut().take_profile())
     }
 
     /// Begin to record what an attribution of time needs, from now on; `limit` changes at most.
@@ -741,9 +718,10 @@ impl PyMachine {
         let within = within_us.into_iter().map(ps).collect();
         let sought = Sought { intervals_us: spans_us, clock: Clock::default(), within, ready_us, link_us };
         let given = windows_us.map(|each| each.into_iter().map(|(from, to)| (ps(from), ps(to))).collect::<Vec<_>>());
-        let machine = self.lock();
+        let mut machine = self.lock();
+        let clocks = py_attribution::Clocks::of(machine.chip_mut());
         let recorded = machine.attribution();
-        recorded.map(|recorded| py_attribution::shared(py, &machine, recorded, &sought, given)).transpose()
+        recorded.map(|recorded| py_attribution::shared(py, &clocks, recorded, &sought, given)).transpose()
     }
 
     /// What went on at each moment from one time to another: `[(start_us, end_us, cause)]` without a gap; None where

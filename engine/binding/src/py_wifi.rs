@@ -1,5 +1,6 @@
 //! Reads the settings of a radio chip's wires and of its access point.
 
+use board::mcu::Facts;
 use board::{AccessPoint, Delay, WifiWires};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -11,7 +12,7 @@ use crate::py_config::pin;
 const PIN_KEYS: [&str; 4] = ["on_pin", "data_pin", "csn_pin", "clock_pin"];
 
 /// `{"chip": "CYW43439", "bus": "gspi", "on_pin": 23, "data_pin": 24, "csn_pin": 25, "clock_pin": 29}`.
-pub fn wires(name: &str, dict: &Bound<'_, PyDict>) -> PyResult<WifiWires> {
+pub fn wires(mcu: &Facts, name: &str, dict: &Bound<'_, PyDict>) -> PyResult<WifiWires> {
     let mut pins = [None; PIN_KEYS.len()];
     for (key, value) in dict.iter() {
         let key: String = key.extract()?;
@@ -24,7 +25,7 @@ pub fn wires(name: &str, dict: &Bound<'_, PyDict>) -> PyResult<WifiWires> {
                 }
             }
             _ => match PIN_KEYS.iter().position(|known| *known == key) {
-                Some(index) => pins[index] = pin(&key, &value)?,
+                Some(index) => pins[index] = pin(mcu, &key, &value)?,
                 None => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of a device"))),
             },
         }

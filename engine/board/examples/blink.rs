@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
+use board::mcu::{Mcu, RP2040};
 use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
 use parts::trace::{Record, kind};
 use sim::PS_PER_S;
@@ -12,8 +13,8 @@ const MOST_EDGES: usize = 1_000_000;
 
 /// Runs the image for two seconds of simulated time and returns the VCD file of `pin`.
 pub(crate) fn run(image: &str, pin: u32) -> Result<String, Box<dyn Error>> {
-    let flash = flash_of_uf2(&std::fs::read(image)?)?;
-    let mut board = Machine::new(BoardConfig::w5500_evb_pico(bootrom()?), &flash, false)?;
+    let flash = flash_of_uf2(&RP2040, &std::fs::read(image)?)?;
+    let mut board = Machine::new(BoardConfig::w5500_evb_pico(bootrom(&RP2040)?), &flash, false)?;
     board.chip_mut().start_trace(kind::PINS, MOST_EDGES);
     while board.now() < 2 * PS_PER_S {
         board.run(2 * PS_PER_S)?;
@@ -21,7 +22,7 @@ pub(crate) fn run(image: &str, pin: u32) -> Result<String, Box<dyn Error>> {
         board.usb().console_read();
     }
     let mut vcd = format!("$timescale 1 ps $end\n$var wire 1 ! GP{pin} $end\n$enddefinitions $end\n");
-    let (records, _) = board.chip_mut().bus.sys.trace.take();
+    let (records, _) = board.chip_mut().sys().trace.take();
     let mut last = None;
     for (at, record) in records {
         let Record::Pins { level, .. } = record else { continue };

@@ -2,13 +2,14 @@
 
 use std::error::Error;
 
+use board::mcu::RP2040;
 use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
 use sim::{PS_PER_MS, PS_PER_S, Ps};
 
 /// Returns the round-trip time of a ping, once the image has got an address by DHCP.
 pub(crate) fn run(image: &str) -> Result<Ps, Box<dyn Error>> {
-    let flash = flash_of_uf2(&std::fs::read(image)?)?;
-    let mut board = Machine::new(BoardConfig::w5500_evb_pico(bootrom()?), &flash, false)?;
+    let flash = flash_of_uf2(&RP2040, &std::fs::read(image)?)?;
+    let mut board = Machine::new(BoardConfig::w5500_evb_pico(bootrom(&RP2040)?), &flash, false)?;
     let mut asked = false;
     while board.now() < 20 * PS_PER_S {
         let now = board.now();

@@ -2,13 +2,14 @@
 
 use std::error::Error;
 
+use board::mcu::RP2040;
 use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
 use sim::PS_PER_S;
 
 /// Returns what MicroPython prints for `line`.
 pub(crate) fn run(image: &str, line: &str) -> Result<String, Box<dyn Error>> {
-    let flash = flash_of_uf2(&std::fs::read(image)?)?;
-    let mut board = Machine::new(BoardConfig::pico(bootrom()?), &flash, false)?;
+    let flash = flash_of_uf2(&RP2040, &std::fs::read(image)?)?;
+    let mut board = Machine::new(BoardConfig::pico(bootrom(&RP2040)?), &flash, false)?;
     board.expect(">>> ", 10 * PS_PER_S)?;
     board.type_in(&format!("{line}\r"));
     Ok(board.expect(">>> ", 10 * PS_PER_S)?)

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use board::mcu::RP2040;
 use board::{Attachment, BoardConfig, I2cWires, Machine, SidePins, bootrom, flash_of_uf2};
 use sim::{Device, I2cDevice, PS_PER_S, Ps};
 
@@ -36,8 +37,8 @@ impl I2cDevice for Thermometer {
 /// Returns what MicroPython prints for the reading.
 pub(crate) fn run(image: &str) -> Result<String, Box<dyn Error>> {
     let wires = I2cWires { i2c: 0, sda: 4, scl: 5, side: SidePins::default() };
-    let config = BoardConfig::pico(bootrom()?).with(Attachment::i2c(wires, Thermometer::default));
-    let mut board = Machine::new(config, &flash_of_uf2(&std::fs::read(image)?)?, false)?;
+    let config = BoardConfig::pico(bootrom(&RP2040)?).with(Attachment::i2c(wires, Thermometer::default));
+    let mut board = Machine::new(config, &flash_of_uf2(&RP2040, &std::fs::read(image)?)?, false)?;
     board.expect(">>> ", 10 * PS_PER_S)?;
     board.type_in("from machine import I2C; i2c = I2C(0, sda=4, scl=5)\r");
     board.expect("\n>>> ", 10 * PS_PER_S)?;

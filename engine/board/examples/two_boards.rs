@@ -3,6 +3,7 @@
 
 use std::error::Error;
 
+use board::mcu::RP2040;
 use board::{BoardConfig, Machine, Pair, Side, bootrom, flash_of_uf2, join};
 use sim::{PS_PER_MS, PS_PER_S};
 
@@ -17,13 +18,13 @@ fn network(number: u8) -> String {
 
 fn boot(flash: &[u8], id: u8) -> Result<Machine, Box<dyn Error>> {
     // Firmware makes its MAC address of the flash chip's number.
-    let config = BoardConfig { flash_id: Some([id; 8]), ..BoardConfig::w5500_evb_pico(bootrom()?) };
+    let config = BoardConfig { flash_id: Some([id; 8]), ..BoardConfig::w5500_evb_pico(bootrom(&RP2040)?) };
     Ok(Machine::new(config, flash, false)?)
 }
 
 /// Returns what the first board prints when the second one's message has come.
 pub(crate) fn run(image: &str) -> Result<String, Box<dyn Error>> {
-    let flash = flash_of_uf2(&std::fs::read(image)?)?;
+    let flash = flash_of_uf2(&RP2040, &std::fs::read(image)?)?;
     let mut first = boot(&flash, 1)?;
     first.expect(">>> ", 10 * PS_PER_S)?;
     first.type_in(&(network(21) + "s.bind(('', 7)); s.listen(1); print('listens'); s.accept()[0].recv(9)\r"));

@@ -3,7 +3,7 @@
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
 
 /// Modelled microcontrollers.
-pub const MCUS: &[&str] = &[crate::mcu::NAME];
+pub const MCUS: &[&str] = &[crate::mcu::RP2040.name, crate::mcu::RP2350.name];
 /// Modelled radio chips.
 pub const RADIOS: &[&str] = &[cyw43::Cyw43439::NAME];
 

@@ -8,6 +8,7 @@ use usb_host::{HostConfig, ReadPolicy};
 
 use crate::attachment::Attachment;
 use crate::chip::Chip;
+use crate::mcu::{Facts, RP2040, RP2350};
 use crate::spi_port::SpiWires;
 use crate::surroundings::Surroundings;
 use crate::wifi_port::WifiWires;
@@ -42,7 +43,7 @@ pub struct CardSocketConfig {
     pub card: CardConfig,
 }
 
-/// By default a bare microcontroller with 2 MiB of flash and an empty boot ROM.
+/// By default a bare RP2040 with 2 MiB of flash and an empty boot ROM.
 ///
 /// ```
 /// use board::{BoardConfig, Machine};
@@ -59,6 +60,8 @@ pub struct CardSocketConfig {
 /// ```
 #[derive(Clone, Debug)]
 pub struct BoardConfig {
+    /// The kind of microcontroller.
+    pub mcu: &'static Facts,
     /// The boot ROM's contents: [`crate::bootrom`] reads them.
     pub bootrom: Vec<u8>,
     /// Bytes of the flash chip, a power of two.
@@ -100,6 +103,7 @@ impl Default for BoardConfig {
         // A PC keeps the newest output of a terminal without a reader, and never holds the board up.
         usb.console.read_policy = ReadPolicy::Ring;
         Self {
+            mcu: &RP2040,
             bootrom: Vec::new(),
             flash_size: 2 << 20,
             flash_id: None,
@@ -130,11 +134,25 @@ impl BoardConfig {
         Self { bootrom, surroundings, ..Self::default() }
     }
 
+    /// A Raspberry Pi Pico 2 that USB powers. `bootrom`: see [`crate::bootrom`].
+    pub fn pico2(bootrom: Vec<u8>) -> Self {
+        Self { mcu: &RP2350, flash_size: 4 << 20, ..Self::pico(bootrom) }
+    }
+
     /// WIZnet's W5500-EVB-Pico: a Pico with a W5500 on SPI0.
     pub fn w5500_evb_pico(bootrom: Vec<u8>) -> Self {
+        Self::pico(bootrom).with_w5500()
+    }
+
+    /// WIZnet's W5500-EVB-Pico2: the same with a Pico 2.
+    pub fn w5500_evb_pico2(bootrom: Vec<u8>) -> Self {
+        Self { flash_size: 2 << 20, ..Self::pico2(bootrom) }.with_w5500()
+    }
+
+    fn with_w5500(self) -> Self {
         let side = SidePins { rstn: Some(20), intn: Some(21) };
         let wires = SpiWires { spi: 0, sck: 18, mosi: 19, miso: 16, csn: 17, side };
-        Self { ethernet: Some(EthernetConfig { chip: Chip::W5500, wires }), ..Self::pico(bootrom) }
+        Self { ethernet: Some(EthernetConfig { chip: Chip::W5500, wires }), ..self }
     }
 
     /// Adds a device.

@@ -4,12 +4,12 @@
 //! Boot MicroPython and type at its prompt:
 //!
 //! ```no_run
-//! use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
+//! use board::{BoardConfig, Machine, bootrom, flash_of_uf2, mcu::RP2040};
 //! use sim::PS_PER_S;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut board =
-//!     Machine::new(BoardConfig::pico(bootrom()?), &flash_of_uf2(&std::fs::read("micropython.uf2")?)?, false)?;
+//! let flash = flash_of_uf2(&RP2040, &std::fs::read("micropython.uf2")?)?;
+//! let mut board = Machine::new(BoardConfig::pico(bootrom(&RP2040)?), &flash, false)?;
 //! board.expect(">>> ", 10 * PS_PER_S)?;
 //! board.type_in("6 * 7\r");
 //! assert!(board.expect("42\r\n>>> ", PS_PER_S)?.starts_with("6 * 7"));
@@ -47,7 +47,7 @@ mod wiring;
 pub use air::{AccessPoint, Delay};
 pub use attachment::Attachment;
 pub use attributed::Recorded;
-pub use bootrom::{bootrom, bootrom_of, bootrom_path};
+pub use bootrom::{bootrom, bootrom_path};
 pub use card_socket::CardSocket;
 pub use chip::{Chip, EthernetPart, MCUS, RADIOS};
 pub use config::{BoardConfig, CardSocketConfig, EthernetConfig, WifiConfig};
@@ -63,10 +63,10 @@ pub use spi_port::SpiWires;
 pub use surroundings::Surroundings;
 pub use uart_cable::UartCable;
 pub use uart_port::UartWires;
-pub use uf2::{Uf2Error, flash_of, flash_of_uf2};
+pub use uf2::{Uf2Error, flash_of_uf2};
 pub use wifi_port::WifiWires;
 pub use wires::SidePins;
 pub use wiring::Wiring;
 
-/// A board with the modelled microcontroller.
-pub type Machine = MachineOf<mcu::Chip<Wiring>>;
+/// A board with the microcontroller that its settings name.
+pub type Machine = MachineOf<mcu::AnyChip<Wiring>>;

@@ -69,8 +69,8 @@ impl<C: Mcu<Wiring>> Machine<C> {
         let wiring = Wiring::new(config)?;
         let chip_config =
             ChipConfig { bootrom: &config.bootrom, flash_size: config.flash_size, flash, bootsel_pressed: bootsel };
-        let mut chip = C::new(&chip_config, wiring);
-        chip.charge_misses(config.xip_miss_cost);
+        let mut chip = C::new(config.mcu, &chip_config, wiring);
+        chip.xip().cost_enabled = config.xip_miss_cost;
         chip.sys().spi_speed = config.spi_speed.max(1);
         chip.sys().batches_enabled = config.pio_batches;
         if !config.translated {

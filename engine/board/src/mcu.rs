@@ -1,22 +1,157 @@
-//! The modelled microcontroller. No other file of this crate and of the binding names one.
+//! The modelled microcontrollers. No other file of this crate names one.
 
-pub(crate) use parts::mcu::{BootRom, Halt, Mcu};
-pub use parts::mcu::{ChipConfig, RunEnd};
-pub use rp2040::Chip;
-pub use rp2040::bus::Master;
-pub use rp2040::cpu::core::State;
-pub use rp2040::memory::{RAM_BASE, RAM_SIZE, XIP_BASE};
+use attribution::Recording;
+use sim::Ps;
+
+use parts::Sys;
+use parts::world::World;
+use parts::xip_cache::{Evictions, XipCache};
+use rp2040::probe::profile::Profile;
+
+pub use parts::mcu::{ChipConfig, Debugged, Facts, Mcu, RunEnd};
+pub(crate) use parts::mcu::{Contents, Halt, Reached};
+pub use rp2040::FACTS as RP2040;
 pub use rp2040::probe::profile;
+pub use rp2350::FACTS as RP2350;
 
-use crate::wiring::Wiring;
+/// Passes calls to the chip of any kind: `&` for a method that changes nothing, `mut` for another.
+macro_rules! pass {
+    () => {};
+    (& $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?; $($rest:tt)*) => {
+        fn $name(&self $(, $argument: $type)*) $(-> $result)? {
+            match self {
+                Self::Rp2040(chip) => chip.$name($($argument),*),
+                Self::Rp2350(chip) => chip.$name($($argument),*),
+            }
+        }
+        pass! { $($rest)* }
+    };
+    (mut $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?; $($rest:tt)*) => {
+        fn $name(&mut self $(, $argument: $type)*) $(-> $result)? {
+            match self {
+                Self::Rp2040(chip) => chip.$name($($argument),*),
+                Self::Rp2350(chip) => chip.$name($($argument),*),
+            }
+        }
+        pass! { $($rest)* }
+    };
+}
 
-type Modelled = Chip<Wiring>;
+/// A microcontroller of any modelled kind. An enum, so that a board's chip is a setting.
+pub enum AnyChip<W> {
+    /// Two Cortex-M0+.
+    Rp2040(Box<rp2040::Chip<W>>),
+    /// Two Cortex-M33.
+    Rp2350(Box<rp2350::Chip<W>>),
+}
 
-/// The microcontroller's name.
-pub const NAME: &str = <Modelled as Mcu<Wiring>>::NAME;
-/// Where to get the microcontroller's boot ROM, and its hash.
-pub const BOOT_ROM: BootRom = <Modelled as Mcu<Wiring>>::BOOT_ROM;
-/// Smallest and largest flash chip, in bytes.
-pub const FLASH_BYTES: (usize, usize) = <Modelled as Mcu<Wiring>>::FLASH_BYTES;
-/// Number of GPIOs.
-pub const PINS: u32 = <Modelled as Mcu<Wiring>>::PINS;
+/// All kinds.
+pub const ALL: &[&Facts] = &[&RP2040, &RP2350];
+
+/// Returns the kind of that name; `None`: it is not modelled.
+pub fn named(name: &str) -> Option<&'static Facts> {
+    ALL.iter().copied().find(|facts| facts.name == name)
+}
+
+/// The result of [`AnyChip::take_profile`].
+pub struct Profiled {
+    /// Each instruction and call; `None`: it was sampled.
+    pub exact: Option<Box<Profile>>,
+    /// Core, address, and how often it was there.
+    pub samples: Vec<(usize, u32, u64)>,
+    /// Lines of flash that replaced others in the cache.
+    pub evictions: Box<Evictions>,
+}
+
+impl<W: World + 'static> AnyChip<W> {
+    /// Starts a profile of each instruction and call, or of samples every `sample_cycles` of clk_sys if that is not 0.
+    /// `starts`: addresses at which functions begin. `Err`: the chip has none.
+    pub fn start_profile(&mut self, sample_cycles: u64, starts: Vec<u32>) -> Result<(), &'static str> {
+        let Self::Rp2040(chip) = self else {
+            return Err("RP2350: no profile; the profiler knows Armv6-M only, use a board with an RP2040");
+        };
+        chip.mem.xip.evictions = Some(Box::default());
+        if sample_cycles == 0 {
+            chip.probes.profile = Some(Box::new(Profile::new(&chip.cores, &chip.mem, starts)));
+        } else {
+            chip.start_sampler(sample_cycles);
+        }
+        Ok(())
+    }
+
+    /// Ends the profile and takes it.
+    pub fn take_profile(&mut self) -> Profiled {
+        let evictions = self.xip().evictions.take().unwrap_or_default();
+        let (mut exact, mut samples) = (None, Vec::new());
+        if let Self::Rp2040(chip) = self {
+            exact = chip.probes.profile.take();
+            if exact.is_none() {
+                chip.sample_pc(0);
+                samples = chip.probes.sampler.stop().into_iter().map(|((core, pc), n)| (core, pc, n)).collect();
+            }
+        }
+        Profiled { exact, samples, evictions }
+    }
+}
+
+impl<W: World + 'static> Mcu<W> for AnyChip<W> {
+    fn new(facts: &Facts, config: &ChipConfig, world: W) -> Self {
+        if facts.name == RP2350.name {
+            Self::Rp2350(Box::new(rp2350::Chip::new(config, world)))
+        } else {
+            Self::Rp2040(Box::new(rp2040::Chip::new(config, world)))
+        }
+    }
+
+    pass! {
+        & now() -> Ps;
+        & settled() -> Ps;
+        mut run_until(until: Ps) -> RunEnd;
+        mut run_no_further_than(until: Ps) -> RunEnd;
+        mut sys() -> &mut Sys;
+        mut world() -> &mut W;
+        mut reached() -> Reached<'_, W>;
+        mut settle_pins();
+        mut refresh_pins();
+        mut interpret_only();
+        mut xip() -> &mut XipCache;
+        mut set_flash_id(id: [u8; 8]);
+        & flash() -> &[u8];
+        & flash_generation() -> u64;
+        & counts(core: usize) -> (u64, u64);
+        mut start_trace(mask: u32, limit: usize);
+        mut sample_pc(cycles: u64);
+        mut start_recording(limit: usize);
+        mut stop_recording() -> Option<Recording>;
+    }
+}
+
+impl<W: World + 'static> Debugged for AnyChip<W> {
+    pass! {
+        & facts() -> &'static Facts;
+        & registers(core: usize) -> Vec<u32>;
+        mut set_registers(core: usize, registers: &[u32]);
+        & state(core: usize) -> String;
+        & memories() -> Vec<Contents<'_>>;
+        mut poke(address: u32, data: &[u8]) -> bool;
+        mut reset_cores();
+        mut resume();
+        mut step(core: usize);
+        mut forget_step();
+        mut take_halt() -> Option<Halt>;
+        mut add_breakpoint(address: u32) -> bool;
+        mut remove_breakpoint(address: u32) -> bool;
+        mut add_watchpoint(address: u32, len: u32) -> bool;
+        mut remove_watchpoint(address: u32, len: u32) -> bool;
+        mut clear_debugger();
+    }
+
+    fn take_debugger(&mut self, before: &mut Self) {
+        match (self, before) {
+            (Self::Rp2040(chip), Self::Rp2040(before)) => chip.take_debugger(before),
+            (Self::Rp2350(chip), Self::Rp2350(before)) => chip.take_debugger(before),
+            // Another chip has other addresses.
+            _ => {}
+        }
+    }
+}

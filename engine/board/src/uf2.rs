@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::mcu::{Chip, Mcu, XIP_BASE};
-use crate::wiring::Wiring;
+use crate::mcu::Facts;
 
 const BLOCK_BYTES: usize = 512;
 const DATA_AT: usize = 32;
@@ -25,13 +24,8 @@ impl fmt::Display for Uf2Error {
 
 impl std::error::Error for Uf2Error {}
 
-/// Returns the contents of flash from its start, 0xff between the file's blocks.
-pub fn flash_of_uf2(file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
-    flash_of::<Chip<Wiring>>(file)
-}
-
-/// Like [`flash_of_uf2`], for the microcontroller `C`.
-pub fn flash_of<C: Mcu<Wiring>>(file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
+/// Returns the contents of the flash of `mcu` from its start, 0xff between the file's blocks.
+pub fn flash_of_uf2(mcu: &Facts, file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
     let mut flash = Vec::new();
     if file.is_empty() || !file.len().is_multiple_of(BLOCK_BYTES) {
         return Err(Uf2Error(format!("{} bytes are no UF2 file: its size is a multiple of 512", file.len())));
@@ -45,17 +39,17 @@ pub fn flash_of<C: Mcu<Wiring>>(file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
         if flags & NOT_MAIN_FLASH != 0 {
             continue;
         }
-        if C::UF2_IGNORED == Some((family, address)) {
+        if mcu.uf2_ignored == Some((family, address)) {
             continue;
         }
-        if flags & FAMILY_PRESENT != 0 && family != C::UF2_FAMILY {
-            let wanted = C::UF2_FAMILY;
+        if flags & FAMILY_PRESENT != 0 && family != mcu.uf2_family {
+            let wanted = mcu.uf2_family;
             return Err(Uf2Error(format!(
                 "block {number} is for family 0x{family:08x}; use one for 0x{wanted:08x}, the {}",
-                C::NAME
+                mcu.name
             )));
         }
-        let start = address.wrapping_sub(XIP_BASE) as usize;
+        let start = address.wrapping_sub(mcu.flash_base) as usize;
         if size > MOST_DATA_BYTES || start > MOST_FLASH_BYTES - size {
             return Err(Uf2Error(format!(
                 "block {number} has {size} bytes for 0x{address:08x}, which is not in flash"
@@ -70,7 +64,10 @@ pub fn flash_of<C: Mcu<Wiring>>(file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    const UF2_FAMILY: u32 = <Chip<Wiring> as Mcu<Wiring>>::UF2_FAMILY;
+    use crate::mcu::{RP2040, RP2350};
+
+    const UF2_FAMILY: u32 = RP2040.uf2_family;
+    const XIP_BASE: u32 = RP2040.flash_base;
 
     fn block(address: u32, family: u32, data: &[u8]) -> Vec<u8> {
         let head = [0x0a32_4655, 0x9e5d_5157, FAMILY_PRESENT, address, data.len() as u32, 0, 1, family];
@@ -83,7 +80,14 @@ mod tests {
     #[test]
     fn blocks_go_to_their_addresses() {
         let file = [block(XIP_BASE + 4, UF2_FAMILY, &[1, 2]), block(XIP_BASE, UF2_FAMILY, &[3])].concat();
-        assert_eq!(flash_of_uf2(&file).expect("a valid file"), [3, 0xff, 0xff, 0xff, 1, 2]);
+        assert_eq!(flash_of_uf2(&RP2040, &file).expect("a valid file"), [3, 0xff, 0xff, 0xff, 1, 2]);
+    }
+
+    #[test]
+    fn a_block_that_the_boot_loader_skips_is_skipped() {
+        let (family, address) = RP2350.uf2_ignored.expect("erratum RP2350-E10");
+        let file = [block(address, family, &[1]), block(XIP_BASE, RP2350.uf2_family, &[2])].concat();
+        assert_eq!(flash_of_uf2(&RP2350, &file).expect("a valid file"), [2]);
     }
 
     #[test]
@@ -94,7 +98,7 @@ mod tests {
             (block(XIP_BASE, 1, &[0]), "block 0 is for family 0x00000001"),
             (block(XIP_BASE - 1, UF2_FAMILY, &[0]), "which is not in flash"),
         ] {
-            let error = flash_of_uf2(&file).expect_err("a faulty file").to_string();
+            let error = flash_of_uf2(&RP2040, &file).expect_err("a faulty file").to_string();
             assert!(error.contains(says), "{error}");
         }
     }

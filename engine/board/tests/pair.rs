@@ -1,8 +1,10 @@
 //! Two boards on one switch: frames between them arrive at exact times, independent of the order and length of steps.
 
-use board::{BoardConfig, Chip, EthernetConfig, Machine, Pair, Side, SidePins, SpiWires, Stop, join};
+use board::{BoardConfig, Chip, EthernetConfig, MachineOf, Pair, Side, SidePins, SpiWires, Stop, Wiring, join};
 use lan::FrameRecord;
 use sim::{LogReader, PS_PER_MS, PS_PER_US, Ps, SpiDevice};
+
+type Machine = MachineOf<rp2040::Chip<Wiring>>;
 
 /// The shortest frame on the wire.
 const SHORT: Ps = 5_760_000;
@@ -17,7 +19,7 @@ const CONNECT: u8 = 4;
 const ESTABLISHED: u8 = 0x17;
 
 fn machine(code: [u8; 4], last: u8) -> Machine {
-    let mut bootrom = vec![0; board::mcu::BOOT_ROM.bytes];
+    let mut bootrom = vec![0; board::mcu::RP2040.boot_rom.bytes];
     bootrom[..4].copy_from_slice(&0x2004_0000u32.to_le_bytes());
     bootrom[4..8].copy_from_slice(&(CODE_AT as u32 | 1).to_le_bytes());
     bootrom[CODE_AT..][..4].copy_from_slice(&code);

@@ -3,33 +3,30 @@
 
 use std::path::Path;
 
-use board::{BoardConfig, MachineOf, Wiring, bootrom_of, flash_of};
+use board::mcu::RP2350;
+use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
 use sim::PS_PER_S;
-
-type Chip = rp2350::Chip<Wiring>;
-type Machine = MachineOf<Chip>;
 
 /// The Pico's LED.
 const LED: u64 = 1 << 25;
 
 /// Returns a Pico 2 with the image `file`.
 fn pico2(file: &str) -> Option<Machine> {
-    machine(file, BoardConfig::pico)
+    machine(file, BoardConfig::pico2)
 }
 
 /// Returns a board of `config` with the image `file`.
 fn machine(file: &str, config: fn(Vec<u8>) -> BoardConfig) -> Option<Machine> {
     let skipped = |why: String| println!("skipped: {why}");
-    let rom = bootrom_of::<Chip>().map_err(|error| skipped(error.to_string())).ok()?;
+    let rom = bootrom(&RP2350).map_err(|error| skipped(error.to_string())).ok()?;
     let Some(folder) = std::env::var_os("PORTBENCH_FIRMWARE_DIR") else {
         skipped(format!("PORTBENCH_FIRMWARE_DIR names no folder with {file}"));
         return None;
     };
     let path = Path::new(&folder).join(file);
     let image = std::fs::read(&path).map_err(|error| skipped(format!("{}: {error}", path.display()))).ok()?;
-    let flash = flash_of::<Chip>(&image).expect("an image for the RP2350");
-    let config = BoardConfig { flash_size: 4 << 20, ..config(rom) };
-    Some(Machine::new(config, &flash, false).expect("a valid board"))
+    let flash = flash_of_uf2(&RP2350, &image).expect("an image for the RP2350");
+    Some(Machine::new(config(rom), &flash, false).expect("a valid board"))
 }
 
 /// Boots `file` twice to MicroPython's prompt and calculates; both take the same time.
@@ -55,7 +52,7 @@ fn micropython_on_w5500_evb_pico2() {
 #[test]
 fn w5500_evb_pico2_gets_its_address() {
     let file = "mp-w5500-pico2-1.27.0-preview.85.uf2";
-    let Some(mut board) = machine(file, BoardConfig::w5500_evb_pico) else { return };
+    let Some(mut board) = machine(file, BoardConfig::w5500_evb_pico2) else { return };
     board.expect(">>> ", 3 * PS_PER_S).expect("a prompt");
     board.type_in("import network; nic = network.WIZNET5K(); nic.active(True); nic.ifconfig('dhcp')\r");
     board.expect("\n>>> ", 10 * PS_PER_S).expect("an address");

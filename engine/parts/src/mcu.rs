@@ -5,9 +5,11 @@ use sim::Ps;
 
 use crate::Sys;
 use crate::adc::Adc;
+use crate::spi::Spi;
 use crate::sys::Unmodelled;
 use crate::uart::Uart;
 use crate::world::World;
+use crate::xip_cache::XipCache;
 
 /// What a microcontroller starts with.
 pub struct ChipConfig<'a> {
@@ -31,6 +33,28 @@ pub struct BootRom {
     pub file: &'static str,
     pub magic: &'static [u8],
     pub magic_at: usize,
+}
+
+/// What all microcontrollers of one kind have in common.
+#[derive(Debug)]
+pub struct Facts {
+    /// Name as board definitions state it.
+    pub name: &'static str,
+    /// The UF2 specification's number for its images.
+    pub uf2_family: u32,
+    /// Family and address of blocks that its boot loader does not write.
+    pub uf2_ignored: Option<(u32, u32)>,
+    pub boot_rom: BootRom,
+    /// First address of flash.
+    pub flash_base: u32,
+    /// Least and most bytes of flash.
+    pub flash_bytes: (usize, usize),
+    pub pins: u32,
+    pub cores: usize,
+    /// Description of a core's registers in gdb's XML format.
+    pub description: &'static str,
+    /// Index of the program counter in the registers.
+    pub pc: usize,
 }
 
 /// The reason why [`Mcu::run_until`] returned.
@@ -79,24 +103,14 @@ pub struct Reached<'a, W> {
     pub sys: &'a mut Sys,
     pub world: &'a mut W,
     pub uart: &'a mut [Uart; 2],
+    pub spi: &'a mut [Spi; 2],
     pub adc: &'a mut Adc,
 }
 
 /// A microcontroller with `W` around it.
 pub trait Mcu<W: World>: Debugged + Sized + 'static {
-    /// Name as board definitions state it.
-    const NAME: &'static str;
-    /// The UF2 specification's number for its images.
-    const UF2_FAMILY: u32;
-    /// Family and address of blocks that its boot loader does not write.
-    const UF2_IGNORED: Option<(u32, u32)>;
-    const BOOT_ROM: BootRom;
-    /// Least and most bytes of flash.
-    const FLASH_BYTES: (usize, usize);
-    const PINS: u32;
-
-    /// Returns a chip at power-on.
-    fn new(config: &ChipConfig, world: W) -> Self;
+    /// Returns a chip at power-on. A type for chips of several kinds makes one of the kind `facts`.
+    fn new(facts: &Facts, config: &ChipConfig, world: W) -> Self;
 
     /// Returns simulated time since power-on.
     fn now(&self) -> Ps;
@@ -126,13 +140,25 @@ pub trait Mcu<W: World>: Debugged + Sized + 'static {
     /// Interprets all code from now on: the same behaviour, but slower.
     fn interpret_only(&mut self);
 
-    /// Sets whether misses of the flash cache take time.
-    fn charge_misses(&mut self, cost: bool);
+    /// Returns the flash cache's accounts.
+    fn xip(&mut self) -> &mut XipCache;
 
     /// Sets the flash chip's unique id.
     fn set_flash_id(&mut self, id: [u8; 8]);
 
     fn flash(&self) -> &[u8];
+
+    /// Returns a number that grows with each change of flash.
+    fn flash_generation(&self) -> u64;
+
+    /// Returns the instructions that `core` has executed, and the cycles of clk_sys behind it.
+    fn counts(&self, core: usize) -> (u64, u64);
+
+    /// Starts the trace of the kinds in `mask`, beginning with the present state of the pins.
+    fn start_trace(&mut self, mask: u32, limit: usize);
+
+    /// Samples the program counters every `cycles` of clk_sys into the trace (0: never).
+    fn sample_pc(&mut self, cycles: u64);
 
     /// Starts recording for an attribution of time; `limit`: most changes recorded.
     fn start_recording(&mut self, limit: usize);
@@ -143,11 +169,7 @@ pub trait Mcu<W: World>: Debugged + Sized + 'static {
 
 /// A microcontroller with a debugger: its cores have 32-bit registers and addresses.
 pub trait Debugged {
-    const CORES: usize;
-    /// Description of a core's registers in gdb's XML format.
-    const DESCRIPTION: &'static str;
-    /// Index of the program counter in the registers.
-    const PC: usize;
+    fn facts(&self) -> &'static Facts;
 
     /// Returns the registers of `core`, in the order of the description.
     fn registers(&self, core: usize) -> Vec<u32>;

@@ -1,4 +1,4 @@
-"""An emulated RP2040 board in simulated time: equal inputs give equal runs, to the picosecond.
+"""An emulated RP2040 or RP2350 board in simulated time: equal inputs give equal runs, to the picosecond.
 
     from pathlib import Path
     from portbench_engine import Machine, bootrom, flash_of_uf2

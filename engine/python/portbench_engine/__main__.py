@@ -1,4 +1,4 @@
-"""Saves the boot ROM for programs in Rust, and prints its file: `python -m portbench_engine`."""
+"""Saves a boot ROM for programs in Rust, and prints its file: `python -m portbench_engine [RP2040|RP2350]`."""
 
 import sys
 
@@ -6,6 +6,6 @@ from portbench_engine import EngineError
 from portbench_engine.boot_rom import save
 
 try:
-    print(save())
-except (EngineError, OSError) as error:
+    print(save(*sys.argv[1:2]))
+except (EngineError, OSError, ValueError) as error:
     sys.exit(f"portbench_engine: {error}")

@@ -19,11 +19,11 @@ SD_CARDS: tuple[tuple[str, int], ...]
 class EngineError(RuntimeError):
     """The emulated board cannot go on; one line says why."""
 
-def bootrom_path() -> Path:
-    """The file with the boot ROM: the one that `PORTBENCH_BOOTROM` names, else in the user's cache."""
+def bootrom_path(mcu: str) -> tuple[str, Path]:
+    """The variable that may name a file with the boot ROM of `mcu`, and that file, else the one in the user's cache."""
 
-def flash_of_uf2(file: bytes) -> bytes:
-    """Contents of flash from a UF2 file's. Raises ValueError."""
+def flash_of_uf2(file: bytes, mcu: str = "RP2040") -> bytes:
+    """Contents of the flash of `mcu` from a UF2 file's. Raises ValueError."""
 
 Reply = tuple[bytes, bool, bool, float | None]
 """What to send, whether to close then, whether to reset instead, and in how many us after that to connect again."""
@@ -186,7 +186,9 @@ class Machine:
     def spi_log_take(self) -> list[tuple[float, float, str, str, int, bool, int, bytes, str, int]]:
         """(start_us, end_us, device, name, address, write, length, first bytes, meaning, wire_bytes)"""
 
-    def profile_start(self, sample_cycles: int = 0, starts: Sequence[int] = ()) -> None: ...
+    def profile_start(self, sample_cycles: int = 0, starts: Sequence[int] = ()) -> None:
+        """Raises EngineError for a microcontroller without profiles."""
+
     def profile_take(self) -> dict[str, Any]:
         """Exact: `addresses` [(address, spent)], `nodes` [(parent, function, core, exception, calls, spent, asleep)]
         and `starts` [address], where `spent` is (instructions, cycles, stalls, misses). Sampled: `samples`

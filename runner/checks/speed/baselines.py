@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from portbench.boards import Deadline
-from portbench.engine import boot_rom
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
+from portbench.firmware.boot_roms import boot_rom
 from portbench.runner.checks.check import last_line
 
 RP2040JS_VERSION = "1.4.1"

@@ -8,7 +8,7 @@ mod target;
 
 use std::convert::Infallible;
 
-use crate::mcu::{Chip, Halt, Mcu};
+use crate::mcu::{AnyChip, Halt, Mcu};
 use crate::wiring::Wiring;
 use gdbstub::common::Signal;
 use gdbstub::conn::Connection;
@@ -43,7 +43,7 @@ impl Connection for Output {
 type State<C> = GdbStubStateMachine<'static, Machine<C>, Output>;
 
 /// One connection of gdb. The board is stopped at its start.
-pub struct GdbSession<C: Mcu<Wiring> = Chip<Wiring>> {
+pub struct GdbSession<C: Mcu<Wiring> = AnyChip<Wiring>> {
     /// `None` after gdb has disconnected.
     state: Option<State<C>>,
     unsent: Vec<u8>,

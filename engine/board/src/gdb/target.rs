@@ -41,10 +41,6 @@ pub(super) fn tid(core: usize) -> Tid {
     Tid::MIN.saturating_add(core)
 }
 
-fn index<C: Mcu<Wiring>>(tid: Tid) -> usize {
-    (tid.get() - 1).min(C::CORES - 1)
-}
-
 fn part(text: &[u8], offset: u64, length: usize, buf: &mut [u8]) -> usize {
     let rest = text.get(offset as usize..).unwrap_or_default();
     let n = rest.len().min(length).min(buf.len());
@@ -53,6 +49,10 @@ fn part(text: &[u8], offset: u64, length: usize, buf: &mut [u8]) -> usize {
 }
 
 impl<C: Mcu<Wiring>> Machine<C> {
+    fn core(&self, tid: Tid) -> usize {
+        (tid.get() - 1).min(self.chip().facts().cores - 1)
+    }
+
     /// Returns the byte at `address` in a memory without read side effects.
     fn byte(&self, address: u32) -> Option<u8> {
         let memories = self.chip().memories();
@@ -87,12 +87,13 @@ impl<C: Mcu<Wiring>> Target for Machine<C> {
 
 impl<C: Mcu<Wiring>> MultiThreadBase for Machine<C> {
     fn read_registers(&mut self, regs: &mut CoreRegisters, tid: Tid) -> TargetResult<(), Self> {
-        *regs = CoreRegisters { all: self.chip().registers(index::<C>(tid)), pc: C::PC };
+        *regs = CoreRegisters { all: self.chip().registers(self.core(tid)), pc: self.chip().facts().pc };
         Ok(())
     }
 
     fn write_registers(&mut self, regs: &CoreRegisters, tid: Tid) -> TargetResult<(), Self> {
-        self.chip_mut().set_registers(index::<C>(tid), &regs.all);
+        let core = self.core(tid);
+        self.chip_mut().set_registers(core, &regs.all);
         Ok(())
     }
 
@@ -111,7 +112,7 @@ impl<C: Mcu<Wiring>> MultiThreadBase for Machine<C> {
     }
 
     fn list_active_threads(&mut self, thread_is_active: &mut dyn FnMut(Tid)) -> Result<(), GdbError> {
-        (0..C::CORES).map(tid).for_each(thread_is_active);
+        (0..self.chip().facts().cores).map(tid).for_each(thread_is_active);
         Ok(())
     }
 
@@ -126,7 +127,8 @@ impl<C: Mcu<Wiring>> MultiThreadBase for Machine<C> {
 
 impl<C: Mcu<Wiring>> ThreadExtraInfo for Machine<C> {
     fn thread_extra_info(&self, tid: Tid, buf: &mut [u8]) -> Result<usize, GdbError> {
-        let text = format!("core {}: {}", index::<C>(tid), self.chip().state(index::<C>(tid)));
+        let core = self.core(tid);
+        let text = format!("core {core}: {}", self.chip().state(core));
         Ok(part(text.as_bytes(), 0, text.len(), buf))
     }
 }
@@ -164,7 +166,8 @@ impl<C: Mcu<Wiring>> MultiThreadSchedulerLocking for Machine<C> {
 
 impl<C: Mcu<Wiring>> MultiThreadSingleStep for Machine<C> {
     fn set_resume_action_step(&mut self, tid: Tid, _signal: Option<Signal>) -> Result<(), GdbError> {
-        self.chip_mut().step(index::<C>(tid));
+        let core = self.core(tid);
+        self.chip_mut().step(core);
         Ok(())
     }
 }
@@ -245,7 +248,7 @@ impl<C: Mcu<Wiring>> TargetDescriptionXmlOverride for Machine<C> {
         buf: &mut [u8],
     ) -> TargetResult<usize, Self> {
         match annex {
-            b"target.xml" => Ok(part(C::DESCRIPTION.as_bytes(), offset, length, buf)),
+            b"target.xml" => Ok(part(self.chip().facts().description.as_bytes(), offset, length, buf)),
             _ => Err(TargetError::NonFatal),
         }
     }

@@ -1,14 +1,16 @@
 //! The board, its guest's actions, and counters of their reach.
 
-use board::mcu::Master;
-use board::mcu::State;
-use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires};
+use board::{BoardConfig, Chip, EthernetConfig, MachineOf, SidePins, SpiWires, Wiring};
 use lan::{LanConfig, TcpEcho, UdpEcho};
+use rp2040::bus::Master;
+use rp2040::cpu::core::State;
 use sim::{LogReader, PS_PER_US};
 use usb_host::HostConfig;
 
 use crate::random::Random;
 use crate::{ECHO, FLASH_BYTES, PC_UDP};
+
+pub(crate) type Machine = MachineOf<rp2040::Chip<Wiring>>;
 
 pub(crate) const SIO: u32 = 0xd000_0000;
 pub(crate) const SPI0: u32 = 0x4003_c000;
@@ -230,7 +232,7 @@ impl Guest {
 }
 
 fn config(r: &mut Random, temper: Temper) -> BoardConfig {
-    let mut bootrom = vec![0; board::mcu::BOOT_ROM.bytes];
+    let mut bootrom = vec![0; board::mcu::RP2040.boot_rom.bytes];
     if temper == Temper::Wild {
         r.fill(&mut bootrom);
     }

@@ -1,0 +1,20 @@
+"""The boot ROMs of the microcontrollers that emulated boards have."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from portbench.errors import BoardUnavailable
+from portbench.firmware.images import FOLDER_VARIABLE
+
+
+def boot_rom(mcu: str = "RP2040") -> bytes:
+    """Return the microcontroller's boot ROM; PORTBENCH_FIRMWARE_DIR may have it, too. Raises BoardUnavailable."""
+    from portbench_engine import EngineError, bootrom
+
+    folder = os.environ.get(FOLDER_VARIABLE)
+    try:
+        return bootrom(mcu, Path(folder) if folder else None)
+    except EngineError as error:
+        raise BoardUnavailable(str(error)) from error
