@@ -98,7 +98,8 @@ class Uf2File:
 
     def check_fits(self, family_id: int, flash_bytes: int) -> None:
         """Raise Uf2Error unless a chip of that UF2 family with a flash of that size takes the image."""
-        if (family_id, flash_bytes) != (self.content.family_id, uf2.DEFAULT_FLASH_SIZE):
+        usual = uf2.boot_loader(self.content.family_id).usual_flash_bytes
+        if (family_id, flash_bytes) != (self.content.family_id, usual):
             uf2.parse(self.data, str(self.path), family_id=family_id, flash_size_bytes=flash_bytes)
 
 

@@ -1,8 +1,9 @@
 """Reading, checking and writing UF2 images.
 
-Format: the UF2 specification (microsoft/uf2, README.md). What an RP2040 accepts: RP2040 datasheet section 2.8.4.2,
-"UF2 format details": 256-byte payloads on 256-byte boundaries, family id 0xE48BFF56, the whole image in flash or the
-whole image in RAM. Blocks of other families and "not main flash" blocks are ignored by the chip and skipped here.
+Format: the UF2 specification (microsoft/uf2, README.md). What a chip accepts: RP2040 datasheet section 2.8.4.2, "UF2
+format details": 256-byte payloads on 256-byte boundaries, one family id, the whole image in flash or the whole image in
+RAM. Blocks of other families and "not main flash" blocks are ignored by the chip and skipped here.
+`uf2_families.BOOT_LOADERS` has what differs from chip to chip.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from pathlib import Path
 from typing import Final
 
 from portbench.firmware import uf2_families
+from portbench.firmware.uf2_families import BOOT_LOADERS, BootLoader, chip_name
 from portbench.firmware.uf2_faults import Fault as Fault
 from portbench.firmware.uf2_faults import Uf2Error as Uf2Error
 
 BLOCK_SIZE: Final = 512
-PAGE_SIZE: Final = 256  # the only payload size that the RP2040 boot loader accepts
+PAGE_SIZE: Final = 256  # the only payload size that the boot loaders accept
 SECTOR_SIZE: Final = 4096  # the smallest part of flash that can be erased
 MAX_PAYLOAD: Final = 476
 MAX_FILE_BYTES: Final = 64 << 20  # a 16 MiB flash, the most that XIP can address, needs a 32 MiB file
@@ -38,8 +40,6 @@ FLAG_MD5: Final = 0x0000_4000
 FLAG_EXTENSION_TAGS: Final = 0x0000_8000
 
 FLASH_BASE: Final = 0x1000_0000
-DEFAULT_FLASH_SIZE: Final = 2 << 20  # W5500-EVB-Pico: 2 MiB
-RAM_RANGES: Final = ((0x1500_0000, 0x1500_4000), (0x2000_0000, 0x2004_2000))  # XIP cache as SRAM; SRAM0-5
 
 _HEADER: Final = struct.Struct("<8I")
 _U32: Final = struct.Struct("<I")
@@ -47,6 +47,8 @@ _MD5_BYTES: Final = 24  # start address, length, 16 bytes of MD5, at the end of 
 
 _AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0)
 _AGAIN = "get the file again"
+_KNOWN = " or ".join(loader.mcu for loader in BOOT_LOADERS.values())
+_FAMILY_IDS = ", ".join(f"0x{family:08X} for {loader.mcu}" for family, loader in BOOT_LOADERS.items())
 _OTHER_BOARD = "choose the image made for this board"
 
 
@@ -140,11 +142,11 @@ def flash_content(path: Path, flash_bytes: int = 0) -> bytes:
 
     Raises `Uf2Error`.
     """
-    return read(path, flash_size_bytes=flash_bytes or DEFAULT_FLASH_SIZE).programmed(b"\xff" * flash_bytes)
+    return read(path, flash_size_bytes=flash_bytes or None).programmed(b"\xff" * flash_bytes)
 
 
-def read(path: Path, *, family_id: int = uf2_families.RP2040, flash_size_bytes: int = DEFAULT_FLASH_SIZE) -> Uf2Image:
-    """Read and check the image in file `path`. Raises `Uf2Error`."""
+def read(path: Path, *, family_id: int | None = None, flash_size_bytes: int | None = None) -> Uf2Image:
+    """Read and check the image in file `path`, see `parse`. Raises `Uf2Error`."""
     return parse(read_bytes(path), str(path), family_id=family_id, flash_size_bytes=flash_size_bytes)
 
 
@@ -161,7 +163,7 @@ def read_bytes(path: Path) -> bytes:
                     Fault.TOO_LARGE,
                     str(path),
                     f"{found.st_size} bytes, more than {MAX_FILE_BYTES}",
-                    "choose a UF2 image for RP2040",
+                    f"choose a UF2 image for {_KNOWN}",
                 )
             return file.read(MAX_FILE_BYTES)
     except OSError as error:
@@ -175,31 +177,27 @@ def parse(
     data: bytes,
     name: str = "image",
     *,
-    family_id: int = uf2_families.RP2040,
-    flash_size_bytes: int = DEFAULT_FLASH_SIZE,
+    family_id: int | None = None,
+    flash_size_bytes: int | None = None,
 ) -> Uf2Image:
     """Check the UF2 file `data` as an image for `family_id` and a flash of `flash_size_bytes`.
 
-    `name` is the file's name for messages. Raises `Uf2Error` at the first fault.
+    None: the family that the file is for, which must be one alone, and the usual flash of its boards. `name` is the
+    file's name for messages. Raises `Uf2Error` at the first fault.
     """
     blocks = _split(data, name)
+    family_id = _family(blocks, name) if family_id is None else family_id
     mine = [block for block in blocks if block.family_id == family_id]
     if not mine:
-        chips = ", ".join(sorted({uf2_families.chip_name(block.family_id) for block in blocks}))
-        raise Uf2Error(
-            Fault.WRONG_CHIP,
-            name,
-            f"is for {chips} (family 0x{blocks[0].family_id:08X}), not {uf2_families.chip_name(family_id)}",
-            _OTHER_BOARD,
-            block=0,
-        )
+        raise _wrong_chip(blocks, name, chip_name(family_id))
+    loader = boot_loader(family_id)
     _check_numbering(mine, name)
     written = sorted((block for block in mine if block.main_flash), key=lambda block: block.address)
     if not written:
         raise Uf2Error(Fault.NO_CONTENT, name, "no block is for main flash", _OTHER_BOARD)
     for block in written:
-        _check_payload(block, name)
-    in_ram = _check_targets(written, name, flash_size_bytes)
+        _check_payload(block, name, loader)
+    in_ram = _check_targets(written, name, flash_size_bytes or loader.usual_flash_bytes, loader)
     image = Uf2Image(
         name=name,
         family_id=family_id,
@@ -210,6 +208,37 @@ def parse(
     )
     _check_md5(image)
     return image
+
+
+def boot_loader(family_id: int) -> BootLoader:
+    """What the boot loader for images of a family takes; of another microcontroller's, what the RP2040's does."""
+    return BOOT_LOADERS.get(family_id, BOOT_LOADERS[uf2_families.RP2040])
+
+
+def _wrong_chip(blocks: list[Uf2Block], name: str, wanted: str) -> Uf2Error:
+    families = [block.family_id for block in _without_skipped(blocks)]
+    chips = ", ".join(sorted({chip_name(family) for family in families}))
+    return Uf2Error(
+        Fault.WRONG_CHIP, name, f"is for {chips} (family 0x{families[0]:08X}), not {wanted}", _OTHER_BOARD, block=0
+    )
+
+
+def _family(blocks: list[Uf2Block], name: str) -> int:
+    """The family that a file with one image is for."""
+    families = list(dict.fromkeys(block.family_id for block in _without_skipped(blocks)))
+    images = [family for family in families if family in (*BOOT_LOADERS, uf2_families.RP2350_RISCV)]
+    if len(images) > 1:
+        chips = " and ".join(map(chip_name, images))
+        raise Uf2Error(Fault.SEVERAL_IMAGES, name, f"holds images for {chips}", "take a file with one image")
+    if not images or images[0] not in BOOT_LOADERS:
+        raise _wrong_chip(blocks, name, _KNOWN)
+    return images[0]
+
+
+def _without_skipped(blocks: list[Uf2Block]) -> list[Uf2Block]:
+    """The blocks without those that a boot loader skips by their family and address; all, if there are no others."""
+    skipped = {loader.skipped for loader in BOOT_LOADERS.values()}
+    return [block for block in blocks if (block.family_id, block.address) not in skipped] or blocks
 
 
 def _split(data: bytes, name: str) -> list[Uf2Block]:
@@ -275,8 +304,8 @@ def _parse_block(raw: bytes, index: int, name: str) -> Uf2Block:
             Fault.NO_FAMILY,
             name,
             f"names no chip family (flags 0x{flags:08X})"
-            + ("" if ours else f", and writes to 0x{address:08X}, where an RP2040 has no flash"),
-            "convert it again with the family id 0xE48BFF56 for RP2040" if ours else _OTHER_BOARD,
+            + ("" if ours else f", and writes to 0x{address:08X}, where no flash is"),
+            f"convert it again with the family id {_FAMILY_IDS}" if ours else _OTHER_BOARD,
             block=index,
         )
     room = MAX_PAYLOAD - (_MD5_BYTES if flags & FLAG_MD5 else 0)
@@ -351,12 +380,12 @@ def _check_numbering(blocks: list[Uf2Block], name: str) -> None:
         )
 
 
-def _check_payload(block: Uf2Block, name: str) -> None:
+def _check_payload(block: Uf2Block, name: str, loader: BootLoader) -> None:
     if len(block.payload) != PAGE_SIZE:
         raise Uf2Error(
             Fault.PAYLOAD_SIZE,
             name,
-            f"payload size is {len(block.payload)} bytes, an RP2040 takes {PAGE_SIZE}",
+            f"payload size is {len(block.payload)} bytes, an {loader.mcu} takes {PAGE_SIZE}",
             f"convert it again with {PAGE_SIZE}-byte blocks",
             block=block.index,
         )
@@ -370,12 +399,12 @@ def _check_payload(block: Uf2Block, name: str) -> None:
         )
 
 
-def _check_targets(written: list[Uf2Block], name: str, flash_size_bytes: int) -> bool:
+def _check_targets(written: list[Uf2Block], name: str, flash_size_bytes: int, loader: BootLoader) -> bool:
     """Whether the image goes to RAM; raises when a target is outside memory, mixed or written twice."""
     flash_end = FLASH_BASE + flash_size_bytes
     ram: list[Uf2Block] = []
     for block in written:
-        if any(low <= block.address and block.end <= high for low, high in RAM_RANGES):
+        if any(low <= block.address and block.end <= high for low, high in loader.ram):
             ram.append(block)
         elif block.address < FLASH_BASE or block.end > flash_end:
             raise Uf2Error(
@@ -391,7 +420,7 @@ def _check_targets(written: list[Uf2Block], name: str, flash_size_bytes: int) ->
             Fault.MIXED_TARGETS,
             name,
             f"target address 0x{ram[0].address:08x} is RAM, block {written[0].index} goes to flash",
-            "split it: an RP2040 takes one or the other",
+            f"split it: an {loader.mcu} takes one or the other",
             block=ram[0].index,
         )
     for before, block in pairwise(written):

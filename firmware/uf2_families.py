@@ -4,9 +4,37 @@ Source: `utils/uf2families.json` of the UF2 specification's repository (microsof
 `boot_uf2_headers/include/boot/uf2.h` of the Pico SDK.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 RP2040: Final = 0xE48BFF56
+RP2350: Final = 0xE48BFF59
+"""Arm code in Secure state, as all images for it have."""
+RP2350_RISCV: Final = 0xE48BFF5A
+
+
+@dataclass(frozen=True)
+class BootLoader:
+    """What the UF2 boot loader of one kind of microcontroller takes, beside flash from 0x10000000 on."""
+
+    mcu: str
+    """Name as board definitions state it."""
+    ram: tuple[tuple[int, int], ...]
+    """Start and end of the memories that an image may be loaded into: the flash cache as SRAM; all SRAM."""
+    usual_flash_bytes: int
+    """The flash of the makers' own boards."""
+    skipped: tuple[int, int] | None = None
+    """Family and address of a block that is not written."""
+
+
+BOOT_LOADERS: Final[dict[int, BootLoader]] = {
+    RP2040: BootLoader("RP2040", ((0x1500_0000, 0x1500_4000), (0x2000_0000, 0x2004_2000)), 2 << 20),
+    # The block that works around erratum RP2350-E10 is in all files of the Pico SDK.
+    RP2350: BootLoader(
+        "RP2350", ((0x13FF_C000, 0x1400_0000), (0x2000_0000, 0x2008_2000)), 4 << 20, (0xE48B_FF57, 0x10FF_FF00)
+    ),
+}
+"""By the family of the images. Sources: RP2040 datasheet 2.8.4.2; RP2350 datasheet 2.2, 5.5.2, erratum RP2350-E10."""
 
 CHIPS: Final[dict[int, str]] = {
     0x00FF6919: "STM32L4",
@@ -57,8 +85,8 @@ CHIPS: Final[dict[int, str]] = {
     RP2040: "RP2040",
     0xE48BFF57: "RP2350 (absolute)",
     0xE48BFF58: "RP2350 (data)",
-    0xE48BFF59: "RP2350 (Arm secure)",
-    0xE48BFF5A: "RP2350 (RISC-V)",
+    RP2350: "RP2350 (Arm secure)",
+    RP2350_RISCV: "RP2350 (RISC-V)",
     0xE48BFF5B: "RP2350 (Arm non-secure)",
 }
 

@@ -20,6 +20,7 @@ class Fault(StrEnum):
     FILE_CONTAINER = "file-container"
     NO_FAMILY = "no-family"
     WRONG_CHIP = "wrong-chip"
+    SEVERAL_IMAGES = "several-images"
     PAYLOAD_SIZE = "payload-size"
     ALIGNMENT = "alignment"
     TARGET_RANGE = "target-range"

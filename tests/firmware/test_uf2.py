@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.firmware import uf2
+from portbench.firmware import uf2, uf2_families
 from portbench.firmware.uf2 import Fault, Uf2Error
 
 FLASH = uf2.FLASH_BASE
-SAMD51, ESP32S2, RP2350 = 0x55114460, 0xBFDD4EEE, 0xE48BFF59
+SAMD51, ESP32S2, RP2350, RISCV = 0x55114460, 0xBFDD4EEE, 0xE48BFF59, 0xE48BFF5A
+E10_BLOCK = uf2.build(bytes(256), 0x10FF_FF00, 0xE48B_FF57)
 SMALL = bytes(range(256)) * 5
 
 
@@ -65,41 +66,41 @@ FAULTS: list[tuple[Fault, bytes, int | None, str, str]] = [
         patched(GOOD, 1, 8, 0),
         1,
         "names no chip family (flags 0x00000000)",
-        "convert it again with the family id 0xE48BFF56 for RP2040",
+        "convert it again with the family id 0xE48BFF56 for RP2040, 0xE48BFF59 for RP2350",
     ),
     (
         Fault.NO_FAMILY,
         patched(patched(uf2.build(SMALL, base=0x4000), 0, 8, 0), 1, 8, 0),
         0,
-        "names no chip family (flags 0x00000000), and writes to 0x00004000, where an RP2040 has no flash",
+        "names no chip family (flags 0x00000000), and writes to 0x00004000, where no flash is",
         OTHER_BOARD,
     ),
     (
         Fault.WRONG_CHIP,
         uf2.build(SMALL, family_id=SAMD51),
         0,
-        "is for SAMD51 (family 0x55114460), not RP2040",
+        "is for SAMD51 (family 0x55114460), not RP2040 or RP2350",
         OTHER_BOARD,
     ),
     (
         Fault.WRONG_CHIP,
         uf2.build(SMALL, family_id=ESP32S2),
         0,
-        "is for ESP32-S2 (family 0xBFDD4EEE), not RP2040",
+        "is for ESP32-S2 (family 0xBFDD4EEE), not RP2040 or RP2350",
         OTHER_BOARD,
     ),
     (
         Fault.WRONG_CHIP,
-        uf2.build(SMALL, family_id=RP2350),
+        uf2.build(SMALL, family_id=RISCV),
         0,
-        "is for RP2350 (Arm secure) (family 0xE48BFF59), not RP2040",
+        "is for RP2350 (RISC-V) (family 0xE48BFF5A), not RP2040 or RP2350",
         OTHER_BOARD,
     ),
     (
         Fault.WRONG_CHIP,
         uf2.build(SMALL, family_id=0x12345678),
         0,
-        "is for unknown family 0x12345678 (family 0x12345678), not RP2040",
+        "is for unknown family 0x12345678 (family 0x12345678), not RP2040 or RP2350",
         OTHER_BOARD,
     ),
     (Fault.PAYLOAD_SIZE, patched(GOOD, 3, 16, 477), 3, "payload size is 477 bytes, not 1 to 476", AGAIN),
@@ -208,9 +209,32 @@ def test_extension_tags_are_read() -> None:
 
 
 def test_blocks_that_the_chip_ignores_are_skipped() -> None:
-    image = uf2.parse(uf2.build(b"\1" * 600, family_id=RP2350) + patched(GOOD, 2, 8, 0x2001))
+    data = uf2.build(b"\1" * 600, family_id=RP2350) + patched(GOOD, 2, 8, 0x2001)
+    image = uf2.parse(data, family_id=uf2_families.RP2040)
     assert image.skipped_blocks == 4
     assert image.flash_bytes() == {FLASH: SMALL[:512], FLASH + 768: SMALL[768:]}
+
+
+def test_an_image_for_the_rp2350_is_known_by_its_family() -> None:
+    image = uf2.parse(E10_BLOCK + uf2.build(SMALL, family_id=RP2350))
+    assert (image.family_id, image.skipped_blocks, image.ranges()) == (RP2350, 1, {FLASH: SMALL})
+    assert uf2.parse(uf2.build(SMALL, FLASH + (3 << 20), RP2350)).size == len(SMALL), "a Pico 2 has 4 MiB"
+    assert uf2.parse(uf2.build(SMALL, 0x2008_1000, RP2350)).in_ram
+
+
+@pytest.mark.parametrize(("family", "name"), [(uf2_families.RP2040, "RP2040"), (RISCV, "RP2350 (RISC-V)")])
+def test_a_file_with_two_images_is_told(family: int, name: str) -> None:
+    with pytest.raises(Uf2Error) as caught:
+        uf2.parse(uf2.build(SMALL, family_id=family) + E10_BLOCK + uf2.build(SMALL, family_id=RP2350), "two.uf2")
+    assert caught.value.fault is Fault.SEVERAL_IMAGES
+    assert str(caught.value) == (
+        f"two.uf2: holds images for {name} and RP2350 (Arm secure); take a file with one image"
+    )
+
+
+def test_a_file_for_the_other_chip_is_refused() -> None:
+    with pytest.raises(Uf2Error, match=r"is for RP2350 \(Arm secure\) \(family 0xE48BFF59\), not RP2040;"):
+        uf2.parse(E10_BLOCK + uf2.build(SMALL, family_id=RP2350), family_id=uf2_families.RP2040)
 
 
 def test_ram_image_is_read_and_programs_no_flash() -> None:

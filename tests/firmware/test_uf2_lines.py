@@ -36,7 +36,7 @@ def test_a_file_that_cannot_be_an_image_is_told_with_what_to_do(tmp_path: Path) 
     large = tmp_path / "large.uf2"
     with large.open("wb") as file:
         file.truncate(uf2.MAX_FILE_BYTES + 1)
-    assert line(large) == "67108865 bytes, more than 67108864; choose a UF2 image for RP2040"
+    assert line(large) == "67108865 bytes, more than 67108864; choose a UF2 image for RP2040 or RP2350"
 
 
 def test_the_largest_file_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,9 +123,9 @@ def test_a_file_without_a_name_is_the_image() -> None:
 
 
 def test_each_chip_of_a_file_is_named_once() -> None:
-    data = uf2.build(CONTENT[:256], family_id=SAMD51) + uf2.build(CONTENT, family_id=0xE48BFF59)
+    data = uf2.build(CONTENT[:256], family_id=SAMD51) + uf2.build(CONTENT, family_id=0xBFDD4EEE)
     assert refused(data) == (
-        "block 0: is for RP2350 (Arm secure), SAMD51 (family 0x55114460), not RP2040;"
+        "block 0: is for ESP32-S2, SAMD51 (family 0x55114460), not RP2040 or RP2350;"
         " choose the image made for this board"
     )
     assert refused(uf2.build(CONTENT), family_id=SAMD51) == (
