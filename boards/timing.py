@@ -13,8 +13,8 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -105,6 +105,19 @@ class Waits:
 
 waited: Final = Waits()
 """The waits of this process, of its descendants, and of the emulated boards that it talks to."""
+
+
+@contextmanager
+def counting(*pids: int | None) -> Iterator[None]:
+    """Have deadlines wait for these processes, too, where they are no descendants of ours."""
+    others = [pid for pid in pids if pid is not None]
+    for pid in others:
+        waited.include(pid)
+    try:
+        yield
+    finally:
+        for pid in others:
+            waited.exclude(pid)
 
 
 def with_descendants(pids: Iterable[int]) -> list[int]:

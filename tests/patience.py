@@ -6,7 +6,10 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any, Final
 
+import psutil
+
 from portbench.boards import Deadline
+from portbench.boards.timing import counting
 
 _LOOK_S: Final = 1.0
 
@@ -28,3 +31,13 @@ def run(command: Sequence[str], limit_s: float, **options: Any) -> subprocess.Co
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
         output, errors = communicate(process, limit_s)
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def still_alive(processes: Sequence[psutil.Process], limit_s: float) -> list[psutil.Process]:
+    """Wait for the end of processes, which need not be ours any more. Returns those that miss the deadline."""
+    alive = list(processes)
+    with counting(*(process.pid for process in processes)):
+        deadline = Deadline(limit_s, "test")
+        while alive and not deadline.expired:
+            alive = psutil.wait_procs(alive, _LOOK_S)[1]
+    return alive

@@ -6,6 +6,7 @@ from /sys.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -14,13 +15,13 @@ import psutil
 from serial.tools import list_ports
 
 from portbench.boards.definition import BoardDefinition, known_boards
-from portbench.boards.timing import Deadline
+from portbench.boards.timing import Deadline, counting
 from portbench.boards.usb.bus import Buses, EmulatedBus, UsbBus, UsbDevice, is_bootloader, is_known
 from portbench.boards.usb.port import open_port
 from portbench.boards.usb.repl import Repl, identify
 from portbench.boards.usb.volume import VolumeInfo, read_volume_info
 from portbench.console import shown
-from portbench.errors import BoardError, BoardUnavailable
+from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
 
 SYSFS = Path("/sys")
 
@@ -174,6 +175,9 @@ def _definition_of(info: VolumeInfo) -> BoardDefinition | None:
 State = Literal["console", "bootloader", "busy", "no permission", "silent"]
 
 _ASK_S = 5.0
+_LOOK_S = 0.02
+_SETTLES_S = 2.0
+"""An emulated board shows its port or drive this soon after itself, or has none."""
 
 
 @dataclass(frozen=True)
@@ -229,15 +233,33 @@ def listing(bus: UsbBus | None = None, *, ask: bool = True, ask_s: float = _ASK_
     `ask`: interrupt what runs on a board and ask its REPL where its drive does not tell what it is. Never raises for a
     board that cannot be asked.
     """
-    return [_look_at(device, ask, ask_s) for device in _known(bus or Buses(SystemBus(), EmulatedBus()))]
+    bus = bus or Buses(SystemBus(), EmulatedBus())
+    return [_look_at(_settled(device, bus), ask, ask_s) for device in _known(bus)]
 
 
 def attached_selectors() -> list[str]:
     """How to name each attached board of the kinds we know, real and emulated. Opens nothing."""
-    # An emulated board's port or drive follows a moment after the board.
-    known = _known(Buses(SystemBus(), EmulatedBus()))
-    shown = (device for device in known if not device.emulated or device.port or device.volume)
+    shown = filter(_is_settled, _known(Buses(SystemBus(), EmulatedBus())))
     return [AttachedBoard(device, "console").selector for device in shown]
+
+
+def _is_settled(device: UsbDevice) -> bool:
+    """False for an emulated board whose port or drive may follow in a moment."""
+    return not device.emulated or device.port is not None or device.volume is not None
+
+
+def _settled(device: UsbDevice, bus: UsbBus) -> UsbDevice:
+    """Return the device with its port or drive; as it is where neither follows."""
+
+    def look() -> UsbDevice | None:
+        now = next((each for each in bus.devices() if each.location == device.location), None)
+        return device if now is None else now if _is_settled(now) else None
+
+    if _is_settled(device):
+        return device
+    with counting(device.provider_pid), suppress(DeadlineExceeded):
+        return Deadline(_SETTLES_S, "list").poll(look, _LOOK_S, "the board's port or drive")
+    return device
 
 
 def _known(bus: UsbBus) -> list[UsbDevice]:

@@ -106,7 +106,7 @@ def test_the_row_of_a_process_that_is_killed_is_repeated(tmp_path: Path) -> None
             limit.poll(lambda: (run := stored(tmp_path)) is not None and len(run.rows) >= 1, 0.02, "a row")
             workers = [each for each in psutil.Process(process.pid).children() if "spawn_main" in str(each.cmdline())]
             workers[-1].kill()
-            said, _ = process.communicate(timeout=90)
+            said, _ = patience.communicate(process, 90)
         finally:
             process.kill()
     run = stored(tmp_path)
@@ -124,12 +124,12 @@ def test_no_process_outlives_the_one_that_was_started(tmp_path: Path) -> None:
         try:
             limit = Deadline(60, "test")
             limit.poll(lambda: (run := stored(tmp_path)) is not None and len(run.rows) >= 1, 0.02, "a row")
-            family = psutil.Process(process.pid).children(recursive=True)
+            running = psutil.Process(process.pid)
+            limit.poll(lambda: len(running.children(recursive=True)) >= 4, 0.02, "two processes and their boards")
+            family = running.children(recursive=True)
         finally:
             process.kill()
-    assert len(family) >= 4  # two processes and their boards
-    gone, alive = psutil.wait_procs(family, timeout=20)
-    assert alive == [] and len(gone) == len(family)
+    assert len(family) >= 4 and patience.still_alive(family, 20) == []
     run = stored(tmp_path)
     assert run is not None and run.finished_utc is None and {row.status for row in run.rows} == {Status.MEASURED}
 
@@ -145,11 +145,11 @@ def test_ctrl_c_twice_keeps_what_was_measured_and_leaves_nothing(tmp_path: Path)
             family = psutil.Process(process.pid).children(recursive=True)
             os.killpg(process.pid, signal.SIGINT)
             os.killpg(process.pid, signal.SIGINT)
-            said, _ = process.communicate(timeout=90)
+            said, _ = patience.communicate(process, 90)
         finally:
             process.kill()
     assert process.returncode == 130 and "Traceback" not in said and "messages/s" in said, said
-    assert psutil.wait_procs(family, timeout=20)[1] == []
+    assert patience.still_alive(family, 20) == []
     run = storage.read(tmp_path / "results" / storage.LATEST)
     assert run == stored(tmp_path) and len(run.rows) >= 2 and run.finished_utc is None
     assert not list((tmp_path / "run").iterdir()) and not list((tmp_path / "tmp").iterdir())

@@ -24,6 +24,7 @@ from portbench.runner.plan import plan
 from portbench.runner.program import image_store
 from portbench.runner.sweep.plan import plan_sweep
 from portbench.runner.sweep.run import SweepRun
+from tests import patience
 from tests.cli.conftest import COMMAND, Start
 from tests.results.rows import row
 
@@ -138,7 +139,7 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_running(empty: Path, 
         until(lambda: len(lines(stored)) >= 1 or process.poll() is not None, "a row")
         family = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=_LIMIT_S)
+        _, said = patience.communicate(process, _LIMIT_S)
     finally:
         process.kill()
         process.wait()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -147,6 +150,18 @@ def test_the_listing_reads_circuitpythons_drive_without_interrupting(boards: Boa
 def test_the_listing_of_a_boot_loader(boards: Boards) -> None:
     (found,) = listing(boards(runtime=None))
     assert (found.state, found.version, found.board_id) == ("bootloader", "2.0", "RPI-RP2")
+
+
+@pytest.mark.parametrize(("comes", "advice"), [(True, ""), (False, "its drive is not mounted")])
+def test_the_listing_waits_for_the_drive_of_an_emulated_boot_loader(
+    comes: bool, advice: str, boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portbench.boards.usb.discovery._SETTLES_S", 60 if comes else 0.1)
+    (whole,) = (replace(device, emulated=True) for device in boards(runtime=None).devices())
+    without = [replace(whole, volume=None)]
+    looks = chain([without, without], repeat([whole] if comes else without))
+    (found,) = listing(SimpleNamespace(devices=lambda: next(looks)))
+    assert (found.state, found.device.volume, found.advice) == ("bootloader", whole.volume if comes else None, advice)
 
 
 def test_the_listing_of_a_board_in_use_and_of_a_silent_one(boards: Boards, deadline: Deadline) -> None:
