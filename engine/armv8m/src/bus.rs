@@ -26,6 +26,8 @@ pub struct Transfer {
     pub crd: u32,
     /// It is of the form with a 2 (MCR2, ...).
     pub second: bool,
+    /// Of the core.
+    pub secure: bool,
 }
 
 /// There is no such coprocessor or instruction.

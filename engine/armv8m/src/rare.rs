@@ -448,6 +448,7 @@ impl Core {
             crm: word & 15,
             crd: word >> 12 & 15,
             second,
+            secure: self.secure,
         };
         let read = word & 1 << 20 != 0;
         let undefined = |_| Cause::UndefinedInstruction;

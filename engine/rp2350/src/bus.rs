@@ -1,6 +1,6 @@
 //! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheet 2.1 and 2.2).
 
-use crate::coprocessors::rcp::Rcp;
+use crate::coprocessors::{dcp::Dcp, rcp::Rcp};
 use crate::map;
 use crate::memory::{APB, Addresses, Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
 use crate::peripherals::{
@@ -73,6 +73,8 @@ pub struct Bus<W> {
     pub xip_ctrl: XipCtrl,
     pub qmi: Qmi,
     pub rcp: Rcp,
+    /// Of each core: the Secure instance, and the Non-secure one.
+    pub dcp: [[Dcp; 2]; 2],
     /// SLEEPCTRL of each core, stored without effect.
     sleepctrl: [u32; 2],
     pub blocks: Blocks,
@@ -178,6 +180,7 @@ impl<W: World> Bus<W> {
             xip_ctrl: XipCtrl::default(),
             qmi: Qmi::default(),
             rcp: Rcp::default(),
+            dcp: Default::default(),
             sleepctrl: [2; 2],
             blocks: Blocks::default(),
         }

@@ -4,6 +4,7 @@ use armv8m::{Attribution, Refused, Transfer};
 
 use crate::bus::Bus;
 use crate::world::World;
+use dcp::{Dcp, Unknown};
 use rcp::{Fault, Fields};
 
 pub mod dcp;
@@ -11,8 +12,9 @@ pub mod gpioc;
 pub mod rcp;
 
 const GPIOC: u32 = 0;
-/// DCP of the present state, and that of the Non-secure one.
-const DCP: [u32; 2] = [4, 5];
+/// DCP of the present state, and that of the Non-secure one for Secure code.
+const DCP: u32 = 4;
+const NON_SECURE_DCP: u32 = 5;
 const RCP: u32 = 7;
 
 impl Fields {
@@ -23,15 +25,23 @@ impl Fields {
 }
 
 impl<W: World> Bus<W> {
-    /// Ends the run at an instruction of a coprocessor that exists.
-    fn unmodelled_transfer(&mut self, what: &str, transfer: Transfer) -> Result<(), Refused> {
+    /// Returns the instance of DCP that an instruction reaches.
+    fn dcp(&mut self, transfer: Transfer) -> Result<&mut Dcp, Refused> {
+        let instances = &mut self.dcp[transfer.core];
+        match (transfer.coprocessor, transfer.secure) {
+            (DCP, secure) => Ok(&mut instances[usize::from(!secure)]),
+            (NON_SECURE_DCP, true) => Ok(&mut instances[1]),
+            _ => Err(Refused),
+        }
+    }
+
+    /// Ends the run at an instruction that DCP does not list, and returns nothing of it.
+    fn known<T: Default>(&mut self, transfer: Transfer, result: Result<T, Unknown>) -> T {
         let Transfer { coprocessor, opc1, opc2, crn, crm, .. } = transfer;
-        let name = match coprocessor {
-            4 | 5 => "DCP",
-            _ => return Err(Refused),
-        };
-        self.sys.unmodelled(format!("{name} {what} p{coprocessor}, {opc1}, c{crn}, c{crm}, {opc2}"));
-        Ok(())
+        result.unwrap_or_else(|Unknown| {
+            self.sys.unmodelled(format!("DCP instruction p{coprocessor}, {opc1}, c{crn}, c{crm}, {opc2}"));
+            T::default()
+        })
     }
 
     /// Takes what an instruction of RCP gives. A fault stops both cores until a reset, so it ends the run.
@@ -76,7 +86,9 @@ impl<W: World> armv8m::Bus for Bus<W> {
             self.checked::<()>(transfer.core, Err(Fault("panic")));
             return Ok(());
         }
-        self.unmodelled_transfer("CDP", transfer)
+        let result = self.dcp(transfer)?.cdp(Fields::of(transfer), transfer.crd);
+        self.known(transfer, result);
+        Ok(())
     }
 
     fn mcr(&mut self, transfer: Transfer, value: u32) -> Result<(), Refused> {
@@ -93,13 +105,17 @@ impl<W: World> armv8m::Bus for Bus<W> {
                 self.checked(core, result.map(|delay| ((), delay)));
                 Ok(())
             }
-            _ => self.unmodelled_transfer("MCR", transfer),
+            _ => {
+                self.dcp(transfer)?;
+                self.known::<()>(transfer, Err(Unknown));
+                Ok(())
+            }
         }
     }
 
     fn mrc(&mut self, transfer: Transfer) -> Result<u32, Refused> {
         self.waits = 0;
-        let Transfer { core, coprocessor, opc1, opc2, crn, crm, .. } = transfer;
+        let Transfer { core, coprocessor, opc1, crm, .. } = transfer;
         match coprocessor {
             GPIOC => {
                 self.refresh_pins();
@@ -110,10 +126,10 @@ impl<W: World> armv8m::Bus for Bus<W> {
                 let result = self.rcp.mrc(core, Fields::of(transfer));
                 Ok(self.checked(core, result))
             }
-            _ => match dcp::mrc(opc1, opc2, crn, crm).filter(|_| DCP.contains(&coprocessor)) {
-                Some(status) => Ok(status),
-                None => self.unmodelled_transfer("MRC", transfer).map(|()| 0),
-            },
+            _ => {
+                let result = self.dcp(transfer)?.mrc(Fields::of(transfer));
+                Ok(self.known(transfer, result))
+            }
         }
     }
 
@@ -131,7 +147,11 @@ impl<W: World> armv8m::Bus for Bus<W> {
                 self.checked(core, result.map(|delay| ((), delay)));
                 Ok(())
             }
-            _ => self.unmodelled_transfer("MCRR", transfer),
+            _ => {
+                let result = self.dcp(transfer)?.mcrr(opc1, crm, low, high);
+                self.known(transfer, result);
+                Ok(())
+            }
         }
     }
 
@@ -146,7 +166,10 @@ impl<W: World> armv8m::Bus for Bus<W> {
             }
             // RCP has no such instruction: it is a fault.
             RCP => Ok(self.checked(transfer.core, Err(Fault("MRRC")))),
-            _ => self.unmodelled_transfer("MRRC", transfer).map(|()| (0, 0)),
+            _ => {
+                let result = self.dcp(transfer)?.mrrc(opc1, crm, transfer.second);
+                Ok(self.known(transfer, result))
+            }
         }
     }
 }
