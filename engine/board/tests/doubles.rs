@@ -67,7 +67,7 @@ fn image(file: &str) -> Option<Vec<u8>> {
     };
     let path = Path::new(&folder).join(file);
     let uf2 = std::fs::read(&path).map_err(|error| println!("skipped: {}: {error}", path.display())).ok()?;
-    Some(board::flash_of::<Chip<board::Wiring>>(&uf2).expect("an image for the RP2350"))
+    Some(board::flash_of_uf2(&rp2350::FACTS, &uf2).expect("an image for the RP2350"))
 }
 
 /// Returns the code of the function whose coprocessor instructions begin and end with `ends`, up to its BX LR.
