@@ -18,29 +18,30 @@ const FIFO_DEPTH: usize = 4;
 const FULL_SCALE: u16 = 0xfff;
 const FLOATS_FROM: u16 = 512;
 /// 0.706 V / 3.3 V * 4096.
-pub const TEMPERATURE_27C: u16 = 876;
+pub(crate) const TEMPERATURE_27C: u16 = 876;
 
 mod cs {
-    pub const EN: u32 = 1 << 0;
-    pub const TS_EN: u32 = 1 << 1;
-    pub const START_ONCE: u32 = 1 << 2;
-    pub const START_MANY: u32 = 1 << 3;
-    pub const READY: u32 = 1 << 8;
+    pub(crate) const EN: u32 = 1 << 0;
+    pub(crate) const TS_EN: u32 = 1 << 1;
+    pub(crate) const START_ONCE: u32 = 1 << 2;
+    pub(crate) const START_MANY: u32 = 1 << 3;
+    pub(crate) const READY: u32 = 1 << 8;
     /// EN, TS_EN, START_MANY, AINSEL, RROBIN.
-    pub const WRITABLE: u32 = 0x001f_700b;
+    pub(crate) const WRITABLE: u32 = 0x001f_700b;
 }
 
 mod fcs {
-    pub const EN: u32 = 1 << 0;
-    pub const SHIFT: u32 = 1 << 1;
-    pub const DREQ_EN: u32 = 1 << 3;
-    pub const EMPTY: u32 = 1 << 8;
-    pub const FULL: u32 = 1 << 9;
-    pub const UNDER: u32 = 1 << 10;
-    pub const OVER: u32 = 1 << 11;
-    pub const WRITABLE: u32 = 0x0f00_000f;
+    pub(crate) const EN: u32 = 1 << 0;
+    pub(crate) const SHIFT: u32 = 1 << 1;
+    pub(crate) const DREQ_EN: u32 = 1 << 3;
+    pub(crate) const EMPTY: u32 = 1 << 8;
+    pub(crate) const FULL: u32 = 1 << 9;
+    pub(crate) const UNDER: u32 = 1 << 10;
+    pub(crate) const OVER: u32 = 1 << 11;
+    pub(crate) const WRITABLE: u32 = 0x0f00_000f;
 }
 
+/// The analogue-to-digital converter.
 #[derive(Debug)]
 pub struct Adc {
     wires: AdcWires,
@@ -65,6 +66,7 @@ pub struct Adc {
 }
 
 impl Adc {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: AdcWires) -> Self {
         Self {
             wires,

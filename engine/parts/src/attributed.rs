@@ -13,6 +13,7 @@ const LOW_WORDS: [u32; 2] = [0x0c, 0x28];
 /// What a recording counts of core 0, beside what the cache counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
+    /// It waits in WFI or WFE.
     pub asleep: bool,
     /// Locked up or held in reset.
     pub stopped: bool,

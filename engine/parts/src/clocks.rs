@@ -16,19 +16,19 @@ const ENABLE: u32 = 1 << 11;
 const KILL: u32 = 1 << 10;
 
 mod resus {
-    pub const CLEAR: u32 = 1 << 16;
-    pub const FRCE: u32 = 1 << 12;
-    pub const ENABLE: u32 = 1 << 8;
+    pub(crate) const CLEAR: u32 = 1 << 16;
+    pub(crate) const FRCE: u32 = 1 << 12;
+    pub(crate) const ENABLE: u32 = 1 << 8;
 }
 
 mod fc0_status {
-    pub const DIED: u32 = 1 << 28;
-    pub const FAST: u32 = 1 << 24;
-    pub const SLOW: u32 = 1 << 20;
-    pub const FAIL: u32 = 1 << 16;
-    pub const RUNNING: u32 = 1 << 8;
-    pub const DONE: u32 = 1 << 4;
-    pub const PASS: u32 = 1 << 0;
+    pub(crate) const DIED: u32 = 1 << 28;
+    pub(crate) const FAST: u32 = 1 << 24;
+    pub(crate) const SLOW: u32 = 1 << 20;
+    pub(crate) const FAIL: u32 = 1 << 16;
+    pub(crate) const RUNNING: u32 = 1 << 8;
+    pub(crate) const DONE: u32 = 1 << 4;
+    pub(crate) const PASS: u32 = 1 << 0;
 }
 
 /// A clock generator with the registers CTRL, DIV and SELECTED.
@@ -71,11 +71,11 @@ impl Generator {
 
 /// Indices of the generators in the order of their registers.
 mod generator {
-    pub const GPOUTS: usize = 4;
-    pub const REF: usize = 4;
-    pub const SYS: usize = 5;
-    pub const PERI: usize = 6;
-    pub const COUNT: usize = 10;
+    pub(crate) const GPOUTS: usize = 4;
+    pub(crate) const REF: usize = 4;
+    pub(crate) const SYS: usize = 5;
+    pub(crate) const PERI: usize = 6;
+    pub(crate) const COUNT: usize = 10;
 }
 
 /// Indices of the generators that the versions have in different places, and of those that only one has.
@@ -168,6 +168,7 @@ impl FrequencyCounter {
     }
 }
 
+/// The clock generators and the frequency counter.
 #[derive(Debug)]
 pub struct Clocks {
     wires: ClocksWires,
@@ -198,6 +199,7 @@ impl Version {
 }
 
 impl Clocks {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: ClocksWires) -> Self {
         let generators = match wires.version {
             Version::V0 => {
@@ -376,6 +378,7 @@ impl Clocks {
         self.gpout.drives_pins(sys)
     }
 
+    /// Brings the levels of the clock outputs up to date.
     pub fn refresh_pins(&mut self, sys: &mut Sys) {
         self.gpout.update(sys);
     }

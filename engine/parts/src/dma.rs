@@ -15,6 +15,7 @@ use sim::NEVER;
 const TIMERS: usize = 4;
 /// TREQ_SEL: pacing timers 0 to 3, and no pacing.
 const TREQ_TIMER0: u32 = 0x3b;
+/// TREQ_SEL of a channel without pacing.
 pub const TREQ_PERMANENT: u32 = 0x3f;
 /// Cycles that a batch of unpaced transfers may run ahead of its event.
 const BATCH_CYCLES: u64 = 32;
@@ -23,12 +24,19 @@ const BATCH_CYCLES: u64 = 32;
 /// without a number.
 pub const REQUEST_CYCLES: u64 = 3;
 
+/// Bits of a channel's CTRL register.
 pub mod ctrl {
+    /// The channel is enabled.
     pub const EN: u32 = 1 << 0;
+    /// The channel takes its turn before those without this bit.
     pub const HIGH_PRIORITY: u32 = 1 << 1;
+    /// A write of the channel had no target.
     pub const WRITE_ERROR: u32 = 1 << 29;
+    /// A read of the channel had no target.
     pub const READ_ERROR: u32 = 1 << 30;
+    /// The channel stopped with a bus error of either kind.
     pub const AHB_ERROR: u32 = 1 << 31;
+    /// Both errors; a write of 1 clears each.
     pub const ERRORS: u32 = READ_ERROR | WRITE_ERROR;
 }
 
@@ -85,9 +93,9 @@ const LAYOUTS: [Layout; 2] =
 
 /// TRANS_COUNT.MODE.
 mod mode {
-    pub const NORMAL: u32 = 0x0;
-    pub const TRIGGER_SELF: u32 = 0x1;
-    pub const ENDLESS: u32 = 0xf;
+    pub(crate) const NORMAL: u32 = 0x0;
+    pub(crate) const TRIGGER_SELF: u32 = 0x1;
+    pub(crate) const ENDLESS: u32 = 0xf;
 }
 /// Most interrupts.
 const LINES: usize = 4;
@@ -97,20 +105,20 @@ const SECCFG_WORDS: usize = 21;
 /// The registers of the protection unit; it is not modelled while it is enabled.
 const MPU: std::ops::Range<u32> = 0x500..0x544;
 mod sniff_ctrl {
-    pub const EN: u32 = 1;
-    pub const BSWAP: u32 = 1 << 9;
-    pub const OUT_REV: u32 = 1 << 10;
-    pub const OUT_INV: u32 = 1 << 11;
-    pub const MASK: u32 = 0xfff;
+    pub(crate) const EN: u32 = 1;
+    pub(crate) const BSWAP: u32 = 1 << 9;
+    pub(crate) const OUT_REV: u32 = 1 << 10;
+    pub(crate) const OUT_INV: u32 = 1 << 11;
+    pub(crate) const MASK: u32 = 0xfff;
 }
 /// SNIFF_CTRL.CALC.
 mod calc {
-    pub const CRC32: u32 = 0x0;
-    pub const CRC32_REVERSED: u32 = 0x1;
-    pub const CRC16: u32 = 0x2;
-    pub const CRC16_REVERSED: u32 = 0x3;
-    pub const EVEN: u32 = 0xe;
-    pub const SUM: u32 = 0xf;
+    pub(crate) const CRC32: u32 = 0x0;
+    pub(crate) const CRC32_REVERSED: u32 = 0x1;
+    pub(crate) const CRC16: u32 = 0x2;
+    pub(crate) const CRC16_REVERSED: u32 = 0x3;
+    pub(crate) const EVEN: u32 = 0xe;
+    pub(crate) const SUM: u32 = 0xf;
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -259,17 +267,22 @@ fn cycle(sys: &Sys) -> u64 {
 
 /// The bus as DMA's two masters see it.
 pub trait DmaBus<const CHANNELS: usize> {
+    /// Returns the state that all peripherals share.
     fn sys(&mut self) -> &mut Sys;
+    /// Returns the controller.
     fn dma(&mut self) -> &mut Dma<CHANNELS>;
+    /// Returns both at the same time.
     fn dma_and_sys(&mut self) -> (&mut Dma<CHANNELS>, &mut Sys);
     /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.
     fn read(&mut self, address: u32, size: u32) -> Result<u32, BusFault>;
+    /// Writes the low `size` (1, 2, 4) bytes of `value`; `address` is aligned to it.
     fn write(&mut self, address: u32, value: u32, size: u32) -> Result<(), BusFault>;
     /// Returns the wait states of the last access.
     fn waits(&self) -> u32;
 }
 
 impl<const CHANNELS: usize> Dma<CHANNELS> {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: DmaWires) -> Self {
         Self {
             wires,

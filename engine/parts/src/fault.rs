@@ -7,67 +7,87 @@ use std::fmt;
 /// Most reports kept until they are taken: a program may fault endlessly, and its first faults are the most useful.
 const LIMIT: usize = 64;
 
+/// The cause of a HardFault or lock-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// IBUS: the address cannot be fetched, or never executes (ARMv6-M ARM B3.1).
     Fetch {
+        /// The address of the access.
         address: u32,
     },
     /// DBUS: no device answers at the address.
     Read {
+        /// The address of the access.
         address: u32,
     },
+    /// DBUS: no device takes a write at the address.
     Write {
+        /// The address of the access.
         address: u32,
     },
+    /// The address is not a multiple of the access's size.
     Unaligned {
+        /// The address of the access.
         address: u32,
     },
     /// The private peripheral bus, from unprivileged code.
     Unprivileged {
+        /// The address of the access.
         address: u32,
     },
     /// The MPU refuses the access.
     Protected {
+        /// The address of the access.
         address: u32,
     },
     /// The MPU refuses the fetch of an instruction.
     ProtectedFetch {
+        /// The address of the access.
         address: u32,
     },
     /// The stack pointer would lie below its limit.
     StackLimit {
+        /// The value that the stack pointer would have.
         sp: u32,
     },
     /// A coprocessor (10: the FPU) is off or does not exist.
     NoCoprocessor {
+        /// Its number.
         number: u32,
     },
+    /// A division by zero, where CCR.DIV_0_TRP traps it.
     DivideByZero,
     /// Secure memory, from Non-secure code.
     Insecure {
+        /// The address of the access.
         address: u32,
     },
     /// A branch into the other security state that does not lead to SG, or comes by no BXNS.
     InsecureEntry {
+        /// The address of the access.
         address: u32,
     },
+    /// UDF, or an encoding without a meaning.
     UndefinedInstruction,
     /// BKPT without a debugger.
     Breakpoint,
     /// A branch that would leave Thumb state.
     InvalidState {
+        /// The branch's target, with bit 0.
         target: u32,
     },
     /// An exception return that is not allowed in this state or by this frame.
     InvalidReturn {
+        /// The value that was written to the program counter.
         exc_return: u32,
     },
     /// SVC where SVCall cannot be taken.
     SupervisorCall,
     /// The vector of exception `number` lacks the Thumb bit.
     Vector {
+        /// Number of the exception.
         number: u32,
+        /// The vector.
         value: u32,
     },
 }
@@ -104,16 +124,20 @@ impl fmt::Display for Cause {
 /// A HardFault, or the lock-up after a fault inside HardFault or NMI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
+    /// Simulated time of the fault.
     pub at: Ps,
+    /// The core that faulted.
     pub core: usize,
     /// The core is locked up until a reset.
     pub locked_up: bool,
     /// The instruction that faulted; with [`Cause::Fetch`] and [`Cause::InvalidState`] the one that could not be
     /// reached.
     pub pc: u32,
+    /// The link register at the fault.
     pub lr: u32,
     /// Number of the exception being handled, 0 in thread mode.
     pub exception: u32,
+    /// Why the core faulted.
     pub cause: Cause,
 }
 
@@ -125,6 +149,7 @@ impl fmt::Display for Report {
     }
 }
 
+/// The faults of a chip that have not been reported yet.
 #[derive(Debug, Default)]
 pub struct Faults {
     reports: Vec<Report>,
@@ -133,6 +158,7 @@ pub struct Faults {
 }
 
 impl Faults {
+    /// Keeps a report until it is taken. Beyond 64 only the last one of a lock-up is kept; the others are counted.
     pub fn push(&mut self, report: Report) {
         self.new_lock_up |= report.locked_up;
         if self.reports.len() < LIMIT {

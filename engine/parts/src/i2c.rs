@@ -15,62 +15,62 @@ use std::collections::VecDeque;
 const FIFO_DEPTH: usize = 16;
 
 mod con {
-    pub const MASTER_MODE: u32 = 1 << 0;
-    pub const SPEED: u32 = 3 << 1;
-    pub const ADDR_10BIT_MASTER: u32 = 1 << 4;
-    pub const RESTART_EN: u32 = 1 << 5;
-    pub const TX_EMPTY_CTRL: u32 = 1 << 8;
-    pub const RX_FIFO_FULL_HLD_CTRL: u32 = 1 << 9;
-    pub const WRITABLE: u32 = 0x3ff;
+    pub(crate) const MASTER_MODE: u32 = 1 << 0;
+    pub(crate) const SPEED: u32 = 3 << 1;
+    pub(crate) const ADDR_10BIT_MASTER: u32 = 1 << 4;
+    pub(crate) const RESTART_EN: u32 = 1 << 5;
+    pub(crate) const TX_EMPTY_CTRL: u32 = 1 << 8;
+    pub(crate) const RX_FIFO_FULL_HLD_CTRL: u32 = 1 << 9;
+    pub(crate) const WRITABLE: u32 = 0x3ff;
 }
 
 mod tar {
-    pub const GC_OR_START: u32 = 1 << 10;
-    pub const SPECIAL: u32 = 1 << 11;
+    pub(crate) const GC_OR_START: u32 = 1 << 10;
+    pub(crate) const SPECIAL: u32 = 1 << 11;
 }
 
 /// Bits of IC_DATA_CMD.
 mod cmd {
-    pub const READ: u32 = 1 << 8;
-    pub const STOP: u32 = 1 << 9;
-    pub const RESTART: u32 = 1 << 10;
+    pub(crate) const READ: u32 = 1 << 8;
+    pub(crate) const STOP: u32 = 1 << 9;
+    pub(crate) const RESTART: u32 = 1 << 10;
     /// First byte after an address, in the receive FIFO.
-    pub const FIRST_DATA_BYTE: u32 = 1 << 11;
+    pub(crate) const FIRST_DATA_BYTE: u32 = 1 << 11;
 }
 
 mod int {
-    pub const RX_UNDER: u32 = 1 << 0;
-    pub const RX_OVER: u32 = 1 << 1;
-    pub const RX_FULL: u32 = 1 << 2;
-    pub const TX_OVER: u32 = 1 << 3;
-    pub const TX_EMPTY: u32 = 1 << 4;
-    pub const RD_REQ: u32 = 1 << 5;
-    pub const TX_ABRT: u32 = 1 << 6;
-    pub const RX_DONE: u32 = 1 << 7;
-    pub const ACTIVITY: u32 = 1 << 8;
-    pub const STOP_DET: u32 = 1 << 9;
-    pub const START_DET: u32 = 1 << 10;
-    pub const GEN_CALL: u32 = 1 << 11;
-    pub const RESTART_DET: u32 = 1 << 12;
-    pub const ALL: u32 = 0x1fff;
+    pub(crate) const RX_UNDER: u32 = 1 << 0;
+    pub(crate) const RX_OVER: u32 = 1 << 1;
+    pub(crate) const RX_FULL: u32 = 1 << 2;
+    pub(crate) const TX_OVER: u32 = 1 << 3;
+    pub(crate) const TX_EMPTY: u32 = 1 << 4;
+    pub(crate) const RD_REQ: u32 = 1 << 5;
+    pub(crate) const TX_ABRT: u32 = 1 << 6;
+    pub(crate) const RX_DONE: u32 = 1 << 7;
+    pub(crate) const ACTIVITY: u32 = 1 << 8;
+    pub(crate) const STOP_DET: u32 = 1 << 9;
+    pub(crate) const START_DET: u32 = 1 << 10;
+    pub(crate) const GEN_CALL: u32 = 1 << 11;
+    pub(crate) const RESTART_DET: u32 = 1 << 12;
+    pub(crate) const ALL: u32 = 0x1fff;
 }
 
 mod abort {
-    pub const ADDR_7B_NOACK: u32 = 1 << 0;
-    pub const ADDR1_10B_NOACK: u32 = 1 << 1;
-    pub const TXDATA_NOACK: u32 = 1 << 3;
-    pub const GCALL_NOACK: u32 = 1 << 4;
-    pub const GCALL_READ: u32 = 1 << 5;
-    pub const SBYTE_NORSTRT: u32 = 1 << 9;
-    pub const READ_10B_NORSTRT: u32 = 1 << 10;
-    pub const MASTER_DIS: u32 = 1 << 11;
-    pub const USER: u32 = 1 << 16;
+    pub(crate) const ADDR_7B_NOACK: u32 = 1 << 0;
+    pub(crate) const ADDR1_10B_NOACK: u32 = 1 << 1;
+    pub(crate) const TXDATA_NOACK: u32 = 1 << 3;
+    pub(crate) const GCALL_NOACK: u32 = 1 << 4;
+    pub(crate) const GCALL_READ: u32 = 1 << 5;
+    pub(crate) const SBYTE_NORSTRT: u32 = 1 << 9;
+    pub(crate) const READ_10B_NORSTRT: u32 = 1 << 10;
+    pub(crate) const MASTER_DIS: u32 = 1 << 11;
+    pub(crate) const USER: u32 = 1 << 16;
 }
 
 mod enable {
-    pub const ENABLE: u32 = 1 << 0;
-    pub const ABORT: u32 = 1 << 1;
-    pub const TX_CMD_BLOCK: u32 = 1 << 2;
+    pub(crate) const ENABLE: u32 = 1 << 0;
+    pub(crate) const ABORT: u32 = 1 << 1;
+    pub(crate) const TX_CMD_BLOCK: u32 = 1 << 2;
 }
 
 /// The master's activity until the next event.
@@ -87,6 +87,7 @@ enum Phase {
     Stop,
 }
 
+/// A DW_apb_i2c controller.
 #[derive(Debug)]
 pub struct I2c {
     wires: SerialWires,
@@ -122,6 +123,7 @@ pub struct I2c {
 }
 
 impl I2c {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: SerialWires) -> Self {
         Self {
             wires,

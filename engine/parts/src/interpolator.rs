@@ -9,13 +9,13 @@ pub struct Interpolator {
 }
 
 mod ctrl {
-    pub const SIGNED: u32 = 1 << 15;
-    pub const CROSS_INPUT: u32 = 1 << 16;
-    pub const CROSS_RESULT: u32 = 1 << 17;
-    pub const ADD_RAW: u32 = 1 << 18;
-    pub const BLEND: u32 = 1 << 21;
-    pub const CLAMP: u32 = 1 << 22;
-    pub const OVERF: u32 = 7 << 23;
+    pub(crate) const SIGNED: u32 = 1 << 15;
+    pub(crate) const CROSS_INPUT: u32 = 1 << 16;
+    pub(crate) const CROSS_RESULT: u32 = 1 << 17;
+    pub(crate) const ADD_RAW: u32 = 1 << 18;
+    pub(crate) const BLEND: u32 = 1 << 21;
+    pub(crate) const CLAMP: u32 = 1 << 22;
+    pub(crate) const OVERF: u32 = 7 << 23;
 }
 
 struct InterpolatorResult {

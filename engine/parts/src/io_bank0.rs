@@ -44,6 +44,7 @@ enum Place {
     Nothing,
 }
 
+/// The function selects, overrides and interrupts of the GPIO pins.
 #[derive(Debug)]
 pub struct IoBank0 {
     wires: IoWires,
@@ -62,6 +63,7 @@ pub struct IoBank0 {
 }
 
 impl IoBank0 {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: IoWires) -> Self {
         let layout = &LAYOUTS[wires.version as usize];
         Self {

@@ -37,6 +37,7 @@ const LAYOUTS: [Layout; 2] = [
 const DESTINATIONS: usize = 3;
 const DORMANT_WAKE: usize = 2;
 
+/// The function selects, overrides and interrupts of the QSPI pins.
 #[derive(Debug)]
 pub struct IoQspi {
     wires: IoWires,
@@ -56,6 +57,7 @@ pub struct IoQspi {
 }
 
 impl IoQspi {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: IoWires) -> Self {
         let layout = &LAYOUTS[wires.version as usize];
         Self {

@@ -1,6 +1,8 @@
 //! The peripherals that several microcontrollers share, one file each, with what they need of a chip: time and events,
 //! interrupt and DREQ lines, clocks, pins and the world outside.
 
+#![warn(missing_docs, unreachable_pub)]
+
 pub mod adc;
 pub mod attributed;
 pub mod clocks;

@@ -26,12 +26,15 @@ pub struct ChipConfig<'a> {
 /// How to tell a microcontroller's boot ROM from other files.
 #[derive(Clone, Copy, Debug)]
 pub struct BootRom {
+    /// Its length in bytes.
     pub bytes: usize,
     /// The environment variable that names a file with it.
     pub variable: &'static str,
     /// Its file in the user's cache.
     pub file: &'static str,
+    /// Bytes that each of its revisions has.
     pub magic: &'static [u8],
+    /// Their offset in the ROM.
     pub magic_at: usize,
 }
 
@@ -44,12 +47,15 @@ pub struct Facts {
     pub uf2_family: u32,
     /// Family and address of blocks that its boot loader does not write.
     pub uf2_ignored: Option<(u32, u32)>,
+    /// Its boot ROM.
     pub boot_rom: BootRom,
     /// First address of flash.
     pub flash_base: u32,
     /// Least and most bytes of flash.
     pub flash_bytes: (usize, usize),
+    /// Number of its GPIO pins.
     pub pins: u32,
+    /// Number of its cores.
     pub cores: usize,
     /// Description of a core's registers in gdb's XML format.
     pub description: &'static str,
@@ -63,10 +69,15 @@ pub enum RunEnd {
     /// Simulated time has reached the requested moment.
     Time,
     /// The guest reset the chip; it continues with the next call.
-    Reset { cause: &'static str },
-    /// The guest sleeps by DORMANT, and nothing can wake it; `pc` is where it fell asleep. Time goes on with the next
-    /// call.
-    Asleep { pc: u32 },
+    Reset {
+        /// What reset it.
+        cause: &'static str,
+    },
+    /// The guest sleeps by DORMANT, and nothing can wake it. Time goes on with the next call.
+    Asleep {
+        /// Where it fell asleep.
+        pc: u32,
+    },
     /// The guest used something that is not modelled.
     Unmodelled(Unmodelled),
     /// The debugger stopped the chip; [`Debugged::take_halt`] returns the reason.
@@ -76,15 +87,21 @@ pub enum RunEnd {
 /// Why the chip stopped for the debugger, and which core caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
+    /// The core reached a breakpoint.
     Breakpoint {
+        /// The core that caused the stop.
         core: usize,
     },
+    /// The core executed the instruction that [`Debugged::step`] asked for.
     Step {
+        /// The core that caused the stop.
         core: usize,
     },
     /// The value of SRAM at `address` changed.
     Watchpoint {
+        /// The core that caused the stop.
         core: usize,
+        /// The address that is watched.
         address: u32,
     },
 }
@@ -92,7 +109,9 @@ pub enum Halt {
 /// A memory without read side effects, as a debugger sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
+    /// Address of the first byte.
     pub start: u32,
+    /// Its contents.
     pub bytes: &'a [u8],
     /// It is SRAM.
     pub writable: bool,
@@ -100,10 +119,15 @@ pub struct Contents<'a> {
 
 /// The parts of a microcontroller that the board around it reaches at the same time.
 pub struct Reached<'a, W> {
+    /// The state that all peripherals share.
     pub sys: &'a mut Sys,
+    /// Everything outside the chip.
     pub world: &'a mut W,
+    /// Both UARTs.
     pub uart: &'a mut [Uart; 2],
+    /// Both SPI controllers.
     pub spi: &'a mut [Spi; 2],
+    /// The analogue-to-digital converter.
     pub adc: &'a mut Adc,
 }
 
@@ -125,10 +149,13 @@ pub trait Mcu<W: World>: Debugged + Sized + 'static {
     /// Like [`Self::run_until`], but handles no event due after `until`, since an external event may come before it.
     fn run_no_further_than(&mut self, until: Ps) -> RunEnd;
 
+    /// Returns the state that all peripherals share.
     fn sys(&mut self) -> &mut Sys;
 
+    /// Returns everything outside the chip.
     fn world(&mut self) -> &mut W;
 
+    /// Returns the parts that the board reaches, at the same time.
     fn reached(&mut self) -> Reached<'_, W>;
 
     /// Tells all parts about changed pins.
@@ -146,6 +173,7 @@ pub trait Mcu<W: World>: Debugged + Sized + 'static {
     /// Sets the flash chip's unique id.
     fn set_flash_id(&mut self, id: [u8; 8]);
 
+    /// Returns the contents of flash.
     fn flash(&self) -> &[u8];
 
     /// Returns a number that grows with each change of flash.
@@ -169,6 +197,7 @@ pub trait Mcu<W: World>: Debugged + Sized + 'static {
 
 /// A microcontroller with a debugger: its cores have 32-bit registers and addresses.
 pub trait Debugged {
+    /// Returns what all microcontrollers of this kind have in common.
     fn facts(&self) -> &'static Facts;
 
     /// Returns the registers of `core`, in the order of the description.
@@ -180,6 +209,7 @@ pub trait Debugged {
     /// Returns the state of `core` in a word.
     fn state(&self, core: usize) -> String;
 
+    /// Returns the memories that a debugger can read.
     fn memories(&self) -> Vec<Contents<'_>>;
 
     /// Writes `data` to SRAM from `address` on, in no time; false: it is not all SRAM.
@@ -194,17 +224,22 @@ pub trait Debugged {
     /// Ends the run after the next instruction of `core`. Interrupts before it are handled without a stop.
     fn step(&mut self, core: usize);
 
+    /// Withdraws a step that has not ended the run.
     fn forget_step(&mut self);
 
+    /// Takes the reason of the last stop.
     fn take_halt(&mut self) -> Option<Halt>;
 
+    /// Sets a breakpoint for both cores; returns false if there is one already.
     fn add_breakpoint(&mut self, address: u32) -> bool;
 
+    /// Removes a breakpoint; returns false if there is none.
     fn remove_breakpoint(&mut self, address: u32) -> bool;
 
     /// Watches `len` bytes of SRAM for changes; returns false if they are not SRAM.
     fn add_watchpoint(&mut self, address: u32, len: u32) -> bool;
 
+    /// Removes a watchpoint; returns false if there is none.
     fn remove_watchpoint(&mut self, address: u32, len: u32) -> bool;
 
     /// Removes all breakpoints and watchpoints, as when the debugger disconnects.

@@ -14,6 +14,7 @@ const OD: u32 = 1 << 7;
 /// Of version 1: the pad keeps its state, whatever the function does.
 const ISO: u32 = 1 << 8;
 
+/// The pads of the GPIO pins: pulls, input buffers, output disables.
 #[derive(Debug)]
 pub struct PadsBank0 {
     voltage_select: u32,
@@ -24,6 +25,7 @@ pub struct PadsBank0 {
 }
 
 impl PadsBank0 {
+    /// Returns the block in its reset state, with the registers of `version`.
     pub fn new(version: Version) -> Self {
         match version {
             Version::V0 => Self { version, voltage_select: 0, pads: vec![0x56; 30], swclk: 0xda, swd: 0x5a },

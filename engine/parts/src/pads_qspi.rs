@@ -4,6 +4,7 @@ use crate::sys::Sys;
 use crate::wires::Version;
 use crate::{Peripheral, Write};
 
+/// The pads of the QSPI pins. They hold their settings and have no other effect.
 #[derive(Debug)]
 pub struct PadsQspi {
     version: Version,
@@ -12,6 +13,7 @@ pub struct PadsQspi {
 }
 
 impl PadsQspi {
+    /// Returns the block in its reset state, with the registers of `version`.
     pub fn new(version: Version) -> Self {
         let registers = match version {
             Version::V0 => [0, 0x56, 0x52, 0x52, 0x52, 0x52, 0x5a],

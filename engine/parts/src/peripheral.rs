@@ -9,9 +9,13 @@ pub struct BusFault;
 /// The atomic alias through which a register was written (datasheet 2.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alias {
+    /// The plain register: the value replaces its bits.
     Normal,
+    /// Each bit written as 1 is inverted.
     Xor,
+    /// Each bit written as 1 is set.
     Set,
+    /// Each bit written as 1 is cleared.
     Clear,
 }
 
@@ -20,6 +24,7 @@ pub enum Alias {
 pub struct Write {
     /// The 32 bits on the bus (narrow writes are replicated over all lanes, datasheet 2.1.4).
     pub bits: u32,
+    /// What the bits do to the register.
     pub alias: Alias,
 }
 
@@ -51,6 +56,7 @@ impl Write {
         Self { bits, alias }
     }
 
+    /// Returns a write of 32 bits without an alias.
     pub fn normal(bits: u32) -> Self {
         Self { bits, alias: Alias::Normal }
     }
@@ -83,6 +89,7 @@ pub trait Peripheral {
     fn name(&self) -> &'static str;
     /// Reads a register. `offset` is below 0x1000 (0x4000 for AHB blocks) and word-aligned. May have side effects.
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32;
+    /// Writes a register, with the same `offset` as a read; `write` has the alias.
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write);
     /// Puts all registers into their reset state (RESETS, or a chip reset) and clears the peripheral's lines and
     /// events.

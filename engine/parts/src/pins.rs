@@ -4,19 +4,27 @@
 //! that all peripherals and the world share.
 
 /// Most function select values of a pin.
-pub const FUNCTIONS: usize = 12;
+pub(crate) const FUNCTIONS: usize = 12;
 
 /// Function select values that RP2040 and RP2350 share.
 pub mod function {
+    /// The SPI controllers.
     pub const SPI: usize = 1;
+    /// The UARTs.
     pub const UART: usize = 2;
+    /// The I2C controllers.
     pub const I2C: usize = 3;
+    /// The PWM slices.
     pub const PWM: usize = 4;
+    /// The cores' single-cycle registers.
     pub const SIO: usize = 5;
+    /// The first block of PIO.
     pub const PIO0: usize = 6;
+    /// The second block of PIO.
     pub const PIO1: usize = 7;
 }
 
+/// The chip's GPIO pins: who drives them, and their levels.
 #[derive(Clone, Debug)]
 pub struct Pins {
     mask: u64,
@@ -27,21 +35,21 @@ pub struct Pins {
     /// Pins that have each function selected.
     pub function_mask: [u64; FUNCTIONS],
     /// OUTOVER and OEOVER of IO_BANK0: inverted, forced low, forced high.
-    pub out_invert: u64,
-    pub out_low: u64,
-    pub out_high: u64,
-    pub oe_invert: u64,
-    pub oe_low: u64,
-    pub oe_high: u64,
+    pub(crate) out_invert: u64,
+    pub(crate) out_low: u64,
+    pub(crate) out_high: u64,
+    pub(crate) oe_invert: u64,
+    pub(crate) oe_low: u64,
+    pub(crate) oe_high: u64,
     /// INOVER: modifies the input for the peripherals.
-    pub in_invert: u64,
-    pub in_low: u64,
-    pub in_high: u64,
+    pub(crate) in_invert: u64,
+    pub(crate) in_low: u64,
+    pub(crate) in_high: u64,
     /// PADS_BANK0: output disable, input enable, pull-up, pull-down.
-    pub pad_output_disable: u64,
-    pub pad_input_enable: u64,
-    pub pad_pull_up: u64,
-    pub pad_pull_down: u64,
+    pub(crate) pad_output_disable: u64,
+    pub(crate) pad_input_enable: u64,
+    pub(crate) pad_pull_up: u64,
+    pub(crate) pad_pull_down: u64,
     /// Pads that keep their drivers' state, whatever their functions and overrides do.
     isolated: u64,
     /// Externally driven pins, and their levels.
@@ -64,7 +72,7 @@ pub struct Pins {
 
 impl Pins {
     /// Returns the pads of the pins in `mask` after a reset: inputs that are pulled down.
-    pub fn new(mask: u64) -> Self {
+    pub(crate) fn new(mask: u64) -> Self {
         Self {
             mask,
             function_out: [0; FUNCTIONS],
@@ -156,7 +164,7 @@ impl Pins {
     }
 
     /// Sets the pads whose isolation latches hold (RP2350 datasheet 9.7).
-    pub fn isolate(&mut self, pins: u64) {
+    pub(crate) fn isolate(&mut self, pins: u64) {
         self.isolated = pins;
     }
 
@@ -176,7 +184,7 @@ impl Pins {
     }
 
     /// Returns the pins whose level may be set externally by something other than a device on its bus.
-    pub fn connected(&self) -> u64 {
+    pub(crate) fn connected(&self) -> u64 {
         self.wired | self.held
     }
 
@@ -186,7 +194,7 @@ impl Pins {
     }
 
     /// Returns whether `pin` floats: no driver, no control and no pull, here or at the other end of a wire.
-    pub fn floats(&self, pin: u32) -> bool {
+    pub(crate) fn floats(&self, pin: u32) -> bool {
         let net = self.nets.iter().copied().find(|net| net & (1 << pin) != 0).unwrap_or(1 << pin);
         (self.oe | self.world_driven | self.held | self.pad_pull_up | self.pad_pull_down) & net == 0
     }
@@ -213,6 +221,7 @@ impl Pins {
         self.out
     }
 
+    /// Returns the pins that the chip drives.
     pub fn output_enabled(&self) -> u64 {
         self.oe
     }

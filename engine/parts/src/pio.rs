@@ -17,7 +17,7 @@ use inputs::Inputs;
 use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};
 use sim::{NEVER, Ps};
 
-pub use machine::State;
+pub(crate) use machine::State;
 pub use pass::{Batch, Sampled};
 
 mod block;
@@ -35,43 +35,43 @@ mod tests;
 
 /// Register offsets (datasheet 3.7).
 mod offset {
-    pub const CTRL: u32 = 0x000;
-    pub const FSTAT: u32 = 0x004;
-    pub const FDEBUG: u32 = 0x008;
-    pub const FLEVEL: u32 = 0x00c;
-    pub const TXF0: u32 = 0x010;
-    pub const TXF3: u32 = 0x01c;
-    pub const RXF0: u32 = 0x020;
-    pub const RXF3: u32 = 0x02c;
-    pub const IRQ: u32 = 0x030;
-    pub const IRQ_FORCE: u32 = 0x034;
-    pub const INPUT_SYNC_BYPASS: u32 = 0x038;
-    pub const DBG_PADOUT: u32 = 0x03c;
-    pub const DBG_PADOE: u32 = 0x040;
-    pub const DBG_CFGINFO: u32 = 0x044;
-    pub const INSTR_MEM0: u32 = 0x048;
-    pub const INSTR_MEM31: u32 = 0x0c4;
-    pub const SM0_CLKDIV: u32 = 0x0c8;
-    pub const SM3_PINCTRL: u32 = 0x124;
-    pub const INTR: u32 = 0x128;
-    pub const IRQ0_INTE: u32 = 0x12c;
-    pub const IRQ0_INTF: u32 = 0x130;
-    pub const IRQ0_INTS: u32 = 0x134;
-    pub const IRQ1_INTE: u32 = 0x138;
-    pub const IRQ1_INTF: u32 = 0x13c;
-    pub const IRQ1_INTS: u32 = 0x140;
+    pub(crate) const CTRL: u32 = 0x000;
+    pub(crate) const FSTAT: u32 = 0x004;
+    pub(crate) const FDEBUG: u32 = 0x008;
+    pub(crate) const FLEVEL: u32 = 0x00c;
+    pub(crate) const TXF0: u32 = 0x010;
+    pub(crate) const TXF3: u32 = 0x01c;
+    pub(crate) const RXF0: u32 = 0x020;
+    pub(crate) const RXF3: u32 = 0x02c;
+    pub(crate) const IRQ: u32 = 0x030;
+    pub(crate) const IRQ_FORCE: u32 = 0x034;
+    pub(crate) const INPUT_SYNC_BYPASS: u32 = 0x038;
+    pub(crate) const DBG_PADOUT: u32 = 0x03c;
+    pub(crate) const DBG_PADOE: u32 = 0x040;
+    pub(crate) const DBG_CFGINFO: u32 = 0x044;
+    pub(crate) const INSTR_MEM0: u32 = 0x048;
+    pub(crate) const INSTR_MEM31: u32 = 0x0c4;
+    pub(crate) const SM0_CLKDIV: u32 = 0x0c8;
+    pub(crate) const SM3_PINCTRL: u32 = 0x124;
+    pub(crate) const INTR: u32 = 0x128;
+    pub(crate) const IRQ0_INTE: u32 = 0x12c;
+    pub(crate) const IRQ0_INTF: u32 = 0x130;
+    pub(crate) const IRQ0_INTS: u32 = 0x134;
+    pub(crate) const IRQ1_INTE: u32 = 0x138;
+    pub(crate) const IRQ1_INTF: u32 = 0x13c;
+    pub(crate) const IRQ1_INTS: u32 = 0x140;
     /// Registers of version 1: those of the RX FIFO's storage, and GPIOBASE. The interrupts' follow them.
-    pub const RXF0_PUTGET0: u32 = 0x128;
-    pub const GPIOBASE: u32 = 0x168;
-    pub const V1_INTR: u32 = 0x16c;
+    pub(crate) const RXF0_PUTGET0: u32 = 0x128;
+    pub(crate) const GPIOBASE: u32 = 0x168;
+    pub(crate) const V1_INTR: u32 = 0x16c;
     /// Distance between state machines' registers, and the registers of one.
-    pub const SM_STRIDE: u32 = 0x18;
-    pub const SM_CLKDIV: u32 = 0x00;
-    pub const SM_EXECCTRL: u32 = 0x04;
-    pub const SM_SHIFTCTRL: u32 = 0x08;
-    pub const SM_ADDR: u32 = 0x0c;
-    pub const SM_INSTR: u32 = 0x10;
-    pub const SM_PINCTRL: u32 = 0x14;
+    pub(crate) const SM_STRIDE: u32 = 0x18;
+    pub(crate) const SM_CLKDIV: u32 = 0x00;
+    pub(crate) const SM_EXECCTRL: u32 = 0x04;
+    pub(crate) const SM_SHIFTCTRL: u32 = 0x08;
+    pub(crate) const SM_ADDR: u32 = 0x0c;
+    pub(crate) const SM_INSTR: u32 = 0x10;
+    pub(crate) const SM_PINCTRL: u32 = 0x14;
 }
 
 const MACHINES: usize = 4;
@@ -90,6 +90,7 @@ const GPIOBASE_BITS: u32 = 0x10;
 /// Cycles to the latest event: limits lookahead, and keeps conversions to picoseconds in range.
 const HORIZON_CYCLES: u64 = 1 << 20;
 
+/// A block of PIO: four state machines with their program memory, FIFOs and interrupt flags.
 #[derive(Debug)]
 pub struct Pio {
     wires: PioWires,
@@ -117,6 +118,7 @@ fn cycle_now(sys: &Sys) -> u64 {
 }
 
 impl Pio {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: PioWires) -> Self {
         Self {
             wires,
@@ -323,6 +325,7 @@ impl Pio {
         self.batch.take()
     }
 
+    /// Returns the next `count` bits that OUT outputs in `batch`, the first one in the most significant place.
     pub fn bits_out(&self, batch: &Batch, count: u64) -> u32 {
         self.machines[batch.machine].bits_out(&batch.pass, count)
     }
@@ -350,6 +353,7 @@ impl Pio {
         self.looks
     }
 
+    /// Returns whether a state machine has an instruction from SMx_INSTR to execute.
     pub fn is_forced(&self) -> bool {
         self.machines.iter().any(|machine| machine.state.forced.is_some())
     }

@@ -1,14 +1,14 @@
 //! PLL_SYS and PLL_USB (datasheet 2.18).
 //!
 //! The output has its final frequency as soon as the VCO and the post dividers are powered; LOCK follows after
-//! [`LOCK_PS`]. The datasheet gives no lock time, and programs poll LOCK, so [`LOCK_PS`] is our choice.
+//! `LOCK_PS`. The datasheet gives no lock time, and programs poll LOCK, so `LOCK_PS` is our choice.
 
 use crate::sys::{Frequencies, Sys};
 use crate::{Peripheral, Write};
 use sim::{NEVER, PS_PER_US, Ps};
 
 /// From power-up (or a changed divider) to CS.LOCK.
-pub const LOCK_PS: Ps = 50 * PS_PER_US;
+pub(crate) const LOCK_PS: Ps = 50 * PS_PER_US;
 /// The VCO is specified from 750 to 1600 MHz (datasheet 2.18.2); with a larger FBDIV it stays at this limit.
 const VCO_MAX_HZ: u64 = 1_600_000_000;
 
@@ -19,6 +19,7 @@ const PD: u32 = 1 << 0;
 const POSTDIVPD: u32 = 1 << 3;
 const VCOPD: u32 = 1 << 5;
 
+/// A phase-locked loop.
 #[derive(Debug)]
 pub struct Pll {
     name: &'static str,
@@ -33,6 +34,7 @@ pub struct Pll {
 }
 
 impl Pll {
+    /// Returns the loop after reset; `output` is its place among the frequencies.
     pub fn new(name: &'static str, output: fn(&mut Frequencies) -> &mut u64) -> Self {
         Self { name, output, cs: 1, pwr: 0x2d, fbdiv: 0, prim: 0x0007_7000, vco_hz: 0, locked_at: NEVER }
     }

@@ -8,6 +8,7 @@
 use crate::sys::{ResetRequest, Sys};
 use crate::{Peripheral, Write};
 
+/// The power-on state machine.
 #[derive(Debug)]
 pub struct Psm {
     /// Bits of all blocks, in the order of the reset sequence.
@@ -100,11 +101,11 @@ mod tests {
 
     /// RP2040's blocks.
     mod bit {
-        pub const ROSC: u32 = 1 << 0;
-        pub const SIO: u32 = 1 << 14;
-        pub const PROC0: u32 = 1 << 15;
-        pub const PROC1: u32 = 1 << 16;
-        pub const ALL: u32 = 0x0001_ffff;
+        pub(crate) const ROSC: u32 = 1 << 0;
+        pub(crate) const SIO: u32 = 1 << 14;
+        pub(crate) const PROC0: u32 = 1 << 15;
+        pub(crate) const PROC1: u32 = 1 << 16;
+        pub(crate) const ALL: u32 = 0x0001_ffff;
     }
 
     fn psm() -> (Sys, Psm) {

@@ -18,13 +18,13 @@ use crate::{Peripheral, Write};
 use sim::NEVER;
 
 mod csr {
-    pub const EN: u32 = 1 << 0;
-    pub const PH_CORRECT: u32 = 1 << 1;
-    pub const A_INV: u32 = 1 << 2;
-    pub const B_INV: u32 = 1 << 3;
-    pub const PH_RET: u32 = 1 << 6;
-    pub const PH_ADV: u32 = 1 << 7;
-    pub const WRITABLE: u32 = 0x3f;
+    pub(crate) const EN: u32 = 1 << 0;
+    pub(crate) const PH_CORRECT: u32 = 1 << 1;
+    pub(crate) const A_INV: u32 = 1 << 2;
+    pub(crate) const B_INV: u32 = 1 << 3;
+    pub(crate) const PH_RET: u32 = 1 << 6;
+    pub(crate) const PH_ADV: u32 = 1 << 7;
+    pub(crate) const WRITABLE: u32 = 0x3f;
 }
 
 /// Most interrupts.
@@ -224,6 +224,7 @@ impl Slice {
     }
 }
 
+/// The pulse width modulator with `SLICES` slices of two channels.
 #[derive(Debug)]
 pub struct Pwm<const SLICES: usize> {
     wires: PwmWires<SLICES>,
@@ -239,6 +240,7 @@ impl<const SLICES: usize> Pwm<SLICES> {
     /// A bit for each slice.
     const ALL: u32 = (1 << SLICES) - 1;
 
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: PwmWires<SLICES>) -> Self {
         Self { wires, slices: std::array::from_fn(|_| Slice::default()), intr: 0, inte: [0; LINES], intf: [0; LINES] }
     }

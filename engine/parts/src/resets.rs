@@ -3,6 +3,7 @@
 use crate::sys::Sys;
 use crate::{Peripheral, Write};
 
+/// The reset controller of the peripherals.
 #[derive(Debug)]
 pub struct Resets {
     /// Bits of all peripherals.
@@ -67,9 +68,9 @@ mod tests {
 
     /// RP2040's peripherals.
     mod bit {
-        pub const TIMER: u32 = 1 << 21;
-        pub const UART0: u32 = 1 << 22;
-        pub const ALL: u32 = 0x01ff_ffff;
+        pub(crate) const TIMER: u32 = 1 << 21;
+        pub(crate) const UART0: u32 = 1 << 22;
+        pub(crate) const ALL: u32 = 0x01ff_ffff;
     }
 
     #[test]

@@ -70,6 +70,7 @@ const RANDOM_OFFSET: u32 = u32::MAX;
 /// RANDOM of version 1 after a reset.
 const RANDOM: u32 = 0x3f04_b16d;
 
+/// The ring oscillator.
 #[derive(Debug)]
 pub struct Rosc {
     version: Version,
@@ -88,6 +89,7 @@ pub struct Rosc {
 }
 
 impl Rosc {
+    /// Returns the oscillator as it runs after power-on, with the registers of `version`.
     pub fn new(version: Version) -> Self {
         let layout = Layout::of(version);
         Self {

@@ -18,15 +18,19 @@ pub struct CoreState {
     pub running: bool,
     /// Cycle of clk_sys at which its next instruction starts.
     pub cycles: u64,
+    /// Address of its next instruction.
     pub pc: u32,
 }
 
 /// A chip as [`Runner`] runs it.
 pub trait Runs {
+    /// Returns the state that all peripherals share.
     fn sys(&self) -> &Sys;
 
+    /// Returns the state that all peripherals share.
     fn sys_mut(&mut self) -> &mut Sys;
 
+    /// Returns the state of core `index`.
     fn core(&self, index: usize) -> CoreState;
 
     /// Runs a core up to cycle `limit`. Returns true if the debugger stops the chip.

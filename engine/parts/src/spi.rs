@@ -32,43 +32,43 @@ const FIFO_HALF: usize = 4;
 const TIMEOUT_BITS: u64 = 32;
 
 mod reg {
-    pub const CR0: u32 = 0x00;
-    pub const CR1: u32 = 0x04;
-    pub const DR: u32 = 0x08;
-    pub const SR: u32 = 0x0c;
-    pub const CPSR: u32 = 0x10;
-    pub const IMSC: u32 = 0x14;
-    pub const RIS: u32 = 0x18;
-    pub const MIS: u32 = 0x1c;
-    pub const ICR: u32 = 0x20;
-    pub const DMACR: u32 = 0x24;
-    pub const PERIPHID0: u32 = 0xfe0;
+    pub(crate) const CR0: u32 = 0x00;
+    pub(crate) const CR1: u32 = 0x04;
+    pub(crate) const DR: u32 = 0x08;
+    pub(crate) const SR: u32 = 0x0c;
+    pub(crate) const CPSR: u32 = 0x10;
+    pub(crate) const IMSC: u32 = 0x14;
+    pub(crate) const RIS: u32 = 0x18;
+    pub(crate) const MIS: u32 = 0x1c;
+    pub(crate) const ICR: u32 = 0x20;
+    pub(crate) const DMACR: u32 = 0x24;
+    pub(crate) const PERIPHID0: u32 = 0xfe0;
 }
 mod cr0 {
-    pub const SPH: u32 = 1 << 7;
-    pub const SPO: u32 = 1 << 6;
+    pub(crate) const SPH: u32 = 1 << 7;
+    pub(crate) const SPO: u32 = 1 << 6;
 }
 mod cr1 {
-    pub const LBM: u32 = 1;
-    pub const SSE: u32 = 2;
-    pub const MS: u32 = 4;
+    pub(crate) const LBM: u32 = 1;
+    pub(crate) const SSE: u32 = 2;
+    pub(crate) const MS: u32 = 4;
 }
 mod sr {
-    pub const TFE: u32 = 1;
-    pub const TNF: u32 = 2;
-    pub const RNE: u32 = 4;
-    pub const RFF: u32 = 8;
-    pub const BSY: u32 = 16;
+    pub(crate) const TFE: u32 = 1;
+    pub(crate) const TNF: u32 = 2;
+    pub(crate) const RNE: u32 = 4;
+    pub(crate) const RFF: u32 = 8;
+    pub(crate) const BSY: u32 = 16;
 }
 mod int {
-    pub const ROR: u32 = 1;
-    pub const RT: u32 = 2;
-    pub const RX: u32 = 4;
-    pub const TX: u32 = 8;
+    pub(crate) const ROR: u32 = 1;
+    pub(crate) const RT: u32 = 2;
+    pub(crate) const RX: u32 = 4;
+    pub(crate) const TX: u32 = 8;
 }
 mod dmacr {
-    pub const RXDMAE: u32 = 1;
-    pub const TXDMAE: u32 = 2;
+    pub(crate) const RXDMAE: u32 = 1;
+    pub(crate) const TXDMAE: u32 = 2;
 }
 const IDENTIFICATION: [u32; 8] = [0x22, 0x10, 0x34, 0x00, 0x0d, 0xf0, 0x05, 0xb1];
 
@@ -155,6 +155,7 @@ impl Frame {
     }
 }
 
+/// A PL022 controller.
 #[derive(Debug)]
 pub struct Spi {
     wires: SerialWires,
@@ -178,6 +179,7 @@ pub struct Spi {
 }
 
 impl Spi {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: SerialWires) -> Self {
         Self {
             wires,

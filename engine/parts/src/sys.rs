@@ -10,13 +10,14 @@ use attribution::Recorder;
 use sim::{Clock, NEVER, Ps};
 
 /// Most events of a chip ([`Layout::events`]). Each costs time in every search for the next one.
-pub const MAX_EVENTS: usize = 40;
+pub(crate) const MAX_EVENTS: usize = 40;
 
 /// Most tick generators of a chip.
-pub const TICKS: usize = 6;
+pub(crate) const TICKS: usize = 6;
 
 /// Watchers that need every edge of some pins, although no program reads them (index of [`Sys::watch_pins`]).
 pub mod watcher {
+    /// Everything outside the chip.
     pub const WORLD: usize = 0;
     /// Interrupts by pins.
     pub const GPIO: usize = 1;
@@ -24,23 +25,32 @@ pub mod watcher {
     pub const WIRES: usize = 2;
     /// The first of the chip's parts, which it numbers.
     pub const PARTS: usize = 3;
-    pub const COUNT: usize = PARTS + 3;
+    pub(crate) const COUNT: usize = PARTS + 3;
 }
 
 /// Frequencies in Hz of the clocks that CLOCKS generates from the programmed sources (0: stopped).
 #[derive(Clone, Debug, Default)]
 pub struct Frequencies {
+    /// The crystal oscillator.
     pub xosc_hz: u64,
-    pub rosc_hz: u64,
+    pub(crate) rosc_hz: u64,
+    /// PLL_SYS.
     pub pll_sys_hz: u64,
+    /// PLL_USB.
     pub pll_usb_hz: u64,
+    /// The reference clock, of timers and watchdog.
     pub clk_ref_hz: u64,
+    /// The clock of cores, bus and memories.
     pub clk_sys_hz: u64,
+    /// The clock of UART and SPI.
     pub clk_peri_hz: u64,
+    /// The clock of USB.
     pub clk_usb_hz: u64,
+    /// The clock of the ADC.
     pub clk_adc_hz: u64,
+    /// The clock of RP2040's RTC.
     pub clk_rtc_hz: u64,
-    pub clk_hstx_hz: u64,
+    pub(crate) clk_hstx_hz: u64,
     /// Rate of the watchdog's tick (clk_ref / CYCLES), which drives TIMER, the watchdog and SysTick's external reference.
     pub tick_hz: u64,
 }
@@ -49,11 +59,22 @@ pub struct Frequencies {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetRequest {
     /// SYSRESETREQ of either core, or PSM's force-off of the processors by the watchdog.
-    Processor { core: usize },
-    /// WATCHDOG: the timer expired (`timer`) or CTRL.TRIGGER.
-    Watchdog { timer: bool },
-    /// PSM put blocks (bits of its registers) into reset, and released others.
-    Psm { entered: u32, left: u32 },
+    Processor {
+        /// The core that requests it.
+        core: usize,
+    },
+    /// The watchdog's.
+    Watchdog {
+        /// Its timer expired; otherwise CTRL.TRIGGER.
+        timer: bool,
+    },
+    /// PSM put blocks into reset, and released others.
+    Psm {
+        /// The blocks in reset, as bits of its registers.
+        entered: u32,
+        /// The released ones.
+        left: u32,
+    },
 }
 
 /// clk_sys stands still because its oscillator is dormant.
@@ -67,8 +88,8 @@ struct Stop {
 
 /// The oscillators that a program has made dormant and that are not stable again (bits of [`Sys::dormant`]).
 pub mod dormant {
-    pub const XOSC: u8 = 1;
-    pub const ROSC: u8 = 2;
+    pub(crate) const XOSC: u8 = 1;
+    pub(crate) const ROSC: u8 = 2;
 }
 
 /// The guest used something that the model does not cover; this ends the run.
@@ -80,11 +101,14 @@ pub struct Unmodelled {
     pub pc: u32,
 }
 
+/// The state that all peripherals of a chip share.
 pub struct Sys {
     /// Cycle of clk_sys of the current bus access or event.
     pub cycle: u64,
     event_now: Option<Ps>,
+    /// Converts cycles of clk_sys to simulated time and back.
     pub clock: Clock,
+    /// The frequencies of the clocks.
     pub freq: Frequencies,
     /// A source of CLOCKS changed (oscillator, PLL, mux, divider, tick): `Bus::settle` recomputes `freq`.
     pub clock_sources_dirty: bool,
@@ -104,25 +128,30 @@ pub struct Sys {
     /// Interrupt lines of a single core.
     core_irq_level: [u64; 2],
     /// Those of them that rose since that core last checked.
-    pub core_irq_rose: [u64; 2],
+    pub(crate) core_irq_rose: [u64; 2],
     /// Lines that rose since the cores last checked.
-    pub irq_rose: u64,
+    pub(crate) irq_rose: u64,
     dreq: u64,
     pulsed_dreqs: u64,
     /// DREQ lines that rose since the DMA last checked.
     pub dreq_rose: u64,
+    /// The GPIO pins.
     pub pins: Pins,
     watched_pins: [u64; watcher::COUNT],
     followed_pins: [u64; watcher::COUNT],
     watched_dreqs: u64,
     /// The watched pins or DREQs changed.
     pub watch_dirty: bool,
+    /// The reset to perform before the next instruction.
     pub reset_request: Option<ResetRequest>,
+    /// The access without a model, which ends the run.
     pub unmodelled: Option<Unmodelled>,
+    /// The cores' faults that have not been reported yet.
     pub faults: Faults,
+    /// The trace of what happens, while one is requested.
     pub trace: Trace,
     /// Recorder for an attribution of time, while one is requested; see [`Sys::recorder`].
-    pub recording: Option<Box<Recorder>>,
+    pub(crate) recording: Option<Box<Recorder>>,
     /// Factor of the SPI clocks: 1, except to find out the benefit of a faster bus.
     pub spi_speed: u64,
     /// Duration of the SPI frame that has just ended, and its half periods of SCK.
@@ -152,11 +181,13 @@ impl Sys {
         if PROBED { self.recording.as_deref_mut() } else { None }
     }
 
+    /// Returns whether an attribution of time is being recorded.
     #[inline]
     pub fn records(&self) -> bool {
         PROBED && self.recording.is_some()
     }
 
+    /// Returns the state at power-on, with clk_sys at `hz`.
     pub fn new(hz: u64, layout: &Layout) -> Self {
         Self {
             cycle: 0,
@@ -240,18 +271,21 @@ impl Sys {
     }
 
     /// Returns the event for which [`crate::World::event`] is called.
-    pub fn world_event(&self) -> Event {
+    pub(crate) fn world_event(&self) -> Event {
         Event(self.events as u8 - 1)
     }
 
+    /// Takes `id` out of the queue.
     pub fn cancel(&mut self, id: Event) {
         self.schedule(id, NEVER);
     }
 
+    /// Returns the time of `id`, [`NEVER`] if it is not scheduled.
     pub fn due(&self, id: Event) -> Ps {
         self.due[usize::from(id.0)]
     }
 
+    /// Returns the time of the next event, [`NEVER`] if there is none.
     pub fn next_due(&self) -> Ps {
         self.next_due
     }
@@ -279,6 +313,7 @@ impl Sys {
         self.event_now = None;
     }
 
+    /// Returns the levels of the interrupt lines that both cores see, as bits.
     pub fn irq_level(&self) -> u64 {
         self.irq_level
     }
@@ -316,6 +351,7 @@ impl Sys {
         }
     }
 
+    /// Returns the levels of the data request lines, as bits.
     pub fn dreq_level(&self) -> u64 {
         self.dreq
     }
@@ -341,7 +377,7 @@ impl Sys {
         }
     }
 
-    pub fn watched_pins(&self) -> u64 {
+    pub(crate) fn watched_pins(&self) -> u64 {
         self.watched_pins.iter().fold(0, |all, pins| all | pins)
     }
 
@@ -359,12 +395,12 @@ impl Sys {
         }
     }
 
-    pub fn followed_pins(&self) -> u64 {
+    pub(crate) fn followed_pins(&self) -> u64 {
         self.followed_pins.iter().fold(0, |all, pins| all | pins)
     }
 
     /// Declares the DREQs that busy DMA channels wait for. PWM's rise only if declared here.
-    pub fn watch_dreqs(&mut self, lines: u64) {
+    pub(crate) fn watch_dreqs(&mut self, lines: u64) {
         if self.watched_dreqs != lines {
             self.watched_dreqs = lines;
             self.watch_dirty = true;
@@ -373,13 +409,14 @@ impl Sys {
 
     /// Starts a DMA transfer paced by `line`. PWM's requests are one per wrap; all others are levels maintained by
     /// their FIFO.
-    pub fn take_dreq(&mut self, line: u32) {
+    pub(crate) fn take_dreq(&mut self, line: u32) {
         if self.pulsed_dreqs >> line & 1 != 0 {
             self.set_dreq(line, false);
             self.watch_dirty = true;
         }
     }
 
+    /// Returns the lines that busy DMA channels wait for, as bits.
     pub fn watched_dreqs(&self) -> u64 {
         self.watched_dreqs
     }
@@ -405,7 +442,7 @@ impl Sys {
     }
 
     /// Stops clk_sys. The events that need it wait: [`Self::hold_events`] holds those that are scheduled from now on.
-    pub fn stop_clk_sys(&mut self) {
+    pub(crate) fn stop_clk_sys(&mut self) {
         if !self.stopped() {
             let (cycle, at) = (self.now_cycle(), self.now());
             self.stop = Some(Box::new(Stop { cycle, at, waiting: [NEVER; MAX_EVENTS] }));
@@ -414,7 +451,7 @@ impl Sys {
     }
 
     /// Takes the events that need clk_sys, while it stands still, out of the queue.
-    pub fn hold_events(&mut self) {
+    pub(crate) fn hold_events(&mut self) {
         let now = self.now();
         let Some(stop) = &mut self.stop else { return };
         for (index, due) in self.due.iter_mut().enumerate().filter(|(index, _)| self.without_clk_sys >> index & 1 == 0)
@@ -442,7 +479,7 @@ impl Sys {
     }
 
     /// Changes clk_sys from the current cycle on. All events keep their times.
-    pub fn set_clk_sys_hz(&mut self, hz: u64) {
+    pub(crate) fn set_clk_sys_hz(&mut self, hz: u64) {
         self.freq.clk_sys_hz = hz;
         if hz != 0 && self.stopped() {
             self.continue_clk_sys();

@@ -16,59 +16,59 @@ use crate::wires::{
 };
 use crate::xosc::Xosc;
 
-pub const PIN_MASK: u64 = 0x3fff_ffff;
+pub(crate) const PIN_MASK: u64 = 0x3fff_ffff;
 
-pub mod event {
+pub(crate) mod event {
     use super::Event;
 
-    pub const TIMER: Event = Event(0);
-    pub const WATCHDOG: Event = Event(1);
-    pub const XOSC: Event = Event(2);
-    pub const SPI0: Event = Event(3);
-    pub const UART0: Event = Event(4);
-    pub const I2C0: Event = Event(5);
-    pub const ADC: Event = Event(6);
-    pub const PWM: Event = Event(7);
-    pub const PIO0: Event = Event(8);
-    pub const USB: Event = Event(9);
-    pub const CLOCKS: Event = Event(10);
+    pub(crate) const TIMER: Event = Event(0);
+    pub(crate) const WATCHDOG: Event = Event(1);
+    pub(crate) const XOSC: Event = Event(2);
+    pub(crate) const SPI0: Event = Event(3);
+    pub(crate) const UART0: Event = Event(4);
+    pub(crate) const I2C0: Event = Event(5);
+    pub(crate) const ADC: Event = Event(6);
+    pub(crate) const PWM: Event = Event(7);
+    pub(crate) const PIO0: Event = Event(8);
+    pub(crate) const USB: Event = Event(9);
+    pub(crate) const CLOCKS: Event = Event(10);
 }
 
-pub mod irq {
-    pub const TIMER_0: u32 = 0;
-    pub const PWM_WRAP: u32 = 4;
-    pub const USBCTRL: u32 = 5;
-    pub const PIO0_0: u32 = 7;
-    pub const IO_BANK0: u32 = 13;
-    pub const IO_QSPI: u32 = 14;
-    pub const CLOCKS: u32 = 17;
-    pub const SPI0: u32 = 18;
-    pub const UART0: u32 = 20;
-    pub const ADC_FIFO: u32 = 22;
-    pub const I2C0: u32 = 23;
+pub(crate) mod irq {
+    pub(crate) const TIMER_0: u32 = 0;
+    pub(crate) const PWM_WRAP: u32 = 4;
+    pub(crate) const USBCTRL: u32 = 5;
+    pub(crate) const PIO0_0: u32 = 7;
+    pub(crate) const IO_BANK0: u32 = 13;
+    pub(crate) const IO_QSPI: u32 = 14;
+    pub(crate) const CLOCKS: u32 = 17;
+    pub(crate) const SPI0: u32 = 18;
+    pub(crate) const UART0: u32 = 20;
+    pub(crate) const ADC_FIFO: u32 = 22;
+    pub(crate) const I2C0: u32 = 23;
 }
 
-pub mod dreq {
-    pub const PIO0_TX0: u32 = 0;
-    pub const PIO0_RX0: u32 = 4;
-    pub const SPI0_TX: u32 = 16;
-    pub const SPI0_RX: u32 = 17;
-    pub const UART0_TX: u32 = 20;
-    pub const UART0_RX: u32 = 21;
-    pub const PWM_WRAP0: u32 = 24;
-    pub const I2C0_TX: u32 = 32;
-    pub const I2C0_RX: u32 = 33;
-    pub const ADC: u32 = 36;
+pub(crate) mod dreq {
+    pub(crate) const PIO0_TX0: u32 = 0;
+    pub(crate) const PIO0_RX0: u32 = 4;
+    pub(crate) const SPI0_TX: u32 = 16;
+    pub(crate) const SPI0_RX: u32 = 17;
+    pub(crate) const UART0_TX: u32 = 20;
+    pub(crate) const UART0_RX: u32 = 21;
+    pub(crate) const PWM_WRAP0: u32 = 24;
+    pub(crate) const I2C0_TX: u32 = 32;
+    pub(crate) const I2C0_RX: u32 = 33;
+    pub(crate) const ADC: u32 = 36;
 }
 
-pub mod function {
-    pub use crate::pins::function::*;
+pub(crate) mod function {
+    pub(crate) use crate::pins::function::*;
 
-    pub const CLOCK: usize = 8;
-    pub const USB: usize = 9;
+    pub(crate) const CLOCK: usize = 8;
+    pub(crate) const USB: usize = 9;
 }
 
-pub fn sys(hz: u64) -> Sys {
+pub(crate) fn sys(hz: u64) -> Sys {
     Sys::new(
         hz,
         &Layout {
@@ -80,7 +80,7 @@ pub fn sys(hz: u64) -> Sys {
     )
 }
 
-pub fn spi() -> Spi {
+pub(crate) fn spi() -> Spi {
     Spi::new(SerialWires {
         name: "SPI0",
         number: 0,
@@ -92,7 +92,7 @@ pub fn spi() -> Spi {
     })
 }
 
-pub fn uart() -> Uart {
+pub(crate) fn uart() -> Uart {
     Uart::new(SerialWires {
         name: "UART0",
         number: 0,
@@ -104,7 +104,7 @@ pub fn uart() -> Uart {
     })
 }
 
-pub fn i2c() -> I2c {
+pub(crate) fn i2c() -> I2c {
     I2c::new(SerialWires {
         name: "I2C0",
         number: 0,
@@ -116,7 +116,7 @@ pub fn i2c() -> I2c {
     })
 }
 
-pub fn pio() -> Pio {
+pub(crate) fn pio() -> Pio {
     Pio::new(PioWires {
         name: "PIO0",
         number: 0,
@@ -130,7 +130,7 @@ pub fn pio() -> Pio {
     })
 }
 
-pub fn pwm() -> Pwm<8> {
+pub(crate) fn pwm() -> Pwm<8> {
     let pins = FunctionPins { function: function::PWM, pins: PIN_MASK };
     let a_pins = std::array::from_fn(|slice| 0x0001_0001 << (2 * slice));
     Pwm::new(PwmWires {
@@ -143,11 +143,11 @@ pub fn pwm() -> Pwm<8> {
     })
 }
 
-pub fn adc() -> Adc {
+pub(crate) fn adc() -> Adc {
     Adc::new(AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26 })
 }
 
-pub fn usb() -> Usb {
+pub(crate) fn usb() -> Usb {
     Usb::new(UsbWires {
         event: event::USB,
         irq: irq::USBCTRL,
@@ -157,24 +157,24 @@ pub fn usb() -> Usb {
     })
 }
 
-pub const CLOCKS: ClocksWires = ClocksWires {
+pub(crate) const CLOCKS: ClocksWires = ClocksWires {
     event: event::CLOCKS,
     irq: irq::CLOCKS,
     version: Version::V0,
     function: function::CLOCK,
     outputs: [1 << 21, 1 << 23, 1 << 24, 1 << 25],
 };
-pub const IO_BANK0: IoWires = IoWires { irq: irq::IO_BANK0, version: Version::V0 };
-pub const IO_QSPI: IoWires = IoWires { irq: irq::IO_QSPI, version: Version::V0 };
+pub(crate) const IO_BANK0: IoWires = IoWires { irq: irq::IO_BANK0, version: Version::V0 };
+pub(crate) const IO_QSPI: IoWires = IoWires { irq: irq::IO_QSPI, version: Version::V0 };
 
-pub fn timer() -> Timer {
+pub(crate) fn timer() -> Timer {
     Timer::new(TimerWires { name: "TIMER", event: event::TIMER, irq: irq::TIMER_0, tick: 0, version: Version::V0 })
 }
 
-pub fn watchdog() -> Watchdog {
+pub(crate) fn watchdog() -> Watchdog {
     Watchdog::new(WatchdogWires { event: event::WATCHDOG, tick: 0, version: Version::V0 })
 }
 
-pub fn xosc() -> Xosc {
+pub(crate) fn xosc() -> Xosc {
     Xosc::new(event::XOSC, Version::V0)
 }

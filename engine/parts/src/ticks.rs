@@ -90,6 +90,7 @@ impl Ticks {
         Some((u64::try_from(self.tick_length() / hz).ok()?, u64::try_from(self.phase / hz).ok()?))
     }
 
+    /// Returns whether the tick has a clock.
     pub fn running(&self) -> bool {
         self.hz != 0
     }

@@ -12,6 +12,7 @@ use sim::NEVER;
 const LOCKED: u32 = 0x34;
 const SOURCE: u32 = 0x38;
 
+/// A 64-bit timer with four alarms.
 #[derive(Debug)]
 pub struct Timer {
     wires: TimerWires,
@@ -33,6 +34,7 @@ pub struct Timer {
 }
 
 impl Timer {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: TimerWires) -> Self {
         Self {
             wires,
@@ -53,7 +55,7 @@ impl Timer {
 
 impl Timer {
     /// Returns the microseconds counted so far.
-    pub fn time(&self, sys: &Sys) -> u64 {
+    pub(crate) fn time(&self, sys: &Sys) -> u64 {
         if self.pause != 0 {
             self.offset
         } else {

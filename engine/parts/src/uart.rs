@@ -19,46 +19,46 @@ mod receiver;
 const FIFO_DEPTH: usize = 32;
 
 mod fr {
-    pub const CTS: u32 = 1 << 0;
-    pub const BUSY: u32 = 1 << 3;
-    pub const RXFE: u32 = 1 << 4;
-    pub const TXFF: u32 = 1 << 5;
-    pub const RXFF: u32 = 1 << 6;
-    pub const TXFE: u32 = 1 << 7;
+    pub(crate) const CTS: u32 = 1 << 0;
+    pub(crate) const BUSY: u32 = 1 << 3;
+    pub(crate) const RXFE: u32 = 1 << 4;
+    pub(crate) const TXFF: u32 = 1 << 5;
+    pub(crate) const RXFF: u32 = 1 << 6;
+    pub(crate) const TXFE: u32 = 1 << 7;
 }
 
 mod lcr {
-    pub const BRK: u32 = 1 << 0;
-    pub const PEN: u32 = 1 << 1;
-    pub const EPS: u32 = 1 << 2;
-    pub const STP2: u32 = 1 << 3;
-    pub const FEN: u32 = 1 << 4;
-    pub const SPS: u32 = 1 << 7;
+    pub(crate) const BRK: u32 = 1 << 0;
+    pub(crate) const PEN: u32 = 1 << 1;
+    pub(crate) const EPS: u32 = 1 << 2;
+    pub(crate) const STP2: u32 = 1 << 3;
+    pub(crate) const FEN: u32 = 1 << 4;
+    pub(crate) const SPS: u32 = 1 << 7;
 }
 
 mod cr {
-    pub const UARTEN: u32 = 1 << 0;
-    pub const SIREN: u32 = 1 << 1;
-    pub const LBE: u32 = 1 << 7;
-    pub const TXE: u32 = 1 << 8;
-    pub const RXE: u32 = 1 << 9;
-    pub const RTS: u32 = 1 << 11;
-    pub const RTSEN: u32 = 1 << 14;
-    pub const CTSEN: u32 = 1 << 15;
+    pub(crate) const UARTEN: u32 = 1 << 0;
+    pub(crate) const SIREN: u32 = 1 << 1;
+    pub(crate) const LBE: u32 = 1 << 7;
+    pub(crate) const TXE: u32 = 1 << 8;
+    pub(crate) const RXE: u32 = 1 << 9;
+    pub(crate) const RTS: u32 = 1 << 11;
+    pub(crate) const RTSEN: u32 = 1 << 14;
+    pub(crate) const CTSEN: u32 = 1 << 15;
 }
 
 /// Bits of IMSC, RIS, MIS and ICR.
 mod int {
-    pub const CTSM: u32 = 1 << 1;
-    pub const RX: u32 = 1 << 4;
-    pub const TX: u32 = 1 << 5;
-    pub const RT: u32 = 1 << 6;
-    pub const FE: u32 = 1 << 7;
-    pub const PE: u32 = 1 << 8;
-    pub const BE: u32 = 1 << 9;
-    pub const ERRORS: u32 = 0xf << 7;
-    pub const OE: u32 = 1 << 10;
-    pub const ALL: u32 = 0x7ff;
+    pub(crate) const CTSM: u32 = 1 << 1;
+    pub(crate) const RX: u32 = 1 << 4;
+    pub(crate) const TX: u32 = 1 << 5;
+    pub(crate) const RT: u32 = 1 << 6;
+    pub(crate) const FE: u32 = 1 << 7;
+    pub(crate) const PE: u32 = 1 << 8;
+    pub(crate) const BE: u32 = 1 << 9;
+    pub(crate) const ERRORS: u32 = 0xf << 7;
+    pub(crate) const OE: u32 = 1 << 10;
+    pub(crate) const ALL: u32 = 0x7ff;
 }
 
 /// Error bits of an entry of the receive FIFO.
@@ -111,6 +111,7 @@ impl Shift {
     }
 }
 
+/// A PL011 UART.
 #[derive(Debug)]
 pub struct Uart {
     wires: SerialWires,
@@ -135,6 +136,7 @@ pub struct Uart {
 }
 
 impl Uart {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: SerialWires) -> Self {
         Self {
             wires,
@@ -347,7 +349,7 @@ impl Uart {
     }
 
     /// Returns whether TX is on a pin.
-    pub fn drives_tx(&self, sys: &Sys) -> bool {
+    pub(crate) fn drives_tx(&self, sys: &Sys) -> bool {
         self.pins(sys, 0) != 0
     }
 

@@ -13,7 +13,7 @@ use crate::wires::{UsbWires, Version};
 use crate::{Peripheral, Write, unmodelled};
 use sim::{Handshake, InResult, NEVER, PS_PER_MS, Ps};
 
-pub const DPSRAM_SIZE: usize = 4096;
+pub(crate) const DPSRAM_SIZE: usize = 4096;
 /// The bus is idle for this long: suspend (USB 2.0 section 7.1.7.6; datasheet 4.1.2.6.4).
 const SUSPEND_PS: Ps = 3 * PS_PER_MS;
 /// One bit at 12 Mbit/s is 250/3 ns.
@@ -29,100 +29,100 @@ const EP0_BUFFER: usize = 0x100;
 const BULK_BUFFER_STRIDE: usize = 64;
 
 mod reg {
-    pub const ADDR_ENDP: u32 = 0x00;
-    pub const ADDR_ENDP1: u32 = 0x04;
-    pub const ADDR_ENDP15: u32 = 0x3c;
-    pub const MAIN_CTRL: u32 = 0x40;
-    pub const SOF_WR: u32 = 0x44;
-    pub const SOF_RD: u32 = 0x48;
-    pub const SIE_CTRL: u32 = 0x4c;
-    pub const SIE_STATUS: u32 = 0x50;
-    pub const INT_EP_CTRL: u32 = 0x54;
-    pub const BUFF_STATUS: u32 = 0x58;
-    pub const BUFF_CPU_SHOULD_HANDLE: u32 = 0x5c;
-    pub const EP_ABORT: u32 = 0x60;
-    pub const EP_ABORT_DONE: u32 = 0x64;
-    pub const EP_STALL_ARM: u32 = 0x68;
-    pub const NAK_POLL: u32 = 0x6c;
-    pub const EP_STATUS_STALL_NAK: u32 = 0x70;
-    pub const USB_MUXING: u32 = 0x74;
-    pub const USB_PWR: u32 = 0x78;
-    pub const USBPHY_DIRECT: u32 = 0x7c;
-    pub const USBPHY_DIRECT_OVERRIDE: u32 = 0x80;
-    pub const USBPHY_TRIM: u32 = 0x84;
+    pub(crate) const ADDR_ENDP: u32 = 0x00;
+    pub(crate) const ADDR_ENDP1: u32 = 0x04;
+    pub(crate) const ADDR_ENDP15: u32 = 0x3c;
+    pub(crate) const MAIN_CTRL: u32 = 0x40;
+    pub(crate) const SOF_WR: u32 = 0x44;
+    pub(crate) const SOF_RD: u32 = 0x48;
+    pub(crate) const SIE_CTRL: u32 = 0x4c;
+    pub(crate) const SIE_STATUS: u32 = 0x50;
+    pub(crate) const INT_EP_CTRL: u32 = 0x54;
+    pub(crate) const BUFF_STATUS: u32 = 0x58;
+    pub(crate) const BUFF_CPU_SHOULD_HANDLE: u32 = 0x5c;
+    pub(crate) const EP_ABORT: u32 = 0x60;
+    pub(crate) const EP_ABORT_DONE: u32 = 0x64;
+    pub(crate) const EP_STALL_ARM: u32 = 0x68;
+    pub(crate) const NAK_POLL: u32 = 0x6c;
+    pub(crate) const EP_STATUS_STALL_NAK: u32 = 0x70;
+    pub(crate) const USB_MUXING: u32 = 0x74;
+    pub(crate) const USB_PWR: u32 = 0x78;
+    pub(crate) const USBPHY_DIRECT: u32 = 0x7c;
+    pub(crate) const USBPHY_DIRECT_OVERRIDE: u32 = 0x80;
+    pub(crate) const USBPHY_TRIM: u32 = 0x84;
     /// Of version 1.
-    pub const LINESTATE_TUNING: u32 = 0x88;
-    pub const INTR: u32 = 0x8c;
-    pub const INTE: u32 = 0x90;
-    pub const INTF: u32 = 0x94;
-    pub const INTS: u32 = 0x98;
+    pub(crate) const LINESTATE_TUNING: u32 = 0x88;
+    pub(crate) const INTR: u32 = 0x8c;
+    pub(crate) const INTE: u32 = 0x90;
+    pub(crate) const INTF: u32 = 0x94;
+    pub(crate) const INTS: u32 = 0x98;
 }
 mod main_ctrl {
-    pub const CONTROLLER_EN: u32 = 1;
-    pub const HOST_NDEVICE: u32 = 2;
+    pub(crate) const CONTROLLER_EN: u32 = 1;
+    pub(crate) const HOST_NDEVICE: u32 = 2;
     /// PHY_ISO, which version 1 has, keeps the PHY's inputs from it.
-    pub const PHY_ISO: u32 = 4;
+    pub(crate) const PHY_ISO: u32 = 4;
     /// All but CONTROLLER_EN must be clear in a device on the bus.
-    pub const CONNECTED: u32 = CONTROLLER_EN | HOST_NDEVICE | PHY_ISO;
-    pub const MASK: u32 = 0x8000_0003;
+    pub(crate) const CONNECTED: u32 = CONTROLLER_EN | HOST_NDEVICE | PHY_ISO;
+    pub(crate) const MASK: u32 = 0x8000_0003;
 }
 mod sie_ctrl {
-    pub const EP0_INT_STALL: u32 = 1 << 31;
-    pub const EP0_DOUBLE_BUF: u32 = 1 << 30;
-    pub const EP0_INT_1BUF: u32 = 1 << 29;
-    pub const EP0_INT_2BUF: u32 = 1 << 28;
-    pub const EP0_INT_NAK: u32 = 1 << 27;
-    pub const DIRECT_EN: u32 = 1 << 26;
-    pub const PULLUP_EN: u32 = 1 << 16;
+    pub(crate) const EP0_INT_STALL: u32 = 1 << 31;
+    pub(crate) const EP0_DOUBLE_BUF: u32 = 1 << 30;
+    pub(crate) const EP0_INT_1BUF: u32 = 1 << 29;
+    pub(crate) const EP0_INT_2BUF: u32 = 1 << 28;
+    pub(crate) const EP0_INT_NAK: u32 = 1 << 27;
+    pub(crate) const DIRECT_EN: u32 = 1 << 26;
+    pub(crate) const PULLUP_EN: u32 = 1 << 16;
     /// RESET_BUS, RESUME, STOP_TRANS and START_TRANS clear themselves.
-    pub const SELF_CLEARING: u32 = 0x3011;
-    pub const EP0_STOP_ON_SHORT_PACKET: u32 = 1 << 19;
-    pub const PULLDOWN_EN: u32 = 1 << 15;
-    pub const MASK: u32 = 0xff07_bf5f;
+    pub(crate) const SELF_CLEARING: u32 = 0x3011;
+    pub(crate) const EP0_STOP_ON_SHORT_PACKET: u32 = 1 << 19;
+    pub(crate) const PULLDOWN_EN: u32 = 1 << 15;
+    pub(crate) const MASK: u32 = 0xff07_bf5f;
 }
 mod sie_status {
-    pub const DATA_SEQ_ERROR: u32 = 1 << 31;
-    pub const ACK_REC: u32 = 1 << 30;
-    pub const BUS_RESET: u32 = 1 << 19;
-    pub const TRANS_COMPLETE: u32 = 1 << 18;
-    pub const SETUP_REC: u32 = 1 << 17;
-    pub const CONNECTED: u32 = 1 << 16;
-    pub const RESUME: u32 = 1 << 11;
-    pub const SUSPENDED: u32 = 1 << 4;
-    pub const LINE_STATE_J: u32 = 1 << 2;
-    pub const VBUS_DETECTED: u32 = 1;
+    pub(crate) const DATA_SEQ_ERROR: u32 = 1 << 31;
+    pub(crate) const ACK_REC: u32 = 1 << 30;
+    pub(crate) const BUS_RESET: u32 = 1 << 19;
+    pub(crate) const TRANS_COMPLETE: u32 = 1 << 18;
+    pub(crate) const SETUP_REC: u32 = 1 << 17;
+    pub(crate) const CONNECTED: u32 = 1 << 16;
+    pub(crate) const RESUME: u32 = 1 << 11;
+    pub(crate) const SUSPENDED: u32 = 1 << 4;
+    pub(crate) const LINE_STATE_J: u32 = 1 << 2;
+    pub(crate) const VBUS_DETECTED: u32 = 1;
     /// Latched bits that a written 1 clears.
-    pub const WRITE_CLEARS: u32 = 0xff0e_0800;
+    pub(crate) const WRITE_CLEARS: u32 = 0xff0e_0800;
 }
 mod muxing {
-    pub const TO_PHY: u32 = 1;
-    pub const TO_DIGITAL_PAD: u32 = 4;
+    pub(crate) const TO_PHY: u32 = 1;
+    pub(crate) const TO_DIGITAL_PAD: u32 = 4;
 }
 mod pwr {
-    pub const VBUS_DETECT: u32 = 4;
-    pub const VBUS_DETECT_OVERRIDE_EN: u32 = 8;
+    pub(crate) const VBUS_DETECT: u32 = 4;
+    pub(crate) const VBUS_DETECT_OVERRIDE_EN: u32 = 8;
 }
 mod phy {
     /// DP_PULLUP_EN of USBPHY_DIRECT and its enable in USBPHY_DIRECT_OVERRIDE.
-    pub const DP_PULLUP_EN: u32 = 2;
-    pub const DP_PULLUP_EN_OVERRIDE_EN: u32 = 4;
-    pub const DIRECT_WRITABLE: u32 = 0x0000_ff77;
-    pub const OVERRIDE_MASK: u32 = 0x0000_9fff;
+    pub(crate) const DP_PULLUP_EN: u32 = 2;
+    pub(crate) const DP_PULLUP_EN_OVERRIDE_EN: u32 = 4;
+    pub(crate) const DIRECT_WRITABLE: u32 = 0x0000_ff77;
+    pub(crate) const OVERRIDE_MASK: u32 = 0x0000_9fff;
 }
 mod int {
-    pub const EP_STALL_NAK: u32 = 1 << 19;
-    pub const ABORT_DONE: u32 = 1 << 18;
-    pub const DEV_SOF: u32 = 1 << 17;
-    pub const SETUP_REQ: u32 = 1 << 16;
-    pub const DEV_RESUME_FROM_HOST: u32 = 1 << 15;
-    pub const DEV_SUSPEND: u32 = 1 << 14;
-    pub const DEV_CONN_DIS: u32 = 1 << 13;
-    pub const BUS_RESET: u32 = 1 << 12;
-    pub const VBUS_DETECT: u32 = 1 << 11;
-    pub const ERROR_DATA_SEQ: u32 = 1 << 5;
-    pub const BUFF_STATUS: u32 = 1 << 4;
-    pub const TRANS_COMPLETE: u32 = 1 << 3;
-    pub const MASK: u32 = 0x000f_ffff;
+    pub(crate) const EP_STALL_NAK: u32 = 1 << 19;
+    pub(crate) const ABORT_DONE: u32 = 1 << 18;
+    pub(crate) const DEV_SOF: u32 = 1 << 17;
+    pub(crate) const SETUP_REQ: u32 = 1 << 16;
+    pub(crate) const DEV_RESUME_FROM_HOST: u32 = 1 << 15;
+    pub(crate) const DEV_SUSPEND: u32 = 1 << 14;
+    pub(crate) const DEV_CONN_DIS: u32 = 1 << 13;
+    pub(crate) const BUS_RESET: u32 = 1 << 12;
+    pub(crate) const VBUS_DETECT: u32 = 1 << 11;
+    pub(crate) const ERROR_DATA_SEQ: u32 = 1 << 5;
+    pub(crate) const BUFF_STATUS: u32 = 1 << 4;
+    pub(crate) const TRANS_COMPLETE: u32 = 1 << 3;
+    pub(crate) const MASK: u32 = 0x000f_ffff;
 }
 /// Writable bits of the registers in which the versions differ.
 struct Masks {
@@ -155,23 +155,23 @@ const MASKS: [Masks; 2] = [
 
 /// Endpoint control register.
 mod ep_ctrl {
-    pub const ENABLE: u32 = 1 << 31;
-    pub const DOUBLE_BUFFERED: u32 = 1 << 30;
-    pub const INTERRUPT_PER_BUFF: u32 = 1 << 29;
-    pub const INTERRUPT_PER_DOUBLE_BUFF: u32 = 1 << 28;
-    pub const INTERRUPT_ON_STALL: u32 = 1 << 17;
-    pub const INTERRUPT_ON_NAK: u32 = 1 << 16;
-    pub const ISOCHRONOUS: u32 = 1;
+    pub(crate) const ENABLE: u32 = 1 << 31;
+    pub(crate) const DOUBLE_BUFFERED: u32 = 1 << 30;
+    pub(crate) const INTERRUPT_PER_BUFF: u32 = 1 << 29;
+    pub(crate) const INTERRUPT_PER_DOUBLE_BUFF: u32 = 1 << 28;
+    pub(crate) const INTERRUPT_ON_STALL: u32 = 1 << 17;
+    pub(crate) const INTERRUPT_ON_NAK: u32 = 1 << 16;
+    pub(crate) const ISOCHRONOUS: u32 = 1;
 }
 /// Half of a buffer control register; RESET and STALL exist in the half of buffer 0 only.
 mod buf_ctrl {
-    pub const FULL: u32 = 1 << 15;
-    pub const LAST: u32 = 1 << 14;
-    pub const DATA1: u32 = 1 << 13;
-    pub const RESET: u32 = 1 << 12;
-    pub const STALL: u32 = 1 << 11;
-    pub const AVAILABLE: u32 = 1 << 10;
-    pub const LENGTH: u32 = 0x3ff;
+    pub(crate) const FULL: u32 = 1 << 15;
+    pub(crate) const LAST: u32 = 1 << 14;
+    pub(crate) const DATA1: u32 = 1 << 13;
+    pub(crate) const RESET: u32 = 1 << 12;
+    pub(crate) const STALL: u32 = 1 << 11;
+    pub(crate) const AVAILABLE: u32 = 1 << 10;
+    pub(crate) const LENGTH: u32 = 0x3ff;
 }
 
 /// A transaction whose handshake is still on the bus.
@@ -197,6 +197,7 @@ struct Endpoint {
     isochronous: bool,
 }
 
+/// The USB controller in device mode, with its DPSRAM.
 #[derive(Debug)]
 pub struct Usb {
     wires: UsbWires,
@@ -242,6 +243,7 @@ pub struct Usb {
 }
 
 impl Usb {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: UsbWires) -> Self {
         let v1 = wires.version == Version::V1;
         Self {
@@ -283,7 +285,7 @@ impl Usb {
 // The host's side.
 impl Usb {
     /// Returns whether the device pulls D+ up: a full-speed device is present.
-    pub fn pulled_up(&self) -> bool {
+    pub(crate) fn pulled_up(&self) -> bool {
         if self.phy_direct_override & phy::DP_PULLUP_EN_OVERRIDE_EN != 0 {
             return self.phy_direct & phy::DP_PULLUP_EN != 0;
         }
@@ -302,7 +304,7 @@ impl Usb {
     }
 
     /// Handles the start of a bus reset: SE0 for long enough. It ends with the next packet.
-    pub fn host_reset(&mut self, sys: &mut Sys) {
+    pub(crate) fn host_reset(&mut self, sys: &mut Sys) {
         self.finish_pending(sys);
         if !self.listening(sys) {
             return;
@@ -317,7 +319,7 @@ impl Usb {
     }
 
     /// Handles start of frame `frame` (11 bits).
-    pub fn host_sof(&mut self, sys: &mut Sys, frame: u16) {
+    pub(crate) fn host_sof(&mut self, sys: &mut Sys, frame: u16) {
         self.finish_pending(sys);
         if !self.listening(sys) {
             return;
@@ -329,7 +331,7 @@ impl Usb {
     }
 
     /// Handles a SETUP token and its data packet to endpoint 0 of address `addr`.
-    pub fn host_setup(&mut self, sys: &mut Sys, addr: u8, packet: [u8; 8]) -> Handshake {
+    pub(crate) fn host_setup(&mut self, sys: &mut Sys, addr: u8, packet: [u8; 8]) -> Handshake {
         self.finish_pending(sys);
         let handshake = if self.addressed(sys, addr) {
             self.dpsram[..8].copy_from_slice(&packet);
@@ -346,7 +348,7 @@ impl Usb {
     }
 
     /// Handles an OUT token and its data packet to endpoint `ep` (0 to 15) of address `addr`.
-    pub fn host_out(&mut self, sys: &mut Sys, addr: u8, ep: u8, data1: bool, data: &[u8]) -> Handshake {
+    pub(crate) fn host_out(&mut self, sys: &mut Sys, addr: u8, ep: u8, data1: bool, data: &[u8]) -> Handshake {
         self.finish_pending(sys);
         let handshake =
             if self.addressed(sys, addr) { self.out(sys, ep & 0xf, data1, data) } else { Handshake::Timeout };
@@ -357,7 +359,7 @@ impl Usb {
 
     /// Handles an IN token to endpoint `ep` (0 to 15) of address `addr`; `buf` receives the payload, which the host
     /// acknowledges.
-    pub fn host_in(&mut self, sys: &mut Sys, addr: u8, ep: u8, buf: &mut Vec<u8>) -> InResult {
+    pub(crate) fn host_in(&mut self, sys: &mut Sys, addr: u8, ep: u8, buf: &mut Vec<u8>) -> InResult {
         self.finish_pending(sys);
         buf.clear();
         let result = if self.addressed(sys, addr) { self.input(sys, ep & 0xf, buf) } else { InResult::Timeout };
@@ -623,6 +625,7 @@ impl Usb {
         self.refresh(sys);
     }
 
+    /// Reads the word of DPSRAM at `offset`.
     pub fn dpram_read(&mut self, offset: u32) -> u32 {
         self.word(offset as usize)
     }

@@ -5,8 +5,11 @@ use sim::{Handshake, InResult, UsbBus};
 use crate::sys::Sys;
 use crate::usb::Usb;
 
+/// The controller and the state that it shares with the chip.
 pub struct UsbPort<'a> {
+    /// The state that all peripherals share.
     pub sys: &'a mut Sys,
+    /// The controller.
     pub usb: &'a mut Usb,
 }
 

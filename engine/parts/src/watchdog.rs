@@ -20,6 +20,7 @@ const CYCLES_MASK: u32 = 0x1ff;
 const REASON_TIMER: u32 = 1 << 0;
 const REASON_FORCE: u32 = 1 << 1;
 
+/// The watchdog, with its scratch registers.
 #[derive(Debug)]
 pub struct Watchdog {
     wires: WatchdogWires,
@@ -34,6 +35,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
+    /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: WatchdogWires) -> Self {
         Self { wires, ctrl: PAUSE, time: 0, since_tick: 0, reason: 0, scratch: [0; 8], tick: TICK_ENABLE }
     }
@@ -51,11 +53,6 @@ impl Watchdog {
         self.reset(sys);
         self.scratch = scratch;
         self.reason = if timer { REASON_TIMER } else { REASON_FORCE };
-    }
-
-    /// Returns the contents of SCRATCH0 to SCRATCH7.
-    pub fn scratch(&self) -> [u32; 8] {
-        self.scratch
     }
 
     /// Handles a change of clk_ref.
@@ -241,7 +238,7 @@ mod tests {
         w.clocks_changed(s);
         assert_eq!(w.read(s, 0x2c), 0x200);
         w.reset(s);
-        assert_eq!((w.read(s, 0x08), w.scratch()), (0, [0; 8]));
+        assert_eq!((w.read(s, 0x08), w.scratch), (0, [0; 8]));
     }
 
     #[test]

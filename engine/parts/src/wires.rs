@@ -21,7 +21,7 @@ pub enum Version {
 /// Differences between chips that [`crate::Sys`] must know.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Number of events, at most [`crate::sys::MAX_EVENTS`]. The last one is the world's.
+    /// Number of events, at most `MAX_EVENTS` of `sys`. The last one is the world's.
     pub events: usize,
     /// The events, as bits, that come while clk_sys stands still: those of other clocks, and the world's.
     pub without_clk_sys: u64,
@@ -34,13 +34,15 @@ pub struct Layout {
 /// The pins on which a function select value brings out a part's signals.
 #[derive(Clone, Copy, Debug)]
 pub struct FunctionPins {
+    /// The function select value.
     pub function: usize,
+    /// The pins, as bits.
     pub pins: u64,
 }
 
 impl FunctionPins {
     /// Returns the pins that have the function selected.
-    pub fn selected(self, pins: &Pins) -> u64 {
+    pub(crate) fn selected(self, pins: &Pins) -> u64 {
         pins.function_mask[self.function] & self.pins
     }
 }
@@ -52,48 +54,66 @@ pub struct SerialWires {
     pub name: &'static str,
     /// The instance, as [`crate::World`] and the trace number it.
     pub number: usize,
+    /// Its place in the queue of events.
     pub event: Event,
+    /// Its interrupt line.
     pub irq: u32,
+    /// Data request line of its transmit FIFO.
     pub tx_dreq: u32,
+    /// Data request line of its receive FIFO.
     pub rx_dreq: u32,
+    /// The pins of its signals.
     pub pins: FunctionPins,
 }
 
 /// The connections of a block of PIO.
 #[derive(Clone, Copy, Debug)]
 pub struct PioWires {
+    /// Name as in the datasheet, with its instance.
     pub name: &'static str,
+    /// The instance.
     pub number: usize,
+    /// Its place in the queue of events.
     pub event: Event,
     /// The first of its interrupts.
     pub irq: u32,
     /// The requests of state machine 0; the others' follow.
     pub tx_dreq: u32,
+    /// Data request line of its receive FIFO.
     pub rx_dreq: u32,
+    /// The pins of its signals.
     pub pins: FunctionPins,
     /// Its index for [`crate::Sys::watch_pins`].
     pub watcher: usize,
+    /// Which registers it has.
     pub version: Version,
 }
 
 /// The connections of PWM with `SLICES` slices.
 #[derive(Clone, Copy, Debug)]
 pub struct PwmWires<const SLICES: usize> {
+    /// Its place in the queue of events.
     pub event: Event,
     /// The first of its interrupts, of which version 1 has two.
     pub irq: u32,
+    /// Which registers it has.
     pub version: Version,
     /// The request of slice 0; the others' follow.
     pub dreq: u32,
+    /// The pins of its signals.
     pub pins: FunctionPins,
     /// The pins of each slice's channel A; the next ones carry B.
     pub a_pins: [u64; SLICES],
 }
 
+/// The connections of the ADC.
 #[derive(Clone, Copy, Debug)]
 pub struct AdcWires {
+    /// Its place in the queue of events.
     pub event: Event,
+    /// Its interrupt line.
     pub irq: u32,
+    /// Its data request line.
     pub dreq: u32,
     /// The pin of channel 0; the others' follow.
     pub first_pin: u32,
@@ -102,58 +122,76 @@ pub struct AdcWires {
 /// The connections of CLOCKS.
 #[derive(Clone, Copy, Debug)]
 pub struct ClocksWires {
+    /// Its place in the queue of events.
     pub event: Event,
+    /// Its interrupt line.
     pub irq: u32,
+    /// Which registers it has.
     pub version: Version,
     /// Function select value of the clock outputs, and the pins of each.
     pub function: usize,
+    /// The pins of each clock output, as bits.
     pub outputs: [u64; 4],
 }
 
 /// The connections of IO_BANK0 or IO_QSPI.
 #[derive(Clone, Copy, Debug)]
 pub struct IoWires {
+    /// Its interrupt line.
     pub irq: u32,
+    /// Which registers it has.
     pub version: Version,
 }
 
 /// The connections of a timer.
 #[derive(Clone, Copy, Debug)]
 pub struct TimerWires {
+    /// Name as in the datasheet, with its instance.
     pub name: &'static str,
+    /// Its place in the queue of events.
     pub event: Event,
     /// The first of its interrupts.
     pub irq: u32,
     /// The index of its tick in [`crate::Sys::ticks`].
     pub tick: usize,
+    /// Which registers it has.
     pub version: Version,
 }
 
 /// The connections of the watchdog. Version 0 generates its tick.
 #[derive(Clone, Copy, Debug)]
 pub struct WatchdogWires {
+    /// Its place in the queue of events.
     pub event: Event,
     /// The index of its tick in [`crate::Sys::ticks`].
     pub tick: usize,
+    /// Which registers it has.
     pub version: Version,
 }
 
 /// The connections of DMA: two interrupts in version 0, four in version 1.
 #[derive(Clone, Copy, Debug)]
 pub struct DmaWires {
+    /// Its place in the queue of events.
     pub event: Event,
     /// The first of its interrupts.
     pub irq: u32,
+    /// Which registers it has.
     pub version: Version,
     /// Number of data request lines.
     pub dreqs: u32,
 }
 
+/// The connections of USB.
 #[derive(Clone, Copy, Debug)]
 pub struct UsbWires {
+    /// Its place in the queue of events.
     pub event: Event,
+    /// Its interrupt line.
     pub irq: u32,
+    /// Which registers it has.
     pub version: Version,
+    /// The pins that tell the controller of VBUS.
     pub vbus_detect: FunctionPins,
     /// The pins that carry DP while the controller is connected to digital pads.
     pub dp: FunctionPins,

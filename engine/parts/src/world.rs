@@ -6,26 +6,35 @@ use sim::Ps;
 
 /// Inputs of the chip other than pin levels.
 pub struct Inputs<'a> {
+    /// The USB controller.
     pub usb: &'a mut Usb,
+    /// Both UARTs.
     pub uart: &'a mut [Uart; 2],
 }
 
 /// A device that shifts bits on two pins, and does nothing else for a known number of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitPeer {
+    /// The pin of the clock.
     pub clock: u32,
+    /// The pin of the data.
     pub data: u32,
+    /// The direction of the data.
     pub way: Way,
     /// That number of bits.
     pub bits: u32,
 }
 
+/// The direction of a [`BitPeer`]'s data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Samples the data pin at each rising edge of the clock.
     Takes,
-    /// Outputs its next bit on the data pin at each rising (otherwise each falling) edge of the clock.
-    Gives { rising: bool },
+    /// Outputs its next bit on the data pin at each edge of the clock in one direction.
+    Gives {
+        /// The rising edges; otherwise the falling ones.
+        rising: bool,
+    },
 }
 
 /// Everything outside the chip; empty by default. Every method may schedule [`Sys::schedule_world`], drive input
@@ -64,6 +73,7 @@ pub trait World: Send {
     fn i2c_read(&mut self, _sys: &mut Sys, _i2c: usize) -> u8 {
         0xff
     }
+    /// Handles STOP on an I2C bus.
     fn i2c_stop(&mut self, _sys: &mut Sys, _i2c: usize) {}
     /// Returns the external state for an attribution of time: `SELECTED` and `LINK` of [`attribution::state`].
     fn attributed(&self, _now: Ps) -> u8 {

@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+/// Binary logarithm of a line's bytes.
 pub const LINE_BYTES_LOG2: u32 = 3;
 const SETS: usize = 1024;
 /// Seed of the shift register that chooses victims, and its feedback taps (x^16 + x^14 + x^13 + x^11 + 1: all 65535
@@ -24,6 +25,7 @@ const NO_LINE: u32 = u32::MAX - 1;
 /// Number of misses of a line, with the line that it replaced: both as flash offsets.
 pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
 
+/// The tags of the XIP cache, and what its misses cost.
 pub struct XipCache {
     /// Tag and valid bits of each way; 0: nothing valid.
     pub lines: Box<[[u32; 2]; SETS]>,
@@ -48,13 +50,14 @@ pub struct XipCache {
     pub missed_offline: Option<u32>,
     /// Counted accesses, and those of them that read the flash, since power-on.
     pub accesses: u64,
+    /// Those of them that read the flash.
     pub misses: u64,
     /// Missed and replaced lines, while requested.
     pub evictions: Option<Box<Evictions>>,
     /// Cycles that core 0 has waited for misses since power-on.
     pub stalled: u64,
     /// Missed lines, while requested.
-    pub missed_lines: Option<Box<MissedLines>>,
+    pub(crate) missed_lines: Option<Box<MissedLines>>,
 }
 
 impl Default for XipCache {
@@ -203,10 +206,6 @@ impl XipCache {
         self.powered_down = powered_down;
     }
 
-    pub fn enabled(&self) -> bool {
-        self.enabled
-    }
-
     /// Returns whether the data memory can be used as SRAM.
     pub fn is_sram(&self) -> bool {
         !self.enabled && !self.powered_down
@@ -214,7 +213,7 @@ impl XipCache {
 }
 
 /// Misses by line since they were last taken.
-pub struct MissedLines {
+pub(crate) struct MissedLines {
     counts: Box<[u32]>,
     /// Lines with misses.
     lines: Vec<u32>,
@@ -238,7 +237,7 @@ impl MissedLines {
     }
 
     /// Takes the flash offsets in order, and the number of misses of each.
-    pub fn take(&mut self) -> Vec<(u32, u32)> {
+    pub(crate) fn take(&mut self) -> Vec<(u32, u32)> {
         self.lines.sort_unstable();
         let counts = &mut self.counts;
         let taken = self.lines.drain(..);

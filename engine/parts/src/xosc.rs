@@ -9,7 +9,7 @@ use crate::{Peripheral, Write};
 use sim::{NEVER, Ps};
 
 /// Frequency of the crystal on the W5500-EVB-Pico.
-pub const CRYSTAL_HZ: u64 = 12_000_000;
+pub(crate) const CRYSTAL_HZ: u64 = 12_000_000;
 
 const ENABLE: u32 = 0xfab;
 const DISABLE: u32 = 0xd1e;
@@ -17,6 +17,7 @@ const FREQ_RANGE_1_15MHZ: u32 = 0xaa0;
 const DORMANT: u32 = 0x636f_6d61;
 const WAKE: u32 = 0x7761_6b65;
 
+/// The crystal oscillator.
 #[derive(Debug)]
 pub struct Xosc {
     event: Event,
@@ -33,6 +34,7 @@ pub struct Xosc {
 }
 
 impl Xosc {
+    /// Returns the oscillator after reset: stopped, with the registers of `version`.
     pub fn new(event: Event, version: Version) -> Self {
         Self {
             event,

@@ -14,21 +14,21 @@ const OUTPUTS: usize = 4;
 
 /// The source of an output and its divider in units of `one` (`hz` 0: stopped, low).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Drive {
-    pub hz: u64,
-    pub divisor: u64,
-    pub one: u64,
+pub(crate) struct Drive {
+    pub(crate) hz: u64,
+    pub(crate) divisor: u64,
+    pub(crate) one: u64,
 }
 
 #[derive(Debug)]
-pub struct Gpout {
+pub(crate) struct Gpout {
     wires: ClocksWires,
     drives: [Drive; OUTPUTS],
     half_periods: [Ticks; OUTPUTS],
 }
 
 impl Gpout {
-    pub fn new(wires: ClocksWires) -> Self {
+    pub(crate) fn new(wires: ClocksWires) -> Self {
         Self { wires, drives: Default::default(), half_periods: Default::default() }
     }
 
@@ -38,7 +38,7 @@ impl Gpout {
     }
 
     /// Handles a change of the generators or their sources.
-    pub fn set(&mut self, sys: &mut Sys, drives: [Drive; OUTPUTS]) {
+    pub(crate) fn set(&mut self, sys: &mut Sys, drives: [Drive; OUTPUTS]) {
         let now = sys.now();
         for ((old, new), half_periods) in self.drives.iter_mut().zip(drives).zip(&mut self.half_periods) {
             if new.hz == 0 {
@@ -52,12 +52,12 @@ impl Gpout {
     }
 
     /// Returns whether the level of a pin may be out of date until [`Self::update`].
-    pub fn drives_pins(&self, sys: &Sys) -> bool {
+    pub(crate) fn drives_pins(&self, sys: &Sys) -> bool {
         sys.pins.function_mask[self.wires.function] & self.pins() != 0 && self.half_periods.iter().any(Ticks::running)
     }
 
     /// Updates the levels of all pins, and the next event.
-    pub fn update(&mut self, sys: &mut Sys) {
+    pub(crate) fn update(&mut self, sys: &mut Sys) {
         let now = sys.now();
         let ClocksWires { event, function, outputs, .. } = self.wires;
         let all = self.pins();

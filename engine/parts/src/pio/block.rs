@@ -12,25 +12,25 @@ use sim::{Clock, NEVER};
 const LOOKAHEAD: u32 = 128;
 
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub(crate) struct Machine {
     index: u32,
-    pub config: Config,
+    pub(crate) config: Config,
     divider: Divider,
-    pub fifos: Fifos,
+    pub(crate) fifos: Fifos,
     /// State as of an earlier cycle; only quiet instructions have been due since then.
-    pub state: State,
+    pub(crate) state: State,
     /// State at its next event, valid while its inputs do not change.
-    pub ahead: Option<State>,
+    pub(crate) ahead: Option<State>,
     /// Cycle in which autopull takes a word between two OUTs ([`NEVER`]: none due).
-    pub refill: u64,
+    pub(crate) refill: u64,
     /// OUT_STICKY: the writes to levels and directions that remain asserted.
-    pub sticky: [Option<PinWrite>; 2],
+    pub(crate) sticky: [Option<PinWrite>; 2],
     /// Cycle of the last write to FDEBUG.
-    pub fdebug_cleared: u64,
+    pub(crate) fdebug_cleared: u64,
 }
 
 impl Machine {
-    pub fn new(index: u32, version: Version) -> Self {
+    pub(crate) fn new(index: u32, version: Version) -> Self {
         Self {
             index,
             config: Config { version, ..Config::new() },
@@ -50,24 +50,24 @@ impl Machine {
     }
 
     /// Returns the cycle of the next attempt to execute an instruction, if known.
-    pub fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.ahead.as_ref().unwrap_or(&self.state).next()
     }
 
     /// Brings the state up to cycle `now`.
-    pub fn sync(&mut self, shared: &Shared, clock: &Clock, now: u64) {
+    pub(crate) fn sync(&mut self, shared: &Shared, clock: &Clock, now: u64) {
         let (view, fifos, state) = self.view(shared, clock);
         state.run_quiet(&view, fifos, now, 2 * LOOKAHEAD);
     }
 
     /// Brings the state up to cycle `now` before something changes that the state machine depends on.
-    pub fn disturb(&mut self, shared: &Shared, clock: &Clock, now: u64) {
+    pub(crate) fn disturb(&mut self, shared: &Shared, clock: &Clock, now: u64) {
         self.sync(shared, clock, now);
         self.ahead = None;
     }
 
     /// Returns the cycle of the next observable action, if it is known without looking ahead.
-    pub fn known_next(&mut self, shared: &Shared, clock: &Clock) -> Option<u64> {
+    pub(crate) fn known_next(&mut self, shared: &Shared, clock: &Clock) -> Option<u64> {
         let refill = self.refill;
         if let Some(ahead) = &self.ahead {
             return Some(refill.min(ahead.next()));
@@ -78,7 +78,7 @@ impl Machine {
     }
 
     /// Looks ahead up to cycle `until`. Returns the cycle of the next action.
-    pub fn look_ahead(&mut self, shared: &Shared, clock: &Clock, until: u64) -> u64 {
+    pub(crate) fn look_ahead(&mut self, shared: &Shared, clock: &Clock, until: u64) -> u64 {
         let mut ahead = self.state;
         ahead.clear_reliance();
         let (view, fifos, _) = self.view(shared, clock);
@@ -88,7 +88,7 @@ impl Machine {
     }
 
     /// Returns the next batch after cycle `now`, of at most `most` cycles, with the state at its start.
-    pub fn batch(&self, shared: &Shared, clock: &Clock, now: u64, most: u64) -> Option<(State, Batch)> {
+    pub(crate) fn batch(&self, shared: &Shared, clock: &Clock, now: u64, most: u64) -> Option<(State, Batch)> {
         let view = View { index: self.index, config: &self.config, divider: &self.divider, shared, clock };
         let mut state = self.state;
         // Quiet instructions do not change the FIFOs.
@@ -103,17 +103,17 @@ impl Machine {
     }
 
     /// Returns the next `count` bits that OUT outputs in `pass`.
-    pub fn bits_out(&self, pass: &Pass, count: u64) -> u32 {
+    pub(crate) fn bits_out(&self, pass: &Pass, count: u64) -> u32 {
         pass.bits_out(&self.state, &self.config, count as u32)
     }
 
     /// Runs `count` passes.
-    pub fn advance(&mut self, pass: &Pass, count: u64, inputs: Sampled) {
+    pub(crate) fn advance(&mut self, pass: &Pass, count: u64, inputs: Sampled) {
         pass.advance(&mut self.state, &self.config, &self.divider, count, inputs);
     }
 
     /// Executes cycle `now`.
-    pub fn step(&mut self, shared: &Shared, clock: &Clock, now: u64) -> Effects {
+    pub(crate) fn step(&mut self, shared: &Shared, clock: &Clock, now: u64) -> Effects {
         let mut effects = Effects::default();
         if let Some(ahead) = self.ahead
             && ahead.next() <= now
@@ -146,24 +146,24 @@ impl Machine {
     }
 
     /// Finds the tick in which autopull takes a word, after a change in cycle `now` of the TX FIFO or of what reads it.
-    pub fn plan_refill(&mut self, now: u64) {
+    pub(crate) fn plan_refill(&mut self, now: u64) {
         let waits = self.state.enabled && self.state.wants_refill(&self.config) && !self.fifos.tx.is_empty();
         let tick = self.divider.cycle(self.divider.first_at(now + 1));
         // An instruction that executes in that tick refills OSR itself.
         self.refill = if waits && (self.state.forced.is_some() || self.state.flow.next > tick) { tick } else { NEVER };
     }
 
-    pub fn wake(&mut self, stall: Option<Stall>, cycle: u64) {
+    pub(crate) fn wake(&mut self, stall: Option<Stall>, cycle: u64) {
         self.state.wake(stall, &self.divider, cycle);
     }
 
     /// Handles a write of `instruction` to SMx_INSTR in cycle `now`.
-    pub fn force(&mut self, instruction: u16, now: u64) {
+    pub(crate) fn force(&mut self, instruction: u16, now: u64) {
         self.state.force(instruction, now);
         self.plan_refill(now);
     }
 
-    pub fn set_enabled(&mut self, enabled: bool, now: u64) {
+    pub(crate) fn set_enabled(&mut self, enabled: bool, now: u64) {
         if enabled {
             self.state.thaw(&self.divider, now);
         } else {
@@ -172,7 +172,7 @@ impl Machine {
         self.plan_refill(now);
     }
 
-    pub fn restart(&mut self, now: u64) {
+    pub(crate) fn restart(&mut self, now: u64) {
         self.state.restart(&self.divider, now);
         self.sticky = [None; 2];
         self.plan_refill(now);
@@ -193,16 +193,16 @@ impl Machine {
         self.plan_refill(now);
     }
 
-    pub fn restart_divider(&mut self, now: u64) {
+    pub(crate) fn restart_divider(&mut self, now: u64) {
         self.retime(now, |divider| divider.restart(now));
     }
 
-    pub fn set_clkdiv(&mut self, now: u64, clkdiv: u32) {
+    pub(crate) fn set_clkdiv(&mut self, now: u64, clkdiv: u32) {
         self.config.clkdiv = clkdiv;
         self.retime(now, |divider| divider.set(now, clkdiv));
     }
 
-    pub fn set_execctrl(&mut self, now: u64, execctrl: u32) {
+    pub(crate) fn set_execctrl(&mut self, now: u64, execctrl: u32) {
         self.config.execctrl = execctrl & self.config.execctrl_mask();
         if !self.config.out_sticky() {
             self.sticky = [None; 2];
@@ -210,7 +210,7 @@ impl Machine {
         self.wake(None, now + 1);
     }
 
-    pub fn set_shiftctrl(&mut self, now: u64, shiftctrl: u32) {
+    pub(crate) fn set_shiftctrl(&mut self, now: u64, shiftctrl: u32) {
         if (self.config.shiftctrl ^ shiftctrl) & (FJOIN_TX | FJOIN_RX) != 0 {
             self.fifos = Fifos::joined(shiftctrl & FJOIN_TX != 0, shiftctrl & FJOIN_RX != 0);
         }
@@ -219,14 +219,14 @@ impl Machine {
         self.plan_refill(now);
     }
 
-    pub fn set_pinctrl(&mut self, now: u64, pinctrl: u32) {
+    pub(crate) fn set_pinctrl(&mut self, now: u64, pinctrl: u32) {
         self.config.pinctrl = pinctrl;
         self.wake(None, now + 1);
     }
 
     /// Returns whether the state machine has stalled on `stall` in a tick since FDEBUG was last cleared, and still does
     /// in cycle `now`.
-    pub fn stalls_again(&self, stall: Stall, now: u64) -> bool {
+    pub(crate) fn stalls_again(&self, stall: Stall, now: u64) -> bool {
         let holds = match stall {
             Stall::Tx => self.fifos.tx.is_empty(),
             _ => self.fifos.rx.is_full(),

@@ -3,7 +3,7 @@
 const MAX_WORDS: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Fifo {
+pub(crate) struct Fifo {
     words: [u32; MAX_WORDS],
     first: usize,
     len: usize,
@@ -12,26 +12,26 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    pub const WORDS: usize = 4;
+    pub(crate) const WORDS: usize = 4;
 
-    pub fn new(depth: usize) -> Self {
+    pub(crate) fn new(depth: usize) -> Self {
         Self { words: [0; MAX_WORDS], first: 0, len: 0, depth }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.len >= self.depth
     }
 
     /// Returns false, and drops `word`, if the FIFO is full.
-    pub fn push(&mut self, word: u32) -> bool {
+    pub(crate) fn push(&mut self, word: u32) -> bool {
         if self.is_full() {
             return false;
         }
@@ -40,7 +40,7 @@ impl Fifo {
         true
     }
 
-    pub fn pop(&mut self) -> Option<u32> {
+    pub(crate) fn pop(&mut self) -> Option<u32> {
         if self.is_empty() {
             return None;
         }
@@ -52,14 +52,14 @@ impl Fifo {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Fifos {
-    pub tx: Fifo,
-    pub rx: Fifo,
+pub(crate) struct Fifos {
+    pub(crate) tx: Fifo,
+    pub(crate) rx: Fifo,
 }
 
 impl Fifos {
     /// Returns empty FIFOs that share the storage as set by SHIFTCTRL.FJOIN_TX and FJOIN_RX.
-    pub fn joined(join_tx: bool, join_rx: bool) -> Self {
+    pub(crate) fn joined(join_tx: bool, join_rx: bool) -> Self {
         let depth = |own: bool, other: bool| match (own, other) {
             (_, true) => 0,
             (true, false) => 2 * Fifo::WORDS,

@@ -24,19 +24,19 @@ pub struct Inputs {
     changes: [(Ps, u32); KEPT],
     newest: usize,
     /// INPUT_SYNC_BYPASS.
-    pub bypass: u32,
+    pub(crate) bypass: u32,
 }
 
 impl Inputs {
-    pub fn new(levels: u32) -> Self {
+    pub(crate) fn new(levels: u32) -> Self {
         Self { changes: [(0, levels); KEPT], newest: 0, bypass: 0 }
     }
 
-    pub fn levels(&self) -> u32 {
+    pub(crate) fn levels(&self) -> u32 {
         self.changes[self.newest].1
     }
 
-    pub fn change(&mut self, at: Ps, levels: u32) {
+    pub(crate) fn change(&mut self, at: Ps, levels: u32) {
         if self.changes[self.newest].0 != at {
             self.newest = (self.newest + 1) % KEPT;
         }
@@ -59,7 +59,7 @@ impl Inputs {
     }
 
     /// Returns the levels seen by an instruction whose effects appear at the start of `cycle`.
-    pub fn sample(&self, clock: &Clock, cycle: u64) -> u32 {
+    pub(crate) fn sample(&self, clock: &Clock, cycle: u64) -> u32 {
         let synchronised = self.before(Self::seen_until(clock, cycle, REGISTER_CYCLES + SYNC_CYCLES));
         if self.bypass == 0 {
             return synchronised;
@@ -70,7 +70,7 @@ impl Inputs {
 
     /// Returns the first cycle after `cycle` whose instructions may see a change that those of `cycle` do not, if
     /// known.
-    pub fn next_visible(&self, clock: &Clock, cycle: u64) -> Option<u64> {
+    pub(crate) fn next_visible(&self, clock: &Clock, cycle: u64) -> Option<u64> {
         let seen = Self::seen_until(clock, cycle, REGISTER_CYCLES + SYNC_CYCLES);
         let seen_bypassed = Self::seen_until(clock, cycle, REGISTER_CYCLES);
         let changes = self.changes.iter().map(|change| change.0).filter(|&at| at >= seen);
@@ -86,7 +86,7 @@ impl Inputs {
     }
 
     /// Returns the first cycle whose instructions may see a change at `at`.
-    pub fn visible_from(&self, clock: &Clock, at: Ps) -> u64 {
+    pub(crate) fn visible_from(&self, clock: &Clock, at: Ps) -> u64 {
         Self::visible_after(clock, at, REGISTER_CYCLES + if self.bypass == 0 { SYNC_CYCLES } else { 0 })
     }
 
@@ -95,7 +95,7 @@ impl Inputs {
     }
 
     /// Returns the cycles from a change of `pin` at an edge of `clock` to the first instruction that sees it.
-    pub fn delay(&self, clock: &Clock, pin: u32) -> u64 {
+    pub(crate) fn delay(&self, clock: &Clock, pin: u32) -> u64 {
         longest_delay(clock) - if self.bypass & (1 << pin) != 0 { SYNC_CYCLES } else { 0 }
     }
 }

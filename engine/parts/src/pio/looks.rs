@@ -10,7 +10,7 @@ const OUT: u16 = 3;
 const MOV: u16 = 5;
 
 /// Returns the pins that a state machine with this configuration may read, wherever in memory its program is.
-pub fn pins(memory: &[u16; INSTRUCTIONS], config: &Config) -> u32 {
+pub(crate) fn pins(memory: &[u16; INSTRUCTIONS], config: &Config) -> u32 {
     memory.iter().fold(0, |pins, &instruction| pins | read_by(instruction, config))
 }
 

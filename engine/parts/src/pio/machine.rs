@@ -8,58 +8,58 @@ use super::fifo::Fifos;
 use super::inputs::Inputs;
 use sim::{Clock, NEVER};
 
-pub const INSTRUCTIONS: usize = 32;
+pub(crate) const INSTRUCTIONS: usize = 32;
 /// Least significant bits of the fields of FDEBUG.
-pub const FDEBUG_RXSTALL: u32 = 1 << 0;
-pub const FDEBUG_TXSTALL: u32 = 1 << 24;
+pub(crate) const FDEBUG_RXSTALL: u32 = 1 << 0;
+pub(crate) const FDEBUG_TXSTALL: u32 = 1 << 24;
 
 mod op {
-    pub const JMP: u16 = 0;
-    pub const WAIT: u16 = 1;
-    pub const IN: u16 = 2;
-    pub const OUT: u16 = 3;
-    pub const PUSH_PULL: u16 = 4;
-    pub const MOV: u16 = 5;
-    pub const IRQ: u16 = 6;
+    pub(crate) const JMP: u16 = 0;
+    pub(crate) const WAIT: u16 = 1;
+    pub(crate) const IN: u16 = 2;
+    pub(crate) const OUT: u16 = 3;
+    pub(crate) const PUSH_PULL: u16 = 4;
+    pub(crate) const MOV: u16 = 5;
+    pub(crate) const IRQ: u16 = 6;
 }
 /// Destinations of OUT, MOV and SET.
 mod to {
-    pub const PINS: u16 = 0;
-    pub const X: u16 = 1;
-    pub const Y: u16 = 2;
+    pub(crate) const PINS: u16 = 0;
+    pub(crate) const X: u16 = 1;
+    pub(crate) const Y: u16 = 2;
     /// MOV's code for PINDIRS, of version 1.
-    pub const MOV_PINDIRS: u16 = 3;
-    pub const PINDIRS: u16 = 4;
-    pub const MOV_EXEC: u16 = 4;
-    pub const PC: u16 = 5;
-    pub const ISR: u16 = 6;
-    pub const OUT_EXEC: u16 = 7;
-    pub const OSR: u16 = 7;
+    pub(crate) const MOV_PINDIRS: u16 = 3;
+    pub(crate) const PINDIRS: u16 = 4;
+    pub(crate) const MOV_EXEC: u16 = 4;
+    pub(crate) const PC: u16 = 5;
+    pub(crate) const ISR: u16 = 6;
+    pub(crate) const OUT_EXEC: u16 = 7;
+    pub(crate) const OSR: u16 = 7;
 }
 mod source {
-    pub const PINS: u16 = 0;
-    pub const X: u16 = 1;
-    pub const Y: u16 = 2;
-    pub const STATUS: u16 = 5;
-    pub const ISR: u16 = 6;
-    pub const OSR: u16 = 7;
+    pub(crate) const PINS: u16 = 0;
+    pub(crate) const X: u16 = 1;
+    pub(crate) const Y: u16 = 2;
+    pub(crate) const STATUS: u16 = 5;
+    pub(crate) const ISR: u16 = 6;
+    pub(crate) const OSR: u16 = 7;
 }
 
 /// State shared by the state machines of a block.
 #[derive(Clone, Debug)]
-pub struct Shared {
-    pub memory: [u16; INSTRUCTIONS],
-    pub inputs: Inputs,
+pub(crate) struct Shared {
+    pub(crate) memory: [u16; INSTRUCTIONS],
+    pub(crate) inputs: Inputs,
     /// The eight IRQ flags.
-    pub irq: u8,
+    pub(crate) irq: u8,
     /// Levels and directions that PIO drives.
-    pub out: u32,
-    pub oe: u32,
+    pub(crate) out: u32,
+    pub(crate) oe: u32,
 }
 
 /// The condition that a waiting instruction waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stall {
+pub(crate) enum Stall {
     Input,
     /// The reserved source of WAIT, which is not connected.
     Nothing,
@@ -72,11 +72,11 @@ pub enum Stall {
 
 /// The instruction to execute next: the program's, or one written to SMx_INSTR.
 #[derive(Clone, Copy, Debug)]
-pub struct Slot {
+pub(crate) struct Slot {
     /// Cycle of the next attempt.
-    pub next: u64,
+    pub(crate) next: u64,
     /// The reason if it cannot execute.
-    pub stall: Option<Stall>,
+    pub(crate) stall: Option<Stall>,
     /// It has been attempted and has stalled.
     pub(super) tried: bool,
 }
@@ -87,15 +87,15 @@ impl Slot {
 
 /// Effects of an instruction outside its state machine.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Effects {
+pub(crate) struct Effects {
     /// A FIFO changed its level.
-    pub fifo: bool,
-    pub fdebug: u32,
-    pub irq_set: u8,
-    pub irq_clear: u8,
+    pub(crate) fifo: bool,
+    pub(crate) fdebug: u32,
+    pub(crate) irq_set: u8,
+    pub(crate) irq_clear: u8,
     /// OUT, SET or MOV to pins (0) and directions (1). An empty mask with `Some` withdraws a sticky one.
-    pub written: [Option<PinWrite>; 2],
-    pub side: [PinWrite; 2],
+    pub(crate) written: [Option<PinWrite>; 2],
+    pub(crate) side: [PinWrite; 2],
 }
 
 enum Outcome {
@@ -111,8 +111,8 @@ enum Outcome {
 /// The state that a program changes.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    pub enabled: bool,
-    pub pc: u32,
+    pub(crate) enabled: bool,
+    pub(crate) pc: u32,
     pub(super) x: u32,
     pub(super) y: u32,
     pub(super) isr: u32,
@@ -124,23 +124,23 @@ pub struct State {
     pub(super) exec: Option<u16>,
     /// Tick of the next instruction (`flow.next`); while disabled, the number of ticks after the next one.
     pub(super) tick: u64,
-    pub flow: Slot,
+    pub(crate) flow: Slot,
     /// Instruction written to SMx_INSTR.
-    pub forced: Option<u16>,
-    pub forced_slot: Slot,
+    pub(crate) forced: Option<u16>,
+    pub(crate) forced_slot: Slot,
     /// Since [`Self::clear_reliance`], pins were read, or these levels and directions were side-set without change.
-    pub read_inputs: bool,
-    pub relied_out: u32,
-    pub relied_oe: u32,
+    pub(crate) read_inputs: bool,
+    pub(crate) relied_out: u32,
+    pub(crate) relied_oe: u32,
 }
 
 /// The inputs of a state machine during execution.
-pub struct View<'a> {
-    pub index: u32,
-    pub config: &'a Config,
-    pub divider: &'a Divider,
-    pub shared: &'a Shared,
-    pub clock: &'a Clock,
+pub(crate) struct View<'a> {
+    pub(crate) index: u32,
+    pub(crate) config: &'a Config,
+    pub(crate) divider: &'a Divider,
+    pub(crate) shared: &'a Shared,
+    pub(crate) clock: &'a Clock,
 }
 
 impl State {
@@ -165,29 +165,29 @@ impl State {
         }
     }
 
-    pub fn registers(&self) -> [u32; 7] {
+    pub(crate) fn registers(&self) -> [u32; 7] {
         [self.pc, self.x, self.y, self.isr, self.osr, self.isr_count, self.osr_count]
     }
 
-    pub fn clear_reliance(&mut self) {
+    pub(crate) fn clear_reliance(&mut self) {
         self.read_inputs = false;
         self.relied_out = 0;
         self.relied_oe = 0;
     }
 
     /// Returns the cycle of the next attempt to execute an instruction.
-    pub fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         if self.forced.is_some() { self.forced_slot.next } else { self.flow.next }
     }
 
     /// Returns whether a change of the inputs may complete the next instruction earlier than known.
-    pub fn waits_for_input(&self) -> bool {
+    pub(crate) fn waits_for_input(&self) -> bool {
         let slot = if self.forced.is_some() { &self.forced_slot } else { &self.flow };
         slot.tried && matches!(slot.stall, Some(Stall::Input) | None)
     }
 
     /// Returns the stall condition, if nothing happens until it changes.
-    pub fn stall(&self) -> Option<Stall> {
+    pub(crate) fn stall(&self) -> Option<Stall> {
         if self.forced.is_some() { self.forced_slot.stall } else { self.flow.stall }
     }
 
@@ -196,7 +196,7 @@ impl State {
     }
 
     /// Handles CTRL.SM_RESTART. PC, X, Y and the contents of OSR stay.
-    pub fn restart(&mut self, divider: &Divider, now: u64) {
+    pub(crate) fn restart(&mut self, divider: &Divider, now: u64) {
         self.isr = 0;
         self.isr_count = 0;
         self.osr_count = 32;
@@ -217,7 +217,7 @@ impl State {
     }
 
     /// Stops the program's clock in cycle `now`, keeping the number of remaining delay ticks.
-    pub fn freeze(&mut self, divider: &Divider, now: u64) {
+    pub(crate) fn freeze(&mut self, divider: &Divider, now: u64) {
         if self.enabled {
             // A stalled instruction is attempted in every tick.
             self.tick = if self.flow.tried { 0 } else { self.tick.saturating_sub(divider.first_at(now + 1)) };
@@ -228,7 +228,7 @@ impl State {
     }
 
     /// Resumes the program after cycle `now`.
-    pub fn thaw(&mut self, divider: &Divider, now: u64) {
+    pub(crate) fn thaw(&mut self, divider: &Divider, now: u64) {
         if !self.enabled {
             self.tick += divider.first_at(now + 1);
             self.flow.next = divider.cycle(self.tick);
@@ -237,19 +237,19 @@ impl State {
     }
 
     /// Handles a write of `instruction` to SMx_INSTR in cycle `now`.
-    pub fn force(&mut self, instruction: u16, now: u64) {
+    pub(crate) fn force(&mut self, instruction: u16, now: u64) {
         self.forced = Some(instruction);
         self.forced_slot = Slot { next: now + 1, stall: None, tried: false };
     }
 
     /// Returns whether a forced instruction has not been attempted yet.
-    pub fn force_is_pending(&self) -> bool {
+    pub(crate) fn force_is_pending(&self) -> bool {
         self.forced.is_some() && !self.forced_slot.tried
     }
 
     /// Retries instructions stalled on `stall` (`None`: on anything) in `cycle` or later, as the condition may hold
     /// now.
-    pub fn wake(&mut self, stall: Option<Stall>, divider: &Divider, cycle: u64) {
+    pub(crate) fn wake(&mut self, stall: Option<Stall>, divider: &Divider, cycle: u64) {
         let wakes = |slot: &Slot| match (slot.stall, stall) {
             (Some(held), Some(stall)) => held == stall,
             (Some(_), None) => true,
@@ -267,19 +267,19 @@ impl State {
     }
 
     /// Handles the replacement of the instruction at `address`: if it was being attempted, the new one starts afresh.
-    pub fn replaced(&mut self, address: u32) {
+    pub(crate) fn replaced(&mut self, address: u32) {
         if self.pc == address && self.exec.is_none() {
             self.flow.tried = false;
         }
     }
 
     /// Returns whether autopull waits for a word.
-    pub fn wants_refill(&self, config: &Config) -> bool {
+    pub(crate) fn wants_refill(&self, config: &Config) -> bool {
         config.autopull() && self.osr_count >= config.pull_threshold()
     }
 
     /// Performs autopull between two OUTs.
-    pub fn refill(&mut self, fifos: &mut Fifos) {
+    pub(crate) fn refill(&mut self, fifos: &mut Fifos) {
         if let Some(word) = fifos.tx.pop() {
             self.osr = word;
             self.osr_count = 0;
@@ -288,7 +288,7 @@ impl State {
 
     /// Returns whether the next instruction changes only X, Y, ISR, OSR and PC, and depends only on these, the pins,
     /// and the levels that it side-sets again.
-    pub fn is_quiet(&self, view: &View, fifos: &Fifos) -> bool {
+    pub(crate) fn is_quiet(&self, view: &View, fifos: &Fifos) -> bool {
         if self.forced.is_some() || (self.wants_refill(view.config) && !fifos.tx.is_empty()) {
             return false;
         }
@@ -316,7 +316,7 @@ impl State {
     }
 
     /// Executes quiet instructions up to cycle `until`, at most `budget`.
-    pub fn run_quiet(&mut self, view: &View, fifos: &mut Fifos, until: u64, budget: u32) {
+    pub(crate) fn run_quiet(&mut self, view: &View, fifos: &mut Fifos, until: u64, budget: u32) {
         for _ in 0..budget {
             if self.flow.next > until || self.flow.next == NEVER || !self.is_quiet(view, fifos) {
                 return;
@@ -365,7 +365,7 @@ impl State {
     }
 
     /// Attempts to execute the instruction due in cycle [`Self::next`].
-    pub fn execute(&mut self, view: &View, fifos: &mut Fifos, effects: &mut Effects) {
+    pub(crate) fn execute(&mut self, view: &View, fifos: &mut Fifos, effects: &mut Effects) {
         let cycle = self.next();
         let instruction = self.instruction(view.shared);
         let tried = if self.forced.is_some() { self.forced_slot.tried } else { self.flow.tried };
@@ -686,7 +686,7 @@ impl State {
 
 /// Returns whether only version 1 has `instruction`: WAIT JMPPIN, MOV to and from the RX FIFO, MOV PINDIRS, and flags
 /// of neighbouring blocks.
-pub fn is_new(instruction: u16) -> bool {
+pub(crate) fn is_new(instruction: u16) -> bool {
     let field = (instruction >> 5) & 7;
     match instruction >> 13 {
         op::WAIT if field & 3 == 2 => instruction & 8 != 0,

@@ -12,11 +12,11 @@ const LONGEST: usize = 8;
 const WORD_BITS: u32 = 32;
 
 mod op {
-    pub const JMP: u16 = 0;
-    pub const IN: u16 = 2;
-    pub const OUT: u16 = 3;
-    pub const MOV: u16 = 5;
-    pub const SET: u16 = 7;
+    pub(crate) const JMP: u16 = 0;
+    pub(crate) const IN: u16 = 2;
+    pub(crate) const OUT: u16 = 3;
+    pub(crate) const MOV: u16 = 5;
+    pub(crate) const SET: u16 = 7;
 }
 /// MOV X, X and MOV Y, Y.
 const NOPS: [u16; 2] = [0x21, 0x42];
@@ -33,7 +33,7 @@ pub struct Step {
     /// Cycles from the first instruction of the pass.
     pub at: u64,
     /// SET and side-set.
-    pub write: PinWrite,
+    pub(crate) write: PinWrite,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,12 @@ pub struct Pass {
 
 impl Pass {
     /// Returns the pass that starts with the next instruction of `state`, if there is one.
-    pub fn next(state: &State, memory: &[u16; INSTRUCTIONS], config: &Config, divider: &Divider) -> Option<Self> {
+    pub(crate) fn next(
+        state: &State,
+        memory: &[u16; INSTRUCTIONS],
+        config: &Config,
+        divider: &Divider,
+    ) -> Option<Self> {
         let slot = &state.flow;
         if !state.enabled || state.forced.is_some() || state.exec.is_some() || slot.tried || slot.stall.is_some() {
             return None;
@@ -152,7 +157,7 @@ impl Pass {
 
     /// Returns the number of passes without external effects: no word moves between FIFO and shift register, and the
     /// loop continues.
-    pub fn most(&self, state: &State, config: &Config, fifos: &Fifos) -> u64 {
+    pub(crate) fn most(&self, state: &State, config: &Config, fifos: &Fifos) -> u64 {
         let mut most = match self.counter {
             Some(Counter::X) => u64::from(state.x),
             Some(Counter::Y) => u64::from(state.y),
@@ -178,13 +183,13 @@ impl Pass {
     }
 
     /// Returns the next `count` bits that OUT outputs, the first one in the most significant place.
-    pub fn bits_out(&self, state: &State, config: &Config, count: u32) -> u32 {
+    pub(crate) fn bits_out(&self, state: &State, config: &Config, count: u32) -> u32 {
         let osr = if config.out_shifts_right() { state.osr.reverse_bits() } else { state.osr };
         osr.checked_shr(WORD_BITS - count).unwrap_or(0)
     }
 
     /// Advances `state` by `count` passes in which OUT has output its bits and IN has read `inputs`.
-    pub fn advance(&self, state: &mut State, config: &Config, divider: &Divider, count: u64, inputs: Sampled) {
+    pub(crate) fn advance(&self, state: &mut State, config: &Config, divider: &Divider, count: u64, inputs: Sampled) {
         match self.counter {
             Some(Counter::X) => state.x -= count as u32,
             Some(Counter::Y) => state.y -= count as u32,
@@ -236,16 +241,19 @@ pub enum Sampled {
 /// A batch of passes that is deferred while it is not observed.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
+    /// The state machine.
     pub machine: usize,
+    /// What each pass does.
     pub pass: Pass,
     /// Cycle of the first instruction of the first pass.
     pub start: u64,
+    /// The number of passes.
     pub count: u64,
 }
 
 impl Batch {
     /// Returns the cycle after the last pass.
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.start + self.count * self.pass.cycles
     }
 

@@ -4,16 +4,16 @@
 use std::collections::VecDeque;
 
 #[derive(Default)]
-pub struct Sm {
-    pub clkdiv: u32,
-    pub execctrl: u32,
-    pub shiftctrl: u32,
-    pub pinctrl: u32,
+pub(crate) struct Sm {
+    pub(crate) clkdiv: u32,
+    pub(crate) execctrl: u32,
+    pub(crate) shiftctrl: u32,
+    pub(crate) pinctrl: u32,
     enabled: bool,
     countdown: u32,
     fraction: u32,
-    pub pc: u32,
-    pub x: u32,
+    pub(crate) pc: u32,
+    pub(crate) x: u32,
     y: u32,
     isr: u32,
     osr: u32,
@@ -22,21 +22,21 @@ pub struct Sm {
     delay: u32,
     waiting: bool,
     exec: Option<u16>,
-    pub forced: Option<u16>,
+    pub(crate) forced: Option<u16>,
     forced_waiting: bool,
-    pub tx: VecDeque<u32>,
-    pub rx: VecDeque<u32>,
+    pub(crate) tx: VecDeque<u32>,
+    pub(crate) rx: VecDeque<u32>,
     sticky: [(u32, u32); 2],
 }
 
-pub struct Reference {
-    pub memory: [u16; 32],
-    pub sm: [Sm; 4],
-    pub irq: u8,
-    pub out: u32,
-    pub oe: u32,
-    pub fdebug: u32,
-    pub bypass: u32,
+pub(crate) struct Reference {
+    pub(crate) memory: [u16; 32],
+    pub(crate) sm: [Sm; 4],
+    pub(crate) irq: u8,
+    pub(crate) out: u32,
+    pub(crate) oe: u32,
+    pub(crate) fdebug: u32,
+    pub(crate) bypass: u32,
     /// Pad levels during the last cycles, the newest last.
     pads: [u32; 4],
 }
@@ -87,11 +87,11 @@ impl Sm {
         }
     }
 
-    pub fn tx_full(&self) -> bool {
+    pub(crate) fn tx_full(&self) -> bool {
         self.tx.len() >= self.depth(false)
     }
 
-    pub fn rx_full(&self) -> bool {
+    pub(crate) fn rx_full(&self) -> bool {
         self.rx.len() >= self.depth(true)
     }
 
@@ -409,7 +409,7 @@ impl Sm {
 }
 
 impl Reference {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let sm = [(); 4].map(|()| Sm {
             clkdiv: 0x10000,
             execctrl: 0x1f000,
@@ -423,7 +423,7 @@ impl Reference {
     }
 
     /// Executes the next cycle; `world` holds the levels of pins that PIO does not drive.
-    pub fn cycle(&mut self, world: u32) {
+    pub(crate) fn cycle(&mut self, world: u32) {
         let level = (self.pads[0] & !self.bypass) | (self.pads[2] & self.bypass);
         let (mut out, mut oe) = (self.out, self.oe);
         let (mut set, mut clear) = (0, 0);
@@ -450,11 +450,11 @@ impl Reference {
     }
 
     /// Sets the levels driven by the world.
-    pub fn drive(&mut self, world: u32) {
+    pub(crate) fn drive(&mut self, world: u32) {
         self.pads[3] = ((self.out & self.oe) | (world & !self.oe)) & 0x3fff_ffff;
     }
 
-    pub fn ctrl(&mut self, bits: u32) {
+    pub(crate) fn ctrl(&mut self, bits: u32) {
         for (n, sm) in self.sm.iter_mut().enumerate() {
             if bits & (0x10 << n) != 0 {
                 (sm.isr, sm.isr_count, sm.osr_count, sm.delay) = (0, 0, 32, 0);
@@ -468,7 +468,7 @@ impl Reference {
         }
     }
 
-    pub fn set_shiftctrl(&mut self, n: usize, value: u32) {
+    pub(crate) fn set_shiftctrl(&mut self, n: usize, value: u32) {
         let sm = &mut self.sm[n];
         if (sm.shiftctrl ^ value) >> 30 != 0 {
             sm.tx.clear();
@@ -477,14 +477,14 @@ impl Reference {
         sm.shiftctrl = value & 0xffff_0000;
     }
 
-    pub fn set_execctrl(&mut self, n: usize, value: u32) {
+    pub(crate) fn set_execctrl(&mut self, n: usize, value: u32) {
         self.sm[n].execctrl = value & 0x7fff_ff9f;
         if value & (1 << 17) == 0 {
             self.sm[n].sticky = [(0, 0); 2];
         }
     }
 
-    pub fn write_memory(&mut self, address: u32, i: u16) {
+    pub(crate) fn write_memory(&mut self, address: u32, i: u16) {
         if self.memory[address as usize] != i {
             self.memory[address as usize] = i;
             for sm in self.sm.iter_mut().filter(|sm| sm.pc == address && sm.exec.is_none()) {
@@ -493,12 +493,12 @@ impl Reference {
         }
     }
 
-    pub fn force(&mut self, n: usize, i: u16) {
+    pub(crate) fn force(&mut self, n: usize, i: u16) {
         self.sm[n].forced = Some(i);
         self.sm[n].forced_waiting = false;
     }
 
-    pub fn push(&mut self, n: usize, word: u32) {
+    pub(crate) fn push(&mut self, n: usize, word: u32) {
         if self.sm[n].tx_full() {
             self.fdebug |= 0x10000 << n;
         } else {
@@ -506,7 +506,7 @@ impl Reference {
         }
     }
 
-    pub fn pop(&mut self, n: usize) -> u32 {
+    pub(crate) fn pop(&mut self, n: usize) -> u32 {
         self.sm[n].rx.pop_front().unwrap_or_else(|| {
             self.fdebug |= 0x100 << n;
             0

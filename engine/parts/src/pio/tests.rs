@@ -8,36 +8,36 @@ const ALL_PINS: u64 = testing::PIN_MASK;
 
 /// Instructions, with the delay and side-set field in bits 8 to 12.
 mod asm {
-    pub fn jmp(condition: u16, address: u16) -> u16 {
+    pub(crate) fn jmp(condition: u16, address: u16) -> u16 {
         (condition << 5) | address
     }
-    pub fn wait(polarity: u16, source: u16, index: u16) -> u16 {
+    pub(crate) fn wait(polarity: u16, source: u16, index: u16) -> u16 {
         0x2000 | (polarity << 7) | (source << 5) | index
     }
-    pub fn r#in(source: u16, bits: u16) -> u16 {
+    pub(crate) fn r#in(source: u16, bits: u16) -> u16 {
         0x4000 | (source << 5) | (bits & 31)
     }
-    pub fn out(destination: u16, bits: u16) -> u16 {
+    pub(crate) fn out(destination: u16, bits: u16) -> u16 {
         0x6000 | (destination << 5) | (bits & 31)
     }
-    pub const PUSH_BLOCK: u16 = 0x8020;
-    pub const PUSH_NOBLOCK: u16 = 0x8000;
-    pub const PULL_BLOCK: u16 = 0x80a0;
-    pub const PULL_NOBLOCK: u16 = 0x8080;
-    pub const PULL_IFEMPTY: u16 = 0x80e0;
-    pub const PUSH_IFFULL: u16 = 0x8060;
-    pub fn mov(destination: u16, operation: u16, source: u16) -> u16 {
+    pub(crate) const PUSH_BLOCK: u16 = 0x8020;
+    pub(crate) const PUSH_NOBLOCK: u16 = 0x8000;
+    pub(crate) const PULL_BLOCK: u16 = 0x80a0;
+    pub(crate) const PULL_NOBLOCK: u16 = 0x8080;
+    pub(crate) const PULL_IFEMPTY: u16 = 0x80e0;
+    pub(crate) const PUSH_IFFULL: u16 = 0x8060;
+    pub(crate) fn mov(destination: u16, operation: u16, source: u16) -> u16 {
         0xa000 | (destination << 5) | (operation << 3) | source
     }
-    pub const NOP: u16 = 0xa042;
-    pub fn irq(clear: u16, wait: u16, index: u16) -> u16 {
+    pub(crate) const NOP: u16 = 0xa042;
+    pub(crate) fn irq(clear: u16, wait: u16, index: u16) -> u16 {
         0xc000 | (clear << 6) | (wait << 5) | index
     }
-    pub fn set(destination: u16, data: u16) -> u16 {
+    pub(crate) fn set(destination: u16, data: u16) -> u16 {
         0xe000 | (destination << 5) | data
     }
     /// Returns `instruction` with `field` as delay and side-set.
-    pub fn d(instruction: u16, field: u16) -> u16 {
+    pub(crate) fn d(instruction: u16, field: u16) -> u16 {
         instruction | (field << 8)
     }
 }

@@ -4,9 +4,9 @@ use sim::{NEVER, Ps};
 
 /// A received character, from its start bit to its first stop bit, the first in bit 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Character {
-    pub levels: u32,
-    pub bits: u64,
+pub(crate) struct Character {
+    pub(crate) levels: u32,
+    pub(crate) bits: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,13 +26,13 @@ enum State {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Receiver {
+pub(crate) struct Receiver {
     state: State,
 }
 
 impl Receiver {
     /// Returns when the next sample is due.
-    pub fn due(&self) -> Ps {
+    pub(crate) fn due(&self) -> Ps {
         match self.state {
             State::Receives { due, .. } => due,
             _ => NEVER,
@@ -41,7 +41,7 @@ impl Receiver {
 
     /// Handles a level of the line. `frame`: half a bit's duration and the samples of a character; `None`: the receiver
     /// is off. Returns true if a start bit has begun.
-    pub fn line(&mut self, now: Ps, high: bool, frame: Option<(Ps, u64)>) -> bool {
+    pub(crate) fn line(&mut self, now: Ps, high: bool, frame: Option<(Ps, u64)>) -> bool {
         match (self.state, frame) {
             (State::WaitsForMark, Some(_)) if high => self.state = State::Idle,
             (State::Idle, Some((half_bit, samples))) if !high => {
@@ -55,7 +55,7 @@ impl Receiver {
     }
 
     /// Takes the due sample, and returns the character that it completes.
-    pub fn sample(&mut self, now: Ps, high: bool) -> Option<Character> {
+    pub(crate) fn sample(&mut self, now: Ps, high: bool) -> Option<Character> {
         let State::Receives { half_bit, samples, taken, levels, .. } = self.state else { return None };
         if taken == 0 && high {
             // A glitch instead of a start bit.

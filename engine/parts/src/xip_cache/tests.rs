@@ -178,19 +178,19 @@ fn uncached_reads_miss_and_wait() {
 #[test]
 fn a_reset_enables_and_empties_the_cache_and_clears_the_counts() {
     let mut c = cache();
-    assert!(c.enabled() && !c.is_sram());
+    assert!(c.enabled && !c.is_sram());
     c.configure(false, true);
-    assert!(!c.enabled() && !c.is_sram());
+    assert!(!c.enabled && !c.is_sram());
     c.configure(true, false);
     c.access_word(8);
     c.configure(true, true);
     assert_eq!((c.access_word(8), c.is_sram()), (0, false));
     c.reset();
-    assert_eq!((c.enabled(), c.is_sram(), c.accesses, c.misses), (true, false, 0, 0));
+    assert_eq!((c.enabled, c.is_sram(), c.accesses, c.misses), (true, false, 0, 0));
     assert_eq!(c.access_word(8), 50);
     c.configure(false, true);
     c.reset();
-    assert!(c.enabled() && !c.is_sram());
+    assert!(c.enabled && !c.is_sram());
 }
 
 #[test]
