@@ -7,9 +7,11 @@ use crate::translated::Translated;
 
 /// An instruction set, and the core that executes it.
 pub trait Architecture: 'static {
+    /// The core that executes it.
     type Core;
     /// A predecoded instruction; its default is one that is not decoded yet.
     type Op: Copy + Default;
+    /// The translated code of its instructions.
     type Translated: Translations;
 }
 

@@ -9,16 +9,21 @@ use crate::memory::Memory;
 /// The master of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Master {
+    /// A core, by its index.
     Core(usize),
+    /// The DMA controller.
     Dma,
 }
 
 /// The chip's bus, with everything on it except the memories of [`Memory`].
 pub trait Bus<A: Architecture = V6m> {
+    /// The chip's memories.
     type Map: Map;
 
+    /// Returns the state that all peripherals share.
     fn sys(&self) -> &Sys;
 
+    /// Returns the state that all peripherals share.
     fn sys_mut(&mut self) -> &mut Sys;
 
     /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.

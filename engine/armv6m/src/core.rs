@@ -24,6 +24,7 @@ pub(crate) const NO_WORD: u32 = u32::MAX;
 /// Execution state of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
+    /// It executes instructions.
     Running,
     /// In WFI (or sleep-on-exit) until an enabled interrupt is pending, regardless of PRIMASK.
     Wfi,
@@ -35,7 +36,9 @@ pub enum State {
     Held,
 }
 
+/// A Cortex-M0+ core.
 pub struct Core {
+    /// Its place in the chip, 0 or 1.
     pub index: usize,
     /// R0 to R14; R13 is the active stack pointer. The last entry is unused: the PC is `pc`.
     pub regs: [u32; 16],
@@ -45,20 +48,27 @@ pub struct Core {
     pub(crate) nz: i64,
     pub(crate) c: bool,
     pub(crate) v: bool,
+    /// Address of the next instruction.
     pub pc: u32,
     /// Cycle of clk_sys at which the next instruction starts.
     pub cycles: u64,
     /// Number of the exception being handled, 0 in thread mode.
     pub ipsr: u32,
+    /// PRIMASK: exceptions of configurable priority wait.
     pub primask: bool,
     /// CONTROL.nPRIV (bit 0) and CONTROL.SPSEL (bit 1).
     pub control: u32,
+    /// Its private peripheral bus.
     pub ppb: Ppb,
+    /// The event register: the next WFE does not sleep.
     pub event_register: bool,
+    /// What it does.
     pub state: State,
+    /// Instructions executed since power-on.
     pub instructions: u64,
-    /// Of the instructions, those from flash through the cache, and those from ROM.
+    /// The instructions from flash through the cache.
     pub flash_instructions: u64,
+    /// The instructions from ROM.
     pub rom_instructions: u64,
     /// Address / 4 of the last word fetched, if fetches are modelled, or [`NO_WORD`] after a branch.
     pub(crate) fetch_word: u32,
@@ -75,7 +85,8 @@ pub enum Exit {
 
 /// Why translated code was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no code is translated"))]
+pub(crate) enum Left {
     /// The caller must check whether and where the core continues.
     Look,
     /// The next instruction must be interpreted, even if no time is left.
@@ -120,6 +131,7 @@ impl Core {
         self.state = State::Running;
     }
 
+    /// Returns APSR: N, Z, C and V in bits 31 to 28.
     pub fn apsr(&self) -> u32 {
         (u32::from(self.nz < 0) << 31)
             | (u32::from(self.nz as u32 == 0) << 30)
@@ -127,6 +139,7 @@ impl Core {
             | (u32::from(self.v) << 28)
     }
 
+    /// Sets N, Z, C and V from bits 31 to 28.
     pub fn set_apsr(&mut self, value: u32) {
         let (n, z) = (value >> 31 != 0, value & (1 << 30) != 0);
         self.nz = match (n, z) {
@@ -140,10 +153,12 @@ impl Core {
         self.v = value & (1 << 28) != 0;
     }
 
+    /// Returns the main stack pointer.
     pub fn msp(&self) -> u32 {
         if self.uses_psp() { self.other_sp } else { self.regs[13] }
     }
 
+    /// Returns the process stack pointer.
     pub fn psp(&self) -> u32 {
         if self.uses_psp() { self.regs[13] } else { self.other_sp }
     }
@@ -156,6 +171,7 @@ impl Core {
         if self.uses_psp() { self.other_sp = value } else { self.regs[13] = value }
     }
 
+    /// Sets the process stack pointer.
     pub fn set_psp(&mut self, value: u32) {
         if self.uses_psp() { self.regs[13] = value } else { self.other_sp = value }
     }
@@ -328,7 +344,7 @@ impl Core {
     }
 
     /// Leaves WFI or WFE if its wake-up condition holds.
-    pub fn wake(&mut self, now_cycle: u64) {
+    pub(crate) fn wake(&mut self, now_cycle: u64) {
         let wakes = match self.state {
             State::Wfi => self.interrupt_could_preempt(),
             // Unlike WFI, WFE ignores interrupts masked by PRIMASK (ARMv6-M ARM B1.5.18).

@@ -50,7 +50,7 @@ macro_rules! description {
 pub const DESCRIPTION: &str = description!("armv6s-m", "primask", "control");
 
 /// R0 to R15, xPSR, MSP, PSP, PRIMASK, CONTROL: in the order of [`DESCRIPTION`].
-pub const REGISTERS: usize = 21;
+pub(crate) const REGISTERS: usize = 21;
 /// Index of the program counter.
 pub const PC: usize = 15;
 const XPSR: usize = 16;

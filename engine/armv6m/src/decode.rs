@@ -3,7 +3,7 @@
 /// Instruction kinds, with operands in [`Op`]: `a` is usually Rd/Rt, `b` Rn, `c` Rm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Not predecoded yet, or beyond the end of a region.
     #[default]
     Undecoded,
@@ -104,12 +104,12 @@ pub enum Kind {
 /// One predecoded instruction. Nothing in it depends on its address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Op {
-    pub kind: Kind,
-    pub a: u8,
-    pub b: u8,
-    pub c: u8,
+    pub(crate) kind: Kind,
+    pub(crate) a: u8,
+    pub(crate) b: u8,
+    pub(crate) c: u8,
     /// Immediate (already scaled and sign-extended), or register list.
-    pub imm: u32,
+    pub(crate) imm: u32,
 }
 
 impl Op {
@@ -118,7 +118,8 @@ impl Op {
     }
 
     /// Length of the instruction in bytes.
-    pub fn bytes(self) -> u32 {
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only the translator asks"))]
+    pub(crate) fn bytes(self) -> u32 {
         match self.kind {
             Kind::Bl | Kind::Msr | Kind::Mrs | Kind::Barrier => 4,
             Kind::Undefined => self.imm,
@@ -132,7 +133,7 @@ fn sign_extend(value: u32, bits: u32) -> u32 {
 }
 
 /// Decodes the instruction whose first halfword is `hw`; `next` is the halfword after it.
-pub fn decode(hw: u16, next: u16) -> Op {
+pub(crate) fn decode(hw: u16, next: u16) -> Op {
     use Kind::*;
     let lo = |shift: u16| (hw >> shift) & 7;
     let imm5 = u32::from((hw >> 6) & 31);

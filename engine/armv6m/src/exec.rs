@@ -15,11 +15,11 @@ use crate::mpu::Access;
 /// The regions that instructions are fetched from; each has a specialised copy of the loop.
 mod region {
     /// ROM and SRAM: no wait states.
-    pub const FAST: u8 = 0;
+    pub(crate) const FAST: u8 = 0;
     /// Flash through the XIP cache.
-    pub const XIP: u8 = 1;
+    pub(crate) const XIP: u8 = 1;
     /// Anything else: every fetch goes over the bus.
-    pub const BUS: u8 = 2;
+    pub(crate) const BUS: u8 = 2;
 }
 
 impl Core {

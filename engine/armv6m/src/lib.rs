@@ -1,6 +1,8 @@
 //! An Armv6-M core (Cortex-M0+): decoder, instructions, exceptions, the registers on its private peripheral bus, its
 //! memories and its debugger. The chip around it gives it a [`Map`] of the memories and a [`Bus`].
 
+#![warn(missing_docs, unreachable_pub)]
+
 pub mod architecture;
 pub mod bus;
 pub mod core;

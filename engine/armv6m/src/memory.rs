@@ -13,6 +13,7 @@ use crate::map::Map;
 /// RAM is checked for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
 pub(crate) const CODE_GRANULE_BITS: usize = 5;
 
+/// The memories of a chip with the map `M`, for cores of the architecture `A`.
 pub struct Memory<M, A: Architecture = V6m> {
     rom: Vec<u8>,
     ram: Vec<u8>,
@@ -21,6 +22,7 @@ pub struct Memory<M, A: Architecture = V6m> {
     pub ops: Vec<A::Op>,
     /// Granules of RAM that contain predecoded instructions.
     code: Vec<bool>,
+    /// The XIP cache.
     pub xip: XipCache,
     pub(crate) translated: A::Translated,
     /// Number of programs and erases of the flash array, by which a caller detects changes.
@@ -70,18 +72,17 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         true
     }
 
-    pub fn rom(&self) -> &[u8] {
-        &self.rom
-    }
-
+    /// Returns the contents of flash.
     pub fn flash(&self) -> &[u8] {
         &self.flash
     }
 
+    /// Returns the bytes of flash.
     pub fn flash_size(&self) -> usize {
         self.flash.len()
     }
 
+    /// Returns the contents of SRAM.
     pub fn ram(&self) -> &[u8] {
         &self.ram
     }
@@ -107,16 +108,19 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         }
     }
 
+    /// Reads the word at `offset` of ROM.
     #[inline]
     pub fn rom_u32(&self, offset: usize) -> u32 {
         u32::from_le_bytes(self.rom[offset..offset + 4].try_into().unwrap_or_default())
     }
 
+    /// Reads the halfword at `offset` of ROM.
     #[inline]
     pub fn rom_u16(&self, offset: usize) -> u16 {
         u16::from_le_bytes(self.rom[offset..offset + 2].try_into().unwrap_or_default())
     }
 
+    /// Reads the byte at `offset` of ROM.
     #[inline]
     pub fn rom_u8(&self, offset: usize) -> u8 {
         self.rom[offset]
@@ -130,31 +134,35 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     }
 
     #[inline]
-    pub fn flash_u16(&self, offset: usize) -> u16 {
+    pub(crate) fn flash_u16(&self, offset: usize) -> u16 {
         let at = offset & (self.flash.len() - 2);
         u16::from_le_bytes(self.flash[at..at + 2].try_into().unwrap_or_default())
     }
 
+    /// Reads a byte of flash; addresses wrap at the array's size.
     #[inline]
     pub fn flash_u8(&self, offset: usize) -> u8 {
         self.flash[offset & (self.flash.len() - 1)]
     }
 
+    /// Reads the word at `offset` of SRAM.
     #[inline]
     pub fn ram_u32(&self, offset: usize) -> u32 {
         u32::from_le_bytes(self.ram[offset..offset + 4].try_into().unwrap_or_default())
     }
 
     #[inline]
-    pub fn ram_u16(&self, offset: usize) -> u16 {
+    pub(crate) fn ram_u16(&self, offset: usize) -> u16 {
         u16::from_le_bytes(self.ram[offset..offset + 2].try_into().unwrap_or_default())
     }
 
+    /// Reads the byte at `offset` of SRAM.
     #[inline]
     pub fn ram_u8(&self, offset: usize) -> u8 {
         self.ram[offset]
     }
 
+    /// Writes the word at `offset` of SRAM.
     #[inline]
     pub fn set_ram_u32(&mut self, offset: usize, value: u32) {
         self.ram[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
@@ -163,6 +171,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         }
     }
 
+    /// Writes the halfword at `offset` of SRAM.
     #[inline]
     pub fn set_ram_u16(&mut self, offset: usize, value: u16) {
         self.ram[offset..offset + 2].copy_from_slice(&value.to_le_bytes());
@@ -171,6 +180,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         }
     }
 
+    /// Writes the byte at `offset` of SRAM.
     #[inline]
     pub fn set_ram_u8(&mut self, offset: usize, value: u8) {
         self.ram[offset] = value;
@@ -269,7 +279,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     }
 
     /// Returns the slot of an address in the table of predecoded instructions.
-    pub fn slot(&self, pc: u32) -> usize {
+    pub(crate) fn slot(&self, pc: u32) -> usize {
         let offset = |base: u32| pc.wrapping_sub(base) as usize / 2;
         if offset(M::FLASH.base) < self.flash.len() / 2 {
             M::FLASH_OPS + offset(M::FLASH.base)
@@ -371,14 +381,14 @@ impl<M: Map> Memory<M> {
 #[repr(C)]
 pub(crate) struct Parts {
     /// Each slot's offset from the start of the code.
-    pub entries: *const u32,
-    pub ram: *mut u8,
+    pub(crate) entries: *const u32,
+    pub(crate) ram: *mut u8,
     /// For each granule of RAM, whether code in it is predecoded.
-    pub granules: *const bool,
-    pub flash: *const u8,
+    pub(crate) granules: *const bool,
+    pub(crate) flash: *const u8,
     /// Tags of the XIP cache, two per set.
-    pub lines: *const u32,
-    pub offline: *const bool,
+    pub(crate) lines: *const u32,
+    pub(crate) offline: *const bool,
 }
 
 /// The flash chip's cells.

@@ -8,24 +8,24 @@ use crate::ppb::exception;
 const REGIONS: usize = 8;
 
 mod ctrl {
-    pub const ENABLE: u32 = 1 << 0;
-    pub const HFNMIENA: u32 = 1 << 1;
-    pub const PRIVDEFENA: u32 = 1 << 2;
-    pub const ALL: u32 = ENABLE | HFNMIENA | PRIVDEFENA;
+    pub(crate) const ENABLE: u32 = 1 << 0;
+    pub(crate) const HFNMIENA: u32 = 1 << 1;
+    pub(crate) const PRIVDEFENA: u32 = 1 << 2;
+    pub(crate) const ALL: u32 = ENABLE | HFNMIENA | PRIVDEFENA;
 }
 
 mod rbar {
-    pub const REGION: u32 = 0xf;
-    pub const VALID: u32 = 1 << 4;
+    pub(crate) const REGION: u32 = 0xf;
+    pub(crate) const VALID: u32 = 1 << 4;
     /// A region has at least 256 bytes.
-    pub const ADDR: u32 = 0xffff_ff00;
+    pub(crate) const ADDR: u32 = 0xffff_ff00;
 }
 
 mod rasr {
-    pub const ENABLE: u32 = 1 << 0;
-    pub const XN: u32 = 1 << 28;
+    pub(crate) const ENABLE: u32 = 1 << 0;
+    pub(crate) const XN: u32 = 1 << 28;
     /// XN, AP, S, C, B, SRD, SIZE, ENABLE.
-    pub const ALL: u32 = 0x1707_ff3f;
+    pub(crate) const ALL: u32 = 0x1707_ff3f;
 }
 
 /// Exceptions with a negative priority, in which the unit is off unless HFNMIENA is set.
@@ -33,7 +33,7 @@ const NEGATIVE: u64 = 1 << exception::NMI | 1 << exception::HARD_FAULT;
 
 /// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub(crate) enum Access {
     Fetch,
     Read,
     Write,
@@ -73,7 +73,7 @@ impl Region {
 }
 
 #[derive(Debug, Default)]
-pub struct Mpu {
+pub(crate) struct Mpu {
     ctrl: u32,
     number: u32,
     regions: [Region; REGIONS],
@@ -81,12 +81,12 @@ pub struct Mpu {
 
 impl Mpu {
     #[inline]
-    pub fn enabled(&self) -> bool {
+    pub(crate) fn enabled(&self) -> bool {
         self.ctrl & ctrl::ENABLE != 0
     }
 
     /// Returns whether the access may be made, with `active` exceptions, by number.
-    pub fn allows(&self, access: Access, address: u32, privileged: bool, active: u64) -> bool {
+    pub(crate) fn allows(&self, access: Access, address: u32, privileged: bool, active: u64) -> bool {
         let ignored = self.ctrl & ctrl::HFNMIENA == 0 && active & NEGATIVE != 0;
         if !self.enabled() || ignored || address >> 20 == 0xe00 {
             return true;
@@ -99,7 +99,7 @@ impl Mpu {
     }
 
     /// Reads the register at `offset` from MPU_TYPE.
-    pub fn read(&self, offset: u32) -> u32 {
+    pub(crate) fn read(&self, offset: u32) -> u32 {
         let region = self.regions[self.number as usize];
         match offset {
             0x00 => (REGIONS as u32) << 8,
@@ -111,7 +111,7 @@ impl Mpu {
         }
     }
 
-    pub fn write(&mut self, offset: u32, value: u32) {
+    pub(crate) fn write(&mut self, offset: u32, value: u32) {
         match offset {
             0x04 => self.ctrl = value & ctrl::ALL,
             0x08 => self.number = value & 7,

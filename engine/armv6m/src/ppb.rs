@@ -8,13 +8,13 @@ use crate::mpu::Mpu;
 use crate::systick::SysTick;
 
 /// Exception numbers.
-pub mod exception {
-    pub const NMI: u32 = 2;
-    pub const HARD_FAULT: u32 = 3;
-    pub const SV_CALL: u32 = 11;
-    pub const PEND_SV: u32 = 14;
-    pub const SYS_TICK: u32 = 15;
-    pub const IRQ0: u32 = 16;
+pub(crate) mod exception {
+    pub(crate) const NMI: u32 = 2;
+    pub(crate) const HARD_FAULT: u32 = 3;
+    pub(crate) const SV_CALL: u32 = 11;
+    pub(crate) const PEND_SV: u32 = 14;
+    pub(crate) const SYS_TICK: u32 = 15;
+    pub(crate) const IRQ0: u32 = 16;
 }
 
 /// Page of the System Control Space; programs cannot access the debug blocks around it (ARMv6-M ARM B3.1).
@@ -28,13 +28,15 @@ pub struct Ppb {
     core: usize,
     systick: SysTick,
     /// Enabled and pending external interrupts.
-    pub enabled: u32,
+    pub(crate) enabled: u32,
+    /// Pending external interrupts, as bits.
     pub pending: u32,
     /// Pending system exceptions, by number.
     pub pending_system: u32,
     priorities: [u32; 8],
+    /// VTOR: the address of the vector table.
     pub vtor: u32,
-    pub scr: u32,
+    pub(crate) scr: u32,
     shpr2: u32,
     shpr3: u32,
     pub(crate) mpu: Mpu,
@@ -44,14 +46,14 @@ pub struct Ppb {
     pub active: u64,
 }
 
-pub mod scr {
-    pub const SLEEPONEXIT: u32 = 2;
-    pub const SEVONPEND: u32 = 16;
+pub(crate) mod scr {
+    pub(crate) const SLEEPONEXIT: u32 = 2;
+    pub(crate) const SEVONPEND: u32 = 16;
 }
 
 impl Ppb {
     /// Returns the registers of `core` after a reset. `systick`: the event of its timer.
-    pub fn new(core: usize, systick: Event) -> Self {
+    pub(crate) fn new(core: usize, systick: Event) -> Self {
         Self { core, systick: SysTick::new(systick, 0), ..Self::default() }
     }
 
@@ -60,7 +62,7 @@ impl Ppb {
     }
 
     /// Returns the priority of an exception (lower is more urgent); configurable ones have 0, 64, 128 or 192.
-    pub fn priority(&self, number: u32) -> i32 {
+    pub(crate) fn priority(&self, number: u32) -> i32 {
         match number {
             exception::NMI => -2,
             exception::HARD_FAULT => -1,
@@ -76,7 +78,7 @@ impl Ppb {
     }
 
     /// Returns the priority of the most urgent active exception (256: thread mode).
-    pub fn active_priority(&self) -> i32 {
+    pub(crate) fn active_priority(&self) -> i32 {
         let mut best = 256;
         let mut active = self.active;
         while active != 0 {
@@ -88,7 +90,7 @@ impl Ppb {
     }
 
     /// Returns the most urgent pending and enabled exception, with its priority.
-    pub fn most_urgent(&self) -> Option<(u32, i32)> {
+    pub(crate) fn most_urgent(&self) -> Option<(u32, i32)> {
         let mut best: Option<(u32, i32)> = None;
         let mut consider = |number: u32, priority: i32| {
             // Of equal priorities the lowest number wins; the loop visits numbers in ascending order.
@@ -112,7 +114,7 @@ impl Ppb {
     }
 
     /// Enters exception `number`: it becomes active, and is no longer pending.
-    pub fn activate(&mut self, number: u32) {
+    pub(crate) fn activate(&mut self, number: u32) {
         self.active |= 1 << number;
         if number >= exception::IRQ0 {
             self.pending &= !(1 << (number - exception::IRQ0));
@@ -123,7 +125,7 @@ impl Ppb {
     }
 
     /// Returns whether an exception, enabled or not, became pending since the last call.
-    pub fn take_newly_pending(&mut self) -> bool {
+    pub(crate) fn take_newly_pending(&mut self) -> bool {
         let pending = self.all_pending();
         let seen = std::mem::replace(&mut self.seen_pending, pending);
         pending & !seen != 0
@@ -133,7 +135,7 @@ impl Ppb {
         (u64::from(self.pending) << exception::IRQ0) | u64::from(self.pending_system)
     }
 
-    pub fn anything_pending(&self) -> bool {
+    pub(crate) fn anything_pending(&self) -> bool {
         self.pending_system != 0 || self.pending & self.enabled != 0
     }
 
@@ -149,7 +151,7 @@ impl Ppb {
         }
     }
 
-    pub fn read(&mut self, sys: &mut Sys, cycle: u64, vectactive: u32, address: u32) -> u32 {
+    pub(crate) fn read(&mut self, sys: &mut Sys, cycle: u64, vectactive: u32, address: u32) -> u32 {
         if address >> 12 != SYSTEM_CONTROL_SPACE {
             return 0;
         }
@@ -184,7 +186,7 @@ impl Ppb {
         }
     }
 
-    pub fn write(&mut self, sys: &mut Sys, cycle: u64, address: u32, value: u32) {
+    pub(crate) fn write(&mut self, sys: &mut Sys, cycle: u64, address: u32, value: u32) {
         if address >> 12 != SYSTEM_CONTROL_SPACE {
             return;
         }

@@ -4,6 +4,7 @@ use parts::sys::Sys;
 use parts::wires::Event;
 use sim::NEVER;
 
+/// The timer of one core.
 #[derive(Debug, Default)]
 pub struct SysTick {
     event: Event,
@@ -25,10 +26,12 @@ impl SysTick {
         Self { event, reference, ..Self::default() }
     }
 
+    /// Returns the event of its next zero.
     pub fn event(&self) -> Event {
         self.event
     }
 
+    /// Returns the index of its external reference.
     pub fn reference(&self) -> usize {
         self.reference
     }

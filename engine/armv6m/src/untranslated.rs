@@ -5,6 +5,7 @@ use crate::core::{Core, Left};
 use crate::map::Map;
 use crate::memory::Memory;
 
+/// No translated code.
 #[derive(Default)]
 pub struct Translated {
     pub(crate) mistakes: Mistakes,
@@ -14,25 +15,25 @@ pub struct Translated {
 pub(crate) struct Mistakes;
 
 impl Mistakes {
-    pub const fn written_by(&mut self, _: Master) {}
+    pub(crate) const fn written_by(&mut self, _: Master) {}
 }
 
 impl Translated {
-    pub fn new<M: Map>(_flash_size: usize) -> Self {
+    pub(crate) fn new<M: Map>(_flash_size: usize) -> Self {
         Self::default()
     }
 
-    pub fn turn_off(&mut self) {}
+    pub(crate) fn turn_off(&mut self) {}
 
-    pub fn make_at_once(&mut self) {}
+    pub(crate) fn make_at_once(&mut self) {}
 
-    pub fn limit(&mut self, _bytes: usize) {}
+    pub(crate) fn limit(&mut self, _bytes: usize) {}
 
-    pub fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         0
     }
 
-    pub fn generation(&self) -> u64 {
+    pub(crate) fn generation(&self) -> u64 {
         0
     }
 

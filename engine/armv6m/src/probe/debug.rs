@@ -12,10 +12,13 @@ use crate::memory::Memory;
 /// The place of a core in its program, for any instruction set.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
+    /// Index of the core.
     pub core: usize,
+    /// Address of its next instruction.
     pub pc: u32,
     /// Number of the exception being handled.
     pub exception: u32,
+    /// Instructions executed since power-on.
     pub instructions: u64,
 }
 
@@ -32,6 +35,7 @@ struct Watch {
     value: Vec<u8>,
 }
 
+/// The debugger's requests for both cores of a chip.
 #[derive(Default)]
 pub struct Debug {
     breakpoints: BTreeSet<u32>,
@@ -49,10 +53,12 @@ impl Debug {
         !self.breakpoints.is_empty() || !self.watches.is_empty() || self.step.is_some()
     }
 
+    /// Sets a breakpoint for both cores; returns false if there is one already.
     pub fn add_breakpoint(&mut self, address: u32) -> bool {
         self.breakpoints.insert(address & !1)
     }
 
+    /// Removes a breakpoint; returns false if there is none.
     pub fn remove_breakpoint(&mut self, address: u32) -> bool {
         self.breakpoints.remove(&(address & !1))
     }
@@ -64,6 +70,7 @@ impl Debug {
         true
     }
 
+    /// Removes a watchpoint of these `len` bytes; returns false if there is none.
     pub fn remove_watchpoint(&mut self, address: u32, len: u32) -> bool {
         let found = self.watches.iter().position(|w| w.address == address && w.value.len() == len as usize);
         found.map(|index| self.watches.remove(index)).is_some()
@@ -74,6 +81,7 @@ impl Debug {
         *self = Self::default();
     }
 
+    /// Withdraws a step that has not ended the run.
     pub fn forget_step(&mut self) {
         self.step = None;
     }
@@ -89,6 +97,7 @@ impl Debug {
         self.halt = None;
     }
 
+    /// Takes the reason of the last stop.
     pub fn take_halt(&mut self) -> Option<Halt> {
         self.halt.take()
     }

@@ -18,8 +18,11 @@ use profile::{Instruction, Profile, Sampler};
 /// All probes.
 #[derive(Default)]
 pub struct Probes {
+    /// Breakpoints, watchpoints, single steps.
     pub debug: Debug,
+    /// The exact profile, while one is requested.
     pub profile: Option<Box<Profile>>,
+    /// Samples of the program counter.
     pub sampler: Sampler,
 }
 

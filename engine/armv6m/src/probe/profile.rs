@@ -11,7 +11,7 @@ use crate::memory::Memory;
 const DEEPEST: usize = 512;
 
 /// The state before one instruction.
-pub struct Instruction {
+pub(crate) struct Instruction {
     pc: u32,
     cycles: u64,
     pub(super) instructions: u64,
@@ -38,11 +38,13 @@ impl Instruction {
 /// Cycles and instructions spent at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
+    /// Instructions executed.
     pub instructions: u64,
     /// Cycles, including `stalls`.
     pub cycles: u64,
     /// Cycles in which the core waited for the flash because of a cache miss.
     pub stalls: u64,
+    /// Misses of the flash cache.
     pub misses: u64,
 }
 
@@ -62,9 +64,11 @@ pub struct Node {
     pub parent: usize,
     /// Start of the function, as called; 0 for a root.
     pub function: u32,
+    /// Index of the core.
     pub core: usize,
     /// Number of the exception that it handles, if it was entered by one.
     pub exception: u32,
+    /// How often it was called on this path.
     pub calls: u64,
     /// Spent by the function itself, without its callees.
     pub spent: Spent,
@@ -279,19 +283,23 @@ pub struct Sampler {
 }
 
 impl Sampler {
+    /// Starts with no samples.
     pub fn start(&mut self) {
         self.counts = Some(BTreeMap::new());
     }
 
+    /// Ends sampling; returns the samples of each core and address.
     pub fn stop(&mut self) -> BTreeMap<(usize, u32), u64> {
         self.counts.take().unwrap_or_default()
     }
 
+    /// Returns whether samples are taken.
     #[inline]
     pub fn on(&self) -> bool {
         self.counts.is_some()
     }
 
+    /// Takes a sample of `core`.
     pub fn count(&mut self, core: &Core) {
         if let Some(counts) = &mut self.counts {
             *counts.entry((core.index, core.pc)).or_default() += 1;

@@ -34,7 +34,7 @@ pub(super) const STORE: u32 = 1;
 /// The accesses of both cores in the present window.
 pub(super) struct Ahead {
     /// For each core (the first, the second), access, and granule of SRAM: not permitted yet.
-    pub denied: [[Vec<bool>; 2]; 2],
+    pub(crate) denied: [[Vec<bool>; 2]; 2],
     granted: Vec<(usize, usize)>,
     /// What the first core's granules contained before its first store.
     saved: Vec<(usize, [u8; GRANULE])>,
@@ -45,7 +45,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    pub fn new<M: Map>() -> Self {
+    pub(crate) fn new<M: Map>() -> Self {
         let all = || vec![true; (M::SRAM.bytes as usize >> CODE_GRANULE_BITS) + 1];
         let denied = [[all(), all()], [all(), all()]];
         Self { denied, granted: Vec::new(), saved: Vec::new(), window: WINDOW.0, pause: 1, next: 0 }

@@ -25,16 +25,16 @@ pub(super) const fn counted<M: Map>() -> u32 {
 /// A region of memory that code is executed from.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
-    pub start: u32,
-    pub size: u32,
+    pub(crate) start: u32,
+    pub(crate) size: u32,
     /// The region's first predecoded slot.
-    pub slots: usize,
+    pub(crate) slots: usize,
     pub(super) region: usize,
 }
 
 impl Part {
     /// Returns the region of `pc`. `counting`: accesses to [`Map::COUNTED`] are counted, including fetches.
-    pub fn of<M: Map>(pc: u32, flash_size: usize, counting: bool) -> Option<Self> {
+    pub(crate) fn of<M: Map>(pc: u32, flash_size: usize, counting: bool) -> Option<Self> {
         // The last halfword before the bank executes while the core fetches the bank's first word.
         let ram_size = if counting { counted::<M>() - 2 } else { M::SRAM.bytes };
         let parts = [
@@ -45,7 +45,7 @@ impl Part {
         parts.into_iter().find(|part| part.contains(pc))
     }
 
-    pub fn slot(self, pc: u32) -> usize {
+    pub(crate) fn slot(self, pc: u32) -> usize {
         self.slots + (pc.wrapping_sub(self.start) >> 1) as usize
     }
 
@@ -165,9 +165,9 @@ pub(super) struct Place {
 }
 
 pub(super) struct Block {
-    pub code: Vec<u8>,
+    pub(crate) code: Vec<u8>,
     /// Address after the position's last instruction.
-    pub end: u32,
+    pub(crate) end: u32,
 }
 
 pub(super) struct Translation<'a, M> {

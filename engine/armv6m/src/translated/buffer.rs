@@ -16,27 +16,27 @@ unsafe impl Send for Buffer {}
 
 impl Buffer {
     /// Returns a buffer of `size` bytes, or `None` if the system provides no executable memory.
-    pub fn new(size: usize) -> Option<Self> {
+    pub(crate) fn new(size: usize) -> Option<Self> {
         let pages = region::alloc(size, Protection::READ).ok()?;
         Some(Self { pages, size, used: 0 })
     }
 
-    pub fn start(&self) -> usize {
+    pub(crate) fn start(&self) -> usize {
         self.pages.as_range().start
     }
 
     /// Returns the address of the next addition.
-    pub fn next(&self) -> usize {
+    pub(crate) fn next(&self) -> usize {
         self.start() + self.used
     }
 
-    pub fn has_room(&self, bytes: usize) -> bool {
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
         bytes <= self.size - self.used
     }
 
     /// Adds `code`, assembled for [`Self::next`], if there is room. Returns false if the system refuses; then nothing
     /// in the buffer may be executed any more.
-    pub fn add(&mut self, code: &[u8]) -> bool {
+    pub(crate) fn add(&mut self, code: &[u8]) -> bool {
         assert!(self.has_room(code.len()));
         // SAFETY: the pages from there on belong to this buffer, and while it is borrowed mutably no code in them is
         // executed.
@@ -52,11 +52,11 @@ impl Buffer {
     }
 
     /// Drops everything after the first `length` bytes.
-    pub fn truncate(&mut self, length: usize) {
+    pub(crate) fn truncate(&mut self, length: usize) {
         self.used = self.used.min(length.next_multiple_of(16));
     }
 
-    pub fn used(&self) -> usize {
+    pub(crate) fn used(&self) -> usize {
         self.used
     }
 }

@@ -16,57 +16,57 @@ use super::ahead;
 /// The next step of translated code after an access by the engine.
 pub(super) mod status {
     /// Continue.
-    pub const CONTINUE: u32 = 0;
+    pub(crate) const CONTINUE: u32 = 0;
     /// Exit before the next instruction: an event needs handling, or this code may have changed.
-    pub const LEAVE: u32 = 1;
+    pub(crate) const LEAVE: u32 = 1;
     /// Exit at once: the access faulted, and the core is at the start of the handler.
-    pub const FAULTED: u32 = 2;
+    pub(crate) const FAULTED: u32 = 2;
 }
 
 /// The counters of a block's executed instructions.
 pub(super) mod region {
-    pub const RAM: usize = 0;
-    pub const FLASH: usize = 1;
-    pub const ROM: usize = 2;
+    pub(crate) const RAM: usize = 0;
+    pub(crate) const FLASH: usize = 1;
+    pub(crate) const ROM: usize = 2;
 }
 
 /// Data that translated code reads and writes at fixed offsets, during one [`super::Translated::run`].
 #[repr(C)]
 pub(super) struct Context {
     /// Cycle at which the core must stop.
-    pub limit: u64,
+    pub(crate) limit: u64,
     /// Start of the code, and each slot's offset from it.
-    pub code: usize,
+    pub(crate) code: usize,
     /// Each comes from its owner, not from a borrow of it, and therefore stays valid when the engine borrows the memories:
     /// from [`Vec::as_ptr`], [`Vec::as_mut_ptr`], the cache's box, or the address of the memories.
-    pub parts: Parts,
+    pub(crate) parts: Parts,
     /// The counter of accesses to [`Map::COUNTED`], if they are counted.
-    pub counter: *mut u32,
+    pub(crate) counter: *mut u32,
     /// Instructions by [`region`], and words fetched or read from flash without the engine.
-    pub executed: [u64; 3],
-    pub fetched: u64,
-    pub value: u32,
-    pub status: u32,
+    pub(crate) executed: [u64; 3],
+    pub(crate) fetched: u64,
+    pub(crate) value: u32,
+    pub(crate) status: u32,
     /// Functions below, for accesses of 1, 2 and 4 bytes.
-    pub load: [usize; 3],
-    pub store: [usize; 3],
-    pub miss: usize,
-    pub core: *mut (),
-    pub mem: *mut (),
-    pub bus: *mut (),
+    pub(crate) load: [usize; 3],
+    pub(crate) store: [usize; 3],
+    pub(crate) miss: usize,
+    pub(crate) core: *mut (),
+    pub(crate) mem: *mut (),
+    pub(crate) bus: *mut (),
     /// In a window ([`super::ahead`]): what the core may not access yet, the function that permits it, and whether the
     /// core is the second.
-    pub denied: [*const bool; 2],
-    pub touch: usize,
+    pub(crate) denied: [*const bool; 2],
+    pub(crate) touch: usize,
     role: usize,
     /// A panic caught in a function called by translated code, through which it cannot unwind.
-    pub panic: Option<Box<dyn Any + Send>>,
+    pub(crate) panic: Option<Box<dyn Any + Send>>,
 }
 
 impl Context {
     /// # Safety
     /// `core`, `mem` and `bus` must be valid, and nothing else may use them while the context lives.
-    pub unsafe fn new<B: Bus>(
+    pub(crate) unsafe fn new<B: Bus>(
         core: *mut Core,
         mem: *mut Memory<B::Map>,
         bus: *mut B,
@@ -118,7 +118,7 @@ impl Context {
     }
 
     /// Adds the counts to those of the core and the cache.
-    pub fn settle<M: Map>(&mut self, core: &mut Core, mem: &mut Memory<M>) {
+    pub(crate) fn settle<M: Map>(&mut self, core: &mut Core, mem: &mut Memory<M>) {
         let [ram, flash, rom] = std::mem::take(&mut self.executed);
         // A block subtracts again what it counted before a call of the engine, so a counter may be negative until it
         // exits.

@@ -8,6 +8,7 @@ use crate::bus::Master;
 
 macro_rules! mistakes {
     ($($(#[$about:meta])* $name:ident,)*) => {
+        /// A deliberate mistake of the translator.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(not(feature = "mistakes"), allow(dead_code, reason = "only the feature looks for some"))]
         pub enum Mistake {
@@ -16,6 +17,7 @@ macro_rules! mistakes {
 
         #[cfg(feature = "mistakes")]
         impl Mistake {
+            /// All of them.
             pub const ALL: &[Self] = &[$(Self::$name),*];
         }
     };
@@ -136,19 +138,19 @@ pub(crate) struct Mistakes {
 #[cfg(feature = "mistakes")]
 impl Mistakes {
     #[inline]
-    pub fn makes(&self, mistake: Mistake) -> bool {
+    pub(crate) fn makes(&self, mistake: Mistake) -> bool {
         self.made == Some(mistake)
     }
 
     #[inline]
-    pub fn written_by(&mut self, writer: Master) {
+    pub(crate) fn written_by(&mut self, writer: Master) {
         self.writer = Some(writer);
     }
 
     /// Returns whether to overlook the change of the halfword in `slot`. `sram`: the slots of SRAM, before those of
     /// flash.
     #[inline]
-    pub fn overlook(&self, slot: usize, sram: &Range<usize>) -> bool {
+    pub(crate) fn overlook(&self, slot: usize, sram: &Range<usize>) -> bool {
         let by = match self.made {
             Some(Mistake::CoreKeepsBlock) => Master::Core(0),
             Some(Mistake::OtherCoreKeepsBlock) => Master::Core(1),
@@ -163,15 +165,15 @@ impl Mistakes {
 #[cfg(not(feature = "mistakes"))]
 impl Mistakes {
     #[inline(always)]
-    pub const fn makes(&self, _: Mistake) -> bool {
+    pub(crate) const fn makes(&self, _: Mistake) -> bool {
         false
     }
 
     #[inline(always)]
-    pub const fn written_by(&mut self, _: Master) {}
+    pub(crate) const fn written_by(&mut self, _: Master) {}
 
     #[inline(always)]
-    pub const fn overlook(&self, _: usize, _: &Range<usize>) -> bool {
+    pub(crate) const fn overlook(&self, _: usize, _: &Range<usize>) -> bool {
         false
     }
 }

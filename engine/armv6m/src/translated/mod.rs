@@ -15,6 +15,7 @@ mod branches;
 mod buffer;
 mod context;
 mod instructions;
+#[cfg_attr(not(feature = "mistakes"), allow(unreachable_pub))]
 mod mistakes;
 mod routines;
 mod stubs;
@@ -28,6 +29,7 @@ pub use self::ahead::run_ahead;
 use self::block::Part;
 use self::buffer::Buffer;
 use self::context::Context;
+#[cfg(feature = "mistakes")]
 pub use self::mistakes::Mistake;
 use self::mistakes::Mistakes;
 use self::routines::{BAILED, Routines};
@@ -98,7 +100,7 @@ pub struct Translated {
 
 impl Translated {
     /// Creates the state for the memories of `M` with `flash_size` bytes of flash.
-    pub fn new<M: Map>(flash_size: usize) -> Self {
+    pub(crate) fn new<M: Map>(flash_size: usize) -> Self {
         Self {
             slots: M::FLASH_OPS + flash_size / 2 + 1,
             sram: M::SRAM_OPS..M::SCRATCH_OP,
@@ -115,28 +117,28 @@ impl Translated {
     }
 
     /// Interprets every instruction from now on.
-    pub fn turn_off(&mut self) {
+    pub(crate) fn turn_off(&mut self) {
         self.off = true;
         self.drop_all();
     }
 
     /// Makes a block wherever one can start, for tests.
-    pub fn make_at_once(&mut self) {
+    pub(crate) fn make_at_once(&mut self) {
         self.hot = 0;
     }
 
     /// Has room for `bytes` of code, for tests; to be called before the first block is made.
-    pub fn limit(&mut self, bytes: usize) {
+    pub(crate) fn limit(&mut self, bytes: usize) {
         self.room = bytes;
     }
 
     /// Returns the number of blocks.
-    pub fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         let Some(blocks) = &self.blocks else { return 0 };
         blocks.entries.iter().flatten().filter(|&&entry| entry != 0).count()
     }
 
-    pub(super) fn makes(&self, mistake: Mistake) -> bool {
+    pub(super) fn makes(&self, mistake: mistakes::Mistake) -> bool {
         self.mistakes.makes(mistake)
     }
 
@@ -184,7 +186,8 @@ impl Translated {
     fn drop_at(&mut self, slot: usize) {
         let Some(blocks) = &mut self.blocks else { return };
         // A 32-bit instruction starts one slot earlier.
-        let end = |extent: &Extent| extent.end - 2 * usize::from(self.mistakes.makes(Mistake::BlockEndsEarly));
+        let end =
+            |extent: &Extent| extent.end - 2 * usize::from(self.mistakes.makes(mistakes::Mistake::BlockEndsEarly));
         let touched = |extent: &Extent| (extent.first..=end(extent)).contains(&slot);
         let here = blocks.extents.get(&(slot / GRANULE_SLOTS)).into_iter().flatten();
         let hit: Vec<Extent> = here.copied().filter(touched).collect();

@@ -54,24 +54,24 @@ const MISS: i32 = offset_of!(Context, miss) as i32;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Routines {
     /// `extern "sysv64" fn(&mut Core, &mut Context, block: usize) -> u32`.
-    pub enter: usize,
+    pub(crate) enter: usize,
     /// Exits with the PC in ECX and the last word fetched in EDX.
-    pub leave: usize,
-    pub bail: usize,
+    pub(crate) leave: usize,
+    pub(crate) bail: usize,
     /// No block: exits after a branch to ECX.
-    pub no_block: usize,
+    pub(crate) no_block: usize,
     /// Cross-region jump: continues at ECX, in any region.
-    pub cross_region_jump: usize,
+    pub(crate) cross_region_jump: usize,
     /// Adds the wait states of a miss at flash offset ECX.
-    pub miss: usize,
+    pub(crate) miss: usize,
     /// Asks for an access (ECX) to SRAM at EDX in a window: zero flag set if it needs the true order.
-    pub touch: usize,
+    pub(crate) touch: usize,
     /// Slow path: reads 1, 2 and 4 bytes at EAX into EAX; PC in ECX and the last word fetched in EDX.
-    pub load: [usize; 3],
+    pub(crate) load: [usize; 3],
     /// Slow path: writes the context's value; otherwise like `load`.
-    pub store: [usize; 3],
+    pub(crate) store: [usize; 3],
     /// Reads from cached flash at EAX into EAX if a whole line is present: carry clear. Otherwise EAX is unchanged.
-    pub flash: [usize; 3],
+    pub(crate) flash: [usize; 3],
 }
 
 /// Assembles the shared code for a buffer at `base`. `flash_size` is in bytes.
