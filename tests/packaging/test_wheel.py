@@ -28,13 +28,12 @@ _BUILD_SDIST = "import sys; from setuptools import build_meta; build_meta.build_
 _LIMIT_S = 600
 _BOOT = """
 import sys
-from pathlib import Path
-from portbench_engine import Machine, bootrom, flash_of_uf2
+from portbench_engine import Board
 
-board = Machine(bootrom(), flash_of_uf2(Path(sys.argv[1]).read_bytes()))
-print(board.expect(">>> ", within_ps=10**13), end="")
-board.console_write(b"6 * 7\\r")
-print(board.expect("42\\r\\n>>> ", within_ps=10**12).replace("\\r", ""))
+board = Board.from_uf2(sys.argv[1])
+print(board.console.expect(">>> "), end="")
+board.console.write(b"6 * 7\\r")
+print(board.console.expect("42\\r\\n>>> ").replace("\\r", ""))
 """
 
 

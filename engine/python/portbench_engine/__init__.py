@@ -1,12 +1,11 @@
 """An emulated RP2040 or RP2350 board in simulated time: equal inputs give equal runs, to the picosecond.
 
-    from pathlib import Path
-    from portbench_engine import Machine, bootrom, flash_of_uf2
+    from portbench_engine import Board
 
-    board = Machine(bootrom(), flash_of_uf2(Path("micropython.uf2").read_bytes()))
-    board.expect(">>> ", within_ps=10**13)
-    board.console_write(b"6 * 7\\r")
-    print(board.expect("42", within_ps=10**12))
+    board = Board.from_uf2("micropython.uf2")
+    board.console.expect(">>> ")
+    board.console.write(b"6 * 7\\r")
+    print(board.console.expect("42"))
 
 `portbench_engine.devices` has the classes for devices of your own on I2C, SPI and UART.
 """
@@ -25,13 +24,16 @@ from portbench_engine._native import (
     SdMedium,
     flash_of_uf2,
 )
+from portbench_engine.board import PS_PER_S, Board
 from portbench_engine.boot_rom import bootrom
 
 __all__ = [
     "CHIPS",
     "MCUS",
+    "PS_PER_S",
     "RADIOS",
     "SD_CARDS",
+    "Board",
     "ChipLan",
     "CpuBench",
     "EngineError",
