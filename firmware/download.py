@@ -74,24 +74,29 @@ class Reachability:
             return self._deadline
 
     def _run(self, each: str) -> None:
-        import requests
-
         try:
             self._ask(each)
             fault = None
-        except requests.exceptions.ProxyError:
-            fault = "the proxy refuses"
-        except requests.exceptions.SSLError:
-            fault = "its certificate is not trusted"
-        except requests.exceptions.Timeout:
-            fault = "no answer in time"
-        except OSError:  # the base of every error of requests
-            fault = "no connection"
+        except OSError as error:  # the base of every error of requests
+            fault = _fault(error)
         except ValueError:
             fault = "is no host's name"
         with self._changed:
             self._answers.setdefault(each, fault)
             self._changed.notify_all()
+
+
+def _fault(error: OSError) -> str:
+    import requests
+
+    match error:
+        case requests.exceptions.ProxyError():
+            return "the proxy refuses"
+        case requests.exceptions.SSLError():
+            return "its certificate is not trusted"
+        case requests.exceptions.Timeout():
+            return "no answer in time"
+    return "no connection"
 
 
 def origin(url: str) -> str:

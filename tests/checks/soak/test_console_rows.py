@@ -34,20 +34,21 @@ def two_cycles(lane: Lane, hit: Strike) -> Record:
     return record
 
 
-@pytest.mark.parametrize(
-    "hit",
-    [
+def test_rows_recover_one_after_the_other(make_lane: MakeLane) -> None:
+    hits = [
         strike(Stage.CONSOLE, FaultKind.SERIAL_DROPPED, 10, duration_ms=500),
         strike(Stage.CONSOLE, FaultKind.CONSOLE_SILENT, 5, duration_ms=3000),
         strike(Stage.CONSOLE, FaultKind.BYTES_LOST, 5, amount=30),
         strike(Stage.CONSOLE, FaultKind.TYPED_LOST, 1, amount=4),
         strike(Stage.FLASH, FaultKind.PORT_RENAMED, 0),
         strike(Stage.RUN, FaultKind.BYTES_LOST, 5, amount=20),
-    ],
-    ids=lambda value: f"{value.stage}-{value.name}",
-)
-def test_a_row_recovers(make_lane: MakeLane, hit: Strike) -> None:
-    assert two_cycles(make_lane(RUNTIME), hit).status == "measured"
+        None,
+    ]
+    records = run_cycles(
+        make_lane(RUNTIME), *(Cycle(place, SPI_HZ[1 + place % 2], hit) for place, hit in enumerate(hits))
+    )
+    told = [(record.number, record.struck, record.status) for record in records]
+    assert told == [(place, hit is not None, "measured") for place, hit in enumerate(hits)]
 
 
 @pytest.mark.parametrize(
