@@ -174,7 +174,7 @@ class SerialPort:
         self._place = place
 
     def read(self) -> bytes:
-        """Return what came since the last call."""
+        """Return the bytes since the last call."""
         return self._machine.serial_read(self._place)
 
     def write(self, data: bytes) -> int:
