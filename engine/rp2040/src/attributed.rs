@@ -12,13 +12,13 @@ use crate::world::World;
 
 impl<W: World> Chip<W> {
     /// Starts recording; `limit`: most changes recorded.
-    pub fn start_recording(&mut self, limit: usize) {
+    pub(crate) fn start_recording(&mut self, limit: usize) {
         attributed::start(&mut self.bus.sys, &mut self.mem.xip, limit);
         self.note();
     }
 
     /// Ends recording. `None`: it had not started.
-    pub fn stop_recording(&mut self) -> Option<Recording> {
+    pub(crate) fn stop_recording(&mut self) -> Option<Recording> {
         let now = self.now();
         attributed::stop(&mut self.bus.sys, &mut self.mem.xip, self.bus.waited, now)
     }

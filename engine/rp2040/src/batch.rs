@@ -24,12 +24,12 @@ const WORD_BITS: u64 = 32;
 
 /// Returns whether a read of the register at `address` observes the effects of a batch. For registers of IO_BANK0 and
 /// SIO's inputs the pins are refreshed separately.
-pub fn is_seen_at(address: u32) -> bool {
+pub(crate) fn is_seen_at(address: u32) -> bool {
     Blocks::pins_at(address) == Use::Pio && Pio::is_read_by_batch(address & 0xffc)
 }
 
 /// Returns whether a write to the register at `address` may disturb a batch.
-pub fn is_disturbed_at(address: u32) -> bool {
+pub(crate) fn is_disturbed_at(address: u32) -> bool {
     Blocks::pins_at(address) != Use::None
 }
 
@@ -48,7 +48,7 @@ fn cycle_by(sys: &Sys, now: Ps) -> u64 {
 
 /// The effects of a deferred batch on the pins.
 #[derive(Clone, Copy, Debug)]
-pub struct Deferred {
+pub(crate) struct Deferred {
     block: usize,
     /// Pins that follow the state machine's writes.
     driven: u32,
@@ -87,7 +87,7 @@ impl<W: World> Bus<W> {
     }
 
     /// Runs the passes at the end of a run at `now`; until the next run everything is in its observable state.
-    pub fn end_batch(&mut self, now: Ps) {
+    pub(crate) fn end_batch(&mut self, now: Ps) {
         if self.sys.batched.is_some() {
             self.catch_up(cycle_by(&self.sys, now));
         }

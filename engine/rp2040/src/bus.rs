@@ -42,21 +42,26 @@ use crate::wires::{self, event, irq};
 use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
 pub use armv6m::Master;
-pub use parts::BusFault;
+pub(crate) use parts::BusFault;
 use parts::lane;
 use parts::wires::{Event, Version};
 
 /// The bus with everything on it except the memories.
 pub struct Bus<W> {
+    /// The state that all peripherals share.
     pub sys: Sys,
+    /// Everything outside the chip.
     pub world: W,
     /// Wait states of the last access.
-    pub waits: u32,
+    pub(crate) waits: u32,
     /// Cycles that core 0 has spent in wait states of the peripheral bus.
     pub(crate) waited: u64,
+    /// The cores' single-cycle registers.
     pub sio: Sio,
-    pub xip_ctrl: XipCtrl,
+    pub(crate) xip_ctrl: XipCtrl,
+    /// The controller of the flash chip.
     pub ssi: Ssi,
+    /// The register blocks.
     pub blocks: Blocks,
     /// The deferred batch of a PIO program, as it appears at the pins.
     pub(crate) deferred: Option<batch::Deferred>,
@@ -64,32 +69,35 @@ pub struct Bus<W> {
 
 /// The register blocks that RESETS can hold in reset and that need only [`Sys`].
 pub struct Blocks {
-    pub sysinfo: Sysinfo,
-    pub syscfg: Syscfg,
-    pub clocks: Clocks,
-    pub resets: Resets,
-    pub psm: Psm,
-    pub io_bank0: IoBank0,
-    pub io_qspi: IoQspi,
-    pub pads_bank0: PadsBank0,
-    pub pads_qspi: PadsQspi,
-    pub xosc: Xosc,
-    pub pll: [Pll; 2],
+    pub(crate) sysinfo: Sysinfo,
+    pub(crate) syscfg: Syscfg,
+    pub(crate) clocks: Clocks,
+    pub(crate) resets: Resets,
+    pub(crate) psm: Psm,
+    pub(crate) io_bank0: IoBank0,
+    pub(crate) io_qspi: IoQspi,
+    pub(crate) pads_bank0: PadsBank0,
+    pub(crate) pads_qspi: PadsQspi,
+    pub(crate) xosc: Xosc,
+    pub(crate) pll: [Pll; 2],
+    /// The counters of accesses.
     pub busctrl: Busctrl,
+    /// Both UARTs.
     pub uart: [Uart; 2],
-    pub spi: [Spi; 2],
-    pub i2c: [I2c; 2],
+    pub(crate) spi: [Spi; 2],
+    pub(crate) i2c: [I2c; 2],
+    /// The analogue-to-digital converter.
     pub adc: Adc,
-    pub pwm: Pwm<{ wires::PWM_SLICES }>,
-    pub timer: Timer,
-    pub watchdog: Watchdog,
-    pub rtc: Rtc,
-    pub rosc: Rosc,
-    pub vreg_and_chip_reset: VregAndChipReset,
-    pub tbman: Tbman,
-    pub dma: Dma<{ wires::DMA_CHANNELS }>,
-    pub usb: Usb,
-    pub pio: [Pio; 2],
+    pub(crate) pwm: Pwm<{ wires::PWM_SLICES }>,
+    pub(crate) timer: Timer,
+    pub(crate) watchdog: Watchdog,
+    pub(crate) rtc: Rtc,
+    pub(crate) rosc: Rosc,
+    pub(crate) vreg_and_chip_reset: VregAndChipReset,
+    pub(crate) tbman: Tbman,
+    pub(crate) dma: Dma<{ wires::DMA_CHANNELS }>,
+    pub(crate) usb: Usb,
+    pub(crate) pio: [Pio; 2],
 }
 
 impl Default for Blocks {
@@ -126,6 +134,7 @@ impl Default for Blocks {
 }
 
 impl<W: World> Bus<W> {
+    /// Returns a bus with all blocks at power-on, and `world` on the chip's pins.
     pub fn new(sys: Sys, world: W) -> Self {
         Self {
             sys,
@@ -237,7 +246,7 @@ impl<W: World> Bus<W> {
     }
 
     /// Resets SIO while the cores continue to run.
-    pub fn reset_sio(&mut self, mem: &mut Memory) {
+    pub(crate) fn reset_sio(&mut self, mem: &mut Memory) {
         self.sio.reset(&mut self.sys);
         let (out, oe) = self.sio.gpio_hi();
         self.blocks.io_qspi.set_sio(&mut self.sys, out, oe);
@@ -245,7 +254,7 @@ impl<W: World> Bus<W> {
     }
 
     /// Updates pins for a program that reads them: PWM, CLOCKS, UART and SPI only maintain pins that are watched.
-    pub fn refresh_pins(&mut self, mem: &mut Memory) {
+    pub(crate) fn refresh_pins(&mut self, mem: &mut Memory) {
         self.run_batch();
         let Blocks { pwm, clocks, uart, spi, .. } = &mut self.blocks;
         let (by_pwm, by_clocks) = (pwm.drives_pins(&self.sys), clocks.drives_pins(&self.sys));

@@ -13,16 +13,21 @@ use crate::sys::{ResetRequest, Sys};
 use crate::trace::{Record, kind};
 use crate::wires::event;
 use crate::world::World;
-pub use parts::mcu::{ChipConfig, RunEnd};
+use parts::mcu::{ChipConfig, RunEnd};
 
 /// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 2.17).
 const ROSC_NOMINAL_HZ: u64 = 6_500_000;
 
+/// An RP2040 with `W` on its pins.
 pub struct Chip<W> {
+    /// Its cores.
     pub cores: [Core; 2],
+    /// Its memories.
     pub mem: Memory,
+    /// Everything else on its bus.
     pub bus: Bus<W>,
     runner: Runner,
+    /// Debugger and profiler.
     pub probes: Probes,
 }
 
@@ -71,7 +76,7 @@ impl<W: World> Chip<W> {
     }
 
     /// Like [`Self::run_until`], but handles no event due after `until`, since an external event may come before it.
-    pub fn run_no_further_than(&mut self, until: Ps) -> RunEnd {
+    pub(crate) fn run_no_further_than(&mut self, until: Ps) -> RunEnd {
         let end = self.with_runner(|runner, chip| runner.run(chip, until, true));
         self.bus.end_batch(self.settled());
         end

@@ -1,6 +1,8 @@
 //! The RP2040 in software: both Cortex-M0+ cores of [`armv6m`], the bus and one file per peripheral, named as in the
 //! RP2040 datasheet. Deterministic: nothing here reads the host's clock, threads or random numbers.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod attributed;
 mod batch;
 pub mod bus;
@@ -14,9 +16,11 @@ pub mod wires;
 
 pub use armv6m as cpu;
 pub use armv6m::probe;
-pub use parts::{BitPeer, Inputs, PROBED, Sys, UsbPort, Way, World, pins, sys, ticks, trace, world, xip_cache};
+pub use parts::{Sys, World, sys, world};
+pub(crate) use parts::{ticks, trace, xip_cache};
 
 #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
 pub use armv6m::Mistake;
-pub use chip::{Chip, ChipConfig, RunEnd};
+pub use chip::Chip;
 pub use mcu::FACTS;
+pub use parts::mcu::{ChipConfig, RunEnd};

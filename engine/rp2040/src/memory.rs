@@ -2,6 +2,7 @@
 
 use armv6m::{Kind, Map, Region};
 
+/// The memories of an RP2040.
 pub type Memory = armv6m::Memory<Addresses>;
 
 /// RP2040's address map, as the cores see it (datasheet 2.2).
@@ -23,9 +24,13 @@ impl Map for Addresses {
     const MOST_COUNTED: u32 = crate::peripherals::busctrl::COUNTER_MOST;
 }
 
+/// Bytes of boot ROM.
 pub const ROM_SIZE: usize = Addresses::ROM.bytes as usize;
+/// Bytes of SRAM.
 pub const RAM_SIZE: usize = Addresses::SRAM.bytes as usize;
+/// First address of SRAM.
 pub const RAM_BASE: u32 = Addresses::SRAM.base;
+/// First address of flash.
 pub const XIP_BASE: u32 = Addresses::FLASH.base;
 /// The peripherals behind the APB bridge.
 pub(crate) const APB: Region = armv6m::map::find(Addresses::REGIONS, Kind::Registers);

@@ -10,91 +10,95 @@ use parts::wires::{
 pub mod event {
     use super::Event;
 
-    pub const TIMER: Event = Event(0);
-    pub const WATCHDOG: Event = Event(1);
-    pub const RTC: Event = Event(2);
-    pub const XOSC: Event = Event(3);
-    pub const SSI: Event = Event(4);
-    pub const XIP_STREAM: Event = Event(5);
+    pub(crate) const TIMER: Event = Event(0);
+    pub(crate) const WATCHDOG: Event = Event(1);
+    pub(crate) const RTC: Event = Event(2);
+    pub(crate) const XOSC: Event = Event(3);
+    pub(crate) const SSI: Event = Event(4);
+    pub(crate) const XIP_STREAM: Event = Event(5);
+    /// The end of SPI0's present step.
     pub const SPI0: Event = Event(6);
-    pub const SPI1: Event = Event(7);
-    pub const UART0: Event = Event(8);
+    pub(crate) const SPI1: Event = Event(7);
+    pub(crate) const UART0: Event = Event(8);
+    /// The end of UART1's present step.
     pub const UART1: Event = Event(9);
-    pub const I2C0: Event = Event(10);
-    pub const I2C1: Event = Event(11);
-    pub const ADC: Event = Event(12);
+    pub(crate) const I2C0: Event = Event(10);
+    pub(crate) const I2C1: Event = Event(11);
+    pub(crate) const ADC: Event = Event(12);
+    /// The next edge of PWM.
     pub const PWM: Event = Event(13);
-    pub const PIO0: Event = Event(14);
-    pub const PIO1: Event = Event(15);
-    pub const DMA: Event = Event(16);
-    pub const USB: Event = Event(17);
-    pub const SYSTICK0: Event = Event(18);
-    pub const SYSTICK1: Event = Event(19);
-    pub const CLOCKS: Event = Event(20);
-    pub const WORLD: Event = Event(21);
+    pub(crate) const PIO0: Event = Event(14);
+    pub(crate) const PIO1: Event = Event(15);
+    pub(crate) const DMA: Event = Event(16);
+    pub(crate) const USB: Event = Event(17);
+    pub(crate) const SYSTICK0: Event = Event(18);
+    pub(crate) const SYSTICK1: Event = Event(19);
+    pub(crate) const CLOCKS: Event = Event(20);
+    pub(crate) const WORLD: Event = Event(21);
 }
 
 /// Interrupt lines of the NVIC (datasheet 2.3.2).
 pub mod irq {
-    pub const TIMER_0: u32 = 0;
-    pub const PWM_WRAP: u32 = 4;
-    pub const USBCTRL: u32 = 5;
-    pub const XIP: u32 = 6;
-    pub const PIO0_0: u32 = 7;
-    pub const PIO1_0: u32 = 9;
+    pub(crate) const TIMER_0: u32 = 0;
+    pub(crate) const PWM_WRAP: u32 = 4;
+    pub(crate) const USBCTRL: u32 = 5;
+    pub(crate) const XIP: u32 = 6;
+    pub(crate) const PIO0_0: u32 = 7;
+    pub(crate) const PIO1_0: u32 = 9;
+    /// The first line of DMA.
     pub const DMA_0: u32 = 11;
-    pub const DMA_1: u32 = 12;
-    pub const IO_BANK0: u32 = 13;
-    pub const IO_QSPI: u32 = 14;
-    pub const SIO_PROC0: u32 = 15;
-    pub const SIO_PROC1: u32 = 16;
-    pub const CLOCKS: u32 = 17;
-    pub const SPI0: u32 = 18;
-    pub const SPI1: u32 = 19;
-    pub const UART0: u32 = 20;
-    pub const UART1: u32 = 21;
-    pub const ADC_FIFO: u32 = 22;
-    pub const I2C0: u32 = 23;
-    pub const I2C1: u32 = 24;
-    pub const RTC: u32 = 25;
+    pub(crate) const IO_BANK0: u32 = 13;
+    pub(crate) const IO_QSPI: u32 = 14;
+    pub(crate) const SIO_PROC0: u32 = 15;
+    pub(crate) const SIO_PROC1: u32 = 16;
+    pub(crate) const CLOCKS: u32 = 17;
+    pub(crate) const SPI0: u32 = 18;
+    pub(crate) const SPI1: u32 = 19;
+    pub(crate) const UART0: u32 = 20;
+    pub(crate) const UART1: u32 = 21;
+    pub(crate) const ADC_FIFO: u32 = 22;
+    pub(crate) const I2C0: u32 = 23;
+    pub(crate) const I2C1: u32 = 24;
+    pub(crate) const RTC: u32 = 25;
 }
 
 /// DREQ numbers of the DMA (datasheet 2.5.3.1).
 pub mod dreq {
-    pub const PIO0_TX0: u32 = 0;
-    pub const PIO0_RX0: u32 = 4;
-    pub const PIO1_TX0: u32 = 8;
-    pub const PIO1_RX0: u32 = 12;
+    pub(crate) const PIO0_TX0: u32 = 0;
+    pub(crate) const PIO0_RX0: u32 = 4;
+    pub(crate) const PIO1_TX0: u32 = 8;
+    pub(crate) const PIO1_RX0: u32 = 12;
+    /// SPI0's transmit FIFO has space.
     pub const SPI0_TX: u32 = 16;
+    /// SPI0's receive FIFO has data.
     pub const SPI0_RX: u32 = 17;
-    pub const SPI1_TX: u32 = 18;
-    pub const SPI1_RX: u32 = 19;
-    pub const UART0_TX: u32 = 20;
-    pub const UART0_RX: u32 = 21;
-    pub const UART1_TX: u32 = 22;
-    pub const UART1_RX: u32 = 23;
-    pub const PWM_WRAP0: u32 = 24;
-    pub const I2C0_TX: u32 = 32;
-    pub const I2C0_RX: u32 = 33;
-    pub const I2C1_TX: u32 = 34;
-    pub const I2C1_RX: u32 = 35;
-    pub const ADC: u32 = 36;
-    pub const XIP_STREAM: u32 = 37;
-    pub const XIP_SSITX: u32 = 38;
-    pub const XIP_SSIRX: u32 = 39;
+    pub(crate) const SPI1_TX: u32 = 18;
+    pub(crate) const SPI1_RX: u32 = 19;
+    pub(crate) const UART0_TX: u32 = 20;
+    pub(crate) const UART0_RX: u32 = 21;
+    pub(crate) const UART1_TX: u32 = 22;
+    pub(crate) const UART1_RX: u32 = 23;
+    pub(crate) const PWM_WRAP0: u32 = 24;
+    pub(crate) const I2C0_TX: u32 = 32;
+    pub(crate) const I2C0_RX: u32 = 33;
+    pub(crate) const I2C1_TX: u32 = 34;
+    pub(crate) const I2C1_RX: u32 = 35;
+    pub(crate) const ADC: u32 = 36;
+    pub(crate) const XIP_STREAM: u32 = 37;
+    pub(crate) const XIP_SSITX: u32 = 38;
+    pub(crate) const XIP_SSIRX: u32 = 39;
 }
 
 /// Function select values (datasheet 1.4.3, table 2).
 pub mod function {
     pub use parts::pins::function::*;
 
-    pub const XIP: usize = 0;
-    pub const CLOCK: usize = 8;
-    pub const USB: usize = 9;
+    pub(crate) const CLOCK: usize = 8;
+    pub(crate) const USB: usize = 9;
 }
 
 /// GPIO0 to GPIO29.
-pub const PIN_MASK: u32 = 0x3fff_ffff;
+pub(crate) const PIN_MASK: u32 = 0x3fff_ffff;
 
 const LAYOUT: Layout = Layout {
     events: event::WORLD.0 as usize + 1,
@@ -209,8 +213,8 @@ pub(crate) const PIO: [PioWires; 2] = [
     },
 ];
 
-pub const PWM_SLICES: usize = 8;
-pub const DMA_CHANNELS: usize = 12;
+pub(crate) const PWM_SLICES: usize = 8;
+pub(crate) const DMA_CHANNELS: usize = 12;
 
 pub(crate) const PWM: PwmWires<PWM_SLICES> = PwmWires {
     event: event::PWM,

@@ -15,15 +15,15 @@ const PERFSEL_RESET: u32 = 0x1f;
 /// Downstream ports of the crossbar, in the order of PERFSEL's values: each has an event for contested accesses and one
 /// for all accesses.
 mod port {
-    pub const APB: u32 = 0;
-    pub const FASTPERI: u32 = 1;
-    pub const SRAM5: u32 = 2;
-    pub const SRAM4: u32 = 3;
+    pub(crate) const APB: u32 = 0;
+    pub(crate) const FASTPERI: u32 = 1;
+    pub(crate) const SRAM5: u32 = 2;
+    pub(crate) const SRAM4: u32 = 3;
     /// SRAM3 to SRAM1 come before it.
-    pub const SRAM0: u32 = 7;
-    pub const XIP_MAIN: u32 = 8;
-    pub const ROM: u32 = 9;
-    pub const COUNT: u32 = 10;
+    pub(crate) const SRAM0: u32 = 7;
+    pub(crate) const XIP_MAIN: u32 = 8;
+    pub(crate) const ROM: u32 = 9;
+    pub(crate) const COUNT: u32 = 10;
 }
 
 /// Returns the port of `address`; SIO and the private peripheral bus are not on the crossbar.
@@ -58,6 +58,7 @@ fn ports_of(nibble: u32) -> u32 {
     }
 }
 
+/// The bus priorities and counters of accesses.
 #[derive(Debug)]
 pub struct Busctrl {
     priority: u32,
@@ -78,13 +79,13 @@ impl Default for Busctrl {
 impl Busctrl {
     /// Returns whether any accesses are counted: then the cores must report theirs.
     #[inline]
-    pub fn counting(&self) -> bool {
+    pub(crate) fn counting(&self) -> bool {
         self.counted != 0
     }
 
     /// Returns the upper nibbles of the addresses that may count, as bits: the cores' first check.
     #[inline]
-    pub fn regions(&self) -> u16 {
+    pub(crate) fn regions(&self) -> u16 {
         self.regions
     }
 
@@ -100,7 +101,7 @@ impl Busctrl {
     }
 
     /// Counts a master's access to `address`.
-    pub fn count(&mut self, address: u32) {
+    pub(crate) fn count(&mut self, address: u32) {
         let Some(port) = port_of(address) else { return };
         if self.counted & 1 << port == 0 {
             return;

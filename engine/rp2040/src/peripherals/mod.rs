@@ -2,17 +2,17 @@
 
 pub mod busctrl;
 pub mod psm;
-pub mod resets;
-pub mod rtc;
+pub(crate) mod resets;
+pub(crate) mod rtc;
 pub mod sio;
 pub mod ssi;
-pub mod syscfg;
-pub mod sysinfo;
-pub mod tbman;
-pub mod vreg_and_chip_reset;
-pub mod xip_ctrl;
+pub(crate) mod syscfg;
+pub(crate) mod sysinfo;
+pub(crate) mod tbman;
+pub(crate) mod vreg_and_chip_reset;
+pub(crate) mod xip_ctrl;
 
-pub use parts::{
+pub(crate) use parts::{
     Alias, Peripheral, Write, adc, clocks, dma, i2c, io_bank0, io_qspi, pads_bank0, pads_qspi, pio, pll, pwm, rosc,
     spi, timer, uart, unmodelled, usb, watchdog, xosc,
 };

@@ -120,7 +120,7 @@ impl Calendar {
 }
 
 #[derive(Debug, Default)]
-pub struct Rtc {
+pub(crate) struct Rtc {
     clkdiv_m1: u32,
     setup_0: u32,
     setup_1: u32,
@@ -139,12 +139,12 @@ pub struct Rtc {
 
 impl Rtc {
     /// Handles the passing of a second while the alarm is enabled.
-    pub fn event(&mut self, sys: &mut Sys) {
+    pub(crate) fn event(&mut self, sys: &mut Sys) {
         self.update(sys);
     }
 
     /// Handles a change of clk_rtc.
-    pub fn clocks_changed(&mut self, sys: &mut Sys) {
+    pub(crate) fn clocks_changed(&mut self, sys: &mut Sys) {
         self.catch_up(sys);
         self.set_rate(sys);
         self.update(sys);

@@ -51,6 +51,7 @@ struct PerCore {
     write_on_full: bool,
 }
 
+/// The cores' single-cycle registers: GPIO, mailboxes, spinlocks, dividers, interpolators.
 #[derive(Debug, Default)]
 pub struct Sio {
     cores: [PerCore; 2],
@@ -62,7 +63,7 @@ pub struct Sio {
 }
 
 impl Sio {
-    pub fn reset(&mut self, sys: &mut Sys) {
+    pub(crate) fn reset(&mut self, sys: &mut Sys) {
         *self = Self::default();
         self.drive(sys);
     }
@@ -74,7 +75,7 @@ impl Sio {
     }
 
     /// Returns GPIO_HI_OUT and GPIO_HI_OE, which IO_QSPI drives on the flash's pins.
-    pub fn gpio_hi(&self) -> (u32, u32) {
+    pub(crate) fn gpio_hi(&self) -> (u32, u32) {
         (self.gpio_hi_out, self.gpio_hi_oe)
     }
 
@@ -85,6 +86,7 @@ impl Sio {
         }
     }
 
+    /// Reads a register as `core` sees it. May have side effects.
     pub fn read(&mut self, sys: &mut Sys, core: usize, offset: u32) -> u32 {
         if in_reset(sys) {
             return 0;
@@ -140,6 +142,7 @@ impl Sio {
         }
     }
 
+    /// Writes a register as `core` sees it.
     pub fn write(&mut self, sys: &mut Sys, core: usize, offset: u32, value: u32) {
         if in_reset(sys) {
             return;

@@ -22,64 +22,64 @@ const XIP_OVERHEAD_CYCLES: u32 = 6;
 const SELECT_SCKS: u64 = 1;
 
 mod reg {
-    pub const CTRLR0: u32 = 0x00;
-    pub const CTRLR1: u32 = 0x04;
-    pub const SSIENR: u32 = 0x08;
-    pub const MWCR: u32 = 0x0c;
-    pub const SER: u32 = 0x10;
-    pub const BAUDR: u32 = 0x14;
-    pub const TXFTLR: u32 = 0x18;
-    pub const RXFTLR: u32 = 0x1c;
-    pub const TXFLR: u32 = 0x20;
-    pub const RXFLR: u32 = 0x24;
-    pub const SR: u32 = 0x28;
-    pub const IMR: u32 = 0x2c;
-    pub const ISR: u32 = 0x30;
-    pub const RISR: u32 = 0x34;
-    pub const TXOICR: u32 = 0x38;
-    pub const RXOICR: u32 = 0x3c;
-    pub const RXUICR: u32 = 0x40;
-    pub const MSTICR: u32 = 0x44;
-    pub const ICR: u32 = 0x48;
-    pub const DMACR: u32 = 0x4c;
-    pub const DMATDLR: u32 = 0x50;
-    pub const DMARDLR: u32 = 0x54;
-    pub const IDR: u32 = 0x58;
-    pub const SSI_VERSION_ID: u32 = 0x5c;
-    pub const DR0: u32 = 0x60;
-    pub const DR35: u32 = 0xec;
-    pub const RX_SAMPLE_DLY: u32 = 0xf0;
-    pub const SPI_CTRLR0: u32 = 0xf4;
-    pub const TXD_DRIVE_EDGE: u32 = 0xf8;
+    pub(crate) const CTRLR0: u32 = 0x00;
+    pub(crate) const CTRLR1: u32 = 0x04;
+    pub(crate) const SSIENR: u32 = 0x08;
+    pub(crate) const MWCR: u32 = 0x0c;
+    pub(crate) const SER: u32 = 0x10;
+    pub(crate) const BAUDR: u32 = 0x14;
+    pub(crate) const TXFTLR: u32 = 0x18;
+    pub(crate) const RXFTLR: u32 = 0x1c;
+    pub(crate) const TXFLR: u32 = 0x20;
+    pub(crate) const RXFLR: u32 = 0x24;
+    pub(crate) const SR: u32 = 0x28;
+    pub(crate) const IMR: u32 = 0x2c;
+    pub(crate) const ISR: u32 = 0x30;
+    pub(crate) const RISR: u32 = 0x34;
+    pub(crate) const TXOICR: u32 = 0x38;
+    pub(crate) const RXOICR: u32 = 0x3c;
+    pub(crate) const RXUICR: u32 = 0x40;
+    pub(crate) const MSTICR: u32 = 0x44;
+    pub(crate) const ICR: u32 = 0x48;
+    pub(crate) const DMACR: u32 = 0x4c;
+    pub(crate) const DMATDLR: u32 = 0x50;
+    pub(crate) const DMARDLR: u32 = 0x54;
+    pub(crate) const IDR: u32 = 0x58;
+    pub(crate) const SSI_VERSION_ID: u32 = 0x5c;
+    pub(crate) const DR0: u32 = 0x60;
+    pub(crate) const DR35: u32 = 0xec;
+    pub(crate) const RX_SAMPLE_DLY: u32 = 0xf0;
+    pub(crate) const SPI_CTRLR0: u32 = 0xf4;
+    pub(crate) const TXD_DRIVE_EDGE: u32 = 0xf8;
 }
 
 mod ctrlr0 {
-    pub const MASK: u32 = 0x017f_ffff;
-    pub const SRL: u32 = 1 << 11;
-    pub const FRF: u32 = 3 << 4;
+    pub(crate) const MASK: u32 = 0x017f_ffff;
+    pub(crate) const SRL: u32 = 1 << 11;
+    pub(crate) const FRF: u32 = 3 << 4;
 }
 mod spi_ctrlr0 {
-    pub const MASK: u32 = 0xff07_fb3f;
-    pub const RESET: u32 = 0x0300_0000;
+    pub(crate) const MASK: u32 = 0xff07_fb3f;
+    pub(crate) const RESET: u32 = 0x0300_0000;
     /// Double data rate and read strobe: the flash supports neither.
-    pub const DDR: u32 = 0x0007_0000;
+    pub(crate) const DDR: u32 = 0x0007_0000;
 }
 mod sr {
-    pub const BUSY: u32 = 0x01;
-    pub const TFNF: u32 = 0x02;
-    pub const TFE: u32 = 0x04;
-    pub const RFNE: u32 = 0x08;
-    pub const RFF: u32 = 0x10;
+    pub(crate) const BUSY: u32 = 0x01;
+    pub(crate) const TFNF: u32 = 0x02;
+    pub(crate) const TFE: u32 = 0x04;
+    pub(crate) const RFNE: u32 = 0x08;
+    pub(crate) const RFF: u32 = 0x10;
 }
 /// Bits of IMR, ISR and RISR.
 mod int {
-    pub const TXE: u32 = 0x01;
-    pub const TXO: u32 = 0x02;
-    pub const RXU: u32 = 0x04;
-    pub const RXO: u32 = 0x08;
-    pub const RXF: u32 = 0x10;
-    pub const MST: u32 = 0x20;
-    pub const ALL: u32 = 0x3f;
+    pub(crate) const TXE: u32 = 0x01;
+    pub(crate) const TXO: u32 = 0x02;
+    pub(crate) const RXU: u32 = 0x04;
+    pub(crate) const RXO: u32 = 0x08;
+    pub(crate) const RXF: u32 = 0x10;
+    pub(crate) const MST: u32 = 0x20;
+    pub(crate) const ALL: u32 = 0x3f;
 }
 
 /// CTRLR0.TMOD.
@@ -104,8 +104,10 @@ enum Frame {
     Send { data: u32 },
 }
 
+/// The controller of the flash chip, with its registers and FIFOs.
 #[derive(Debug)]
 pub struct Ssi {
+    /// The flash chip.
     pub flash: W25q,
     ctrlr0: u32,
     ctrlr1: u32,
@@ -173,7 +175,7 @@ impl Default for Ssi {
 }
 
 impl Ssi {
-    pub fn read(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> u32 {
+    pub(crate) fn read(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> u32 {
         self.catch_up(sys, mem);
         match offset {
             reg::CTRLR0 => self.ctrlr0,
@@ -215,7 +217,7 @@ impl Ssi {
         }
     }
 
-    pub fn write(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32, write: Write) {
+    pub(crate) fn write(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32, write: Write) {
         self.catch_up(sys, mem);
         let enabled = self.ssienr != 0;
         match offset {
@@ -275,14 +277,14 @@ impl Ssi {
     }
 
     /// Handles `event::SSI`: the end of a frame that a DREQ or interrupt waits for, or the flash became ready.
-    pub fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
+    pub(crate) fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
         self.catch_up(sys, mem);
         self.refresh_xip(sys, mem);
         self.refresh_lines(sys);
     }
 
     /// Handles a change of the flash's chip select by IO_QSPI's override of the SS pin (`None`: the SSI drives it).
-    pub fn set_ss_override(&mut self, sys: &mut Sys, mem: &mut Memory, level: Option<bool>) {
+    pub(crate) fn set_ss_override(&mut self, sys: &mut Sys, mem: &mut Memory, level: Option<bool>) {
         self.catch_up(sys, mem);
         self.ss_override = level;
         self.drive_select(sys, mem, cycle(sys));
@@ -291,7 +293,7 @@ impl Ssi {
     }
 
     /// Resets the registers and the XIP cache, but not the flash chip, which has no reset pin.
-    pub fn reset(&mut self, sys: &mut Sys, mem: &mut Memory) {
+    pub(crate) fn reset(&mut self, sys: &mut Sys, mem: &mut Memory) {
         self.catch_up(sys, mem);
         self.enable(sys, mem, 0);
         let flash = std::mem::take(&mut self.flash);

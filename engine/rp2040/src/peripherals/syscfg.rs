@@ -7,7 +7,7 @@ use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
 
 #[derive(Debug)]
-pub struct Syscfg {
+pub(crate) struct Syscfg {
     nmi_mask: [u32; 2],
     proc_config: u32,
     in_sync_bypass: u32,

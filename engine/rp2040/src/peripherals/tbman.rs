@@ -6,7 +6,7 @@ use crate::sys::Sys;
 const PLATFORM_ASIC: u32 = 1 << 0;
 
 #[derive(Debug, Default)]
-pub struct Tbman {}
+pub(crate) struct Tbman {}
 
 impl Peripheral for Tbman {
     fn name(&self) -> &'static str {

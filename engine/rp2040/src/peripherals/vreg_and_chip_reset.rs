@@ -11,7 +11,7 @@ const ROK: u32 = 1 << 12;
 const HAD_POR: u32 = 1 << 8;
 
 #[derive(Debug)]
-pub struct VregAndChipReset {
+pub(crate) struct VregAndChipReset {
     vreg: u32,
     bod: u32,
 }

@@ -12,19 +12,19 @@ const STREAM_DEPTH: usize = 2;
 const FLUSH_CYCLES: u64 = 1024;
 
 mod ctrl {
-    pub const EN: u32 = 1;
-    pub const ERR_BADWRITE: u32 = 2;
-    pub const POWER_DOWN: u32 = 8;
-    pub const MASK: u32 = 0xb;
+    pub(crate) const EN: u32 = 1;
+    pub(crate) const ERR_BADWRITE: u32 = 2;
+    pub(crate) const POWER_DOWN: u32 = 8;
+    pub(crate) const MASK: u32 = 0xb;
 }
 mod stat {
-    pub const FLUSH_READY: u32 = 1;
-    pub const FIFO_EMPTY: u32 = 2;
-    pub const FIFO_FULL: u32 = 4;
+    pub(crate) const FLUSH_READY: u32 = 1;
+    pub(crate) const FIFO_EMPTY: u32 = 2;
+    pub(crate) const FIFO_FULL: u32 = 4;
 }
 
 #[derive(Debug)]
-pub struct XipCtrl {
+pub(crate) struct XipCtrl {
     ctrl: u32,
     flush_done_cycle: u64,
     /// Counts of the cache when CTR_ACC and CTR_HIT were cleared.
@@ -68,7 +68,7 @@ fn cycle(sys: &Sys) -> u64 {
 }
 
 impl XipCtrl {
-    pub fn read(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> u32 {
+    pub(crate) fn read(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> u32 {
         match offset {
             0x00 => self.ctrl,
             // Reading FLUSH holds the bus until the flush completes.
@@ -98,7 +98,7 @@ impl XipCtrl {
         }
     }
 
-    pub fn write(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32, write: Write) {
+    pub(crate) fn write(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32, write: Write) {
         match offset {
             0x00 => {
                 self.ctrl = write.apply(self.ctrl) & ctrl::MASK;
@@ -137,7 +137,7 @@ impl XipCtrl {
     }
 
     /// Handles `event::XIP_STREAM`: a word arrived from the flash.
-    pub fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
+    pub(crate) fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
         if !std::mem::take(&mut self.in_flight) || self.stream_ctr == 0 {
             return;
         }
@@ -153,7 +153,7 @@ impl XipCtrl {
     }
 
     /// Reads STREAM_FIFO, also through its low-latency AHB alias at 0x5040_0000. An empty FIFO reads 0.
-    pub fn stream_read(&mut self, sys: &mut Sys) -> u32 {
+    pub(crate) fn stream_read(&mut self, sys: &mut Sys) -> u32 {
         let word = self.stream.pop_front().unwrap_or(0);
         sys.set_dreq(dreq::XIP_STREAM, !self.stream.is_empty());
         self.request(sys);
@@ -161,22 +161,22 @@ impl XipCtrl {
     }
 
     /// Takes the wait states of the last register read.
-    pub fn take_stall_cycles(&mut self) -> u32 {
+    pub(crate) fn take_stall_cycles(&mut self) -> u32 {
         std::mem::take(&mut self.stall_cycles)
     }
 
     /// Returns CTRL.ERR_BADWRITE: writes to any XIP alias but the first fault.
-    pub fn bad_write_faults(&self) -> bool {
+    pub(crate) fn bad_write_faults(&self) -> bool {
         self.ctrl & ctrl::ERR_BADWRITE != 0
     }
 
-    pub fn sram_read(&mut self, offset: u32) -> u32 {
+    pub(crate) fn sram_read(&mut self, offset: u32) -> u32 {
         let at = offset as usize & (SRAM_SIZE - 4);
         u32::from_le_bytes(self.sram[at..at + 4].try_into().unwrap_or_default())
     }
 
     /// Writes the cache as SRAM; `size` is 1, 2 or 4 bytes.
-    pub fn sram_write(&mut self, offset: u32, value: u32, size: u32) {
+    pub(crate) fn sram_write(&mut self, offset: u32, value: u32, size: u32) {
         let size = size as usize;
         let at = offset as usize & (SRAM_SIZE - size);
         self.sram[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
@@ -184,7 +184,7 @@ impl XipCtrl {
 
     /// Resets the registers; the data memory keeps its contents (FLUSH's description). [`super::ssi::Ssi`] resets the
     /// cache itself.
-    pub fn reset(&mut self, sys: &mut Sys) {
+    pub(crate) fn reset(&mut self, sys: &mut Sys) {
         let sram = std::mem::take(&mut self.sram);
         *self = Self { sram, flush_done_cycle: cycle(sys) + FLUSH_CYCLES, ..Self::default() };
         sys.cancel(event::XIP_STREAM);

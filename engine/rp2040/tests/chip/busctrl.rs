@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{CODE, Rig, asm};
-use rp2040::peripherals::Peripheral;
+use parts::Peripheral;
 
 const RESETS_CLEAR: u32 = 0x4000_f000;
 const BUSCTRL: u32 = 0x4003_0000;

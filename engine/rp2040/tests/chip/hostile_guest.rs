@@ -4,9 +4,9 @@
 use crate::common;
 
 use common::Random;
+use parts::{Peripheral, Write};
 use rp2040::bus::Master;
 use rp2040::cpu::core::{Core, State};
-use rp2040::peripherals::{Peripheral, Write};
 use rp2040::world::Nothing;
 use rp2040::{Chip, ChipConfig, RunEnd};
 use sim::{PS_PER_MS, PS_PER_US};

@@ -7,12 +7,12 @@ mod program;
 use std::cell::Cell;
 
 use crate::common::{CODE, Rig, STACK, asm};
+use parts::{Peripheral, Write};
 use program::{Program, program};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use rp2040::bus::Master;
 use rp2040::memory::RAM_BASE;
-use rp2040::peripherals::{Peripheral, Write};
 
 /// Returns all state of a chip that a program can observe, but memories.
 fn state(rig: &mut Rig) -> Vec<u64> {

@@ -1,10 +1,10 @@
 //! Random programs for both ways of execution, and what disturbs them.
 
 use crate::common::{CODE, DATA, NVIC_ISER, ROM_CODE, Rig, SIO, STACK, SYST_CSR, VECTORS, asm};
+use parts::{Peripheral, Write};
 use proptest::prelude::*;
 use rp2040::bus::Master;
 use rp2040::memory::{RAM_BASE, RAM_SIZE, ROM_SIZE, XIP_BASE};
-use rp2040::peripherals::{Peripheral, Write};
 
 const FLASH_SIZE: u32 = 1 << 16;
 const FLASH_CODE: u32 = XIP_BASE + 0x2000;
