@@ -31,7 +31,7 @@ struct Layout {
 
 const LAYOUTS: [Layout; 2] = [
     Layout { pins: 6, ss: 1, idle: 0x3c, ctrl_mask: 0x3003_331f, outover: 8, oeover: 12, intr: 0x30 },
-    Layout { pins: 8, ss: 3, idle: 0xf0, ctrl_mask: 0x3003_f01f, outover: 12, oeover: 14, intr: 0x218 },
+    Layout { pins: 8, ss: 3, idle: 0xc0, ctrl_mask: 0x3003_f01f, outover: 12, oeover: 14, intr: 0x218 },
 ];
 /// PROC0, PROC1, DORMANT_WAKE.
 const DESTINATIONS: usize = 3;
@@ -312,7 +312,7 @@ mod tests {
         let mut io = IoQspi::new(IoWires { irq: 23, version: Version::V1 });
         let s = &mut sys;
         io.write(s, 0x1c, Write::normal(2 << 12));
-        assert_eq!((io.ss_override(), io.ss_dirty, io.gpio_hi_in()), (Some(false), true, 0xf0));
+        assert_eq!((io.ss_override(), io.ss_dirty, io.gpio_hi_in()), (Some(false), true, 0xc0));
         io.bootsel_pressed = true;
         io.write(s, 0x1c, Write::normal(2 << 14));
         assert_eq!((io.ss_override(), io.read(s, 0x218) >> 12 & 3), (Some(false), 1));

@@ -32,6 +32,13 @@ impl Psm {
         self.wdsel
     }
 
+    /// Starts again after a watchdog reset. WDSEL stays: RP2350's boot ROM reads in it what that reset selected.
+    pub fn restart(&mut self, sys: &mut Sys) {
+        let wdsel = self.wdsel;
+        self.reset(sys);
+        self.wdsel = wdsel;
+    }
+
     /// Returns the blocks in reset.
     fn held(&self) -> u32 {
         let mut held = 0;

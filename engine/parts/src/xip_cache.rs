@@ -29,6 +29,8 @@ pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
 pub struct XipCache {
     /// Tag and valid bits of each way; 0: nothing valid.
     pub lines: Box<[[u32; 2]; SETS]>,
+    /// RP2350: the ways of each set that are not replaced, a bit for each.
+    pinned: Box<[u8; SETS]>,
     /// Shift register whose lowest bit selects the way that the next new line replaces.
     victim: u16,
     enabled: bool,
@@ -64,6 +66,7 @@ impl Default for XipCache {
     fn default() -> Self {
         Self {
             lines: Box::new([[0; 2]; SETS]),
+            pinned: Box::new([0; SETS]),
             victim: VICTIM_SEED,
             enabled: true,
             cost_enabled: true,
@@ -124,6 +127,9 @@ impl XipCache {
                 if let Some(evictions) = &mut self.evictions {
                     *evictions.entry((line << LINE_BYTES_LOG2, None)).or_default() += 1;
                 }
+            } else if self.pinned[line as usize & (SETS - 1)] >> (self.victim & 1) & 1 != 0 {
+                self.next_victim();
+                return self.cost(self.uncached_cycles);
             } else {
                 let lowest = self.victim & 1;
                 if let Some(evictions) = &mut self.evictions {
@@ -133,11 +139,15 @@ impl XipCache {
                     *evictions.entry((line << LINE_BYTES_LOG2, gone)).or_default() += 1;
                 }
                 ways[usize::from(lowest)] = tag << TAG_SHIFT | word;
-                self.victim = (self.victim >> 1) ^ (lowest * VICTIM_TAPS);
+                self.next_victim();
             }
         }
         let follows = std::mem::replace(&mut self.filled, line) == line.wrapping_sub(1);
         self.cost(self.next_line_cycles.filter(|_| follows).unwrap_or(self.miss_cycles))
+    }
+
+    fn next_victim(&mut self) {
+        self.victim = (self.victim >> 1) ^ ((self.victim & 1) * VICTIM_TAPS);
     }
 
     fn cost(&mut self, cycles: u32) -> u32 {
@@ -167,6 +177,7 @@ impl XipCache {
     /// Performs XIP_CTRL.FLUSH.
     pub fn flush(&mut self) {
         self.lines.fill([0; 2]);
+        self.pinned.fill(0);
     }
 
     /// Ends the transfer that the next line could have continued.
@@ -176,15 +187,33 @@ impl XipCache {
 
     /// Invalidates one of the lines of a set, whatever it holds.
     pub fn invalidate_way(&mut self, set: u32, way: u32) {
-        self.lines[set as usize & (SETS - 1)][way as usize & 1] = 0;
+        self.set_way(set as usize & (SETS - 1), way as usize & 1, 0, false);
+    }
+
+    fn set_way(&mut self, set: usize, way: usize, content: u32, pinned: bool) {
+        self.lines[set][way] = content;
+        self.pinned[set] = self.pinned[set] & !(1 << way) | u8::from(pinned) << way;
+    }
+
+    /// Allocates a line, which then stays: in the way that its number names beside the set.
+    pub fn pin(&mut self, line: u32) {
+        self.invalidate(line);
+        let content = line >> 10 << TAG_SHIFT | BOTH_WORDS;
+        self.set_way(line as usize & (SETS - 1), (line >> 10) as usize & 1, content, true);
+    }
+
+    /// Returns whether a line is pinned.
+    pub fn is_pinned(&self, line: u32) -> bool {
+        let (set, way) = (line as usize & (SETS - 1), line >> 10 & 1);
+        self.pinned[set] >> way & 1 != 0 && self.lines[set][way as usize] >> TAG_SHIFT == line >> 10
     }
 
     /// Invalidates a line after a write to its cached address (datasheet 2.6.3.2).
     pub fn invalidate(&mut self, line: u32) {
         let set = (line as usize) & (SETS - 1);
-        for way in &mut self.lines[set] {
-            if *way >> TAG_SHIFT == line >> 10 {
-                *way = 0;
+        for way in 0..2 {
+            if self.lines[set][way] >> TAG_SHIFT == line >> 10 {
+                self.set_way(set, way, 0, false);
             }
         }
     }

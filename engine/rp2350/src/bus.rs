@@ -58,6 +58,10 @@ const SHA256_WDATA: u32 = 4;
 const EPPB: u32 = 0xe008_0000;
 /// SLEEPCTRL.WICENACK: the wake-up interrupt controller is ready.
 const SLEEPCTRL_WICENACK: u32 = 4;
+/// An address within the XIP space, of which the chip selects have the lower half.
+const XIP_OFFSET: u32 = 0x03ff_ffff;
+/// Bytes of the XIP cache's data memory.
+const CACHE_BYTES: usize = 16 << 10;
 /// Bytes of boot RAM, below its registers.
 const BOOTRAM_BYTES: u32 = 0x400;
 
@@ -72,6 +76,8 @@ pub struct Bus<W> {
     pub sio: Sio,
     pub xip_ctrl: XipCtrl,
     pub qmi: Qmi,
+    /// Content of the cache's pinned lines, which lie above both chip selects.
+    cache: Box<[u8; CACHE_BYTES]>,
     pub rcp: Rcp,
     /// Of each core: the Secure instance, and the Non-secure one.
     pub dcp: [[Dcp; 2]; 2],
@@ -179,6 +185,7 @@ impl<W: World> Bus<W> {
             sio: Sio::default(),
             xip_ctrl: XipCtrl::default(),
             qmi: Qmi::default(),
+            cache: Box::new([0; CACHE_BYTES]),
             rcp: Rcp::default(),
             dcp: Default::default(),
             sleepctrl: [2; 2],
@@ -402,6 +409,10 @@ impl<W: World> Bus<W> {
     /// Reads the XIP windows: cached, uncached, maintenance (write only), and uncached without translation, each with
     /// both chip selects (datasheet 4.4.1).
     fn read_xip(&mut self, mem: &mut Memory, address: u32, size: u32) -> Result<u32, BusFault> {
+        if let Some(at) = Self::pinned_at(mem, address) {
+            let word: [u8; 4] = self.cache[at & !3..][..4].try_into().map_err(|_| BusFault)?;
+            return Ok(lane(u32::from_le_bytes(word), address, size));
+        }
         if self.qmi.is_direct() {
             return Err(BusFault);
         }
@@ -426,6 +437,12 @@ impl<W: World> Bus<W> {
         Ok(lane(value, address, size))
     }
 
+    /// Returns where a pinned line has the content of `address`.
+    fn pinned_at(mem: &Memory, address: u32) -> Option<usize> {
+        (matches!(address >> 24, 0x12 | 0x13) && mem.xip.is_pinned((address & XIP_OFFSET) >> 3))
+            .then_some(address as usize & (CACHE_BYTES - 1))
+    }
+
     /// Ends the run if the flash cannot answer. A flash that is busy or in another mode leaves its lines floating,
     /// which no correct program reads.
     fn check_flash_answers(&mut self, mem: &mut Memory) {
@@ -439,18 +456,18 @@ impl<W: World> Bus<W> {
             // Cache maintenance: the lowest bits of the address are the operation.
             0x18..=0x1b => match address & 7 {
                 0 => mem.xip.invalidate_way(address >> 3, address >> 13),
-                2 => mem.xip.invalidate((address & 0x00ff_ffff) >> 3),
+                2 => mem.xip.invalidate((address & XIP_OFFSET) >> 3),
                 // No line is dirty: memory cannot be written through the cache.
                 1 | 3 => {}
-                7 => self.sys.unmodelled(format!("XIP cache: line pinned at 0x{address:08x}")),
+                7 if address & 0x0200_0000 != 0 => mem.xip.pin((address & XIP_OFFSET) >> 3),
+                7 => self.sys.unmodelled(format!("XIP cache: line of flash pinned at 0x{address:08x}")),
                 _ => {}
             },
             // Without WRITABLE_M0 and M1 the windows are read-only (datasheet 4.4.5).
-            0x10 | 0x11 | 0x14 | 0x15 | 0x1c | 0x1d => {
-                let _ = (value, size);
-                return Err(BusFault);
+            _ => {
+                let at = Self::pinned_at(mem, address).ok_or(BusFault)?;
+                self.cache[at..][..size as usize].copy_from_slice(&value.to_le_bytes()[..size as usize]);
             }
-            _ => return Err(BusFault),
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ impl<W: World> Bus<W> {
     /// Puts every block into its power-on state, with the BOOTSEL button as given.
     pub fn power_on(&mut self, mem: &mut Memory, bootsel_pressed: bool) {
         self.restart(mem, psm::bit::ALL);
+        self.blocks.psm.reset(&mut self.sys);
         self.blocks.watchdog.reset(&mut self.sys);
         self.blocks.powman.reset(&mut self.sys);
         self.blocks.ticks.reset(&mut self.sys);
@@ -64,7 +65,7 @@ impl<W: World> Bus<W> {
             self.sys.held_in_reset = resets::bit::ALL;
             self.sys.entering_reset = resets::bit::ALL;
             self.settle(mem);
-            self.blocks.psm.reset(&mut self.sys);
+            self.blocks.psm.restart(&mut self.sys);
         }
         if blocks & psm::bit::BOOTRAM != 0 {
             self.blocks.bootram.reset(&mut self.sys);
