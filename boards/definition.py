@@ -28,6 +28,8 @@ from pydantic.dataclasses import dataclass
 
 from portbench.boards.pins import HeldPins
 from portbench.errors import BoardUnavailable, PortbenchError, UnknownName, first_complaint
+from portbench.firmware.identify import without_spaces
+from portbench.firmware.uf2 import Uf2Error
 from portbench.toml_files import parse_toml, read_text, users_files
 
 DEFINITIONS: Final = Path(__file__).with_name("definitions")
@@ -38,7 +40,7 @@ _USUAL: Final = "boards"
 _STRICT = ConfigDict(extra="forbid")
 _Text = Annotated[StrictStr, Field(min_length=1)]
 _Id = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_\-]*$")]
-_Pin = Annotated[StrictInt, Field(ge=0, le=29)]  # GPIO0 to GPIO29 of the RP2040
+_Pin = Annotated[StrictInt, Field(ge=0, le=29)]  # GPIO0 to GPIO29 of RP2040 and RP2350A
 
 
 @dataclass(frozen=True)
@@ -256,8 +258,14 @@ def board_definition(name: str) -> BoardDefinition:
 
 def board_of_machine(machine: str) -> BoardDefinition | None:
     """The board that calls itself `machine` (`W5500-EVB-Pico with RP2040`); None where no definition says so."""
-    name = machine.partition(" with ")[0]
-    return next((each for each in known_boards().values() if each.machine == name), None)
+    name = without_spaces(machine.partition(" with ")[0])
+    return next((each for each in known_boards().values() if without_spaces(each.machine) == name), None)
+
+
+def refusal(error: Uf2Error) -> str:
+    """Why an image is refused, with the boards that it is for where that is known."""
+    boards = [board.id for board in known_boards().values() if board.uf2_family in error.families]
+    return f"{error} (this one is for {', '.join(boards)})" if boards else str(error)
 
 
 @lru_cache

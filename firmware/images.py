@@ -23,7 +23,7 @@ from portbench.files import locked, replace_file
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.download import Progress, Reachability, download
-from portbench.firmware.identify import Identity, Uf2File, release
+from portbench.firmware.identify import Identity, Uf2File, release, without_spaces
 
 LOCK_NAME: Final = "firmware.lock"
 _LOCK_WAIT_S: Final = 10.0
@@ -164,7 +164,7 @@ class ImageStore:
         self.folder = folder
         self.cache = cache or platformdirs.user_cache_path("portbench", appauthor=False) / "firmware"
         self._lock = HashLock((state or platformdirs.user_state_path("portbench", appauthor=False)) / LOCK_NAME)
-        self._machines = machines
+        self._machines = {board: without_spaces(machine) for board, machine in machines.items()}
         self._failed: dict[str, str] = {}
         """Reasons by URL, so that a second row with the image does not try again."""
         self._offline = is_offline() if offline is None else offline
@@ -294,11 +294,12 @@ class ImageStore:
         elif not expected.own_release_numbers and release(says.version) != release(_version(entry)):
             faults.append(_version(entry))
         machine = self._machines.get(entry.board)
-        if machine is not None and says.machine is not None and machine not in says.machine:
+        if machine is not None and says.machine is not None and machine not in without_spaces(says.machine):
             faults.append(f"one for {entry.board}")
         if faults:
-            name = says.machine and says.machine.partition(" with ")[0]
-            board = next((board for board, machine in self._machines.items() if machine == name), name)
+            name = says.machine.partition(" with ")[0] if says.machine else ""
+            known = (board for board, machine in self._machines.items() if machine == without_spaces(name))
+            board = next(known, name)
             on = f" for {board}" if board else ""
             raise PortbenchError(
                 f"{shown}: says {says_runtime} {says.version}{on}, the catalogue has {', '.join(faults)};"

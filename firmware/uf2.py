@@ -218,9 +218,8 @@ def boot_loader(family_id: int) -> BootLoader:
 def _wrong_chip(blocks: list[Uf2Block], name: str, wanted: str) -> Uf2Error:
     families = [block.family_id for block in _without_skipped(blocks)]
     chips = ", ".join(sorted({chip_name(family) for family in families}))
-    return Uf2Error(
-        Fault.WRONG_CHIP, name, f"is for {chips} (family 0x{families[0]:08X}), not {wanted}", _OTHER_BOARD, block=0
-    )
+    problem = f"is for {chips} (family 0x{families[0]:08X}), not {wanted}"
+    return Uf2Error(Fault.WRONG_CHIP, name, problem, _OTHER_BOARD, block=0, families=tuple(families))
 
 
 def _family(blocks: list[Uf2Block], name: str) -> int:

@@ -37,10 +37,16 @@ class Fault(StrEnum):
 
 
 class Uf2Error(PortbenchError):
-    """One fault of an image: `fault` is its code, `str()` one line with file, block index, value and fix."""
+    """One fault of an image: `fault` is its code, `str()` one line with file, block index, value and fix.
 
-    def __init__(self, fault: Fault, file: str, problem: str, fix: str, block: int | None = None) -> None:
+    `families`: of an image for another chip, the families that it is for.
+    """
+
+    def __init__(
+        self, fault: Fault, file: str, problem: str, fix: str, block: int | None = None, families: tuple[int, ...] = ()
+    ) -> None:
         self.fault = fault
+        self.families = families
         self.file = file
         self.block = block
         where = file if block is None else f"{file}: block {block}"

@@ -173,7 +173,9 @@ class RowDraft:
         return self._row(status=Status.SKIPPED, reason=one_line(reason))
 
     def without_image(self, reason: str) -> Row:
-        url = self.planned.entry.url if self.image is None else None  # else the boot ROM is missing
+        entry = self.planned.entry
+        # The command for all images takes the maker's names; the reason has the line for another, and for a boot ROM.
+        url = entry.url if self.image is None and (entry.url or "").endswith(f"/{entry.file}") else None
         return self._row(status=Status.SKIPPED, reason=one_line(reason), image_url=url)
 
     def failed(self, reason: str, console_tail: list[str]) -> Row:

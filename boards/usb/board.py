@@ -29,7 +29,7 @@ from portbench.boards.usb.link import LOG, BoardLock, Link, Power
 from portbench.boards.usb.repl import Repl, identify
 from portbench.boards.usb.run import answers, recover, restart, run
 from portbench.errors import BoardError, BoardUnavailable
-from portbench.firmware.identify import Uf2File
+from portbench.firmware.identify import Uf2File, without_spaces
 from portbench.where import Where
 
 Deployer = Literal["mpremote", "rshell"]
@@ -222,7 +222,10 @@ class UsbBoard(Board):
             raise
         except BoardError as error:
             raise BoardUnavailable(f"{self.name}: does not say what board it is: {error}; {instead}") from error
-        if self.definition.machine not in found.machine:
+        definition = self.definition
+        named = without_spaces(definition.machine) in without_spaces(found.machine)
+        # Raspberry Pi Pico is in Raspberry Pi Pico2, too.
+        if not named or definition.mcu.lower() not in found.machine.lower():
             raise BoardUnavailable(f"{self.name}: is a {found.machine}, not a {self.definition.machine}; {instead}")
         self._kind_known = True
 

@@ -6,7 +6,7 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
-from portbench.boards.definition import UsbId
+from portbench.boards.definition import UsbId, refusal
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import UsbDevice, is_bootloader
 from portbench.boards.usb.link import Link, run_program
@@ -164,7 +164,7 @@ def flash(link: Link, image: Uf2File, deadline: Deadline) -> Identity:
     try:
         image.check_fits(link.definition.uf2_family, link.definition.flash_bytes)
     except uf2.Uf2Error as error:
-        raise BoardError(f"{link.name}: {error}") from error
+        raise BoardError(f"{link.name}: {refusal(error)}") from error
     identity, path = image.identity, image.path
     link.image_has_usb = False
     device = enter_bootloader(link, deadline)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from portbench_engine.devices import Device
 from pydantic import ValidationError
 
-from portbench.boards.definition import BoardDefinition, board_definition
+from portbench.boards.definition import BoardDefinition, board_definition, refusal
 from portbench.boards.emulated.config import CONFIG
 from portbench.boards.pins import pin_number
 from portbench.boards.releases import selected
-from portbench.errors import BoardError, first_complaint
+from portbench.errors import BoardError, PortbenchError, first_complaint
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.images import ImageStore
 from portbench.testing.coverage import Coverage, Lines, lcov
@@ -114,10 +114,13 @@ class Board:
         family, size = self._definition.uf2_family, self._definition.flash_bytes
         if isinstance(image, str) and not image.lower().endswith(".uf2"):
             image = _named_image(image, self._definition)
-        if isinstance(image, bytes):
-            parsed = uf2.parse(image, "image", family_id=family, flash_size_bytes=size)
-        else:
-            parsed = uf2.read(Path(image), family_id=family, flash_size_bytes=size)
+        try:
+            if isinstance(image, bytes):
+                parsed = uf2.parse(image, "image", family_id=family, flash_size_bytes=size)
+            else:
+                parsed = uf2.read(Path(image), family_id=family, flash_size_bytes=size)
+        except uf2.Uf2Error as error:
+            raise PortbenchError(refusal(error)) from error
         self._coverage.collect()
         self._simulation.restart(parsed.programmed(self._simulation.machine.flash()))
 

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.boards import board_definition, known_boards, load_board
-from portbench.boards.definition import BOARDS_VARIABLE, DEFINITIONS, UsbId
+from portbench.boards import board_definition, board_of_machine, known_boards, load_board
+from portbench.boards.definition import BOARDS_VARIABLE, DEFINITIONS, UsbId, refusal
 from portbench.errors import PortbenchError, UnknownName
+from portbench.firmware import uf2, uf2_families
+from portbench.firmware.uf2 import Uf2Error
 
 EVB = DEFINITIONS / "W5500_EVB_PICO.toml"
 PICO = DEFINITIONS / "RPI_PICO.toml"
@@ -39,7 +41,10 @@ def own_board(folder: Path, name: str = "MY_PICO", **changes: str) -> Path:
 
 def test_the_boards_are_known() -> None:
     boards = known_boards()
-    assert list(boards) == ["RPI_PICO", "RPI_PICO_W", "W5100S_EVB_PICO", "W5500_EVB_PICO"]
+    assert sorted(boards) == [
+        *("RPI_PICO", "RPI_PICO2", "RPI_PICO2_W", "RPI_PICO_W"),
+        *("W5100S_EVB_PICO", "W5100S_EVB_PICO2", "W5500_EVB_PICO", "W5500_EVB_PICO2"),
+    ]
     w5500, w5100s = boards["W5500_EVB_PICO"], boards["W5100S_EVB_PICO"]
     assert w5500.usb.circuitpython == UsbId(0x2E8A, 0x1029) and str(w5100s.usb.circuitpython) == "2e8a:1027"
     assert w5500.usb.bootloader == UsbId(0x2E8A, 0x0003) and w5500.usb.micropython == UsbId(0x2E8A, 0x0005)
@@ -51,6 +56,35 @@ def test_the_boards_are_known() -> None:
         **{"sck_pin": 18, "mosi_pin": 19, "miso_pin": 16, "csn_pin": 17, "rstn_pin": 20, "intn_pin": 21},
     }
     assert w5500.network.spi_id == 0 and w5100s.network.chip == "W5100S"
+
+
+@pytest.mark.parametrize("board", ["RPI_PICO", "RPI_PICO_W", "W5100S_EVB_PICO", "W5500_EVB_PICO"])
+def test_a_board_with_an_rp2350_has_the_parts_of_the_one_before(board: str) -> None:
+    before, after = known_boards()[board], known_boards()[board.replace("PICO", "PICO2")]
+    assert (after.mcu, after.uf2_family) == ("RP2350", 0xE48BFF59)
+    assert (after.network, after.sd_card, after.pins) == (before.network, before.sd_card, before.pins)
+    assert (str(after.usb.bootloader), after.usb.micropython) == ("2e8a:000f", before.usb.micropython)
+    assert after.volumes.bootloader == "RP2350" and after.usb.circuitpython != before.usb.circuitpython
+
+
+def test_a_board_is_found_by_what_either_runtime_calls_it() -> None:
+    for machine, board in (
+        ("Raspberry Pi Pico with RP2040", "RPI_PICO"),
+        ("Raspberry Pi Pico2 with RP2350", "RPI_PICO2"),
+        ("Raspberry Pi Pico 2 with rp2350a", "RPI_PICO2"),
+        ("Raspberry Pi Pico 2 W with rp2350a", "RPI_PICO2_W"),
+    ):
+        found = board_of_machine(machine)
+        assert found is not None and found.id == board
+
+
+def test_an_image_for_another_chip_is_refused_with_its_boards() -> None:
+    with pytest.raises(Uf2Error) as caught:
+        uf2.parse(uf2.build(b"x", family_id=uf2_families.RP2350), "x.uf2", family_id=uf2_families.RP2040)
+    assert refusal(caught.value) == (
+        "x.uf2: block 0: is for RP2350 (Arm secure) (family 0xE48BFF59), not RP2040; choose the image made for this"
+        " board (this one is for RPI_PICO2, RPI_PICO2_W, W5100S_EVB_PICO2, W5500_EVB_PICO2)"
+    )
 
 
 def test_the_pico_has_no_network() -> None:
@@ -65,7 +99,9 @@ def test_a_board_has_several_names(name: str) -> None:
 
 def test_an_unknown_board_lists_the_known_ones() -> None:
     with pytest.raises(
-        UnknownName, match=r"^unknown board 'pico': there are RPI_PICO, RPI_PICO_W, W5100S_EVB_PICO, W5500_EVB_PICO$"
+        UnknownName,
+        match=r"^unknown board 'pico': there are RPI_PICO, RPI_PICO2, RPI_PICO2_W, RPI_PICO_W, W5100S_EVB_PICO,"
+        r" W5100S_EVB_PICO2, W5500_EVB_PICO, W5500_EVB_PICO2$",
     ):
         board_definition("pico")
 
@@ -78,7 +114,7 @@ def test_users_boards_come_from_files_folders_and_the_configuration(
     named = own_board(tmp_path, "NAMED")
     own_board(tmp_path, "NOT_NAMED")
     monkeypatch.setenv(BOARDS_VARIABLE, os.pathsep.join([str(named), str(tmp_path / "folder"), str(home)]))
-    assert list(known_boards())[4:] == ["NAMED", "IN_FOLDER", "AT_HOME"]
+    assert list(known_boards())[8:] == ["NAMED", "IN_FOLDER", "AT_HOME"]
     assert board_definition("in_folder").title == "Raspberry Pi Pico"
 
 

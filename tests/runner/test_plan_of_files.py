@@ -129,7 +129,7 @@ def test_boards_are_known_by_what_they_call_themselves() -> None:
     said = ("W5500-EVB-Pico with RP2040", "Raspberry Pi Pico with rp2040", "Raspberry Pi Pico W with RP2040", "Mine")
     pico_w = board_definition("RPI_PICO_W")
     assert [board_of_machine(text) for text in said] == [W5500, PICO, pico_w, None]
-    assert board_of_machine("Raspberry Pi Pico 2 with RP2350") is None
+    assert board_of_machine("Raspberry Pi Pico 3 with RP2350") is None
 
 
 def test_a_board_that_nobody_knows_is_told() -> None:

@@ -1,0 +1,65 @@
+"""Boards with an RP2350 are rows like others: flashed, deployed, measured, and the same each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.firmware.images import ImageStore
+from portbench.results.model import Row, Status
+from portbench.runner.bench import Bench
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
+from portbench.workloads import workload
+
+pytestmark = pytest.mark.engine
+
+
+def measure(runtime: str, profile: str, workload_name: str, folder: Path, **settings: int) -> Row:
+    """One row; skips the test without image or boot ROM."""
+    options = BenchOptions(
+        where="emulated",
+        workloads=(workload(workload_name),),
+        runtimes=(runtime,),
+        profiles=(profile,),
+        settings=settings,
+        runs=1,
+        results_dir=folder / "results",
+    )
+    (planned,) = plan(options)
+    bench = Bench(options, ImageStore([planned.entry], state=folder, offline=True), folder)
+    try:
+        row = bench.measure(planned).row
+    finally:
+        bench.close()
+    if row.status is Status.SKIPPED:
+        pytest.skip(row.reason or "")
+    return row
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("runtime", "profile", "workload_name", "settings"),
+    [
+        ("wiznet-w5500-evb-pico2-1.27.0-preview.85", "tuned", "ping_pong", {"messages": 100}),
+        ("micropython-pico2-1.25.0-preview.393", "default", "interpreter", {"passes": 1000, "repeats": 1}),
+        ("circuitpython-pico2-9.2.0", "default", "interpreter", {"passes": 1000, "repeats": 1}),
+    ],
+    ids=["ethernet", "micropython", "circuitpython"],
+)
+def test_two_runs_are_the_same(
+    runtime: str,
+    profile: str,
+    workload_name: str,
+    settings: dict[str, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+    first, second = (measure(runtime, profile, workload_name, tmp_path, **settings) for _ in range(2))
+    assert first.status is Status.MEASURED, first.reason
+    assert first.sim is not None and second.sim is not None
+    assert (first.figures, first.samples) == (second.figures, second.samples)
+    assert (first.sim.counters, first.sim.flash_sha256) == (second.sim.counters, second.sim.flash_sha256)
