@@ -2,6 +2,7 @@
 
 use parts::trace::{Record, kind};
 use parts::wires::Event;
+use serde::{Deserialize, Serialize};
 
 use crate::bus::{Bus, Master};
 use crate::fault::{Cause, Report};
@@ -22,7 +23,7 @@ const PPB_END: u32 = 0xe010_0000;
 pub(crate) const NO_WORD: u32 = u32::MAX;
 
 /// Execution state of a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
     /// It executes instructions.
     Running,
@@ -37,6 +38,7 @@ pub enum State {
 }
 
 /// A Cortex-M0+ core.
+#[derive(Serialize, Deserialize)]
 pub struct Core {
     /// Its place in the chip, 0 or 1.
     pub index: usize,

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use parts::mcu::Contents;
 use parts::xip_cache::XipCache;
+use sim::snapshot::{self, Bytes, Torn};
 use w25q::Array;
 
 use crate::architecture::{Architecture, Translations, V6m};
@@ -70,6 +71,30 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             self.set_ram_u8(start + offset, *byte);
         }
         true
+    }
+
+    /// Appends all state but the boot ROM to a snapshot.
+    pub fn save(&self, to: &mut Vec<u8>) {
+        // The erased end of flash takes no room.
+        let end = self.flash.iter().rposition(|&byte| byte != 0xff).map_or(0, |last| last + 1);
+        snapshot::save(&(Bytes(&self.ram), Bytes(&self.flash[..end]), self.flash_generation), to);
+        snapshot::save(&self.xip, to);
+    }
+
+    /// Restores new memories of the same sizes from a snapshot. Instructions are decoded and translated again.
+    pub fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        let (mut ram, mut flash, mut generation) = (Bytes(&[][..]), Bytes(&[][..]), 0);
+        snapshot::restore(&mut ram, from)?;
+        snapshot::restore(&mut flash, from)?;
+        snapshot::restore(&mut generation, from)?;
+        if ram.0.len() != self.ram.len() || flash.0.len() > self.flash.len() {
+            return Err(Torn);
+        }
+        self.ram.copy_from_slice(ram.0);
+        self.flash.fill(0xff);
+        self.flash[..flash.0.len()].copy_from_slice(flash.0);
+        self.flash_generation = generation;
+        snapshot::restore(&mut self.xip, from)
     }
 
     /// Returns the contents of flash.

@@ -4,6 +4,7 @@
 //! HardFault, since ARMv6-M has no MemManage fault. Memory types and attributes have no effect.
 
 use crate::ppb::exception;
+use serde::{Deserialize, Serialize};
 
 const REGIONS: usize = 8;
 
@@ -39,7 +40,7 @@ pub(crate) enum Access {
     Write,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Region {
     rbar: u32,
     rasr: u32,
@@ -72,7 +73,7 @@ impl Region {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Mpu {
     ctrl: u32,
     number: u32,

@@ -3,6 +3,7 @@
 
 use parts::sys::{ResetRequest, Sys};
 use parts::wires::Event;
+use serde::{Deserialize, Serialize};
 
 use crate::mpu::Mpu;
 use crate::systick::SysTick;
@@ -23,7 +24,7 @@ const SYSTEM_CONTROL_SPACE: u32 = 0xe_000e;
 const CPUID: u32 = 0x410c_c601;
 
 /// Interrupt controller and system control of one core.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Ppb {
     core: usize,
     systick: SysTick,

@@ -2,10 +2,11 @@
 
 use parts::sys::Sys;
 use parts::wires::Event;
+use serde::{Deserialize, Serialize};
 use sim::NEVER;
 
 /// The timer of one core.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SysTick {
     event: Event,
     /// Index of the chip's tick that is the external reference.

@@ -1,9 +1,10 @@
 //! Planned events of the devices around the chip.
 
+use serde::{Deserialize, Serialize};
 use sim::{NEVER, Ps};
 
 /// One pending time per slot. Slots due at the same time are handled in order.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Agenda {
     due: Vec<Ps>,
 }

@@ -1,5 +1,6 @@
 //! The chips available for boards.
 
+use sim::snapshot::{self, Torn};
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
 
 /// Modelled microcontrollers.
@@ -62,6 +63,18 @@ impl Chip {
     /// Returns the chip of that name; `None`: it is not modelled.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|chip| chip.name() == name)
+    }
+}
+
+impl EthernetPart {
+    /// Appends the chip's state to a snapshot.
+    pub(crate) fn save(&self, to: &mut Vec<u8>) {
+        chip!(self, chip => snapshot::save(chip, to));
+    }
+
+    /// Restores a new chip of the same kind and settings.
+    pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        chip!(self, chip => snapshot::restore(chip, from))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::attributed::{Attributing, Recorded};
 use crate::config::BoardConfig;
 use crate::disk::Disk;
 use crate::network::Network;
+use crate::snapshot::SnapshotError;
 use crate::surroundings::Surroundings;
 use crate::uart_cable::UartCable;
 use crate::wiring::Wiring;
@@ -40,6 +41,8 @@ pub enum Stop {
 /// A board with microcontroller `C`.
 pub struct Machine<C> {
     config: BoardConfig,
+    /// The settings at power-up.
+    powered: BoardConfig,
     chip: C,
     /// The current attribution.
     attributing: Option<Attributing>,
@@ -62,7 +65,7 @@ impl<C: Mcu<Wiring>> Machine<C> {
     /// Creates a board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
     pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, LanError> {
         let chip = Self::power_up(&config, flash, bootsel)?;
-        Ok(Self { config, chip, attributing: None, attribution: None })
+        Ok(Self { powered: config.clone(), config, chip, attributing: None, attribution: None })
     }
 
     fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<C, LanError> {
@@ -88,12 +91,45 @@ impl<C: Mcu<Wiring>> Machine<C> {
     /// Performs a power cycle: the chips and the LAN start at simulated time 0; flash keeps its contents. Applications
     /// that listened on the LAN are removed.
     pub fn power_cycle(&mut self, bootsel: bool) -> Result<(), LanError> {
-        let mut chip = Self::power_up(&self.config, self.chip.flash(), bootsel)?;
+        let chip = Self::power_up(&self.config, self.chip.flash(), bootsel)?;
+        self.take(chip);
+        Ok(())
+    }
+
+    /// Continues with a new chip.
+    fn take(&mut self, mut chip: C) {
         chip.take_debugger(&mut self.chip);
         self.chip = chip;
+        self.powered = self.config.clone();
         self.attributing = None;
         self.attribution = None;
+    }
+
+    /// Continues with a new chip in these surroundings, as `change` leaves it.
+    pub(crate) fn replace(
+        &mut self,
+        surroundings: Surroundings,
+        change: impl FnOnce(&mut C) -> Result<(), SnapshotError>,
+    ) -> Result<(), SnapshotError> {
+        let mut chip = Self::power_up(&self.config, &[], false).map_err(|error| SnapshotError::Settings(error.0))?;
+        change(&mut chip)?;
+        self.config.surroundings = surroundings;
+        self.take(chip);
         Ok(())
+    }
+
+    /// Returns the settings of the next power cycle.
+    pub(crate) fn config(&self) -> &BoardConfig {
+        &self.config
+    }
+
+    /// Returns the settings at power-up.
+    pub(crate) fn powered(&self) -> &BoardConfig {
+        &self.powered
+    }
+
+    pub(crate) fn is_attributing(&self) -> bool {
+        self.attributing.is_some()
     }
 
     /// Returns the settings of the next power cycle.

@@ -2,6 +2,7 @@
 
 use attribution::Recording;
 use sim::Ps;
+use sim::snapshot::{Refused, Torn};
 
 use parts::Sys;
 use parts::world::World;
@@ -117,6 +118,8 @@ impl<W: World + 'static> Mcu<W> for AnyChip<W> {
         mut xip() -> &mut XipCache;
         mut set_flash_id(id: [u8; 8]);
         & flash() -> &[u8];
+        & save(to: &mut Vec<u8>) -> Result<(), Refused>;
+        mut restore(from: &mut &[u8]) -> Result<(), Torn>;
         & flash_generation() -> u64;
         & counts(core: usize) -> (u64, u64);
         mut start_trace(mask: u32, limit: usize);

@@ -4,6 +4,7 @@ use attribution::state;
 use lan::{Lan, LanError};
 use parts::Sys;
 use parts::trace::{Record, kind};
+use sim::snapshot::{self, Refused, Torn};
 use sim::{Device, EthernetChip, EthernetStats, NEVER, Ps, SpiDevice, SpiFrame};
 
 use crate::attributed::Radio;
@@ -47,6 +48,26 @@ impl Network {
             lan.capture_to(path).map_err(|e| LanError(format!("{}: cannot write the capture: {e}", path.display())))?;
         }
         Ok(Some(Self { way, lan, plugged }))
+    }
+
+    /// Appends the state of chip and LAN to a snapshot. `Err`: the LAN's cannot be saved.
+    pub(crate) fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
+        let Way::Cable(port) = &self.way else {
+            return Err(Refused(format!("a {}, whose state cannot be saved yet", self.name())));
+        };
+        port.save(to);
+        port.device.save(to);
+        snapshot::save(&self.plugged, to);
+        self.lan.save(to)
+    }
+
+    /// Restores a new network with the same settings.
+    pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        let Way::Cable(port) = &mut self.way else { return Err(Torn) };
+        port.restore(from)?;
+        port.device.restore(from)?;
+        snapshot::restore(&mut self.plugged, from)?;
+        self.lan.restore(from)
     }
 
     pub(crate) fn ethernet(&self) -> Option<&SpiPort<EthernetPart>> {

@@ -3,6 +3,7 @@
 use parts::Sys;
 use parts::pins::function;
 use sim::SpiDevice;
+use sim::snapshot::{self, Torn};
 
 use crate::bit_spi::{BitSpi, Edge};
 use crate::wires::{SidePins, level};
@@ -38,6 +39,16 @@ impl<D: SpiDevice> SpiPort<D> {
 }
 
 impl<D: SpiDevice + ?Sized> SpiPort<D> {
+    /// Appends the state of all but the device to a snapshot.
+    pub(crate) fn save(&self, to: &mut Vec<u8>) {
+        snapshot::save(&(self.selected, &self.bits), to);
+    }
+
+    pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        snapshot::restore(&mut self.selected, from)?;
+        snapshot::restore(&mut self.bits, from)
+    }
+
     /// Returns the pins whose levels the device follows, as a mask.
     pub(crate) fn watched(&self) -> u64 {
         1 << self.wires.sck | 1 << self.wires.mosi | 1 << self.wires.csn | self.wires.side.watched()

@@ -2,6 +2,8 @@
 
 use parts::adc::Adc;
 use parts::sys::{Sys, watcher};
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 
 /// Most GPIOs of a microcontroller.
 const MOST_PINS: usize = 48;
@@ -9,9 +11,10 @@ const MOST_PINS: usize = 48;
 const SUPPLY_MV: u32 = 3_300;
 
 /// The controls, which survive power cycles, as a breadboard does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Surroundings {
     /// Millivolts at each GPIO; `None`: not held.
+    #[serde(with = "BigArray")]
     held_mv: [Option<u32>; MOST_PINS],
     wires: Vec<(u32, u32)>,
 }

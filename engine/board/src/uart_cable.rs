@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use parts::Sys;
 use parts::uart::Uart;
+use serde::{Deserialize, Serialize};
 use sim::{NEVER, PS_PER_S, Ps};
 
 /// Most unread bytes kept for the PC: the newest.
@@ -14,7 +15,7 @@ const WAITING_BYTES: usize = 1 << 16;
 const CHARACTER_PS: Ps = 10 * PS_PER_S / 115_200;
 
 /// A cable to the UART at any pins that the program selects, at the UART's speed. It has no handshake lines.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct UartCable {
     received: VecDeque<u8>,
     received_at: Ps,

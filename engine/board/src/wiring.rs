@@ -4,6 +4,7 @@ use lan::LanError;
 use parts::sys::{Sys, watcher};
 use parts::uart::Uart;
 use parts::{BitPeer, Inputs, UsbPort, World};
+use sim::snapshot::{self, Refused, Torn};
 use sim::{Device, I2cDevice, Log, LogReader, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
 use usb_host::UsbHost;
 
@@ -37,6 +38,14 @@ impl Port {
             Self::Spi(port) => port.watched(),
             Self::I2c(port) => port.wires.side.watched(),
             Self::Uart(port) => port.wires.side.watched(),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Spi(port) => port.device.name(),
+            Self::I2c(port) => port.device.name(),
+            Self::Uart(port) => port.device.name(),
         }
     }
 
@@ -79,6 +88,26 @@ impl Wiring {
         };
         config.attachments.iter().for_each(|attachment| attachment.attach(&mut wiring));
         Ok(wiring)
+    }
+
+    /// Appends the state of all devices to a snapshot. Logs are left out. `Err`: that of one cannot be saved.
+    pub(crate) fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
+        if let Some(port) = self.ports.first() {
+            return Err(Refused(format!("an attached device, {}", port.name())));
+        }
+        if let Some(card) = &self.card {
+            return Err(Refused(format!("a card in its socket, {}", card.card().name())));
+        }
+        snapshot::save(&(&self.usb, &self.uart_cables, &self.agenda), to);
+        self.network.as_ref().map_or(Ok(()), |network| network.save(to))
+    }
+
+    /// Restores new devices with the same settings.
+    pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        snapshot::restore(&mut self.usb, from)?;
+        snapshot::restore(&mut self.uart_cables, from)?;
+        snapshot::restore(&mut self.agenda, from)?;
+        self.network.as_mut().map_or(Ok(()), |network| network.restore(from))
     }
 
     /// Attaches a device to an SPI bus.

@@ -1,11 +1,12 @@
 //! Faults of the cable, drawn from a seeded generator.
 
+use serde::{Deserialize, Serialize};
 use sim::{PS_PER_S, Ps};
 
 use crate::config::{LanError, check};
 
 /// Faults of the cable. The default has none.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
     /// Seed of the loss and jitter draws; each direction has its own sequence.
     pub seed: u64,

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+use sim::snapshot::{self, Refused, Torn};
 use sim::{AppReply, Log, LogReader, Ps, TcpApp};
 
 use crate::app::UdpApp;
@@ -17,14 +19,18 @@ use crate::link::{QUEUE_PS, Wire};
 use crate::pc::Pc;
 use crate::ping::PingReply;
 use crate::switch::{Port, Switch};
+use crate::tape::{Input, Tape, What};
 use crate::tcp::ConnectionInfo;
 use crate::udp::MAX_PAYLOAD_BYTES;
 
 /// Most arrived frames queued for the board; further ones are dropped.
 const MAX_UNTAKEN: usize = 4096;
+/// Reasons why a new LAN cannot repeat this one's past.
+const PROGRAM: &str = "exchanged data with a program on the PC";
+const CAPTURE: &str = "a capture of its frames";
 
 /// Frame counters since the start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LanStats {
     /// Frames that the board's MAC handed over.
     pub from_board: u64,
@@ -54,6 +60,7 @@ pub struct Lan {
     log: Log<FrameRecord>,
     pcap: Option<Pcap>,
     stats: LanStats,
+    tape: Tape,
 }
 
 impl Lan {
@@ -83,14 +90,20 @@ impl Lan {
             log: Log::default(),
             pcap: None,
             stats: LanStats::default(),
+            tape: Tape::new(),
         };
         lan.set_faults(config.faults)?;
+        lan.tape = Tape::new();
+        if config.bridge.is_some() {
+            lan.tape.end("a bridge to this machine's sockets");
+        }
         Ok(lan)
     }
 
     /// Puts a switch with a trunk to another LAN's switch between board and PC, without adding delay. One of the two
     /// LANs has `has_pc`; the other's PC is disconnected.
     pub fn join_switch(&mut self, has_pc: bool) {
+        self.tape.end("a second board on its switch");
         self.switch = Some(Switch::new(has_pc, self.pc_mac));
     }
 
@@ -125,6 +138,7 @@ impl Lan {
     pub fn from_board(&mut self, now: Ps, frame: &[u8]) {
         let now = self.at(now);
         self.stats.from_board += 1;
+        self.tape.frame(self.now, now, frame);
         self.carry(now, frame.to_vec(), false);
     }
 
@@ -151,6 +165,9 @@ impl Lan {
                         pcap.write(arrival, &frame);
                     }
                     self.pc.receive(at, frame);
+                    if self.pc.has_met_a_program() {
+                        self.tape.end(PROGRAM);
+                    }
                 }
                 None => self.pc.run(at),
             }
@@ -186,6 +203,9 @@ impl Lan {
 
     /// Ends [`Lan::listen`]: further connections are refused. Returns false if nothing listens on `port`.
     pub fn unlisten(&mut self, port: u16) -> bool {
+        if self.pc.is_own_port(port) {
+            self.tape.end("closed the PC's own port");
+        }
         self.pc.unlisten(port)
     }
 
@@ -195,6 +215,7 @@ impl Lan {
         check(!self.pc.is_udp_port_used(port), || {
             format!("UDP port {port} of the simulated PC is in use: choose another one")
         })?;
+        self.tape.end(PROGRAM);
         self.pc.udp_listen(port, app);
         Ok(())
     }
@@ -204,6 +225,7 @@ impl Lan {
     pub fn connect(&mut self, now: Ps, at: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> Result<u64, LanError> {
         check(peer.port() != 0 && !peer.ip().is_unspecified(), || format!("invalid peer {peer}: use ADDRESS:PORT"))?;
         let now = self.prepare(now);
+        self.tape.end(PROGRAM);
         let conn = self.pc.connect(now, at, peer, app);
         self.send_from_pc(now);
         Ok(conn)
@@ -231,6 +253,7 @@ impl Lan {
 
     fn push(&mut self, now: Ps, at: Ps, conn: u64, reply: AppReply) -> bool {
         let now = self.prepare(now);
+        self.tape.end(PROGRAM);
         let known = self.pc.push(now, at, conn, reply);
         self.send_from_pc(now);
         known
@@ -240,6 +263,7 @@ impl Lan {
     /// than 1472 bytes or the socket's queue is full.
     pub fn udp_send(&mut self, now: Ps, port: u16, to: SocketAddrV4, data: &[u8]) -> bool {
         let now = self.prepare(now);
+        self.tape.end(PROGRAM);
         let sent = self.pc.udp_send(now, port, to, data);
         self.send_from_pc(now);
         sent
@@ -252,6 +276,7 @@ impl Lan {
             return false;
         }
         let now = self.prepare(now);
+        self.tape.end("been pinged");
         let sent = self.pc.ping(now, at, to, sequence, data);
         self.send_from_pc(now);
         sent
@@ -265,6 +290,7 @@ impl Lan {
     /// Forwards connections and datagrams that arrive at the bound `socket` to the board. Returns the rule's number.
     pub fn forward(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, LanError> {
         let now = self.prepare(now);
+        self.tape.end("a forwarded port");
         let rule = self.pc.forward(now, socket, target);
         self.send_from_pc(now);
         rule
@@ -317,6 +343,7 @@ impl Lan {
     /// Replaces the faults for frames sent from now on and restarts their random sequences.
     pub fn set_faults(&mut self, faults: Faults) -> Result<(), LanError> {
         faults.validate()?;
+        self.tape.faults(self.now, &faults);
         self.from_board.set_loss(faults.seed, faults.loss_from_board_per_mille);
         self.to_board.set_loss(!faults.seed, faults.loss_to_board_per_mille);
         self.faults = faults;
@@ -335,12 +362,14 @@ impl Lan {
 
     /// Writes every frame from now on to a new capture file (nanosecond pcap) for Wireshark.
     pub fn capture_to(&mut self, path: &Path) -> io::Result<()> {
+        self.tape.end(CAPTURE);
         self.pcap = Some(Pcap::create(path)?);
         Ok(())
     }
 
     /// Like [`Lan::capture_to`], into any writer.
     pub fn capture_into(&mut self, out: Box<dyn Write + Send>) -> io::Result<()> {
+        self.tape.end(CAPTURE);
         self.pcap = Some(Pcap::new(out)?);
         Ok(())
     }
@@ -363,6 +392,42 @@ impl Lan {
     /// Ends a log of frames.
     pub fn end_log(&mut self, reader: LogReader) {
         self.log.close(reader);
+    }
+
+    /// Appends what a new LAN needs to repeat this one's past. Logs and listening programs are left out. `Err`: the
+    /// past depends on more than the board.
+    pub fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
+        let inputs = self.tape.inputs().map_err(|why| Refused(why.into()))?;
+        snapshot::save(&(inputs, self.now, self.arrived.len(), self.stats), to);
+        Ok(())
+    }
+
+    /// Repeats a past in this LAN, which is new and has the same settings. After an error, the LAN is to be dropped.
+    pub fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        let (mut inputs, mut now, mut untaken, mut stats) = (Vec::new(), 0, 0, LanStats::default());
+        snapshot::restore(&mut inputs, from)?;
+        snapshot::restore(&mut now, from)?;
+        snapshot::restore(&mut untaken, from)?;
+        snapshot::restore(&mut stats, from)?;
+        for Input { settled, what } in inputs {
+            if settled > now {
+                return Err(Torn);
+            }
+            self.repeat_until(settled, untaken);
+            match what {
+                What::Frame { at, frame } => self.from_board(at, &frame),
+                What::Faults(faults) => self.set_faults(faults).map_err(|_| Torn)?,
+            }
+        }
+        self.repeat_until(now, untaken);
+        if self.stats == stats { Ok(()) } else { Err(Torn) }
+    }
+
+    fn repeat_until(&mut self, now: Ps, untaken: usize) {
+        self.advance(now);
+        while self.arrived.len() > untaken {
+            self.to_board(now);
+        }
     }
 
     fn at(&self, now: Ps) -> Ps {

@@ -58,6 +58,7 @@ mod pc;
 mod peek;
 mod ping;
 mod switch;
+mod tape;
 mod tcp;
 mod turnaround;
 mod udp;

@@ -50,6 +50,10 @@ pub(crate) struct Pc {
     /// Source address of the board's last frame.
     board: Option<Ipv4Addr>,
     next_event: Option<Ps>,
+    /// The TCP port that the PC itself serves.
+    own_port: Option<u16>,
+    /// A SYN has reached the port of a program.
+    met_a_program: bool,
 }
 
 impl Pc {
@@ -115,6 +119,8 @@ impl Pc {
             bridge,
             forwards: Forwards::default(),
             board: None,
+            own_port: config.tcp_echo_port,
+            met_a_program: false,
         }
     }
 
@@ -186,6 +192,7 @@ impl Pc {
             return bridge.dial(from, to, host, &frame, now);
         }
         if self.tcp.has_listener(to.port()) && *to.ip() == self.ip {
+            self.met_a_program |= !self.is_own_port(to.port());
             return self.accept(now, from, to, frame, Owner::Port(to.port()));
         }
         self.give(now, frame);
@@ -262,6 +269,16 @@ impl Pc {
                 _ => {}
             }
         }
+    }
+
+    /// Returns whether the PC itself serves this TCP port.
+    pub(crate) fn is_own_port(&self, port: u16) -> bool {
+        self.own_port == Some(port)
+    }
+
+    /// Returns whether a SYN has reached the port of a program.
+    pub(crate) fn has_met_a_program(&self) -> bool {
+        self.met_a_program
     }
 
     pub(crate) fn is_tcp_port_used(&self, port: u16) -> bool {

@@ -9,6 +9,7 @@ use crate::sys::Sys;
 use crate::ticks::Ticks;
 use crate::wires::AdcWires;
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
 use sim::{NEVER, PS_PER_S, Ps};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -42,7 +43,7 @@ mod fcs {
 }
 
 /// The analogue-to-digital converter.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Adc {
     wires: AdcWires,
     /// 12-bit readings of channels 0 to 3, if a voltage is set.

@@ -10,6 +10,7 @@ use crate::sys::{Frequencies, Sys};
 use crate::wires::{ClocksWires, Version};
 use crate::{Peripheral, Write, unmodelled};
 use gpout::{Drive, Gpout};
+use serde::{Deserialize, Serialize};
 use sim::{NEVER, PS_PER_S, Ps};
 
 const ENABLE: u32 = 1 << 11;
@@ -32,7 +33,7 @@ mod fc0_status {
 }
 
 /// A clock generator with the registers CTRL, DIV and SELECTED.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Generator {
     ctrl: u32,
     div: u32,
@@ -92,7 +93,7 @@ const PLACES: [Places; 2] =
 /// The low-power oscillator of version 1.
 const LPOSC_HZ: u64 = 32_768;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct FrequencyCounter {
     ref_khz: u32,
     min_khz: u32,
@@ -169,7 +170,7 @@ impl FrequencyCounter {
 }
 
 /// The clock generators and the frequency counter.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Clocks {
     wires: ClocksWires,
     /// DFTCLK_*_CTRL of version 1, stored without effect.

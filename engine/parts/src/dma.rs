@@ -10,7 +10,9 @@
 use crate::sys::Sys;
 use crate::wires::{DmaWires, Version};
 use crate::{Alias, BusFault, Peripheral, Write, unmodelled};
+use serde::{Deserialize, Serialize};
 use sim::NEVER;
+use sim::snapshot::LeftOut;
 
 const TIMERS: usize = 4;
 /// TREQ_SEL: pacing timers 0 to 3, and no pacing.
@@ -121,9 +123,9 @@ mod calc {
     pub(crate) const SUM: u32 = 0xf;
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Channel {
-    layout: &'static Layout,
+    layout: LeftOut<&'static Layout>,
     read_addr: u32,
     write_addr: u32,
     /// Transfers left, and the value loaded by the next trigger.
@@ -143,7 +145,7 @@ struct Channel {
 impl Channel {
     fn new(layout: &'static Layout) -> Self {
         Self {
-            layout,
+            layout: LeftOut(layout),
             read_addr: 0,
             write_addr: 0,
             count: 0,
@@ -198,7 +200,7 @@ impl Channel {
 }
 
 /// A pacing timer: X requests in Y cycles of clk_sys, at most one per cycle (2.5.5.1).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Timer {
     x: u32,
     y: u32,
@@ -233,10 +235,10 @@ impl Timer {
 }
 
 /// A controller with `CHANNELS` channels, at most 16.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Dma<const CHANNELS: usize> {
     wires: DmaWires,
-    channels: [Channel; CHANNELS],
+    channels: Vec<Channel>,
     timers: [Timer; TIMERS],
     intr: u32,
     inte: [u32; LINES],
@@ -286,7 +288,7 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
     pub fn new(wires: DmaWires) -> Self {
         Self {
             wires,
-            channels: [Channel::new(&LAYOUTS[wires.version as usize]); CHANNELS],
+            channels: vec![Channel::new(&LAYOUTS[wires.version as usize]); CHANNELS],
             timers: Default::default(),
             intr: 0,
             inte: [0; LINES],
@@ -468,7 +470,7 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
             return;
         }
         c.count = c.reload & c.layout.count;
-        c.mode = mode(c.layout, c.reload);
+        c.mode = mode(*c.layout, c.reload);
         c.busy = true;
         c.starts_at = now + REQUEST_CYCLES;
         c.ends_at = c.starts_at;

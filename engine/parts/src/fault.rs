@@ -1,6 +1,7 @@
 //! Causes of HardFaults and lock-ups, which the emulator reports. A program cannot read them on ARMv6-M, which has no
 //! fault status registers.
 
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 use std::fmt;
 
@@ -8,7 +9,7 @@ use std::fmt;
 const LIMIT: usize = 64;
 
 /// The cause of a HardFault or lock-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
     /// IBUS: the address cannot be fetched, or never executes (ARMv6-M ARM B3.1).
     Fetch {
@@ -122,7 +123,7 @@ impl fmt::Display for Cause {
 }
 
 /// A HardFault, or the lock-up after a fault inside HardFault or NMI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// Simulated time of the fault.
     pub at: Ps,
@@ -150,7 +151,7 @@ impl fmt::Display for Report {
 }
 
 /// The faults of a chip that have not been reported yet.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Faults {
     reports: Vec<Report>,
     dropped: u64,

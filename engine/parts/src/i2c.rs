@@ -9,6 +9,7 @@ use crate::sys::Sys;
 use crate::wires::SerialWires;
 use crate::world::World;
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
 use sim::{NEVER, PS_PER_S};
 use std::collections::VecDeque;
 
@@ -74,7 +75,7 @@ mod enable {
 }
 
 /// The master's activity until the next event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     Idle,
     /// (RE)START and address of the command.
@@ -88,7 +89,7 @@ enum Phase {
 }
 
 /// A DW_apb_i2c controller.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct I2c {
     wires: SerialWires,
     /// A device acknowledged the current address.

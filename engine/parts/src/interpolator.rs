@@ -1,7 +1,9 @@
 //! SIO's interpolators.
 
+use serde::{Deserialize, Serialize};
+
 /// One interpolator (RP2040 datasheet 2.3.1.6, RP2350 datasheet 3.1.10). `index` 0 can blend, 1 can clamp.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Interpolator {
     accum: [u32; 2],
     base: [u32; 3],

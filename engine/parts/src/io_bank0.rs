@@ -5,6 +5,8 @@
 use crate::sys::{Sys, watcher};
 use crate::wires::IoWires;
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
+use sim::snapshot::LeftOut;
 
 /// Most registers of INTR, INTE, INTF or INTS, with eight pins per register.
 const WORDS: usize = 6;
@@ -45,10 +47,10 @@ enum Place {
 }
 
 /// The function selects, overrides and interrupts of the GPIO pins.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct IoBank0 {
     wires: IoWires,
-    layout: &'static Layout,
+    layout: LeftOut<&'static Layout>,
     ctrl: Vec<u32>,
     /// Latched edges.
     edges: [u32; WORDS],
@@ -68,7 +70,7 @@ impl IoBank0 {
         let layout = &LAYOUTS[wires.version as usize];
         Self {
             wires,
-            layout,
+            layout: LeftOut(layout),
             ctrl: vec![NULL; layout.pins],
             edges: [0; WORDS],
             inte: [[0; WORDS]; DESTINATIONS],
@@ -192,7 +194,7 @@ impl IoBank0 {
                 *mask |= 1 << pin;
             }
         }
-        let Layout { outover, oeover, .. } = *self.layout;
+        let Layout { outover, oeover, .. } = **self.layout;
         let with = |shift: u32, mode: u32| {
             self.ctrl
                 .iter()
@@ -210,7 +212,7 @@ impl IoBank0 {
 
     /// Decodes an offset.
     fn place(&self, offset: u32) -> Place {
-        let Layout { pins, words, summary, intr, .. } = *self.layout;
+        let Layout { pins, words, summary, intr, .. } = **self.layout;
         let word = |from: u32| ((offset - from) / 4) as usize;
         match offset {
             _ if offset >= intr => match word(intr) {

@@ -7,6 +7,8 @@
 use crate::sys::Sys;
 use crate::wires::IoWires;
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
+use sim::snapshot::LeftOut;
 
 /// Most pins.
 const PINS: usize = 8;
@@ -38,10 +40,10 @@ const DESTINATIONS: usize = 3;
 const DORMANT_WAKE: usize = 2;
 
 /// The function selects, overrides and interrupts of the QSPI pins.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct IoQspi {
     wires: IoWires,
-    layout: &'static Layout,
+    layout: LeftOut<&'static Layout>,
     /// GPIO_QSPI_SS_CTRL's output override changed.
     pub ss_dirty: bool,
     /// The BOOTSEL button is pressed; it pulls SS low through a resistor.
@@ -62,7 +64,7 @@ impl IoQspi {
         let layout = &LAYOUTS[wires.version as usize];
         Self {
             wires,
-            layout,
+            layout: LeftOut(layout),
             ss_dirty: false,
             bootsel_pressed: false,
             sio_out: 0,

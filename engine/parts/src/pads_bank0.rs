@@ -5,6 +5,7 @@
 use crate::sys::Sys;
 use crate::wires::Version;
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
 
 /// Bits of a pad register.
 const PDE: u32 = 1 << 2;
@@ -15,7 +16,7 @@ const OD: u32 = 1 << 7;
 const ISO: u32 = 1 << 8;
 
 /// The pads of the GPIO pins: pulls, input buffers, output disables.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PadsBank0 {
     voltage_select: u32,
     version: Version,

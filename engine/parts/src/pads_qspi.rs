@@ -3,9 +3,10 @@
 use crate::sys::Sys;
 use crate::wires::Version;
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
 
 /// The pads of the QSPI pins. They hold their settings and have no other effect.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PadsQspi {
     version: Version,
     /// VOLTAGE_SELECT, SCLK, SD0 to SD3, SS.

@@ -3,6 +3,8 @@
 //! Register access is in the chip's IO_BANK0 and PADS_BANK0; this module holds the electrical state
 //! that all peripherals and the world share.
 
+use serde::{Deserialize, Serialize};
+
 /// Most function select values of a pin.
 pub(crate) const FUNCTIONS: usize = 12;
 
@@ -25,7 +27,7 @@ pub mod function {
 }
 
 /// The chip's GPIO pins: who drives them, and their levels.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pins {
     mask: u64,
     /// Level that each function would drive on each pin.

@@ -15,6 +15,7 @@ use block::Machine;
 use config::{CLKDIV_MASK, EXEC_STALLED};
 use inputs::Inputs;
 use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};
+use serde::{Deserialize, Serialize};
 use sim::{NEVER, Ps};
 
 pub(crate) use machine::State;
@@ -91,7 +92,7 @@ const GPIOBASE_BITS: u32 = 0x10;
 const HORIZON_CYCLES: u64 = 1 << 20;
 
 /// A block of PIO: four state machines with their program memory, FIFOs and interrupt flags.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Pio {
     wires: PioWires,
     shared: Shared,

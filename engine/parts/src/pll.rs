@@ -5,6 +5,8 @@
 
 use crate::sys::{Frequencies, Sys};
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
+use sim::snapshot::LeftOut;
 use sim::{NEVER, PS_PER_US, Ps};
 
 /// From power-up (or a changed divider) to CS.LOCK.
@@ -20,11 +22,11 @@ const POSTDIVPD: u32 = 1 << 3;
 const VCOPD: u32 = 1 << 5;
 
 /// A phase-locked loop.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Pll {
-    name: &'static str,
+    name: LeftOut<&'static str>,
     /// The frequency that this PLL generates.
-    output: fn(&mut Frequencies) -> &mut u64,
+    output: LeftOut<fn(&mut Frequencies) -> &mut u64>,
     cs: u32,
     pwr: u32,
     fbdiv: u32,
@@ -36,7 +38,16 @@ pub struct Pll {
 impl Pll {
     /// Returns the loop after reset; `output` is its place among the frequencies.
     pub fn new(name: &'static str, output: fn(&mut Frequencies) -> &mut u64) -> Self {
-        Self { name, output, cs: 1, pwr: 0x2d, fbdiv: 0, prim: 0x0007_7000, vco_hz: 0, locked_at: NEVER }
+        Self {
+            name: LeftOut(name),
+            output: LeftOut(output),
+            cs: 1,
+            pwr: 0x2d,
+            fbdiv: 0,
+            prim: 0x0007_7000,
+            vco_hz: 0,
+            locked_at: NEVER,
+        }
     }
 
     /// Recomputes the output from the crystal oscillator and the registers, and stores it in `sys.freq`.
@@ -62,7 +73,7 @@ impl Pll {
 
 impl Peripheral for Pll {
     fn name(&self) -> &'static str {
-        self.name
+        *self.name
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
@@ -87,7 +98,7 @@ impl Peripheral for Pll {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        *self = Self::new(self.name, self.output);
+        *self = Self::new(*self.name, *self.output);
         sys.clock_sources_dirty = true;
     }
 }

@@ -7,9 +7,10 @@
 
 use crate::sys::{ResetRequest, Sys};
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
 
 /// The power-on state machine.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Psm {
     /// Bits of all blocks, in the order of the reset sequence.
     all: u32,

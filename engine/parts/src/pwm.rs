@@ -15,6 +15,8 @@
 use crate::sys::Sys;
 use crate::wires::{PwmWires, Version};
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 use sim::NEVER;
 
 mod csr {
@@ -34,7 +36,7 @@ const DIVMODE_LEVEL: u32 = 1;
 const DIVMODE_RISE: u32 = 2;
 const DIVMODE_FALL: u32 = 3;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Slice {
     csr: u32,
     div: u32,
@@ -225,9 +227,10 @@ impl Slice {
 }
 
 /// The pulse width modulator with `SLICES` slices of two channels.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Pwm<const SLICES: usize> {
     wires: PwmWires<SLICES>,
+    #[serde(with = "BigArray")]
     slices: [Slice; SLICES],
     intr: u32,
     inte: [u32; LINES],

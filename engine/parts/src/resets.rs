@@ -2,9 +2,10 @@
 
 use crate::sys::Sys;
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
 
 /// The reset controller of the peripherals.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Resets {
     /// Bits of all peripherals.
     all: u32,

@@ -9,6 +9,8 @@ use crate::sys::{Sys, dormant};
 use crate::ticks::Ticks;
 use crate::wires::Version;
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
+use sim::snapshot::LeftOut;
 
 /// Nominal frequencies at reset of both versions, with the divider at its reset value and all eight stages at their
 /// default strength. Version 1 has its stages 0 and 1 varied at random, which is not modelled.
@@ -71,10 +73,10 @@ const RANDOM_OFFSET: u32 = u32::MAX;
 const RANDOM: u32 = 0x3f04_b16d;
 
 /// The ring oscillator.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Rosc {
     version: Version,
-    layout: Layout,
+    layout: LeftOut<Layout>,
     /// RANDOM, stored without effect.
     seed: u32,
     ctrl: u32,
@@ -94,7 +96,7 @@ impl Rosc {
         let layout = Layout::of(version);
         Self {
             version,
-            layout,
+            layout: LeftOut(layout),
             seed: RANDOM,
             ctrl: (ENABLE << 12) | 0xaa0,
             freq: if version == Version::V0 { [0; 2] } else { [0x88, 0] },
@@ -141,7 +143,7 @@ impl Rosc {
                 12 / u64::from(strength + 1)
             })
             .sum();
-        let Layout { div_pass, most_div, other_div, ring_hz, .. } = self.layout;
+        let Layout { div_pass, most_div, other_div, ring_hz, .. } = *self.layout;
         let div = match self.div.wrapping_sub(div_pass) {
             0 => most_div,
             div if div < most_div => div,

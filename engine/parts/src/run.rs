@@ -1,5 +1,6 @@
 //! Runs the two cores of a chip, its events and its resets in one deterministic order.
 
+use serde::{Deserialize, Serialize};
 use sim::{NEVER, Ps};
 
 use crate::mcu::RunEnd;
@@ -67,30 +68,36 @@ pub trait Runs {
 }
 
 /// The simulated time of a chip, and what belongs to it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Runner {
     now: Ps,
     last_rebase: u64,
-    sample_cycles: u64,
-    next_sample: u64,
     /// [`RunEnd::Asleep`] was returned for the present sleep.
     told_asleep: bool,
     /// PC of the core that stopped clk_sys.
     asleep_at: u32,
-    /// For each core, the running state last recorded in the trace.
-    traced_running: [bool; 2],
+    probed: Probed,
 }
+
+/// The state of a profiler and of a trace.
+#[derive(Clone, Copy, Debug)]
+struct Probed {
+    sample_cycles: u64,
+    next_sample: u64,
+    /// For each core, the running state last recorded in the trace.
+    running: [bool; 2],
+}
+
+sim::left_out!([] Probed);
 
 impl Default for Runner {
     fn default() -> Self {
         Self {
             now: 0,
             last_rebase: 0,
-            sample_cycles: 0,
-            next_sample: u64::MAX,
             told_asleep: false,
             asleep_at: 0,
-            traced_running: [false; 2],
+            probed: Probed { sample_cycles: 0, next_sample: u64::MAX, running: [false; 2] },
         }
     }
 }
@@ -111,8 +118,8 @@ impl Runner {
         let cores = [0, 1].map(|index| chip.core(index));
         let frontier = cores.iter().filter(|core| core.running).map(|core| core.cycles).min();
         let frontier = frontier.unwrap_or(chip.sys().cycle);
-        self.sample_cycles = cycles;
-        self.next_sample = if cycles == 0 { u64::MAX } else { frontier + cycles };
+        self.probed.sample_cycles = cycles;
+        self.probed.next_sample = if cycles == 0 { u64::MAX } else { frontier + cycles };
     }
 
     /// Runs until simulated time `until`, a reset, or a fault of the model. An instruction in progress is completed,
@@ -165,16 +172,16 @@ impl Runner {
             let mut limit = sys.clock.cycle_at(sys.next_due().min(until)).max(cycles + 1);
             let other = cores[1 - index];
             if other.running {
-                let looked_at = self.next_sample != u64::MAX || sys.records();
+                let looked_at = self.probed.next_sample != u64::MAX || sys.records();
                 if !looked_at && chip.run_ahead(index, limit) {
                     continue;
                 }
                 // Core 0 runs first when both are at the same cycle.
                 limit = limit.min(other.cycles + u64::from(index == 0)).max(cycles + 1);
             }
-            if PROBED && self.next_sample != u64::MAX {
+            if PROBED && self.probed.next_sample != u64::MAX {
                 self.sample(chip, cycles);
-                limit = limit.min(self.next_sample).max(cycles + 1);
+                limit = limit.min(self.probed.next_sample).max(cycles + 1);
             }
             self.trace_cores(chip);
             let stalled = *chip.stalled();
@@ -229,10 +236,10 @@ impl Runner {
     }
 
     fn sample(&mut self, chip: &mut impl Runs, cycles: u64) {
-        if cycles < self.next_sample {
+        if cycles < self.probed.next_sample {
             return;
         }
-        self.next_sample = cycles - cycles % self.sample_cycles + self.sample_cycles;
+        self.probed.next_sample = cycles - cycles % self.probed.sample_cycles + self.probed.sample_cycles;
         chip.count_sample();
         if chip.sys().trace.wants(kind::PC) {
             let at = chip.sys().clock.ps_at(cycles);
@@ -253,7 +260,7 @@ impl Runner {
             let (level, output_enabled) = (sys.pins.level(), sys.pins.output_enabled());
             sys.trace.push(self.now, Record::Pins { level, output_enabled });
         }
-        self.traced_running = [false; 2];
+        self.probed.running = [false; 2];
         self.trace_cores(chip);
     }
 
@@ -263,8 +270,8 @@ impl Runner {
         }
         for index in 0..2 {
             let core = chip.core(index);
-            if self.traced_running[index] != core.running {
-                self.traced_running[index] = core.running;
+            if self.probed.running[index] != core.running {
+                self.probed.running[index] = core.running;
                 let at = chip.sys().clock.ps_at(core.cycles).max(self.now);
                 chip.sys_mut().trace.push(at, Record::Core { core: index as u8, running: core.running });
             }

@@ -23,6 +23,7 @@ use crate::trace::{Record, kind};
 use crate::wires::SerialWires;
 use crate::world::World;
 use crate::{Peripheral, Write, unmodelled};
+use serde::{Deserialize, Serialize};
 use sim::{NEVER, PS_PER_S, Ps};
 use std::collections::VecDeque;
 
@@ -79,7 +80,7 @@ const SCK_PINS: u64 = RX_PINS << 2;
 const TX_PINS: u64 = RX_PINS << 3;
 
 /// CR0.FRF.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Format {
     Motorola { sph: bool },
     Ti,
@@ -87,7 +88,7 @@ enum Format {
 }
 
 /// Edges of a frame in half periods of SCK after its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Edges {
     last: u64,
     fss_high: u64,
@@ -104,7 +105,7 @@ fn edges(format: Format, bits: u64) -> Edges {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Frame {
     data: u16,
     bits: u8,
@@ -119,7 +120,7 @@ struct Frame {
 }
 
 /// The edges of a frame in Motorola's format.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Bitwise {
     sph: bool,
     /// Half periods of SCK to the last edge.
@@ -156,7 +157,7 @@ impl Frame {
 }
 
 /// A PL022 controller.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Spi {
     wires: SerialWires,
     cr0: u32,

@@ -1,12 +1,13 @@
 //! A counter that runs at a constant rate and is evaluated on demand.
 
+use serde::{Deserialize, Serialize};
 use sim::{NEVER, PS_PER_S, Ps};
 
 /// Counts `hz / divisor` ticks per second without accumulating rounding errors over rate changes.
 ///
 /// Simulated times are rounded down to whole picoseconds. So are the times of ticks: a tick within a picosecond counts
 /// from the start of that picosecond, and a clock cycle that starts with a tick sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ticks {
     hz: u64,
     divisor: u64,

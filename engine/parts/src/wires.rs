@@ -2,14 +2,15 @@
 //! pins its signals appear. A chip states them when it makes its parts, with the numbers of its datasheet.
 
 use crate::pins::Pins;
+use serde::{Deserialize, Serialize};
 
 /// A part's place in [`crate::Sys`]'s queue, which holds one pending time for each. Events of the same time are handled
 /// in ascending order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Event(pub u8);
 
 /// Which registers a part has. PIO's versions are in its DBG_CFGINFO; those of other parts are counted alike.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Version {
     /// As in RP2040.
     #[default]
@@ -196,3 +197,9 @@ pub struct UsbWires {
     /// The pins that carry DP while the controller is connected to digital pads.
     pub dp: FunctionPins,
 }
+
+// A chip's parts are wired anew, and only then restored.
+sim::left_out!(
+    [] SerialWires, [] PioWires, [const SLICES: usize] PwmWires<SLICES>, [] AdcWires, [] ClocksWires, [] IoWires,
+    [] TimerWires, [] WatchdogWires, [] DmaWires, [] UsbWires,
+);

@@ -2,6 +2,7 @@
 
 use crate::sys::Sys;
 use crate::{uart::Uart, usb::Usb};
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 
 /// Inputs of the chip other than pin levels.
@@ -26,7 +27,7 @@ pub struct BitPeer {
 }
 
 /// The direction of a [`BitPeer`]'s data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Way {
     /// Samples the data pin at each rising edge of the clock.
     Takes,

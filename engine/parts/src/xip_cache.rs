@@ -9,6 +9,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+use serde_big_array::Array;
+
 /// Binary logarithm of a line's bytes.
 pub const LINE_BYTES_LOG2: u32 = 3;
 const SETS: usize = 1024;
@@ -26,11 +29,12 @@ const NO_LINE: u32 = u32::MAX - 1;
 pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
 
 /// The tags of the XIP cache, and what its misses cost.
+#[derive(Serialize, Deserialize)]
 pub struct XipCache {
     /// Tag and valid bits of each way; 0: nothing valid.
-    pub lines: Box<[[u32; 2]; SETS]>,
+    pub lines: Box<Array<[u32; 2], SETS>>,
     /// RP2350: the ways of each set that are not replaced, a bit for each.
-    pinned: Box<[u8; SETS]>,
+    pinned: Box<Array<u8, SETS>>,
     /// Shift register whose lowest bit selects the way that the next new line replaces.
     victim: u16,
     enabled: bool,
@@ -55,18 +59,20 @@ pub struct XipCache {
     /// Those of them that read the flash.
     pub misses: u64,
     /// Missed and replaced lines, while requested.
+    #[serde(skip)]
     pub evictions: Option<Box<Evictions>>,
     /// Cycles that core 0 has waited for misses since power-on.
     pub stalled: u64,
     /// Missed lines, while requested.
+    #[serde(skip)]
     pub(crate) missed_lines: Option<Box<MissedLines>>,
 }
 
 impl Default for XipCache {
     fn default() -> Self {
         Self {
-            lines: Box::new([[0; 2]; SETS]),
-            pinned: Box::new([0; SETS]),
+            lines: Box::new(Array([[0; 2]; SETS])),
+            pinned: Box::new(Array([0; SETS])),
             victim: VICTIM_SEED,
             enabled: true,
             cost_enabled: true,

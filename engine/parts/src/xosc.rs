@@ -6,6 +6,7 @@ use crate::sys::{Sys, dormant};
 use crate::ticks::Ticks;
 use crate::wires::{Event, Version};
 use crate::{Peripheral, Write};
+use serde::{Deserialize, Serialize};
 use sim::{NEVER, Ps};
 
 /// Frequency of the crystal on the W5500-EVB-Pico.
@@ -18,7 +19,7 @@ const DORMANT: u32 = 0x636f_6d61;
 const WAKE: u32 = 0x7761_6b65;
 
 /// The crystal oscillator.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Xosc {
     event: Event,
     version: Version,

@@ -15,6 +15,7 @@ use crate::wires::event;
 use crate::wires::{PIN_MASK, function};
 use crate::world::{BitPeer, Way, World};
 use parts::wires::Event;
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 
 const FUNCTIONS: [usize; 2] = [function::PIO0, function::PIO1];
@@ -47,7 +48,7 @@ fn cycle_by(sys: &Sys, now: Ps) -> u64 {
 }
 
 /// The effects of a deferred batch on the pins.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Deferred {
     block: usize,
     /// Pins that follow the state machine's writes.
@@ -57,7 +58,7 @@ pub(crate) struct Deferred {
 }
 
 /// The exchange with the peer in each pass.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Exchange {
     data: u32,
     way: Way,
@@ -66,7 +67,7 @@ struct Exchange {
 }
 
 /// The levels that IN reads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Source {
     /// The same levels in each pass.
     Steady,

@@ -45,6 +45,8 @@ pub use armv6m::Master;
 pub(crate) use parts::BusFault;
 use parts::lane;
 use parts::wires::{Event, Version};
+use serde::{Deserialize, Serialize};
+use sim::snapshot::{self, Torn};
 
 /// The bus with everything on it except the memories.
 pub struct Bus<W> {
@@ -68,6 +70,7 @@ pub struct Bus<W> {
 }
 
 /// The register blocks that RESETS can hold in reset and that need only [`Sys`].
+#[derive(Serialize, Deserialize)]
 pub struct Blocks {
     pub(crate) sysinfo: Sysinfo,
     pub(crate) syscfg: Syscfg,
@@ -98,6 +101,25 @@ pub struct Blocks {
     pub(crate) dma: Dma<{ wires::DMA_CHANNELS }>,
     pub(crate) usb: Usb,
     pub(crate) pio: [Pio; 2],
+}
+
+impl<W> Bus<W> {
+    /// Appends the state of all but the world to a snapshot.
+    pub(crate) fn save(&self, to: &mut Vec<u8>) {
+        snapshot::save(&(&self.sys, self.waits, self.waited, &self.sio, &self.xip_ctrl), to);
+        snapshot::save(&(&self.ssi, &self.blocks, &self.deferred), to);
+    }
+
+    pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        snapshot::restore(&mut self.sys, from)?;
+        snapshot::restore(&mut self.waits, from)?;
+        snapshot::restore(&mut self.waited, from)?;
+        snapshot::restore(&mut self.sio, from)?;
+        snapshot::restore(&mut self.xip_ctrl, from)?;
+        snapshot::restore(&mut self.ssi, from)?;
+        snapshot::restore(&mut self.blocks, from)?;
+        snapshot::restore(&mut self.deferred, from)
+    }
 }
 
 impl Default for Blocks {

@@ -14,6 +14,7 @@ use crate::trace::{Record, kind};
 use crate::wires::event;
 use crate::world::World;
 use parts::mcu::{ChipConfig, RunEnd};
+use sim::snapshot::{self, Refused, Torn};
 
 /// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 2.17).
 const ROSC_NOMINAL_HZ: u64 = 6_500_000;
@@ -60,6 +61,26 @@ impl<W: World> Chip<W> {
     /// Translates code at its first execution, for tests of the translator.
     pub fn translate_at_once(&mut self) {
         self.mem.translate_at_once();
+    }
+
+    /// Appends the state of all but the world to a snapshot. Records of a profiler and a trace are left out. `Err`: a
+    /// debugger watches the chip.
+    pub fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
+        if self.probes.debug.looks() {
+            return Err(Refused("breakpoints of a debugger".into()));
+        }
+        snapshot::save(&(&self.cores, &self.runner), to);
+        self.mem.save(to);
+        self.bus.save(to);
+        Ok(())
+    }
+
+    /// Restores a new chip with a flash of the same size. After an error, the chip is to be dropped.
+    pub fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        snapshot::restore(&mut self.cores, from)?;
+        snapshot::restore(&mut self.runner, from)?;
+        self.mem.restore(from)?;
+        self.bus.restore(from)
     }
 
     /// Simulated time since power-on.

@@ -3,6 +3,7 @@
 use attribution::Recording;
 use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Halt, Mcu, Reached, RunEnd};
 use sim::Ps;
+use sim::snapshot::{Refused, Torn};
 
 use crate::chip::Chip;
 use crate::cpu::debugger;
@@ -112,6 +113,14 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
 
     fn sample_pc(&mut self, cycles: u64) {
         self.sample_pc(cycles);
+    }
+
+    fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
+        self.save(to)
+    }
+
+    fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        self.restore(from)
     }
 
     fn start_recording(&mut self, limit: usize) {

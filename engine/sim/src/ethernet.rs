@@ -1,10 +1,12 @@
 //! Chips with an Ethernet port.
 
+use serde::{Deserialize, Serialize};
+
 use crate::device::Device;
 use crate::time::Ps;
 
 /// Traffic counters since power-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EthernetStats {
     /// Bytes exchanged with the microcontroller while selected.
     pub bus_bytes: u64,

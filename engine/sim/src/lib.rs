@@ -43,6 +43,7 @@ mod ethernet;
 mod i2c;
 mod log;
 mod random;
+pub mod snapshot;
 mod spi;
 mod tcp;
 mod time;

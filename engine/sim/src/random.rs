@@ -1,7 +1,9 @@
 //! Seeded random numbers.
 
+use serde::{Deserialize, Serialize};
+
 /// splitmix64 (Steele, Lea, Flood 2014): one word of state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {

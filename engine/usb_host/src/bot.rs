@@ -3,6 +3,9 @@
 //! CBW, data, CSW; a stalled data endpoint is cleared and the CSW read (figure 2); a stalled CSW is read once more; anything
 //! invalid ends in reset recovery (section 5.3.4): Bulk-Only Mass Storage Reset, clear halt IN, clear halt OUT.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 use sim::{PS_PER_US, Ps};
 
 use crate::config::PollConfig;
@@ -18,7 +21,7 @@ const PASSED: u8 = 0;
 const FAILED: u8 = 1;
 
 /// The data stage that the host expects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Data {
     None,
     In(usize),
@@ -26,12 +29,12 @@ pub(crate) enum Data {
 }
 
 /// Why a command did not get a valid status.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BotError {
     /// A transfer on an endpoint or a control transfer failed.
     Transfer(TransferError),
     /// The CSW has the wrong length, signature or tag, or reports a phase error.
-    InvalidStatus(&'static str),
+    InvalidStatus(Cow<'static, str>),
     /// More data than the command asked for.
     Excess,
     /// The command took longer than its time limit.
@@ -59,7 +62,7 @@ pub(crate) enum BotResult {
     Dead(BotError),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum State {
     Idle,
     Command,
@@ -76,14 +79,14 @@ enum State {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Recovery {
     Reset,
     ClearIn,
     ClearOut,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Bot {
     msc: MassStorage,
     bulk_in: Pipe,
@@ -268,7 +271,7 @@ impl Bot {
             let data = std::mem::take(&mut self.received);
             return Some(BotResult::Status { passed: bytes[12] == PASSED, data, residue });
         };
-        self.recover(BotError::InvalidStatus(invalid));
+        self.recover(BotError::InvalidStatus(invalid.into()));
         None
     }
 

@@ -1,5 +1,6 @@
 //! A CDC-ACM serial port (CDC PSTN 1.2 section 6.3): line requests and two byte streams.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use sim::{PS_PER_MS, PS_PER_US, Ps};
@@ -19,7 +20,7 @@ const RTS: u16 = 2;
 const MAX_PENDING: usize = 64;
 
 /// SET_LINE_CODING's argument (CDC PSTN 1.2 table 17).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineCoding {
     pub(crate) baud: u32,
     pub(crate) data_bits: u8,
@@ -42,7 +43,7 @@ impl LineCoding {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Line {
     Coding(LineCoding),
     Open,
@@ -52,7 +53,7 @@ enum Line {
 }
 
 /// The endpoint of a serial port that a transaction belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Channel {
     Notify,
     In,
@@ -68,7 +69,7 @@ pub(crate) enum Notice {
     Lost(TransferError),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Function {
     acm: CdcAcm,
     notify: Option<Pipe>,
@@ -83,7 +84,7 @@ struct Function {
 }
 
 /// A serial port of the device: the console or another one.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct SerialPort {
     config: ConsoleConfig,
     function: Option<Function>,

@@ -1,7 +1,9 @@
 //! Device, configuration and string descriptors (USB 2.0 section 9.6; CDC 1.20 section 5.2.3; BOT 1.0 chapter 4).
 
+use serde::{Deserialize, Serialize};
+
 /// The 18-byte device descriptor's fields that a host uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceDescriptor {
     /// bcdUSB.
     pub usb_bcd: u16,
@@ -26,7 +28,7 @@ pub struct DeviceDescriptor {
 }
 
 /// A configuration descriptor with its interfaces (USB 2.0 section 9.6.3).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Configuration {
     /// bConfigurationValue, the argument of SET_CONFIGURATION.
     pub value: u8,
@@ -35,7 +37,7 @@ pub struct Configuration {
 }
 
 /// An interface with its endpoints (USB 2.0 section 9.6.5).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interface {
     pub(crate) number: u8,
     pub(crate) class: u8,
@@ -46,7 +48,7 @@ pub struct Interface {
     pub(crate) endpoints: Vec<Endpoint>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Endpoint {
     /// bEndpointAddress: bit 7 set for IN.
     pub(crate) address: u8,
@@ -57,7 +59,7 @@ pub(crate) struct Endpoint {
     pub(crate) interval: u8,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum EndpointKind {
     Control,
     Isochronous,
@@ -66,7 +68,7 @@ pub(crate) enum EndpointKind {
 }
 
 /// A CDC-ACM function: a communications interface and its data interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CdcAcm {
     pub(crate) control_interface: u8,
     pub(crate) data_interface: u8,
@@ -76,7 +78,7 @@ pub(crate) struct CdcAcm {
 }
 
 /// A SCSI bulk-only mass-storage interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MassStorage {
     pub(crate) interface: u8,
     pub(crate) bulk_in: Endpoint,

@@ -5,6 +5,7 @@
 //! it (`timing`), and results of a transaction have the time of its end. The pull-up is checked with every event and at
 //! least every `port_poll_us`. Work queued through the API starts at the next event, and so at most that much later.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use sim::{PS_PER_MS, PS_PER_US, Ps, UsbBus};
@@ -32,7 +33,7 @@ const LOSS_MEMORY: Ps = 10_000 * PS_PER_MS;
 const MAX_STORAGE_LOSSES: u8 = 2;
 
 /// The state of the port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Port {
     /// No pull-up.
     Detached,
@@ -51,7 +52,7 @@ pub enum Port {
 }
 
 /// An event on the port.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// A pull-up appeared.
     Attached,
@@ -108,7 +109,7 @@ pub enum Event {
 }
 
 /// An event and its simulated time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimedEvent {
     /// Simulated time.
     pub at: Ps,
@@ -151,7 +152,7 @@ pub struct HostState {
     pub units: Vec<Option<DriveInfo>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Source {
     Control,
     /// An endpoint of a serial port; the console has index 0.
@@ -159,7 +160,7 @@ enum Source {
     Storage,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct InFlight {
     source: Source,
     transaction: Transaction,
@@ -168,7 +169,7 @@ struct InFlight {
 }
 
 /// The PC's USB host with one port, and its drivers.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct UsbHost {
     config: HostConfig,
     port: Port,

@@ -2,6 +2,7 @@
 //!
 //! The transport performs one command at a time. A unit keeps it until it is finished, then the units take turns.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 use sim::{PS_PER_MS, PS_PER_US, Ps};
@@ -30,7 +31,7 @@ const MAX_UNITS: u8 = 16;
 pub type RequestId = u64;
 
 /// Why a block request failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StorageError {
     /// There is no drive, or it was removed.
     Disconnected,
@@ -91,14 +92,14 @@ impl std::fmt::Display for StorageError {
 
 impl std::error::Error for StorageError {}
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Op {
     Read { lba: u64, count: u64 },
     Write { lba: u64, data: Vec<u8> },
     Eject,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Job {
     id: RequestId,
     op: Op,
@@ -138,7 +139,7 @@ pub(crate) enum Notice {
     Lost(BotError),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Step {
     MaxLun,
     /// The unit has not had a command yet.
@@ -155,7 +156,7 @@ enum Step {
     Offline,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Failed {
     Inquiry,
     Probe,
@@ -165,7 +166,7 @@ enum Failed {
 }
 
 /// A logical unit: its medium, and its queued requests.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Unit {
     step: Step,
     queue: VecDeque<Job>,
@@ -225,7 +226,7 @@ impl Unit {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Drive {
     bot: Bot,
     interface: u8,
@@ -241,7 +242,7 @@ impl Drive {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Storage {
     config: StorageConfig,
     drive: Option<Drive>,

@@ -1,11 +1,12 @@
 //! One transaction: token, data and handshake on the bus.
 
+use serde::{Deserialize, Serialize};
 use sim::{Handshake, InResult, Ps, UsbBus};
 
 use crate::timing;
 
 /// The packet with which the host starts a transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Token {
     Setup([u8; 8]),
     Out { data1: bool, data: Vec<u8> },
@@ -13,7 +14,7 @@ pub(crate) enum Token {
 }
 
 /// A transaction that is about to happen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Transaction {
     pub(crate) address: u8,
     pub(crate) endpoint: u8,
@@ -36,7 +37,7 @@ pub(crate) enum Outcome {
 }
 
 /// Why a transfer failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TransferError {
     /// The endpoint is halted, or the request is refused.
     Stall,

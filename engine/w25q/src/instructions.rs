@@ -1,6 +1,8 @@
 //! The format of each instruction (instruction set tables of the datasheet).
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Data {
     /// The instruction ends here and is executed when chip select rises.
     None,
@@ -9,7 +11,7 @@ pub(crate) enum Data {
 }
 
 /// The phases after an instruction's 8 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     /// Lines that carry the 24 address bits; 0: no address.
     pub(crate) address_lines: u8,

@@ -3,6 +3,8 @@
 pub mod w5100s;
 pub(crate) mod w5500;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sim::Ps;
 
 use crate::time::interrupt_assert_wait;
@@ -10,7 +12,7 @@ use crate::wire::{Ip, Mac};
 use crate::{Config, Wiznet};
 
 /// The PHY and its registers.
-pub trait Phy: Send {
+pub trait Phy: Send + Serialize + DeserializeOwned {
     /// Returns the PHY at power-up.
     fn new(config: &Config) -> Self;
     /// Plugs the cable in or pulls it out.
@@ -42,9 +44,9 @@ pub trait Model: Send + Sized + 'static {
     /// The chip's PHY.
     type Phy: Phy;
     /// State of the SPI frame decoder.
-    type Decoder: Default + Send;
+    type Decoder: Default + Send + Serialize + DeserializeOwned;
     /// The chip's state in addition to the family's registers; a reset initialises it.
-    type Own: Default + Send;
+    type Own: Default + Send + Serialize + DeserializeOwned;
 
     /// Starts an SPI frame when the chip is selected.
     fn begin_frame(chip: &mut Wiznet<Self>);

@@ -1,8 +1,9 @@
 //! The INTn pin: its level from the pending interrupts, and its shortest high time (datasheet 4.1 "INTLEVEL").
 
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct IntPin {
     low: bool,
     /// Time before which INTn cannot be asserted.

@@ -50,6 +50,7 @@ mod wire;
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
 
 use chip::{Model, Phy};
@@ -94,7 +95,9 @@ impl Default for Config {
     }
 }
 
-/// A chip of the family.
+/// A chip of the family. Snapshots leave out its settings and its log.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
 pub struct Wiznet<M: Model> {
     config: Config,
     /// The latest time passed by any call; time never goes back.
@@ -123,6 +126,8 @@ pub struct Wiznet<M: Model> {
     /// An unmodelled request of the host.
     unmodelled: Option<String>,
 }
+
+sim::left_out!([] Config, [] FrameLog);
 
 impl<M: Model> Wiznet<M> {
     /// The part's name.

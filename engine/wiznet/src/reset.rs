@@ -1,5 +1,6 @@
 //! The RSTn pin (datasheet 5.5.1 "Reset Timing") and MR's software reset.
 
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 
 use crate::chip::{Model, Phy};
@@ -9,6 +10,7 @@ use crate::pppoe::Lcp;
 use crate::socket::Socket;
 use crate::{Wiznet, sockets};
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct ResetLine {
     low_since: Option<Ps>,
     /// RSTn has been low for the shortest reset time, and still is.

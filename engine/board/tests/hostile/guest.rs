@@ -73,22 +73,38 @@ pub(crate) struct Guest {
     pub number: u64,
     temper: Temper,
     frames: LogReader,
+    /// No program runs on the PC.
+    alone: bool,
 }
 
 impl Guest {
     pub(crate) fn new(number: u64) -> Self {
+        Self::with_pc(number, false)
+    }
+
+    /// Returns a guest whose PC runs no program.
+    pub(crate) fn alone(number: u64) -> Self {
+        Self::with_pc(number, true)
+    }
+
+    fn with_pc(number: u64, alone: bool) -> Self {
         let mut r = Random(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let temper = [Temper::Wild, Temper::Network, Temper::Storage, Temper::Usb][number as usize % 4];
-        let config = config(&mut r, temper);
+        let mut config = config(&mut r, temper);
+        if let Some(ethernet) = config.ethernet.as_mut().filter(|_| alone) {
+            ethernet.chip = Chip::ALL[number as usize / 4 % Chip::ALL.len()];
+        }
         let mut flash = vec![0; 64 << 10];
         r.fill(&mut flash);
         let mut machine = Machine::new(config, &flash, false).expect("a valid LAN");
         machine.listen(ECHO, Box::new(TcpEcho)).expect("a free port");
-        machine.lan().and_then(|lan| lan.udp_listen(PC_UDP, Box::new(UdpEcho))).expect("a free port");
+        if !alone {
+            machine.lan().and_then(|lan| lan.udp_listen(PC_UDP, Box::new(UdpEcho))).expect("a free port");
+        }
         // A reader that may never read.
         let frames = machine.lan().expect("a board with a network").log_frames(MOST_FRAMES);
         machine.chip_mut().start_trace(u32::MAX, MOST_TRACED);
-        let mut guest = Self { machine, r, reached: Reached::default(), number, temper, frames };
+        let mut guest = Self { machine, r, reached: Reached::default(), number, temper, frames, alone };
         for offset in (0..0x8000).step_by(4) {
             let word = guest.r.next();
             guest.machine.chip_mut().mem.set_ram_u32(offset, word);
@@ -184,7 +200,7 @@ impl Guest {
         match (self.temper, draw) {
             (_, 0) => self.bring_up(),
             (Temper::Network, 1..15) => self.socket(),
-            (Temper::Network, 15..21) => self.lan_flood(),
+            (Temper::Network, 15..21) if !self.alone => self.lan_flood(),
             (Temper::Network, 21..27) => self.spi_garbage(),
             (Temper::Network, 27) if self.r.one_in(10) => self.disturb_the_cable(),
             (Temper::Storage, 1..25) => self.flash_in_a_loop(),
@@ -199,7 +215,7 @@ impl Guest {
             4..8 => self.flash_in_a_loop(),
             8..12 => self.dma(),
             12..16 => self.usb_nonsense(),
-            16 => self.lan_flood(),
+            16 if !self.alone => self.lan_flood(),
             17 => self.socket(),
             18..22 => {
                 let us = self.r.below(50);

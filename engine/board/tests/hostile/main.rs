@@ -12,6 +12,7 @@ mod storage;
 mod usb;
 
 use guest::{Guest, Reached};
+use lan::TcpEcho;
 
 const STEPS: u64 = 40_000;
 const STEPS_OF_A_GUEST: u64 = 2_500;
@@ -73,4 +74,44 @@ fn a_hostile_guest_is_survived_in_bounded_memory() {
     if let (Some(first), Some(most)) = (at_first, most) {
         assert!(most <= first + MOST_GROWTH_BYTES, "memory grew from {first} to {most} bytes");
     }
+}
+
+/// Runs a guest without programs on its PC, and returns its last snapshot, its time and how often it was restored.
+fn alone(number: u64, restore: bool) -> (Vec<u8>, u64, u64) {
+    let (mut guest, mut restored) = (Guest::alone(number), 0);
+    for step in 0..300 {
+        guest.step();
+        // The first SYN to the listening program ends this guest's snapshots.
+        if restore
+            && step % 7 == 0
+            && let Ok(snapshot) = guest.machine.save()
+        {
+            guest.machine.restore(&snapshot).unwrap_or_else(|error| panic!("guest {number}, step {step}: {error}"));
+            assert!(guest.machine.save().as_ref() == Ok(&snapshot), "guest {number}, step {step}: another state");
+            guest.machine.listen(ECHO, Box::new(TcpEcho)).expect("a free port");
+            restored += 1;
+        }
+    }
+    let end = match guest.machine.save() {
+        Ok(snapshot) => snapshot,
+        // The rest of the state is in the refused snapshot of the LAN.
+        Err(why) => why.to_string().into_bytes(),
+    };
+    (end, guest.machine.now(), restored)
+}
+
+#[test]
+fn a_restored_board_goes_on_in_the_same_way() {
+    let guests = asked("PORTBENCH_FUZZ_STEPS", STEPS) / 1_000;
+    let seed = asked("PORTBENCH_FUZZ_SEED", 1);
+    let (mut restored, mut whole) = (0, 0);
+    for number in seed..seed + guests {
+        let [first, again] = [false, true].map(|restore| alone(number, restore));
+        assert_eq!(first.1, again.1, "guest {number}");
+        assert!(first.0 == again.0, "guest {number}: another end");
+        restored += again.2;
+        whole += u64::from(first.0.len() > 1_000);
+    }
+    println!("{guests} guests: restored {restored} times, {whole} saved at their ends");
+    assert!(restored > 20 * guests && whole > guests / 2, "{restored} of {guests} guests, {whole} whole");
 }

@@ -6,12 +6,13 @@ use super::fifo::Fifos;
 use super::machine::{Effects, Shared, Stall, State, View};
 use super::pass::{Batch, Pass, Sampled};
 use crate::wires::Version;
+use serde::{Deserialize, Serialize};
 use sim::{Clock, NEVER};
 
 /// Most quiet instructions executed by one event.
 const LOOKAHEAD: u32 = 128;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Machine {
     index: u32,
     pub(crate) config: Config,

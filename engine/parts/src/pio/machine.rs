@@ -6,6 +6,7 @@ use super::config::{Config, PinWrite, bit_count, low_bits};
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::inputs::Inputs;
+use serde::{Deserialize, Serialize};
 use sim::{Clock, NEVER};
 
 pub(crate) const INSTRUCTIONS: usize = 32;
@@ -46,7 +47,7 @@ mod source {
 }
 
 /// State shared by the state machines of a block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Shared {
     pub(crate) memory: [u16; INSTRUCTIONS],
     pub(crate) inputs: Inputs,
@@ -58,7 +59,7 @@ pub(crate) struct Shared {
 }
 
 /// The condition that a waiting instruction waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Stall {
     Input,
     /// The reserved source of WAIT, which is not connected.
@@ -71,7 +72,7 @@ pub(crate) enum Stall {
 }
 
 /// The instruction to execute next: the program's, or one written to SMx_INSTR.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Slot {
     /// Cycle of the next attempt.
     pub(crate) next: u64,
@@ -109,7 +110,7 @@ enum Outcome {
 }
 
 /// The state that a program changes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct State {
     pub(crate) enabled: bool,
     pub(crate) pc: u32,

@@ -1,5 +1,6 @@
 //! A UART's receiver on a wire with external levels.
 
+use serde::{Deserialize, Serialize};
 use sim::{NEVER, Ps};
 
 /// A received character, from its start bit to its first stop bit, the first in bit 0.
@@ -9,7 +10,7 @@ pub(crate) struct Character {
     pub(crate) bits: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 enum State {
     /// The line was not high since the receiver was set up, or since a low stop bit.
     #[default]
@@ -25,7 +26,7 @@ enum State {
     },
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Receiver {
     state: State,
 }

@@ -9,6 +9,7 @@ use super::{Write, unmodelled};
 use crate::memory::Memory;
 use crate::sys::Sys;
 use crate::wires::{dreq, event, irq};
+use serde::{Deserialize, Serialize};
 use sim::NEVER;
 use std::collections::VecDeque;
 use w25q::W25q;
@@ -92,7 +93,7 @@ enum Tmod {
 }
 
 /// The content of the shift register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Frame {
     /// One data frame out and in.
     Exchange { data: u32 },
@@ -105,7 +106,7 @@ enum Frame {
 }
 
 /// The controller of the flash chip, with its registers and FIFOs.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Ssi {
     /// The flash chip.
     pub flash: W25q,

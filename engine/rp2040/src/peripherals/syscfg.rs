@@ -5,8 +5,9 @@
 
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Syscfg {
     nmi_mask: [u32; 2],
     proc_config: u32,

@@ -2,6 +2,7 @@
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
+use serde::{Deserialize, Serialize};
 
 /// Revision 2 (B2, as on W5500-EVB-Pico), part 0x0002, manufacturer 0x927. With revision 1 (B0, B1) firmware would work
 /// around erratum RP2040-E5 at every enumeration.
@@ -10,7 +11,7 @@ const PLATFORM_ASIC: u32 = 1 << 1;
 /// Git hash of the chip's source as read from silicon.
 const GITREF_RP2040: u32 = 0xe0c9_12e8;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sysinfo {}
 
 impl Peripheral for Sysinfo {

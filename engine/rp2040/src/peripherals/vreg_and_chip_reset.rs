@@ -6,11 +6,12 @@
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
+use serde::{Deserialize, Serialize};
 
 const ROK: u32 = 1 << 12;
 const HAD_POR: u32 = 1 << 8;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct VregAndChipReset {
     vreg: u32,
     bod: u32,

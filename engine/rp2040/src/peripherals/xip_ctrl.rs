@@ -4,6 +4,7 @@ use super::{Alias, Write};
 use crate::memory::Memory;
 use crate::sys::Sys;
 use crate::wires::{dreq, event};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 const SRAM_SIZE: usize = 16 * 1024;
@@ -23,7 +24,7 @@ mod stat {
     pub(crate) const FIFO_FULL: u32 = 4;
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct XipCtrl {
     ctrl: u32,
     flush_done_cycle: u64,

@@ -9,6 +9,7 @@ use rp2040::bus::Master;
 use rp2040::cpu::core::{Core, State};
 use rp2040::world::Nothing;
 use rp2040::{Chip, ChipConfig, RunEnd};
+use sim::snapshot::Torn;
 use sim::{PS_PER_MS, PS_PER_US};
 use std::time::{Duration, Instant};
 
@@ -95,6 +96,26 @@ enum Cores {
     Interpreted,
     /// Everything translatable is translated.
     Translated,
+    /// The chip goes on as a new one restored from its snapshot, again and again.
+    Restored,
+}
+
+impl Cores {
+    fn chip(self, config: &ChipConfig) -> Chip<Nothing> {
+        let mut chip = Chip::new(config, Nothing);
+        match self {
+            Self::AsUsual => {}
+            Self::Interpreted => chip.interpret_only(),
+            Self::Translated | Self::Restored => chip.translate_at_once(),
+        }
+        chip
+    }
+}
+
+fn snapshot(chip: &Chip<Nothing>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    chip.save(&mut bytes).expect("no debugger");
+    bytes
 }
 
 /// BUSCTRL's events of all accesses to SRAM0 and SRAM5.
@@ -125,12 +146,7 @@ fn guest(seed: u64, duration_us: u64, counting: &[u32], how: Cores) -> Guest {
     let mut flash = vec![0; 64 * 1024];
     r.fill(&mut flash);
     let config = ChipConfig { bootrom: &rom, flash_size: 64 * 1024, flash: &flash, bootsel_pressed: false };
-    let mut chip = Chip::new(&config, Nothing);
-    match how {
-        Cores::AsUsual => {}
-        Cores::Interpreted => chip.interpret_only(),
-        Cores::Translated => chip.translate_at_once(),
-    }
+    let mut chip = how.chip(&config);
     for (&event, offset) in counting.iter().zip([0x0c, 0x14, 0x1c, 0x24]) {
         chip.bus.blocks.busctrl.write(&mut chip.bus.sys, offset, Write::normal(event));
     }
@@ -159,6 +175,13 @@ fn guest(seed: u64, duration_us: u64, counting: &[u32], how: Cores) -> Guest {
         );
         if unmodelled {
             break;
+        }
+        if how == Cores::Restored {
+            let bytes = snapshot(&chip);
+            chip = how.chip(&config);
+            let mut from = &bytes[..];
+            assert_eq!((chip.restore(&mut from), from.len()), (Ok(()), 0), "seed {seed:#x}");
+            assert!(snapshot(&chip) == bytes, "seed {seed:#x}: another state at {}", chip.now());
         }
         // Restart the cores that are locked up.
         for core in &mut chip.cores {
@@ -246,6 +269,33 @@ fn translated_code_equals_the_interpreter() {
     println!("{instructions} instructions, {blocks} blocks at the end");
     assert!(instructions > 100_000, "{instructions}: the guests barely ran");
     assert!(!cfg!(target_arch = "x86_64") || blocks > 5_000, "{blocks}: almost nothing was translated");
+}
+
+/// A chip restored from a snapshot goes on as the first one would. `PORTBENCH_FUZZ_LONG=1` runs forty times as many
+/// guests.
+#[test]
+fn a_restored_chip_goes_on_in_the_same_way() {
+    let guests = if std::env::var_os("PORTBENCH_FUZZ_LONG").is_some() { 12_000 } else { 300 };
+    let mut instructions = 0;
+    for number in 1..=guests {
+        let seed = u64::wrapping_mul(number, 0xa076_1d64_78bd_642f);
+        let counting: &[u32] = [&[][..], &[SRAM5], &[SRAM0]][number as usize % 3];
+        let [first, restored] = [Cores::Interpreted, Cores::Restored].map(|how| guest(seed, 500, counting, how));
+        assert_eq!(first.state, restored.state, "seed {seed:#x}");
+        assert!(first.rest == restored.rest, "seed {seed:#x}: {:?} {:?}", first.rest.1, restored.rest.1);
+        instructions += restored.instructions;
+    }
+    assert!(instructions > 50_000, "{instructions}: the guests barely ran");
+}
+
+#[test]
+fn a_torn_snapshot_of_a_chip_is_refused() {
+    let config = ChipConfig { bootrom: &[], flash_size: 64 * 1024, flash: &[1; 100], bootsel_pressed: false };
+    let chip = Chip::new(&config, Nothing);
+    let bytes = snapshot(&chip);
+    for len in (0..bytes.len()).filter(|len| !(1_000..bytes.len() - 3_000).contains(len) || len % 4_999 == 0) {
+        assert_eq!(Chip::new(&config, Nothing).restore(&mut &bytes[..len]), Err(Torn), "{len} of {}", bytes.len());
+    }
 }
 
 /// A minute of simulated time with a sleeping or locked-up core costs almost nothing.

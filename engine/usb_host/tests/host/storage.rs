@@ -133,7 +133,7 @@ fn a_transport_that_never_recovers_is_given_up_and_the_port_reset() {
     device.faults.wrong_tags = u32::MAX;
     let id = host.request_read(0, 0, 1).unwrap();
     let result = complete(&mut host, &mut device, id, 1000 * MS);
-    assert_eq!(result, Err(StorageError::Transport(BotError::InvalidStatus("wrong tag"))));
+    assert_eq!(result, Err(StorageError::Transport(BotError::InvalidStatus("wrong tag".into()))));
     let end = device.now + 3000 * MS;
     run_to(&mut host, &mut device, end);
     // One reset of the port; after the second failure the console still works and the drive is ignored.

@@ -9,6 +9,7 @@ mod phy;
 mod registers;
 mod socketless;
 
+use serde::{Deserialize, Serialize};
 use sim::{PS_PER_MS, PS_PER_NS, PS_PER_S, Ps};
 
 use crate::Wiznet;
@@ -162,7 +163,7 @@ impl Model for W5100sModel {
     }
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 enum Phase {
     /// Not selected, the chip could not listen since it was, or after an invalid control byte.
     #[default]
@@ -180,7 +181,7 @@ enum Phase {
 }
 
 /// The W5100S's decoder of SPI frames.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Decoder {
     phase: Phase,
     /// The next byte on MISO: the number of the byte in the frame 0, 1, 2, 3 (W5100 datasheet, "SPI mode"); 3 during

@@ -3,6 +3,7 @@
 
 mod phy;
 
+use serde::{Deserialize, Serialize};
 use sim::{PS_PER_MS, PS_PER_US, Ps};
 
 use crate::Wiznet;
@@ -86,7 +87,7 @@ impl Model for W5500Model {
     }
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     /// Not selected, or the chip could not listen since it was.
     #[default]
@@ -97,7 +98,7 @@ enum Phase {
     Data,
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Decoder {
     phase: Phase,
     /// The next byte on MISO. During the address and control phases the chip outputs 1, 2, 3: undocumented, but seen on

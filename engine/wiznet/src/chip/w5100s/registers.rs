@@ -1,5 +1,6 @@
 //! The W5100S's address space, and the registers that differ from the family's.
 
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 
 use super::W5100S;
@@ -81,6 +82,7 @@ pub(crate) const CR_IGMP_JOIN: u8 = 0x23;
 pub(crate) const CR_IGMP_LEAVE: u8 = 0x24;
 
 /// State that the W5500 does not have.
+#[derive(Serialize, Deserialize)]
 pub struct Own {
     pub(crate) mr2: u8,
     chip_unlocked: bool,
@@ -91,7 +93,7 @@ pub struct Own {
     pub(crate) counted_from: Ps,
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct OwnSocket {
     mr: u8,
     mr2: u8,

@@ -1,5 +1,6 @@
 //! Commands without a socket: SLCR's ARP and PING, each repeated SLRCR times every SLRTR.
 
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 
 use super::W5100S;
@@ -30,12 +31,14 @@ const BYTES: usize = (LAST - FIRST + 1) as usize;
 /// Payload of a ping.
 const PING_DATA: &[u8; 18] = b"abcdefghijklmnopqr";
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct SocketLess {
     /// SLCR to SLIR.
     bytes: [u8; BYTES],
     running: Option<Running>,
 }
 
+#[derive(Serialize, Deserialize)]
 struct Running {
     /// The address to be resolved.
     next_hop: Ip,

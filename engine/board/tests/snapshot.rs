@@ -1,0 +1,222 @@
+//! Snapshots of whole boards: exactness with real programs, refusals, and bytes that are no snapshot. Hostile guests are
+//! restored in `hostile/`.
+
+use std::path::Path;
+
+use board::mcu::{Debugged, Mcu, RP2040, RP2350};
+use board::{Attachment, BoardConfig, I2cWires, Machine, SidePins, SnapshotError, flash_of_uf2};
+use sim::{Device, I2cDevice, PS_PER_MS, PS_PER_S, Ps, SpiFrame, SplitMix64};
+
+const NATIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/ping_pong/native.uf2");
+
+/// A stack pointer, a reset vector, and a branch to itself.
+fn idle() -> BoardConfig {
+    BoardConfig::w5500_evb_pico([0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat())
+}
+
+fn idle_board() -> Machine {
+    let mut board = Machine::new(idle(), b"flash", false).expect("valid settings");
+    board.run(PS_PER_MS).expect("nothing but a branch");
+    board
+}
+
+fn refusal(board: &mut Machine) -> String {
+    board.save().expect_err("it cannot be saved").to_string()
+}
+
+/// What can be seen of a board from outside.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    printed: String,
+    spi: Vec<(&'static str, SpiFrame)>,
+    pins: (u64, u64),
+    now: Ps,
+}
+
+/// Runs a board on for `time` and records what it does.
+fn go_on(board: &mut Machine, time: Ps) -> (Seen, Vec<u8>) {
+    let log = board.wiring().log_spi();
+    let (until, mut printed) = (board.now() + time, Vec::new());
+    while board.now() < until {
+        board.run(until).expect("only modelled parts");
+        board.take_usb_events();
+        printed.extend(board.usb().console_read());
+    }
+    let spi = board.wiring().take_spi_log(&log);
+    board.wiring().end_spi_log(log);
+    let seen = Seen { printed: String::from_utf8_lossy(&printed).into(), spi, pins: board.pins(), now: board.now() };
+    (seen, board.save().expect("nothing that cannot be saved"))
+}
+
+/// Checks that a board which is restored every `step` does the same as one that is not, and returns the output.
+fn assert_same(image: &Path, boot: Ps, step: Ps, times: usize, typed: &[&str]) -> String {
+    let Ok(rom) = board::bootrom(&RP2040).inspect_err(|error| println!("skipped: {error}")) else {
+        return String::new();
+    };
+    let config = BoardConfig::w5500_evb_pico(rom);
+    let flash = flash_of_uf2(&RP2040, &std::fs::read(image).expect("the image")).expect("a whole image");
+    let mut first = Machine::new(config.clone(), &flash, false).expect("valid settings");
+    let (mut seen, mut snapshot) = go_on(&mut first, boot);
+    let mut printed = seen.printed;
+    for number in 0..times {
+        let mut again = Machine::new(config.clone(), &[], false).expect("valid settings");
+        again.restore(&snapshot).expect("a snapshot of such a board");
+        if let Some(text) = typed.get(number) {
+            first.type_in(text);
+            again.type_in(text);
+        }
+        let (of_first, after) = go_on(&mut first, step);
+        let (of_again, after_again) = go_on(&mut again, step);
+        assert_eq!(of_first, of_again, "step {number}");
+        assert!(after == after_again, "step {number}: another state");
+        (seen, snapshot) = (of_first, after);
+        printed += &seen.printed;
+    }
+    printed
+}
+
+#[test]
+fn the_native_client_goes_on_in_the_same_way() {
+    let _ = assert_same(Path::new(NATIVE), 3 * PS_PER_MS, 50 * PS_PER_MS + 12_345_678, 20, &[]);
+}
+
+#[test]
+fn python_goes_on_in_the_same_way() {
+    let Some(folder) = std::env::var_os("PORTBENCH_FIRMWARE_DIR") else {
+        println!("skipped: PORTBENCH_FIRMWARE_DIR is not set");
+        return;
+    };
+    for file in ["W5500_EVB_PICO-20250809-v1.26.0.uf2", "adafruit-circuitpython-wiznet_w5500_evb_pico-en_US-9.1.4.uf2"]
+    {
+        let image = Path::new(&folder).join(file);
+        if !image.exists() {
+            println!("skipped: no {file}");
+            continue;
+        }
+        let typed = ["\r", "\x03\x03", "", "", "\rimport time; [print(n, time.sleep(0.05)) for n in range(9)]\r"];
+        let printed = assert_same(&image, 4 * PS_PER_S, 97 * PS_PER_MS + 1, 12, &typed);
+        assert!(printed.is_empty() || printed.contains("\r\n8 None\r\n"), "{printed}");
+    }
+}
+
+#[test]
+fn a_snapshot_keeps_the_controls_at_the_pins() {
+    let mut board = idle_board();
+    board.rearrange(|around| around.hold(5, Some(3_300)));
+    let snapshot = board.save().expect("a bare board");
+    board.rearrange(|around| around.hold(5, None));
+    let mut other = Machine::new(idle(), &[], false).expect("valid settings");
+    for board in [&mut board, &mut other] {
+        board.restore(&snapshot).expect("the same settings");
+        assert_eq!(board.surroundings().held_mv(5), Some(3_300));
+        assert_eq!((board.now(), board.pins().0 >> 5 & 1), (PS_PER_MS, 1));
+        assert_eq!(&board.chip().flash()[..6], b"flash\xff");
+    }
+}
+
+struct Thermometer;
+
+impl Device for Thermometer {
+    fn name(&self) -> &'static str {
+        "TC74"
+    }
+}
+
+impl I2cDevice for Thermometer {
+    fn start(&mut self, _now: Ps, _address: u16, _read: bool) -> bool {
+        true
+    }
+    fn write(&mut self, _now: Ps, _byte: u8) -> bool {
+        true
+    }
+    fn read(&mut self, _now: Ps) -> u8 {
+        21
+    }
+}
+
+#[test]
+fn what_cannot_be_saved_refuses_the_snapshot_by_name() {
+    let cannot = |what: &str| format!("cannot save the board: it has {what}");
+    let mut board = idle_board();
+    board.start_attribution(10);
+    assert_eq!(refusal(&mut board), cannot("an attribution of time under way"));
+    board.stop_attribution();
+    board.save().expect("the attribution has ended");
+    board.chip_mut().add_breakpoint(0x100);
+    assert_eq!(refusal(&mut board), cannot("breakpoints of a debugger"));
+
+    let mut board = idle_board();
+    let wires = I2cWires { i2c: 0, sda: 4, scl: 5, side: SidePins::default() };
+    board.attach(Attachment::i2c(wires, || Thermometer));
+    assert_eq!(refusal(&mut board), cannot("an attached device, TC74"));
+
+    let mut board = idle_board();
+    board.listen(5000, Box::new(lan::TcpEcho)).expect("a free port");
+    board.save().expect("no connection yet");
+    let now = board.now();
+    board.lan().expect("a network").ping(now, now, [192, 168, 50, 9].into(), 1, b"");
+    assert_eq!(refusal(&mut board), cannot("been pinged"));
+}
+
+#[test]
+fn a_snapshot_of_another_board_is_refused() {
+    let snapshot = idle_board().save().expect("a bare board");
+    let mut other = Machine::new(BoardConfig { flash_size: 1 << 20, ..idle() }, &[], false).expect("valid settings");
+    assert_eq!(other.restore(&snapshot), Err(SnapshotError::OtherSettings));
+    let mut other = Machine::new(BoardConfig { mcu: &RP2350, ..idle() }, &[], false).expect("valid settings");
+    let error = other.restore(&snapshot).expect_err("another chip");
+    assert_eq!(error.to_string(), "the snapshot is of a board with an RP2040: use such a board");
+    assert_eq!(refusal(&mut other), "cannot save the board: it has an RP2350, whose state cannot be saved yet");
+}
+
+fn checksummed(state: &[u8], magic: &[u8]) -> Vec<u8> {
+    [magic, &crc32fast::hash(state).to_le_bytes(), state].concat()
+}
+
+/// Damaged bytes give an error and leave the board as it was, with a wrong checksum and with a right one.
+#[test]
+fn bytes_that_are_no_snapshot_are_refused() {
+    let config = BoardConfig { ethernet: None, ..idle() };
+    let mut board = Machine::new(config, b"flash", false).expect("valid settings");
+    board.run(PS_PER_MS).expect("nothing but a branch");
+    let snapshot = board.save().expect("a bare board");
+    let (magic, state) = (&snapshot[..8], &snapshot[12..]);
+    let mut random = SplitMix64::new(1);
+    for (bytes, error) in [
+        (b"".to_vec(), SnapshotError::Foreign),
+        (b"PK\x03\x04 and so on".to_vec(), SnapshotError::Foreign),
+        (snapshot[..9].to_vec(), SnapshotError::Torn),
+        (snapshot[..snapshot.len() - 1].to_vec(), SnapshotError::Torn),
+        ([&snapshot[..], b"x"].concat(), SnapshotError::Torn),
+        (checksummed(&[state, b"x"].concat(), magic), SnapshotError::Torn),
+    ] {
+        assert_eq!(board.restore(&bytes), Err(error));
+    }
+    for _ in 0..300 {
+        let mut damaged = state.to_vec();
+        if random.below(3) == 0 {
+            damaged.truncate(random.below(state.len() as u64) as usize);
+        }
+        for _ in 0..=random.below(4) {
+            // Most of the bytes are SRAM: more of the attacks are at both ends.
+            let span = [200, 4_000, damaged.len()][random.below(3) as usize].min(damaged.len()).max(1);
+            let at = random.below(span as u64) as usize;
+            let at = if random.below(2) == 0 { at } else { damaged.len().saturating_sub(1 + at) };
+            if let Some(byte) = damaged.get_mut(at) {
+                *byte = random.below(256) as u8;
+            }
+        }
+        let torn = [magic, &[0; 4], &damaged].concat();
+        assert!(damaged == state || board.restore(&torn) == Err(SnapshotError::Torn));
+        // With a right checksum some are other states of such a board, but none ends the emulator.
+        let mut scratch = without_network();
+        let _ = scratch.restore(&checksummed(&damaged, magic));
+        if board.save().as_ref() != Ok(&snapshot) {
+            panic!("a refused snapshot changed the board");
+        }
+    }
+}
+
+fn without_network() -> Machine {
+    Machine::new(BoardConfig { ethernet: None, ..idle() }, &[], false).expect("valid settings")
+}
