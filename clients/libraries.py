@@ -129,7 +129,7 @@ def _modules(library: Library, wheel: bytes) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class Driver:
-    """One pinned file of micropython-lib."""
+    """One pinned file of a public repository."""
 
     name: str
     version: str
@@ -140,8 +140,13 @@ class Driver:
 
 def pinned_drivers(path: Path = DRIVER_PINS) -> dict[str, Driver]:
     """All drivers, by name."""
-    entries = tomllib.loads(path.read_text(encoding="utf-8"))["libraries"]
-    return {entry["name"]: Driver(**entry) for entry in entries}
+    pins = tomllib.loads(path.read_text(encoding="utf-8"))
+    drivers = [Driver(**entry) for entry in pins["libraries"]]
+    for folder in pins.get("folders", []):
+        for file, sha256 in folder["sha256"].items():
+            name = f"{folder['name']}/{file.removesuffix('.py')}"
+            drivers.append(Driver(name, folder["version"], file, folder["url"] + file, sha256))
+    return {driver.name: driver for driver in drivers}
 
 
 def driver_files(
@@ -176,7 +181,7 @@ def _content(driver: Driver, cache: Path, timeout_s: float) -> bytes:
 
 
 def _download_driver(driver: Driver, cache: Path, timeout_s: float) -> bytes:
-    wanted = f"{driver.file}: micropython-lib's driver"
+    wanted = driver.file
     give = f"put it into the folder of {FOLDER_VARIABLE}, from {driver.url}"
     if os.environ.get(OFFLINE_VARIABLE, "0") not in ("", "0"):
         raise PortbenchError(f"{wanted} is not at hand, and {OFFLINE_VARIABLE} is set; {give}")
