@@ -65,6 +65,10 @@ pub mod flag {
     pub const TO_SP: u8 = 32;
 }
 
+/// Stands in [`Op::late`] and [`Op::reads`] where the PC would, which needs no such bit: a branch to the upper half of a
+/// word has only half of a wide instruction there, and waits a cycle for the rest.
+pub const SECOND_HALF: u32 = 1 << 15;
+
 /// Position of the previous instruction's flags in [`Core::late`](crate::core::Core).
 pub const FLAGS_SHIFT: u32 = 16;
 
@@ -139,9 +143,11 @@ pub fn decode(hw: u16, next: u16) -> Op {
     if hw >> 11 >= 0b11101 {
         let mut op = wide(u32::from(hw), u32::from(next));
         op.flags = flag::WIDE | if op.a == 13 { flag::TO_SP } else { 0 };
+        op.reads |= SECOND_HALF as u16;
         return op;
     }
     let mut op = narrow(u32::from(hw));
+    op.reads &= !SECOND_HALF as u16;
     op.flags |= match op.kind {
         Kind::Nop => flag::FIRST | flag::QUIET | flag::IDLE,
         // A compare sets flags wherever it stands.

@@ -306,7 +306,7 @@ impl Core {
         self.fpu.ready = false;
         self.pc = pc & !1;
         self.fetch_word = NO_WORD;
-        self.cycles += time::BX;
+        self.cycles += time::TAKEN;
         if pc & 1 == 0 { Err(Cause::InvalidState { target: pc }) } else { Ok(()) }
     }
 

@@ -7,7 +7,7 @@ use parts::PROBED;
 
 use crate::bus::Bus;
 use crate::core::{Core, NO_WORD, State};
-use crate::decode::{FLAGS_SHIFT, Kind, Op, decode, flag};
+use crate::decode::{FLAGS_SHIFT, Kind, Op, SECOND_HALF, decode, flag};
 use crate::fault::Cause;
 use crate::mpu::Access;
 use crate::ppb::ccr;
@@ -262,7 +262,7 @@ impl Core {
                 ($target:expr) => {{
                     pc = $target;
                     word = NO_WORD;
-                    late = 0;
+                    late = if pc & 2 != 0 { SECOND_HALF } else { 0 };
                     if REGION == region::BUS || pc.wrapping_sub(start) >= size {
                         leave!(Exit::Region);
                     }
@@ -278,6 +278,12 @@ impl Core {
                     };
                     jump!(pc.wrapping_add(4).wrapping_add(op.imm));
                 }};
+            }
+            // A branch to a register is paired with any 16-bit instruction before it.
+            macro_rules! to_register {
+                () => {
+                    cycles += if before & u32::from(flag::FIRST) != 0 { time::TAKEN_PAIRED } else { time::TAKEN }
+                };
             }
             macro_rules! branch_if {
                 ($taken:expr) => {{
@@ -806,13 +812,13 @@ impl Core {
                     jump!(pc.wrapping_add(4).wrapping_add(op.imm));
                 }
                 Kind::Bx if op.imm == 0 => {
-                    cycles += time::BX;
+                    to_register!();
                     interwork!(rm!());
                 }
                 Kind::Blx if op.imm == 0 => {
                     let target = reg!(op.c);
                     self.regs[14] = pc.wrapping_add(2) | 1;
-                    cycles += time::BX;
+                    to_register!();
                     if target & 1 == 0 {
                         pc = target;
                         fault!(Cause::InvalidState { target });

@@ -376,7 +376,7 @@ impl Core {
             return Err(Cause::UndefinedInstruction);
         }
         let target = self.value(op.c);
-        self.cycles += time::BX;
+        self.cycles += time::TAKEN;
         if op.kind == Kind::Bx && (target >= 0xff00_0000 || target | 1 == FNC_RETURN) {
             return Ok(Then::Interwork(target));
         }

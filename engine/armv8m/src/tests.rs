@@ -64,6 +64,8 @@ fn pairs_and_latencies_are_the_measured_ones() {
         ("a wide branch not taken", &[0x2201, adds, 0xf000, 0x8000], 3),
         ("a branch after flags", &[adds, b], 3),
         ("a branch paired", &[mov, b], 2),
+        ("BX after flags", &[0x4678, 0x3003, 0x4700], 3),
+        ("a branch to half of a wide instruction", &[0xe7ff, 0xeb01, 0x0002], 4),
         ("IT is free", &[mov, 0xbf08, 0x46d2], 2),
         ("load and use", &[ldr, add_loaded], 3),
         ("load, another, use", &[ldr, mov, add_loaded], 3),

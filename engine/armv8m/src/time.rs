@@ -3,11 +3,11 @@
 //! "Measured" is jnk0le's table, taken on an RP2350 (github.com/jnk0le/random, pipeline cycle test). "Fitted" follows
 //! published run times of CircuitPython and MicroPython. "Assumed" is neither; the Cortex-M33 manual has no table.
 
-/// BL (fitted).
+/// BL (fitted, together with the cycle of [`SECOND_HALF`](crate::decode::SECOND_HALF), on CircuitPython's seven loops of
+/// one operation).
 pub const BL: u64 = 3;
-/// BX and BLX to a register (fitted).
-pub const BX: u64 = 3;
-/// A taken branch (measured), and one paired with a 16-bit instruction before it that sets no flags.
+/// A taken branch (measured), and one paired with a 16-bit instruction before it that sets no flags; BX and BLX are
+/// paired with those that do, too (measured by picoem on an RP2354: BLX, ADDS, BX, SUBS and BNE take 7).
 pub const TAKEN: u64 = 2;
 pub const TAKEN_PAIRED: u64 = 1;
 /// What a load of the PC takes beside its words (measured).

@@ -71,24 +71,58 @@ fn micropython_on_pico2_w() {
     micropython("mp-pico2-w-1.28.0.uf2");
 }
 
-/// Boots `file` to CircuitPython's invitation, which comes after it has made its file system.
-fn circuitpython(file: &str) {
-    let Some(mut board) = pico2(file) else { return };
+/// Boots `file` to CircuitPython's invitation, which comes after it has made its file system, and to its prompt.
+fn circuitpython(file: &str) -> Option<Machine> {
+    let mut board = pico2(file)?;
     board.expect("Press any key to enter the REPL.", 10 * PS_PER_S).expect("an invitation");
     board.type_in("\r");
     board.expect(">>> ", 3 * PS_PER_S).expect("a prompt");
     board.type_in("6 * 7\r");
     assert!(board.expect("\n>>> ", PS_PER_S).expect("an answer").contains("42\r\n>>> "));
+    Some(board)
 }
 
+/// Loops of one operation on a list's items, and the nanoseconds that a pass takes on silicon: of the same image, by
+/// shaoziyang/micropython_benchmarks, README of 2024-11-04, a million passes of each. The product of integers, which fills
+/// the heap, is not among them: its time depends on how often the heap is collected.
+const LOOPS: [(&str, &str, f64); 6] = [
+    ("+", "12345678, 56781234", 5_594.0),
+    ("/", "99999991, 45481", 5_728.0),
+    ("+", "12345678.1234, 56781234.5678", 6_207.0),
+    ("*", "12345678.1234, 56781234.5678", 6_213.0),
+    ("/", "99999991.2345, 45481.1357", 6_314.0),
+    ("**", "1234.5678, 2.3456", 9_081.0),
+];
+
 #[test]
-fn circuitpython_on_pico2() {
-    circuitpython("cp-pico2-9.2.0.uf2");
+fn circuitpython_on_pico2_takes_the_time_of_silicon() {
+    let Some(mut board) = circuitpython("cp-pico2-9.2.0.uf2") else { return };
+    for (operation, operands, silicon_ns) in LOOPS {
+        let lines = [
+            "\x05import time",
+            "def loop(p):",
+            "    for i in range(p[0]):",
+            &format!("        C = p[1] {operation} p[2]"),
+            "def took(n):",
+            "    start = time.monotonic_ns()",
+            &format!("    loop([n, {operands}])"),
+            "    return time.monotonic_ns() - start",
+            "took(100)",
+            "print('took', took(5000) - took(1000))",
+            "\x04",
+        ];
+        board.type_in(&lines.join("\r"));
+        let output = board.expect("\n>>> ", 2 * PS_PER_S).expect("an answer");
+        let took = output.rsplit("took ").next().and_then(|rest| rest.split("\r").next()).expect("a time");
+        let ratio = took.parse::<f64>().expect("nanoseconds") / 4000.0 / silicon_ns;
+        println!("{operation} of {operands}: {ratio:.4} of silicon");
+        assert!((0.99..1.01).contains(&ratio), "{operation} of {operands}: {ratio:.4} of silicon");
+    }
 }
 
 #[test]
 fn circuitpython_on_pico2_w() {
-    circuitpython("cp-pico2-w-10.0.0.uf2");
+    let _ = circuitpython("cp-pico2-w-10.0.0.uf2");
 }
 
 /// Returns whether the LED changes at least twice in two seconds.
