@@ -1,6 +1,6 @@
 """Runs MicroPython's own benchmarks, each of them as `run-perfbench.py` does: as a new script after a soft reset.
 
-A board keeps what has run in its configuration file. A soft reset ends the port on a PC: there the scripts run in turn.
+A board keeps its scores in its configuration file. A soft reset ends the port on a PC: there the scripts run in turn.
 """
 
 import gc
