@@ -25,7 +25,7 @@ from portbench.testing.frames import Frame, write_pcap
 from portbench.testing.network import Caller, Connection, Listener
 from portbench.testing.pins import Pin, Pins
 from portbench.testing.python import PythonPrompt, type_in
-from portbench.testing.simulation import DEFAULT_S, RecordedSimulation
+from portbench.testing.simulation import DEFAULT_S, RecordedSimulation, Saved
 from portbench.testing.uart import SerialPort, Uart
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 OnBus = TypeVar("OnBus", bound=Device)
 DEFAULT_KIND: Final = "W5500_EVB_PICO"
+BOOT_S: Final = 20.0
+_MOST_BOOTED: Final = 8
+_BOOTED: dict[tuple[Any, ...] | None, Saved] = {}
+"""The states of boards that have booted, by all that a boot depends on, the oldest first."""
 _AGAIN_S = 0.1
 _FLUSH_S = 1.5
 """CircuitPython keeps its last writes in RAM for a second."""
@@ -111,18 +115,36 @@ class Board:
         A `str` without `.uf2` is a runtime of the catalogue, or a release as in `micropython@latest`. It is downloaded
         where it is not at hand.
         """
-        family, size = self._definition.uf2_family, self._definition.flash_bytes
-        if isinstance(image, str) and not image.lower().endswith(".uf2"):
-            image = _named_image(image, self._definition)
-        try:
-            if isinstance(image, bytes):
-                parsed = uf2.parse(image, "image", family_id=family, flash_size_bytes=size)
-            else:
-                parsed = uf2.read(Path(image), family_id=family, flash_size_bytes=size)
-        except uf2.Uf2Error as error:
-            raise PortbenchError(refusal(error)) from error
-        self._coverage.collect()
-        self._simulation.restart(parsed.programmed(self._simulation.machine.flash()))
+        self._program(self._programmed(image))
+
+    def boot(
+        self,
+        image: Path | str | bytes,
+        until: str | bytes = ">>> ",
+        files: Mapping[str, Path | str | bytes] | None = None,
+        within_s: float = BOOT_S,
+    ) -> None:
+        """Flash `image`, copy `files`, start the board and wait for `until` on the console, as `expect` does.
+
+        A new board takes the state of one that has booted so before in this process: milliseconds instead of a boot,
+        and the same in all that follows. A board whose state cannot be saved boots each time.
+        """
+        simulation = self._simulation
+        contents = self._programmed(image)
+        copied = tuple((path, _content(path, value)) for path, value in (files or {}).items())
+        key = (*simulation.key(contents), copied, until) if simulation.is_new else None
+        if (saved := _BOOTED.get(key)) is not None:
+            simulation.restore(saved)
+            return
+        self._program(contents)
+        if copied:
+            self.copy(dict(copied))
+            self.power_cycle()
+        self.expect(until, within_s)
+        if key is not None and (saved := simulation.save()) is not None:
+            _BOOTED[key] = saved
+            while len(_BOOTED) > _MOST_BOOTED:
+                del _BOOTED[next(iter(_BOOTED))]
 
     def copy(self, files: Mapping[str, Path | str | bytes], *, cover: bool = False) -> None:
         """Bring files to the board's file system: to its drive where it has one, else through its Python prompt.
@@ -299,6 +321,24 @@ class Board:
         """Return the last lines and events, for the report of a failed test."""
         events = "".join(f"\n  {event}" for event in list(self._simulation.events)[-10:]) or "\n  (none)"
         return f"{self._simulation.came_on_console()}\nthe last events:{events}"
+
+    def _programmed(self, image: Path | str | bytes) -> bytes:
+        """The contents of flash with `image` in it."""
+        family, size = self._definition.uf2_family, self._definition.flash_bytes
+        if isinstance(image, str) and not image.lower().endswith(".uf2"):
+            image = _named_image(image, self._definition)
+        try:
+            if isinstance(image, bytes):
+                parsed = uf2.parse(image, "image", family_id=family, flash_size_bytes=size)
+            else:
+                parsed = uf2.read(Path(image), family_id=family, flash_size_bytes=size)
+        except uf2.Uf2Error as error:
+            raise PortbenchError(refusal(error)) from error
+        return parsed.programmed(self._simulation.machine.flash())
+
+    def _program(self, contents: bytes) -> None:
+        self._coverage.collect()
+        self._simulation.restart(contents)
 
     def _copy_to_drive(self, files: Mapping[str, bytes]) -> None:
         simulation = self._simulation

@@ -117,12 +117,12 @@ class Pins:
     def __init__(self, simulation: RecordedSimulation) -> None:
         self._simulation = simulation
         self._pins: dict[int, Pin] = {}
-        simulation.on_power_up.append(self._powered_up)
 
     def get(self, name: str | int) -> Pin:
         """`GP15`, or 15. Raises ValueError."""
         number = pin_number(name)
         if not self._pins:
+            self._simulation.on_power_up.append(self._powered_up)
             self._simulation.record_pins(self._records)
         if number not in self._pins:
             self._pins[number] = Pin(self._simulation, number)
@@ -148,8 +148,7 @@ class Pins:
             writer.close(round(self._simulation.now_us * 1000))
 
     def _powered_up(self) -> None:
-        if self._pins:
-            self._simulation.record_pins(self._records)
+        self._simulation.record_pins(self._records)
         for pin in self._pins.values():
             pin.applied_again()
 

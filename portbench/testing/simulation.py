@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from copy import deepcopy
+from hashlib import sha256
+from typing import Any, Final, NamedTuple, TypeVar
 
+from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.liveness import Liveness
 from portbench.boards.emulated.simulation import PS_PER_S, PS_PER_US, Simulation, Step
 from portbench.console import shown
 from portbench.errors import BoardError
@@ -26,6 +30,20 @@ MOST_RECORDS: Final = 1_000_000
 """Changes of pins in one step."""
 _MOST_EVENTS = 1000
 _SLICE_PS: Final = 1000 * PS_PER_US
+
+
+class Saved(NamedTuple):
+    """The state of a board, and the records of its past."""
+
+    machine: bytes
+    before_ps: int
+    plugged: bool
+    power_ups: int
+    events: tuple[str, ...]
+    frames: tuple[Frame, ...]
+    transcript: Transcript
+    console: Console
+    liveness: Liveness
 
 
 class RecordedSimulation(Simulation):
@@ -101,6 +119,37 @@ class RecordedSimulation(Simulation):
         self.power_up(flash=flash, settings=self._settings)
         self._powered = True
         self._started()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has happened yet: no time has passed, nothing is attached and nothing is recorded."""
+        watched = self.on_power_up or self.on_step or self._of_pins or self._settings["attached"]
+        return self.now_ps == 0 and self.power_ups == 1 and self._powered and self._plugged and not watched
+
+    def key(self, contents: bytes) -> tuple[str, str]:
+        """Two new boards with equal keys do the same with `contents` in their flash."""
+        return sha256(contents).hexdigest(), repr(self._settings)
+
+    def save(self) -> Saved | None:
+        """Return the state; None where it cannot be saved."""
+        if self.liveness.first_fault is not None or self._first is not None or self._second is not None:
+            return None
+        try:
+            machine = self.machine.snapshot()
+        except ValueError:
+            return None
+        kept = (self._before_ps, self._plugged, self.power_ups, tuple(self.events), tuple(self._frames))
+        return Saved(machine, *kept, *deepcopy((self.transcript, self.console, self.liveness)))
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from the state of another board, with the same settings, in place of this new one's."""
+        self.machine.restore(saved.machine)
+        self._before_ps, self._plugged, self.power_ups = saved.before_ps, saved.plugged, saved.power_ups
+        self.events.extend(saved.events)
+        self._frames.extend(saved.frames)
+        self.transcript, self.console, self.liveness = deepcopy(saved[-3:])
+        if self._has_cable:
+            self.machine.log_frames(MOST_FRAMES)
 
     def record_pins(self, take: PinRecords) -> None:
         """Call `take` after each step with the time of the last power-up, and the levels of all pins where one changed.

@@ -154,3 +154,38 @@ def test_an_image_that_is_none_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"UF2\n")
     with pytest.raises(ValueError, match="UF2"):
         engine.Board.from_uf2(path)
+
+
+@pytest.mark.parametrize("until_ms", [20, 1_600, 1_650, 1_700, 1_900])
+def test_a_restored_board_goes_on_to_the_picosecond(native: Callable[[], Any], until_ms: int) -> None:
+    first, restored = native(), native()
+    first.run_until(until_ms * S // 1000)
+    restored.restore(first.snapshot())
+    assert restored.time_ps == first.time_ps
+    ends = []
+    for board in (first, restored):
+        listener = Listener()
+        board.network.listen(5000, listener)
+        board.network.log(10_000)
+        with board.edges() as edges:
+            board.run_until(21 * S // 10)
+        ends.append((board.time_ps, edges, board.network.frames(), board.console.read(), listener.came_us))
+    assert ends[0] == ends[1]
+
+
+def test_what_cannot_be_restored_is_refused_in_one_line(native: Callable[[], Any]) -> None:
+    board, listener = native(), Listener()
+    snapshot = board.snapshot()
+    for foreign, why in [
+        (b"", "not a snapshot of a board"),
+        (snapshot[:-1], "the snapshot is damaged: save the board again"),
+    ]:
+        with pytest.raises(ValueError, match=rf"^{why}$"):
+            board.restore(foreign)
+    with pytest.raises(ValueError, match=r"^the snapshot is of a board with other settings"):
+        engine.Board(devices=[]).restore(snapshot)
+    board.network.listen(5000, listener)
+    board.run_until(2 * S)
+    assert len(listener.came_us) == 1
+    with pytest.raises(ValueError, match=r"^cannot save the board: it has exchanged data with a program on the PC$"):
+        board.snapshot()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import dpkt
@@ -18,6 +18,7 @@ from tests.ping_pong import NATIVE_IMAGE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
+from portbench.testing import board as board_module
 
 pytestmark = pytest.mark.engine
 Make = Callable[..., Board]
@@ -135,6 +136,54 @@ def test_python_is_run_and_files_are_copied(emulated_board: Board, image: Image)
         emulated_board.execute("1 / 0")
     emulated_board.power_cycle()
     emulated_board.expect("main 42\r\n")
+
+
+def once_and_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
+    """A board that boots, and one that takes the state of the first."""
+    monkeypatch.setattr(board_module, "_BOOTED", {})
+    yield make()
+    with monkeypatch.context() as patched:
+        patched.setattr(Board, "_program", lambda *_: pytest.fail("the second board booted, too"))
+        yield make()
+
+
+def test_a_second_board_boots_from_the_state_of_the_first(
+    make_emulated_board: Make, image: Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = []
+    for board in once_and_again(make_emulated_board, monkeypatch):
+        board.boot(image("micropython-1.26.0"), files={"main.py": "import time; print('main', time.ticks_us())"})
+        assert board.execute("print(6 * 7)") == "42\r\n"
+        board.power_cycle()
+        board.expect(r"main \d+\r\n")
+        ends.append((board.time_ps, board.console, board.events, board.frames))
+    assert ends[0] == ends[1] and ends[0][1].count("main ") == 2
+
+
+def test_a_restored_board_meets_its_server_at_the_same_time(
+    make_emulated_board: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = []
+    for board in once_and_again(make_emulated_board, monkeypatch):
+        board.boot(NATIVE_IMAGE, until="")
+        server = board.listen(5000).accept()
+        server.expect(b"1")
+        ends.append((board.time_ps, [(frame.time_us, frame.to_board, frame.data) for frame in board.frames]))
+    assert ends[0] == ends[1] and len(ends[0][1]) > 5
+
+
+def test_only_a_new_board_with_the_same_settings_takes_a_state(
+    make_emulated_board: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    booted: list[int] = []
+    monkeypatch.setattr(board_module, "_BOOTED", {})
+    monkeypatch.setattr(Board, "_program", lambda board, contents: booted.append(len(contents)))
+    ran, probed = make_emulated_board(), make_emulated_board()
+    ran.run(0.001)
+    probed.pin("GP2")
+    for board in (make_emulated_board(), make_emulated_board(), make_emulated_board(flash_id=2), ran, probed):
+        board.boot(NATIVE_IMAGE, until="")
+    assert len(booted) == 4
 
 
 def test_a_drive_takes_files(emulated_board: Board, image: Image) -> None:

@@ -17,7 +17,7 @@ from tests.ping_pong import NATIVE_IMAGE
 from tests.testing.conftest import BLOCKS, LIMIT_S, OTHER_TOOLS, PROJECT, RunTests, blocks
 
 pytestmark = pytest.mark.engine
-NATIVE_TEST, PYTHON_TEST, PIN_TEST, COVER_TEST = BLOCKS
+NATIVE_TEST, PYTHON_TEST, PIN_TEST, MANY_TESTS, COVER_TEST = BLOCKS
 
 
 def test_the_ten_lines(project: Path, run_tests: RunTests) -> None:
@@ -33,6 +33,13 @@ def test_the_python_app(project: Path, run_tests: RunTests, image: Image) -> Non
     shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
     done = run_tests("-q")
     assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_many_tests_of_one_image(project: Path, run_tests: RunTests, image: Image) -> None:
+    (project / "test_many.py").write_text(MANY_TESTS)
+    shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
+    done = run_tests("-q")
+    assert done.returncode == 0 and "10 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_covered_app(project: Path, run_tests: RunTests, image: Image) -> None:

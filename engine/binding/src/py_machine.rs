@@ -170,6 +170,21 @@ impl PyMachine {
         self.lock().power_cycle(bootsel).map_err(value_error)
     }
 
+    /// The board's whole state as bytes: chip, flash, network, USB and simulated time. Logs, traces and applications on
+    /// the LAN are no part of it. Raises ValueError with the part that cannot be saved.
+    fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.lock().save().map_err(value_error)?))
+    }
+
+    /// Goes on as the board of a snapshot would, with the same settings. LAN applications and logs must be added again.
+    /// Raises ValueError, and then nothing has changed.
+    fn restore(&self, snapshot: &[u8]) -> PyResult<()> {
+        self.lock().restore(snapshot).map_err(value_error)?;
+        *self.readers() = Readers::default();
+        self.failures.clear();
+        Ok(())
+    }
+
     /// Settings for the next power cycle; the same keys as the constructor's, all others as by default.
     fn configure(&self, settings: &Bound<'_, PyDict>) -> PyResult<()> {
         let mut machine = self.lock();

@@ -74,6 +74,11 @@ class Machine:
         `asleep: WHY`, `halted`, or `locked up`. Raises EngineError where the guest uses something that is not
         modelled."""
     def power_cycle(self, bootsel: bool = False) -> None: ...
+    def snapshot(self) -> bytes:
+        """The board's whole state. Raises ValueError with the part that cannot be saved."""
+    def restore(self, snapshot: bytes) -> None:
+        """Go on as the board of a snapshot would, to the picosecond. Programs on the PC, logs and traces must be
+        started again. Raises ValueError for other bytes, another build, or another board's settings."""
     def configure(self, settings: Mapping[str, Any]) -> None: ...
     def attach(self, device: Mapping[str, Any]) -> None:
         """Attach a device of `portbench_engine.devices` from now on: its `device`, `bus` and pins by name."""

@@ -100,6 +100,20 @@ class Board:
         """
         self.machine.power_cycle(bootsel)
 
+    def snapshot(self) -> bytes:
+        """Return the board's whole state: chip, flash, network, USB, time. Raises ValueError where it cannot be saved.
+
+        A board with an attached device, an SD card, a radio chip or a program that has talked to the board cannot be.
+        """
+        return self.machine.snapshot()
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on as the board of `snapshot` would, which has the same settings and the same build of the engine.
+
+        Recordings end, and programs must listen on the PC again. Raises ValueError, and then nothing has changed.
+        """
+        self.machine.restore(snapshot)
+
     def pin(self, number: int) -> Pin:
         """Return the pin GPIO`number`."""
         return Pin(self.machine, number)
