@@ -610,7 +610,12 @@ fn coprocessor(hw: u32, next: u32, word: u32) -> Op {
             return Op::new(Undefined, 0, 0, 0, 0);
         }
         // Transfers of one or two registers and CDP; LDC and STC are left to the coprocessor's absence.
-        return Op::new(Coprocessor, rt, rn, number, word);
+        let late = match (hw & 0x0ff0, next & 0x10 != 0) {
+            (0x0c50, _) => bit(rt) | bit(rn),
+            (transfer, true) if transfer & 0x0f10 == 0x0e10 && rt != 15 => bit(rt),
+            _ => 0,
+        };
+        return Op::new(Coprocessor, rt, rn, number, word).timed(0, late);
     }
     // Loads and stores, but not the transfers of two registers.
     let memory = hw & 0xfe00 == 0xec00 && hw & 0x1e0 != 0x40;

@@ -1,7 +1,8 @@
 //! Cycles of the Cortex-M33 r1p0.
 //!
 //! "Measured" is jnk0le's table, taken on an RP2350 (github.com/jnk0le/random, pipeline cycle test). "Fitted" follows
-//! published run times of CircuitPython and MicroPython. "Assumed" is neither; the Cortex-M33 manual has no table.
+//! published run times of CircuitPython and MicroPython; so does the late result of a transfer from a coprocessor, by
+//! the datasheet's time of a division of doubles (3.6.2.10). "Assumed" is neither; the Cortex-M33 manual has no table.
 
 /// BL (fitted, together with the cycle of [`SECOND_HALF`](crate::decode::SECOND_HALF), on CircuitPython's seven loops of
 /// one operation).
