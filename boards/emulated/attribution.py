@@ -19,25 +19,37 @@ if TYPE_CHECKING:
 
 _PAGE_BYTES: Final = 4096
 _EXCEPTIONS = {2: "NMI", 3: "HardFault", 11: "SVCall", 14: "PendSV", 15: "SysTick"}
-_IRQS = (
-    *("TIMER_IRQ_0", "TIMER_IRQ_1", "TIMER_IRQ_2", "TIMER_IRQ_3", "PWM_IRQ_WRAP", "USBCTRL_IRQ", "XIP_IRQ"),
-    *("PIO0_IRQ_0", "PIO0_IRQ_1", "PIO1_IRQ_0", "PIO1_IRQ_1", "DMA_IRQ_0", "DMA_IRQ_1", "IO_IRQ_BANK0"),
-    *("IO_IRQ_QSPI", "SIO_IRQ_PROC0", "SIO_IRQ_PROC1", "CLOCKS_IRQ", "SPI0_IRQ", "SPI1_IRQ", "UART0_IRQ"),
-    *("UART1_IRQ", "ADC_IRQ_FIFO", "I2C0_IRQ", "I2C1_IRQ", "RTC_IRQ"),
-)
-"""RP2040 datasheet 2.3.2, by IRQ number."""
+_IRQS = {
+    "RP2040": (
+        *("TIMER_IRQ_0", "TIMER_IRQ_1", "TIMER_IRQ_2", "TIMER_IRQ_3", "PWM_IRQ_WRAP", "USBCTRL_IRQ", "XIP_IRQ"),
+        *("PIO0_IRQ_0", "PIO0_IRQ_1", "PIO1_IRQ_0", "PIO1_IRQ_1", "DMA_IRQ_0", "DMA_IRQ_1", "IO_IRQ_BANK0"),
+        *("IO_IRQ_QSPI", "SIO_IRQ_PROC0", "SIO_IRQ_PROC1", "CLOCKS_IRQ", "SPI0_IRQ", "SPI1_IRQ", "UART0_IRQ"),
+        *("UART1_IRQ", "ADC_IRQ_FIFO", "I2C0_IRQ", "I2C1_IRQ", "RTC_IRQ"),
+    ),
+    "RP2350": (
+        *("TIMER0_IRQ_0", "TIMER0_IRQ_1", "TIMER0_IRQ_2", "TIMER0_IRQ_3"),
+        *("TIMER1_IRQ_0", "TIMER1_IRQ_1", "TIMER1_IRQ_2", "TIMER1_IRQ_3"),
+        *("PWM_IRQ_WRAP_0", "PWM_IRQ_WRAP_1", "DMA_IRQ_0", "DMA_IRQ_1", "DMA_IRQ_2", "DMA_IRQ_3", "USBCTRL_IRQ"),
+        *("PIO0_IRQ_0", "PIO0_IRQ_1", "PIO1_IRQ_0", "PIO1_IRQ_1", "PIO2_IRQ_0", "PIO2_IRQ_1", "IO_IRQ_BANK0"),
+        *("IO_IRQ_BANK0_NS", "IO_IRQ_QSPI", "IO_IRQ_QSPI_NS", "SIO_IRQ_FIFO", "SIO_IRQ_BELL", "SIO_IRQ_FIFO_NS"),
+        *("SIO_IRQ_BELL_NS", "SIO_IRQ_MTIMECMP", "CLOCKS_IRQ", "SPI0_IRQ", "SPI1_IRQ", "UART0_IRQ", "UART1_IRQ"),
+        *("ADC_IRQ_FIFO", "I2C0_IRQ", "I2C1_IRQ", "OTP_IRQ", "TRNG_IRQ", "PROC0_IRQ_CTI", "PROC1_IRQ_CTI"),
+        *("PLL_SYS_IRQ", "PLL_USB_IRQ", "POWMAN_IRQ_POW", "POWMAN_IRQ_TIMER"),
+    ),
+}
+"""RP2040 datasheet 2.3.2 and RP2350 datasheet 3.2, by IRQ number."""
 
 
-def exception_name(number: int) -> str:
+def exception_name(number: int, mcu: str = "RP2040") -> str:
     """Return the name of an exception by its number in xPSR: `SysTick`, `USBCTRL_IRQ`."""
     irq = number - 16
-    if 0 <= irq < len(_IRQS):
-        return _IRQS[irq]
+    if 0 <= irq < len(_IRQS[mcu]):
+        return _IRQS[mcu][irq]
     return _EXCEPTIONS.get(number, f"exception {number}")
 
 
 def attribution(
-    machine: Machine, timed: Sequence[Timed], sessions: Sequence[Session], result: Mapping[str, Any]
+    machine: Machine, timed: Sequence[Timed], sessions: Sequence[Session], result: Mapping[str, Any], mcu: str
 ) -> dict[str, Any] | None:
     """Attribute the intervals `timed`; None where nothing was recorded, or no readings of the timer fit them."""
     windows = _windows(timed)
@@ -46,7 +58,7 @@ def attribution(
     found = machine.attribution(spans_us, moments, _count(result, "ready_us"), _count(result, "link_us"), windows)
     if found is None or found["lost"] or found["spans"] is None:
         return None
-    return _as_json(found, timed, machine.stats()["spi_hz"])
+    return _as_json(found, timed, machine.stats()["spi_hz"], mcu)
 
 
 @dataclass(frozen=True)
@@ -98,16 +110,16 @@ def _count(result: Mapping[str, Any], name: str) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-def _as_json(found: Mapping[str, Any], timed: Sequence[Timed], spi_hz: int | None) -> dict[str, Any]:
+def _as_json(found: Mapping[str, Any], timed: Sequence[Timed], spi_hz: int | None, mcu: str) -> dict[str, Any]:
     stages = dict(found["stages"])
     names = stages.pop("names")
     return {
         "spans": {
-            **_columns(found["spans"]),
+            **_columns(found["spans"], mcu),
             "names": [each.name for each in timed],
             "reported_us": [each.duration_us for each in timed],
         },
-        "stages": {**_columns(stages), "names": names, "reported_us": [None] * len(names)},
+        "stages": {**_columns(stages, mcu), "names": names, "reported_us": [None] * len(names)},
         "spi_hz": spi_hz,
         "clk_sys_hz": found["clk_sys_hz"],
         "miss_cycles": found["miss_cycles"],
@@ -123,7 +135,7 @@ def _pages(lines: Iterable[tuple[int, int]]) -> dict[str, int]:
     return {f"0x{address:08x}": count for address, count in sorted(pages.items())}
 
 
-def _columns(found: Mapping[str, Any]) -> dict[str, Any]:
+def _columns(found: Mapping[str, Any], mcu: str) -> dict[str, Any]:
     columns = dict(found)
     taken = columns.pop("exceptions")
-    return {**columns, "interrupts": {exception_name(number): column for number, column in taken.items()}}
+    return {**columns, "interrupts": {exception_name(number, mcu): column for number, column in taken.items()}}

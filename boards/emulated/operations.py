@@ -110,7 +110,7 @@ def _expect_run(board: BoardProcess, request: Request) -> None:
 def _attribution(board: BoardProcess, request: Request) -> None:
     """Answer where the time of the last run went that was powered up with `attribute`."""
     timed = [Timed(**each) for each in request.arguments["timed"]]
-    found = attribution(board.machine, timed, board.pc.sessions(), request.arguments["result"])
+    found = attribution(board.machine, timed, board.pc.sessions(), request.arguments["result"], board.definition.mcu)
     request.answer(attribution=found)
 
 

@@ -9,6 +9,8 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from portbench_engine import EngineError
+
 from portbench.boards.definition import BoardDefinition, Ethernet
 from portbench.boards.emulated.attribution import Spent, attribution, spent
 from portbench.boards.emulated.config import EmulatedConfig
@@ -57,6 +59,8 @@ class Recording:
     """Of the whole run, recorded or not."""
     spent: Spent | None
     """The causes of the stretch's time; None where not all of the run could be recorded."""
+    mcu: str
+    """The microcontroller, which names the interrupts."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,7 @@ class Replay:
         if figures.result is None or "error" in figures.result:
             return Attributed(figures, None)
         spans = timed(figures.result, figures.sessions)
-        found = attribution(run.machine, spans, figures.sessions, figures.result)
+        found = attribution(run.machine, spans, figures.sessions, figures.result, self._definition.mcu)
         return Attributed(figures, found)
 
     def trace(self, figures: Figures, number: int, deadline: Deadline, *, pc_sample_cycles: int = 0) -> ExchangeTrace:
@@ -162,7 +166,7 @@ class Replay:
     def exchange(self, number: int, window: tuple[float, float], recording: Recording) -> ExchangeTrace:
         """Return the part of `recording` in the window of exchange `number`."""
         about = (number, window, recording.frames, recording.records, recording.lost, self.intn_pin, recording.spent)
-        return exchange_trace(*about)
+        return exchange_trace(*about, recording.mcu)
 
     def record(
         self, figures: Figures, window: tuple[float, float], deadline: Deadline, *, pc_sample_cycles: int = 0
@@ -187,7 +191,7 @@ class Replay:
         again.machine.attribution_stop()
         frames.sort(key=lambda frame: frame.start_us)
         went = spent(again.machine, start_us, end_us)
-        return Recording(start_us, end_us, tuple(frames), tuple(records), lost, figures, went)
+        return Recording(start_us, end_us, tuple(frames), tuple(records), lost, figures, went, self._definition.mcu)
 
     def wires(self, figures: Figures, window: tuple[float, float], deadline: Deadline, most_frames: int) -> Wires:
         """Repeat the run and record the network chip's wires in `window`, in microseconds. Raises as `record`."""
@@ -230,7 +234,10 @@ class Replay:
         again.run_until(ps(start_us), deadline)
         machine = again.machine
         before = machine.stats()
-        machine.profile_start(max(1, before["clk_sys_hz"] // samples_hz) if samples_hz else 0, starts)
+        try:
+            machine.profile_start(max(1, before["clk_sys_hz"] // samples_hz) if samples_hz else 0, starts)
+        except EngineError as error:
+            raise BoardError(str(error)) from error
         again.run_until(ps(end_us), deadline)
         found = machine.profile_take()
         after = machine.stats()

@@ -180,10 +180,11 @@ def exchange_trace(
     lost: int,
     intn_pin: int | None,
     spent: Spent | None = None,
+    mcu: str = "RP2040",
 ) -> ExchangeTrace:
     """Make one exchange of the engine's records; those outside of the window are left out.
 
-    `spent`: the causes of the window's time.
+    `spent`: the causes of the window's time. `mcu` names the interrupts.
     """
     start_us, end_us = window_us
     records = list(records)
@@ -195,7 +196,7 @@ def exchange_trace(
         start_us=start_us,
         end_us=end_us,
         frames=frames,
-        events=tuple(_events(inside, intn_pin)),
+        events=tuple(_events(inside, intn_pin, mcu)),
         causes_ps={} if spent is None else spent.causes_ps,
         pc_samples=tuple(
             (core, pc, n) for (core, pc), n in sorted(samples.items(), key=lambda each: (-each[1], each[0]))
@@ -204,11 +205,11 @@ def exchange_trace(
     )
 
 
-def _events(records: Iterable[dict[str, Any]], intn_pin: int | None) -> Iterable[Event]:
+def _events(records: Iterable[dict[str, Any]], intn_pin: int | None, mcu: str) -> Iterable[Event]:
     intn: int | None = None
     for record in records:
         if record["kind"] == "irq" and record["entry"]:
-            yield Event(record["t_us"], f"core {record['core']} takes {exception_name(record['number'])}")
+            yield Event(record["t_us"], f"core {record['core']} takes {exception_name(record['number'], mcu)}")
         elif record["kind"] == "lan":
             sender = "board" if record["from_board"] else "PC"
             yield Event(record["t_us"], f"{sender}'s frame, {record['len']} bytes")

@@ -30,7 +30,7 @@ def trace_events(recording: Recording, intn_pin: int | None, exchange: str) -> d
     _sockets(recording.frames, tracks)
     _spi(recording.frames, tracks)
     _intn(recording.records, intn_pin, tracks)
-    _cores(recording.records, tracks)
+    _cores(recording.records, tracks, recording.mcu)
     return {"displayTimeUnit": "ns", "traceEvents": [*tracks.names(), *tracks.events]}
 
 
@@ -147,7 +147,7 @@ def _intn(records: Iterable[dict[str, Any]], intn_pin: int | None, tracks: _Trac
         tracks.slice("network chip", "INTn", low_us, tracks.end_us, "low")
 
 
-def _cores(records: Iterable[dict[str, Any]], tracks: _Tracks) -> None:
+def _cores(records: Iterable[dict[str, Any]], tracks: _Tracks, mcu: str) -> None:
     running: dict[int, float] = {}
     handling: dict[int, list[tuple[float, int]]] = {}
     for record in records:
@@ -163,13 +163,13 @@ def _cores(records: Iterable[dict[str, Any]], tracks: _Tracks) -> None:
             if record["entry"]:
                 stack.append((t_us, record["number"]))
             elif stack:
-                _handler(record["core"], *stack.pop(), t_us, tracks)
+                _handler(record["core"], *stack.pop(), t_us, tracks, mcu)
     for core, since_us in running.items():
         tracks.slice("microcontroller", f"core {core}", since_us, tracks.end_us, "runs")
     for core, stack in handling.items():
         for since_us, number in stack:
-            _handler(core, since_us, number, tracks.end_us, tracks)
+            _handler(core, since_us, number, tracks.end_us, tracks, mcu)
 
 
-def _handler(core: int, start_us: float, number: int, end_us: float, tracks: _Tracks) -> None:
-    tracks.slice("microcontroller", f"core {core} interrupts", start_us, end_us, exception_name(number))
+def _handler(core: int, start_us: float, number: int, end_us: float, tracks: _Tracks, mcu: str) -> None:
+    tracks.slice("microcontroller", f"core {core} interrupts", start_us, end_us, exception_name(number, mcu))
