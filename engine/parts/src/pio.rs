@@ -672,6 +672,10 @@ impl Peripheral for Pio {
 
     fn write(&mut self, sys: &mut Sys, register: u32, write: Write) {
         let now = cycle_now(sys);
+        // A Cortex-M33 writes in successive cycles: an instruction forced in the one before uses the old registers.
+        if self.due <= now && self.is_forced() {
+            self.event(sys);
+        }
         let Some(register) = self.common(register) else {
             self.write_new(sys, register, write);
             return;

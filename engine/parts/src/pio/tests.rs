@@ -646,6 +646,19 @@ fn executes_from_osr_and_registers() {
 }
 
 #[test]
+fn a_forced_instruction_uses_the_registers_of_its_cycle() {
+    let mut b = Bench::new();
+    b.sm(0, offset::SM_PINCTRL, set_pin(3));
+    b.run(10);
+    b.sm(0, offset::SM_INSTR, u32::from(set(4, 1)));
+    // The next write comes one cycle later, before the events of that cycle.
+    b.sys.cycle = 11;
+    b.sm(0, offset::SM_PINCTRL, set_pin(5));
+    b.run(20);
+    assert_eq!(b.r(offset::DBG_PADOE), 1 << 3);
+}
+
+#[test]
 fn restart_clears_what_the_datasheet_lists() {
     let mut b = Bench::program(&[PULL_BLOCK]);
     b.w(offset::TXF0, 5);
