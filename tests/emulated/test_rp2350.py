@@ -44,10 +44,11 @@ def measure(runtime: str, profile: str, workload_name: str, folder: Path, **sett
     ("runtime", "profile", "workload_name", "settings"),
     [
         ("wiznet-w5500-evb-pico2-1.27.0-preview.85", "tuned", "ping_pong", {"messages": 100}),
+        ("micropython-pico2-w-1.28.0", "as-built", "ping_pong", {"messages": 100}),
         ("micropython-pico2-1.25.0-preview.393", "default", "interpreter", {"passes": 1000, "repeats": 1}),
         ("circuitpython-pico2-9.2.0", "default", "interpreter", {"passes": 1000, "repeats": 1}),
     ],
-    ids=["ethernet", "micropython", "circuitpython"],
+    ids=["ethernet", "wifi", "micropython", "circuitpython"],
 )
 def test_two_runs_are_the_same(
     runtime: str,
