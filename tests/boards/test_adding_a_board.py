@@ -16,6 +16,7 @@ import pytest
 from portbench.boards import BoardUnavailable, load_board
 from portbench.boards.definition import DEFINITIONS
 from portbench.boards.emulated.config import engine_settings
+from tests import patience
 
 PAGE = (Path(__file__).parents[2] / "docs" / "adding-a-board.md").read_text(encoding="utf-8")
 LONGEST_S = 90
@@ -53,7 +54,7 @@ def test_the_page_leads_to_a_board_of_ones_own(tmp_path: Path) -> None:
         start_new_session=True,
     )
     try:
-        said, _ = process.communicate(timeout=LONGEST_S)
+        said, _ = patience.communicate(process, LONGEST_S)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -15,6 +15,7 @@ import pytest
 from portbench.runner.cli import portbench
 from portbench.runner.cli.group import Verbs
 from portbench.runner.options import OPTIONS
+from tests import patience
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "workloads").rglob("README.md")])
@@ -92,7 +93,7 @@ def test_the_page_leads_from_nothing_to_a_table(tmp_path: Path, environment: dic
         start_new_session=True,
     )
     try:
-        said, _ = process.communicate(timeout=250)
+        said, _ = patience.communicate(process, 250)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

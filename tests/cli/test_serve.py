@@ -12,6 +12,7 @@ import pytest
 
 from portbench.server.tcp import WorkloadServer
 from portbench.workloads import workload
+from tests import patience
 from tests.cli.conftest import COMMAND, Invoke
 
 LIMIT_S = 20
@@ -40,7 +41,7 @@ def test_once_waits_for_a_good_client() -> None:
         with socket.create_connection(("127.0.0.1", port), LIMIT_S) as good:
             good.sendall(b"1")
             assert good.recv(10) == b"2"
-        output, errors = process.communicate(timeout=LIMIT_S)
+        output, errors = patience.communicate(process, LIMIT_S)
     lines = output.splitlines()
     assert process.returncode == 0 and errors == "" and len(lines) == 2
     assert " bad exchanges=0 " in lines[0] and "error: message 1 must be 1, not b'hello'" in lines[0]
@@ -49,7 +50,7 @@ def test_once_waits_for_a_good_client() -> None:
 
 def test_once_without_a_client_gives_up() -> None:
     with command("--once", "--timeout", "0.1") as (process, _):
-        _, errors = process.communicate(timeout=LIMIT_S)
+        _, errors = patience.communicate(process, LIMIT_S)
     assert process.returncode == 1 and errors == "no good client within 0.1 s\n"
 
 
@@ -59,7 +60,7 @@ def test_once_without_a_client_gives_up() -> None:
 def test_signal_ends_it_cleanly(options: list[str], code: int, number: signal.Signals) -> None:
     with command(*options) as (process, port), socket.create_connection(("127.0.0.1", port), LIMIT_S) as client:
         process.send_signal(number)
-        _, errors = process.communicate(timeout=LIMIT_S)
+        _, errors = patience.communicate(process, LIMIT_S)
         assert client.recv(10) == b""
     assert process.returncode == code and errors == "stopped\n"
 

@@ -19,6 +19,7 @@ from portbench.boards import Deadline
 from portbench.boards.emulated.control import ControlClient, Watch
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
 from portbench.errors import BoardError, DeadlineExceeded
+from tests import patience
 
 pytestmark = pytest.mark.engine
 LIMIT_S = 60
@@ -88,7 +89,7 @@ def test_a_board_that_is_ended_twice_leaves_nothing(number: signal.Signals, root
     started(root / "desk")
     for _ in range(3):
         board.send_signal(number)
-    _, said = board.communicate(timeout=LIMIT_S)
+    _, said = patience.communicate(board, LIMIT_S)
     assert board.returncode == (130 if number == signal.SIGINT else 0)
     # It may end before it says where it is.
     assert said in ("", f"desk: {root}/desk\n") and list(root.iterdir()) == []
@@ -116,7 +117,7 @@ def test_a_board_stays_when_nobody_reads_its_log(root: Path) -> None:
     ],
 )
 def test_what_cannot_be_a_board_is_one_line(arguments: tuple[str, ...], says: str, root: Path) -> None:
-    done = subprocess.run([*BOARD, *arguments], capture_output=True, text=True, timeout=LIMIT_S)
+    done = patience.run([*BOARD, *arguments], LIMIT_S)
     assert done.returncode == 1 and says in done.stderr and done.stderr.count("\n") == 1
     assert list(root.iterdir()) == []
 
@@ -125,7 +126,7 @@ def test_a_second_board_of_a_name_says_whose_it_is(root: Path) -> None:
     board = subprocess.Popen([*BOARD, "--name", "desk", "--log", os.devnull])
     try:
         started(root / "desk")
-        done = subprocess.run([*BOARD, "--name", "desk"], capture_output=True, text=True, timeout=LIMIT_S)
+        done = patience.run([*BOARD, "--name", "desk"], LIMIT_S)
         assert done.returncode == 1 and done.stdout == ""
         who = f"(process {board.pid})"
         assert done.stderr == f"emulated board desk: a board of that name runs already {who}; use --name\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +19,7 @@ from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, LanFaults, engine_settings
 from portbench.boards.emulated.faults import Fault, FaultKind
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, claimed_folder
+from tests import patience
 from tests.conftest import NO_ENGINE
 from tests.emulated.conftest import DEFINITION, within
 
@@ -163,7 +163,7 @@ def test_a_name_that_is_taken_is_refused_in_one_line(tmp_path: Path, monkeypatch
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path))
     command = [sys.executable, "-m", "portbench.boards.emulated", "--name=test"]
     with claimed_folder("test"):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = patience.run(command, 60)
     assert (done.returncode, done.stderr) == (
         1,
         "emulated board test: a board of that name runs already; use --name\n",

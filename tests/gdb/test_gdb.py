@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import patience
 from tests.conftest import NO_ENGINE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
@@ -256,7 +257,7 @@ def test_the_command_tells_what_it_does_before_gdb_can_attach(tmp_path: Path) ->
             read = Path(said.name).read_text
             limit().poll(lambda: "target extended-remote" in read() or process.poll() is not None, 0.05, "its hint")
             process.send_signal(signal.SIGINT)
-            printed, _ = process.communicate(timeout=LIMIT_S)
+            printed, _ = patience.communicate(process, LIMIT_S)
         finally:
             process.kill()
             process.wait(LIMIT_S)

@@ -17,6 +17,7 @@ import pytest
 from portbench.boards import Deadline
 from portbench.boards.remote.serial_server import SerialServer
 from portbench.boards.usb.bus import UsbDevice
+from tests import patience
 from tests.remote.ports import free_port
 from tests.usb.conftest import boards, deadline, own_locks  # noqa: F401  (fixtures)
 
@@ -34,7 +35,7 @@ class Desk:
     def client(self, *arguments: str) -> None:
         """Run labgrid-client."""
         command = [tool("labgrid-client"), "-x", self.coordinator, "-p", "desk", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_START_S, check=False)
+        done = patience.run(command, _START_S)
         assert done.returncode == 0, done.stdout + done.stderr
 
 

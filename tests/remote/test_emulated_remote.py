@@ -21,6 +21,7 @@ from portbench.boards.remote.serial_server import Protocol, SerialServer
 from portbench.firmware.identify import Uf2File
 from portbench.results import storage
 from portbench.results.model import Row, Status
+from tests import patience
 from tests.conftest import Image
 from tests.remote.ports import free_port
 from tests.usb.conftest import DEFINITION
@@ -44,7 +45,7 @@ def bridged_board(image: Path, server_port: int) -> Iterator[EmulatedBoard]:
 def bench(folder: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[str], list[Row]]:
     command = [sys.executable, "-m", "portbench", "run", "--runs=1", f"--messages={MESSAGES}", "--profile=tuned"]
     command += [f"--results-dir={folder}", "--setting=server_host=127.0.0.1", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, cwd=PROJECT, check=False)
+    done = patience.run(command, 110, cwd=PROJECT)
     latest = folder / storage.LATEST
     return done, list(storage.read(latest).rows) if latest.exists() else []
 

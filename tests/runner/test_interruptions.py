@@ -19,6 +19,7 @@ from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.results.model import Status
 from portbench.runner.jobs.run import PROJECT
 from portbench.signals import Interruptions
+from tests import patience
 from tests.runner.test_run import LIMIT_S, Harness
 
 ROWS = ("--runtime=portbench-native", "--where=emulated", "--messages=20", "--runs=1000")
@@ -104,7 +105,7 @@ def test_signals_in_a_row_end_a_bench_once(number: signal.Signals, bench: Interr
             assert line
         for _ in range(5):
             process.send_signal(number)
-        output, _ = process.communicate(timeout=LIMIT_S)
+        output, _ = patience.communicate(process, LIMIT_S)
     finally:
         process.kill()
         process.wait()

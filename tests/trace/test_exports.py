@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import patience
 from tests.conftest import NO_ENGINE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
@@ -45,7 +45,7 @@ def tool(name: str) -> str:
 
 def output(*command: object) -> str:
     """What a tool prints; it may have nothing to complain about."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60, check=False)
+    done = patience.run([str(part) for part in command], 60)
     complaints = [line for line in done.stderr.splitlines() if "Running as user" not in line]
     assert done.returncode == 0 and not complaints, done.stderr
     return done.stdout

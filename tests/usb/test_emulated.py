@@ -19,6 +19,7 @@ from portbench.boards.usb.bus import EmulatedBus
 from portbench.boards.usb.link import Link
 from portbench.clients import ClientNetwork
 from portbench.firmware.identify import Uf2File
+from tests import patience
 from tests.conftest import Image, libraries_or_skip
 from tests.ping_pong import deployment
 from tests.usb.conftest import DEFINITION
@@ -172,7 +173,7 @@ def test_a_board_without_a_hand_on_its_power(board: EmulatedBoard, image: Image)
 
 
 def tool(*command: str) -> str:
-    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, timeout=60, check=False)
+    done = patience.run([sys.executable, "-m", *command], 60)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -237,5 +238,5 @@ def test_the_process_ends_with_its_owner(tmp_path: Path) -> None:
         assert owner.stdout is not None
         child = psutil.Process(int(owner.stdout.readline()))
         owner.communicate("")
-    child.wait(10)
+    assert patience.still_alive([child], 10) == []
     assert list(tmp_path.iterdir()) == []

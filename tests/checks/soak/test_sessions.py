@@ -25,6 +25,7 @@ from portbench.results import storage
 from portbench.runner.checks.soak.leaks import board_processes
 from portbench.runner.collect import check_result
 from portbench.server.tcp import WorkloadServer
+from tests import patience
 from tests.ping_pong import EVB, PING_PONG, deployment, settings
 
 ROOT = Path(__file__).parents[3]
@@ -93,7 +94,7 @@ def test_ctrl_c_ends_a_session_soon_and_keeps_its_rows(sessions: list[Session], 
     sessions.append(session)
     session.wait_for_stage(stage, row)
     session.process.send_signal(signal.SIGINT)
-    output, _ = session.process.communicate(timeout=60)
+    output, _ = patience.communicate(session.process, 60)
     assert session.process.returncode == 130, output
     assert [each["status"] for each in session.rows()] == ["measured"] * (row - 1)
     assert "rows: " in output and "Traceback" not in output
