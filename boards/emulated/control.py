@@ -9,10 +9,11 @@ import base64
 import contextlib
 import json
 import queue
+import socket
 import threading
 import time
 from collections.abc import Callable
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -44,17 +45,22 @@ class Request:
 
 
 class ControlServer:
-    """Accepts requests on a socket in the board's folder and queues them for the main loop."""
+    """Accepts requests on a socket in the board's folder and queues them for the main loop.
+
+    The socket goes with the folder: `multiprocessing`'s listener would look for it as the process ends.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.requests: queue.Queue[Request] = queue.Queue()
-        self._listener = Listener(str(folder / CONTROL_SOCKET), family="AF_UNIX")
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(folder / CONTROL_SOCKET))
+        self._listener.listen()
         threading.Thread(target=self._accept, name="control", daemon=True).start()
 
     def _accept(self) -> None:
         while True:
             try:
-                connection = self._listener.accept()
+                connection = Connection(self._listener.accept()[0].detach())
             except OSError:
                 return
             threading.Thread(target=self._serve, args=(connection,), name="control client", daemon=True).start()

@@ -189,7 +189,7 @@ class _Seat:
     def measure(self, row: PlannedRow, options: BenchOptions, images: Sequence[tuple[Image, str, bytes]]) -> Row:
         if self._bench is None or self._options != options:
             self._drop()
-            self._bench = Bench(options, self._images, self._folder.path / "logs")  # type: ignore[arg-type]
+            self._bench = Bench(options, self._images, self._folder.path / "logs")
             self._options = options
         for image, name, content in images:
             self._images.put(image, name, content)
@@ -211,11 +211,12 @@ class _Seat:
             self._bench = None
 
 
-class _Images:
-    """The images that came with rows; stands in for `ImageStore`."""
+class _Images(ImageStore):
+    """The images that came with rows. A boot ROM is this PC's."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, sent: Path) -> None:
+        super().__init__()
+        self._sent = sent
         self._known: dict[str, Image] = {}
 
     def put(self, image: Image, name: str, content: bytes) -> None:
@@ -223,7 +224,7 @@ class _Images:
         known = self._known.get(image.entry.id)
         if known is not None and known.sha256 == sha256:
             return
-        path = self._folder / sha256 / name
+        path = self._sent / sha256 / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
         self._known[image.entry.id] = replace(image, source=Source.FILE, file=Uf2File.of(path, content, name))
