@@ -6,7 +6,7 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::block::{Part, Place, Stub, Translation};
 use super::mistakes::Mistake;
-use super::routines::{Assembler, C, CODE, ENTRIES, NZ, V};
+use super::routines::{Assembler, C, CODE, ENTRIES, NZ, V, jump_to_slot};
 use crate::core::NO_WORD;
 use crate::decode::{Kind, Op};
 use crate::map::Map;
@@ -54,12 +54,8 @@ impl<M: Map> Translation<'_, M> {
             ; lea edx, [rax + before]
             ; cmp edx, DWORD size as i32
             ; jae extern cross_region_jump
-            ; shr edx, 1
-            ; mov rax, [r15 + ENTRIES]
-            ; mov eax, [rax + rdx * 4 + (slots * 4) as i32]
-            ; add rax, [r15 + CODE]
-            ; jmp rax
         );
+        jump_to_slot(&mut self.ops, slots);
     }
 
     pub(super) fn branch_if(&mut self, op: Op) {

@@ -126,42 +126,24 @@ pub(super) fn assemble<M: Map>(base: usize, flash_size: usize) -> Option<(Vec<u8
     dynasm!(ops ; .arch x64 ; jmp rax);
 
     routines.cross_region_jump = here(&ops);
-    let to = |ops: &mut Assembler, slots: usize| {
+    let regions = [
+        (M::SRAM.base, M::SRAM.bytes as usize, M::SRAM_OPS),
+        (M::FLASH.base, flash_size, M::FLASH_OPS),
+        (M::ROM.base, M::ROM.bytes as usize, M::ROM_OPS),
+    ];
+    for (start, bytes, slots) in regions {
         dynasm!(ops
             ; .arch x64
-            ; shr edx, 1
-            ; mov rax, [r15 + ENTRIES]
-            ; mov eax, [rax + rdx * 4 + (slots * 4) as i32]
-            ; add rax, [r15 + CODE]
-            ; jmp rax
+            ; lea edx, [rcx + (start as i32).wrapping_neg()]
+            ; cmp edx, DWORD bytes as i32
+            ; jae >next
         );
-    };
-    dynasm!(ops
-        ; .arch x64
-        ; lea edx, [rcx + (M::SRAM.base as i32).wrapping_neg()]
-        ; cmp edx, DWORD M::SRAM.bytes as i32
-        ; jae >flash
-    );
-    to(&mut ops, M::SRAM_OPS);
-    dynasm!(ops
-        ; .arch x64
-        ; flash:
-        ; lea edx, [rcx + (M::FLASH.base as i32).wrapping_neg()]
-        ; cmp edx, DWORD flash_size as i32
-        ; jae >rom
-        ; mov rax, [r15 + OFFLINE]
-        ; cmp BYTE [rax], 0
-        ; jne >nowhere
-    );
-    to(&mut ops, M::FLASH_OPS);
-    dynasm!(ops
-        ; .arch x64
-        ; rom:
-        ; lea edx, [rcx + (M::ROM.base as i32).wrapping_neg()]
-        ; cmp edx, DWORD M::ROM.bytes as i32
-        ; jae >nowhere
-    );
-    to(&mut ops, M::ROM_OPS);
+        if slots == M::FLASH_OPS {
+            dynasm!(ops ; .arch x64 ; mov rax, [r15 + OFFLINE] ; cmp BYTE [rax], 0 ; jne >nowhere);
+        }
+        jump_to_slot(&mut ops, slots);
+        dynasm!(ops ; .arch x64 ; next:);
+    }
     dynasm!(ops
         ; .arch x64
         ; nowhere:
@@ -266,6 +248,18 @@ pub(super) fn assemble<M: Map>(base: usize, flash_size: usize) -> Option<(Vec<u8
         );
     }
     Some((ops.finalize().ok()?, routines))
+}
+
+/// Jumps to the block at offset EDX of the region whose slots start at `slots`, with the guest's address in ECX.
+pub(super) fn jump_to_slot(ops: &mut Assembler, slots: usize) {
+    dynasm!(ops
+        ; .arch x64
+        ; shr edx, 1
+        ; mov rax, [r15 + ENTRIES]
+        ; mov eax, [rax + rdx * 4 + (slots * 4) as i32]
+        ; add rax, [r15 + CODE]
+        ; jmp rax
+    );
 }
 
 fn spill(ops: &mut Assembler) {
