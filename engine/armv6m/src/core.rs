@@ -1,5 +1,6 @@
 //! State, exceptions and memory accesses of one Cortex-M0+ core.
 
+use parts::debug::Place;
 use parts::trace::{Record, kind};
 use parts::wires::Event;
 use serde::{Deserialize, Serialize};
@@ -131,6 +132,11 @@ impl Core {
         self.pc = mem.rom_u32(4) & !1;
         self.ppb.pending = irq_level as u32;
         self.state = State::Running;
+    }
+
+    /// Returns where the core is, for the debugger.
+    pub fn place(&self) -> Place {
+        Place { core: self.index, pc: self.pc, exception: self.ipsr, instructions: self.instructions }
     }
 
     /// Returns APSR: N, Z, C and V in bits 31 to 28.

@@ -57,8 +57,13 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         [
             Contents { start: M::ROM.base, bytes: &self.rom, writable: false },
             Contents { start: M::FLASH.base, bytes: &self.flash, writable: false },
-            Contents { start: M::SRAM.base, bytes: &self.ram, writable: true },
+            self.sram(),
         ]
+    }
+
+    /// Returns SRAM as a debugger sees it.
+    pub fn sram(&self) -> Contents<'_> {
+        Contents { start: M::SRAM.base, bytes: &self.ram, writable: true }
     }
 
     /// Writes `data` to SRAM from `address` on, in no time; false: it is not all SRAM.

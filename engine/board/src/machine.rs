@@ -98,7 +98,7 @@ impl<C: Mcu<Wiring>> Machine<C> {
 
     /// Continues with a new chip.
     fn take(&mut self, mut chip: C) {
-        chip.take_debugger(&mut self.chip);
+        *chip.debug() = std::mem::take(self.chip.debug());
         self.chip = chip;
         self.powered = self.config.clone();
         self.attributing = None;

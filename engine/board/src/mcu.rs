@@ -5,6 +5,7 @@ use sim::Ps;
 use sim::snapshot::{Refused, Torn};
 
 use parts::Sys;
+use parts::debug::{Debug, Place};
 use parts::world::World;
 use parts::xip_cache::{Evictions, XipCache};
 use rp2040::probe::profile::Profile;
@@ -138,23 +139,7 @@ impl<W: World + 'static> Debugged for AnyChip<W> {
         & memories() -> Vec<Contents<'_>>;
         mut poke(address: u32, data: &[u8]) -> bool;
         mut reset_cores();
-        mut resume();
-        mut step(core: usize);
-        mut forget_step();
-        mut take_halt() -> Option<Halt>;
-        mut add_breakpoint(address: u32) -> bool;
-        mut remove_breakpoint(address: u32) -> bool;
-        mut add_watchpoint(address: u32, len: u32) -> bool;
-        mut remove_watchpoint(address: u32, len: u32) -> bool;
-        mut clear_debugger();
-    }
-
-    fn take_debugger(&mut self, before: &mut Self) {
-        match (self, before) {
-            (Self::Rp2040(chip), Self::Rp2040(before)) => chip.take_debugger(before),
-            (Self::Rp2350(chip), Self::Rp2350(before)) => chip.take_debugger(before),
-            // Another chip has other addresses.
-            _ => {}
-        }
+        & place(core: usize) -> Place;
+        mut debug() -> &mut Debug;
     }
 }

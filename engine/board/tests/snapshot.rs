@@ -142,7 +142,7 @@ fn what_cannot_be_saved_refuses_the_snapshot_by_name() {
     assert_eq!(refusal(&mut board), cannot("an attribution of time under way"));
     board.stop_attribution();
     board.save().expect("the attribution has ended");
-    board.chip_mut().add_breakpoint(0x100);
+    board.chip_mut().debug().add_breakpoint(0x100);
     assert_eq!(refusal(&mut board), cannot("breakpoints of a debugger"));
 
     let mut board = idle_board();

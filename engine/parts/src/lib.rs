@@ -6,6 +6,7 @@
 pub mod adc;
 pub mod attributed;
 pub mod clocks;
+pub mod debug;
 pub mod dma;
 pub mod fault;
 pub mod i2c;

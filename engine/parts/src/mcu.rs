@@ -6,6 +6,7 @@ use sim::snapshot::{Refused, Torn};
 
 use crate::Sys;
 use crate::adc::Adc;
+use crate::debug::{Debug, Place};
 use crate::spi::Spi;
 use crate::sys::Unmodelled;
 use crate::uart::Uart;
@@ -81,7 +82,7 @@ pub enum RunEnd {
     },
     /// The guest used something that is not modelled.
     Unmodelled(Unmodelled),
-    /// The debugger stopped the chip; [`Debugged::take_halt`] returns the reason.
+    /// The debugger stopped the chip; [`Debug::take_halt`] returns the reason.
     Halted,
 }
 
@@ -116,6 +117,14 @@ pub struct Contents<'a> {
     pub bytes: &'a [u8],
     /// It is SRAM.
     pub writable: bool,
+}
+
+impl<'a> Contents<'a> {
+    /// Returns the `len` bytes at `address`; `None`: not all of them are in this memory.
+    pub(crate) fn get(&self, address: u32, len: usize) -> Option<&'a [u8]> {
+        let start = address.checked_sub(self.start)? as usize;
+        self.bytes.get(start..start.checked_add(len)?)
+    }
 }
 
 /// The parts of a microcontroller that the board around it reaches at the same time.
@@ -229,33 +238,31 @@ pub trait Debugged {
     /// Resets the cores, and stops them at their first instructions.
     fn reset_cores(&mut self);
 
+    /// Returns where `core` is.
+    fn place(&self, core: usize) -> Place;
+
+    /// Returns the debugger's requests.
+    fn debug(&mut self) -> &mut Debug;
+
     /// Continues all cores; breakpoints at their present addresses were already reported.
-    fn resume(&mut self);
+    fn resume(&mut self) {
+        let places = [0, 1].map(|core| self.place(core));
+        self.debug().leave(places);
+    }
 
     /// Ends the run after the next instruction of `core`. Interrupts before it are handled without a stop.
-    fn step(&mut self, core: usize);
-
-    /// Withdraws a step that has not ended the run.
-    fn forget_step(&mut self);
-
-    /// Takes the reason of the last stop.
-    fn take_halt(&mut self) -> Option<Halt>;
-
-    /// Sets a breakpoint for both cores; returns false if there is one already.
-    fn add_breakpoint(&mut self, address: u32) -> bool;
-
-    /// Removes a breakpoint; returns false if there is none.
-    fn remove_breakpoint(&mut self, address: u32) -> bool;
+    fn step(&mut self, core: usize) {
+        let place = self.place(core);
+        self.debug().step(place);
+    }
 
     /// Watches `len` bytes of SRAM for changes; returns false if they are not SRAM.
-    fn add_watchpoint(&mut self, address: u32, len: u32) -> bool;
-
-    /// Removes a watchpoint; returns false if there is none.
-    fn remove_watchpoint(&mut self, address: u32, len: u32) -> bool;
-
-    /// Removes all breakpoints and watchpoints, as when the debugger disconnects.
-    fn clear_debugger(&mut self);
-
-    /// Takes over the breakpoints and watchpoints of the chip that this one replaces.
-    fn take_debugger(&mut self, before: &mut Self);
+    fn add_watchpoint(&mut self, address: u32, len: u32) -> bool {
+        let memories = self.memories();
+        let mut sram = memories.iter().filter(|memory| memory.writable);
+        let Some(value) = sram.find_map(|memory| memory.get(address, len as usize)) else { return false };
+        let value = value.to_vec();
+        self.debug().watch(address, value);
+        true
+    }
 }

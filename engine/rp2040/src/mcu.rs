@@ -1,7 +1,8 @@
 //! The RP2040 as a board drives it.
 
 use attribution::Recording;
-use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Halt, Mcu, Reached, RunEnd};
+use parts::debug::{Debug, Place};
+use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Mcu, Reached, RunEnd};
 use sim::Ps;
 use sim::snapshot::{Refused, Torn};
 
@@ -167,43 +168,11 @@ impl<W: World> Debugged for Chip<W> {
         self.run_until(now + 1);
     }
 
-    fn resume(&mut self) {
-        self.probes.debug.leave(self.cores.each_ref().map(Into::into));
+    fn place(&self, core: usize) -> Place {
+        self.cores[core].place()
     }
 
-    fn step(&mut self, core: usize) {
-        self.probes.debug.step((&self.cores[core]).into());
-    }
-
-    fn forget_step(&mut self) {
-        self.probes.debug.forget_step();
-    }
-
-    fn take_halt(&mut self) -> Option<Halt> {
-        self.probes.debug.take_halt()
-    }
-
-    fn add_breakpoint(&mut self, address: u32) -> bool {
-        self.probes.debug.add_breakpoint(address)
-    }
-
-    fn remove_breakpoint(&mut self, address: u32) -> bool {
-        self.probes.debug.remove_breakpoint(address)
-    }
-
-    fn add_watchpoint(&mut self, address: u32, len: u32) -> bool {
-        self.probes.debug.add_watchpoint(&self.mem, address, len)
-    }
-
-    fn remove_watchpoint(&mut self, address: u32, len: u32) -> bool {
-        self.probes.debug.remove_watchpoint(address, len)
-    }
-
-    fn clear_debugger(&mut self) {
-        self.probes.debug.clear();
-    }
-
-    fn take_debugger(&mut self, before: &mut Self) {
-        self.probes.debug = std::mem::take(&mut before.probes.debug);
+    fn debug(&mut self) -> &mut Debug {
+        &mut self.probes.debug
     }
 }

@@ -1,6 +1,6 @@
 //! The whole chip: its cores, memories and bus, and what each reset restarts.
 
-use armv6m::probe::debug::{Debug, Place};
+use parts::debug::{Debug, Place};
 use parts::run::{CoreState, Runner, Runs};
 use parts::wires::Event;
 use sim::Ps;
@@ -107,7 +107,7 @@ impl<W: World> Chip<W> {
             }
             let (level, next) = (core.ipsr, core.cycles + 1);
             core.run(&mut self.mem, &mut self.bus, next);
-            if self.debug.executed(index, level, &self.mem) {
+            if self.debug.executed(index, level, self.mem.sram()) {
                 return true;
             }
         }

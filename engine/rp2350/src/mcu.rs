@@ -1,7 +1,8 @@
 //! The RP2350 as a board drives it.
 
 use attribution::Recording;
-use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Halt, Mcu, Reached, RunEnd};
+use parts::debug::{Debug, Place};
+use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Mcu, Reached, RunEnd};
 use sim::Ps;
 
 use crate::chip::{Chip, place};
@@ -159,43 +160,11 @@ impl<W: World> Debugged for Chip<W> {
         self.run_until(now + 1);
     }
 
-    fn resume(&mut self) {
-        self.debug.leave(self.cores.each_ref().map(place));
+    fn place(&self, core: usize) -> Place {
+        place(&self.cores[core])
     }
 
-    fn step(&mut self, core: usize) {
-        self.debug.step(place(&self.cores[core]));
-    }
-
-    fn forget_step(&mut self) {
-        self.debug.forget_step();
-    }
-
-    fn take_halt(&mut self) -> Option<Halt> {
-        self.debug.take_halt()
-    }
-
-    fn add_breakpoint(&mut self, address: u32) -> bool {
-        self.debug.add_breakpoint(address)
-    }
-
-    fn remove_breakpoint(&mut self, address: u32) -> bool {
-        self.debug.remove_breakpoint(address)
-    }
-
-    fn add_watchpoint(&mut self, address: u32, len: u32) -> bool {
-        self.debug.add_watchpoint(&self.mem, address, len)
-    }
-
-    fn remove_watchpoint(&mut self, address: u32, len: u32) -> bool {
-        self.debug.remove_watchpoint(address, len)
-    }
-
-    fn clear_debugger(&mut self) {
-        self.debug.clear();
-    }
-
-    fn take_debugger(&mut self, before: &mut Self) {
-        self.debug = std::mem::take(&mut before.debug);
+    fn debug(&mut self) -> &mut Debug {
+        &mut self.debug
     }
 }

@@ -3,16 +3,15 @@
 //! A probed core runs one instruction at a time. Its actions and their times stay the same, since a core may leave its
 //! loop after any instruction.
 
-pub mod debug;
 pub mod profile;
 
 use parts::PROBED;
+use parts::debug::Debug;
 
 use crate::bus::Bus;
 use crate::core::{Core, State};
 use crate::memory::Memory;
 
-use debug::Debug;
 use profile::{Instruction, Profile, Sampler};
 
 /// All probes.
@@ -46,7 +45,7 @@ impl Probes {
             profile.interrupted(core, from, sp);
         }
         while core.state == State::Running && core.cycles < limit && !bus.sys().attention {
-            if self.debug.stops_at((&*core).into()) {
+            if self.debug.stops_at(core.place()) {
                 return true;
             }
             let before = Instruction::at(core, mem);
@@ -55,7 +54,7 @@ impl Probes {
             if let Some(profile) = &mut self.profile {
                 profile.executed(&before, core, mem);
             }
-            if self.debug.executed(core.index, before.exception, mem) {
+            if self.debug.executed(core.index, before.exception, mem.sram()) {
                 return true;
             }
         }

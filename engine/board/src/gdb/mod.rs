@@ -52,7 +52,7 @@ pub struct GdbSession<C: Mcu<Wiring> = AnyChip<Wiring>> {
 impl<C: Mcu<Wiring>> GdbSession<C> {
     /// Stops all cores and starts a session. `Err`: gdb's stub could not start.
     pub fn new(machine: &mut Machine<C>) -> Result<Self, GdbError> {
-        machine.chip_mut().clear_debugger();
+        machine.chip_mut().debug().clear();
         let stub = GdbStub::builder(Output::default()).packet_buffer_size(PACKET_BYTES).build();
         let stub = stub.map_err(|error| GdbError(error.to_string()))?;
         let state = stub.run_state_machine(machine).map_err(|error| GdbError(error.to_string()))?;
@@ -86,7 +86,7 @@ impl<C: Mcu<Wiring>> GdbSession<C> {
 
     /// Reports to gdb why the machine stopped, if it did.
     pub fn report(&mut self, machine: &mut Machine<C>) -> Result<(), GdbError> {
-        let Some(halt) = machine.chip_mut().take_halt() else { return Ok(()) };
+        let Some(halt) = machine.chip_mut().debug().take_halt() else { return Ok(()) };
         let reason = match halt {
             Halt::Breakpoint { core } => MultiThreadStopReason::HwBreak(tid(core)),
             Halt::Step { core } => MultiThreadStopReason::SignalWithThread { tid: tid(core), signal: Signal::SIGTRAP },
@@ -130,14 +130,14 @@ impl<C: Mcu<Wiring>> GdbSession<C> {
 
     fn settle(&mut self, machine: &mut Machine<C>, mut state: State<C>) -> Result<(), GdbError> {
         if let GdbStubStateMachine::CtrlCInterrupt(interrupted) = state {
-            machine.chip_mut().forget_step();
+            machine.chip_mut().debug().forget_step();
             let reason = MultiThreadStopReason::Signal(Signal::SIGINT);
             let next = interrupted.interrupt_handled(machine, Some(reason));
             state = next.map_err(|error| self.failed(machine, &error.to_string()))?;
         }
         if matches!(state, GdbStubStateMachine::Disconnected(_)) {
             self.unsent.append(&mut take_output(&mut state));
-            machine.chip_mut().clear_debugger();
+            machine.chip_mut().debug().clear();
         } else {
             self.state = Some(state);
         }
@@ -145,7 +145,7 @@ impl<C: Mcu<Wiring>> GdbSession<C> {
     }
 
     fn failed(&mut self, machine: &mut Machine<C>, error: &str) -> GdbError {
-        machine.chip_mut().clear_debugger();
+        machine.chip_mut().debug().clear();
         GdbError(error.to_string())
     }
 }

@@ -140,7 +140,7 @@ impl<C: Mcu<Wiring>> MultiThreadResume for Machine<C> {
     }
 
     fn clear_resume_actions(&mut self) -> Result<(), GdbError> {
-        self.chip_mut().forget_step();
+        self.chip_mut().debug().forget_step();
         Ok(())
     }
 
@@ -189,21 +189,21 @@ impl<C: Mcu<Wiring>> Breakpoints for Machine<C> {
 /// These do not change memory either, so the guest cannot detect them.
 impl<C: Mcu<Wiring>> SwBreakpoint for Machine<C> {
     fn add_sw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
-        Ok(self.chip_mut().add_breakpoint(addr))
+        Ok(self.chip_mut().debug().add_breakpoint(addr))
     }
 
     fn remove_sw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
-        Ok(self.chip_mut().remove_breakpoint(addr))
+        Ok(self.chip_mut().debug().remove_breakpoint(addr))
     }
 }
 
 impl<C: Mcu<Wiring>> HwBreakpoint for Machine<C> {
     fn add_hw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
-        Ok(self.chip_mut().add_breakpoint(addr))
+        Ok(self.chip_mut().debug().add_breakpoint(addr))
     }
 
     fn remove_hw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
-        Ok(self.chip_mut().remove_breakpoint(addr))
+        Ok(self.chip_mut().debug().remove_breakpoint(addr))
     }
 }
 
@@ -214,7 +214,7 @@ impl<C: Mcu<Wiring>> HwWatchpoint for Machine<C> {
     }
 
     fn remove_hw_watchpoint(&mut self, addr: u32, len: u32, _kind: WatchKind) -> TargetResult<bool, Self> {
-        Ok(self.chip_mut().remove_watchpoint(addr, len))
+        Ok(self.chip_mut().debug().remove_watchpoint(addr, len))
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::common;
 
 use common::{CODE, DATA, Rig, STACK, asm};
+use parts::mcu::{Debugged, Halt};
 use rp2040::RunEnd;
-use rp2040::probe::debug::Halt;
 use rp2040::probe::profile::{Node, Profile};
 
 /// Returns `BL` from the halfword `from` of the code to the halfword `to`.
@@ -147,7 +147,7 @@ fn the_debugger_stops_at_breakpoints_and_changes_nothing() {
         assert_eq!(rig.chip.probes.debug.take_halt(), Some(Halt::Breakpoint { core: 0 }));
         assert_eq!(rig.chip.cores[0].pc, F);
         let chip = &mut rig.chip;
-        chip.probes.debug.leave(chip.cores.each_ref().map(Into::into));
+        chip.resume();
         stops += 1;
     }
     assert_eq!(stops, 4);
@@ -163,7 +163,7 @@ fn a_step_is_one_instruction_and_skips_interrupts() {
     rig.poke(common::NVIC_ISPR, 1);
     let until = rig.ps_at(500);
     let chip = &mut rig.chip;
-    chip.probes.debug.step((&chip.cores[0]).into());
+    chip.step(0);
     assert_eq!(chip.run_until(until), RunEnd::Halted);
     assert_eq!(chip.probes.debug.take_halt(), Some(Halt::Step { core: 0 }));
     assert_eq!((chip.cores[0].pc, chip.cores[0].ipsr), (F, 0), "the call, after the handler");
@@ -177,8 +177,8 @@ fn a_watchpoint_stops_at_a_changed_value() {
     rig.core().regs[1] = DATA;
     rig.core().regs[2] = 7;
     let chip = &mut rig.chip;
-    assert!(!chip.probes.debug.add_watchpoint(&chip.mem, 0x1000_0000, 4), "only SRAM");
-    assert!(chip.probes.debug.add_watchpoint(&chip.mem, DATA, 4));
+    assert!(!chip.add_watchpoint(0x1000_0000, 4), "only SRAM");
+    assert!(chip.add_watchpoint(DATA, 4));
     let until = rig.ps_at(500);
     assert_eq!(rig.chip.run_until(until), RunEnd::Halted);
     assert_eq!(rig.chip.probes.debug.take_halt(), Some(Halt::Watchpoint { core: 0, address: DATA }));

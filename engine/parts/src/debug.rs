@@ -2,12 +2,7 @@
 
 use std::collections::BTreeSet;
 
-pub use parts::mcu::Halt;
-
-use crate::architecture::Architecture;
-use crate::core::Core;
-use crate::map::Map;
-use crate::memory::Memory;
+use crate::mcu::{Contents, Halt};
 
 /// The place of a core in its program, for any instruction set.
 #[derive(Clone, Copy, Debug)]
@@ -20,12 +15,6 @@ pub struct Place {
     pub exception: u32,
     /// Instructions executed since power-on.
     pub instructions: u64,
-}
-
-impl From<&Core> for Place {
-    fn from(core: &Core) -> Self {
-        Self { core: core.index, pc: core.pc, exception: core.ipsr, instructions: core.instructions }
-    }
 }
 
 /// A watched range of SRAM.
@@ -63,11 +52,8 @@ impl Debug {
         self.breakpoints.remove(&(address & !1))
     }
 
-    /// Watches `len` bytes of SRAM for changes; returns false if they are not SRAM.
-    pub fn add_watchpoint<M: Map, A: Architecture>(&mut self, mem: &Memory<M, A>, address: u32, len: u32) -> bool {
-        let Some(value) = sram(mem, address, len as usize) else { return false };
-        self.watches.push(Watch { address, value: value.to_vec() });
-        true
+    pub(crate) fn watch(&mut self, address: u32, value: Vec<u8>) {
+        self.watches.push(Watch { address, value });
     }
 
     /// Removes a watchpoint of these `len` bytes; returns false if there is none.
@@ -86,13 +72,11 @@ impl Debug {
         self.step = None;
     }
 
-    /// Ends the run after the next instruction of the core at `place`. Interrupts before it are handled without a stop.
-    pub fn step(&mut self, place: Place) {
+    pub(crate) fn step(&mut self, place: Place) {
         self.step = Some((place.core, place.exception));
     }
 
-    /// Continues both cores; breakpoints at their present addresses were already reported.
-    pub fn leave(&mut self, cores: [Place; 2]) {
+    pub(crate) fn leave(&mut self, cores: [Place; 2]) {
         self.left = cores.map(|place| Some(place.instructions));
         self.halt = None;
     }
@@ -111,13 +95,13 @@ impl Debug {
     }
 
     /// Checks after an instruction that `core` executed while it handled exception `level`.
-    pub fn executed<M: Map, A: Architecture>(&mut self, core: usize, level: u32, mem: &Memory<M, A>) -> bool {
+    pub fn executed(&mut self, core: usize, level: u32, sram: Contents<'_>) -> bool {
         if self.step == Some((core, level)) {
             self.step = None;
             self.halt = Some(Halt::Step { core });
         }
         for watch in &mut self.watches {
-            if let Some(value) = sram(mem, watch.address, watch.value.len())
+            if let Some(value) = sram.get(watch.address, watch.value.len())
                 && value != watch.value
             {
                 watch.value = value.to_vec();
@@ -126,9 +110,4 @@ impl Debug {
         }
         self.halt.is_some()
     }
-}
-
-fn sram<M: Map, A: Architecture>(mem: &Memory<M, A>, address: u32, len: usize) -> Option<&[u8]> {
-    let start = address.wrapping_sub(M::SRAM.base) as usize;
-    mem.ram().get(start..start.checked_add(len)?)
 }
