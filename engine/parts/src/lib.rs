@@ -40,6 +40,7 @@ pub mod watchdog;
 pub mod wires;
 pub mod world;
 pub mod xip_cache;
+pub mod xip_stream;
 pub mod xosc;
 
 /// Whether probes can be attached. A build without them serves to measure their cost while they are off.

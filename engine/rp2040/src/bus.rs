@@ -306,7 +306,7 @@ impl<W: World> Bus<W> {
             return Ok(self.blocks.usb.dpram_read(address & 0xffc));
         }
         if address & 0xffff_f000 == 0x5040_0000 {
-            return Ok(self.xip_ctrl.stream_read(&mut self.sys));
+            return Ok(self.xip_ctrl.stream.take(&mut self.sys));
         }
         match self.blocks.at(address) {
             Some((_, reset)) if self.sys.held_in_reset & reset != 0 => Ok(0),
@@ -542,7 +542,7 @@ impl<W: World> Bus<W> {
         }
         match id {
             event::SSI => self.ssi.event(&mut self.sys, mem),
-            event::XIP_STREAM => self.xip_ctrl.event(&mut self.sys, mem),
+            event::XIP_STREAM => self.xip_ctrl.stream.event(&mut self.sys, &mem.xip, |at| mem.flash_u32(at)),
             event::DMA => Dma::service(&mut DmaPort { bus: self, mem }),
             event::WORLD => {
                 let Blocks { usb, uart, .. } = &mut self.blocks;

@@ -348,7 +348,7 @@ impl<W: World> Bus<W> {
             0x4013_0000..0x4014_0000 => return Ok(self.blocks.otp.read_data(address & 0xfffc)),
             0x5050_0000..0x5060_0000 => {
                 return Ok(match address & 0xffc {
-                    0x0 => self.xip_ctrl.stream_read(&mut self.sys),
+                    0x0 => self.xip_ctrl.stream.take(&mut self.sys),
                     offset => self.qmi.read(&mut self.sys, mem, offset),
                 });
             }
@@ -629,7 +629,7 @@ impl<W: World> Bus<W> {
         }
         match id {
             event::QMI => self.qmi.event(&mut self.sys, mem),
-            event::XIP_STREAM => self.xip_ctrl.event(&mut self.sys, mem),
+            event::XIP_STREAM => self.xip_ctrl.stream.event(&mut self.sys, &mem.xip, |at| mem.flash_u32(at)),
             event::DMA => Dma::service(&mut DmaPort { bus: self, mem }),
             event::WORLD => {
                 let Blocks { usb, uart, .. } = &mut self.blocks;

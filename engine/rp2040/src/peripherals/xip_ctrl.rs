@@ -4,11 +4,10 @@ use super::{Alias, Write};
 use crate::memory::Memory;
 use crate::sys::Sys;
 use crate::wires::{dreq, event};
+use parts::xip_stream::XipStream;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 const SRAM_SIZE: usize = 16 * 1024;
-const STREAM_DEPTH: usize = 2;
 /// Cycles of clk_sys that clearing the tags takes: one per set and way counter step (datasheet 2.6.3.2: "just over 1024").
 const FLUSH_CYCLES: u64 = 1024;
 
@@ -18,26 +17,14 @@ mod ctrl {
     pub(crate) const POWER_DOWN: u32 = 8;
     pub(crate) const MASK: u32 = 0xb;
 }
-mod stat {
-    pub(crate) const FLUSH_READY: u32 = 1;
-    pub(crate) const FIFO_EMPTY: u32 = 2;
-    pub(crate) const FIFO_FULL: u32 = 4;
-}
+/// Bit of STAT.
+const FLUSH_READY: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct XipCtrl {
     ctrl: u32,
     flush_done_cycle: u64,
-    /// Counts of the cache when CTR_ACC and CTR_HIT were cleared.
-    accesses_base: u64,
-    hits_base: u64,
-    stream_addr: u32,
-    stream_ctr: u32,
-    stream: VecDeque<u32>,
-    /// The flash is reading a stream word.
-    in_flight: bool,
-    /// Cycles of one flash read when the cache was last inspected.
-    word_cycles: u32,
+    pub(crate) stream: XipStream,
     sram: Vec<u8>,
     stall_cycles: u32,
 }
@@ -47,21 +34,11 @@ impl Default for XipCtrl {
         Self {
             ctrl: ctrl::EN | ctrl::ERR_BADWRITE,
             flush_done_cycle: 0,
-            accesses_base: 0,
-            hits_base: 0,
-            stream_addr: 0,
-            stream_ctr: 0,
-            stream: VecDeque::with_capacity(STREAM_DEPTH),
-            in_flight: false,
-            word_cycles: 0,
+            stream: XipStream::new(event::XIP_STREAM, dreq::XIP_STREAM),
             sram: vec![0; SRAM_SIZE],
             stall_cycles: 0,
         }
     }
-}
-
-fn saturate(count: u64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 fn cycle(sys: &Sys) -> u64 {
@@ -74,28 +51,14 @@ impl XipCtrl {
             0x00 => self.ctrl,
             // Reading FLUSH holds the bus until the flush completes.
             0x04 => {
-                self.stall_cycles = saturate(self.flush_done_cycle.saturating_sub(cycle(sys)));
+                self.stall_cycles = self.flush_done_cycle.saturating_sub(cycle(sys)) as u32;
                 0
             }
             0x08 => {
-                let mut value = 0;
-                if cycle(sys) >= self.flush_done_cycle {
-                    value |= stat::FLUSH_READY;
-                }
-                if self.stream.is_empty() {
-                    value |= stat::FIFO_EMPTY;
-                }
-                if self.stream.len() == STREAM_DEPTH {
-                    value |= stat::FIFO_FULL;
-                }
-                value
+                let ready = if cycle(sys) >= self.flush_done_cycle { FLUSH_READY } else { 0 };
+                ready | self.stream.read(sys, &mem.xip, offset)
             }
-            0x0c => saturate((mem.xip.accesses - mem.xip.misses).saturating_sub(self.hits_base)),
-            0x10 => saturate(mem.xip.accesses.saturating_sub(self.accesses_base)),
-            0x14 => self.stream_addr,
-            0x18 => self.stream_ctr,
-            0x1c => self.stream_read(sys),
-            _ => 0,
+            _ => self.stream.read(sys, &mem.xip, offset),
         }
     }
 
@@ -112,53 +75,8 @@ impl XipCtrl {
                 mem.xip.flush();
                 self.flush_done_cycle = cycle(sys) + FLUSH_CYCLES;
             }
-            0x0c => self.hits_base = mem.xip.accesses - mem.xip.misses,
-            0x10 => self.accesses_base = mem.xip.accesses,
-            0x14 => self.stream_addr = write.apply(self.stream_addr) & !3,
-            0x18 => {
-                self.stream_ctr = write.apply(self.stream_ctr) & 0x003f_ffff;
-                if self.stream_ctr == 0 {
-                    self.in_flight = false;
-                    sys.cancel(event::XIP_STREAM);
-                }
-                self.word_cycles = mem.xip.uncached_cycles;
-                self.request(sys);
-            }
-            _ => {}
+            _ => self.stream.write(sys, &mem.xip, offset, write),
         }
-    }
-
-    /// Starts the next flash read of the stream if the FIFO has space for it.
-    fn request(&mut self, sys: &mut Sys) {
-        if !self.in_flight && self.stream_ctr != 0 && self.stream.len() < STREAM_DEPTH {
-            self.in_flight = true;
-            let due = cycle(sys).saturating_add(u64::from(self.word_cycles.max(1)));
-            sys.schedule(event::XIP_STREAM, sys.clock.ps_at(due));
-        }
-    }
-
-    /// Handles `event::XIP_STREAM`: a word arrived from the flash.
-    pub(crate) fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
-        if !std::mem::take(&mut self.in_flight) || self.stream_ctr == 0 {
-            return;
-        }
-        self.stream.push_back(mem.flash_u32((self.stream_addr & 0x00ff_ffff) as usize));
-        self.stream_addr = self.stream_addr.wrapping_add(4);
-        self.stream_ctr -= 1;
-        self.word_cycles = mem.xip.uncached_cycles;
-        if mem.xip.offline {
-            sys.unmodelled("XIP_CTRL stream while the flash cannot answer".to_owned());
-        }
-        sys.set_dreq(dreq::XIP_STREAM, true);
-        self.request(sys);
-    }
-
-    /// Reads STREAM_FIFO, also through its low-latency AHB alias at 0x5040_0000. An empty FIFO reads 0.
-    pub(crate) fn stream_read(&mut self, sys: &mut Sys) -> u32 {
-        let word = self.stream.pop_front().unwrap_or(0);
-        sys.set_dreq(dreq::XIP_STREAM, !self.stream.is_empty());
-        self.request(sys);
-        word
     }
 
     /// Takes the wait states of the last register read.
@@ -188,8 +106,7 @@ impl XipCtrl {
     pub(crate) fn reset(&mut self, sys: &mut Sys) {
         let sram = std::mem::take(&mut self.sram);
         *self = Self { sram, flush_done_cycle: cycle(sys) + FLUSH_CYCLES, ..Self::default() };
-        sys.cancel(event::XIP_STREAM);
-        sys.set_dreq(dreq::XIP_STREAM, false);
+        self.stream.reset(sys);
     }
 }
 
@@ -262,19 +179,19 @@ mod tests {
         let due = |cycles: u64| cycles * 8_000;
         assert_eq!(sys.due(event::XIP_STREAM), due(48));
         assert_eq!(sys.take_event(due(48)), Some(event::XIP_STREAM));
-        x.event(&mut sys, &mut mem);
+        x.stream.event(&mut sys, &mem.xip, |at| mem.flash_u32(at));
         assert_eq!(sys.dreq_level(), 1 << dreq::XIP_STREAM);
         assert_eq!(sys.due(event::XIP_STREAM), due(96));
         assert_eq!(sys.take_event(due(96)), Some(event::XIP_STREAM));
-        x.event(&mut sys, &mut mem);
+        x.stream.event(&mut sys, &mem.xip, |at| mem.flash_u32(at));
         assert_eq!(sys.take_event(due(1000)), None);
         assert_eq!(x.read(&mut sys, &mut mem, 8), 5);
         sys.cycle = 200;
-        assert_eq!(x.stream_read(&mut sys), 0x0403_0201);
+        assert_eq!(x.stream.take(&mut sys), 0x0403_0201);
         assert_eq!(sys.due(event::XIP_STREAM), due(248));
         assert_eq!(sys.take_event(due(248)), Some(event::XIP_STREAM));
-        x.event(&mut sys, &mut mem);
-        assert_eq!((x.stream_read(&mut sys), x.stream_read(&mut sys)), (0x0807_0605, 0x0c0b_0a09));
+        x.stream.event(&mut sys, &mem.xip, |at| mem.flash_u32(at));
+        assert_eq!((x.stream.take(&mut sys), x.stream.take(&mut sys)), (0x0807_0605, 0x0c0b_0a09));
         assert_eq!(
             (sys.dreq_level(), x.read(&mut sys, &mut mem, 0x18), x.read(&mut sys, &mut mem, 0x14)),
             (0, 0, 0x1000_010c)

@@ -4,9 +4,7 @@ use super::{Write, unmodelled};
 use crate::memory::Memory;
 use crate::sys::Sys;
 use crate::wires::{dreq, event};
-use std::collections::VecDeque;
-
-const STREAM_DEPTH: usize = 2;
+use parts::xip_stream::XipStream;
 
 mod ctrl {
     pub const EN_SECURE: u32 = 1 << 0;
@@ -18,43 +16,16 @@ mod ctrl {
     pub const MASK: u32 = 0xffb;
     pub const RESET: u32 = 0x83;
 }
-mod stat {
-    pub const FIFO_EMPTY: u32 = 2;
-    pub const FIFO_FULL: u32 = 4;
-}
-
 #[derive(Debug)]
 pub struct XipCtrl {
     ctrl: u32,
-    /// Counts of the cache when CTR_ACC and CTR_HIT were cleared.
-    accesses_base: u64,
-    hits_base: u64,
-    stream_addr: u32,
-    stream_ctr: u32,
-    stream: VecDeque<u32>,
-    /// The flash is reading a stream word.
-    in_flight: bool,
-    /// Cycles of one flash read when the cache was last inspected.
-    word_cycles: u32,
+    pub stream: XipStream,
 }
 
 impl Default for XipCtrl {
     fn default() -> Self {
-        Self {
-            ctrl: ctrl::RESET,
-            accesses_base: 0,
-            hits_base: 0,
-            stream_addr: 0,
-            stream_ctr: 0,
-            stream: VecDeque::with_capacity(STREAM_DEPTH),
-            in_flight: false,
-            word_cycles: 0,
-        }
+        Self { ctrl: ctrl::RESET, stream: XipStream::new(event::XIP_STREAM, dreq::XIP_STREAM) }
     }
-}
-
-fn saturate(count: u64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 impl XipCtrl {
@@ -67,16 +38,7 @@ impl XipCtrl {
     pub fn read(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> u32 {
         match offset {
             0x00 => self.ctrl,
-            0x08 => {
-                let empty = if self.stream.is_empty() { stat::FIFO_EMPTY } else { 0 };
-                empty | if self.stream.len() == STREAM_DEPTH { stat::FIFO_FULL } else { 0 }
-            }
-            0x0c => saturate((mem.xip.accesses - mem.xip.misses).saturating_sub(self.hits_base)),
-            0x10 => saturate(mem.xip.accesses.saturating_sub(self.accesses_base)),
-            0x14 => self.stream_addr,
-            0x18 => self.stream_ctr,
-            0x1c => self.stream_read(sys),
-            _ => 0,
+            _ => self.stream.read(sys, &mem.xip, offset),
         }
     }
 
@@ -89,60 +51,14 @@ impl XipCtrl {
                 }
                 mem.xip.configure(self.ctrl & ctrl::EN_SECURE != 0, false);
             }
-            0x0c => self.hits_base = mem.xip.accesses - mem.xip.misses,
-            0x10 => self.accesses_base = mem.xip.accesses,
-            0x14 => self.stream_addr = write.apply(self.stream_addr) & !3,
-            0x18 => {
-                self.stream_ctr = write.apply(self.stream_ctr) & 0x003f_ffff;
-                if self.stream_ctr == 0 {
-                    self.in_flight = false;
-                    sys.cancel(event::XIP_STREAM);
-                }
-                self.word_cycles = mem.xip.uncached_cycles;
-                self.request(sys);
-            }
-            _ => {}
+            _ => self.stream.write(sys, &mem.xip, offset, write),
         }
-    }
-
-    /// Starts the next flash read of the stream if the FIFO has space for it.
-    fn request(&mut self, sys: &mut Sys) {
-        if !self.in_flight && self.stream_ctr != 0 && self.stream.len() < STREAM_DEPTH {
-            self.in_flight = true;
-            let due = sys.now_cycle().saturating_add(u64::from(self.word_cycles.max(1)));
-            sys.schedule(event::XIP_STREAM, sys.clock.ps_at(due));
-        }
-    }
-
-    /// Handles `event::XIP_STREAM`: a word arrived from the flash.
-    pub fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
-        if !std::mem::take(&mut self.in_flight) || self.stream_ctr == 0 {
-            return;
-        }
-        self.stream.push_back(mem.flash_u32((self.stream_addr & 0x00ff_ffff) as usize));
-        self.stream_addr = self.stream_addr.wrapping_add(4);
-        self.stream_ctr -= 1;
-        self.word_cycles = mem.xip.uncached_cycles;
-        if mem.xip.offline {
-            sys.unmodelled("XIP_CTRL stream while the flash cannot answer".to_owned());
-        }
-        sys.set_dreq(dreq::XIP_STREAM, true);
-        self.request(sys);
-    }
-
-    /// Reads STREAM_FIFO, also through XIP_AUX. An empty FIFO reads 0.
-    pub fn stream_read(&mut self, sys: &mut Sys) -> u32 {
-        let word = self.stream.pop_front().unwrap_or(0);
-        sys.set_dreq(dreq::XIP_STREAM, !self.stream.is_empty());
-        self.request(sys);
-        word
     }
 
     /// Resets the registers; the cache keeps its lines (datasheet 4.4.1.3).
     pub fn reset(&mut self, sys: &mut Sys) {
-        *self = Self::default();
-        sys.cancel(event::XIP_STREAM);
-        sys.set_dreq(dreq::XIP_STREAM, false);
+        self.ctrl = ctrl::RESET;
+        self.stream.reset(sys);
     }
 }
 
@@ -182,14 +98,14 @@ mod tests {
             let due = sys.due(event::XIP_STREAM);
             assert_eq!(due, sys.clock.ps_at(84 * word));
             sys.take_event(due);
-            x.event(&mut sys, &mut mem);
+            x.stream.event(&mut sys, &mem.xip, |at| mem.flash_u32(at));
         }
-        assert_eq!((x.read(&mut sys, &mut mem, 8), sys.dreq_level()), (stat::FIFO_FULL, 1 << dreq::XIP_STREAM));
-        assert_eq!(x.stream_read(&mut sys), 0x0403_0201);
+        assert_eq!((x.read(&mut sys, &mut mem, 8), sys.dreq_level()), (4, 1 << dreq::XIP_STREAM));
+        assert_eq!(x.stream.take(&mut sys), 0x0403_0201);
         let due = sys.due(event::XIP_STREAM);
         sys.take_event(due);
-        x.event(&mut sys, &mut mem);
-        assert_eq!((x.stream_read(&mut sys), x.stream_read(&mut sys)), (0x0807_0605, 0x0c0b_0a09));
+        x.stream.event(&mut sys, &mem.xip, |at| mem.flash_u32(at));
+        assert_eq!((x.stream.take(&mut sys), x.stream.take(&mut sys)), (0x0807_0605, 0x0c0b_0a09));
         assert_eq!((sys.dreq_level(), x.read(&mut sys, &mut mem, 0x18)), (0, 0));
     }
 }
