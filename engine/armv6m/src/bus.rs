@@ -1,5 +1,6 @@
 //! The bus as the core sees it.
 
+use parts::trace::{Record, kind};
 use parts::{BusFault, Sys};
 
 use crate::architecture::{Architecture, V6m};
@@ -13,6 +14,23 @@ pub enum Master {
     Core(usize),
     /// The DMA controller.
     Dma,
+}
+
+impl Master {
+    /// Traces an access of a core to a peripheral, while such accesses are recorded.
+    #[inline]
+    pub fn trace(self, sys: &mut Sys, address: u32, value: u32, write: bool) {
+        if sys.trace.wants(kind::REGISTERS) {
+            self.record(sys, address, value, write);
+        }
+    }
+
+    #[cold]
+    fn record(self, sys: &mut Sys, address: u32, value: u32, write: bool) {
+        if let Self::Core(core) = self {
+            sys.trace.push(sys.now(), Record::Register { core: core as u8, write, address, value });
+        }
+    }
 }
 
 /// The chip's bus, with everything on it except the memories of [`Memory`].

@@ -4,7 +4,7 @@ use crate::PROBED;
 use crate::fault::Faults;
 use crate::pins::Pins;
 use crate::ticks::Ticks;
-use crate::trace::Trace;
+use crate::trace::{Record, Trace, kind};
 use crate::wires::{Event, Layout};
 use attribution::Recorder;
 use serde::{Deserialize, Serialize};
@@ -426,6 +426,14 @@ impl Sys {
     /// Returns the lines that busy DMA channels wait for, as bits.
     pub fn watched_dreqs(&self) -> u64 {
         self.watched_dreqs
+    }
+
+    /// Traces the present state of the pins, while their changes are recorded.
+    pub fn trace_pins(&mut self) {
+        if self.trace.wants(kind::PINS) {
+            let (level, output_enabled) = (self.pins.level(), self.pins.output_enabled());
+            self.trace.push(self.now(), Record::Pins { level, output_enabled });
+        }
     }
 
     /// Requests a chip or core reset before the next instruction.

@@ -37,7 +37,6 @@ use crate::peripherals::{
     xosc::Xosc,
 };
 use crate::sys::Sys;
-use crate::trace::{Record, kind};
 use crate::wires::{self, event, irq};
 use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
@@ -210,7 +209,7 @@ impl<W: World> Bus<W> {
             },
             _ => return Err(BusFault),
         };
-        self.trace_register(master, address, value, false);
+        master.trace(&mut self.sys, address, value, false);
         Ok(lane(value, address, size))
     }
 
@@ -262,7 +261,7 @@ impl<W: World> Bus<W> {
             },
             _ => return Err(BusFault),
         }
-        self.trace_register(master, address, value, true);
+        master.trace(&mut self.sys, address, value, true);
         self.settle(mem);
         Ok(())
     }
@@ -356,7 +355,7 @@ impl<W: World> Bus<W> {
             _ => return Err(BusFault),
         };
         if address >> 24 >= 0x14 {
-            self.trace_register(master, address, value, false);
+            master.trace(&mut self.sys, address, value, false);
         }
         Ok(lane(value, address, size))
     }
@@ -385,28 +384,6 @@ impl<W: World> Bus<W> {
         }
         self.settle(mem);
         Ok(())
-    }
-
-    #[inline]
-    fn trace_register(&mut self, master: Master, address: u32, value: u32, write: bool) {
-        if self.sys.trace.wants(kind::REGISTERS) {
-            self.record_register(master, address, value, write);
-        }
-    }
-
-    #[cold]
-    fn record_register(&mut self, master: Master, address: u32, value: u32, write: bool) {
-        if let Master::Core(core) = master {
-            let at = self.sys.now();
-            self.sys.trace.push(at, Record::Register { core: core as u8, write, address, value });
-        }
-    }
-
-    fn trace_pins(&mut self) {
-        if self.sys.trace.wants(kind::PINS) {
-            let (level, output_enabled) = (self.sys.pins.level(), self.sys.pins.output_enabled());
-            self.sys.trace.push(self.sys.now(), Record::Pins { level, output_enabled });
-        }
     }
 
     /// Propagates the consequences of an access or event to the other blocks, until nothing changes.
@@ -444,7 +421,7 @@ impl<W: World> Bus<W> {
         for _ in 0..8 {
             if self.sys.pins.input_dirty {
                 self.sys.pins.input_dirty = false;
-                self.trace_pins();
+                self.sys.trace_pins();
                 self.blocks.io_bank0.input_changed(&mut self.sys);
                 for pio in &mut self.blocks.pio {
                     pio.input_changed(&mut self.sys);
@@ -476,7 +453,7 @@ impl<W: World> Bus<W> {
     fn settle_stopped(&mut self) {
         for _ in 0..8 {
             if std::mem::take(&mut self.sys.pins.input_dirty) {
-                self.trace_pins();
+                self.sys.trace_pins();
                 self.blocks.io_bank0.input_changed(&mut self.sys);
             } else if std::mem::take(&mut self.sys.pins.world_dirty) {
                 self.world.pins_changed(&mut self.sys);

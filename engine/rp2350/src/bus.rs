@@ -42,7 +42,6 @@ use crate::peripherals::{
     xosc::Xosc,
 };
 use crate::sys::Sys;
-use crate::trace::{Record, kind};
 use crate::wires::{self, event};
 use crate::world::{Inputs, World};
 pub use armv8m::Master;
@@ -230,7 +229,7 @@ impl<W: World> Bus<W> {
             0xe => self.read_private(master, address)?,
             _ => return Err(BusFault),
         };
-        self.trace_register(master, address, value, false);
+        master.trace(&mut self.sys, address, value, false);
         Ok(lane(value, address, size))
     }
 
@@ -274,7 +273,7 @@ impl<W: World> Bus<W> {
             0xe => self.write_private(master, address, value)?,
             _ => return Err(BusFault),
         }
-        self.trace_register(master, address, value, true);
+        master.trace(&mut self.sys, address, value, true);
         self.settle(mem);
         Ok(())
     }
@@ -472,28 +471,6 @@ impl<W: World> Bus<W> {
         Ok(())
     }
 
-    #[inline]
-    fn trace_register(&mut self, master: Master, address: u32, value: u32, write: bool) {
-        if self.sys.trace.wants(kind::REGISTERS) {
-            self.record_register(master, address, value, write);
-        }
-    }
-
-    #[cold]
-    fn record_register(&mut self, master: Master, address: u32, value: u32, write: bool) {
-        if let Master::Core(core) = master {
-            let at = self.sys.now();
-            self.sys.trace.push(at, Record::Register { core: core as u8, write, address, value });
-        }
-    }
-
-    fn trace_pins(&mut self) {
-        if self.sys.trace.wants(kind::PINS) {
-            let (level, output_enabled) = (self.sys.pins.level(), self.sys.pins.output_enabled());
-            self.sys.trace.push(self.sys.now(), Record::Pins { level, output_enabled });
-        }
-    }
-
     /// Propagates the consequences of an access or event to the other blocks, until nothing changes.
     pub fn settle(&mut self, mem: &mut Memory) {
         if self.sys.entering_reset != 0 {
@@ -540,7 +517,7 @@ impl<W: World> Bus<W> {
         for _ in 0..8 {
             if self.sys.pins.input_dirty {
                 self.sys.pins.input_dirty = false;
-                self.trace_pins();
+                self.sys.trace_pins();
                 self.blocks.io_bank0.input_changed(&mut self.sys);
                 for pio in &mut self.blocks.pio {
                     pio.input_changed(&mut self.sys);
@@ -563,7 +540,7 @@ impl<W: World> Bus<W> {
     fn settle_stopped(&mut self) {
         for _ in 0..8 {
             if std::mem::take(&mut self.sys.pins.input_dirty) {
-                self.trace_pins();
+                self.sys.trace_pins();
                 self.blocks.io_bank0.input_changed(&mut self.sys);
             } else if std::mem::take(&mut self.sys.pins.world_dirty) {
                 self.world.pins_changed(&mut self.sys);
