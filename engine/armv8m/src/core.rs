@@ -257,7 +257,13 @@ impl Core {
     /// Returns whether accesses must be checked one by one.
     #[inline]
     pub(crate) fn guarded(&self) -> bool {
-        !self.secure || self.ppb.sau.divides() || self.ppb.banks[self.bank()].mpu.enabled()
+        self.guards_data() || self.ppb.sau.divides()
+    }
+
+    /// Returns whether loads and stores are among them: without an MPU a Secure one may reach all.
+    #[inline]
+    pub(crate) fn guards_data(&self) -> bool {
+        !self.secure || self.ppb.banks[self.bank()].mpu.enabled()
     }
 
     /// Returns the security of `address`.

@@ -59,6 +59,9 @@ pub(crate) fn shift(kind: u32, x: u32, n: u32, carry: bool) -> (u32, bool) {
     }
 }
 
+/// SAU, MPU and the chip's own attribution divide no granule of 32 bytes.
+const GRANULE_BITS: u32 = 5;
+
 impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
     pub fn run<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) {
@@ -140,6 +143,8 @@ impl Core {
         // A local variable, kept in a register: a chain of additions in memory would limit the loop.
         let mut cycles = self.cycles;
         let counted = if LOOK { bus.counted() } else { 0 };
+        // The granule of the last fetch that was permitted.
+        let mut permitted = u32::MAX;
 
         // Writes back the state that calls, the caller and exceptions read.
         macro_rules! sync {
@@ -200,7 +205,10 @@ impl Core {
                     word = ahead;
                 }
             }
-            if LOOK && let Err(cause) = self.permit(bus, Access::Fetch, pc, self.privileged()) {
+            if LOOK
+                && permitted != pc >> GRANULE_BITS
+                && let Err(cause) = self.permit(bus, Access::Fetch, pc, self.privileged())
+            {
                 sync!();
                 if self.enter_secure(mem, bus) {
                     return Exit::Region;
@@ -233,10 +241,12 @@ impl Core {
             if LOOK
                 && op.flags & flag::WIDE != 0
                 && pc & 2 != 0
+                && permitted != pc.wrapping_add(2) >> GRANULE_BITS
                 && let Err(cause) = self.permit(bus, Access::Fetch, pc.wrapping_add(2), self.privileged())
             {
                 fault!(cause);
             }
+            permitted = pc >> GRANULE_BITS;
             executed += 1;
             let before = late >> FLAGS_SHIFT;
             cycles += u64::from(late & u32::from(op.reads) != 0);
@@ -352,7 +362,10 @@ impl Core {
             }
             macro_rules! permit {
                 ($access:expr, $address:expr) => {
-                    if LOOK && let Err(cause) = self.permit(bus, $access, $address, self.privileged()) {
+                    if LOOK
+                        && self.guards_data()
+                        && let Err(cause) = self.permit(bus, $access, $address, self.privileged())
+                    {
                         fault!(cause)
                     }
                 };
@@ -394,6 +407,8 @@ impl Core {
                         self.pc = pc;
                         let result = self.store_slow(mem, bus, address, value, $size);
                         cycles = self.cycles;
+                        // It may have set up SAU or MPU.
+                        permitted = u32::MAX;
                         if let Err(cause) = result {
                             fault!(cause);
                         }
@@ -865,6 +880,7 @@ impl Core {
                 _ => {
                     sync!();
                     executed = 0;
+                    permitted = u32::MAX;
                     match self.execute_rare(mem, bus, op) {
                         Ok(Then::Next) => cycles = self.cycles,
                         Ok(Then::Leave) => {
