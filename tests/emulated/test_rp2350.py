@@ -13,12 +13,13 @@ from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.workloads import workload
+from tests.conftest import Image
 
 pytestmark = pytest.mark.engine
 
 
 def measure(runtime: str, profile: str, workload_name: str, folder: Path, **settings: int) -> Row:
-    """One row; skips the test without image or boot ROM."""
+    """One row; skips the test without the boot ROM."""
     options = BenchOptions(
         where="emulated",
         workloads=(workload(workload_name),),
@@ -55,9 +56,11 @@ def test_two_runs_are_the_same(
     profile: str,
     workload_name: str,
     settings: dict[str, int],
+    image: Image,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    image(runtime)
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
     first, second = (measure(runtime, profile, workload_name, tmp_path, **settings) for _ in range(2))
     assert first.status is Status.MEASURED, first.reason
