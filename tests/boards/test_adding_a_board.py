@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import signal
@@ -26,10 +25,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("portbench_engine") is None,
-    reason="the emulated board's engine is not built; run: make build",
-)
+@pytest.mark.engine
 def test_the_page_leads_to_a_board_of_ones_own(tmp_path: Path) -> None:
     names = re.findall(r"`([\w/]+\.toml)`:\n\n```toml", PAGE)
     assert names == ["boards/MY_PICO.toml", "catalogue.toml"]

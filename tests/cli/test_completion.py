@@ -39,7 +39,7 @@ def offered(*words: str) -> list[str]:
         (["run", "--runtime", "micropython-1.2"], [each for each in RUNTIMES if each.startswith("micropython-1.2")]),
         (["run", "--runtime=wiz"], [each for each in RUNTIMES if each.startswith("wiz")]),
         (["run", "--workload", "ping_"], ["ping_pong"]),
-        (["run", "--board", "W55"], ["W5500_EVB_PICO"]),
+        (["run", "--board", "W55"], ["W5500_EVB_PICO", "W5500_EVB_PICO2"]),
         (["run", "--profile", ""], PROFILES),
         (["run", "--runtime", "portbench-native", "--profile", ""], ["tuned"]),
         (["run", "--where", ""], ["auto", "silicon", "emulated", "hosted"]),
@@ -47,7 +47,7 @@ def offered(*words: str) -> list[str]:
         (["run", "--mess"], ["--messages"]),
         (["trace", "wiznet-2"], ["wiznet-2.0.0"]),
         (["gdb", "portbench-native/"], ["portbench-native/tuned"]),
-        (["desk", "--board", "W5100"], ["W5100S_EVB_PICO"]),
+        (["desk", "--board", "W5100"], ["W5100S_EVB_PICO", "W5100S_EVB_PICO2"]),
         (["show", "--where", "si"], ["silicon"]),
     ],
 )

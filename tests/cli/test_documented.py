@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import signal
@@ -72,10 +71,7 @@ def test_running_tells_of_every_verb_and_of_the_options_of_run() -> None:
         assert option.flag in text, option.flag
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("portbench_engine") is None,
-    reason="the emulated board's engine is not built; run: make build",
-)
+@pytest.mark.engine
 def test_the_page_leads_from_nothing_to_a_table(tmp_path: Path, environment: dict[str, str]) -> None:
     block = re.search(r"```sh\n(.*?)```", HARDWARE, re.DOTALL)
     assert block is not None

@@ -59,7 +59,10 @@ def test_everything_can_be_chosen() -> None:
 @pytest.mark.parametrize(
     ("argument", "says"),
     [
-        ("--board=pico", "--board: unknown board 'pico': there are RPI_PICO, RPI_PICO_W, W5100S_EVB_PICO"),
+        (
+            "--board=pico",
+            "--board: unknown board 'pico': there are RPI_PICO, RPI_PICO2, RPI_PICO2_W, RPI_PICO_W, W5100S_EVB_PICO",
+        ),
         ("--parallel=0", "--parallel: 0 is not a whole number from 1 to 64"),
         ("--where=moon", "--where: 'moon' is none of auto, silicon, emulated, hosted"),
         ("--workload=pong", "--workload: unknown workload 'pong'; did you mean ping"),
