@@ -39,6 +39,7 @@ def test_a_dry_run_shows_the_rows_and_measures_none(invoke: Invoke, tmp_path: Pa
 
 
 @emulated
+@pytest.mark.slow
 def test_an_emulated_row_from_an_empty_folder(start: Start, empty: Path) -> None:
     done = start("run", "--where", "emulated", "--runtime", "portbench-native", "--setting=seed=fixed")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -57,6 +58,7 @@ def test_json_is_the_run_file_and_nothing_else(start: Start, empty: Path, tmp_pa
     assert "[2/2] measured micropython-unix" in done.stderr and not any(empty.iterdir())
 
 
+@pytest.mark.slow
 def test_a_failed_row_is_status_1_and_a_skipped_one_is_not(start: Start, empty: Path) -> None:
     failed = start(*HOSTED, "--runs=1", "--setting=timeout_run_s=0.001")
     assert failed.returncode == 1 and failed.stderr.count("still waiting for the client's result line") == 1

@@ -29,6 +29,7 @@ def test_ten_kills_leave_nothing_and_lose_nothing(monkeypatch: pytest.MonkeyPatc
     assert "interrupted" in outcomes and set(outcomes) - {"interrupted", "did not strike"}
 
 
+@pytest.mark.slow
 def test_what_a_program_leaves_and_loses_is_seen(monkeypatch: pytest.MonkeyPatch, short_folder: Path) -> None:
     monkeypatch.setattr(kills, "COMMANDS", {"run": "tests.checks.soak.leaver"})
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

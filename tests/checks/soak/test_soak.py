@@ -138,6 +138,7 @@ def test_what_is_left_behind_is_seen(tmp_path: Path) -> None:
         os.close(slave)
 
 
+@pytest.mark.slow
 def test_a_process_that_was_there_before_is_somebody_elses(tmp_path: Path) -> None:
     """Such as the one that multiprocessing starts once and keeps."""
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
