@@ -88,6 +88,7 @@ def test_a_page_is_not_replaced_by_a_lesser_run(invoke: Invoke, tmp_path: Path) 
     assert (tmp_path / "docs" / "results.md").read_text() != page
 
 
+@pytest.mark.slow
 def test_all_rows_skipped_is_no_success_and_required_ones_must_be_there(start: Start, empty: Path) -> None:
     rows = ("--where=emulated", "--runtime=micropython-1.20.0", "--profile=tuned", "--runs=1")
     done = start("run", *rows)
