@@ -7,6 +7,8 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Start
 from tests.firmware.test_image_identity import circuitpython, micropython
 
@@ -79,6 +81,7 @@ def test_flash_takes_one_image(start: Start) -> None:
     assert done.returncode == 1 and done.stderr.endswith("are several images; flash one of them\n")
 
 
+@pytest.mark.slow
 def test_the_page_of_running_shows_these_commands(start: Start, tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "running.md").read_text(encoding="utf-8")
     section = page.partition("\n## Images\n")[2].partition("\n## ")[0]
