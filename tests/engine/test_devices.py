@@ -24,7 +24,7 @@ def without(key: str) -> dict[str, Any]:
 
 
 def test_what_is_modelled_has_its_makers_names() -> None:
-    assert engine.MCUS == ("RP2040",)
+    assert engine.MCUS == ("RP2040", "RP2350")
     assert engine.CHIPS == ("W5500", "W5100S")
 
 
@@ -50,8 +50,8 @@ def test_an_unknown_setting_of_a_device_is_refused() -> None:
 
 
 def test_another_microcontroller_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^mcu RP2350: the engine models RP2040$"):
-        machine(W5500, mcu="RP2350")
+    with pytest.raises(ValueError, match=r"^mcu ATmega2560: the engine models RP2040, RP2350$"):
+        machine(W5500, mcu="ATmega2560")
 
 
 def test_a_board_has_one_cable() -> None:

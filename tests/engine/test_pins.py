@@ -61,8 +61,12 @@ def test_a_board_has_its_own_voltages(name: str) -> None:
 
 def test_every_board_says_where_its_supply_is_measured() -> None:
     assert {name: dict(board.pins) for name, board in known_boards().items()} == {
-        **{name: {24: 3.3, 29: 1.57} for name in ("RPI_PICO", "W5100S_EVB_PICO", "W5500_EVB_PICO")},
-        "RPI_PICO_W": {29: 1.57},  # VBUS is the radio chip's to see
+        **{
+            f"{name}{chip}": {24: 3.3, 29: 1.57}
+            for name in ("RPI_PICO", "W5100S_EVB_PICO", "W5500_EVB_PICO")
+            for chip in ("", "2")
+        },
+        **{name: {29: 1.57} for name in ("RPI_PICO_W", "RPI_PICO2_W")},  # the radio chip sees VBUS
     }
 
 
