@@ -11,8 +11,9 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -86,6 +87,20 @@ class Order:
         return max(self._waiting, key=lambda place: self._units[place].weight * left[self._units[place].program])
 
 
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """What is started here has Ctrl-C blocked, until it is ready to ignore it."""
+    if sys.platform == "win32":
+        yield
+        return
+    resource_tracker.ensure_running()  # to start it would unblock them
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Worker:
     """A process, and the row that it measures."""
 
@@ -94,7 +109,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, *parts), daemon=True)
-        self._process.start()
+        with _interrupts_blocked():
+            self._process.start()
         theirs.close()
         self.place: int | None = None
         self.program: str | None = None
@@ -224,6 +240,8 @@ def settle_in(folder: Path) -> None:
     tempfile.tempdir = str(folder)
     for number in set(ENDING) - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     end_at_first_signal(_end)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -132,6 +133,26 @@ def test_no_process_outlives_the_one_that_was_started(tmp_path: Path) -> None:
     assert len(family) >= 4 and patience.still_alive(family, 20) == []
     run = stored(tmp_path)
     assert run is not None and run.finished_utc is None and {row.status for row in run.rows} == {Status.MEASURED}
+
+
+@pytest.mark.engine
+def test_ctrl_c_while_a_process_starts_prints_no_traceback(tmp_path: Path) -> None:
+    def starting() -> psutil.Process | None:
+        for each in psutil.Process(process.pid).children():
+            with contextlib.suppress(psutil.Error):  # another child, which has just ended
+                if "spawn_main" in str(each.cmdline()):
+                    return each
+        return None
+
+    arguments = ("--where=emulated", "--runtime=portbench-native", "--runs=50", "--parallel=2")
+    with start(tmp_path, *arguments) as process:
+        try:
+            Deadline(60, "test").poll(starting, 0.001, "a process that starts").send_signal(signal.SIGINT)
+            os.killpg(process.pid, signal.SIGINT)
+            said, _ = patience.communicate(process, 90)
+        finally:
+            process.kill()
+    assert process.returncode == 130 and "Traceback" not in said, said
 
 
 @pytest.mark.engine
