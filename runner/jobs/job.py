@@ -44,7 +44,10 @@ class Build:
 def this_build(workload_name: str) -> Build:
     """Raises UnknownName."""
     folders = [*(_HERE / name for name in _PACKAGES), workload(workload_name).folder]
-    engine = importlib.util.find_spec("portbench_engine._native")
+    try:
+        engine = importlib.util.find_spec("portbench_engine._native")
+    except ModuleNotFoundError:  # not even its package is here
+        engine = None
     origin = None if engine is None else engine.origin
     return Build(
         _hashed(path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in (".py", ".toml")),

@@ -76,6 +76,7 @@ def test_a_slower_image_fails_the_job_and_is_in_its_summary(tmp_path: Path, envi
     assert status == 0 and "slower" in summary and "SLOWER" not in summary
 
 
+@needs_command
 def test_an_image_that_is_not_there_fails_the_job(tmp_path: Path, environment: dict[str, str]) -> None:
     inputs = {"firmware": "nothing.uf2", "baseline": "nothing.uf2", "options": " ".join(QUICK)}
     assert run_step("Compare", inputs, tmp_path, environment)[0] == 1
