@@ -23,6 +23,8 @@ pub struct Memory<M, A: Architecture = V6m> {
     pub ops: Vec<A::Op>,
     /// Granules of RAM that contain predecoded instructions.
     code: Vec<bool>,
+    /// Addresses of SRAM that exclusive loads have reserved, by core: the bus fabric's global monitor.
+    reserved: [Option<u32>; 2],
     /// The XIP cache.
     pub xip: XipCache,
     pub(crate) translated: A::Translated,
@@ -45,6 +47,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             flash: vec![0xff; flash_size],
             ops: vec![A::Op::default(); M::FLASH_OPS + flash_size / 2 + 1],
             code: vec![false; (M::SRAM.bytes as usize >> CODE_GRANULE_BITS) + 1],
+            reserved: [None; 2],
             xip: XipCache::default(),
             translated: A::Translated::new::<M>(flash_size),
             flash_generation: 0,
@@ -82,7 +85,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     pub fn save(&self, to: &mut Vec<u8>) {
         // The erased end of flash takes no room.
         let end = self.flash.iter().rposition(|&byte| byte != 0xff).map_or(0, |last| last + 1);
-        snapshot::save(&(Bytes(&self.ram), Bytes(&self.flash[..end]), self.flash_generation), to);
+        snapshot::save(&(Bytes(&self.ram), Bytes(&self.flash[..end]), self.flash_generation, self.reserved), to);
         snapshot::save(&self.xip, to);
     }
 
@@ -92,6 +95,10 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         snapshot::restore(&mut ram, from)?;
         snapshot::restore(&mut flash, from)?;
         snapshot::restore(&mut generation, from)?;
+        snapshot::restore(&mut self.reserved, from)?;
+        for address in self.reserved.into_iter().flatten() {
+            self.watch(address);
+        }
         if ram.0.len() != self.ram.len() || flash.0.len() > self.flash.len() {
             return Err(Torn);
         }
@@ -264,8 +271,31 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         true
     }
 
+    /// Reserves `address` for an exclusive store of `core`.
+    pub fn reserve(&mut self, core: usize, address: u32) {
+        self.reserved[core] = Some(address);
+        self.watch(address);
+    }
+
+    /// Ends the reservation of `core`; false: it had not reserved `address`, or something wrote to that word since.
+    pub fn take_reservation(&mut self, core: usize, address: u32) -> bool {
+        self.reserved[core].take() == Some(address)
+    }
+
+    /// Lets writes to a word of SRAM be seen, as those to code are.
+    fn watch(&mut self, address: u32) {
+        if M::SRAM.contains(address) {
+            self.code[(address - M::SRAM.base) as usize >> CODE_GRANULE_BITS] = true;
+        }
+    }
+
     #[cold]
     fn forget_ram(&mut self, offset: usize) {
+        for reserved in &mut self.reserved {
+            if reserved.is_some_and(|address| (address.wrapping_sub(M::SRAM.base) as usize) >> 2 == offset >> 2) {
+                *reserved = None;
+            }
+        }
         let slot = M::SRAM_OPS + offset / 2;
         // The word's two halfwords, and a 32-bit instruction that starts just before.
         let first = slot.saturating_sub(1).max(M::SRAM_OPS);

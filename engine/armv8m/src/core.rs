@@ -66,8 +66,8 @@ pub struct Core {
     /// Registers whose values come a cycle late, and what the last instruction can be paired with
     /// ([`crate::decode::Op::late`]).
     pub(crate) late: u32,
-    /// Address of the last exclusive load.
-    pub(crate) exclusive: Option<u32>,
+    /// The local monitor: an exclusive load is the last that neither a store nor an exception has ended.
+    pub(crate) exclusive: bool,
     /// Cycle and instruction at which an exception return ended, until an exception is taken, and where it began.
     pub(crate) returned: Option<(u64, u64)>,
     pub(crate) return_started: u64,
@@ -109,7 +109,7 @@ impl Core {
             rom_instructions: 0,
             fetch_word: NO_WORD,
             late: 0,
-            exclusive: None,
+            exclusive: false,
             returned: None,
             return_started: 0,
         }

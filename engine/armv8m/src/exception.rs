@@ -250,7 +250,7 @@ impl Core {
         self.late = 0;
         self.fetch_word = NO_WORD;
         self.regs[14] = link;
-        self.exclusive = None;
+        self.exclusive = false;
         self.event_register = true;
         self.ppb.activate(number, bank);
         let vector = self.ppb.banks[bank].vtor.wrapping_add(4 * number);
@@ -418,7 +418,7 @@ impl Core {
         self.fpu.ready = false;
         self.fetch_word = NO_WORD;
         self.late = 0;
-        self.exclusive = None;
+        self.exclusive = false;
         self.event_register = true;
         self.cycles = start + time::RETURN;
         (self.return_started, self.returned) = (start, Some((self.cycles, self.instructions + 1)));

@@ -56,7 +56,7 @@ impl Core {
             Kind::Ldrd | Kind::Strd => self.double(mem, bus, op)?,
             Kind::Exclusive => self.exclusive(mem, bus, op)?,
             Kind::Clrex => {
-                self.exclusive = None;
+                self.exclusive = false;
                 self.cycles += 1;
             }
             Kind::Barrier => self.cycles += time::SYSTEM,
@@ -251,13 +251,15 @@ impl Core {
             let value = self.load(mem, bus, address, size)?;
             self.set(op.a, value);
             if exclusive {
-                self.exclusive = Some(address);
+                self.exclusive = true;
+                mem.reserve(self.index, address);
             }
         } else if !exclusive {
             self.store(mem, bus, address, self.value(op.a), size)?;
         } else {
             let status = if words { op.c } else { (word & 15) as u8 };
-            let granted = self.exclusive.take() == Some(address);
+            let granted = mem.take_reservation(self.index, address) && self.exclusive;
+            self.exclusive = false;
             if granted {
                 self.store(mem, bus, address, self.value(op.a), size)?;
             } else {

@@ -211,3 +211,20 @@ fn secure_code_calls_non_secure_code_and_is_called() {
     assert_eq!(bench.core.ipsr, exception::HARD_FAULT);
     assert_eq!((bench.core.ppb.sau.status, bench.core.ppb.sau.fault_address), (0x48, DATA));
 }
+
+#[test]
+fn another_write_ends_a_reservation() {
+    // LDREX r0, [r4] and STREX r1, r0, [r4].
+    let code = [0xe854, 0x0f00, 0xe844, 0x0100];
+    for (what, written, status) in
+        [("nothing", None, 0), ("the word", Some(DATA + 2), 1), ("its neighbour", Some(DATA + 4), 0)]
+    {
+        let mut bench = bench(&code, &[BX_LR]);
+        run_to(&mut bench, CODE + 4);
+        if let Some(address) = written {
+            assert!(bench.mem.poke(address, &[7]));
+        }
+        run_to(&mut bench, CODE + 8);
+        assert_eq!(bench.core.regs[1], status, "{what} was written");
+    }
+}

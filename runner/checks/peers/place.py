@@ -82,7 +82,7 @@ class Place:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env={**os.environ, **environment},
+                env={**os.environ, **environment, "PYTHONSAFEPATH": ""},  # a script imports modules beside it
             )
 
             def over() -> bool:
