@@ -56,6 +56,7 @@ def suites() -> list[Suite]:
         micropython.Tests(),
         micropython.TestsPico2(),
         micropython.Native(),
+        micropython.NativePico2(),
         micropython.Perf(),
         PublicImages(),
     )

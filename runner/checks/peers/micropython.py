@@ -20,7 +20,7 @@ from portbench.runner.checks.peers.suite import Suite, Verdict, judged
 
 @dataclass(frozen=True)
 class Release:
-    """An official build of MicroPython for a board, and the tests of its own tag."""
+    """An official build of MicroPython for a board, and the tests of that tag."""
 
     version: str
     board: str
@@ -154,7 +154,7 @@ class Native(MicroPythonSuite):
     name = "micropython_native"
     title = "MicroPython 1.26.0, run-tests.py --via-mpy --emit native"
     needs_compiler = True
-    later = Source(
+    later: Source | None = Source(
         "micropython/micropython",
         "a279c64046445c9dbde0a5d3d53d467cb7e43550",
         ("tests/thread/thread_exc2.py.native.exp",),
@@ -177,8 +177,13 @@ class Perf(MicroPythonSuite):
 
 
 class TestsPico2(Tests):
-    """The RP2350 runs the scripts, and Armv8-M code that the PC does not compile: inline assembler of Thumb-2."""
-
     name = "micropython_tests_pico2"
     title = "MicroPython 1.28.0 on a Pico 2 W, tests/run-tests.py"
     release = RP2350
+
+
+class NativePico2(Native):
+    name = "micropython_native_pico2"
+    title = "MicroPython 1.28.0 on a Pico 2 W, run-tests.py --via-mpy --emit native"
+    release = RP2350
+    later = None
