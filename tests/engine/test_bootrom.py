@@ -14,7 +14,8 @@ from tests.conftest import NO_ENGINE
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench_engine import EngineError, bootrom
-from portbench_engine.boot_rom import save
+from portbench_engine._native import own_bootrom
+from portbench_engine.boot_rom import chips_bootrom, save
 
 pytestmark = [
     pytest.mark.engine,
@@ -59,11 +60,21 @@ def test_another_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_the_rp2350_has_its_own(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = cache.with_name("rp2350-bootrom-a2.bin")
     fix = rf"run: curl -fL --create-dirs -o {own} https://github.com/raspberrypi/pico-bootrom-rp2350/.*\.bin, or name"
-    with pytest.raises(EngineError, match=rf"{own}: no boot ROM of the RP2350 \(No such file or directory\); {fix}"):
-        bootrom("RP2350")
+    missing = rf"{own}: no boot ROM of the RP2350 \(No such file or directory\); {fix}"
+    for read in (chips_bootrom, save):
+        with pytest.raises(EngineError, match=missing):
+            read("RP2350")
     own.parent.mkdir(parents=True)
     own.write_bytes(bytes(32768))
     with pytest.raises(EngineError, match=r"not the RP2350's boot ROM of revision A2; its SHA-256 is 196c"):
+        bootrom("RP2350")
+
+
+def test_ours_takes_its_place(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bootrom("RP2350") == own_bootrom("RP2350")
+    assert own_bootrom("RP2040") is None
+    monkeypatch.setenv("PORTBENCH_BOOTROM_RP2350", str(cache))
+    with pytest.raises(EngineError, match=rf"{cache}: no boot ROM of the RP2350"):
         bootrom("RP2350")
 
 

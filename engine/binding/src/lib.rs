@@ -36,6 +36,12 @@ fn bootrom_path(mcu: &str) -> PyResult<(&'static str, std::path::PathBuf)> {
     Ok((mcu.boot_rom.variable, board::bootrom_path(mcu)))
 }
 
+/// A boot ROM of our own for `mcu`; None: there is none.
+#[pyfunction]
+fn own_bootrom<'py>(py: Python<'py>, mcu: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    Ok(py_config::mcu(mcu)?.boot_rom.own.map(|own| PyBytes::new(py, &own())))
+}
+
 /// Contents of the flash of `mcu` from a UF2 file's. Raises ValueError.
 #[pyfunction]
 #[pyo3(signature = (file, mcu = "RP2040"))]
@@ -53,6 +59,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("EngineError", m.py().get_type::<EngineError>())?;
     m.add("SD_CARDS", PyTuple::new(m.py(), sd_card::KINDS.iter().map(|kind| (kind.name, kind.blocks)))?)?;
     m.add_function(wrap_pyfunction!(bootrom_path, m)?)?;
+    m.add_function(wrap_pyfunction!(own_bootrom, m)?)?;
     m.add_function(wrap_pyfunction!(flash_of_uf2, m)?)?;
     m.add_class::<py_card::PyMedium>()?;
     m.add_class::<py_machine::PyMachine>()?;

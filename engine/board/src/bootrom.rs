@@ -1,4 +1,4 @@
-//! The microcontroller's boot ROM, which is not part of this repository.
+//! The microcontroller's boot ROM, which is not part of this repository, or one of our own in its place.
 
 use std::io::{Error, ErrorKind};
 use std::path::PathBuf;
@@ -6,8 +6,17 @@ use std::path::PathBuf;
 use crate::mcu::Facts;
 
 /// Reads the boot ROM of `mcu`: from the file that its variable names (`PORTBENCH_BOOTROM` for the RP2040), else from
-/// the user's cache, where `python -m portbench_engine` saves it.
+/// the user's cache, where `python -m portbench_engine` saves it. Without either, returns our own if there is one.
 pub fn bootrom(mcu: &Facts) -> Result<Vec<u8>, Error> {
+    let missing = std::env::var_os(mcu.boot_rom.variable).is_none() && !bootrom_path(mcu).exists();
+    match mcu.boot_rom.own {
+        Some(own) if missing => Ok(own()),
+        _ => chips_own(mcu),
+    }
+}
+
+/// Reads the boot ROM of the chip itself.
+fn chips_own(mcu: &Facts) -> Result<Vec<u8>, Error> {
     let (name, rom_facts) = (mcu.name, &mcu.boot_rom);
     let (bytes, variable) = (rom_facts.bytes, rom_facts.variable);
     let path = bootrom_path(mcu);

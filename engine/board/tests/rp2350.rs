@@ -1,9 +1,9 @@
-//! A board with an RP2350 boots from the chip's own boot ROM. A test is skipped without that ROM, or without the image
-//! in `PORTBENCH_FIRMWARE_DIR`.
+//! A board with an RP2350 boots from the chip's own boot ROM, or from ours. A test is skipped without the ROM that it
+//! needs, or without the image in `PORTBENCH_FIRMWARE_DIR`.
 
 use std::path::Path;
 
-use board::mcu::{AnyChip, Mcu, RP2350};
+use board::mcu::{AnyChip, Debugged, Mcu, RP2350};
 use board::{BoardConfig, Machine, Stop, bootrom, flash_of_uf2};
 use sim::PS_PER_S;
 
@@ -15,10 +15,29 @@ fn pico2(file: &str) -> Option<Machine> {
     machine(file, BoardConfig::pico2)
 }
 
-/// Returns a board of `config` with the image `file`.
+/// Returns our own boot ROM.
+fn own_rom() -> Vec<u8> {
+    RP2350.boot_rom.own.expect("one for this chip")()
+}
+
+/// Returns the chip's boot ROM.
+fn chips_rom() -> Option<Vec<u8>> {
+    let rom = bootrom(&RP2350).expect("a boot ROM");
+    if rom == own_rom() {
+        println!("skipped: no boot ROM of the RP2350");
+        return None;
+    }
+    Some(rom)
+}
+
+/// Returns a board of `config` with the image `file`, and the boot ROM that there is.
 fn machine(file: &str, config: fn(Vec<u8>) -> BoardConfig) -> Option<Machine> {
+    machine_with(bootrom(&RP2350).expect("a boot ROM"), file, config)
+}
+
+/// Returns a board of `config` with the image `file`.
+fn machine_with(rom: Vec<u8>, file: &str, config: fn(Vec<u8>) -> BoardConfig) -> Option<Machine> {
     let skipped = |why: String| println!("skipped: {why}");
-    let rom = bootrom(&RP2350).map_err(|error| skipped(error.to_string())).ok()?;
     let Some(folder) = std::env::var_os("PORTBENCH_FIRMWARE_DIR") else {
         skipped(format!("PORTBENCH_FIRMWARE_DIR names no folder with {file}"));
         return None;
@@ -151,8 +170,8 @@ fn the_led_blinks() {
 
 /// Boots a Pico 2 without a program, whose BOOTSEL button is pressed until the PC has its drive; copies `file` onto it.
 fn with_drive(file: &str) -> Option<Machine> {
+    let rom = chips_rom()?;
     let expected = pico2(file)?.chip().flash().to_vec();
-    let rom = bootrom(&RP2350).expect("the ROM that was there");
     let mut board = Machine::new(BoardConfig::pico2(rom), &[], true).expect("a valid board");
     let until = PS_PER_S;
     while board.usb().drive_blocks(0) == 0 {
@@ -192,4 +211,98 @@ fn a_program_on_the_drive_starts() {
 fn micropython_on_the_drive_starts() {
     let Some(mut board) = with_drive("mp-pico2-1.25.0-preview.393.uf2") else { return };
     board.expect(">>> ", 3 * PS_PER_S).expect("a prompt");
+}
+
+/// What `rp2350_guest/guest.c` leaves in SRAM: one word each.
+const FOUND_AT: usize = 0x1000;
+const FOUND_WORDS: usize = 26;
+/// Where that program changes flash.
+const CHANGED: std::ops::Range<usize> = 0x10_0000..0x11_1000;
+
+/// The flash of the program of these tests, with content where that erases and beside.
+fn guests_flash() -> Vec<u8> {
+    let mut flash = include_bytes!("rp2350_guest/guest.bin").to_vec();
+    flash.resize(CHANGED.start, 0xff);
+    flash.extend((0..=255).cycle().take(CHANGED.len() + 0x1000));
+    flash
+}
+
+/// Runs that program, which calls the ROM's functions, to the end that it has with our boot ROM, or for two seconds after
+/// its reset. Returns the time of that reset, what it found, the flash, and the end.
+fn guest_on(rom: Vec<u8>) -> (u64, Vec<u32>, Vec<u8>, String) {
+    let mut board = Machine::new(BoardConfig::pico2(rom), &guests_flash(), false).expect("a valid board");
+    let reset = board.run(2 * PS_PER_S).expect("nothing that is not modelled");
+    assert_eq!(reset, Stop::Reset("WATCHDOG timer"));
+    let reset_at = board.now();
+    let end = board.run(2 * PS_PER_S).map_or_else(|error| error.to_string(), |stop| format!("{stop:?}"));
+    let AnyChip::Rp2350(chip) = board.chip() else { panic!("another chip") };
+    let found = (0..FOUND_WORDS).map(|word| chip.mem.ram_u32(FOUND_AT + 4 * word)).collect();
+    (reset_at, found, board.chip().flash().to_vec(), end)
+}
+
+#[test]
+fn our_boot_rom_has_the_functions_that_programs_call() {
+    const DONE: u32 = 0x600d_f00d;
+    let (_, found, flash, end) = guest_on(own_rom());
+    let sum = |words: &[u8]| {
+        let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+        words.chunks(4).fold(0u32, |sum, bytes| sum.wrapping_mul(31).wrapping_add(word(bytes)))
+    };
+    let page: Vec<u8> = (0..512u32).map(|i| (7 * i + (i >> 8)) as u8).collect();
+
+    assert_eq!(&flash[CHANGED][..512], page);
+    assert!(flash[CHANGED][512..].iter().all(|byte| *byte == 0xff));
+    assert_eq!(flash[CHANGED.end..][..0x1000], guests_flash()[CHANGED.end..]);
+    // Package (SYSINFO is held in reset), number of the chip, processor, flash; no function of an unknown code.
+    assert_eq!(found[..14], [6, 0xd, 0, 0, 0, 0, 0x0c00, 0, 0, 0, 0, 0, 0, 0]);
+    let blank = |bytes: usize| sum(&vec![0xff; bytes]);
+    assert_eq!(found[14..17], [blank(CHANGED.len()), sum(&page), blank(512)]);
+    // All four modes of reads, and the function in boot RAM that restores the first.
+    assert_eq!(found[17..22], [sum(&page); 5]);
+    assert_eq!(found[22..], [0x1012_3456, DONE, 2, DONE]);
+    assert!(end.contains("the function FO needs the RP2350's own boot ROM; run: "), "{end}");
+}
+
+#[test]
+fn both_boot_roms_do_the_same() {
+    let Some(rom) = chips_rom() else { return };
+    let (of_own, of_chips) = (guest_on(own_rom()), guest_on(rom));
+    assert_eq!((of_own.1, of_own.2), (of_chips.1, of_chips.2));
+    // Erasing and programming takes most of that time, 0.85 s; the ROMs poll the flash in other steps.
+    let apart = of_own.0.abs_diff(of_chips.0);
+    assert!(apart < PS_PER_S / 1000, "{apart} ps apart");
+}
+
+/// Returns the times at which core 0 executes its first instructions in flash.
+fn first_instructions(rom: Vec<u8>) -> Vec<(u64, u32)> {
+    let mut board = Machine::new(BoardConfig::pico2(rom), &guests_flash(), false).expect("a valid board");
+    let mut seen = Vec::new();
+    // A cycle of the 11 MHz oscillator takes 90 909 ps.
+    board.run(7_800_000_000).expect("nothing that is not modelled");
+    while seen.len() < 20 {
+        board.run(board.now() + 50_000).expect("nothing that is not modelled");
+        let pc = board.chip().registers(0)[RP2350.pc];
+        if pc >= RP2350.flash_base && seen.last().is_none_or(|(_, last)| *last != pc) {
+            seen.push((board.now(), pc));
+        }
+    }
+    seen
+}
+
+#[test]
+fn our_boot_rom_starts_a_program_after_the_time_of_the_chips() {
+    let first = first_instructions(own_rom());
+    assert_eq!(first[0], (7_843_000_000, 0x1000_014c));
+    if let Some(rom) = chips_rom() {
+        assert_eq!(first, first_instructions(rom));
+    }
+}
+
+#[test]
+fn without_a_program_our_boot_rom_says_what_it_lacks() {
+    for (flash, bootsel) in [(Vec::new(), false), (guests_flash(), true)] {
+        let mut board = Machine::new(BoardConfig::pico2(own_rom()), &flash, bootsel).expect("a valid board");
+        let error = board.run(PS_PER_S).expect_err("no USB boot loader").to_string();
+        assert!(error.contains("the USB boot loader needs the RP2350's own boot ROM"), "{error}");
+    }
 }

@@ -38,6 +38,8 @@ pub struct BootRom {
     pub magic: &'static [u8],
     /// Their offset in the ROM.
     pub magic_at: usize,
+    /// Returns one of our own, for boards without the chip's.
+    pub own: Option<fn() -> Vec<u8>>,
 }
 
 /// What all microcontrollers of one kind have in common.

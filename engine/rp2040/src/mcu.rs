@@ -26,6 +26,7 @@ pub static FACTS: Facts = Facts {
         file: "rp2040-bootrom-b1.bin",
         magic: b"Mu\x01",
         magic_at: 0x10,
+        own: None,
     },
     flash_base: XIP_BASE,
     flash_bytes: (64 << 10, 16 << 20),

@@ -1,5 +1,6 @@
 //! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheet 2.1 and 2.2).
 
+use crate::bootrom;
 use crate::coprocessors::{dcp::Dcp, rcp::Rcp};
 use crate::map;
 use crate::memory::{APB, Addresses, Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
@@ -83,6 +84,8 @@ pub struct Bus<W> {
     /// SLEEPCTRL of each core, stored without effect.
     sleepctrl: [u32; 2],
     pub blocks: Blocks,
+    /// The boot ROM is [`bootrom::own`].
+    pub(crate) own_boot_rom: bool,
 }
 
 /// The register blocks that need only [`Sys`].
@@ -189,6 +192,7 @@ impl<W: World> Bus<W> {
             dcp: Default::default(),
             sleepctrl: [2; 2],
             blocks: Blocks::default(),
+            own_boot_rom: false,
         }
     }
 
@@ -245,7 +249,12 @@ impl<W: World> Bus<W> {
         self.waits = 0;
         match address >> 28 {
             // ROM ignores writes.
-            0 if (address as usize) < ROM_SIZE => return Ok(()),
+            0 if (address as usize) < ROM_SIZE => {
+                if address == bootrom::REFUSED && self.own_boot_rom {
+                    self.sys.unmodelled(bootrom::refusal(value));
+                }
+                return Ok(());
+            }
             1 => return self.write_xip(mem, address, value, size),
             2 => {
                 let offset = address.wrapping_sub(RAM_BASE) as usize;

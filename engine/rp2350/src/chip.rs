@@ -6,6 +6,7 @@ use parts::wires::Event;
 use sim::Ps;
 
 use crate::PROBED;
+use crate::bootrom;
 use crate::bus::Bus;
 use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
@@ -34,6 +35,7 @@ impl<W: World> Chip<W> {
         let len = config.flash.len().min(mem.flash_size());
         mem.flash_write(0, &config.flash[..len]);
         let mut bus = Bus::new(crate::wires::sys(ROSC_NOMINAL_HZ), world);
+        bus.own_boot_rom = bootrom::is_own(config.bootrom);
         bus.power_on(&mut mem, config.bootsel_pressed);
         let mut chip = Self {
             cores: [Core::new(0, event::SYSTICK0, tick::PROC0), Core::new(1, event::SYSTICK1, tick::PROC1)],

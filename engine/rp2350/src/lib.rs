@@ -2,6 +2,7 @@
 //! RP2350 datasheet. Deterministic: nothing here reads the host's clock, threads or random numbers.
 
 mod attributed;
+mod bootrom;
 pub mod bus;
 pub mod chip;
 mod chip_reset;

@@ -5,6 +5,7 @@ use parts::debug::{Debug, Place};
 use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Mcu, Reached, RunEnd};
 use sim::Ps;
 
+use crate::bootrom;
 use crate::chip::{Chip, place};
 use crate::debugger;
 use crate::memory::{ROM_SIZE, XIP_BASE};
@@ -28,6 +29,7 @@ pub static FACTS: Facts = Facts {
         file: "rp2350-bootrom-a2.bin",
         magic: b"Mu\x02\x02",
         magic_at: 0x10,
+        own: Some(bootrom::own),
     },
     flash_base: XIP_BASE,
     flash_bytes: (64 << 10, 16 << 20),
