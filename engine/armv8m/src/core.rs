@@ -254,16 +254,16 @@ impl Core {
         priority
     }
 
-    /// Returns whether accesses must be checked one by one.
-    #[inline]
-    pub(crate) fn guarded(&self) -> bool {
-        self.guards_data() || self.ppb.sau.divides()
-    }
-
-    /// Returns whether loads and stores are among them: without an MPU a Secure one may reach all.
+    /// Returns whether loads and stores must be checked one by one: without an MPU a Secure one may reach all.
     #[inline]
     pub(crate) fn guards_data(&self) -> bool {
         !self.secure || self.ppb.banks[self.bank()].mpu.enabled()
+    }
+
+    /// Returns whether fetches and data accesses of code in `size` bytes from `start` on must be.
+    #[inline]
+    pub(crate) fn guards_code(&self, start: u32, size: u32) -> bool {
+        self.guards_data() || self.ppb.sau.opens(start, start.wrapping_add(size - 1))
     }
 
     /// Returns the security of `address`.
@@ -429,7 +429,7 @@ impl Core {
         address: u32,
         size: u32,
     ) -> Result<u32, Cause> {
-        if self.guarded() {
+        if self.guards_data() {
             self.permit(bus, Access::Read, address, self.privileged())?;
         }
         self.cycles += 1;
@@ -445,7 +445,7 @@ impl Core {
         value: u32,
         size: u32,
     ) -> Result<(), Cause> {
-        if self.guarded() {
+        if self.guards_data() {
             self.permit(bus, Access::Write, address, self.privileged())?;
         }
         self.cycles += 1;

@@ -349,7 +349,7 @@ impl Core {
         let mut frame = self.stack(stack.0, stack.1);
         let privileged = !thread || self.control[stack.0] & control::NPRIV == 0;
         let mut pop = |core: &mut Self, at: u32| -> Result<u32, Cause> {
-            if core.guarded() {
+            if core.guards_data() {
                 core.permit(bus, Access::Read, at, privileged)?;
             }
             core.load_slow(mem, bus, at, 4)

@@ -66,43 +66,46 @@ impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
     pub fn run<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys().attention {
-            let exit = if self.guarded() || bus.counted() != 0 {
-                self.run_here::<true, B>(mem, bus, limit)
-            } else {
-                self.run_here::<false, B>(mem, bus, limit)
-            };
-            if exit == Exit::Limit {
+            if self.run_here(mem, bus, limit) == Exit::Limit {
                 break;
             }
         }
     }
 
-    /// Runs in the region of the PC. `LOOK`: asks SAU and MPU about every access and reports it to the bus, in the same
-    /// simulated time.
+    /// Runs in the region of the PC.
     #[inline(always)]
-    fn run_here<const LOOK: bool, B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Exit {
+    fn run_here<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Exit {
         let pc = self.pc;
         let (rom, sram, flash) = (B::Map::ROM, B::Map::SRAM, B::Map::FLASH);
+        let flash_size = mem.flash_size() as u32;
+        macro_rules! run {
+            ($region:ident, $start:expr, $size:expr, $ops:ident) => {{
+                let (start, size) = ($start, $size);
+                if self.guards_code(start, size) || bus.counted() != 0 {
+                    self.run_region::<{ region::$region }, true, B>(mem, bus, limit, start, size, B::Map::$ops)
+                } else {
+                    self.run_region::<{ region::$region }, false, B>(mem, bus, limit, start, size, B::Map::$ops)
+                }
+            }};
+        }
         if sram.contains(pc) {
-            self.run_region::<{ region::FAST }, LOOK, B>(mem, bus, limit, sram.base, sram.bytes, B::Map::SRAM_OPS)
-        } else if pc.wrapping_sub(flash.base) < mem.flash_size() as u32 && !mem.xip.offline {
-            let (size, before) = (mem.flash_size() as u32, self.instructions);
-            let exit =
-                self.run_region::<{ region::XIP }, LOOK, B>(mem, bus, limit, flash.base, size, B::Map::FLASH_OPS);
+            run!(FAST, sram.base, sram.bytes, SRAM_OPS)
+        } else if pc.wrapping_sub(flash.base) < flash_size && !mem.xip.offline {
+            let before = self.instructions;
+            let exit = run!(XIP, flash.base, flash_size, FLASH_OPS);
             if PROBED {
                 self.flash_instructions += self.instructions - before;
             }
             exit
         } else if rom.contains(pc) {
             let before = self.instructions;
-            let exit =
-                self.run_region::<{ region::FAST }, LOOK, B>(mem, bus, limit, rom.base, rom.bytes, B::Map::ROM_OPS);
+            let exit = run!(FAST, rom.base, rom.bytes, ROM_OPS);
             if PROBED {
                 self.rom_instructions += self.instructions - before;
             }
             exit
         } else {
-            self.run_region::<{ region::BUS }, LOOK, B>(mem, bus, limit, pc, 4, B::Map::SCRATCH_OP)
+            self.run_region::<{ region::BUS }, true, B>(mem, bus, limit, pc, 4, B::Map::SCRATCH_OP)
         }
     }
 
@@ -113,9 +116,6 @@ impl Core {
         if let Some(op) = mem.predecode(pc, decode) {
             return Ok(op);
         }
-        if matches!(pc >> 29, 2 | 5..=7) {
-            return Err(Cause::Fetch { address: pc });
-        }
         bus.sys_mut().cycle = self.cycles;
         bus.access_as(self.secure, self.privileged());
         let fetched = bus.fetch(mem, Master::Core(self.index), pc, 2);
@@ -125,6 +125,7 @@ impl Core {
         Ok(decode(hw as u16, next as u16))
     }
 
+    /// `LOOK`: asks SAU and MPU about every access and reports it to the bus, in the same simulated time.
     #[inline(never)]
     #[allow(clippy::too_many_lines)]
     fn run_region<const REGION: u8, const LOOK: bool, B: Bus>(

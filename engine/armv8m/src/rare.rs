@@ -176,7 +176,7 @@ impl Core {
         {
             return Err(Cause::StackLimit { sp: back });
         }
-        if unprivileged && self.privileged() && self.guarded() {
+        if unprivileged && self.privileged() && self.guards_data() {
             let access = if load { Access::Read } else { Access::Write };
             self.permit(bus, access, address, false)?;
         }

@@ -1,25 +1,50 @@
 //! The security attribution unit: eight regions (Armv8-M ARM).
 
+use std::ops::RangeInclusive;
+
 use crate::bus::Attribution;
 
 const REGIONS: usize = 8;
 const ENABLE: u32 = 1;
 const ALLNS: u32 = 2;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Sau {
     ctrl: u32,
     number: u32,
     regions: [(u32, u32); REGIONS],
     pub status: u32,
     pub fault_address: u32,
+    /// Every address outside of these is Secure.
+    open: RangeInclusive<u32>,
+}
+
+/// Nothing is open.
+const NOWHERE: RangeInclusive<u32> = u32::MAX..=0;
+
+impl Default for Sau {
+    fn default() -> Self {
+        Self { ctrl: 0, number: 0, regions: [(0, 0); REGIONS], status: 0, fault_address: 0, open: NOWHERE }
+    }
 }
 
 impl Sau {
-    /// Returns whether any address can be Non-secure.
+    /// Returns whether any of the addresses from `first` to `last` can be other than Secure.
     #[inline]
-    pub fn divides(&self) -> bool {
-        self.ctrl & ENABLE != 0 || self.ctrl & ALLNS != 0
+    pub fn opens(&self, first: u32, last: u32) -> bool {
+        *self.open.start() <= last && first <= *self.open.end() && !self.open.is_empty()
+    }
+
+    fn find_open(&self) -> RangeInclusive<u32> {
+        match self.ctrl & (ENABLE | ALLNS) {
+            0 => NOWHERE,
+            ALLNS => 0..=u32::MAX,
+            _ => self
+                .regions
+                .iter()
+                .filter(|(_, limit)| limit & 1 != 0)
+                .fold(NOWHERE, |open, &(base, limit)| *open.start().min(&base)..=*open.end().max(&(limit | 31))),
+        }
     }
 
     /// Returns the region that holds `address`; `Err`: several do, which makes it Secure.
@@ -81,6 +106,7 @@ impl Sau {
             0x18 => self.fault_address = value,
             _ => {}
         }
+        self.open = self.find_open();
     }
 }
 
@@ -105,5 +131,22 @@ mod tests {
         sau.write(0x10, 0x2000_0083);
         assert_eq!(sau.attribution(0x2000_0080, NonSecure), Secure, "two regions");
         assert_eq!(sau.region(0x2000_0010), Ok(Some(0)));
+    }
+
+    #[test]
+    fn what_no_region_reaches_is_not_open() {
+        let mut sau = Sau::default();
+        assert!(!sau.opens(0, u32::MAX), "off");
+        sau.write(0, ALLNS);
+        assert!(sau.opens(0x2000_0000, 0x2000_0000));
+        sau.write(0, ENABLE);
+        assert!(!sau.opens(0, u32::MAX), "no region");
+        for (number, base, limit) in [(0, 0x4000, 0x5001), (1, 0x7000, 0x7fe3), (2, 0x2000_0000, 0x2000_0fe0)] {
+            sau.write(8, number);
+            sau.write(0xc, base);
+            sau.write(0x10, limit);
+        }
+        let open = [(0, 0x3fff), (0, 0x4000), (0x5020, 0x6fff), (0x7fff, 0x7fff), (0x8000, u32::MAX)];
+        assert_eq!(open.map(|(first, last)| sau.opens(first, last)), [false, true, true, true, false]);
     }
 }
