@@ -20,7 +20,7 @@ pub struct Sau {
 }
 
 /// Nothing is open.
-const NOWHERE: RangeInclusive<u32> = u32::MAX..=0;
+const NOWHERE: RangeInclusive<u32> = RangeInclusive::new(u32::MAX, 0);
 
 impl Default for Sau {
     fn default() -> Self {
