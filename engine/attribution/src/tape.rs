@@ -2,10 +2,8 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use sim::Ps;
 
@@ -75,8 +73,9 @@ impl<T: Item> Tape<T> {
     fn file_tail(&mut self) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(nameless_file()?),
+            none => none.insert(tempfile::tempfile()?),
         };
+        file.seek(SeekFrom::End(0))?;
         file.write_all(&self.tail)?;
         self.filed += self.tail.len() as u64;
         self.tail.clear();
@@ -89,20 +88,6 @@ impl<T: Item> FromIterator<T> for Tape<T> {
         let mut tape = Self::default();
         items.into_iter().for_each(|item| tape.push(item));
         tape
-    }
-}
-
-/// Creates a file in the folder for temporary files that ends with its last user.
-fn nameless_file() -> io::Result<File> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("portbench-tape-{}-{number}", std::process::id()));
-        match File::options().read(true).append(true).create_new(true).mode(0o600).open(&path) {
-            Ok(file) => return std::fs::remove_file(&path).map(|()| file),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
     }
 }
 
@@ -122,11 +107,12 @@ impl<T: Item> Reader<'_, T> {
         let tape = self.tape;
         self.at = 0;
         self.buffer.clear();
-        match &tape.file {
-            Some(file) if self.next < tape.filed => {
+        match tape.file.as_ref() {
+            Some(mut file) if self.next < tape.filed => {
                 let length = (tape.filed - self.next).min(BLOCK as u64) as usize;
                 self.buffer.resize(length, 0);
-                file.read_exact_at(&mut self.buffer, self.next)?;
+                file.seek(SeekFrom::Start(self.next))?;
+                file.read_exact(&mut self.buffer)?;
             }
             _ => self.buffer.extend_from_slice(tape.tail.get((self.next - tape.filed) as usize..).unwrap_or_default()),
         }

@@ -3,14 +3,13 @@
 //! A SYN from the board is held here until the host's connect has succeeded or failed. Then the PC's stack gets it, and
 //! accepts it or answers RST.
 
-use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, SocketAddrV4};
 use std::time::{Duration, Instant};
 
 use sim::Ps;
-use socket2::{Domain, Socket, Type};
 
 use crate::config::BridgeConfig;
+use crate::connecting::Connecting;
 use crate::host_stream::HostStream;
 
 /// Most connects in progress on the host; further SYNs are dropped, and the board repeats them.
@@ -22,7 +21,7 @@ struct Dial {
     to: SocketAddrV4,
     syn: Vec<u8>,
     /// `None` if the connect failed at once.
-    socket: Option<Socket>,
+    connecting: Option<Connecting>,
     deadline: Instant,
 }
 
@@ -57,7 +56,7 @@ impl Bridge {
             return;
         }
         let deadline = Instant::now() + Duration::from_millis(self.config.connect_timeout_ms);
-        self.dials.push(Dial { from, to, syn: syn.to_vec(), socket: start_connect(host).ok(), deadline });
+        self.dials.push(Dial { from, to, syn: syn.to_vec(), connecting: Connecting::start(host).ok(), deadline });
         self.next_poll = self.next_poll.min(now + self.config.busy_poll_ps);
     }
 
@@ -85,36 +84,17 @@ impl Bridge {
     }
 }
 
-fn start_connect(host: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(host), Type::STREAM, None)?;
-    socket.set_nonblocking(true)?;
-    match socket.connect(&host.into()) {
-        Err(error) if !is_in_progress(&error) => Err(error),
-        _ => Ok(socket),
-    }
-}
-
-/// Recognises the first result of a non-blocking connect: EINPROGRESS on Unix, WSAEWOULDBLOCK on Windows.
-fn is_in_progress(error: &io::Error) -> bool {
-    const EINPROGRESS: [i32; 2] = [115, 36];
-    error.kind() == ErrorKind::WouldBlock
-        || (cfg!(unix) && error.raw_os_error().is_some_and(|code| EINPROGRESS.contains(&code)))
-}
-
 impl Dial {
     /// Returns `None` while the connect is in progress; the inner `None` is a refusal.
     fn outcome(&mut self) -> Option<Option<HostStream>> {
-        let Some(socket) = self.socket.take() else { return Some(None) };
-        if socket.take_error().ok().flatten().is_some() {
-            return Some(None);
+        let Some(connecting) = self.connecting.take() else { return Some(None) };
+        match connecting.poll() {
+            Ok(Ok(stream)) => Some(HostStream::new(stream).ok()),
+            Ok(Err(connecting)) if Instant::now() < self.deadline => {
+                self.connecting = Some(connecting);
+                None
+            }
+            _ => Some(None),
         }
-        if socket.peer_addr().is_ok() {
-            return Some(HostStream::new(socket.into()).ok());
-        }
-        if Instant::now() >= self.deadline {
-            return Some(None);
-        }
-        self.socket = Some(socket);
-        None
     }
 }

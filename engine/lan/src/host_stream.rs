@@ -5,12 +5,11 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::time::Duration;
 
 use sim::Ps;
 use smoltcp::socket::tcp;
-use socket2::SockRef;
 
+use crate::connecting;
 use crate::tcp::{BACKLOG_BYTES, Flow};
 
 const READ_BYTES: usize = 16 * 1024;
@@ -138,8 +137,7 @@ impl Drop for HostStream {
     /// The board's side has ended: if the host's side did not end in order, it is reset.
     fn drop(&mut self) {
         if !(self.shut && self.ended) {
-            // Without lingering, closing sends RST. On failure the host sees a FIN instead.
-            let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+            connecting::reset_at_close(&self.stream);
         }
     }
 }

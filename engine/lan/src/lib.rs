@@ -44,6 +44,7 @@ mod app;
 mod bridge;
 mod capture;
 mod config;
+mod connecting;
 mod dhcp;
 mod dns;
 mod faults;
