@@ -26,12 +26,12 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
 .PHONY: help flash-and-bench benchmark unprobed trace soak test test-python test-engine fuzz quick build dependencies list \
-	boards publish site lint lint-python lint-engine format lock clean
+	boards publish site playground lint lint-python lint-engine format lock clean
 
 # The lines above, as help.
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
-	@echo 'more: make benchmark, trace, soak, list, boards, publish, site, lint, format, lock, clean; comments in Makefile'
+	@echo 'more: make benchmark, trace, soak, list, boards, publish, site, playground, lint, format, lock, clean; comments in Makefile'
 
 # Real boards need no emulated one, and so no Rust toolchain.
 flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),dependencies,build)
@@ -113,6 +113,11 @@ publish: dependencies
 site: dependencies
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# The emulated board as a page of static files, in build/playground. It needs Node.js and Rust's target
+# wasm32-unknown-unknown.
+playground: build
+	$(BIN)/python $(ENGINE)/web/build.py build/playground
+
 lint: lint-python lint-engine
 
 lint-python: dependencies
@@ -125,7 +130,7 @@ lint-engine:
 	cargo fmt --manifest-path $(ENGINE)/Cargo.toml --all --check
 	cargo clippy --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --all-targets -- --deny warnings
 	RUSTDOCFLAGS='--deny warnings' cargo doc --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --no-deps
-	cargo package --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --exclude binding --no-verify --allow-dirty --offline
+	cargo package --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --exclude binding --exclude portbench-web --no-verify --allow-dirty --offline
 
 format: dependencies
 	$(BIN)/ruff format .

@@ -3,56 +3,24 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from portbench.results.csv_export import samples_csv
 from portbench.results.publish import publish
 from portbench.results.storage import to_json
+from tests.page.conftest import Look
 from tests.results.page_run import FULL, HISTORY
 
-HERE: Final = Path(__file__).parent
-CHROMIUM: Final = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-_LIMIT_S: Final = 240
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium; install it: sudo apt-get install chromium"),
-    pytest.mark.skipif(
-        shutil.which("npm") is None, reason="no npm; install Node.js 20 or later: sudo apt-get install nodejs npm"
-    ),
-]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def modules() -> Path:
-    """axe-core and Playwright, as package-lock.json pins them; skips without them."""
-    folder = HERE / "node_modules"
-    with FileLock(HERE / "node_modules.lock"):
-        installed, wanted = folder / ".package-lock.json", HERE / "package-lock.json"
-        if not installed.is_file() or installed.stat().st_mtime < wanted.stat().st_mtime:
-            command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-            done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
-            if done.returncode:
-                pytest.skip(f"npm could not install what this test wants: {done.stderr.strip()[-200:]}")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def found(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def found(look: Look, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     page = tmp_path_factory.mktemp("page") / "page.html"
     publish(FULL, [page], history=HISTORY)
-    assert CHROMIUM is not None
-    command = ["node", str(HERE / "look.mjs"), CHROMIUM, str(page)]
-    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
-    assert done.returncode == 0, done.stderr
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
+    return look("look.mjs", page)
 
 
 def test_it_fits_every_screen(found: dict[str, Any]) -> None:

@@ -1,0 +1,130 @@
+// The typed interface of the engine's module (../src/lib.rs). Times are microseconds of simulated time.
+
+export interface Kind {
+  id: string;
+  title: string;
+  rom: string;
+  cable: boolean;
+}
+
+/** By their numbers: `BOARDS` in ../src/page.rs has the same order. */
+export const KINDS: readonly Kind[] = [
+  { id: "W5500_EVB_PICO", title: "WIZnet W5500-EVB-Pico", rom: "RP2040", cable: true },
+  { id: "RPI_PICO", title: "Raspberry Pi Pico", rom: "RP2040", cable: false },
+  { id: "W5500_EVB_PICO2", title: "WIZnet W5500-EVB-Pico2", rom: "RP2350", cable: true },
+  { id: "RPI_PICO2", title: "Raspberry Pi Pico 2", rom: "RP2350", cable: false },
+];
+
+interface Exports {
+  memory: WebAssembly.Memory;
+  input(bytes: number): number;
+  output(): number;
+  take_boot_rom(): void;
+  power_up(board: number, bootsel: boolean): number;
+  run(us: number): number;
+  time_us(): number;
+  instructions(): number;
+  type_in(): number;
+  printed(): number;
+  levels(): number;
+  driven(): number;
+  set_cable(plugged: boolean): void;
+  frames(): number;
+  report(): number;
+  write_file(): number;
+  list_files(): number;
+}
+
+export class Board {
+  #engine: Exports;
+
+  private constructor(engine: Exports) {
+    this.#engine = engine;
+  }
+
+  static async load(address: string): Promise<Board> {
+    const { instance } = await WebAssembly.instantiateStreaming(fetch(address), {});
+    return new Board(instance.exports as unknown as Exports);
+  }
+
+  /** Throws an Error with one line where the image or the boot ROM is not usable. No image: the flash stays as it is. */
+  powerUp(kind: number, rom: Uint8Array, uf2: Uint8Array, bootsel: boolean): void {
+    this.#give(rom);
+    this.#engine.take_boot_rom();
+    this.#give(uf2);
+    this.#check(this.#engine.power_up(kind, bootsel));
+  }
+
+  /** Returns why the board stopped; empty: it did not. */
+  run(us: number): string {
+    return this.#text(this.#engine.run(us));
+  }
+
+  get timeUs(): number {
+    return this.#engine.time_us();
+  }
+
+  get instructions(): number {
+    return this.#engine.instructions();
+  }
+
+  get frames(): number {
+    return this.#engine.frames();
+  }
+
+  /** Levels of GPIO0 to GPIO31, and which of them the chip drives. */
+  get pins(): { levels: number; driven: number } {
+    return { levels: this.#engine.levels() >>> 0, driven: this.#engine.driven() >>> 0 };
+  }
+
+  /** Returns how many bytes the console took. */
+  type(text: Uint8Array): number {
+    this.#give(text);
+    return this.#engine.type_in();
+  }
+
+  printed(): Uint8Array<ArrayBuffer> {
+    return this.#take(this.#engine.printed());
+  }
+
+  /** The report of a client without a console, as JSON. */
+  report(): string {
+    return this.#text(this.#engine.report());
+  }
+
+  plug(plugged: boolean): void {
+    this.#engine.set_cable(plugged);
+  }
+
+  /** Throws an Error with one line where the board has no drive, or the drive no room. */
+  writeFile(path: string, contents: Uint8Array): void {
+    const name = new TextEncoder().encode(path);
+    const both = new Uint8Array(name.length + 1 + contents.length);
+    both.set(name);
+    both.set(contents, name.length + 1);
+    this.#give(both);
+    this.#check(this.#engine.write_file());
+  }
+
+  /** Paths of the files on the board's drive. */
+  files(): string[] {
+    return this.#text(this.#engine.list_files()).split("\n").filter(Boolean);
+  }
+
+  #give(bytes: Uint8Array): void {
+    const at = this.#engine.input(bytes.length);
+    new Uint8Array(this.#engine.memory.buffer, at, bytes.length).set(bytes);
+  }
+
+  #take(length: number): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#engine.memory.buffer.slice(this.#engine.output(), this.#engine.output() + length) as ArrayBuffer);
+  }
+
+  #text(length: number): string {
+    return length ? new TextDecoder().decode(this.#take(length)) : "";
+  }
+
+  #check(failure: number): void {
+    if (failure) throw new Error(this.#text(failure));
+  }
+}

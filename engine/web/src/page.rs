@@ -1,0 +1,138 @@
+//! The board of a page.
+
+use std::sync::PoisonError;
+
+use board::mcu::Mcu;
+use board::{BoardConfig, Machine, Stop, flash_of_uf2};
+use sim::{PS_PER_US, Ps};
+
+use crate::ping_pong::{PingPong, Report};
+
+/// Port of the simulated PC's server, as portbench's.
+const SERVER_PORT: u16 = 5000;
+/// From a segment's arrival to the answer of a WIZnet chip's TCP, as in boards/emulated/config.py.
+const TCP_ANSWER: Ps = 130 * PS_PER_US;
+
+/// The boards, by their numbers: `page/board.ts` names them in this order.
+pub(crate) const BOARDS: [fn(Vec<u8>) -> BoardConfig; 4] =
+    [BoardConfig::w5500_evb_pico, BoardConfig::pico, BoardConfig::w5500_evb_pico2, BoardConfig::pico2];
+
+#[derive(Default)]
+pub(crate) struct Page {
+    pub(crate) input: Vec<u8>,
+    pub(crate) output: Vec<u8>,
+    pub(crate) boot_rom: Vec<u8>,
+    machine: Option<Machine>,
+    report: Report,
+}
+
+impl Page {
+    /// Keeps a result; returns its length.
+    pub(crate) fn answer(&mut self, bytes: Vec<u8>) -> usize {
+        self.output = bytes;
+        self.output.len()
+    }
+
+    pub(crate) fn power_up(&mut self, board: usize, bootsel: bool) -> Result<(), String> {
+        let uf2 = std::mem::take(&mut self.input);
+        let make = BOARDS.get(board).ok_or_else(|| format!("there is no board {board}"))?;
+        let mut config = make(self.boot_rom.clone());
+        config.phy.tcp_answer = TCP_ANSWER;
+        if config.bootrom.len() != config.mcu.boot_rom.bytes {
+            let (has, needs) = (config.bootrom.len(), config.mcu.boot_rom.bytes);
+            return Err(format!("the boot ROM has {has} bytes; that of the {} has {needs}", config.mcu.name));
+        }
+        let kept = self.machine.as_mut().map(|machine| machine.chip().flash().to_vec()).unwrap_or_default();
+        let flash =
+            if uf2.is_empty() { kept } else { flash_of_uf2(config.mcu, &uf2).map_err(|error| error.to_string())? };
+        if flash.len() > config.flash_size {
+            return Err(format!("the image has {} bytes; the board's flash has {}", flash.len(), config.flash_size));
+        }
+        let mut machine = Machine::new(config, &flash, bootsel).map_err(|error| error.to_string())?;
+        if machine.network().is_ok() {
+            let server = Box::new(PingPong::new(self.report.clone()));
+            machine.listen(SERVER_PORT, server).map_err(|error| error.to_string())?;
+        }
+        self.report().clear();
+        self.machine = Some(machine);
+        Ok(())
+    }
+
+    pub(crate) fn run(&mut self, us: f64) -> String {
+        let Some(machine) = &mut self.machine else { return "no board is powered up".into() };
+        let until = machine.now() + (us.clamp(0.0, 1e6) * PS_PER_US as f64) as Ps;
+        while machine.now() < until {
+            match machine.run(until) {
+                Ok(Stop::Time | Stop::Halted | Stop::Reset(_)) => {}
+                Ok(Stop::Usb) => drop(machine.take_usb_events()),
+                Ok(Stop::Console) => return String::new(),
+                Ok(Stop::LockedUp) => {
+                    let report = machine.chip_mut().sys().faults.take().0.pop();
+                    return report.map_or_else(|| "a core locked up".into(), |report| report.to_string());
+                }
+                Ok(Stop::Asleep(why)) => return why,
+                Err(error) => return error.to_string(),
+            }
+        }
+        String::new()
+    }
+
+    pub(crate) fn time_us(&self) -> f64 {
+        self.machine.as_ref().map_or(0.0, |machine| machine.now() as f64 / PS_PER_US as f64)
+    }
+
+    pub(crate) fn instructions(&self) -> f64 {
+        let Some(machine) = &self.machine else { return 0.0 };
+        (0..2).map(|core| machine.chip().counts(core).0 as f64).sum()
+    }
+
+    pub(crate) fn type_in(&mut self) -> usize {
+        let text = std::mem::take(&mut self.input);
+        let Some(machine) = &mut self.machine else { return 0 };
+        let taken = machine.usb().console_write(&text);
+        machine.reschedule();
+        taken
+    }
+
+    pub(crate) fn printed(&mut self) -> Vec<u8> {
+        self.machine.as_mut().map(|machine| machine.usb().console_read()).unwrap_or_default()
+    }
+
+    pub(crate) fn pins(&mut self) -> (u64, u64) {
+        self.machine.as_mut().map_or((0, 0), Machine::pins)
+    }
+
+    pub(crate) fn set_cable(&mut self, plugged: bool) {
+        if let Some(machine) = &mut self.machine {
+            // A board without a network has no cable.
+            let _ = machine.set_cable(plugged);
+        }
+    }
+
+    pub(crate) fn frames(&mut self) -> f64 {
+        let Some(lan) = self.machine.as_mut().and_then(|machine| machine.lan().ok()) else { return 0.0 };
+        let stats = lan.stats();
+        (stats.from_board + stats.to_board) as f64
+    }
+
+    pub(crate) fn report(&self) -> Vec<u8> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn write_file(&mut self) -> Result<(), String> {
+        let input = std::mem::take(&mut self.input);
+        let end = input.iter().position(|&byte| byte == 0).ok_or("the file has no name")?;
+        let path = String::from_utf8_lossy(&input[..end]).into_owned();
+        let machine = self.machine.as_mut().ok_or("no board is powered up")?;
+        let volume = machine.volume(0).map_err(|error| error.to_string())?;
+        volume.write_file(&path, &input[end + 1..]).and_then(|()| volume.flush()).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn list_files(&mut self) -> String {
+        let Some(volume) = self.machine.as_mut().and_then(|machine| machine.volume(0).ok()) else {
+            return String::new();
+        };
+        let entries = volume.list().unwrap_or_default();
+        entries.into_iter().map(|entry| format!("{}\n", entry.path)).collect()
+    }
+}
