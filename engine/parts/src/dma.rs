@@ -263,6 +263,15 @@ enum Work {
     None,
 }
 
+/// Returns the numbers of the bits in `mask`, in ascending order.
+fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (mask != 0).then(|| mask.trailing_zeros() as usize);
+        mask &= mask.wrapping_sub(1);
+        lowest
+    })
+}
+
 fn cycle(sys: &Sys) -> u64 {
     sys.now_cycle()
 }
@@ -331,9 +340,16 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
         }
     }
 
-    /// Returns the next channel in round-robin order that may transfer now and is `eligible`.
-    fn next_channel(&self, sys: &Sys, now: u64, eligible: impl Fn(usize, &Channel) -> bool) -> Option<usize> {
-        (1..=CHANNELS).map(|step| (self.last + step) % CHANNELS).find(|&index| {
+    /// Returns the next channel in round-robin order that may transfer now, is `busy` and `eligible`.
+    fn next_channel(
+        &self,
+        sys: &Sys,
+        now: u64,
+        busy: u32,
+        eligible: impl Fn(usize, &Channel) -> bool,
+    ) -> Option<usize> {
+        let after_last = busy & (u32::MAX << (self.last + 1));
+        bits(after_last).chain(bits(busy & !after_last)).find(|&index| {
             let c = &self.channels[index];
             c.transfers() && c.starts_at <= now && eligible(index, c) && self.requested(sys, index, now)
         })
@@ -342,26 +358,31 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
     /// Returns the work at cycle `now`: in each scheduling round all high-priority channels are served, then a single
     /// other one (CTRL.HIGH_PRIORITY); channels of equal priority take turns.
     fn next_work(&mut self, sys: &Sys, now: u64) -> Work {
-        if let Some(index) = self.channels.iter().position(|c| c.busy && c.count == 0 && c.ends_at <= now) {
+        let busy = self.channels.iter().enumerate().fold(0, |busy, (index, c)| busy | u32::from(c.busy) << index);
+        let channels = || bits(busy).map(|index| (index, &self.channels[index]));
+        if let Some((index, _)) = channels().find(|(_, c)| c.count == 0 && c.ends_at <= now) {
             return Work::Finish(index);
         }
         let high = |c: &Channel| c.ctrl & ctrl::HIGH_PRIORITY != 0;
         let served = self.served;
-        if let Some(index) = self.next_channel(sys, now, |i, c| high(c) && served & (1 << i) == 0) {
+        if let Some(index) = self.next_channel(sys, now, busy, |i, c| high(c) && served & (1 << i) == 0) {
             self.served |= 1 << index;
             return Work::Transfer(index);
         }
         self.served = 0;
-        let next = self.next_channel(sys, now, |_, c| !high(c)).or_else(|| self.next_channel(sys, now, |_, _| true));
+        let next = self
+            .next_channel(sys, now, busy, |_, c| !high(c))
+            .or_else(|| self.next_channel(sys, now, busy, |_, _| true));
         if let Some(index) = next {
             if high(&self.channels[index]) {
                 self.served = 1 << index;
             }
             return Work::Transfer(index);
         }
-        let ends = self.channels.iter().filter(|c| c.busy && c.count == 0).map(|c| c.ends_at);
-        let ticks = self.channels.iter().filter(|c| c.transfers()).filter_map(|c| self.timers[c.timer()?].due());
-        let starts = self.channels.iter().filter(|c| c.transfers() && c.starts_at > now).map(|c| c.starts_at);
+        let channels = || bits(busy).map(|index| &self.channels[index]);
+        let ends = channels().filter(|c| c.count == 0).map(|c| c.ends_at);
+        let ticks = channels().filter(|c| c.transfers()).filter_map(|c| self.timers[c.timer()?].due());
+        let starts = channels().filter(|c| c.transfers() && c.starts_at > now).map(|c| c.starts_at);
         ends.chain(ticks).chain(starts).min().map_or(Work::None, Work::At)
     }
 

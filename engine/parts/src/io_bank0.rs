@@ -157,7 +157,11 @@ impl IoBank0 {
     }
 
     fn ints(&self, destination: usize, word: usize) -> u32 {
-        (self.intr(word) & self.inte[destination][word]) | self.intf[destination][word]
+        let enabled = match self.inte[destination][word] {
+            0 => 0,
+            inte => self.intr(word) & inte,
+        };
+        enabled | self.intf[destination][word]
     }
 
     /// Returns whether DORMANT_WAKE is high, which wakes a dormant oscillator.

@@ -285,6 +285,16 @@ impl Pio {
         sys.batch_possible |= due != NEVER;
     }
 
+    /// Returns whether an access to `register` is one to a FIFO of the deferred batch's state machine, which none of
+    /// its passes uses.
+    pub fn is_fifo_of_batch(&self, sys: &Sys, register: u32) -> bool {
+        let Some(batch) = &self.batch else { return false };
+        let index = batch.machine as u32;
+        (register == offset::TXF0 + 4 * index || register == offset::RXF0 + 4 * index)
+            && cycle_now(sys) < batch.end()
+            && self.machines[batch.machine].leaves_fifos_alone()
+    }
+
     /// Returns whether a read of `register` observes the effects of a batch, or changes its inputs.
     pub fn is_read_by_batch(register: u32) -> bool {
         match register {
@@ -544,7 +554,9 @@ impl Pio {
 
     fn write_tx(&mut self, sys: &mut Sys, index: usize, word: u32, now: u64) {
         let machine = &mut self.machines[index];
-        machine.disturb(&self.shared, &sys.clock, now);
+        if self.batch.is_none() {
+            machine.disturb(&self.shared, &sys.clock, now);
+        }
         if machine.fifos.tx.push(word) {
             machine.wake(Some(Stall::Tx), now + 1);
             machine.plan_refill(now);
@@ -561,12 +573,14 @@ impl Pio {
             self.fdebug |= FDEBUG_RXUNDER << index;
             return 0;
         };
-        if machine.state.stall() == Some(Stall::Rx) {
-            machine.wake(Some(Stall::Rx), now + 1);
+        if self.batch.is_none() {
+            if machine.state.stall() == Some(Stall::Rx) {
+                machine.wake(Some(Stall::Rx), now + 1);
+            }
+            machine.disturb(&self.shared, &sys.clock, now);
+            self.plan(sys, now);
         }
-        machine.disturb(&self.shared, &sys.clock, now);
         self.update_lines(sys);
-        self.plan(sys, now);
         word
     }
 
@@ -739,7 +753,10 @@ impl Peripheral for Pio {
             self.look_at_programs();
         }
         self.update_lines(sys);
-        self.plan(sys, now);
+        // A batch that is still deferred is not disturbed.
+        if self.batch.is_none() {
+            self.plan(sys, now);
+        }
     }
 
     fn reset(&mut self, sys: &mut Sys) {

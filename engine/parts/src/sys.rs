@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 use sim::{Clock, NEVER, Ps};
 
-/// Most events of a chip ([`Layout::events`]). Each costs time in every search for the next one.
+/// Most events of a chip ([`Layout::events`]), a multiple of 4. Each costs time in every search for the next one.
 pub(crate) const MAX_EVENTS: usize = 40;
 
 /// Most tick generators of a chip.
@@ -269,7 +269,12 @@ impl Sys {
     }
 
     fn earliest(&self) -> Ps {
-        self.due[..self.events].iter().copied().min().unwrap_or(NEVER)
+        // Four at once: one minimum after the other takes three times as long.
+        let mut earliest = [NEVER; 4];
+        for due in self.due[..self.events.next_multiple_of(4)].chunks_exact(4) {
+            earliest.iter_mut().zip(due).for_each(|(earliest, &due)| *earliest = (*earliest).min(due));
+        }
+        earliest.into_iter().min().unwrap_or(NEVER)
     }
 
     /// Schedules (or moves) the call of [`crate::World::event`].

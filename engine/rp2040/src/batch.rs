@@ -7,7 +7,7 @@
 //! observable.
 
 use crate::bus::{Blocks, Bus};
-use crate::map::Use;
+use crate::map::{self, Use};
 use crate::peripherals::pio::{Batch, Pio, Sampled, inputs};
 use crate::sys::{Sys, watcher};
 use crate::trace::kind;
@@ -20,19 +20,9 @@ use sim::Ps;
 
 const FUNCTIONS: [usize; 2] = [function::PIO0, function::PIO1];
 const EVENTS: [Event; 2] = [event::PIO0, event::PIO1];
+const ADDRESSES: [u32; 2] = [map::PIO0, map::PIO1];
 /// Bits transferred to or from a peer at once.
 const WORD_BITS: u64 = 32;
-
-/// Returns whether a read of the register at `address` observes the effects of a batch. For registers of IO_BANK0 and
-/// SIO's inputs the pins are refreshed separately.
-pub(crate) fn is_seen_at(address: u32) -> bool {
-    Blocks::pins_at(address) == Use::Pio && Pio::is_read_by_batch(address & 0xffc)
-}
-
-/// Returns whether a write to the register at `address` may disturb a batch.
-pub(crate) fn is_disturbed_at(address: u32) -> bool {
-    Blocks::pins_at(address) != Use::None
-}
 
 /// Returns whether `id` neither reads nor changes pins.
 fn leaves_pins_alone(id: Event) -> bool {
@@ -85,6 +75,32 @@ impl<W: World> Bus<W> {
             let until = cycle_by(&self.sys, self.sys.now());
             self.catch_up(until);
         }
+    }
+
+    /// Runs the passes before a read of the register at `address`, if it observes their effects. For registers of
+    /// IO_BANK0 and SIO's inputs the pins are refreshed separately.
+    #[inline]
+    pub(crate) fn run_batch_before_read(&mut self, address: u32) {
+        let Some(index) = self.sys.batched else { return };
+        if Blocks::pins_at(address) == Use::Pio
+            && Pio::is_read_by_batch(address & 0xffc)
+            && !self.is_fifo_of_batch(index, address)
+        {
+            self.run_batch();
+        }
+    }
+
+    /// Runs the passes before a write to the register at `address`, if it may disturb them.
+    #[inline]
+    pub(crate) fn run_batch_before_write(&mut self, address: u32) {
+        let Some(index) = self.sys.batched else { return };
+        if Blocks::pins_at(address) != Use::None && !self.is_fifo_of_batch(index, address) {
+            self.run_batch();
+        }
+    }
+
+    fn is_fifo_of_batch(&self, index: usize, address: u32) -> bool {
+        address & 0xffff_c000 == ADDRESSES[index] && self.blocks.pio[index].is_fifo_of_batch(&self.sys, address & 0xffc)
     }
 
     /// Runs the passes at the end of a run at `now`; until the next run everything is in its observable state.
@@ -282,6 +298,10 @@ impl<W: World> Bus<W> {
         if self.sys.batched.is_some() || !self.sys.batches_enabled || traced {
             return;
         }
+        // Most often the next pass is its last: not worth the search.
+        if self.world.bit_peer().is_some_and(|peer| peer.bits < 2) {
+            return;
+        }
         for block in 0..FUNCTIONS.len() {
             let Some((state, mut batch)) = self.blocks.pio[block].find_batch(&self.sys) else { continue };
             let Some(deferred) = self.unseen(block, &mut batch) else { continue };
@@ -344,7 +364,7 @@ impl<W: World> Bus<W> {
                     }
                     Way::Gives { rising } => edges[usize::from(rising)],
                 };
-                batch.count = batch.count.min(u64::from(bits)).min(WORD_BITS);
+                batch.limit(u64::from(bits).min(WORD_BITS));
                 touched |= data_bit;
                 peer = Some(Exchange { data, way, step });
             }

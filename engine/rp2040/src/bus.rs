@@ -192,8 +192,8 @@ impl<W: World> Bus<W> {
             4 | 5 => {
                 if address & 0xffff_c000 == map::IO_BANK0 {
                     self.refresh_pins(mem);
-                } else if self.sys.batched.is_some() && batch::is_seen_at(address) {
-                    self.run_batch();
+                } else {
+                    self.run_batch_before_read(address);
                 }
                 self.read_peripheral(address)?
             }
@@ -241,9 +241,7 @@ impl<W: World> Bus<W> {
                 return Ok(());
             }
             4 | 5 => {
-                if self.sys.batched.is_some() && batch::is_disturbed_at(address) {
-                    self.run_batch();
-                }
+                self.run_batch_before_write(address);
                 self.write_peripheral(address, value, size)?;
             }
             0xd => match master {

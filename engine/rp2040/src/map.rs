@@ -9,6 +9,8 @@ use parts::wires::Event;
 
 pub(crate) const IO_BANK0: u32 = 0x4001_4000;
 pub(crate) const TIMER: u32 = 0x4005_4000;
+pub(crate) const PIO0: u32 = 0x5020_0000;
+pub(crate) const PIO1: u32 = 0x5030_0000;
 /// USB's memory, beside its registers.
 pub(crate) const USB_DPRAM: u32 = 0x5010_0000;
 
@@ -126,6 +128,6 @@ map! {
     0x4006_c000 tbman, TBMAN, [], Any;
     0x5000_0000 dma, DMA, [DMA, bus], None;
     0x5011_0000 usb, USBCTRL, [USB], None;
-    0x5020_0000 pio[0], PIO0, [PIO0], Pio;
-    0x5030_0000 pio[1], PIO1, [PIO1], Pio;
+    PIO0 pio[0], PIO0, [PIO0], Pio;
+    PIO1 pio[1], PIO1, [PIO1], Pio;
 }

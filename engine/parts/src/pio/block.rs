@@ -99,8 +99,15 @@ impl Machine {
             return None;
         }
         let pass = Pass::next(&state, &shared.memory, &self.config, &self.divider)?;
-        let count = pass.most(&state, &self.config, &self.fifos).min(most / pass.cycles);
-        (count > 1).then_some((state, Batch { machine: self.index as usize, pass, start, count }))
+        let (count, rest) = pass.most(&state, &self.config, &self.fifos);
+        let mut batch = Batch { machine: self.index as usize, pass, start, count, rest };
+        batch.limit(most / pass.cycles);
+        (batch.count > 1).then_some((state, batch))
+    }
+
+    /// Returns whether the FIFOs may change while `batch` is deferred: none of its passes asks for a word.
+    pub(crate) fn leaves_fifos_alone(&self) -> bool {
+        !self.state.wants_refill(&self.config)
     }
 
     /// Returns the next `count` bits that OUT outputs in `pass`.

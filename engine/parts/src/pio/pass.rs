@@ -157,30 +157,31 @@ impl Pass {
     }
 
     /// Returns the number of passes without external effects: no word moves between FIFO and shift register, and the
-    /// loop continues.
-    pub(crate) fn most(&self, state: &State, config: &Config, fifos: &Fifos) -> u64 {
-        let mut most = match self.counter {
-            Some(Counter::X) => u64::from(state.x),
-            Some(Counter::Y) => u64::from(state.y),
-            None => u64::MAX,
-        };
+    /// loop continues; and the cycles after these to the first instruction that may have one.
+    pub(crate) fn most(&self, state: &State, config: &Config, fifos: &Fifos) -> (u64, u64) {
         let takes_osr = self.output.is_some() || self.needs_osr;
         if state.wants_refill(config) && (takes_osr || !fifos.tx.is_empty()) {
-            return 0;
+            return (0, 0);
         }
+        // With the step of the next pass that is different.
+        let mut most = match self.counter {
+            Some(Counter::X) => (u64::from(state.x), 0),
+            Some(Counter::Y) => (u64::from(state.y), 0),
+            None => (u64::MAX, 0),
+        };
         let room = |taken: u32, limit: u32| u64::from(limit.saturating_sub(taken));
         let below_threshold = config.pull_threshold() - 1;
-        if self.output.is_some() {
+        if let Some((step, _)) = self.output {
             let limit = if config.autopull() || self.needs_osr { below_threshold } else { WORD_BITS };
-            most = most.min(room(state.osr_count, limit));
+            most = most.min((room(state.osr_count, limit), step));
         } else if self.needs_osr && state.osr_count > below_threshold {
-            return 0;
+            return (0, 0);
         }
-        if let Some((_, bits)) = self.input {
+        if let Some((step, bits)) = self.input {
             let limit = if config.autopush() { config.push_threshold() - 1 } else { WORD_BITS };
-            most = most.min(room(state.isr_count, limit) / u64::from(bits));
+            most = most.min((room(state.isr_count, limit) / u64::from(bits), step));
         }
-        most
+        (most.0, self.steps[most.1].at)
     }
 
     /// Returns the next `count` bits that OUT outputs, the first one in the most significant place.
@@ -250,12 +251,22 @@ pub struct Batch {
     pub start: u64,
     /// The number of passes.
     pub count: u64,
+    /// Cycles after the last pass that are deferred with it, a part of one more.
+    pub(crate) rest: u64,
 }
 
 impl Batch {
-    /// Returns the cycle after the last pass.
+    /// Returns the cycle after the last one that is deferred.
     pub(crate) fn end(&self) -> u64 {
-        self.start + self.count * self.pass.cycles
+        self.start + self.count * self.pass.cycles + self.rest
+    }
+
+    /// Ends the batch after at most `count` whole passes.
+    pub fn limit(&mut self, count: u64) {
+        if self.count >= count {
+            self.count = count;
+            self.rest = 0;
+        }
     }
 
     /// Returns the number of passes complete in cycle `now`.

@@ -227,8 +227,21 @@ fn start_dma(pair: &mut Pair, random: &mut Random, way: u32, count: u32) {
     pair.w(channel + 0xc, 1 | 2 << 2 | 1 << (4 + way) | way << 11 | (4 * way) << 15 | ring);
 }
 
+/// Returns a program that waits, mostly for a word, while another one runs; it tells of the word by an interrupt.
+fn waiter(random: &mut Random) -> Vec<u32> {
+    let flag = random.below(8);
+    let wait = [0x80a0, 0x80a0, 0x6060, 0x20c0 | flag][random.below(4) as usize];
+    let act = [0xc000 | flag, 0xc020 | flag, 0x8020, 0x4020, 0x6001][random.below(5) as usize];
+    vec![wait, with_field(act, random)]
+}
+
 fn set_up(pair: &mut Pair, random: &mut Random, machine: u32, sensible: bool) {
     let code = if sensible { shifter(random) } else { program(random) };
+    start(pair, random, machine, &code, sensible);
+}
+
+/// Loads and configures `code`, and with it DMA if that is `sensible`.
+fn start(pair: &mut Pair, random: &mut Random, machine: u32, code: &[u32], sensible: bool) {
     let origin = 16 * (machine % 2);
     for (address, &i) in code.iter().enumerate() {
         // Jumps are relative to the program's start.
@@ -366,8 +379,15 @@ fn fuzz(seed: u64) -> [u64; 2] {
     set_up(&mut pair, random, 0, sensible);
     if random.one_in(if sensible { 20 } else { 4 }) {
         set_up(&mut pair, random, 1, false);
+    } else if random.one_in(4) {
+        let code = waiter(random);
+        start(&mut pair, random, 1, &code, false);
     }
-    pair.w(PIO[0], if random.one_in(4) { 3 } else { 1 });
+    if random.one_in(2) {
+        // FIFOs and flags of both state machines.
+        pair.w(PIO[0] + 0x12c, random.draw() & 0xf33);
+    }
+    pair.w(PIO[0], if random.one_in(3) { 3 } else { 1 });
     let gap = [3, 20, 150, 600][random.below(4) as usize];
     // Frequent accesses leave nothing to defer.
     let calm = if sensible { [4, 20, 1000][random.below(3) as usize] } else { 1 };
@@ -409,4 +429,39 @@ fn deferred_batches_equal_single_events() {
     println!("{steps} programs: {} events in place of {}", events[0], events[1]);
     // Most programs are not loops of this kind, or stall.
     assert!(events[0] + 50 * steps < events[1], "{events:?}: almost nothing is deferred");
+}
+
+/// A transmitter that DMA feeds costs an event of PIO a word, one of DMA, and one in which DMA finds nothing to do.
+#[test]
+fn a_word_costs_three_events() {
+    let mut pair = Pair([Bench::new(true), Bench::new(false)]);
+    for pin in [CLOCK, DATA] {
+        pair.w(IO_BANK0 + 8 * pin + 4, 6);
+    }
+    // out pins, 1 side 0; jmp x-- side 1; jmp 0 side 0
+    for (address, instruction) in [0x6001, 0x1040, 0x0000].into_iter().enumerate() {
+        pair.w(PIO[0] + 0x48 + 4 * address as u32, instruction);
+    }
+    pair.w(PIO[0] + 0xcc, 2 << 12);
+    pair.w(PIO[0] + 0xd0, 1 << 17);
+    pair.w(PIO[0] + 0xdc, 2 << 26 | DATA << 5);
+    for instruction in [0xe083, 0xa02b] {
+        pair.w(PIO[0] + 0xd8, instruction);
+        pair.0.iter_mut().for_each(|bench| bench.run(bench.bus.sys.cycle + 2));
+    }
+    pair.w(PIO[0] + 0xdc, 1 << 29 | 1 << 20 | CLOCK << 10 | DATA);
+    for (offset, value) in [(0, RAM), (4, PIO[0] + 0x10), (8, 1000), (0xc, 1 << 4 | 2 << 2 | 1)] {
+        pair.w(DMA + offset, value);
+    }
+    pair.w(PIO[0], 1);
+    // The peer's groups end elsewhere.
+    pair.0.iter_mut().for_each(|bench| bench.bus.world.left = u32::MAX);
+    let [lazy, plain] = pair.0.each_mut().map(|bench| {
+        bench.run(1000);
+        let before = bench.events;
+        bench.run(1000 + 50 * 64);
+        bench.events - before
+    });
+    assert_eq!((lazy, plain), (50 * 3, 50 * 66));
+    compare_all(&mut pair, "at the end");
 }
