@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # From this folder the package is found without being installed.
 PORTBENCH := $(BIN)/python -m portbench
 ENGINE := engine
-ENGINE_SOURCES := $(shell find $(ENGINE) -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
+ENGINE_SOURCES := $(shell find $(ENGINE) -name target -prune -o \( -name '*.rs' -o -name 'rom.bin' -o -name 'Cargo.*' \) -print)
 METADATA := portbench.egg-info/PKG-INFO
 ARGS ?=
 # tests/conftest.py says why; here it is early enough for what pytest imports first.

@@ -10,12 +10,19 @@ from portbench.firmware.images import FOLDER_VARIABLE
 
 
 def boot_rom(mcu: str = "RP2040") -> bytes:
-    """Return the chip's own boot ROM; PORTBENCH_FIRMWARE_DIR may have it, too. Raises BoardUnavailable."""
-    from portbench_engine import EngineError
-    from portbench_engine.boot_rom import chips_bootrom
+    """Return the microcontroller's boot ROM, or ours without it; PORTBENCH_FIRMWARE_DIR may have it, too. Raises
+    BoardUnavailable."""
+    from portbench_engine import EngineError, bootrom
 
     folder = os.environ.get(FOLDER_VARIABLE)
     try:
-        return chips_bootrom(mcu, Path(folder) if folder else None)
+        return bootrom(mcu, Path(folder) if folder else None)
     except EngineError as error:
         raise BoardUnavailable(str(error)) from error
+
+
+def has_own_boot_rom(mcu: str) -> bool:
+    """Return whether `boot_rom` has one of ours for the microcontroller."""
+    from portbench_engine._native import own_bootrom
+
+    return own_bootrom(mcu) is not None

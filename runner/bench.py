@@ -12,6 +12,7 @@ from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Pro
 from portbench.boards.jitter import Jitter, draw, still
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
+from portbench.firmware.boot_roms import has_own_boot_rom
 from portbench.firmware.images import ImageStore, ImageUnavailable
 from portbench.results.model import Row
 from portbench.results.storage import StorageError
@@ -138,7 +139,7 @@ class Bench:
         clock.enter(Stage.IMAGE)
         draft.image = self._store.obtain(planned.entry)
         if draft.where is Where.EMULATED and planned.device == AUTO:
-            self._store.provide_boot_rom(planned.board.mcu)
+            self._provide_boot_rom(planned.board.mcu, draft)
         row = self._ready(planned, draft, clock, printed)
         measured = measurement_of(planned)(row)
         self._note_turnaround(draft, row.board, measured.sessions)
@@ -150,6 +151,14 @@ class Bench:
                 draft.attribution = with_names(attribution, draft.image.path)
             self._look_closer(planned, draft)
         return draft.measured(measured.result, measured.output)
+
+    def _provide_boot_rom(self, mcu: str, draft: RowDraft) -> None:
+        try:
+            self._store.provide_boot_rom(mcu)
+        except ImageUnavailable as error:
+            if not has_own_boot_rom(mcu):
+                raise
+            draft.remarks.append(f"portbench's own boot ROM; for the {mcu}'s: {error.command}")
 
     def _ready(self, planned: PlannedRow, draft: RowDraft, clock: StageClock, printed: Progress) -> ReadyRow:
         """The row with its board open, which stays from the row before where that needed the same one."""

@@ -204,7 +204,7 @@ class ClientWatch:
     @property
     def in_bootloader(self) -> bool:
         usb, ids = self._simulation.machine.usb(), self._definition.usb.bootloader
-        return (usb.get("vid"), usb.get("pid")) == (ids.vid, ids.pid)
+        return self._simulation.in_boot_loader or (usb.get("vid"), usb.get("pid")) == (ids.vid, ids.pid)
 
     def _start(self) -> None:
         self._since = self._last_start

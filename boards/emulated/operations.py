@@ -55,7 +55,7 @@ def _status(board: BoardProcess, request: Request) -> None:
         fault=board.fault or board.stuck() or board.pc.given_up(now_us),
         finished=board.finished is not None,
         off_bus_us=board.liveness.off_bus_us(now_us),
-        usb=board.machine.usb(),
+        usb=board.usb.state,
         struck=board.faults.struck,
     )
 

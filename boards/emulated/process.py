@@ -30,6 +30,7 @@ from portbench.boards.emulated.partner import Partner
 from portbench.boards.emulated.sd_card import CardSlot
 from portbench.boards.emulated.serial_port import UartPorts
 from portbench.boards.emulated.simulation import PS_PER_US, SLICE_PS, Pace, Pacer, Simulation, Step, ps
+from portbench.boards.emulated.stand_in import StandIn
 from portbench.boards.emulated.usb_side import UsbSide
 from portbench.boards.registry import EmulatedState, PortLinks, write_state
 from portbench.errors import BoardError
@@ -84,7 +85,7 @@ class BoardProcess:
         self._links = links
         self._measures = False
         self._notice: str | None = None
-        self.simulation = Simulation(first, self.settings(), log=log, complain=self._complain)
+        self.simulation = Simulation(first, self.settings(), log=log, complain=self._complain, stand_in=True)
         self.part = Part()
         self.pacer = Pacer(_pace(config))
         self.uart_ports = UartPorts() if config.uart_ports else None
@@ -195,6 +196,9 @@ class BoardProcess:
         self.faults.powered_up()
         self.publish()  # now, since an image that never gets to USB would leave the one before on the bus
 
+    def _program(self, contents: bytes) -> None:
+        self.power_up(bootsel=False, flash=contents)
+
     def expect_client(self, networked: bool, *, started: bool, measures: bool) -> None:
         """Begin a run (`measures`) or end it. `networked`, `started`: see `ClientWatch.expect`."""
         self.finished = None
@@ -214,7 +218,7 @@ class BoardProcess:
         stats = self.machine.stats()
         time_us = self.machine.time_us
         # The PC has to wait until it has enumerated the board, and while the board programs an image.
-        hurry = self.usb.copies(time_us) or (time_us < _BOOT_US and not self.machine.usb()["configured"])
+        hurry = self.usb.copies(time_us) or (time_us < _BOOT_US and not self.usb.state["configured"])
         serving = self.forwards.serving
         delay_s = self.pacer.delay_s(time_us, stats["instructions"], stats["clk_sys_hz"], hurry=hurry, serving=serving)
         if (too_slow := self.pacer.too_slow()) is not None:
@@ -281,6 +285,9 @@ class BoardProcess:
         step = simulation.step(simulation.time_ps + slice_ps)
         if self.fault is not None:
             return
+        if self.simulation.in_boot_loader and not self.usb.is_stood_in:
+            self.liveness.enumerated(self.machine.time_us, True)
+            self.usb.stand_in(StandIn(self.definition, self.machine.flash, self._program))
         if self._gdb is not None:
             self._gdb.ran(self.machine, step.stop)
         if step.reset:
@@ -368,7 +375,7 @@ class BoardProcess:
         for time_us, what, detail in step.usb:
             self._log(f"{time_us / 1e6:.6f} s usb {what} {detail}".rstrip())
         if step.usb:
-            self.usb.changed(self.machine.usb())
+            self.usb.changed(self.usb.state)
 
     def publish(self) -> None:
         seen = self.usb.seen()

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import portbench_engine
 from portbench_engine import EngineError, Machine
+from portbench_engine._native import NO_BOOT_LOADER
 
 from portbench.boards.console import Console
 from portbench.boards.emulated.liveness import Complaints, CpuFaultLog, Kind, Liveness
@@ -153,7 +154,8 @@ class Simulation:
     """A board with `flash`, switched on, without a PC on its network. Times are since power-up.
 
     `settings`: the engine's. `log` gets a line for each reset and each fault of the cores; `complain` gets one line,
-    once since power-up, for each kind of trouble that looks like mere silence on the console.
+    once since power-up, for each kind of trouble that looks like mere silence on the console. `stand_in`: the board
+    goes on in the USB boot loader that its boot ROM lacks.
     """
 
     def __init__(
@@ -164,6 +166,7 @@ class Simulation:
         log: Callable[[str], None] = lambda line: None,
         complain: Callable[[str], None] = lambda line: None,
         engine: Any = portbench_engine,
+        stand_in: bool = False,
     ) -> None:
         self.machine: Machine = engine.Machine(boot_rom(settings["mcu"]), flash, settings)
         self.slice_ps = SLICE_PS
@@ -172,6 +175,9 @@ class Simulation:
         self.console = Console()
         self.fault: str | None = None
         """Why the board cannot go on."""
+        self._stand_in = stand_in
+        self.in_boot_loader = False
+        """The board is in the USB boot loader that its boot ROM lacks."""
         self.cause: BaseException | None = None
         """The exception of an attached device behind `fault`."""
         self._log = log
@@ -195,6 +201,7 @@ class Simulation:
         else:
             self.machine = Machine(boot_rom(settings["mcu"]), flash, settings, bootsel)
         self.fault = self.cause = self._other = self.pc = None
+        self.in_boot_loader = False
         self.console = Console()
         self.liveness.powered_up()
         self._cpu_faults.powered_up()
@@ -224,9 +231,13 @@ class Simulation:
         try:
             stop = self._run(until_ps)
         except EngineError as error:
-            self.fault, self.cause, stop = str(error), error.__cause__, ""
-            self._log(self.fault)
-            self._complaints.tell(Kind.STOPPED, self.fault)
+            stop = ""
+            self._log(str(error))
+            if self._stand_in and NO_BOOT_LOADER in str(error):
+                self.in_boot_loader = True
+            else:
+                self.fault, self.cause = str(error), error.__cause__
+                self._complaints.tell(Kind.STOPPED, self.fault)
         return self.ran(stop)
 
     def advance(self, until_ps: int) -> Step:

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 from portbench_engine import Machine
 
 from portbench.boards.emulated.serial_port import BOOTLOADER_BAUD, FurtherPorts, SerialPort
+from portbench.boards.emulated.stand_in import StandIn
 from portbench.boards.emulated.volume_folder import FurtherVolumes, Torn, VolumeFolder
 
 COPY_US: Final = 1_000_000.0
@@ -46,6 +47,7 @@ class UsbSide:
         self, machine: Machine, folder: Path, owner: Owner, faults: Faults, log: Callable[[str], None]
     ) -> None:
         self._machine = machine
+        self._stand_in: StandIn | None = None
         self._folder = folder
         self._owner = owner
         self._faults = faults
@@ -70,12 +72,28 @@ class UsbSide:
         """Take the board off the bus. Afterwards the machine counts from the start again; a PC does not."""
         self._drop_ports()
         self._drop_volumes()
-        self._earlier_generations += self._machine.usb()["generation"]
+        self._earlier_generations += self.state["generation"]
 
     def power_on(self, machine: Machine) -> None:
         self._machine = machine
+        self._stand_in = None
         self._generation = 0
         self._copied_us = -COPY_US
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the PC sees of the board, as `Machine.usb` has it."""
+        board = self._machine.usb()
+        return board if self._stand_in is None else self._stand_in.usb(board)
+
+    @property
+    def is_stood_in(self) -> bool:
+        return self._stand_in is not None
+
+    def stand_in(self, boot_loader: StandIn) -> None:
+        """Show `boot_loader` in place of the board until the next power-up."""
+        self._stand_in = boot_loader
+        self.changed(self.state)
 
     def close(self) -> None:
         if self.port is not None:
@@ -93,7 +111,7 @@ class UsbSide:
 
     def seen(self) -> dict[str, Any]:
         """Return what the PC sees of the board, as `boards.registry.EmulatedState` has it."""
-        usb: dict[str, Any] = {"generation": 0} if self._absent else self._machine.usb()
+        usb: dict[str, Any] = {"generation": 0} if self._absent else self.state
         return {
             "generation": self._earlier_generations + usb["generation"],
             "usb_vid": usb.get("vid"),
@@ -191,12 +209,12 @@ class UsbSide:
         """Show the board again once it has been absent for long enough."""
         if self._absent_until_s and not self._absent:
             self._absent_until_s = 0.0
-            self._appear(self._machine.usb())
+            self._appear(self.state)
 
     def mount_now(self) -> None:
         """Mount the drive now, and from now on as soon as there is one."""
         self.automount = True
-        usb = self._machine.usb()
+        usb = self.state
         if usb["storage_ready"]:
             self._mount()
         self._mount_further(usb["units_ready"])
@@ -208,7 +226,7 @@ class UsbSide:
             return
         try:
             taken = {folder.path.name for folder in self.further_volumes.folders}
-            self.volume = VolumeFolder(self._machine, self._folder, self._log, taken)
+            self.volume = VolumeFolder(self._stand_in or self._machine, self._folder, self._log, taken)
         except OSError as error:
             self._log(f"the board's drive cannot be mounted: {error}")
             return

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.firmware.images import ImageStore
+from portbench.firmware.images import FOLDER_VARIABLE, ImageStore
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.workloads import workload
-from tests.conftest import Image
+from tests.conftest import NO_ENGINE, Image
+
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+
+from portbench_engine import EngineError
+from portbench_engine.boot_rom import chips_bootrom
 
 pytestmark = pytest.mark.engine
 
 
 def measure(runtime: str, profile: str, workload_name: str, folder: Path, **settings: int) -> Row:
-    """One row; skips the test without the boot ROM."""
+    """One row; skips the test without the image."""
     options = BenchOptions(
         where="emulated",
         workloads=(workload(workload_name),),
@@ -67,3 +73,25 @@ def test_two_runs_are_the_same(
     assert first.sim is not None and second.sim is not None
     assert (first.figures, first.samples) == (second.figures, second.samples)
     assert (first.sim.counters, first.sim.flash_sha256) == (second.sim.counters, second.sim.flash_sha256)
+
+
+@pytest.mark.timeout(600)
+def test_our_boot_rom_gives_the_same_figures(image: Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = "wiznet-w5500-evb-pico2-1.27.0-preview.85"
+    image(runtime)
+    try:
+        boot_rom = chips_bootrom("RP2350", Path(os.environ[FOLDER_VARIABLE]))
+    except (KeyError, EngineError) as error:
+        pytest.skip(f"no boot ROM of the RP2350: {error}")
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+    rows = {}
+    for name, rom in (("chip's", boot_rom), ("ours", None)):
+        cache = tmp_path / name / "portbench"
+        cache.mkdir(parents=True)
+        if rom is not None:
+            (cache / "rp2350-bootrom-a2.bin").write_bytes(rom)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(cache.parent))
+        rows[name] = measure(runtime, "tuned", "ping_pong", tmp_path, messages=100)
+    ours, chips = rows["ours"], rows["chip's"]
+    assert (ours.figures, ours.samples) == (chips.figures, chips.samples)
+    assert chips.note is None and (ours.note or "").startswith("portbench's own boot ROM; for the RP2350's: ")

@@ -56,6 +56,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MCUS", PyTuple::new(m.py(), board::MCUS)?)?;
     m.add("CHIPS", PyTuple::new(m.py(), board::Chip::ALL.iter().map(|chip| chip.name()))?)?;
     m.add("RADIOS", PyTuple::new(m.py(), board::RADIOS)?)?;
+    m.add("NO_BOOT_LOADER", board::mcu::NO_BOOT_LOADER)?;
     m.add("EngineError", m.py().get_type::<EngineError>())?;
     m.add("SD_CARDS", PyTuple::new(m.py(), sd_card::KINDS.iter().map(|kind| (kind.name, kind.blocks)))?)?;
     m.add_function(wrap_pyfunction!(bootrom_path, m)?)?;

@@ -14,7 +14,7 @@ pub use parts::mcu::{ChipConfig, Debugged, Facts, Mcu, RunEnd};
 pub(crate) use parts::mcu::{Contents, Halt, Reached};
 pub use rp2040::FACTS as RP2040;
 pub use rp2040::probe::profile;
-pub use rp2350::FACTS as RP2350;
+pub use rp2350::{FACTS as RP2350, NO_BOOT_LOADER};
 
 /// Passes calls to the chip of any kind: `&` for a method that changes nothing, `mut` for another.
 macro_rules! pass {

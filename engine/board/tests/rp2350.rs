@@ -273,8 +273,8 @@ fn both_boot_roms_do_the_same() {
     assert!(apart < PS_PER_S / 1000, "{apart} ps apart");
 }
 
-/// Returns the times at which core 0 executes its first instructions in flash.
-fn first_instructions(rom: Vec<u8>) -> Vec<(u64, u32)> {
+/// Returns the times at which core 0 executes its first instructions in flash, each with the misses of the cache.
+fn first_instructions(rom: Vec<u8>) -> Vec<(u64, u32, u64)> {
     let mut board = Machine::new(BoardConfig::pico2(rom), &guests_flash(), false).expect("a valid board");
     let mut seen = Vec::new();
     // A cycle of the 11 MHz oscillator takes 90 909 ps.
@@ -282,8 +282,8 @@ fn first_instructions(rom: Vec<u8>) -> Vec<(u64, u32)> {
     while seen.len() < 20 {
         board.run(board.now() + 50_000).expect("nothing that is not modelled");
         let pc = board.chip().registers(0)[RP2350.pc];
-        if pc >= RP2350.flash_base && seen.last().is_none_or(|(_, last)| *last != pc) {
-            seen.push((board.now(), pc));
+        if pc >= RP2350.flash_base && seen.last().is_none_or(|(_, last, _)| *last != pc) {
+            seen.push((board.now(), pc, board.chip_mut().xip().misses));
         }
     }
     seen
@@ -292,7 +292,7 @@ fn first_instructions(rom: Vec<u8>) -> Vec<(u64, u32)> {
 #[test]
 fn our_boot_rom_starts_a_program_after_the_time_of_the_chips() {
     let first = first_instructions(own_rom());
-    assert_eq!(first[0], (7_843_000_000, 0x1000_014c));
+    assert_eq!(first[0], (7_843_000_000, 0x1000_014c, 1));
     if let Some(rom) = chips_rom() {
         assert_eq!(first, first_instructions(rom));
     }

@@ -16,6 +16,9 @@ RADIOS: tuple[str, ...]
 SD_CARDS: tuple[tuple[str, int], ...]
 """SD cards whose times are known, the usual one first, and their blocks of 512 bytes."""
 
+NO_BOOT_LOADER: str
+"""In the EngineError of a board whose boot ROM should start a USB boot loader and is our own, which has none."""
+
 class EngineError(RuntimeError):
     """The emulated board cannot go on; one line says why."""
 

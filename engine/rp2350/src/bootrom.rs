@@ -19,6 +19,9 @@ mod refused {
     pub(super) const ROLLING_WINDOW: u32 = 5;
 }
 
+/// What [`refusal`] says where the USB boot loader would start.
+pub const NO_BOOT_LOADER: &str = "no program in flash, or BOOTSEL: the USB boot loader";
+
 /// Returns the whole ROM.
 #[must_use]
 pub fn own() -> Vec<u8> {
@@ -35,7 +38,7 @@ pub(crate) fn is_own(rom: &[u8]) -> bool {
 /// Returns the line that ends a run.
 pub(crate) fn refusal(what: u32) -> String {
     let what = match what {
-        refused::USB_BOOT_LOADER => "no program in flash, or BOOTSEL: the USB boot loader".into(),
+        refused::USB_BOOT_LOADER => NO_BOOT_LOADER.into(),
         refused::RAM_IMAGE => "a program in SRAM".into(),
         refused::NON_SECURE => "a function for Non-secure programs".into(),
         refused::ROLLING_WINDOW => "a program that does not begin at the start of flash".into(),

@@ -17,5 +17,6 @@ pub mod wires;
 pub use armv8m as cpu;
 pub use parts::{Inputs, PROBED, Sys, UsbPort, World, pins, sys, ticks, trace, world, xip_cache};
 
+pub use bootrom::NO_BOOT_LOADER;
 pub use chip::{Chip, ChipConfig, RunEnd};
 pub use mcu::FACTS;

@@ -5,6 +5,8 @@
 
 #define REG32(address) (*(volatile uint32_t *)(address))
 #define BIT(n) (1u << (n))
+/* It and pause() make a call take the time that it takes in the chip's boot ROM, so that figures after it are the same. */
+#define ONE_CYCLE __asm volatile("nop.w")
 #define CODE(first, second) ((first) | (second) << 8)
 
 /* Atomic aliases, 2.1.3 */
@@ -25,7 +27,8 @@
 #define RESETS_DONE REG32(0x40020008u)
 #define RESETS_IO_QSPI BIT(7)
 #define RESETS_PADS_QSPI BIT(10)
-#define RESETS_TRNG BIT(25)
+/* Beside these: SHA256, TIMER0, TRNG, USBCTRL, IO_BANK0 and PADS_BANK0, as programs find them. */
+#define RESETS_RELEASED (BIT(17) | BIT(23) | BIT(25) | BIT(28) | BIT(6) | BIT(9))
 #define IO_QSPI_CTRL(pin) REG32(0x40030004u + 8u * (pin))
 #define IO_QSPI_SS 3u
 #define IO_QSPI_OEOVER_DISABLE (2u << 14)
@@ -54,6 +57,7 @@
 #define XIP_CACHE_BYTES 0x4000u
 #define XIP_LINE_BYTES 8u
 #define XIP_BASE 0x10000000u
+#define XIP_NOCACHE_NOTRANSLATE 0x1c000000u
 
 #define QMI 0x400d0000u
 #define QMI_DIRECT_CSR REG32(QMI + 0x00u)
@@ -68,7 +72,6 @@
 #define CSR_ASSERT_CS0N BIT(2)
 #define CSR_RXEMPTY BIT(16)
 #define CSR_CLKDIV(n) ((n) << 22)
-#define CSR_RXDELAY(n) ((n) << 30)
 #define TX_QUAD (2u << 16)
 #define TX_OE BIT(19)
 #define FIFO_DEPTH 4u
@@ -129,7 +132,7 @@ void select_xip_read_mode(uint32_t mode, uint32_t clkdiv)
         QMI_M_RFMT(window) = formats[mode & 3];
         QMI_M_RCMD(window) = instructions[mode & 3];
     }
-    QMI_DIRECT_CSR = CSR_CLKDIV(clkdiv) | CSR_RXDELAY(1u);
+    QMI_DIRECT_CSR = CSR_CLKDIV(clkdiv);
 }
 
 static void flash_enter_cmd_xip(void)
@@ -253,7 +256,12 @@ static void bootrom_state_reset(uint32_t flags)
 {
     if (flags & 4) {
         BOOTRAM_BOOTLOCK_STAT = 0xff;
+        pause(13);
+        ONE_CYCLE;
     }
+    ONE_CYCLE;
+    ONE_CYCLE;
+    pause(1);
 }
 
 static int32_t get_sys_info(uint32_t *out, uint32_t words, uint32_t flags)
@@ -291,6 +299,14 @@ static int32_t get_sys_info(uint32_t *out, uint32_t words, uint32_t flags)
     for (uint32_t n = 0; n < count; n++) {
         out[n] = found[n];
     }
+    ONE_CYCLE;
+    ONE_CYCLE;
+    if (flags & 0x10) {
+        ONE_CYCLE;
+        ONE_CYCLE;
+        ONE_CYCLE;
+    }
+    pause(flags & 0x01 ? 38 : 20);
     return (int32_t)count;
 }
 
@@ -368,7 +384,11 @@ static const uint32_t git_revision = 0; /* of no published boot ROM */
 static const uint32_t xip_setup_at = XIP_SETUP_AT + 1;
 static const uint32_t partition_table_at = PARTITION_TABLE;
 
+/* The first three take the time that they take in the chip's boot ROM. */
 const struct entry table[] = {
+    { CODE('S', 'R'), FUNCTION, bootrom_state_reset },
+    { CODE('R', 'B'), FUNCTION, reboot },
+    { CODE('G', 'S'), FUNCTION, get_sys_info },
     { CODE('I', 'F'), FUNCTION, connect_internal_flash },
     { CODE('E', 'X'), FUNCTION, flash_exit_xip },
     { CODE('R', 'E'), FUNCTION, flash_range_erase },
@@ -376,9 +396,6 @@ const struct entry table[] = {
     { CODE('F', 'C'), FUNCTION, flash_flush_cache },
     { CODE('C', 'X'), FUNCTION, flash_enter_cmd_xip },
     { CODE('X', 'M'), FUNCTION, select_xip_read_mode },
-    { CODE('G', 'S'), FUNCTION, get_sys_info },
-    { CODE('S', 'R'), FUNCTION, bootrom_state_reset },
-    { CODE('R', 'B'), FUNCTION, reboot },
     { CODE('R', 'A'), FUNCTION, flash_reset_address_trans },
     { CODE('F', 'A'), FUNCTION, flash_runtime_to_storage_addr },
     { CODE('A', 'B'), FUNCTION, pick_ab_partition },
@@ -413,20 +430,14 @@ const struct entry *table_lookup_entry(uint32_t code, uint32_t flags)
     return NULL;
 }
 
-const void *table_lookup(uint32_t code, uint32_t flags)
-{
-    const struct entry *const entry = table_lookup_entry(code, flags);
-    return entry ? entry->value : NULL;
-}
-
 /* The start, 5.2.2 */
 
 /* Salts of both cores' RCP, and the number that is drawn at each boot. */
 static void draw_random_numbers(void)
 {
     uint32_t drawn[6];
-    REG_CLR(RESETS) = RESETS_TRNG;
-    while (!(RESETS_DONE & RESETS_TRNG)) {
+    REG_CLR(RESETS) = RESETS_RELEASED;
+    while (~RESETS_DONE & RESETS_RELEASED) {
     }
     TRNG_SAMPLE_CNT1 = 1;
     TRNG_SOURCE_ENABLE = 1;
@@ -475,6 +486,8 @@ static int bootsel_is_pressed(void)
 #define BLOCK_START 0xffffded3u
 #define BLOCK_END 0xab123579u
 #define BLOCK_WORDS 96u
+#define MOST_BLOCKS 64u
+#define NO_BLOCK 0xffffffffu
 #define SEARCHED_BYTES 4096u
 #define FLASH_BYTES 0x1000000u
 #define ITEM_VECTOR_TABLE 0x03u
@@ -486,11 +499,13 @@ static int bootsel_is_pressed(void)
 #define IMAGE_ARM 0x1001u /* executable, for Arm cores of the RP2350 */
 
 /* Passes of pause(): programs of pico-sdk, with a block at 0x138 and one beyond 4 KiB, start 86 273 cycles of clk_sys after
-   the reset. That is the time of the chip's boot ROM of revision A2. */
-#define PAUSE 24335u
+   the reset. That is the time of the chip's boot ROM of revision A2, which leaves the cache the same. */
+#define PAUSE 22455u
 
+/* An image definition; `entry` 0: the vector table has the entry. */
 struct image {
     uint32_t vector_table, stack_pointer, entry;
+    int found;
 };
 
 static uint32_t words_of(uint32_t item)
@@ -498,17 +513,16 @@ static uint32_t words_of(uint32_t item)
     return item & 0x80 ? item >> 8 & 0xffff : item >> 8 & 0xff;
 }
 
-/* Returns the address of the next block; 0: this is no block. Fills `image` from an image definition. */
+/* Returns the offset of the next block; NO_BLOCK: this is none. The window without cache leaves no trace in it. Fills `image` from an image definition. */
 static uint32_t read_block(uint32_t at, struct image *image)
 {
-    const uint32_t *const block = (const uint32_t *)at;
+    const uint32_t *const block = (const uint32_t *)(XIP_NOCACHE_NOTRANSLATE + at);
     if (block[0] != BLOCK_START) {
-        return 0;
+        return NO_BLOCK;
     }
     const uint32_t *item = block + 1;
-    struct image found = { XIP_BASE, 0, 0 };
+    struct image found = { XIP_BASE, 0, 0, 1 };
     const int is_image = (*item & 0xff) == ITEM_IMAGE_TYPE && (*item >> 16 & IMAGE_ARM_MASK) == IMAGE_ARM;
-    uint32_t explicit_entry = 0;
     while ((*item & 0xff) != ITEM_LAST) {
         switch (*item & (is_image ? 0xff : 0)) {
         case ITEM_VECTOR_TABLE:
@@ -517,47 +531,39 @@ static uint32_t read_block(uint32_t at, struct image *image)
         case ITEM_ENTRY_POINT:
             found.entry = item[1];
             found.stack_pointer = item[2];
-            explicit_entry = 1;
             break;
         case ITEM_ROLLING_WINDOW_DELTA:
             refuse(ROLLING_WINDOW);
         }
         const uint32_t words = words_of(*item);
         if (!words || (uint32_t)(item - block) + words > BLOCK_WORDS) {
-            return 0;
+            return NO_BLOCK;
         }
         item += words;
     }
     if (words_of(*item) != (uint32_t)(item - block) - 1 || item[2] != BLOCK_END) {
-        return 0;
+        return NO_BLOCK;
     }
-    if (is_image && !image->entry) {
-        if (!explicit_entry) {
-            found.stack_pointer = REG32(found.vector_table);
-            found.entry = REG32(found.vector_table + 4);
-        }
+    if (is_image && !image->found) {
         *image = found;
     }
     const uint32_t next = at + item[1];
-    return next - XIP_BASE < FLASH_BYTES && !(next & 3) ? next : 0;
+    return next < FLASH_BYTES && !(next & 3) ? next : NO_BLOCK;
 }
 
-/* Follows the loop of blocks from its first one in the first 4 KiB. Returns whether it closes. */
+/* Follows the loop of blocks from its first one in the first 4 KiB. Returns whether it closes and has an image. */
 static int find_image(struct image *image)
 {
-    for (uint32_t first = XIP_BASE; first < XIP_BASE + SEARCHED_BYTES; first += 4) {
-        if (REG32(first) != BLOCK_START) {
+    for (uint32_t first = 0; first < SEARCHED_BYTES; first += 4) {
+        if (REG32(XIP_NOCACHE_NOTRANSLATE + first) != BLOCK_START) {
             continue;
         }
-        image->entry = 0;
+        image->found = 0;
         uint32_t at = first;
-        for (uint32_t blocks = 0; blocks < 64; blocks++) {
+        for (uint32_t blocks = 0; blocks < MOST_BLOCKS && at != NO_BLOCK; blocks++) {
             at = read_block(at, image);
             if (at == first) {
-                return image->entry != 0;
-            }
-            if (!at) {
-                break;
+                return image->found;
             }
         }
     }
@@ -592,7 +598,7 @@ __attribute__((noreturn)) void boot(void)
     if (type == BOOT_BOOTSEL || bootsel_is_pressed()) {
         refuse(USB_BOOT_LOADER);
     }
-    struct image image = { 0, 0, 0 };
+    struct image image = { 0, 0, 0, 0 };
     flash_exit_xip();
     for (uint32_t clkdiv = 3; clkdiv <= 24; clkdiv *= 2) {
         for (uint32_t mode = 4; mode-- > 0;) {
@@ -600,10 +606,13 @@ __attribute__((noreturn)) void boot(void)
             if (find_image(&image)) {
                 write_xip_setup(mode, clkdiv);
                 flash_flush_cache();
+                if (!image.entry) {
+                    image.stack_pointer = REG32(image.vector_table);
+                    image.entry = REG32(image.vector_table + 4);
+                }
                 pause(PAUSE);
                 enter(image.vector_table, image.stack_pointer, image.entry);
             }
-            flash_flush_cache();
         }
     }
     refuse(USB_BOOT_LOADER);

@@ -52,6 +52,8 @@ core1:
         wfe
         b       core1
 salted:
+        movs    r0, #0                  /* which the other core drains */
+        bl      echo
         adr     r5, words
 restart:
         movs    r6, #0
@@ -104,10 +106,38 @@ echo:
 words:  .byte   0, 0, 1, 0
         .ltorg
 
+/* const void *table_lookup(code, flags) */
+        .balign 4
+        .thumb_func
+table_lookup:
+        movs    r3, #8
+1:      subs    r3, #1
+        bne     1b
+        nop.w
+        ldr     r2, =table
+1:      ldrh    r3, [r2], #8
+        cmp     r3, r0
+        beq     2f
+        nop.w
+        cmp     r3, #0
+        bne     1b
+        movs    r0, #0
+        bx      lr
+2:      ldrh    r3, [r2, #-6]
+        tst     r3, r1
+        beq     3f
+        ldr     r0, [r2, #-4]
+        bx      lr
+3:      push    {r3, lr}
+        bl      table_lookup_entry
+        pop     {r3, pc}                /* 0 */
+
 /* void pause(passes): of three cycles each */
         .global pause
+        .balign 4
         .thumb_func
 pause:
+        nop.w
 1:      subs    r0, #1
         bne     1b
         bx      lr
