@@ -1,11 +1,13 @@
 //! A board with an RP2350 boots from the chip's own boot ROM, or from ours. A test is skipped without the ROM that it
 //! needs, or without the image in `PORTBENCH_FIRMWARE_DIR`.
 
+use std::net::SocketAddrV4;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use board::mcu::{AnyChip, Debugged, Mcu, RP2350};
 use board::{BoardConfig, Machine, Stop, bootrom, flash_of_uf2};
-use sim::PS_PER_S;
+use sim::{AppReply, PS_PER_S, Ps, TcpApp};
 
 /// The Pico's LED.
 const LED: u64 = 1 << 25;
@@ -304,5 +306,53 @@ fn without_a_program_our_boot_rom_says_what_it_lacks() {
         let mut board = Machine::new(BoardConfig::pico2(own_rom()), &flash, bootsel).expect("a valid board");
         let error = board.run(PS_PER_S).expect_err("no USB boot loader").to_string();
         assert!(error.contains("the USB boot loader needs the RP2350's own boot ROM"), "{error}");
+    }
+}
+
+/// An echo server that notes when messages come.
+#[derive(Clone, Default)]
+struct Echo(Arc<Mutex<Vec<Ps>>>);
+
+impl TcpApp for Echo {
+    fn accept(&mut self, _conn: u64, _peer: SocketAddrV4, _now: Ps) -> AppReply {
+        AppReply::default()
+    }
+
+    fn receive(&mut self, _conn: u64, data: &[u8], now: Ps) -> AppReply {
+        self.0.lock().expect("no panic").push(now);
+        AppReply::send(data)
+    }
+
+    fn closed(&mut self, _conn: u64, _reset: bool, _now: Ps) -> AppReply {
+        AppReply::default()
+    }
+}
+
+/// Runs `rp2350_guest/ping_pong.c`. Returns the version of the W5500, how many messages came back, and when they came to
+/// the PC.
+fn ping_pong_on(rom: Vec<u8>) -> (u32, u32, Vec<Ps>) {
+    let flash = include_bytes!("rp2350_guest/ping_pong.bin");
+    let mut board = Machine::new(BoardConfig::w5500_evb_pico2(rom), flash, false).expect("a valid board");
+    let echo = Echo::default();
+    board.listen(7, Box::new(echo.clone())).expect("a free port");
+    assert_eq!(board.run(2 * PS_PER_S).expect("nothing that is not modelled"), Stop::Time);
+    let AnyChip::Rp2350(chip) = board.chip() else { panic!("another chip") };
+    let [version, echoed, end] = [0, 4, 8].map(|offset| chip.mem.ram_u32(FOUND_AT + offset));
+    assert_eq!(end, 0x600d_f00d, "{echoed} echoes");
+    let times = echo.0.lock().expect("no panic").clone();
+    (version, echoed, times)
+}
+
+#[test]
+fn ping_pong_takes_the_same_time_with_both_boot_roms() {
+    let with_own = ping_pong_on(own_rom());
+    let (version, echoed, times) = &with_own;
+    assert_eq!((*version, *echoed, times.len()), (4, 100, 100));
+    // From one message to the next 4726 cycles of the 11 MHz oscillator.
+    assert_eq!(times[0], 1_513_564_669_090);
+    assert!(times.windows(2).all(|pair| matches!(pair[1] - pair[0], 429_636_363 | 429_636_364)), "{times:?}");
+    assert_eq!(ping_pong_on(own_rom()), with_own);
+    if let Some(rom) = chips_rom() {
+        assert_eq!(ping_pong_on(rom), with_own);
     }
 }
