@@ -72,6 +72,12 @@ pub trait Bus<A: Architecture = V6m> {
         size: u32,
     ) -> Result<(), BusFault>;
 
+    /// Returns the word that `core` reads at `address` of [`Map::IO_PORT`], if the read has no side effect, not even a
+    /// record, and gives the same until a write, a read that has one, or an event.
+    fn peek(&self, _core: usize, _address: u32) -> Option<u32> {
+        None
+    }
+
     /// Returns the wait states of the last access.
     fn waits(&self) -> u32;
 

@@ -114,8 +114,10 @@ pub struct Pio {
 
 /// Returns the cycle of a bus access or event: the first that starts now or later.
 fn cycle_now(sys: &Sys) -> u64 {
-    let now = sys.now();
-    if sys.clock.ps_at(sys.cycle) == now { sys.cycle } else { sys.clock.cycle_at(now) }
+    match sys.event_time() {
+        Some(now) if sys.clock.ps_at(sys.cycle) != now => sys.clock.cycle_at(now),
+        _ => sys.cycle,
+    }
 }
 
 impl Pio {

@@ -248,6 +248,11 @@ impl Sys {
         }
     }
 
+    /// Returns the due time of the event being handled, `None` during a bus access.
+    pub(crate) fn event_time(&self) -> Option<Ps> {
+        self.event_now
+    }
+
     /// Returns the first cycle of clk_sys that starts at or after [`Self::now`].
     pub fn now_cycle(&self) -> u64 {
         match self.event_now {

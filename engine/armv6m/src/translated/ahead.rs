@@ -4,7 +4,7 @@
 //! While both do nothing but change their registers, hit the flash cache, and access SRAM that the other leaves alone,
 //! any order has the same effects. [`run_ahead`] runs such a window: the first core to its end, then the second up to
 //! where the first stopped. A core stops before an instruction that needs the true order: a miss of the cache, a bus
-//! access, a store into code, or anything that is not translated. Hence in a window no event, interrupt, cache line or
+//! access other than [`Bus::peek`], a store into code, or anything that is not translated. Hence in a window no event, interrupt, cache line or
 //! block changes. The second core also stops before it reads a granule of SRAM that the first has written, or writes
 //! one that the first has accessed. In all these cases the first core is ahead of an instruction that may concern it:
 //! its registers and its granules get their earlier contents, and it runs again up to that instruction. It does the
@@ -30,6 +30,8 @@ const PAUSE: u64 = 512;
 
 pub(super) const LOAD: u32 = 0;
 pub(super) const STORE: u32 = 1;
+/// A read of a register that nothing in a window changes ([`Bus::peek`]).
+pub(super) const PEEK: u32 = 2;
 
 /// The accesses of both cores in the present window.
 pub(super) struct Ahead {

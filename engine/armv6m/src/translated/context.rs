@@ -108,7 +108,7 @@ impl Context {
             ],
             miss: miss::<B::Map> as *const () as usize,
             denied,
-            touch: touch::<B::Map> as *const () as usize,
+            touch: touch::<B> as *const () as usize,
             role: ahead.unwrap_or_default(),
             core: core.cast(),
             mem: mem.cast(),
@@ -197,9 +197,18 @@ extern "sysv64" fn miss<M: Map>(context: *mut Context, offset: u32) -> u32 {
     mem.xip.look_up(offset)
 }
 
-/// Permits an access of `kind` to SRAM in a window; 0: it needs the true order.
-extern "sysv64" fn touch<M: Map>(context: *mut Context, offset: u32, kind: u32) -> u32 {
+/// Permits an access of `kind` to SRAM in a window, or reads a register at the address `offset`; 0: it needs the true
+/// order.
+extern "sysv64" fn touch<B: Bus>(context: *mut Context, offset: u32, kind: u32) -> u32 {
+    if kind == ahead::PEEK {
+        // SAFETY: as above.
+        let (context, core, bus) =
+            unsafe { (&mut *context, &*(*context).core.cast::<Core>(), &*(*context).bus.cast::<B>()) };
+        let value = bus.peek(core.index, offset);
+        context.value = value.unwrap_or_default();
+        return u32::from(value.is_some());
+    }
     // SAFETY: as above. The tables neither move nor grow.
-    let (mem, role) = unsafe { (&mut *(*context).mem.cast::<Memory<M>>(), (*context).role) };
+    let (mem, role) = unsafe { (&mut *(*context).mem.cast::<Memory<B::Map>>(), (*context).role) };
     u32::from(ahead::touch(mem, role, offset, kind))
 }

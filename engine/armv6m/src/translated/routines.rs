@@ -64,7 +64,7 @@ pub(super) struct Routines {
     pub(crate) cross_region_jump: usize,
     /// Adds the wait states of a miss at flash offset ECX.
     pub(crate) miss: usize,
-    /// Asks for an access (ECX) to SRAM at EDX in a window: zero flag set if it needs the true order.
+    /// Asks for an access (ECX) to SRAM or a register at EDX in a window: zero flag set if it needs the true order.
     pub(crate) touch: usize,
     /// Slow path: reads 1, 2 and 4 bytes at EAX into EAX; PC in ECX and the last word fetched in EDX.
     pub(crate) load: [usize; 3],

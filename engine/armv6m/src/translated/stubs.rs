@@ -4,6 +4,7 @@
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
+use super::ahead::PEEK;
 use super::block::{Load, Place, Stub, Translation, counted};
 use super::context::status;
 use super::mistakes::Mistake;
@@ -77,12 +78,27 @@ impl<M: Map> Translation<'_, M> {
                     ; mov ecx, eax
                     ; shr ecx, M::FLASH.bytes.ilog2() as i8
                     ; cmp ecx, (M::FLASH.base >> M::FLASH.bytes.ilog2()) as i32
-                    ; jne =>stuck
+                    ; jne >other
                     ; call extern flash
                     ; jc =>stuck
                 );
                 self.loaded(load);
-                dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; jmp =>done);
+                dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; jmp =>done ; other:);
+                if load.size != 2 {
+                    dynasm!(self.ops ; .arch x64 ; jmp =>stuck);
+                    return;
+                }
+                let touch = self.routines.touch;
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; mov edx, eax
+                    ; mov ecx, DWORD PEEK as i32
+                    ; call extern touch
+                    ; jz =>stuck
+                    ; mov eax, [r15 + VALUE]
+                );
+                self.loaded(load);
+                dynasm!(self.ops ; .arch x64 ; dec r14 ; jle =>leave ; jmp =>done);
             }
             Stub::Load { at, load, place, leave, done, take } => {
                 let size = load.size as usize;

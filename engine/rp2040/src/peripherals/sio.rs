@@ -92,20 +92,11 @@ impl Sio {
         if in_reset(sys) {
             return 0;
         }
+        if let Some(value) = self.peek(core, offset) {
+            return value;
+        }
         match offset {
-            0x000 => core as u32,
             0x004 => sys.pins.input() as u32,
-            0x010 => self.gpio_out,
-            0x020 => self.gpio_oe,
-            0x030 => self.gpio_hi_out,
-            0x040 => self.gpio_hi_oe,
-            0x050 => {
-                let me = &self.cores[core];
-                u32::from(!me.inbox.is_empty())
-                    | (u32::from(self.cores[1 - core].inbox.len() < FIFO_DEPTH) << 1)
-                    | (u32::from(me.write_on_full) << 2)
-                    | (u32::from(me.read_on_empty) << 3)
-            }
             0x058 => {
                 let word = self.cores[core].inbox.pop_front();
                 if word.is_none() {
@@ -114,14 +105,10 @@ impl Sio {
                 self.update_irq(sys);
                 word.unwrap_or(0)
             }
-            0x05c => self.spinlocks,
-            0x060 | 0x068 => self.cores[core].divider.dividend,
-            0x064 | 0x06c => self.cores[core].divider.divisor,
             0x070 => {
                 self.cores[core].divider.dirty = false;
                 self.cores[core].divider.quotient
             }
-            0x074 => self.cores[core].divider.remainder,
             0x078 => {
                 let d = &self.cores[core].divider;
                 u32::from(sys.cycle >= d.ready_at) | (u32::from(d.dirty) << 1)
@@ -131,16 +118,37 @@ impl Sio {
                 self.cores[core].interpolators[index].read(index, offset & 0x3f)
             }
             0x100..0x180 => {
-                let bit = 1 << ((offset - 0x100) / 4);
-                if self.spinlocks & bit == 0 {
-                    self.spinlocks |= bit;
-                    bit
-                } else {
-                    0
-                }
+                self.spinlocks |= spinlock(offset);
+                spinlock(offset)
             }
             _ => 0,
         }
+    }
+
+    /// Returns what `core` reads, if the read has no side effect and gives the same at any time until a write, another
+    /// read or an event.
+    #[inline]
+    pub(crate) fn peek(&self, core: usize, offset: u32) -> Option<u32> {
+        let me = &self.cores[core];
+        Some(match offset {
+            0x000 => core as u32,
+            0x010 => self.gpio_out,
+            0x020 => self.gpio_oe,
+            0x030 => self.gpio_hi_out,
+            0x040 => self.gpio_hi_oe,
+            0x050 => {
+                u32::from(!me.inbox.is_empty())
+                    | (u32::from(self.cores[1 - core].inbox.len() < FIFO_DEPTH) << 1)
+                    | (u32::from(me.write_on_full) << 2)
+                    | (u32::from(me.read_on_empty) << 3)
+            }
+            0x05c => self.spinlocks,
+            0x060 | 0x068 => me.divider.dividend,
+            0x064 | 0x06c => me.divider.divisor,
+            0x074 => me.divider.remainder,
+            0x100..0x180 if self.spinlocks & spinlock(offset) != 0 => 0,
+            _ => return None,
+        })
     }
 
     /// Writes a register as `core` sees it.
@@ -200,7 +208,12 @@ impl Sio {
     }
 }
 
-fn in_reset(sys: &Sys) -> bool {
+/// Returns the bit of the spin lock at `offset`.
+fn spinlock(offset: u32) -> u32 {
+    1 << ((offset - 0x100) / 4)
+}
+
+pub(crate) fn in_reset(sys: &Sys) -> bool {
     sys.held_by_psm & psm::bit::SIO != 0
 }
 

@@ -6,7 +6,7 @@ mod program;
 
 use std::cell::Cell;
 
-use crate::common::{CODE, Rig, STACK, asm};
+use crate::common::{CODE, Random, Rig, SIO, STACK, asm};
 use parts::{Peripheral, Write};
 use program::{Program, program};
 use proptest::prelude::*;
@@ -179,6 +179,54 @@ fn a_core_reads_what_the_other_has_stored_by_then() {
             mem.make_mistake(WITHOUT_CHANCE[usize::from(literal)]);
         });
         assert_ne!(mistaken, expected);
+    }
+}
+
+/// A loop that reads registers of SIO, and after some passes does anything with FIFO, spin lock and divider.
+fn sio_loop(random: &mut Random) -> Vec<u16> {
+    let reads = [0x00, 0x10, 0x50, 0x50, 0x50, 0x5c, 0x60, 0x68, 0x74].map(|offset| asm::ldr(0, 5, offset));
+    // R6: a spin lock. LSLS R2, R0, #16; ADDS R1, R1, R0; EORS R1, R2; LSRS R3, R1, #3.
+    let others = [asm::ldr(2, 6, 0), asm::NOP, 0x0402, 0x1809, 0x4051, 0x08cb, asm::adds(4, 1)];
+    let [pop, quotient, ready] = [0x58, 0x70, 0x78].map(|offset| asm::ldr(3, 5, offset));
+    let [push, dividend, divisor] = [0x54, 0x60, 0x64].map(|offset| asm::str(1, 5, offset));
+    let acts = [pop, pop, quotient, ready, push, push, dividend, divisor, asm::str(1, 6, 0), asm::SEV];
+    let mut pick = |from: &[u16]| from[random.below(from.len() as u32) as usize];
+    let mut code = vec![asm::movs(7, pick(&[1, 3, 30, 200]))];
+    for _ in 0..pick(&[1, 2, 5]) {
+        code.extend([pick(&reads), pick(&others), 0x1809]);
+    }
+    code.push(asm::subs(7, 1));
+    code.push(asm::b_if(asm::NE, 1 - code.len() as i16));
+    code.extend([pick(&acts), pick(&others), pick(&acts)]);
+    code.push(asm::b(-(code.len() as i16)));
+    code
+}
+
+#[test]
+fn two_cores_read_the_same_of_sio_when_translated() {
+    let random = &mut Random(0x510);
+    for number in 0..150 {
+        let loops = [sio_loop(random), sio_loop(random)];
+        let mut rigs = [false, true].map(|translated| {
+            let mut rig = Rig::new(&loops[0]);
+            rig.program(CODE + 0x400, &loops[1]);
+            rig.start_core1(CODE + 0x400, STACK + 0x800);
+            rig.chip.cores.iter_mut().for_each(|core| (core.regs[5], core.regs[6]) = (SIO, SIO + 0x100));
+            if translated {
+                rig.chip.translate_at_once();
+            } else {
+                rig.chip.interpret_only();
+            }
+            rig
+        });
+        for slice in 0..40 {
+            let cycles = u64::from(1 + random.below(700));
+            let [plain, made] = rigs.each_mut().map(|rig| {
+                rig.run(cycles);
+                (state(rig), [0, 1].map(|core| rig.chip.bus.sio.read(&mut rig.chip.bus.sys, core, 0x50)))
+            });
+            assert_eq!(plain, made, "programs {number}, slice {slice}: {loops:04x?}");
+        }
     }
 }
 
