@@ -141,18 +141,41 @@ impl BoardConfig {
 
     /// WIZnet's W5500-EVB-Pico: a Pico with a W5500 on SPI0.
     pub fn w5500_evb_pico(bootrom: Vec<u8>) -> Self {
-        Self::pico(bootrom).with_w5500()
+        Self::pico(bootrom).with_ethernet(Chip::W5500)
     }
 
     /// WIZnet's W5500-EVB-Pico2: the same with a Pico 2.
     pub fn w5500_evb_pico2(bootrom: Vec<u8>) -> Self {
-        Self { flash_size: 2 << 20, ..Self::pico2(bootrom) }.with_w5500()
+        Self { flash_size: 2 << 20, ..Self::pico2(bootrom) }.with_ethernet(Chip::W5500)
     }
 
-    fn with_w5500(self) -> Self {
+    /// WIZnet's W5100S-EVB-Pico: a Pico with a W5100S on SPI0.
+    pub fn w5100s_evb_pico(bootrom: Vec<u8>) -> Self {
+        Self::pico(bootrom).with_ethernet(Chip::W5100S)
+    }
+
+    /// A Raspberry Pi Pico W, and an access point in its range.
+    pub fn pico_w(bootrom: Vec<u8>) -> Self {
+        Self { bootrom, ..Self::default() }.with_radio()
+    }
+
+    /// A Raspberry Pi Pico 2 W, and an access point in its range.
+    pub fn pico2_w(bootrom: Vec<u8>) -> Self {
+        Self { mcu: &RP2350, flash_size: 4 << 20, bootrom, ..Self::default() }.with_radio()
+    }
+
+    fn with_ethernet(self, chip: Chip) -> Self {
         let side = SidePins { rstn: Some(20), intn: Some(21) };
         let wires = SpiWires { spi: 0, sck: 18, mosi: 19, miso: 16, csn: 17, side };
-        Self { ethernet: Some(EthernetConfig { chip: Chip::W5500, wires }), ..self }
+        Self { ethernet: Some(EthernetConfig { chip, wires }), ..self }
+    }
+
+    fn with_radio(mut self) -> Self {
+        // A third of VSYS, as on a Pico.
+        self.surroundings.hold(29, Some(1_570));
+        let wires = WifiWires { on: 23, data: 24, csn: 25, clock: 29 };
+        let (chip, point) = (cyw43::Config::default(), air::AccessPoint::default());
+        Self { wifi: Some(WifiConfig { wires, chip, point }), ..self }
     }
 
     /// Adds a device.

@@ -10,9 +10,12 @@ export interface Kind {
 /** By their numbers: `BOARDS` in ../src/page.rs has the same order. */
 export const KINDS: readonly Kind[] = [
   { id: "W5500_EVB_PICO", title: "WIZnet W5500-EVB-Pico", rom: "RP2040", cable: true },
+  { id: "W5100S_EVB_PICO", title: "WIZnet W5100S-EVB-Pico", rom: "RP2040", cable: true },
   { id: "RPI_PICO", title: "Raspberry Pi Pico", rom: "RP2040", cable: false },
+  { id: "RPI_PICO_W", title: "Raspberry Pi Pico W", rom: "RP2040", cable: false },
   { id: "W5500_EVB_PICO2", title: "WIZnet W5500-EVB-Pico2", rom: "RP2350", cable: true },
   { id: "RPI_PICO2", title: "Raspberry Pi Pico 2", rom: "RP2350", cable: false },
+  { id: "RPI_PICO2_W", title: "Raspberry Pi Pico 2 W", rom: "RP2350", cable: false },
 ];
 
 interface Exports {

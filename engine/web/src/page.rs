@@ -14,8 +14,15 @@ const SERVER_PORT: u16 = 5000;
 const TCP_ANSWER: Ps = 130 * PS_PER_US;
 
 /// The boards, by their numbers: `page/board.ts` names them in this order.
-pub(crate) const BOARDS: [fn(Vec<u8>) -> BoardConfig; 4] =
-    [BoardConfig::w5500_evb_pico, BoardConfig::pico, BoardConfig::w5500_evb_pico2, BoardConfig::pico2];
+pub(crate) const BOARDS: &[fn(Vec<u8>) -> BoardConfig] = &[
+    BoardConfig::w5500_evb_pico,
+    BoardConfig::w5100s_evb_pico,
+    BoardConfig::pico,
+    BoardConfig::pico_w,
+    BoardConfig::w5500_evb_pico2,
+    BoardConfig::pico2,
+    BoardConfig::pico2_w,
+];
 
 #[derive(Default)]
 pub(crate) struct Page {
@@ -134,5 +141,29 @@ impl Page {
         };
         let entries = volume.list().unwrap_or_default();
         entries.into_iter().map(|entry| format!("{}\n", entry.path)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_board_starts_and_a_bad_image_leaves_it_running() {
+        for board in 0..BOARDS.len() {
+            let config = BOARDS[board](Vec::new());
+            // A stack pointer, a reset vector, and a branch to itself.
+            let mut rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();
+            let mut page = Page { boot_rom: rom.clone(), ..Page::default() };
+            assert!(page.power_up(board, false).is_err_and(|error| error.starts_with("the boot ROM has 12 bytes")));
+            rom.resize(config.mcu.boot_rom.bytes, 0);
+            page.boot_rom = rom;
+            assert_eq!(page.power_up(board, false), Ok(()));
+            assert_eq!((page.run(1000.0), page.time_us() >= 1000.0), (String::new(), true));
+            page.input = vec![0; 100];
+            assert!(page.power_up(board, false).is_err_and(|error| error.starts_with("100 bytes are no UF2 file")));
+            assert_eq!((page.run(1000.0), page.time_us() >= 2000.0), (String::new(), true));
+        }
+        assert_eq!(Page::default().power_up(BOARDS.len(), false), Err(format!("there is no board {}", BOARDS.len())));
     }
 }
