@@ -94,8 +94,9 @@ class EmulatedConfig:
     host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to `quick_ack`: the services of the
     simulated PC and their speed, see docs/network.md; None: no such service or name. `capture`: a pcap file of all
     frames. `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache
-    misses cost time; off to see how much. `pins`: voltages at which pins are held, besides those that the board holds,
-    as `{"GP15": "low", "GP26": 1.65}`. `wires`: jumper wires between them, as `["GP0:GP1"]`. `usb_request_gap_us`: the
+    misses cost time; off to see how much. `flash_layout`: the seed of another layout of the flash in its cache; 0: as
+    linked (docs/compare.md). `pins`: voltages at which pins are held, besides those that the board holds, as
+    `{"GP15": "low", "GP26": 1.65}`. `wires`: jumper wires between them, as `["GP0:GP1"]`. `usb_request_gap_us`: the
     pause of the PC's USB driver between two requests while it enumerates the board; USB asks for none, and some devices
     need one (docs/emulator-limits.md). `wall_clock`: simulated time is never ahead of the host's, however busy the
     board is. `uart_ports`: its UARTs are pseudo-terminals of this machine. `spi_speed`: a factor on the SPI clocks, to
@@ -127,6 +128,7 @@ class EmulatedConfig:
     board_faults: tuple[Fault, ...] = ()
     capture: Path | None = None
     xip_miss_cost: StrictBool = True
+    flash_layout: Annotated[StrictInt, Field(ge=0, le=0xFFFF_FFFF)] = 0
     pins: HeldPins = field(default_factory=dict, hash=False)
     wires: tuple[Wire, ...] = ()
     usb_request_gap_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 0
@@ -160,6 +162,7 @@ class EmulatedConfig:
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,
             "xip_miss_cost": self.xip_miss_cost,
+            "flash_layout": self.flash_layout,
             "usb_request_gap_us": self.usb_request_gap_us,
             "pins": {**definition.pins, **self.pins},
             "wires": list(self.wires),

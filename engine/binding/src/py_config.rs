@@ -132,7 +132,8 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) ->
     let (mut flash_size, mut devices, mut card, mut capture) = (2usize << 20, Devices::default(), None, None);
     let mut point = AccessPoint::default();
     let mut flash_id = None;
-    let (mut xip_miss_cost, mut spi_speed, mut pio_laps, mut translated) = (true, 1, true, true);
+    let (mut xip_miss_cost, mut flash_layout) = (true, 0);
+    let (mut spi_speed, mut pio_laps, mut translated) = (1, true, true);
     let mut surroundings = Surroundings::default();
     for (key, value) in dict.iter() {
         let key: String = key.extract()?;
@@ -160,6 +161,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) ->
                 }
             }
             "xip_miss_cost" => xip_miss_cost = value.extract()?,
+            "flash_layout" => flash_layout = value.extract()?,
             "spi_speed" => spi_speed = value.extract()?,
             "pio_laps" => pio_laps = value.extract()?,
             "translated" => translated = value.extract()?,
@@ -204,6 +206,7 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) ->
         attachments,
         capture,
         xip_miss_cost,
+        flash_layout,
         spi_speed,
         pio_batches: pio_laps,
         translated,

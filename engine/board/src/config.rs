@@ -88,6 +88,8 @@ pub struct BoardConfig {
     pub capture: Option<PathBuf>,
     /// Misses of the flash cache cost time; off to find out their total cost.
     pub xip_miss_cost: bool,
+    /// Seed of another layout of the flash in its cache ([`parts::xip_cache::XipCache::place`]); 0: as linked.
+    pub flash_layout: u32,
     /// Factor of the SPI clocks, to find out the benefit of a faster bus; 1: as programmed.
     pub spi_speed: u64,
     /// Passes of PIO loops are deferred and run in batches; off to measure the benefit. The chip's behaviour is the
@@ -117,6 +119,7 @@ impl Default for BoardConfig {
             attachments: Vec::new(),
             capture: None,
             xip_miss_cost: true,
+            flash_layout: 0,
             spi_speed: 1,
             pio_batches: true,
             translated: true,

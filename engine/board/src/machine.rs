@@ -74,6 +74,9 @@ impl<C: Mcu<Wiring>> Machine<C> {
             ChipConfig { bootrom: &config.bootrom, flash_size: config.flash_size, flash, bootsel_pressed: bootsel };
         let mut chip = C::new(config.mcu, &chip_config, wiring);
         chip.xip().cost_enabled = config.xip_miss_cost;
+        if config.flash_layout != 0 {
+            chip.xip().place(config.flash_layout);
+        }
         chip.sys().spi_speed = config.spi_speed.max(1);
         chip.sys().batches_enabled = config.pio_batches;
         if !config.translated {

@@ -7,7 +7,11 @@
 //! RP2040 fills a line one 32-bit word at a time, each by a separate flash read: pico-feedback issue 307 reports
 //! half-filled lines on the chip, and a flash read of the SSI in XIP mode is one 32-bit frame (datasheet 4.10).
 
+mod placement;
+
 use std::collections::BTreeMap;
+
+use placement::Placement;
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::Array;
@@ -31,8 +35,11 @@ pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
 /// The tags of the XIP cache, and what its misses cost.
 #[derive(Serialize, Deserialize)]
 pub struct XipCache {
-    /// Tag and valid bits of each way; 0: nothing valid.
+    /// Tag and valid bits of each way; 0: nothing valid. Under a [`Placement`]: some of the lines that it holds, each in
+    /// its own set, so that translated code finds them as ever. A hit changes nothing in the cache, so it is no matter
+    /// which of the two finds it.
     pub lines: Box<Array<[u32; 2], SETS>>,
+    placement: Option<Box<Placement>>,
     /// RP2350: the ways of each set that are not replaced, a bit for each.
     pinned: Box<Array<u8, SETS>>,
     /// Shift register whose lowest bit selects the way that the next new line replaces.
@@ -72,6 +79,7 @@ impl Default for XipCache {
     fn default() -> Self {
         Self {
             lines: Box::new(Array([[0; 2]; SETS])),
+            placement: None,
             pinned: Box::new(Array([0; SETS])),
             victim: VICTIM_SEED,
             enabled: true,
@@ -94,6 +102,13 @@ impl Default for XipCache {
 }
 
 impl XipCache {
+    /// Draws, from `seed`, other sets for the flash's content, and another sequence of victims (docs/compare.md).
+    pub fn place(&mut self, seed: u32) {
+        let (placement, victim) = Placement::drawn(seed);
+        self.flush();
+        (self.placement, self.victim) = (Some(Box::new(placement)), victim);
+    }
+
     /// Accesses the word at flash offset `offset`; returns its wait states.
     #[inline]
     pub fn access_word(&mut self, offset: u32) -> u32 {
@@ -117,39 +132,83 @@ impl XipCache {
 
     #[cold]
     fn miss(&mut self, line: u32, word: u32) -> u32 {
+        if self.placement.as_ref().is_some_and(|placement| placement.words(line) & word != 0) {
+            self.show(line);
+            return 0;
+        }
         self.misses += 1;
         let word = if self.whole_lines { BOTH_WORDS } else { word };
         if let Some(missed) = &mut self.missed_lines {
             missed.count(line);
         }
-        let tag = line >> 10;
-        let ways = &mut self.lines[line as usize & (SETS - 1)];
         if self.offline {
             self.missed_offline = Some(line << LINE_BYTES_LOG2);
         }
         if self.enabled {
-            if let Some(held) = ways.iter_mut().find(|way| **way & BOTH_WORDS != 0 && **way >> TAG_SHIFT == tag) {
-                *held |= word;
-                if let Some(evictions) = &mut self.evictions {
-                    *evictions.entry((line << LINE_BYTES_LOG2, None)).or_default() += 1;
-                }
-            } else if self.pinned[line as usize & (SETS - 1)] >> (self.victim & 1) & 1 != 0 {
-                self.next_victim();
-                return self.cost(self.uncached_cycles);
-            } else {
-                let lowest = self.victim & 1;
-                if let Some(evictions) = &mut self.evictions {
-                    let gone = ways[usize::from(lowest)];
-                    let place = |tag: u32| (tag << 13) | ((line & (SETS as u32 - 1)) << LINE_BYTES_LOG2);
-                    let gone = (gone & BOTH_WORDS != 0).then(|| place(gone >> TAG_SHIFT));
-                    *evictions.entry((line << LINE_BYTES_LOG2, gone)).or_default() += 1;
-                }
-                ways[usize::from(lowest)] = tag << TAG_SHIFT | word;
-                self.next_victim();
+            let (set, tag) = self.place_of(line);
+            let way = self.victim as usize & 1;
+            let pinned = self.pinned[set] >> way & 1 != 0;
+            let ways = self.ways(set);
+            let gone =
+                if let Some(held) = ways.iter_mut().find(|way| **way & BOTH_WORDS != 0 && **way >> TAG_SHIFT == tag) {
+                    *held |= word;
+                    None
+                } else if pinned {
+                    self.next_victim();
+                    return self.cost(self.uncached_cycles);
+                } else {
+                    let gone = std::mem::replace(&mut ways[way], tag << TAG_SHIFT | word);
+                    self.next_victim();
+                    (gone & BOTH_WORDS != 0).then(|| self.line_of(set, gone >> TAG_SHIFT))
+                };
+            if let Some(evictions) = &mut self.evictions {
+                let gone = gone.map(|line| line << LINE_BYTES_LOG2);
+                *evictions.entry((line << LINE_BYTES_LOG2, gone)).or_default() += 1;
+            }
+            if self.placement.is_some() {
+                gone.into_iter().for_each(|line| self.hide(line));
+                self.show(line);
             }
         }
         let follows = std::mem::replace(&mut self.filled, line) == line.wrapping_sub(1);
         self.cost(self.next_line_cycles.filter(|_| follows).unwrap_or(self.miss_cycles))
+    }
+
+    /// Returns the set of a line, and what tells it from the other lines of that set.
+    fn place_of(&self, line: u32) -> (usize, u32) {
+        match &self.placement {
+            None => (line as usize & (SETS - 1), line >> SETS.ilog2()),
+            Some(placement) => (placement.set(line), line),
+        }
+    }
+
+    fn line_of(&self, set: usize, tag: u32) -> u32 {
+        if self.placement.is_some() { tag } else { tag << SETS.ilog2() | set as u32 }
+    }
+
+    fn ways(&mut self, set: usize) -> &mut [u32; 2] {
+        match &mut self.placement {
+            None => &mut self.lines[set],
+            Some(placement) => &mut placement.lines[set],
+        }
+    }
+
+    /// Lets `lines` find a line of the placement.
+    fn show(&mut self, line: u32) {
+        let Some(placement) = &self.placement else { return };
+        let content = line >> SETS.ilog2() << TAG_SHIFT | placement.words(line);
+        let ways = &mut self.lines[line as usize & (SETS - 1)];
+        let way = ways.iter().position(|way| *way >> TAG_SHIFT == content >> TAG_SHIFT);
+        ways[way.unwrap_or_else(|| usize::from(ways[0] != 0))] = content;
+    }
+
+    /// Undoes `show`.
+    fn hide(&mut self, line: u32) {
+        for way in &mut self.lines[line as usize & (SETS - 1)] {
+            if *way >> TAG_SHIFT == line >> SETS.ilog2() {
+                *way = 0;
+            }
+        }
     }
 
     fn next_victim(&mut self) {
@@ -184,6 +243,9 @@ impl XipCache {
     pub fn flush(&mut self) {
         self.lines.fill([0; 2]);
         self.pinned.fill(0);
+        if let Some(placement) = &mut self.placement {
+            placement.lines.fill([0; 2]);
+        }
     }
 
     /// Ends the transfer that the next line could have continued.
@@ -197,28 +259,31 @@ impl XipCache {
     }
 
     fn set_way(&mut self, set: usize, way: usize, content: u32, pinned: bool) {
-        self.lines[set][way] = content;
+        let gone = std::mem::replace(&mut self.ways(set)[way], content);
+        if self.placement.is_some() {
+            self.hide(gone >> TAG_SHIFT);
+        }
         self.pinned[set] = self.pinned[set] & !(1 << way) | u8::from(pinned) << way;
     }
 
     /// Allocates a line, which then stays: in the way that its number names beside the set.
     pub fn pin(&mut self, line: u32) {
         self.invalidate(line);
-        let content = line >> 10 << TAG_SHIFT | BOTH_WORDS;
-        self.set_way(line as usize & (SETS - 1), (line >> 10) as usize & 1, content, true);
+        let (set, tag) = self.place_of(line);
+        self.set_way(set, (line >> 10) as usize & 1, tag << TAG_SHIFT | BOTH_WORDS, true);
     }
 
     /// Returns whether a line is pinned.
-    pub fn is_pinned(&self, line: u32) -> bool {
-        let (set, way) = (line as usize & (SETS - 1), line >> 10 & 1);
-        self.pinned[set] >> way & 1 != 0 && self.lines[set][way as usize] >> TAG_SHIFT == line >> 10
+    pub fn is_pinned(&mut self, line: u32) -> bool {
+        let ((set, tag), way) = (self.place_of(line), line >> 10 & 1);
+        self.pinned[set] >> way & 1 != 0 && self.ways(set)[way as usize] >> TAG_SHIFT == tag
     }
 
     /// Invalidates a line after a write to its cached address (datasheet 2.6.3.2).
     pub fn invalidate(&mut self, line: u32) {
-        let set = (line as usize) & (SETS - 1);
+        let (set, tag) = self.place_of(line);
         for way in 0..2 {
-            if self.lines[set][way] >> TAG_SHIFT == line >> 10 {
+            if self.ways(set)[way] >> TAG_SHIFT == tag {
                 self.set_way(set, way, 0, false);
             }
         }

@@ -446,7 +446,7 @@ impl<W: World> Bus<W> {
     }
 
     /// Returns where a pinned line has the content of `address`.
-    fn pinned_at(mem: &Memory, address: u32) -> Option<usize> {
+    fn pinned_at(mem: &mut Memory, address: u32) -> Option<usize> {
         (matches!(address >> 24, 0x12 | 0x13) && mem.xip.is_pinned((address & XIP_OFFSET) >> 3))
             .then_some(address as usize & (CACHE_BYTES - 1))
     }

@@ -57,8 +57,8 @@ struct Plain {
 }
 
 impl Plain {
-    fn hits(&mut self, word: u32) -> bool {
-        let (line, set) = (word / 2, word / 2 % 1024);
+    fn hits(&mut self, word: u32, set: u32) -> bool {
+        let line = word / 2;
         for way in 0..2 {
             if let Some((held, words)) = self.ways.get_mut(&(set, way))
                 && *held == line
@@ -82,6 +82,7 @@ enum Action {
 proptest! {
     #[test]
     fn does_as_the_plain_cache(
+        seed in 0..4u32,
         actions in prop::collection::vec(
             // Few sets and tags, so that lines collide.
             (0..200u32, 0..3u32, 0..4u32, 0..2u32).prop_map(|(kind, tag, set, word)| {
@@ -95,18 +96,26 @@ proptest! {
             0..400,
         )
     ) {
-        let mut chooser = cache();
+        let placed = || {
+            let mut placed = cache();
+            if seed != 0 {
+                placed.place(seed);
+            }
+            placed
+        };
+        let mut chooser = placed();
         let victims = (0..400).map(|line| {
             let way = u32::from(chooser.victim & 1);
             chooser.access_word(line << LINE_BYTES_LOG2);
             way
         });
         let mut plain = Plain { victims: victims.collect(), ..Plain::default() };
-        let mut c = cache();
+        let mut c = placed();
         for action in actions {
             match action {
                 Action::Read(word) => {
-                    let expected = if plain.hits(word) { 0 } else { 50 };
+                    let set = c.place_of(word / 2).0 as u32;
+                    let expected = if plain.hits(word, set) { 0 } else { 50 };
                     prop_assert_eq!(c.access_word(word << 2), expected);
                 }
                 Action::Invalidate(word) => {
@@ -120,6 +129,62 @@ proptest! {
             }
         }
     }
+}
+
+/// Returns the words that miss when each of `offsets` is read `turns` times in turn.
+fn misses(layout: u32, offsets: &[u32], turns: u64) -> u64 {
+    let mut c = cache();
+    if layout != 0 {
+        c.place(layout);
+    }
+    for _ in 0..turns {
+        offsets.iter().for_each(|at| {
+            c.access_word(*at);
+        });
+    }
+    c.misses
+}
+
+#[test]
+fn lines_of_one_set_part_in_other_layouts() {
+    let three = [0x2000, 0x4000, 0x6000];
+    assert!(misses(0, &three, 1000) > 1500);
+    let missed: Vec<u64> = (1..=8).map(|layout| misses(layout, &three, 1000)).collect();
+    assert_eq!(missed, [3; 8]);
+}
+
+#[test]
+fn lines_of_other_sets_meet_in_some_layouts() {
+    let one_way: Vec<u32> = (0..0x2000).step_by(4).collect();
+    assert_eq!(misses(0, &one_way, 4), 2048);
+    let missed: Vec<u64> = (1..=8).map(|layout| misses(layout, &one_way, 4)).collect();
+    assert!(missed.iter().any(|count| *count > 2048), "{missed:?}");
+    assert_eq!(missed, (1..=8).map(|layout| misses(layout, &one_way, 4)).collect::<Vec<_>>());
+}
+
+#[test]
+fn pieces_keep_their_lines_in_order() {
+    for layout in 1..=8 {
+        let (placed, _) = Placement::drawn(layout);
+        let cuts: Vec<u32> = (1..4096).filter(|line| placed.set(*line) != (placed.set(*line - 1) + 1) % SETS).collect();
+        assert_eq!(cuts.len(), 8);
+        assert!(cuts.windows(2).all(|pair| pair[1] - pair[0] == 512), "{cuts:?}");
+    }
+}
+
+#[test]
+fn a_placed_line_is_pinned_and_invalidated_where_it_lies() {
+    let mut c = cache();
+    c.place(1);
+    let (set, _) = c.place_of(0x2468 >> LINE_BYTES_LOG2);
+    c.pin(0x2468 >> LINE_BYTES_LOG2);
+    assert!(c.is_pinned(0x2468 >> LINE_BYTES_LOG2));
+    assert_eq!([c.access_word(0x2468), c.access_word(0x246c)], [0, 0]);
+    for way in 0..2 {
+        c.invalidate_way(set as u32, way);
+    }
+    assert!(!c.is_pinned(0x2468 >> LINE_BYTES_LOG2));
+    assert_eq!([c.access_word(0x2468), c.access_word(0x246c), c.access_word(0x2468)], [50, 50, 0]);
 }
 
 #[test]

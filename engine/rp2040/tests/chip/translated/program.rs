@@ -335,6 +335,9 @@ impl Program {
         }
         rig.chip.mem.xip.offline = false;
         rig.chip.mem.xip.miss_cycles = self.miss_cycles;
+        if self.miss_cycles == 90 {
+            rig.chip.mem.xip.place(self.ticks);
+        }
         rig.poke(SYST_CSR + 4, self.ticks);
         rig.poke(SYST_CSR, 7);
         rig.poke(NVIC_ISER, 1 << FLASH_IRQ);
