@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, get_args
+from typing import get_args
 
-from portbench.errors import LibraryMissing
+from portbench.results.chance import LEVEL, least_p, mean_interval, shift_of_samples
+from portbench.results.layout import Split, splits
 from portbench.results.model import RunFile, TimedBy
 from portbench.results.stats import Group, group_rows
 from portbench.where import Where
-
-LEVEL: Final = 0.05
-"""The share of comparisons of equal runs that may show a difference: 5 of 100."""
 
 
 class Basis(StrEnum):
@@ -57,11 +54,22 @@ class Comparison:
     @property
     def too_few(self) -> bool:
         """True if there are too few runs to tell any difference from chance."""
-        return self.basis is Basis.SAMPLES and _least_p(self.before.value.n, self.after.value.n) >= LEVEL
+        return self.basis is Basis.SAMPLES and least_p(self.before.value.n, self.after.value.n) >= LEVEL
+
+    @property
+    def splits(self) -> list[Split]:
+        """Code and layout, of the headline first; empty unless both were run in other layouts."""
+        return splits(self.before, self.after)
+
+    @property
+    def judged(self) -> float:
+        """The share by which B is slower: of its code, where code and layout are told apart."""
+        return found[0].code if (found := self.splits) else self.slower
 
     def is_slower_than(self, limit: float) -> bool:
         """True if B is slower by more than the share `limit`, and not by chance."""
-        return self.slower > limit and self.differs
+        certain = found[0].is_code if (found := self.splits) else self.differs
+        return self.judged > limit and certain
 
 
 def compare(before: RunFile, after: RunFile) -> list[Comparison]:
@@ -111,9 +119,9 @@ def _compared(before: Group, after: Group) -> Comparison:
         shifts = [theirs[b] - ours[a] for a, b in together]
         if not any(shifts):
             return Comparison(before, after, Basis.SAME_JITTER, 0.0, 0.0, 0.0, None)
-        slower, low, high = map(math.expm1, _mean_interval(shifts))
+        slower, low, high = map(math.expm1, mean_interval(shifts))
         return Comparison(before, after, Basis.SAME_JITTER, slower, low, high, None)
-    *shift, p = _shift_of_samples(ours, theirs)
+    *shift, p = shift_of_samples(ours, theirs)
     slower, low, high = map(math.expm1, shift)
     return Comparison(before, after, Basis.SAMPLES, slower, low, high, p)
 
@@ -138,50 +146,3 @@ def _same_jitter(before: Group, after: Group) -> list[tuple[int, int]] | None:
         return None
     together = [(ours[jitter], theirs[jitter]) for jitter in ours if jitter in theirs]
     return together or None
-
-
-def _mean_interval(shifts: Sequence[float]) -> tuple[float, float, float]:
-    """The mean with its interval by Student's t. One run alone has no interval: it is what it is."""
-    middle = math.fsum(shifts) / len(shifts)
-    if min(shifts) == max(shifts):
-        return shifts[0], shifts[0], shifts[0]
-    interval = _scipy().ttest_1samp(shifts, 0.0).confidence_interval(1 - LEVEL)
-    return middle, float(interval.low), float(interval.high)
-
-
-def _shift_of_samples(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float, float, float]:
-    """Hodges and Lehmann's estimate, the median of all differences; a bootstrap interval; Mann and Whitney's test."""
-    import numpy
-
-    stats = _scipy()
-    p = float(stats.mannwhitneyu(ours, theirs).pvalue) if {*ours, *theirs} != {ours[0]} else 1.0
-
-    def shift(a: object, b: object, axis: int = -1) -> object:
-        first, second = numpy.asarray(a), numpy.asarray(b)
-        differences = second[..., :, None] - first[..., None, :]
-        return numpy.median(differences.reshape(*differences.shape[:-2], -1), axis=axis)
-
-    middle = float(shift(ours, theirs))  # type: ignore[arg-type]
-    if len(ours) < 2 or len(theirs) < 2 or p == 1.0:
-        return middle, middle, middle, p
-    interval = stats.bootstrap(
-        (ours, theirs),
-        shift,
-        n_resamples=2000,
-        confidence_level=1 - LEVEL,
-        method="percentile",
-        vectorized=True,
-        rng=numpy.random.default_rng(1),
-    ).confidence_interval
-    return middle, float(interval.low), float(interval.high), p
-
-
-def _least_p(ours: int, theirs: int) -> float:
-    """The least p of Mann and Whitney's test: all values of one are above all of the other."""
-    return 2 / math.comb(ours + theirs, ours)
-
-
-def _scipy() -> Any:
-    with LibraryMissing.unless_installed("compare", "comparing runs that differ by chance"):
-        from scipy import stats
-    return stats

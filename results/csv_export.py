@@ -15,7 +15,7 @@ from typing import Any, Final
 from portbench.console import shown
 from portbench.results.model import Row
 
-_LEFT_OUT: Final = frozenset({"samples", "console_tail", "published", "attribution", "waveform", "what_if"})
+_LEFT_OUT: Final = frozenset({"samples", "console_tail", "published", "attribution", "waveform", "what_if", "layouts"})
 _GROUPS: Final = frozenset({"headline", "sim"})
 """A row without one of these also lacks its columns."""
 _SAMPLE_OF: Final = ("workload", "runtime", "build", "version", "where", "timed_by", "board", "profile", "run_index")

@@ -34,7 +34,7 @@ _Ns = Annotated[int, Field(ge=0, le=_MOST_NS)]
 TimedBy = Literal["board", "pc"]
 _NOT_SIMULATED: Final = frozenset(
     {"log", "console_tail", "published", "note", "build", "offers", "image_url"}
-    | {"attribution", "waveform", "what_if"}
+    | {"attribution", "waveform", "what_if", "layouts"}
 )
 
 
@@ -186,6 +186,17 @@ class WhatIf(_Model):
     """The figure relative to that of the unchanged row, with as few exchanges; above 1 is better."""
 
 
+class Layouts(_Model):
+    """The figures of a row by where its flash lies in the cache, each from a run in which nothing varies."""
+
+    linked: dict[str, _Figure]
+    """As the image was linked."""
+    free: dict[str, _Figure]
+    """As linked, with flash cache misses that take no time."""
+    drawn: Annotated[list[dict[str, _Figure]], Field(min_length=2)]
+    """Of other layouts; those of one number are alike in all rows."""
+
+
 class Row(_Model):
     """One run of one workload on one runtime with one profile."""
 
@@ -239,6 +250,8 @@ class Row(_Model):
     """One exchange on the network chip's wires, also with `--attribute`."""
     what_if: list[WhatIf] = []
     """With `--what-if`, in the first of its runs."""
+    layouts: Layouts | None = None
+    """With `--layouts`, in the first of its runs."""
 
     @property
     def value(self) -> float | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from portbench.errors import UnknownName
-from portbench.results.model import Headline, Published, Row, Status, TimedBy
+from portbench.results.model import Headline, Layouts, Published, Row, Status, TimedBy
 from portbench.where import Where
 from portbench.workloads import Workload, workload
 
@@ -104,6 +104,11 @@ class Group:
     def attributed(self) -> Row | None:
         """The first run with its time by cause."""
         return next((row for row in self.rows if row.attribution is not None), None)
+
+    @property
+    def layouts(self) -> Layouts | None:
+        """Of the first run that was repeated in other layouts."""
+        return next((row.layouts for row in self.rows if row.layouts is not None), None)
 
     def times(self, other: Group) -> float:
         """How many times better this is than `other`, which has the same headline."""

@@ -148,7 +148,8 @@ class Bench:
                 spans = planned.workload.timed(measured.report, measured.sessions)
                 deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
                 attribution = row.board.attribution(spans, measured.report, deadline)
-                draft.attribution = with_names(attribution, draft.image.path)
+                elf = None if planned.entry.path is None else self.options.elfs.get(planned.entry.path)
+                draft.attribution = with_names(attribution, draft.image.path, elf)
             self._look_closer(planned, draft)
         return draft.measured(measured.result, measured.output)
 
@@ -193,11 +194,11 @@ class Bench:
         )
 
     def _look_closer(self, planned: PlannedRow, draft: RowDraft) -> None:
-        """Add the waveform and the changes' gains to the first run of an emulated row, by repeating it. The row stays
-        measured if that fails, and says so."""
+        """Add waveform, changes' gains and figures of other layouts to the first run of an emulated row, by repeating
+        it. The row stays measured if that fails, and says so."""
         if draft.where is not Where.EMULATED or planned.device != AUTO or planned.number != 1:
             return
-        if not (self.options.attribute or self.options.what_if):
+        if not (self.options.attribute or self.options.what_if or self.options.layouts):
             return
         from portbench.runner.replayed import ReplayedRow  # imports the engine, which real boards do not need
 
@@ -211,6 +212,8 @@ class Bench:
                 draft.waveform = replayed.waveform()
             if self.options.what_if:
                 draft.what_if = list(replayed.what_if(replayed.row()))
+            if self.options.layouts:
+                draft.layouts = ReplayedRow(planned, options).layouts(self.options.layouts)
         except PortbenchError as error:
             draft.remarks.append(f"not looked at closer: {one_line(str(error))}")
 

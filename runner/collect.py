@@ -20,7 +20,7 @@ from portbench.console import shown
 from portbench.errors import PortbenchError
 from portbench.firmware.images import FOLDER_VARIABLE, Image
 from portbench.results.attribution import Attribution
-from portbench.results.model import Conditions, Headline, Offers, Row, Sim, Status, Waveform, WhatIf
+from portbench.results.model import Conditions, Headline, Layouts, Offers, Row, Sim, Status, Waveform, WhatIf
 from portbench.results.published import published_of
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings
@@ -139,6 +139,7 @@ class RowDraft:
     """The board's account of its time."""
     waveform: Waveform | None = None
     what_if: list[WhatIf] = field(default_factory=list)
+    layouts: Layouts | None = None
     remarks: list[str] = field(default_factory=list)
     """Further notes of the row."""
     jitter: Jitter | None = None
@@ -159,6 +160,7 @@ class RowDraft:
             attribution=self.attribution,
             waveform=self.waveform,
             what_if=self.what_if,
+            layouts=self.layouts,
         )
 
     def _spent(self) -> dict[str, float]:

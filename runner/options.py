@@ -146,6 +146,7 @@ OPTIONS: Final = (
         completes="runtime",
     ),
     Option("--attribute", "keep where the time of emulated rows went", is_flag=True),
+    Option("--layouts", "run emulated rows in N more layouts of the flash, too", metavar="N"),
     Option("--what-if", "keep what one change at a time would bring to emulated rows", is_flag=True),
     Option("--name", "name of this run, which compare and --baseline find it by", metavar="NAME"),
     Option("--results-dir", "folder of rows and logs (default: results)", metavar="FOLDER", completes="folder"),
@@ -195,6 +196,10 @@ class BenchOptions:
     address_mode: AddressMode = "dhcp"
     attribute: bool = False
     what_if: bool = False
+    elfs: Mapping[Path, Path] = field(default_factory=dict)
+    """Files with the names of functions, by the image that they are for."""
+    layouts: int = 0
+    """Other layouts of the flash in which emulated rows are run, too."""
     static: StaticAddress | None = None
     name: str | None = None
     required: tuple[str, ...] = ()
@@ -290,6 +295,7 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
         required=tuple(given.get("require") or ()),
         attribute=bool(given.get("attribute")),
         what_if=bool(given.get("what_if")),
+        layouts=_number(given, "layouts", 2, 1000) if given.get("layouts") is not None else 0,
         results_dir=Path(given.get("results_dir") or RESULTS_FOLDER),
     )
 

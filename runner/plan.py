@@ -379,7 +379,7 @@ def _named_apart(entries: list[FirmwareEntry]) -> list[FirmwareEntry]:
     """Add the folder's name to files of equal names. Raises OptionError for a file given twice."""
     counts = Counter(entry.id for entry in entries)
     apart = [
-        replace(entry, id=f"{_id_of(entry.path.absolute().parent.name)}-{entry.id}")
+        replace(entry, id=f"{_id_of(_own_folder(entry.path, entries))}-{entry.id}")
         if counts[entry.id] > 1 and entry.path is not None
         else entry
         for entry in entries
@@ -389,6 +389,16 @@ def _named_apart(entries: list[FirmwareEntry]) -> list[FirmwareEntry]:
         name = twice.path or twice.id
         raise OptionError(f"{name} is given twice, or another file has its name; rename one")
     return apart
+
+
+def _own_folder(path: Path, entries: Sequence[FirmwareEntry]) -> str:
+    """The nearest folder of a file that no other of its name has in that place: `pr` of `pr/build/firmware.uf2`."""
+    own = path.absolute().parts[-2::-1]
+    others = [each.path.absolute().parts[-2::-1] for each in entries if each.path and each.path.name == path.name]
+    for depth, folder in enumerate(own):
+        if sum(other[depth : depth + 1] == (folder,) for other in others) == 1:
+            return folder
+    return own[0]
 
 
 def _id_of(name: str) -> str:

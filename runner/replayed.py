@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from portbench.boards.emulated.replay import Figures, Replay, Run, Wires
 from portbench.boards.emulated.trace import busiest, cable_us, exchange_window
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
-from portbench.results.model import MOST_FRAMES, CableFrame, IntnLevel, Row, SpiFrames, Waveform, WhatIf
+from portbench.results.model import MOST_FRAMES, CableFrame, IntnLevel, Layouts, Row, SpiFrames, Waveform, WhatIf
 from portbench.runner.collect import ClientResult, RowDraft, check_result
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -88,6 +89,19 @@ class ReplayedRow:
             if value is not None and row.value is not None:
                 times = self.planned.workload.headline.factor(value, row.value)
                 yield WhatIf(name=name, title=title, value=value, times=times)
+
+    def layouts(self, number: int) -> Layouts:
+        """The figures as linked, without the cost of cache misses, and of so many drawn layouts of the flash."""
+        config, flash = self._prepared
+        drawn = [replace(config, flash_layout=seed) for seed in range(1, number + 1)]
+        with ThreadPoolExecutor(self._options.parallel) as threads:
+            changed = [config, replace(config, xip_miss_cost=False), *drawn]
+            figures = threads.map(lambda each: self._figures(each, flash), changed)
+            linked, free, *others = figures
+        return Layouts(linked=linked, free=free, drawn=others)
+
+    def _figures(self, config: EmulatedConfig, flash: bytes) -> dict[str, float]:
+        return self._result(self._replay(config, flash).run(self._deadline())).measurement.figures
 
     def waveform(self) -> Waveform | None:
         """The middle exchange of the row; None without exchanges."""

@@ -252,6 +252,8 @@ class Workload(ABC):
     """The longest silence of a connected board in simulated time, after which it hangs; None: no limit."""
     exchange: ClassVar[str] = "exchange"
     """The noun for one exchange with the PC."""
+    parts: ClassVar[tuple[str, ...]] = ()
+    """Figures of the headline's kind that `compare` judges one by one, beside the headline."""
     across: ClassVar[str | None] = None
     """The setting whose values are the columns of a further table, with the runtimes as rows."""
 

@@ -10,12 +10,15 @@ import click
 from rich.console import Console
 
 from portbench.console import console, plain_table, shown
+from portbench.errors import OptionError
 from portbench.results.compare import Comparison
-from portbench.results.compare_table import COLUMNS, HINT, WHY_COLUMNS, lacks_reasons, lines, reasons
+from portbench.results.compare_table import COLUMNS, HINT, LAYOUT_COLUMNS, layouts, lines
+from portbench.results.compare_why import MISS_COLUMNS, WHY_COLUMNS, lacks_reasons, reasons
 from portbench.results.model import RunFile
+from portbench.results.run_perfbench import differences
 from portbench.results.storage import RESULTS_FOLDER, find_run
 from portbench.runner.cli.options import SETTINGS, bench_options
-from portbench.runner.jobs.run import measure_image
+from portbench.runner.jobs.run import measure_images
 
 
 class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
@@ -37,22 +40,34 @@ class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before cl
 
 
 measuring_options = bench_options(
-    *("workload", "profile", "board", "where", "runs", *SETTINGS, "parallel", "attribute", "results_dir"),
+    *("workload", "profile", "board", "where", "runs", *SETTINGS, "parallel", "attribute", "layouts", "results_dir"),
 )
 limit_option = click.option(
     "--fail-if-slower", type=Share(), metavar="SHARE", help="end with status 1 if a row takes longer by more, as 2%"
 )
 
 
-def side(text: str, options: Mapping[str, Any]) -> RunFile:
-    """The run that `text` names; measure it if it is an image. Raises PortbenchError."""
-    if text.lower().endswith(".uf2"):
-        return measure_image(Path(text), options)
-    return find_run(text, Path(options.get("results_dir") or RESULTS_FOLDER))
+def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path | None] = ()) -> list[RunFile]:
+    """The runs that `texts` name; those that are images are measured together. `elfs`: an ELF file or linker map of
+    each image. Raises PortbenchError."""
+    named = {Path(text): elf for text, elf in zip(texts, elfs, strict=False) if elf is not None}
+    if without := next((path for path in named if not _is_image(str(path))), None):
+        raise OptionError(f"{without}: is a run, which has its names already; give --elf or --beside-elf to an image")
+    images = list(dict.fromkeys(Path(text) for text in texts if _is_image(text)))
+    options = dict(options) | ({"attribute": True} if named else {})
+    measured = dict(zip(images, measure_images(images, options, named) if images else [], strict=True))
+    folder = Path(options.get("results_dir") or RESULTS_FOLDER)
+    return [measured[Path(text)] if _is_image(text) else find_run(text, folder) for text in texts]
 
 
-def print_comparison(compared: Sequence[Comparison], limit: float | None, out: Console | None = None) -> None:
-    """`out`: by default standard output."""
+def _is_image(text: str) -> bool:
+    return text.lower().endswith(".uf2")
+
+
+def print_comparison(
+    compared: Sequence[Comparison], limit: float | None, out: Console | None = None, *, times: bool = False
+) -> None:
+    """`out`: by default standard output. `times`: of perf_bench the times, not the scores."""
     out = out or console()
     out.print(plain_table("B beside A", COLUMNS, lines(compared, limit), folding=("row", "verdict")))
     for reason in reasons(compared):
@@ -61,5 +76,13 @@ def print_comparison(compared: Sequence[Comparison], limit: float | None, out: C
             out.print(f"- {sentence}", markup=False, soft_wrap=True)
         title = f"Where the time goes, a {reason.noun} on average"
         out.print(plain_table(title, WHY_COLUMNS, reason.lines, folding=()))
+        if reason.misses:
+            title = f"Where flash cache misses changed most, a {reason.noun} on average"
+            out.print(plain_table(title, MISS_COLUMNS, reason.miss_lines, folding=()))
+    for table in layouts(compared):
+        out.print(f"\n{table.title}", markup=False, soft_wrap=True)
+        out.print(plain_table("", LAYOUT_COLUMNS, table.lines, folding=()))
+    if told := differences(compared, times=times):
+        out.print(f"\n{told}", markup=False, soft_wrap=True, highlight=False, end="")
     if lacks_reasons(compared):
         out.print(HINT, markup=False, soft_wrap=True)

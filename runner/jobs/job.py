@@ -63,7 +63,7 @@ def job_id(row: PlannedRow, image: Image, options: BenchOptions) -> str:
         (entry.id, entry.build, str(entry.family), image.sha256, image.version),
         (profile.name, profile.spi_hz, profile.intn, repr(row.board)),
         (row.workload.name, row.settings.model_dump(mode="json"), row.number, asdict(surroundings(row, options))),
-        (options.address_mode, str(options.static), options.attribute, options.what_if),
+        (options.address_mode, str(options.static), options.attribute, options.what_if, options.layouts),
         (str(options.pc_address), options.fixed_port),
         {str(stage): seconds for stage, seconds in options.timeouts_s.items()},
         (build.sources, build.engine),

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.results.compare import LEVEL, Basis, Comparison, compare, pairs
+from portbench.results.chance import LEVEL
+from portbench.results.compare import Basis, Comparison, compare, pairs
 from portbench.results.compare_table import COLUMNS, as_data, lines, markdown, share
 from portbench.results.model import Row, RunFile
 from tests.results.rows import missing, other_row, row, run_of

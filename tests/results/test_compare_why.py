@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from portbench.results.attribution import Function
 from portbench.results.compare import Comparison, compare
-from portbench.results.compare_table import as_data, lacks_reasons, markdown, reasons, why
+from portbench.results.compare_table import as_data, markdown
+from portbench.results.compare_why import lacks_reasons, reasons, why
 from portbench.results.model import Row, RunFile, Sim
 from tests.results.explain import synthetic
 from tests.results.rows import MACHINE
@@ -72,3 +74,30 @@ def test_rows_that_are_the_same_need_no_reason() -> None:
     plain = synthetic.row({"pc": 60})
     (found,) = compare(run(plain, 10.0, attribution=None), run(plain, 10.0, attribution=None))
     assert reasons([found]) == [] and not lacks_reasons([found])
+
+
+def _function(name: str, misses: int) -> Function:
+    return Function(name=name, address="0x10001000", bytes=64, misses=misses, known_by="elf")
+
+
+def test_misses_are_told_by_function_where_both_have_names_else_by_page(slower: Comparison) -> None:
+    def with_misses(named: bool, **misses: int) -> Row:
+        row = synthetic.row({"code_miss": sum(misses.values())})
+        assert row.attribution is not None
+        functions = [_function(name, count) for name, count in misses.items()] if named else []
+        pages = row.attribution.flash_pages.model_copy(update={"misses": {"0x10001000": 3 + sum(misses.values())}})
+        spans = {"flash_pages": pages, "functions": functions}
+        return row.model_copy(update={"attribution": row.attribution.model_copy(update=spans)})
+
+    def told(before: Row, after: Row) -> list[tuple[str, ...]]:
+        (found,) = compare(run(before, 5000.0), run(after, 4000.0))
+        reason = why(found)
+        assert reason is not None
+        return reason.miss_lines
+
+    one, other = with_misses(True, f=4, g=30, h=7), with_misses(True, f=40, g=20, h=7)
+    assert told(one, other) == [("f", "0.4", "4.0", "+3.6"), ("g", "3.0", "2.0", "-1.0")]
+    assert told(with_misses(False, f=4), other) == [("page 0x10001000", "0.7", "7.0", "+6.3")]
+    (found,) = compare(run(one, 5000.0), run(other, 4000.0))
+    assert "| f " in markdown([found], None)
+    assert as_data([found], None)[0]["why"]["misses"][0] == {"place": "f", "misses": [0.4, 4.0]}

@@ -205,7 +205,7 @@ def test_a_runtime_and_a_workload_that_do_not_go_together(
 
 
 def uf2_file(folder: Path, name: str = "firmware.uf2") -> Path:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     path.write_bytes(uf2.build(b"MicroPython v1.26.0 on 2025-08-09; W5500-EVB-Pico with RP2040".ljust(256)))
     return path
@@ -228,6 +228,15 @@ def test_two_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -
     ]
     assert [row.entry.build for row in rows] == ["Build A/firmware.uf2", "build-b/firmware.uf2"]
     assert [row.entry.path for row in rows] == [Path(path) for path in paths]
+
+
+def test_files_whose_folders_have_one_name_get_the_next_one_that_differs(tmp_path: Path) -> None:
+    build = Path("ports", "rp2", "build")
+    paths = [str(uf2_file(tmp_path / tree / build)) for tree in ("main", "pr")]
+    assert ids(runtimes=tuple(paths), profiles=("tuned",), runs=1) == [
+        "main-firmware-tuned-ping_pong",
+        "pr-firmware-tuned-ping_pong",
+    ]
 
 
 def test_a_file_alone_keeps_its_name_and_tells_its_folder(tmp_path: Path) -> None:

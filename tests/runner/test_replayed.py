@@ -55,6 +55,18 @@ def test_a_run_keeps_a_closer_look_in_the_first_run_of_a_row(rows: list[Row]) ->
     assert second.waveform is None and second.what_if == [] and first.note is None
 
 
+def test_other_layouts_are_run_without_jitter(options: BenchOptions, planned: list[PlannedRow], tmp_path: Path) -> None:
+    asked = replace(options, attribute=False, what_if=False, layouts=3, parallel=2)
+    first, second = measured(asked, tmp_path, planned)
+    found = first.layouts
+    assert found is not None and second.layouts is None and first.note is None
+    plain = ReplayedRow(planned[0], options)
+    assert found.linked == plain.planned.workload.check(plain.figures.result or {}, planned[0].settings).figures
+    assert len(found.drawn) == 3 and found.drawn[0].keys() == found.linked.keys()
+    # The client runs from SRAM.
+    assert all(each == pytest.approx(found.linked, rel=0.01) for each in (found.free, *found.drawn))
+
+
 def test_a_message_of_the_native_client_on_its_wires(rows: list[Row]) -> None:
     found = rows[0].waveform
     assert found is not None and (found.noun, found.number) == ("message", 6)

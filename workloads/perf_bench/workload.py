@@ -20,6 +20,7 @@ from portbench.workloads import (
     Metric,
     Readiness,
     Session,
+    Timed,
     Workload,
     WorkloadResult,
     WorkloadSettings,
@@ -63,7 +64,7 @@ class Settings(WorkloadSettings):
         return list(ALL) if self.scripts == "all" else self.scripts.split(",")
 
 
-class Timed(WorkloadResult):
+class Script(WorkloadResult):
     """One script: time of each run, how much it did, and what it computed."""
 
     times_us: list[Annotated[int, Field(ge=1)]]
@@ -72,7 +73,7 @@ class Timed(WorkloadResult):
 
 
 class Result(WorkloadResult):
-    scripts: dict[str, Timed]
+    scripts: dict[str, Script]
 
 
 class PerfBenchWorkload(Workload):
@@ -89,6 +90,7 @@ class PerfBenchWorkload(Workload):
         Column(name.partition("_")[2], f"{name}_score")
         for name in ("bm_chaos", "bm_fft", "bm_pidigits", "core_str", "misc_aes", "misc_pystone", "viper_call0")
     )
+    parts = tuple(f"{name}_score" for name in sorted(ALL))
     settings_type = Settings
 
     def quick(self) -> Settings:
@@ -121,6 +123,10 @@ class PerfBenchWorkload(Workload):
         judged = [name for name in said if name in COMMON] or list(said)
         figures["score"] = statistics.geometric_mean(figures[f"{name}_score"] for name in judged)
         return Measurement(figures, {f"{name}_us": [*timed.times_us] for name, timed in said.items()})
+
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:
+        ran = sorted(Result.read(result).scripts.items())  # the order in which the client runs all of them
+        return [Timed(name, time_us) for name, script in ran for time_us in script.times_us]
 
 
 WORKLOAD = PerfBenchWorkload()

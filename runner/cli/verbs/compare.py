@@ -17,12 +17,13 @@ import click
 
 from portbench.errors import PortbenchError
 from portbench.results.compare import Comparison, compare
-from portbench.results.compare_table import as_data, markdown
+from portbench.results.compare_table import as_data, markdown, share
 from portbench.results.model import RunFile
-from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, side
+from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, sides
 from portbench.runner.cli.options import given
-from portbench.runner.jobs.run import measure_image
+from portbench.runner.jobs.run import measure_images
 
+_NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
 _USUAL_LIMIT = 0.02
 """More than this is slow among the images of a folder."""
 
@@ -32,28 +33,42 @@ _USUAL_LIMIT = 0.02
 @click.argument("after", metavar="[B]", required=False)
 @measuring_options
 @limit_option
+@click.option("--elf", type=_NAMES, help="A's ELF file or linker map, for names of functions")
+@click.option("--beside-elf", type=_NAMES, help="B's ELF file or linker map")
+@click.option("--times", is_flag=True, help="of perf_bench the times, as run-perfbench.py -t, not the scores")
 @click.option("--json", "form", flag_value="json", help="print JSON")
 @click.option("--markdown", "form", flag_value="markdown", help="print Markdown")
-def COMMAND(before: str, after: str | None, fail_if_slower: float | None, form: str | None, **values: Any) -> int:
+def COMMAND(
+    before: str,
+    after: str | None,
+    fail_if_slower: float | None,
+    elf: Path | None,
+    beside_elf: Path | None,
+    times: bool,
+    form: str | None,
+    **values: Any,
+) -> int:
     options = given(values)
     if after is None:
+        if elf or beside_elf:
+            raise click.UsageError("--elf, --beside-elf: are for two images; leave them out for a folder")
         if not Path(before).is_dir():
             raise click.UsageError(f"{before}: is no folder of images; name a second run or image to compare it with")
         return _first_slow(Path(before), options, _USUAL_LIMIT if fail_if_slower is None else fail_if_slower, form)
-    compared = compare(side(before, options), side(after, options))
+    compared = compare(*sides((before, after), options, (elf, beside_elf)))
     if not compared:
         raise click.ClickException(f"{before} and {after} have no row in common that was measured; measure both alike")
-    _print(compared, fail_if_slower, form)
+    _print(compared, fail_if_slower, form, times=times)
     return int(fail_if_slower is not None and _is_slow(compared, fail_if_slower))
 
 
-def _print(compared: list[Comparison], limit: float | None, form: str | None) -> None:
+def _print(compared: list[Comparison], limit: float | None, form: str | None, *, times: bool = False) -> None:
     if form == "json":
         click.echo(json.dumps(as_data(compared, limit), indent=1))
     elif form == "markdown":
-        click.echo(markdown(compared, limit), nl=False)
+        click.echo(markdown(compared, limit, times=times), nl=False)
     else:
-        print_comparison(compared, limit)
+        print_comparison(compared, limit, times=times)
 
 
 def _first_slow(folder: Path, options: dict[str, Any], limit: float, form: str | None) -> int:
@@ -61,21 +76,25 @@ def _first_slow(folder: Path, options: dict[str, Any], limit: float, form: str |
     images = sorted(folder.glob("*.uf2"), key=_by_number)
     if len(images) < 2:
         raise PortbenchError(f"{folder}: has {len(images)} .uf2 images; give it two at least")
-    fast = measure_image(images[0], options)
+    (fast,) = measure_images([images[0]], options)
     slow, compared = len(images) - 1, _beside(fast, images[-1], options)
     if not _is_slow(compared, limit):
-        click.echo(f"none is slower: {images[-1].name} is within {limit:.3%} of {images[0].name}", err=form is not None)
+        told = f"{images[-1].name}: {_most(compared)} beside {images[0].name}"
+        click.echo(f"none is slower by more than {limit * 100:g} %; {told}", err=form is not None)
         return 1
-    known_fast = 0
+    known_fast, last_fast = 0, compare(fast, fast)
     while slow - known_fast > 1:
         middle = (known_fast + slow) // 2
         between = _beside(fast, images[middle], options)
         if _is_slow(between, limit):
             slow, compared = middle, between
         else:
-            known_fast = middle
+            known_fast, last_fast = middle, between
     _print(compared, limit, form)
-    found = f"first slow image: {images[slow].name}; {images[slow - 1].name} before it is as fast as {images[0].name}"
+    found = (
+        f"first slow image: {images[slow].name}, {_most(compared)} beside {images[0].name};"
+        f" {images[known_fast].name} before it: {_most(last_fast)}"
+    )
     click.echo(found, err=form is not None)
     return 0
 
@@ -87,10 +106,15 @@ def _by_number(path: Path) -> list[tuple[int, str]]:
 
 
 def _beside(fast: RunFile, image: Path, options: dict[str, Any]) -> list[Comparison]:
-    compared = compare(fast, measure_image(image, options))
+    compared = compare(fast, *measure_images([image], options))
     if not compared:
         raise PortbenchError(f"{image}: has no row in common with the first image; are both for one board?")
     return compared
+
+
+def _most(compared: list[Comparison]) -> str:
+    """The largest measured difference of all rows: `+2.8 %`."""
+    return share(max(each.judged for each in compared)) if compared else "0"
 
 
 def _is_slow(compared: list[Comparison], limit: float) -> bool:

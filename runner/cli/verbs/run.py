@@ -14,16 +14,17 @@ from portbench.results.compare import compare
 from portbench.results.model import RunFile
 from portbench.results.storage import find_run, to_json
 from portbench.runner.cli.comparing import limit_option, print_comparison
-from portbench.runner.cli.options import Sectioned, bench_options, given
+from portbench.runner.cli.options import Sectioned, bench_option, bench_options, given
 from portbench.runner.jobs.run import Run, planned
 from portbench.runner.kinds.foreign import meeting_places
-from portbench.runner.options import BenchOptions, read_options
+from portbench.runner.options import OPTIONS, BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, left_out, remarks
 from portbench.runner.sweep.run import SweepRun
 
 
 @click.command(cls=Sectioned)
-@bench_options()
+@bench_options(*(option.name for option in OPTIONS if option.name != "layouts"))
+@bench_option("layouts", hidden=True)  # compare's help has it, and this one fills a screen
 @click.option("--dry-run", is_flag=True, help="show the rows that would be measured, and measure none")
 @click.option(
     "--json", "as_json", is_flag=True, help="print the run file (of a sweep its points), all else on standard error"

@@ -1,0 +1,59 @@
+"""The difference of two samples, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from portbench.errors import LibraryMissing
+
+LEVEL: Final = 0.05
+"""The share of comparisons of equal runs that may show a difference: 5 of 100."""
+
+
+def mean_interval(shifts: Sequence[float]) -> tuple[float, float, float]:
+    """The mean with its interval by Student's t. One run alone has no interval: it is what it is."""
+    middle = math.fsum(shifts) / len(shifts)
+    if min(shifts) == max(shifts):
+        return shifts[0], shifts[0], shifts[0]
+    interval = _scipy().ttest_1samp(shifts, 0.0).confidence_interval(1 - LEVEL)
+    return middle, float(interval.low), float(interval.high)
+
+
+def shift_of_samples(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float, float, float]:
+    """Hodges and Lehmann's estimate, the median of all differences; a bootstrap interval; Mann and Whitney's test."""
+    import numpy
+
+    stats = _scipy()
+    p = float(stats.mannwhitneyu(ours, theirs).pvalue) if {*ours, *theirs} != {ours[0]} else 1.0
+
+    def shift(a: object, b: object, axis: int = -1) -> object:
+        first, second = numpy.asarray(a), numpy.asarray(b)
+        differences = second[..., :, None] - first[..., None, :]
+        return numpy.median(differences.reshape(*differences.shape[:-2], -1), axis=axis)
+
+    middle = float(shift(ours, theirs))  # type: ignore[arg-type]
+    if len(ours) < 2 or len(theirs) < 2 or p == 1.0:
+        return middle, middle, middle, p
+    interval = stats.bootstrap(
+        (ours, theirs),
+        shift,
+        n_resamples=2000,
+        confidence_level=1 - LEVEL,
+        method="percentile",
+        vectorized=True,
+        rng=numpy.random.default_rng(1),
+    ).confidence_interval
+    return middle, float(interval.low), float(interval.high), p
+
+
+def least_p(ours: int, theirs: int) -> float:
+    """The least p of Mann and Whitney's test: all values of one are above all of the other."""
+    return 2 / math.comb(ours + theirs, ours)
+
+
+def _scipy() -> Any:
+    with LibraryMissing.unless_installed("compare", "comparing runs that differ by chance"):
+        from scipy import stats
+    return stats
