@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn each_board_starts_and_a_bad_image_leaves_it_running() {
-        for board in 0..BOARDS.len() {
-            let config = BOARDS[board](Vec::new());
+        for (board, make) in BOARDS.iter().enumerate() {
+            let config = make(Vec::new());
             // A stack pointer, a reset vector, and a branch to itself.
             let mut rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();
             let mut page = Page { boot_rom: rom.clone(), ..Page::default() };
