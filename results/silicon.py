@@ -70,8 +70,8 @@ class FigureSet(_Strict):
             raise ValueError("has no figures")
         if (self.method == "row") != (self.workload is not None and self.profile is not None):
             raise ValueError("a row has a workload and a profile, and nothing else has")
-        if (self.method != "row") != bool(self.scripts):
-            raise ValueError("scripts are what a row has not, and all else has")
+        if (self.method in ("script", "client")) != bool(self.scripts):
+            raise ValueError("scripts are for the methods script and client, and only these have them")
         if (self.method == "client") != (bool(self.server) and self.libraries is not None):
             raise ValueError("a client has a server and libraries, and nothing else has")
         if unknown := next((name for name in self.chosen_by if name not in self.silicon), None):

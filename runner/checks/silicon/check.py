@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from portbench.boards import BoardError, board_definition
-from portbench.clients.libraries import library_files
+from portbench.clients.libraries import driver_files, library_files
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.images import ImageStore
@@ -87,6 +87,9 @@ class Silicon(Check):
         entry = self._known.get(publication.runtime)
         # Before anything is emulated: a script that is missing is reported at once.
         contents = {Path(each.file).stem: self._scripts.obtain(each) for each in publication.scripts}
+        if publication.method == "perf_bench":  # of the same revision as the workload
+            pinned = driver_files([f"perf_bench/{name}" for name in ("benchrun", *publication.silicon)], _LIBRARIES_S)
+            contents = {Path(name).stem: content for name, content in pinned.items()}
         image = self._store.obtain(entry).path
         assert image is not None
         board = board_definition(entry.board)
