@@ -189,7 +189,7 @@ impl Pio {
         let (mut irq_set, mut irq_clear) = (0, 0);
         let mut pins = [self.shared.out, self.shared.oe];
         let mut wrote_pins = self.reassert <= now;
-        for (index, machine) in self.machines.iter_mut().enumerate() {
+        for (index, machine) in self.machines.iter_mut().enumerate().filter(|(_, machine)| !machine.rests()) {
             let held = machine.sticky;
             let effects = machine.step(&self.shared, &sys.clock, now);
             irq_set |= effects.irq_set;

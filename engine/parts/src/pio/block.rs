@@ -120,6 +120,12 @@ impl Machine {
         pass.advance(&mut self.state, &self.config, &self.divider, count, inputs);
     }
 
+    /// Returns whether nothing is due in any cycle, and no pins are held.
+    pub(crate) fn rests(&self) -> bool {
+        let idle = self.ahead.is_none() && self.state.next() == NEVER && self.refill == NEVER;
+        idle && self.sticky.iter().all(Option::is_none)
+    }
+
     /// Executes cycle `now`.
     pub(crate) fn step(&mut self, shared: &Shared, clock: &Clock, now: u64) -> Effects {
         let mut effects = Effects::default();
@@ -155,10 +161,14 @@ impl Machine {
 
     /// Finds the tick in which autopull takes a word, after a change in cycle `now` of the TX FIFO or of what reads it.
     pub(crate) fn plan_refill(&mut self, now: u64) {
-        let waits = self.state.enabled && self.state.wants_refill(&self.config) && !self.fifos.tx.is_empty();
-        let tick = self.divider.cycle(self.divider.first_at(now + 1));
-        // An instruction that executes in that tick refills OSR itself.
-        self.refill = if waits && (self.state.forced.is_some() || self.state.flow.next > tick) { tick } else { NEVER };
+        self.refill = NEVER;
+        if self.state.enabled && self.state.wants_refill(&self.config) && !self.fifos.tx.is_empty() {
+            let tick = self.divider.cycle(self.divider.first_at(now + 1));
+            // An instruction that executes in that tick refills OSR itself.
+            if self.state.forced.is_some() || self.state.flow.next > tick {
+                self.refill = tick;
+            }
+        }
     }
 
     pub(crate) fn wake(&mut self, stall: Option<Stall>, cycle: u64) {
@@ -239,10 +249,13 @@ impl Machine {
             Stall::Tx => self.fifos.tx.is_empty(),
             _ => self.fifos.rx.is_full(),
         };
+        if self.state.stall() != Some(stall) || !holds {
+            return false;
+        }
         let cycle = self.fdebug_cleared + 1;
         // A forced instruction does not wait for the divider.
         let retried =
             if self.state.forced.is_some() { cycle } else { self.divider.cycle(self.divider.first_at(cycle)) };
-        self.state.stall() == Some(stall) && holds && retried <= now
+        retried <= now
     }
 }
