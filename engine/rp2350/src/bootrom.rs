@@ -19,7 +19,7 @@ mod refused {
     pub(super) const ROLLING_WINDOW: u32 = 5;
 }
 
-/// What [`refusal`] says where the USB boot loader would start.
+/// The refusal where the USB boot loader would start.
 pub const NO_BOOT_LOADER: &str = "no program in flash, or BOOTSEL: the USB boot loader";
 
 /// Returns the whole ROM.
