@@ -35,7 +35,7 @@ pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
 /// The tags of the XIP cache, and what its misses cost.
 #[derive(Serialize, Deserialize)]
 pub struct XipCache {
-    /// Tag and valid bits of each way; 0: nothing valid. Under a [`Placement`]: some of the lines that it holds, each in
+    /// Tag and valid bits of each way; 0: nothing valid. Under a `Placement`: some of the lines that it holds, each in
     /// its own set, so that translated code finds them as ever. A hit changes nothing in the cache, so it is no matter
     /// which of the two finds it.
     pub lines: Box<Array<[u32; 2], SETS>>,
