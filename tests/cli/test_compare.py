@@ -60,7 +60,11 @@ def test_slower_than_allowed_is_status_1(limit: str, status: int, invoke: Invoke
     done = invoke("compare", before, after, "--fail-if-slower", limit)
     assert done.exit_code == status and ("SLOWER" in done.stdout) is bool(status) and "+3.0 %" in done.stdout
     assert invoke("compare", after, before, "--fail-if-slower", limit).exit_code == 0
-    assert invoke("compare", before, after, "--markdown").stdout.startswith("| row ")
+    pages = [tmp_path / "pages" / name for name in ("compared.md", "compared.json")]
+    done = invoke("compare", before, after, *(f"--output={page}" for page in pages))
+    assert done.exit_code == 0 and done.stdout.startswith("B beside A")
+    assert pages[0].read_text().startswith("| row ")
+    assert json.loads(pages[1].read_text())[0]["judged"] == pytest.approx(0.03)
 
 
 def test_what_cannot_be_compared_is_one_line(invoke: Invoke, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -55,3 +56,28 @@ def test_a_package_is_not_built_from_a_checkout_without_links(without_links: Pat
         "portbench: this checkout has no symbolic links, which a package is built from; run it from its folder"
         " (python -m portbench), or clone again: git clone -c core.symlinks=true"
     )
+
+
+@pytest.mark.parametrize("has_cargo", [True, False])
+def test_a_failed_compilation_is_hidden_only_without_a_toolchain(has_cargo: bool, tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "setup.py", "Cargo.toml", "binding/Cargo.toml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(PROJECT / "engine" / name, tmp_path / name)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    if has_cargo:
+        (programs / "rustc").write_text("#!/bin/sh\necho 'rustc 1.95.0 (59807616e 2026-04-14)'\n")
+        (programs / "cargo").write_text("#!/bin/sh\nexit 101\n")
+        for program in programs.iterdir():
+            program.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if name not in ("CARGO", "RUSTC")}
+    done = subprocess.run(
+        [sys.executable, "setup.py", "build_rust"],
+        cwd=tmp_path,
+        env=environment | {"PATH": str(programs)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode == 0) is not has_cargo, done.stdout + done.stderr

@@ -8,8 +8,9 @@ is taken for fast, the last for slow, and as few as possible of the others are m
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from portbench.results.compare_table import as_data, markdown, share
 from portbench.results.model import RunFile
 from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, sides
 from portbench.runner.cli.options import given
+from portbench.runner.cli.pages import json_text, output_option, write_pages
 from portbench.runner.jobs.run import measure_images
 
 _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -36,8 +38,8 @@ _USUAL_LIMIT = 0.02
 @click.option("--elf", type=_NAMES, help="A's ELF file or linker map, for names of functions")
 @click.option("--beside-elf", type=_NAMES, help="B's ELF file or linker map")
 @click.option("--times", is_flag=True, help="of perf_bench the times, as run-perfbench.py -t, not the scores")
-@click.option("--json", "form", flag_value="json", help="print JSON")
-@click.option("--markdown", "form", flag_value="markdown", help="print Markdown")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@output_option
 def COMMAND(
     before: str,
     after: str | None,
@@ -45,33 +47,41 @@ def COMMAND(
     elf: Path | None,
     beside_elf: Path | None,
     times: bool,
-    form: str | None,
+    as_json: bool,
+    outputs: tuple[Path, ...],
     **values: Any,
 ) -> int:
     options = given(values)
+    show = partial(_show, limit=fail_if_slower, as_json=as_json, outputs=outputs, times=times)
     if after is None:
         if elf or beside_elf:
             raise click.UsageError("--elf, --beside-elf: are for two images; leave them out for a folder")
         if not Path(before).is_dir():
             raise click.UsageError(f"{before}: is no folder of images; name a second run or image to compare it with")
-        return _first_slow(Path(before), options, _USUAL_LIMIT if fail_if_slower is None else fail_if_slower, form)
+        limit = _USUAL_LIMIT if fail_if_slower is None else fail_if_slower
+        return _first_slow(Path(before), options, limit, partial(show, limit=limit), as_json)
     compared = compare(*sides((before, after), options, (elf, beside_elf)))
     if not compared:
         raise click.ClickException(f"{before} and {after} have no row in common that was measured; measure both alike")
-    _print(compared, fail_if_slower, form, times=times)
+    show(compared)
     return int(fail_if_slower is not None and _is_slow(compared, fail_if_slower))
 
 
-def _print(compared: list[Comparison], limit: float | None, form: str | None, *, times: bool = False) -> None:
-    if form == "json":
-        click.echo(json.dumps(as_data(compared, limit), indent=1))
-    elif form == "markdown":
-        click.echo(markdown(compared, limit, times=times), nl=False)
+def _show(
+    compared: list[Comparison], *, limit: float | None, as_json: bool, outputs: tuple[Path, ...], times: bool
+) -> None:
+    """Print the comparison, and write its pages."""
+    data = as_data(compared, limit)
+    if as_json:
+        click.echo(json_text(data), nl=False)
     else:
         print_comparison(compared, limit, times=times)
+    write_pages(outputs, data, markdown(compared, limit, times=times))
 
 
-def _first_slow(folder: Path, options: dict[str, Any], limit: float, form: str | None) -> int:
+def _first_slow(
+    folder: Path, options: dict[str, Any], limit: float, show: Callable[[list[Comparison]], None], as_json: bool
+) -> int:
     """Compares the first image with the first slow one; the command's status. Raises PortbenchError."""
     images = sorted(folder.glob("*.uf2"), key=_by_number)
     if len(images) < 2:
@@ -80,7 +90,7 @@ def _first_slow(folder: Path, options: dict[str, Any], limit: float, form: str |
     slow, compared = len(images) - 1, _beside(fast, images[-1], options)
     if not _is_slow(compared, limit):
         told = f"{images[-1].name}: {_most(compared)} beside {images[0].name}"
-        click.echo(f"none is slower by more than {limit * 100:g} %; {told}", err=form is not None)
+        click.echo(f"none is slower by more than {limit * 100:g} %; {told}", err=as_json)
         return 1
     known_fast, last_fast = 0, compare(fast, fast)
     while slow - known_fast > 1:
@@ -90,12 +100,12 @@ def _first_slow(folder: Path, options: dict[str, Any], limit: float, form: str |
             slow, compared = middle, between
         else:
             known_fast, last_fast = middle, between
-    _print(compared, limit, form)
+    show(compared)
     found = (
         f"first slow image: {images[slow].name}, {_most(compared)} beside {images[0].name};"
         f" {images[known_fast].name} before it: {_most(last_fast)}"
     )
-    click.echo(found, err=form is not None)
+    click.echo(found, err=as_json)
     return 0
 
 

@@ -6,7 +6,6 @@ firmware, which no later run changes, so that they can be committed and merged.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -18,10 +17,11 @@ from portbench.console import console, new_table
 from portbench.results.histories import page_blocks
 from portbench.results.histories.series import Series, Step
 from portbench.results.histories.store import FOLDER, entries_of, keep, keep_finished, load
-from portbench.results.histories.table import as_data, histories, lines
+from portbench.results.histories.table import as_data, heading, histories, lines, markdown
 from portbench.results.shipped import all_shipped
 from portbench.results.storage import RESULTS_FOLDER, read
 from portbench.runner.cli.options import bench_option
+from portbench.runner.cli.pages import json_text, output_option, write_pages
 
 _BAR = 30
 history_option = click.option(
@@ -53,6 +53,7 @@ history_option = click.option(
     help="write the newest figures into the pages of this folder",
 )
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
+@output_option
 def COMMAND(
     results_dir: str | None,
     folder: Path | None,
@@ -61,6 +62,7 @@ def COMMAND(
     runtime: str | None,
     pages: Path | None,
     as_json: bool,
+    outputs: tuple[Path, ...],
 ) -> None:
     results = Path(results_dir or RESULTS_FOLDER)
     folder = folder or results / FOLDER
@@ -81,8 +83,10 @@ def COMMAND(
     ]
     series = histories(chosen)
     steps = {number: each.steps() for number, each in enumerate(series)}
+    data = as_data(series, steps)
+    write_pages(outputs, data, markdown(series, steps))
     if as_json:
-        click.echo(json.dumps(as_data(series, steps), indent=1))
+        click.echo(json_text(data), nl=False)
         return
     out = console()
     out.print(f"{len(chosen)} measurements in {folder}", highlight=False)
@@ -96,9 +100,8 @@ def COMMAND(
 
 
 def _table(series: Series, steps: list[Step]) -> Table:
-    about = f"{series.title}, over {'versions' if series.axis == 'version' else 'time'}"
     axis, unit = str(series.axis), series.first.unit
-    table = new_table((axis, unit, "", " "), title=about, right=(unit,), folding=(" ",))
+    table = new_table((axis, unit, "", " "), title=heading(series), right=(unit,), folding=(" ",))
     table.columns[2].width = _BAR
     for label, value, said, share in lines(series, steps):
         table.add_row(Text(label), Text(value), Bar(1.0, 0, share, width=_BAR), Text(said))
