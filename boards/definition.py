@@ -194,7 +194,7 @@ class BoardDefinition:
     is part of what MicroPython says of itself, `circuitpython_id` is CircuitPython's name. `network` None: it has none.
     `pins`: volts that the board itself puts to GPIOs, by their numbers, while USB powers it. `sd_card`: where a card's
     socket is, or where clients look for one that is wired by hand; None: nowhere.
-    `devices`: the user's own on its buses, which only an emulated board has.
+    `devices`: the user's own on its buses, which only an emulated board has. `header`: its pins are where a Pico's are.
     """
 
     id: _Id
@@ -211,6 +211,7 @@ class BoardDefinition:
     pins: HeldPins = field(default_factory=dict, hash=False)
     sd_card: CardSocket | None = None
     devices: tuple[AttachedDevice, ...] = ()
+    header: Literal["pico"] | None = None
 
     def __post_init__(self) -> None:
         if self.network is None or self.sd_card is None:

@@ -14,6 +14,7 @@ from portbench.files import replace_file
 from portbench.results.cells import escape
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
+from portbench.results.page.board import BoardPicture
 from portbench.results.page.build import html_page, measured_with
 from portbench.results.page.drawing import picture, preview
 from portbench.results.page.sections import ranking
@@ -58,10 +59,16 @@ def page(run: RunFile) -> str:
     return f"{head}\n\n{rows}\n\n{markdown(run, _WIDTH)}\n## How to read this\n\n{reading}\n{facts}\n"
 
 
-def html(run: RunFile, history: Sequence[Entry] = (), preview: str | None = None) -> str:
-    """The page of `run` in HTML, with the history of earlier runs and the address of a picture for links to it. Raises
-    LibraryMissing."""
-    return html_page(run, measured_rows(run), [text.replace("*", "") for text in _readings(run)], history, preview)
+def html(
+    run: RunFile,
+    history: Sequence[Entry] = (),
+    preview: str | None = None,
+    pictures: Sequence[BoardPicture] = (),
+) -> str:
+    """The page of `run` in HTML, with the history of earlier runs, the address of a picture for links to it, and
+    `pictures` of its boards. Raises LibraryMissing."""
+    reading = [text.replace("*", "") for text in _readings(run)]
+    return html_page(run, measured_rows(run), reading, history, preview, pictures)
 
 
 def chart(run: RunFile) -> str:
@@ -71,7 +78,7 @@ def chart(run: RunFile) -> str:
     return picture(lambda width: ranking.drawing(measured[0], width))
 
 
-def _text(run: RunFile, path: Path, history: Sequence[Entry], address: str) -> str:
+def _text(run: RunFile, path: Path, history: Sequence[Entry], address: str, pictures: Sequence[BoardPicture]) -> str:
     """The page in the form that its name's end asks for."""
     match path.suffix.lower():
         case ".svg":
@@ -79,7 +86,8 @@ def _text(run: RunFile, path: Path, history: Sequence[Entry], address: str) -> s
         case ".json":
             return to_json(without_samples(run))
         case ".html" | ".htm":
-            return html(run, history, urljoin(address, path.with_suffix(".png").name) if panels(run) else None)
+            shown_by_links = urljoin(address, path.with_suffix(".png").name) if panels(run) else None
+            return html(run, history, shown_by_links, pictures)
     return page(run)
 
 
@@ -155,9 +163,10 @@ def publish(
     history: Sequence[Entry] = (),
     force: bool = False,
     address: str = "",
+    pictures: Sequence[BoardPicture] = (),
 ) -> None:
     """Write the pages of `run` as each name's end asks (HTML, SVG, JSON, else Markdown): all, or none. A page of HTML
-    has a picture beside it, which links to `address`, where the page will be, show.
+    has `pictures` of boards, and one beside it, which links to `address`, where the page will be, show.
 
     Raises LibraryMissing, and `StorageError`, also where there is a page with rows which `run` has not.
     """
@@ -168,7 +177,7 @@ def publish(
                 f"{path}: has {', '.join(lost[:3])}{more}, which this run has not measured;"
                 " measure those too, write another page with --output, or give --force"
             )
-    texts: dict[Path, str | bytes] = {path: _text(run, path, history, address) for path in paths}
+    texts: dict[Path, str | bytes] = {path: _text(run, path, history, address, pictures) for path in paths}
     for path in paths:
         texts |= _preview(run, path)
     for path, text in texts.items():

@@ -15,6 +15,7 @@ from portbench.results.answer import answer, not_at_hand
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile
+from portbench.results.page.board import BoardPicture, board_part
 from portbench.results.page.drawing import page_libraries
 from portbench.results.page.history import history_part
 from portbench.results.page.parts import Data, Paragraph, Part, Section, paragraphs
@@ -43,10 +44,15 @@ class Download:
 
 
 def html_page(
-    run: RunFile, rows: str, reading: list[str], history: Sequence[Entry] = (), preview: str | None = None
+    run: RunFile,
+    rows: str,
+    reading: list[str],
+    history: Sequence[Entry] = (),
+    preview: str | None = None,
+    pictures: Sequence[BoardPicture] = (),
 ) -> str:
     """`rows`: from `publish.measured_rows`; `reading`: explanations of the columns; `preview`: the address of a
-    picture for links to the page. Raises LibraryMissing."""
+    picture for links to the page; `pictures`: of the boards. Raises LibraryMissing."""
     with page_libraries():
         import jinja2
     measured = panels(run)
@@ -55,8 +61,7 @@ def html_page(
     boards = dict.fromkeys(row.board for panel in measured for group in panel.groups if (row := group.first).board)
     if past := history_part(history):
         parts.append(past)
-    if missing := _missing(run):
-        parts.append(missing)
+    parts += filter(None, (_missing(run), board_part(pictures)))
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
         autoescape=True,

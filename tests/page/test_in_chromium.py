@@ -10,6 +10,7 @@ import pytest
 from portbench.results.csv_export import samples_csv
 from portbench.results.publish import publish
 from portbench.results.storage import to_json
+from portbench.runner.board_pictures import board_pictures
 from tests.page.conftest import Look
 from tests.results.page_run import FULL, HISTORY
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def found(look: Look, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     page = tmp_path_factory.mktemp("page") / "page.html"
-    publish(FULL, [page], history=HISTORY)
+    publish(FULL, [page], history=HISTORY, pictures=board_pictures(("W5500_EVB_PICO", "RPI_PICO_W")))
     return look("look.mjs", page)
 
 

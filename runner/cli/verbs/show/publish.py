@@ -16,6 +16,7 @@ from portbench.results.publish import CHART, HTML_PAGE, PAGE, publish
 from portbench.results.publish import into as put_into
 from portbench.results.storage import RESULTS_FOLDER, read
 from portbench.results.table import panels
+from portbench.runner.board_pictures import board_pictures
 from portbench.runner.cli.options import bench_option, run_file
 from portbench.runner.cli.verbs.show.history import history_option
 
@@ -59,7 +60,8 @@ def COMMAND(
         keep_finished(results, results / FOLDER)
     history = load(folder or results / FOLDER)
     try:
-        publish(run, pages, history=history, force=force, address=address)
+        pictures = board_pictures(row.board for row in run.rows)
+        publish(run, pages, history=history, force=force, address=address, pictures=pictures)
     except LibraryMissing as error:
         if outputs:
             raise
