@@ -1,7 +1,7 @@
 """Settings are in pyproject.toml; this file has the compiled module.
 
-A machine without a Rust toolchain installs the package without it: what needs no emulated board works there. Where
-there is a toolchain, a failed compilation fails the installation.
+A machine without a Rust toolchain installs the package without it, for commands that need no emulated board. On a
+machine with a toolchain, a failed compilation fails the installation.
 """
 
 import os

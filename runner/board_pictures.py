@@ -34,7 +34,7 @@ def _picture(board: BoardDefinition) -> BoardPicture:
 
 
 def _wires(board: BoardDefinition) -> Iterator[tuple[int, str, bool]]:
-    """GPIO, what is there, and whether the user has to wire it. The board's own parts come last and win."""
+    """GPIO, signal, and whether the user has to wire it. The board's own parts come last and win."""
     if board.sd_card is not None:
         yield from ((pin, f"SD card {_signal(name)}", True) for name, pin in board.sd_card.pins.items())
     yield from ((pin, f"held at {volts:g} V", False) for pin, volts in board.pins.items())

@@ -1,4 +1,4 @@
-"""A board from above, drawn from its definition: the pins of its header, and what is wired to them."""
+"""A board from above, drawn from its definition: the pins of its header, and the wires to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROOM: Final = 200
 
 @dataclass(frozen=True)
 class HeaderPin:
-    """A pin of the header. `wired`: what is there, as `W5500 SCK`; empty where it is free."""
+    """A pin of the header. `wired`: the signal there, as `W5500 SCK`; empty where it is free."""
 
     number: int
     name: str
