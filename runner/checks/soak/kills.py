@@ -60,8 +60,8 @@ COMMANDS: Final[dict[str, str]] = {
 
 
 def run(seed: int, numbers: range, workers: int, heard: Callable[[Record], None], root: Path) -> None:
-    """Kill number N of a seed is of the same command, at the same share of its time, of the same place among its
-    processes. `heard` gets the record of each kill, and of each undisturbed run between them."""
+    """Kill number N of a seed is of the same command, at the same share of its time, of itself or of the same place
+    among the processes below it. `heard` gets the record of each kill, and of each undisturbed run between them."""
     names = list(COMMANDS)
     by_name = {name: [number for number in numbers if names[number % len(names)] == name] for name in names}
     worlds = {name: World(root / str(place), name, seed) for place, name in enumerate(names) if by_name[name]}
@@ -73,6 +73,13 @@ def run(seed: int, numbers: range, workers: int, heard: Callable[[Record], None]
         finally:
             for world in worlds.values():
                 world.stop()
+
+
+def aim(seed: int, number: int) -> tuple[float, bool, float]:
+    """A kill: its moment as a share of the command's CPU time; whether it strikes a process below the command, which
+    half of the kills do; and the place among those."""
+    rng = random.Random(f"portbench kill {seed} {number}")
+    return rng.random(), rng.random() < 0.5, rng.random()
 
 
 def _each(world: World, numbers: Sequence[int], heard: Callable[[Record], None]) -> None:
@@ -137,14 +144,13 @@ class World:
         return record
 
     def _kill(self, number: int) -> Record:
-        rng = random.Random(f"portbench kill {self._seed} {number}")
-        moment, chosen = rng.random(), rng.random()
+        moment, below, chosen = aim(self._seed, number)
         self._sweep += 1
         record = Record(number, self._name)
         with self._started(record) as session:
-            self._wait(session, record, _COMMAND_S, until_cpu_s=moment * self._cpu_s)
-            alive = with_descendants([session.process.pid])
-            victim = alive[int(chosen * len(alive))]
+            self._wait(session, record, _COMMAND_S, moment * self._cpu_s, with_child=below)
+            command, *children = with_descendants([session.process.pid])
+            victim = children[int(chosen * len(children))] if below and children else command
             record.status = "measured"
             with contextlib.suppress(psutil.NoSuchProcess):
                 if session.process.poll() is None:
@@ -201,14 +207,24 @@ class World:
             start_new_session=True,
         )
 
-    def _wait(self, session: Session, record: Record, limit_s: float, until_cpu_s: float = _NO_LIMIT) -> None:
-        """Until the command ends, a desk is there and ends by Ctrl-C, or its processes have had so much CPU time."""
+    def _wait(
+        self,
+        session: Session,
+        record: Record,
+        limit_s: float,
+        until_cpu_s: float = _NO_LIMIT,
+        *,
+        with_child: bool = False,
+    ) -> None:
+        """Until the command ends, a desk is there and ends by Ctrl-C, or its processes have had so much CPU time, and
+        it has one below it (`with_child`)."""
         spent: dict[int, float] = {}
         ends_desk, interrupted = self._name == "desk" and record.number < 0, False
 
         def over() -> bool:
             nonlocal interrupted
-            for pid in with_descendants([session.process.pid]):
+            pids = with_descendants([session.process.pid])
+            for pid in pids:
                 with contextlib.suppress(psutil.Error):
                     times = psutil.Process(pid).cpu_times()
                     spent[pid] = times.user + times.system
@@ -216,7 +232,8 @@ class World:
             if ends_desk and not interrupted and _THERE in session.text():
                 session.process.send_signal(signal.SIGINT)
                 interrupted = True
-            return self._stopped or session.process.poll() is not None or session.cpu_s >= until_cpu_s
+            aimed = session.cpu_s >= until_cpu_s and (len(pids) > 1 or not with_child)
+            return self._stopped or session.process.poll() is not None or aimed
 
         try:
             Deadline(limit_s, self._name).poll(over, _LOOK_S, "its end")
