@@ -49,7 +49,7 @@ class Step:
         """The command that compares the two."""
         if self.before.runtime == self.after.runtime:
             return f"portbench compare results/runs/{self.before.run} results/runs/{self.after.run}"
-        images = [f'"${{PORTBENCH_FIRMWARE_DIR:-.}}"/{shlex.quote(each.build)}' for each in (self.before, self.after)]
+        images = [shlex.quote(each.image) for each in (self.before, self.after)]
         profile = ["--profile", self.after.profile] if self.after.profile else []
         return " ".join(["portbench compare", *images, "--workload", self.after.workload, *profile])
 

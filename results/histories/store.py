@@ -69,6 +69,11 @@ class Entry:
         return median(self.values)
 
     @property
+    def image(self) -> str:
+        """As `portbench compare` takes it: the id of the catalogue, or the file that was measured."""
+        return self.build if self.build.removesuffix(".uf2") == self.runtime else self.runtime
+
+    @property
     def is_exact(self) -> bool:
         """True if another run would give the same values to the last digit."""
         simulated = self.where == Where.EMULATED and not (self.conditions or {}).get("bridged")

@@ -9,8 +9,11 @@ from typing import Any
 import click
 from rich.console import Console
 
+from portbench.boards import board_definition
+from portbench.boards.releases import is_selector, selected
 from portbench.console import console, plain_table, shown
-from portbench.errors import OptionError
+from portbench.errors import OptionError, PortbenchError
+from portbench.firmware import catalogue
 from portbench.results.compare import Comparison
 from portbench.results.compare_table import COLUMNS, HINT, LAYOUT_COLUMNS, layouts, lines
 from portbench.results.compare_why import MISS_COLUMNS, WHY_COLUMNS, lacks_reasons, reasons
@@ -19,6 +22,7 @@ from portbench.results.run_perfbench import differences
 from portbench.results.storage import RESULTS_FOLDER, find_run
 from portbench.runner.cli.options import SETTINGS, bench_options
 from portbench.runner.jobs.run import measure_images
+from portbench.runner.options import DEFAULT_BOARD
 
 
 class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
@@ -51,17 +55,30 @@ def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path 
     """The runs that `texts` name; those that are images are measured together. `elfs`: an ELF file or linker map of
     each image. Raises PortbenchError."""
     named = {Path(text): elf for text, elf in zip(texts, elfs, strict=False) if elf is not None}
-    if without := next((path for path in named if not _is_image(str(path))), None):
-        raise OptionError(f"{without}: is a run, which has its names already; give --elf or --beside-elf to an image")
-    images = list(dict.fromkeys(Path(text) for text in texts if _is_image(text)))
+    if without := next((path for path in named if path.suffix.lower() != ".uf2"), None):
+        raise OptionError(f"{without}: is no file of an image; give --elf or --beside-elf to one")
     options = dict(options) | ({"attribute": True} if named else {})
-    measured = dict(zip(images, measure_images(images, options, named) if images else [], strict=True))
+    found = [_image(text, options.get("board") or DEFAULT_BOARD) for text in texts]
     folder = Path(options.get("results_dir") or RESULTS_FOLDER)
-    return [measured[Path(text)] if _is_image(text) else find_run(text, folder) for text in texts]
+    runs = {text: find_run(text, folder) for text, image in zip(texts, found, strict=True) if image is None}
+    images = list(dict.fromkeys(filter(None, found)))
+    measured = dict(zip(images, measure_images(images, options, named) if images else [], strict=True))
+    return [runs[text] if image is None else measured[image] for text, image in zip(texts, found, strict=True)]
 
 
-def _is_image(text: str) -> bool:
-    return text.lower().endswith(".uf2")
+def _image(text: str, board: str) -> str | None:
+    """The path or the id of the image that `text` names, a release by its id; None for a run. Raises PortbenchError."""
+    if text.lower().endswith(".uf2"):
+        return str(Path(text))
+    try:
+        found = selected(text, board_definition(board), catalogue.load())
+    except PortbenchError:
+        if is_selector(text):
+            raise
+        return None
+    if len(found) > 1:
+        raise OptionError(f"{text}: names {len(found)} releases; name one, as {found[-1].id}")
+    return found[0].id
 
 
 def print_comparison(

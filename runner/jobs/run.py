@@ -168,26 +168,26 @@ class Run:
 
 
 def measure_images(
-    images: Sequence[Path], asked: Mapping[str, Any], elfs: Mapping[Path, Path] | None = None
+    images: Sequence[str], asked: Mapping[str, Any], elfs: Mapping[Path, Path] | None = None
 ) -> list[RunFile]:
-    """All rows of `images`, in one run, and of that the part of each image.
+    """All rows of `images`, files or ids, in one run, and of that the part of each image.
 
     `asked` as `runner.options.read_options` takes it. `elfs`: files with the names of functions, by image. Raises
     PortbenchError.
     """
     try:
-        rows, options = planned({**asked, "runtime": [str(image) for image in images]})
+        rows, options = planned({**asked, "runtime": images})
     except OptionError as error:  # it would show the help of a verb that has no such option
         raise PortbenchError(str(error)) from None
     with Run(rows, replace(options, elfs=elfs or {})) as run:
         for _ in run.measured():
             pass
-    named = {row.entry.id: row.entry.path for row in rows}
+    named = {row.entry.id: str(row.entry.path or row.entry.id) for row in rows}
     for row in run.run.rows:
         if row.status is not Status.MEASURED:
             raise PortbenchError(f"{named[row.runtime]}: {row.workload} {row.profile or ''}: {row.reason}")
     if run.faults:
-        raise PortbenchError(f"{' and '.join(map(str, images))}: {run.faults[0]}")
+        raise PortbenchError(f"{' and '.join(images)}: {run.faults[0]}")
     ids = {path: name for name, path in named.items()}
     return [
         run.run.model_copy(update={"rows": [row for row in run.run.rows if row.runtime == ids.get(image)]})

@@ -138,3 +138,26 @@ def test_a_run_is_named_and_compared_with_its_baseline(start: Start, empty: Path
     assert start("run", *rows, "--name=main").returncode == 0
     done = start("run", *rows, "--baseline=main", "--fail-if-slower=0%")
     assert done.returncode == 0 and "the same" in done.stdout, done.stdout + done.stderr
+
+
+def test_firmware_is_named_as_for_run(monkeypatch: pytest.MonkeyPatch, invoke: Invoke, tmp_path: Path) -> None:
+    """A release by its id; and what cannot be found ends the command before anything is measured."""
+    before = stored(tmp_path, "a", exact(10_000))
+    asked: list[list[str]] = []
+
+    def measure(images: list[str], *_: object) -> list[object]:
+        asked.append(images)
+        return [exact(10_300) for _ in images]
+
+    monkeypatch.setattr("portbench.runner.cli.comparing.measure_images", measure)
+    monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
+    for name, image in (("micropython@1.26", "micropython-1.26.1"), ("micropython-1.28.0", "micropython-1.28.0")):
+        assert invoke("compare", before, name).exit_code == 0
+        assert asked.pop() == [image]
+    for names, said in (
+        (("micropython@1.24..1.28", before), r"micropython@1\.24\.\.1\.28: names \d releases; name one, as"),
+        (("micropython-1.28.0", "nothing"), "nothing: is no run file"),
+        (("micropython-1.28.0", "x@latest"), "x@latest: 'x' has no list of releases"),
+    ):
+        done = invoke("compare", *names)
+        assert done.exit_code in (1, 2) and re.search(said, done.stderr) and not asked

@@ -39,8 +39,7 @@ def test_runs_that_have_ended_are_kept_and_shown(invoke: Invoke, runs: list[Path
     assert "micropython-1.26.0 ping_pong emulated, over time" in done.stdout and "step: 1.10x worse" in done.stdout
     names = f"results/runs/{runs[1].name} results/runs/{runs[2].name}"
     assert done.stdout.count(f"  portbench compare {names}\n") == 2
-    images = """"${PORTBENCH_FIRMWARE_DIR:-.}"/old.uf2 "${PORTBENCH_FIRMWARE_DIR:-.}"/'new image.uf2'"""
-    assert f"  portbench compare {images} --workload ping_pong\n" in done.stdout
+    assert "  portbench compare micropython-1.26.0 micropython-1.28.0 --workload ping_pong\n" in done.stdout
     assert len(list((tmp_path / "results" / "history").rglob("*.jsonl"))) == 6
     assert invoke("show", "history").stdout == done.stdout
 

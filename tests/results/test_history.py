@@ -115,8 +115,9 @@ def test_over_versions_is_the_newest_of_each_firmware_and_profile() -> None:
     assert (series.name, [each.value for each in series.entries]) == ("mp", [2000.0, 1600.0])
     (step,) = series.steps()
     assert (step.before.version, step.after.version, step.times) == ("1.26.0", "1.28.0", pytest.approx(0.8))
-    images = '"${PORTBENCH_FIRMWARE_DIR:-.}"/some.uf2'
-    assert step.comparison == f"portbench compare {images} {images} --workload ping_pong --profile tuned"
+    assert step.comparison == "portbench compare mp-1.26.0 mp-1.28.0 --workload ping_pong --profile tuned"
+    files = [replace(entry, build=f"{entry.runtime}.uf2") for entry in entries]
+    assert over_versions(files)[0].steps()[0].comparison.startswith("portbench compare mp-1.26.0.uf2 mp-1.28.0.uf2 ")
 
 
 def test_over_time_a_step_leads_to_the_comparison_of_its_runs() -> None:

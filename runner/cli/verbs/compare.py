@@ -1,9 +1,10 @@
 """Compare two runs or images, or find the first slow image of a folder.
 
 A and B are run files, `latest`, names that runs were given (`portbench run --name`), revisions that they were measured
-at, or .uf2 images, which are measured now, with the options of `portbench run`. They are compared row by row, with
-confidence. If A is a folder, without B, its images are in the order of their names, with numbers as numbers: the first
-is taken for fast, the last for slow, and as few as possible of the others are measured.
+at, or firmware, which is measured now, with the options of `portbench run`: a .uf2 image, a runtime's id, or a release
+as micropython@latest. They are compared row by row, with confidence. If A is a folder, without B, its images are in the
+order of their names, with numbers as numbers: the first is taken for fast, the last for slow, and as few as possible of
+the others are measured.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def _first_slow(
     images = sorted(folder.glob("*.uf2"), key=_by_number)
     if len(images) < 2:
         raise PortbenchError(f"{folder}: has {len(images)} .uf2 images; give it two at least")
-    (fast,) = measure_images([images[0]], options)
+    (fast,) = measure_images([str(images[0])], options)
     slow, compared = len(images) - 1, _beside(fast, images[-1], options)
     if not _is_slow(compared, limit):
         told = f"{images[-1].name}: {_most(compared)} beside {images[0].name}"
@@ -116,7 +117,7 @@ def _by_number(path: Path) -> list[tuple[int, str]]:
 
 
 def _beside(fast: RunFile, image: Path, options: dict[str, Any]) -> list[Comparison]:
-    compared = compare(fast, *measure_images([image], options))
+    compared = compare(fast, *measure_images([str(image)], options))
     if not compared:
         raise PortbenchError(f"{image}: has no row in common with the first image; are both for one board?")
     return compared
