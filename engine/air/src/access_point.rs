@@ -9,6 +9,8 @@ use crate::delay::Delay;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AirError(pub String);
 
+sim::left_out!([] AccessPoint);
+
 impl std::fmt::Display for AirError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(&self.0)

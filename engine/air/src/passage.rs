@@ -1,9 +1,10 @@
 //! The way of a frame between the radio chip and the access point's cable.
 
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 
 /// The place where a frame is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Place {
     /// Waiting for the air, or being transmitted or repeated.
     Air,
@@ -14,7 +15,7 @@ pub enum Place {
 }
 
 /// The way of one frame. `begin`: the time when the radio or the cable handed it over.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passage {
     /// The frame comes from the cable; otherwise it comes from the board.
     pub to_board: bool,
@@ -50,6 +51,8 @@ pub(crate) struct PassageLog {
 }
 
 const MOST: usize = 1 << 18;
+
+sim::left_out!([] PassageLog);
 
 impl PassageLog {
     pub(crate) fn set(&mut self, on: bool) {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Agenda<T> {
     planned: BTreeMap<(Ps, u64), T>,
     count: u64,

@@ -2,6 +2,7 @@
 
 pub use armv6m::core::State;
 use parts::wires::Event;
+use serde::{Deserialize, Serialize};
 
 use crate::bus::{Attribution, Bus};
 use crate::fault::Cause;
@@ -26,6 +27,7 @@ pub(crate) mod control {
 }
 
 /// Arrays of two have the Secure copy first.
+#[derive(Serialize, Deserialize)]
 pub struct Core {
     pub index: usize,
     /// R0 to R14; R13 is the active stack pointer. The last entry is unused: the PC is `pc`.

@@ -1,5 +1,7 @@
 //! The memory protection unit of one security state: eight regions (Armv8-M ARM, PMSAv8).
 
+use serde::{Deserialize, Serialize};
+
 const REGIONS: usize = 8;
 const ENABLE: u32 = 1;
 const HFNMIENA: u32 = 2;
@@ -13,13 +15,13 @@ pub enum Access {
     Write,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Region {
     rbar: u32,
     rlar: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Mpu {
     ctrl: u32,
     number: u32,

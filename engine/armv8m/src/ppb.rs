@@ -4,6 +4,7 @@
 use armv6m::systick::SysTick;
 use parts::sys::{ResetRequest, Sys};
 use parts::wires::Event;
+use serde::{Deserialize, Serialize};
 
 use crate::mpu::Mpu;
 use crate::sau::Sau;
@@ -65,7 +66,7 @@ const CPUID: u32 = 0x411f_d210;
 const BANKED: u32 = 1 << 3 | 1 << 4 | 1 << 6 | 1 << 11 | 1 << 14 | 1 << 15;
 
 /// What each security state has for itself.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Bank {
     pub vtor: u32,
     pub scr: u32,
@@ -87,7 +88,7 @@ pub struct Bank {
     pub active: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Ppb {
     core: usize,
     pub banks: [Bank; 2],

@@ -52,20 +52,26 @@ impl Network {
 
     /// Appends the state of chip and LAN to a snapshot. `Err`: the LAN's cannot be saved.
     pub(crate) fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
-        let Way::Cable(port) = &self.way else {
-            return Err(Refused(format!("a {}, whose state cannot be saved yet", self.name())));
-        };
-        port.save(to);
-        port.device.save(to);
+        match &self.way {
+            Way::Cable(port) => {
+                port.save(to);
+                port.device.save(to);
+            }
+            Way::Air(port) => snapshot::save(port, to),
+        }
         snapshot::save(&self.plugged, to);
         self.lan.save(to)
     }
 
     /// Restores a new network with the same settings.
     pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
-        let Way::Cable(port) = &mut self.way else { return Err(Torn) };
-        port.restore(from)?;
-        port.device.restore(from)?;
+        match &mut self.way {
+            Way::Cable(port) => {
+                port.restore(from)?;
+                port.device.restore(from)?;
+            }
+            Way::Air(port) => snapshot::restore(port, from)?,
+        }
         snapshot::restore(&mut self.plugged, from)?;
         self.lan.restore(from)
     }

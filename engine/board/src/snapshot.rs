@@ -120,7 +120,8 @@ impl<C: Mcu<Wiring>> Machine<C> {
     }
 
     /// Restores the board from [`Self::save`]'s bytes, of this board or another one with the same settings. Then
-    /// programs must listen on the PC again, as after a power cycle. After an error the board is as it was.
+    /// programs must listen on the PC again, as after a power cycle. The memory of an SD card gets the saved contents, for
+    /// all boards that have it. After an error the board is as it was.
     pub fn restore(&mut self, snapshot: &[u8]) -> Result<(), SnapshotError> {
         let rest = snapshot.strip_prefix(MAGIC).ok_or(SnapshotError::Foreign)?;
         let (checksum, mut state) = rest.split_first_chunk().ok_or(SnapshotError::Torn)?;

@@ -3,6 +3,7 @@
 use air::{Air, AirError};
 use cyw43::{Cyw43439, Shifting};
 use parts::{BitPeer, Sys, Way};
+use serde::{Deserialize, Serialize};
 use sim::{Device, NEVER, Ps, Radio};
 
 use crate::config::WifiConfig;
@@ -21,6 +22,9 @@ pub struct WifiWires {
     pub clock: u32,
 }
 
+sim::left_out!([] WifiWires);
+
+#[derive(Serialize, Deserialize)]
 pub(crate) struct WifiPort {
     pub(crate) wires: WifiWires,
     pub(crate) chip: Cyw43439,

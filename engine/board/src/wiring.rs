@@ -95,11 +95,15 @@ impl Wiring {
         if let Some(port) = self.ports.first() {
             return Err(Refused(format!("an attached device, {}", port.name())));
         }
-        if let Some(card) = &self.card {
-            return Err(Refused(format!("a card in its socket, {}", card.card().name())));
-        }
         snapshot::save(&(&self.usb, &self.uart_cables, &self.agenda), to);
-        self.network.as_ref().map_or(Ok(()), |network| network.save(to))
+        if let Some(network) = &self.network {
+            network.save(to)?;
+        }
+        if let Some(card) = &self.card {
+            card.port.save(to);
+            snapshot::save(&card.port.device, to);
+        }
+        Ok(())
     }
 
     /// Restores new devices with the same settings.
@@ -107,7 +111,14 @@ impl Wiring {
         snapshot::restore(&mut self.usb, from)?;
         snapshot::restore(&mut self.uart_cables, from)?;
         snapshot::restore(&mut self.agenda, from)?;
-        self.network.as_mut().map_or(Ok(()), |network| network.restore(from))
+        if let Some(network) = &mut self.network {
+            network.restore(from)?;
+        }
+        if let Some(card) = &mut self.card {
+            card.port.restore(from)?;
+            snapshot::restore(&mut card.port.device, from)?;
+        }
+        Ok(())
     }
 
     /// Attaches a device to an SPI bus.

@@ -1,6 +1,7 @@
 //! Function 1: the SDIO core's registers, and a window of 32 KiB onto the backplane: RAM, ChipCommon, and the wrappers
 //! with the resets of the processor and of RAM.
 
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 
 use crate::firmware::{self, Firmware};
@@ -56,7 +57,7 @@ mod address {
 const CHIP_ID: u32 = 0x1542_a9af;
 
 /// A core's wrapper.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Wrapper {
     io: u32,
     in_reset: bool,
@@ -93,6 +94,7 @@ impl Wrapper {
     }
 }
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Backplane {
     registers: [u8; function1::COUNT],
     pub(crate) ram: Box<[u8]>,

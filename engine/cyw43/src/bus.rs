@@ -1,5 +1,7 @@
 //! Function 0: the registers of the bus itself (datasheet 4.2.4, table of gSPI registers).
 
+use serde::{Deserialize, Serialize};
+
 use crate::gspi::WireMode;
 
 mod offset {
@@ -54,6 +56,7 @@ pub(crate) struct Levels {
     pub(crate) f1_interrupt: bool,
 }
 
+#[derive(Serialize, Deserialize)]
 pub(crate) struct BusRegisters {
     bytes: [u8; offset::END],
     latched: u16,

@@ -1,5 +1,6 @@
 //! The chip's pins: transfers on gSPI and what they access.
 
+use serde::{Deserialize, Serialize};
 use sim::{Device, EthernetStats, Mac, Ps, Radio, RadioReport, RadioRequest, SpiFrame};
 
 use crate::backplane::Backplane;
@@ -20,6 +21,8 @@ pub struct Config {
     pub gpio_inputs: u32,
 }
 
+sim::left_out!([] Config);
+
 impl Default for Config {
     fn default() -> Self {
         // The address prefix of the Pico W's maker; VBUS is on GPIO 2.
@@ -28,7 +31,7 @@ impl Default for Config {
 }
 
 /// The 32-bit command that starts a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Command {
     pub(crate) write: bool,
     increments: bool,
@@ -72,6 +75,7 @@ pub enum Shifting {
 }
 
 /// The phase of a transfer.
+#[derive(Serialize, Deserialize)]
 enum Phase {
     Command,
     Write(Command, Vec<u8>),
@@ -82,6 +86,7 @@ enum Phase {
 }
 
 /// The state that exists while WL_REG_ON is high.
+#[derive(Serialize, Deserialize)]
 struct Powered {
     since: Ps,
     bus: BusRegisters,
@@ -102,6 +107,7 @@ impl Powered {
 }
 
 /// The radio chip with its gSPI bus, backplane and the behaviour of its firmware.
+#[derive(Serialize, Deserialize)]
 pub struct Cyw43439 {
     config: Config,
     powered: Option<Box<Powered>>,

@@ -4,6 +4,8 @@
 //! all bytes before a block of some 40 bytes with a key in front of that line. A chip with a gap in its firmware
 //! crashes and never requests its high clock; without a valid NVRAM it does not either.
 
+use serde::{Deserialize, Serialize};
+
 use crate::crc;
 
 /// The longest trailer searched, including the block in front of its text.
@@ -11,7 +13,7 @@ const TRAILER: usize = 2048;
 const KEY_BLOCK: usize = 64;
 
 /// Firmware that passed the check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Firmware {
     /// The line of text, as returned by the variable `ver`.
     pub(crate) version: String,

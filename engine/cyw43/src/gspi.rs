@@ -5,6 +5,7 @@
 //! shifted out by the edge that sampled the command's last bit, or by the falling edge after it: it is valid before the
 //! next rising edge (datasheet 4.2.1.3).
 
+use serde::{Deserialize, Serialize};
 use sim::{PS_PER_NS, Ps};
 
 /// Delay from the edge that shifts a bit out to the host's pin. At the clocks of a Pico W that is one edge later. The
@@ -47,7 +48,7 @@ pub(crate) enum Edge {
     Data(bool),
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Wires {
     clock: bool,
     driving: bool,

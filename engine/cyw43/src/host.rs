@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 
 use crate::sdpcm;
@@ -11,13 +12,14 @@ const CREDITS: u8 = 8;
 /// Data frames that the chip queues for the host; further ones are dropped.
 const MOST: usize = 32;
 
+#[derive(Serialize, Deserialize)]
 struct Waiting {
     at: Ps,
     channel: u8,
     body: Vec<u8>,
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct HostQueue {
     waiting: VecDeque<Waiting>,
     /// The frame that the host reads next, as it is in the FIFO.

@@ -16,6 +16,8 @@ pub(crate) struct Log {
     clocked: Vec<(Ps, Ps)>,
 }
 
+sim::left_out!([] Log);
+
 impl Log {
     pub(crate) fn set(&mut self, on: bool) {
         *self = Self { on, ..Self::default() };

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use sim::snapshot::Refused;
+
 use crate::mcu::{Contents, Halt};
 
 /// The place of a core in its program, for any instruction set.
@@ -40,6 +42,11 @@ impl Debug {
     /// Returns whether cores must run instruction by instruction.
     pub fn looks(&self) -> bool {
         !self.breakpoints.is_empty() || !self.watches.is_empty() || self.step.is_some()
+    }
+
+    /// Refuses a snapshot of the chip while the debugger watches it.
+    pub fn refuses_snapshot(&self) -> Result<(), Refused> {
+        if self.looks() { Err(Refused("breakpoints of a debugger".into())) } else { Ok(()) }
     }
 
     /// Sets a breakpoint for both cores; returns false if there is one already.

@@ -201,14 +201,10 @@ pub trait Mcu<W: World>: Debugged + Sized + 'static {
     fn sample_pc(&mut self, cycles: u64);
 
     /// Appends the state of all but the world to a snapshot. Probes are left out, but a debugger's refuse it.
-    fn save(&self, _to: &mut Vec<u8>) -> Result<(), Refused> {
-        Err(Refused(format!("an {}, whose state cannot be saved yet", self.facts().name)))
-    }
+    fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused>;
 
     /// Restores a new chip with a flash of the same size. After an error, the chip is to be dropped.
-    fn restore(&mut self, _from: &mut &[u8]) -> Result<(), Torn> {
-        Err(Torn)
-    }
+    fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn>;
 
     /// Starts recording for an attribution of time; `limit`: most changes recorded.
     fn start_recording(&mut self, limit: usize);

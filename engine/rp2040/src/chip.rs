@@ -66,9 +66,7 @@ impl<W: World> Chip<W> {
     /// Appends the state of all but the world to a snapshot. Records of a profiler and a trace are left out. `Err`: a
     /// debugger watches the chip.
     pub fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
-        if self.probes.debug.looks() {
-            return Err(Refused("breakpoints of a debugger".into()));
-        }
+        self.probes.debug.refuses_snapshot()?;
         snapshot::save(&(&self.cores, &self.runner), to);
         self.mem.save(to);
         self.bus.save(to);

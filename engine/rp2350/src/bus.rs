@@ -51,6 +51,8 @@ use armv8m::core::Core;
 pub use parts::BusFault;
 use parts::lane;
 use parts::wires::{Event, Version};
+use serde::{Deserialize, Serialize};
+use sim::snapshot::{self, Bytes, Torn};
 
 /// Offset of SHA-256's data register, whose writes keep their size.
 const SHA256_WDATA: u32 = 4;
@@ -89,6 +91,7 @@ pub struct Bus<W> {
 }
 
 /// The register blocks that need only [`Sys`].
+#[derive(Serialize, Deserialize)]
 pub struct Blocks {
     pub sysinfo: Sysinfo,
     pub syscfg: Syscfg,
@@ -136,6 +139,31 @@ fn unmodelled_at(sys: &mut Sys, address: u32, write: Option<u32>) -> Result<(), 
     };
     parts::unmodelled(sys, name, address & 0xfff, write);
     Ok(())
+}
+
+impl<W> Bus<W> {
+    /// Appends the state of all but the world to a snapshot.
+    pub(crate) fn save(&self, to: &mut Vec<u8>) {
+        snapshot::save(&(&self.sys, self.waits, self.waited, &self.sio, &self.xip_ctrl, &self.qmi), to);
+        snapshot::save(&(Bytes(&self.cache[..]), &self.rcp, &self.dcp, self.sleepctrl, &self.blocks), to);
+    }
+
+    /// Restores a new bus. The boot ROM is the one that it was made with.
+    pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        snapshot::restore(&mut self.sys, from)?;
+        snapshot::restore(&mut self.waits, from)?;
+        snapshot::restore(&mut self.waited, from)?;
+        snapshot::restore(&mut self.sio, from)?;
+        snapshot::restore(&mut self.xip_ctrl, from)?;
+        snapshot::restore(&mut self.qmi, from)?;
+        let mut cache = Bytes(&[]);
+        snapshot::restore(&mut cache, from)?;
+        *self.cache = cache.0.try_into().map_err(|_| Torn)?;
+        snapshot::restore(&mut self.rcp, from)?;
+        snapshot::restore(&mut self.dcp, from)?;
+        snapshot::restore(&mut self.sleepctrl, from)?;
+        snapshot::restore(&mut self.blocks, from)
+    }
 }
 
 impl Default for Blocks {

@@ -16,6 +16,7 @@ use crate::trace::{Record, kind};
 use crate::wires::{event, tick};
 use crate::world::World;
 pub use parts::mcu::{ChipConfig, RunEnd};
+use sim::snapshot::{self, Refused, Torn};
 
 /// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 8.3.1).
 const ROSC_NOMINAL_HZ: u64 = 11_000_000;
@@ -48,6 +49,23 @@ impl<W: World> Chip<W> {
             core.reset(&chip.mem, 0);
         }
         chip
+    }
+
+    /// Appends the state of all but the world to a snapshot. A trace is left out. `Err`: a debugger watches the chip.
+    pub(crate) fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
+        self.debug.refuses_snapshot()?;
+        snapshot::save(&(&self.cores, &self.runner), to);
+        self.mem.save(to);
+        self.bus.save(to);
+        Ok(())
+    }
+
+    /// Restores a new chip with a flash of the same size. After an error, the chip is to be dropped.
+    pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        snapshot::restore(&mut self.cores, from)?;
+        snapshot::restore(&mut self.runner, from)?;
+        self.mem.restore(from)?;
+        self.bus.restore(from)
     }
 
     /// Simulated time since power-on.

@@ -4,6 +4,7 @@ use attribution::Recording;
 use parts::debug::{Debug, Place};
 use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Mcu, Reached, RunEnd};
 use sim::Ps;
+use sim::snapshot::{Refused, Torn};
 
 use crate::bootrom;
 use crate::chip::{Chip, place};
@@ -118,6 +119,14 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
 
     fn sample_pc(&mut self, cycles: u64) {
         self.sample_pc(cycles);
+    }
+
+    fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
+        self.save(to)
+    }
+
+    fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        self.restore(from)
     }
 
     fn start_recording(&mut self, limit: usize) {

@@ -1,5 +1,7 @@
 //! The card on its bus: selection, bytes, busy, and the clock.
 
+use serde::{Deserialize, Serialize};
+use sim::snapshot::LeftOut;
 use sim::{Device, Ps, SpiDevice, SpiFrame, SplitMix64};
 
 use crate::kind::{Capacity, Kind};
@@ -20,6 +22,8 @@ pub struct Wear {
     pub corrupt_one_in: Option<u64>,
 }
 
+sim::left_out!([] Wear);
+
 /// The settings of a card.
 #[derive(Clone, Debug)]
 pub struct CardConfig {
@@ -34,6 +38,7 @@ pub struct CardConfig {
 }
 
 /// A block being programmed: if power is lost before the end, the block keeps its old content.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Programming {
     pub(crate) at: u64,
     pub(crate) data: Box<[u8]>,
@@ -41,8 +46,9 @@ pub(crate) struct Programming {
 }
 
 /// An SD card in SPI mode.
+#[derive(Serialize, Deserialize)]
 pub struct Card {
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: LeftOut<&'static Kind>,
     pub(crate) medium: Medium,
     pub(crate) blocks: u64,
     pub(crate) wear: Wear,
@@ -85,7 +91,7 @@ impl Card {
     pub fn new(config: &CardConfig) -> Self {
         let blocks = config.medium.blocks().min(registers::most_blocks(config.kind.capacity)) / 1024 * 1024;
         Self {
-            kind: config.kind,
+            kind: LeftOut(config.kind),
             medium: config.medium.clone(),
             blocks,
             wear: config.wear,

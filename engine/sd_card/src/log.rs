@@ -10,6 +10,8 @@ pub(crate) struct Log {
     start: Ps,
 }
 
+sim::left_out!([] Log);
+
 impl Log {
     pub(crate) fn set(&mut self, on: bool) {
         self.frames = on.then(Vec::new);

@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sim::snapshot::Bytes;
+
 use fatfs::{FileSystem, FormatVolumeOptions, FsOptions};
 
 /// Bytes of a block.
@@ -31,6 +35,32 @@ pub struct Medium(Arc<Mutex<Store>>);
 impl std::fmt::Debug for Medium {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Medium({} blocks)", self.blocks())
+    }
+}
+
+/// A snapshot has the contents.
+impl Serialize for Medium {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.lock().chunks.iter().map(|(&chunk, bytes)| (chunk, Bytes(bytes))))
+    }
+}
+
+impl<'de> Deserialize<'de> for Medium {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(D::Error::custom("a snapshot has no size of the medium"))
+    }
+
+    /// Replaces the contents for all handles. After an error they are as they were.
+    fn deserialize_in_place<D: Deserializer<'de>>(deserializer: D, place: &mut Self) -> Result<(), D::Error> {
+        let saved = Vec::<(u64, Bytes<'de>)>::deserialize(deserializer)?;
+        let end = place.bytes().div_ceil(CHUNK as u64);
+        if saved.iter().any(|(chunk, bytes)| *chunk >= end || bytes.0.len() != CHUNK) {
+            return Err(D::Error::custom("not in this medium"));
+        }
+        let mut store = place.lock();
+        store.chunks = saved.into_iter().map(|(chunk, bytes)| (chunk, bytes.0.into())).collect();
+        store.generation += 1;
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Data blocks to and from the host (7.2.3, 7.2.4, 7.3.3).
 
+use serde::{Deserialize, Serialize};
 use sim::Ps;
 
 use crate::crc::crc16;
@@ -18,7 +19,7 @@ pub(crate) const CRC_WRONG: u8 = 0xeb;
 pub(crate) const NOT_WRITTEN: u8 = 0xed;
 
 /// The current data transfer.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Transfer {
     None,
     Out(Out),
@@ -26,7 +27,7 @@ pub(crate) enum Transfer {
 }
 
 /// A transfer to the host.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Out {
     /// Address of the next block in bytes; `None`: a register.
     pub(crate) next: Option<u64>,
@@ -67,7 +68,7 @@ impl Out {
 }
 
 /// A transfer from the host.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct In {
     /// Address of the next block in bytes.
     pub(crate) next: u64,

@@ -1,12 +1,14 @@
 //! The interface between a radio chip and the air.
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Ps;
 
 /// A MAC address, in the order of transmission.
 pub type Mac = [u8; 6];
 
 /// The security of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Security {
     /// No encryption.
     Open,
@@ -15,7 +17,7 @@ pub enum Security {
 }
 
 /// An access point as described by its beacons and probe responses.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bss {
     /// Empty in beacons of a hidden network.
     pub ssid: Vec<u8>,
@@ -34,7 +36,7 @@ pub struct Bss {
 }
 
 /// The parameters with which a station joins a network.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Join {
     /// Name of the network.
     pub ssid: Vec<u8>,
@@ -47,7 +49,7 @@ pub struct Join {
 }
 
 /// A radio chip's requests to the air.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RadioRequest {
     /// Probes all channels for `ssid`; an empty `ssid` finds every access point.
     Scan {
@@ -72,7 +74,7 @@ pub enum RadioRequest {
 }
 
 /// The air's reports to a radio chip.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RadioReport {
     /// A scan found a network.
     Found(Bss),

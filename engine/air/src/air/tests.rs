@@ -1,5 +1,6 @@
 use super::*;
 use crate::delay::Delay;
+use sim::snapshot;
 
 fn open() -> Air {
     Air::new(AccessPoint { passphrase: None, delay: Delay::Fixed(0), ..AccessPoint::default() }).unwrap()
@@ -188,4 +189,53 @@ fn the_same_calls_give_the_same_times() {
         times
     };
     assert_eq!(run(), run());
+}
+
+/// Runs a station that joins, sleeps, and sends and gets frames at random times, some of which are lost. Returns its
+/// reports and the state at the end of an access point that is restored from a snapshot at each step, if `restored`.
+fn station(seed: u64, restored: bool) -> (Vec<(Ps, RadioReport)>, Vec<u8>) {
+    let saved = |air: &Air| {
+        let mut bytes = Vec::new();
+        snapshot::save(air, &mut bytes);
+        bytes
+    };
+    let point =
+        AccessPoint { passphrase: None, loss_per_mille: 200, join_delay: PS_PER_MS, seed, ..AccessPoint::default() };
+    let mut air = Air::new(point.clone()).unwrap();
+    let (mut r, mut reports, mut now) = (SplitMix64::new(seed), Vec::new(), 0);
+    air.request(0, join("", Security::Open));
+    for _ in 0..200 {
+        now += r.below(60) * PS_PER_MS + r.below(PS_PER_MS);
+        reports.extend(all(&mut air, now));
+        if restored {
+            let bytes = saved(&air);
+            air = Air::new(point.clone()).unwrap();
+            let mut from = &bytes[..];
+            assert_eq!((snapshot::restore(&mut air, &mut from), from.len()), (Ok(()), 0), "seed {seed}");
+        }
+        let frame = vec![0; 60 + r.below(1400) as usize];
+        match r.below(16) {
+            0 => air.request(now, RadioRequest::Scan { ssid: Vec::new() }),
+            1 => air.request(now, RadioRequest::Doze { beacons: 1 + r.below(5) as u32 }),
+            2 => air.request(now, RadioRequest::Awake),
+            3 => air.request(now, RadioRequest::Poll),
+            4 if r.below(4) == 0 => air.set_up(now, r.below(2) == 0),
+            5 if r.below(4) == 0 => air.request(now, join("", Security::Open)),
+            6..10 => air.request(now, RadioRequest::Frame(frame)),
+            _ => air.from_cable(now, frame),
+        }
+    }
+    (reports, saved(&air))
+}
+
+#[test]
+fn a_restored_access_point_goes_on_in_the_same_way() {
+    let mut seen = 0;
+    for seed in 0..20 {
+        let [first, again] = [false, true].map(|restored| station(seed, restored));
+        assert_eq!(first.0, again.0, "seed {seed}");
+        assert!(first.1 == again.1, "seed {seed}: another state");
+        seen += first.0.len();
+    }
+    assert!(seen > 1_000, "{seen} reports");
 }

@@ -1,5 +1,7 @@
 //! The regulatory data, which the host loads in pieces, and its checks.
 
+use serde::{Deserialize, Serialize};
+
 use crate::crc::crc32;
 
 const BEGIN: u16 = 2;
@@ -9,7 +11,7 @@ const TYPE_CLM: u16 = 2;
 const MOST: usize = 64 << 10;
 const STATUS_BAD: u32 = 1;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Clm {
     pieces: Vec<u8>,
     /// The accepted data.

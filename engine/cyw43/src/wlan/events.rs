@@ -1,5 +1,6 @@
 //! Events, which are Ethernet frames of Broadcom's EtherType.
 
+use serde::{Deserialize, Serialize};
 use sim::Mac;
 
 pub(crate) const SET_SSID: u32 = 0;
@@ -37,7 +38,7 @@ pub(crate) const LINK_UP: u16 = 1;
 const MASK_BYTES: usize = 32;
 
 /// The events that the host has enabled.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct EventMask([u8; MASK_BYTES]);
 
 impl EventMask {

@@ -1,11 +1,12 @@
 //! The receiver's power save: PM 1 sleeps always, PM 2 after a time without frames.
 
+use serde::{Deserialize, Serialize};
 use sim::{PS_PER_MS, Ps, RadioRequest};
 
 const ALWAYS: u32 = 1;
 const AFTER_FRAMES: u32 = 2;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Power {
     mode: u32,
     /// PM 2: from the last frame to sleep.

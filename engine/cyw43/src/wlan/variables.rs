@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use sim::{Mac, Ps};
 
 use super::ioctl::{Answer, word};
@@ -30,9 +31,9 @@ const LISTEN_BEACONS: &str = "bcn_li_bcn";
 const LISTEN_DTIMS: &str = "bcn_li_dtim";
 const GROUPS: usize = 32;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Variables {
-    kept: BTreeMap<&'static str, Vec<u8>>,
+    kept: BTreeMap<String, Vec<u8>>,
     groups: Vec<Mac>,
     /// Abbreviation, revision and code.
     country: Vec<u8>,
@@ -73,7 +74,7 @@ impl Wlan {
             // The chip's access point, which is never on.
             "bss" => Err(error::NOT_ASSOCIATED),
             _ => match KEPT.iter().find(|kept| **kept == name) {
-                Some(kept) => Ok(self.variables.kept.get(kept).cloned().unwrap_or_default()),
+                Some(kept) => Ok(self.variables.kept.get(*kept).cloned().unwrap_or_default()),
                 None => {
                     self.name(format!("variable {name:?}"));
                     Ok(Vec::new())
@@ -125,7 +126,9 @@ impl Wlan {
             "join" => return self.join_one(now, value),
             _ => match KEPT.iter().find(|kept| **kept == name) {
                 // Only the settings of the first interface: those for the chip's access point start with its index.
-                Some(kept) => drop(self.variables.kept.insert(kept, value.get(..4).unwrap_or(value).to_vec())),
+                Some(kept) => {
+                    drop(self.variables.kept.insert((*kept).into(), value.get(..4).unwrap_or(value).to_vec()))
+                }
                 None => self.name(format!("variable {name:?}")),
             },
         }

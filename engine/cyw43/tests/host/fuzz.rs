@@ -3,10 +3,11 @@
 //! `PORTBENCH_FUZZ_PROGRAMS` sets the number of programs, `PORTBENCH_FUZZ_SEED` their seed: `make fuzz`. A program
 //! makes up to five steps of one kind; a chip runs several programs in turn.
 
-use cyw43::Shifting;
+use cyw43::{Config, Cyw43439, Shifting};
+use sim::snapshot::{restore, save};
 use sim::{Bss, Device, PS_PER_MS, PS_PER_NS, PS_PER_US, Ps, Radio, RadioReport, Security};
 
-use crate::driver::{Host, command, firmware, nvram, size_word};
+use crate::driver::{Host, MAC, command, firmware, nvram, size_word};
 
 const PROGRAMS: u64 = 2000;
 const PROGRAMS_OF_A_CHIP: u64 = 15;
@@ -311,6 +312,41 @@ impl Fuzz {
         fresh.wait(250 * PS_PER_MS);
         assert_eq!(fresh.transfer(&[command(false, 0, 0x14, 4)], 1), [0xfeed_bead]);
         self.reached
+    }
+}
+
+/// Runs programs on a chip, which is restored from a snapshot after each if `restored`. Returns what they reached, and the
+/// chip's state.
+fn programs_on(seed: u64, restored: bool) -> (String, Vec<u8>) {
+    let mut fuzz = Fuzz::new(seed);
+    // A snapshot leaves out whether a log is kept.
+    fuzz.host.chip.set_log(false);
+    let saved = |chip: &Cyw43439| {
+        let mut bytes = Vec::new();
+        save(chip, &mut bytes);
+        bytes
+    };
+    for _ in 0..PROGRAMS_OF_A_CHIP {
+        fuzz.program();
+        if restored {
+            let bytes = saved(&fuzz.host.chip);
+            let mut again = Cyw43439::new(Config { mac: MAC, ..Config::default() });
+            let mut from = &bytes[..];
+            assert_eq!((restore(&mut again, &mut from), from.len()), (Ok(()), 0), "chip {seed}");
+            assert!(saved(&again) == bytes, "chip {seed}: another state");
+            fuzz.host.chip = again;
+        }
+    }
+    (format!("{:?} at {}", fuzz.reached, fuzz.host.now), saved(&fuzz.host.chip))
+}
+
+#[test]
+fn a_restored_chip_goes_on_in_the_same_way() {
+    let seed = asked("PORTBENCH_FUZZ_SEED", 1) << 32;
+    for number in seed..seed + asked("PORTBENCH_FUZZ_PROGRAMS", PROGRAMS).div_ceil(PROGRAMS_OF_A_CHIP * 4) {
+        let [first, again] = [false, true].map(|restored| programs_on(number, restored));
+        assert_eq!(first.0, again.0, "chip {number}");
+        assert!(first.1 == again.1, "chip {number}: another state");
     }
 }
 

@@ -7,6 +7,7 @@
 //! of first approximations; a fast division or root may so differ in its last bit from the chip's.
 
 use super::rcp::Fields;
+use serde::{Deserialize, Serialize};
 
 /// Flags of a number, in the order in which the processor's N, Z, C and V receive them.
 const SIGN: u32 = 8;
@@ -43,7 +44,7 @@ const COMPARED_ENGAGED: u32 = 1 << 31;
 pub struct Unknown;
 
 /// An unpacked number: mantissa * 2^(exponent - [`BIAS`] - 62).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Number {
     mantissa: u64,
     /// 14 bits with sign.
@@ -204,7 +205,7 @@ impl Number {
 }
 
 /// One instance: that of a core and a security state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dcp {
     x: Number,
     y: Number,

@@ -2,6 +2,8 @@
 //!
 //! A fault, and a panic, stop both cores until a reset; the chip ends the run by name then.
 
+use serde::{Deserialize, Serialize};
+
 /// RCP's booleans.
 const TRUE: u32 = 0xa500_a500;
 const FALSE: u32 = 0x00c3_00c3;
@@ -49,7 +51,7 @@ impl Fields {
 }
 
 /// The instance of one core.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Instance {
     /// `None`: not valid yet.
     salt: Option<u64>,
@@ -84,7 +86,7 @@ impl Instance {
 }
 
 /// Both cores' instances.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Rcp {
     cores: [Instance; 2],
 }

@@ -4,6 +4,8 @@
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 
 const WORDS: usize = 59;
 /// Bits 31 to 16 of every write except those to GPIO_NSMASK.
@@ -13,8 +15,9 @@ const GPIO_NSMASK: std::ops::RangeInclusive<usize> = 3..=4;
 /// First of the blocks, ROM.
 const BLOCKS: usize = 5;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Accessctrl {
+    #[serde(with = "BigArray")]
     words: [u32; WORDS],
 }
 

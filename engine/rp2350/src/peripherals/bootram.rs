@@ -2,11 +2,12 @@
 
 use super::{Alias, Peripheral, Write};
 use crate::sys::Sys;
+use serde::{Deserialize, Serialize};
 
 const WORDS: usize = 256;
 const LOCKS: u32 = 8;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Bootram {
     words: Vec<u32>,
     write_once: [u32; 2],

@@ -3,10 +3,11 @@
 
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
+use serde::{Deserialize, Serialize};
 
 const COUNTERS: usize = 4;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Busctrl {
     priority: u32,
     counter: [u32; COUNTERS],

@@ -2,10 +2,11 @@
 
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
+use serde::{Deserialize, Serialize};
 
 const TRIG_FORCE: u32 = 0x14;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct GlitchDetector {
     /// ARM, DISARM, SENSITIVITY, LOCK.
     words: [u32; 4],

@@ -7,6 +7,8 @@ use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
 use crate::wires::{event, irq};
 use parts::ticks::Ticks;
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
 use sim::NEVER;
 
 /// Bits 31 to 16 of every write but to SCRATCH and BOOT.
@@ -69,8 +71,9 @@ const STORED: [(u32, u32); 0xb0 / 4] = {
     stored
 };
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Powman {
+    #[serde(with = "BigArray")]
     stored: [u32; STORED.len()],
     bad_password: bool,
     chip_reset: u32,

@@ -11,6 +11,7 @@ use super::{Write, unmodelled};
 use crate::memory::Memory;
 use crate::sys::Sys;
 use crate::wires::{dreq, event};
+use serde::{Deserialize, Serialize};
 use sim::NEVER;
 use std::collections::VecDeque;
 use w25q::W25q;
@@ -61,7 +62,7 @@ fn untranslated(index: usize) -> u32 {
     0x0400_0000 | (index as u32 & 3) << 10
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Qmi {
     pub flash: W25q,
     csr: u32,

@@ -8,6 +8,7 @@ use super::{psm, unmodelled};
 use crate::sys::Sys;
 use crate::wires::{PIN_MASK, function, irq, tick};
 use parts::interpolator::Interpolator;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 4;
@@ -43,7 +44,7 @@ pub enum Gpio {
     Enable,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct PerCore {
     interpolators: [Interpolator; 2],
     /// Words in transit to this core.
@@ -55,7 +56,7 @@ struct PerCore {
     mtimecmp: [u32; 2],
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Sio {
     cores: [PerCore; 2],
     spinlocks: u32,

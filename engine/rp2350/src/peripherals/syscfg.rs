@@ -5,8 +5,9 @@
 
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Syscfg {
     in_sync_bypass: [u32; 2],
     dbgforce: u32,

@@ -2,6 +2,7 @@
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
+use serde::{Deserialize, Serialize};
 
 /// Revision 2 (A2), part 0x0004, manufacturer 0x493.
 pub const CHIP_ID: u32 = 0x2000_4927;
@@ -9,7 +10,7 @@ pub const CHIP_ID: u32 = 0x2000_4927;
 const PACKAGE_SEL: u32 = 1;
 const PLATFORM_ASIC: u32 = 1 << 1;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Sysinfo {}
 
 impl Peripheral for Sysinfo {

@@ -2,10 +2,11 @@
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
+use serde::{Deserialize, Serialize};
 
 const PLATFORM_ASIC: u32 = 1 << 0;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Tbman {}
 
 impl Peripheral for Tbman {

@@ -4,6 +4,7 @@
 use super::{Peripheral, Write};
 use crate::sys::Sys;
 use crate::wires::tick;
+use serde::{Deserialize, Serialize};
 
 const ENABLE: u32 = 1;
 const RUNNING: u32 = 2;
@@ -11,13 +12,13 @@ const CYCLES: u32 = 0x1ff;
 /// Bytes of a generator's registers CTRL, CYCLES, COUNT.
 const STRIDE: u32 = 12;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Generator {
     enabled: bool,
     cycles: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Ticks {
     generators: [Generator; tick::COUNT],
 }

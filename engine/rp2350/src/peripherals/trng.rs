@@ -6,6 +6,7 @@
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
 use crate::wires::{event, irq};
+use serde::{Deserialize, Serialize};
 use sim::NEVER;
 
 const BITS: u64 = 192;
@@ -14,7 +15,7 @@ const VNC_BYPASS: u32 = 1 << 1;
 const EHR_VALID: u32 = 1;
 const SEED: u64 = 0x2545_f491_4f6c_dd1d;
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Trng {
     random: u64,
     imr: u32,

@@ -5,6 +5,7 @@ use crate::memory::Memory;
 use crate::sys::Sys;
 use crate::wires::{dreq, event};
 use parts::xip_stream::XipStream;
+use serde::{Deserialize, Serialize};
 
 mod ctrl {
     pub const EN_SECURE: u32 = 1 << 0;
@@ -16,7 +17,7 @@ mod ctrl {
     pub const MASK: u32 = 0xffb;
     pub const RESET: u32 = 0x83;
 }
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct XipCtrl {
     ctrl: u32,
     pub stream: XipStream,

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
-use sd_card::{Card, Wear};
+use sd_card::{Card, CardConfig, Medium, Wear};
+use sim::snapshot::{restore, save};
 use sim::{Device, PS_PER_MS, PS_PER_NS, SpiDevice};
 
 use crate::host::{Host, SDHC, SDSC, config};
@@ -26,9 +27,31 @@ fn mosi() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-fn run(card: &mut Card, steps: &[(Vec<u8>, u64, bool)], mut now: u64) -> Vec<u8> {
+fn saved(card: &Card) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    save(card, &mut bytes);
+    bytes
+}
+
+/// Returns a new card with the state of another, and with another memory.
+fn restored(card: &Card, config: &CardConfig) -> Card {
+    let (bytes, mut again) = (saved(card), Card::new(&fresh(config)));
+    let mut from = &bytes[..];
+    assert_eq!((restore(&mut again, &mut from), from.len()), (Ok(()), 0));
+    again
+}
+
+fn fresh(config: &CardConfig) -> CardConfig {
+    CardConfig { medium: Medium::new(config.medium.blocks()), ..config.clone() }
+}
+
+/// Returns the answers. With `again`, the card is restored from a snapshot before each step.
+fn run(card: &mut Card, steps: &[(Vec<u8>, u64, bool)], mut now: u64, again: Option<&CardConfig>) -> Vec<u8> {
     let mut answers = Vec::new();
     for (bytes, pause_ns, deselect) in steps {
+        if let Some(config) = again {
+            *card = restored(card, config);
+        }
         if *deselect {
             card.select(now, false);
             card.select(now, true);
@@ -48,7 +71,8 @@ fn run(card: &mut Card, steps: &[(Vec<u8>, u64, bool)], mut now: u64) -> Vec<u8>
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// For any input the card answers, equally each time, and works again after CMD0.
+    /// For any input the card answers, equally each time, also if it is restored from snapshots, and works again after
+    /// CMD0.
     #[test]
     fn any_input_is_survived(
         steps in proptest::collection::vec((mosi(), 0u64..3_000_000, any::<bool>()), 1..40),
@@ -56,10 +80,11 @@ proptest! {
     ) {
         let kind = if standard { SDSC } else { SDHC };
         let wear = Wear { write_protected: protected, good_writes: Some(5), corrupt_one_in: Some(4) };
-        let [first, second] = [0; 2].map(|_| {
+        let [first, second] = [false, true].map(|again| {
             let config = config(kind, wear);
             let mut host = if started { Host::ready(&config) } else { Host::new(&config) };
-            let answers = run(&mut host.card, &steps, host.now);
+            let answers = run(&mut host.card, &steps, host.now, again.then_some(&config));
+            let state = saved(&host.card);
             let end = host.now + 3_600_000 * PS_PER_MS;
             host.now = end;
             host.card.select(end, true);
@@ -67,7 +92,7 @@ proptest! {
             host.take(600);
             host.wait(1000 * PS_PER_MS);
             assert_eq!(host.command(0, 0), 0x01);
-            answers
+            (answers, state)
         });
         prop_assert_eq!(first, second);
     }
