@@ -15,7 +15,7 @@ from portbench.boards import BoardDefinition, Deployment, Ethernet, WifiCredenti
 from portbench.clients.assembly import assemble, fold
 from portbench.clients.dialects import adapted
 from portbench.clients.families import FAMILIES
-from portbench.clients.libraries import driver_files, library_files
+from portbench.clients.libraries import NEWEST_MAJOR, driver_files, library_files
 from portbench.errors import PortbenchError
 from portbench.signals import deferred_interrupts
 from portbench.workloads import Readiness, Workload, WorkloadSettings
@@ -168,8 +168,9 @@ def build_deployment(
         raise PortbenchError(str(error)) from None
     if kind.language == "micropython" and asked:
         files |= driver_files(asked, timeout_s)
-    elif family == "circuitpython" and asked:
-        files |= library_files(_major(version), timeout_s, names=asked)
+    elif kind.language == "circuitpython" and asked:
+        major = _major(version) if family == "circuitpython" else NEWEST_MAJOR
+        files |= library_files(major, timeout_s, names=asked)
     wired = isinstance(board.network, Ethernet)
     if family == "circuitpython" and wired and workload.readiness is not Readiness.BOOTED:
         files |= library_files(_major(version), timeout_s)

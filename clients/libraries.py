@@ -21,6 +21,8 @@ from portbench.files import replace_file
 from portbench.firmware.download import download
 from portbench.firmware.images import FOLDER_VARIABLE, OFFLINE_VARIABLE
 
+NEWEST_MAJOR = 10
+"""Of CircuitPython, in the pins: its libraries also run over Blinka."""
 PINS = Path(__file__).with_name("circuitpython_libraries.toml")
 DRIVER_PINS = Path(__file__).with_name("micropython_libraries.toml")
 
@@ -187,7 +189,8 @@ def _download_driver(driver: Driver, cache: Path, timeout_s: float) -> bytes:
         raise PortbenchError(f"{wanted} is not at hand, and {OFFLINE_VARIABLE} is set; {give}")
     (cache / driver.file).unlink(missing_ok=True)
     try:
-        content = download(driver.url, cache, driver.file, limit_s=timeout_s).read_bytes()
+        kept = cache / driver.file
+        content = download(driver.url, kept.parent, kept.name, limit_s=timeout_s).read_bytes()
     except (PortbenchError, OSError) as error:
         raise PortbenchError(f"{wanted} is not at hand and could not be downloaded ({error}); {give}") from None
     if hashlib.sha256(content).hexdigest() != driver.sha256:

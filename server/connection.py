@@ -53,6 +53,7 @@ class Connection(asyncio.Protocol):
         """Further received bytes are ignored."""
         self._last_timer: asyncio.TimerHandle | None = None
         self._pinging: asyncio.Task[None] | None = None
+        self._silence: asyncio.TimerHandle | None = None
 
     @property
     def silent_since_s(self) -> float | None:
@@ -71,6 +72,7 @@ class Connection(asyncio.Protocol):
             return
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._progress_s = time.monotonic()
+        self.recording.conversation.line = self
         if said := self.recording.established(self._clock_us()):
             self._transport.write(said)
         self._watch()
@@ -91,6 +93,7 @@ class Connection(asyncio.Protocol):
         if recording.conversation.network_fault is not None:
             self._inject(recording.conversation.network_fault)
             return
+        self._bound_silence(recording.conversation.silence_us)
         if self._pinging is None and recording.conversation.pings is not None:
             self._pinging = asyncio.get_running_loop().create_task(self._ping(recording.conversation.pings))
         if recording.exchanges > before or recording.reported:
@@ -123,11 +126,35 @@ class Connection(asyncio.Protocol):
             self._last_timer.cancel()
         if self._pinging is not None:
             self._pinging.cancel()
+        if self._silence is not None:
+            self._silence.cancel()
         if not self.closing:
             self.recording.lost(_reason(exc))
         self.closing = True
         self.recording.ended(self._clock_us())
         self._ended(self)
+
+    def send(self, data: bytes, after_us: float) -> None:
+        asyncio.get_running_loop().call_later(after_us / 1e6, self._deliver, data)
+
+    def close(self) -> None:
+        asyncio.get_running_loop().call_soon(self._end, None)
+
+    def _deliver(self, data: bytes) -> None:
+        if self._transport is not None and not self.closing:
+            self._transport.write(data)
+            self.recording.delivered(self._clock_us())
+
+    def _bound_silence(self, limit_us: float | None) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+        if limit_us is not None:
+            self._silence = asyncio.get_running_loop().call_later(limit_us / 1e6, self._silent)
+
+    def _silent(self) -> None:
+        if not self.closing:
+            self.recording.conversation.lost()
+            self._end(None)
 
     def abort(self, error: str | None) -> None:
         """End the connection at once; `error` is None if nothing was wrong."""

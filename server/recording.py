@@ -29,6 +29,7 @@ class Recording:
         self._sent_us: list[float] = []
         self._arrivals = 0
         self._pings: list[Ping] = []
+        self._delivered_us: list[float] = []
         self.announced_us: float | None = None
         """When the client announced its port."""
         self.pings_asked_us: float | None = None
@@ -87,6 +88,10 @@ class Recording:
         self._pings = pings
         return self.conversation.pinged()
 
+    def delivered(self, now_us: float) -> None:
+        """Note that the PC sent by itself."""
+        self._delivered_us.append(now_us)
+
     def sent(self, now_us: float) -> None:
         """Note that the answer was handed over."""
         self._sent_us += [now_us] * (len(self._received_us) - len(self._sent_us))
@@ -107,6 +112,7 @@ class Recording:
 
     def lost(self, reason: str) -> None:
         """Note that the connection broke."""
+        self.conversation.lost()
         if not self.reported:
             self.error = f"connection lost after {self.exchanges} exchanges ({reason})"
 
@@ -134,6 +140,7 @@ class Recording:
             first_byte_us=self._first_byte_us,
             last_byte_us=self.last_byte_us,
             listening=self.conversation.listening,
+            delivered_us=list(self._delivered_us),
             ping_bytes=[ping.data_bytes for ping in self._pings],
             ping_round_trip_us=[ping.round_trip_us for ping in self._pings],
         )

@@ -48,6 +48,7 @@ class Lan(Protocol):
     def connect(self, peer: str, app: Line, at_us: float) -> int: ...
     def udp_listen(self, port: int, app: UdpPort) -> None: ...
     def lan_send(self, conn: int, data: bytes, at_us: float) -> bool: ...
+    def lan_close(self, conn: int) -> bool: ...
 
 
 class Pinger(Protocol):
@@ -84,6 +85,8 @@ class Part:
     """The TCP port of a board that announces none."""
     asks: Requests | None = None
     """Datagrams to a board, in place of connections."""
+    service: Callable[[], Callable[[], Conversation]] | None = None
+    """Makes `serve` anew for each run, where its connections share state."""
 
 
 def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) -> Part:
@@ -92,6 +95,7 @@ def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) ->
     if found.readiness is not Readiness.LISTENING:
         return Part(
             serve=lambda: found.conversation(MAX_BYTES),
+            service=lambda: found.service(MAX_BYTES),
             datagrams=found.datagrams,
             patience_us=found.patience_us,
             limit=limit,
@@ -135,7 +139,7 @@ class SimulatedPc:
 
     def take(self, part: Part) -> None:
         """Take over `part` from the next connection on."""
-        self._server.conversation = part.serve
+        self._server.conversation = part.serve if part.service is None else part.service()
         self._server.limit = part.limit
         self._patience_us = part.patience_us
         self._load = None if part.call is None else SimulatedLoadGenerator(part.call(), self._turnaround_us)
@@ -164,6 +168,7 @@ class SimulatedPc:
         if self._server.announcement is not None:
             self.heard(*self._server.announcement)
             self._server.announcement = None
+        self._server.look(self._lan, now_us)
         if self.polling is not None:
             self.polling.look(now_us)
         if self._pinger is None:
@@ -307,6 +312,9 @@ class SimulatedServer:
         """Exchanges of all connections together."""
         self._open: dict[int, Recording] = {}
         self._records: dict[int, Recording] = {}
+        self._heard_us: dict[int, float] = {}
+        self._outbox: list[tuple[int, bytes | None, float]] = []
+        """Connection, what to send or None to close it, and when."""
         self.pinging: dict[int, Recording] = {}
         """The connections that wait for pings, by number."""
         self.announcement: tuple[str, float] | None = None
@@ -323,7 +331,9 @@ class SimulatedServer:
         if self.conversation is None:
             return NOTHING
         recording = Recording(len(self._records), peer, now_us, self.conversation(), self.limit)
+        recording.conversation.line = _Line(self, conn)
         self._open[conn] = self._records[conn] = recording
+        self._heard_us[conn] = now_us
         return recording.established(now_us, handover_us=self._turnaround_us), False, False, None
 
     def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
@@ -336,6 +346,7 @@ class SimulatedServer:
         recording = self._open.get(conn)
         if recording is None:
             return NOTHING
+        self._heard_us[conn] = now_us
         before = recording.exchanges
         answer = recording.receive(data, now_us)
         if recording.pings_asked_us == now_us:
@@ -372,6 +383,32 @@ class SimulatedServer:
                 recording.eof(now_us)
         return NOTHING
 
+    def post(self, conn: int, data: bytes | None, after_us: float) -> None:
+        """Have `look` send `data`, or close the connection, `after_us` after the turnaround of the last packet."""
+        assert self.last_us is not None  # a conversation speaks when it is spoken to
+        self._outbox.append((conn, data, self.last_us + self._turnaround_us + after_us))
+
+    def look(self, lan: Lan, now_us: float) -> None:
+        """Send what conversations posted, and close the connections of boards that were silent for too long."""
+        for conn, data, at_us in self._outbox:
+            recording = self._open.get(conn)
+            if recording is None:
+                continue
+            if data is None:
+                self._end(lan, conn, now_us)
+            elif lan.lan_send(conn, data, at_us):
+                recording.delivered(max(at_us, now_us))
+        self._outbox.clear()
+        for conn, recording in list(self._open.items()):
+            limit_us = recording.conversation.silence_us
+            if limit_us is not None and now_us >= self._heard_us[conn] + limit_us:
+                recording.conversation.lost()
+                self._end(lan, conn, now_us)
+
+    def _end(self, lan: Lan, conn: int, now_us: float) -> None:
+        lan.lan_close(conn)
+        self._open.pop(conn).ended(now_us)
+
     def kill(self) -> None:
         """End the server's process: from now on its connections are reset."""
         self._killed = True
@@ -389,3 +426,17 @@ class SimulatedServer:
     def reports(self) -> int:
         """Number of received reports."""
         return sum(recording.reported for recording in self._records.values())
+
+
+class _Line:
+    """A connection, as its conversation acts on it."""
+
+    def __init__(self, server: SimulatedServer, conn: int) -> None:
+        self._server = server
+        self._conn = conn
+
+    def send(self, data: bytes, after_us: float) -> None:
+        self._server.post(self._conn, data, after_us)
+
+    def close(self) -> None:
+        self._server.post(self._conn, None, 0.0)

@@ -48,6 +48,7 @@ class WorkloadServer:
         on_session: Callable[[Session], None] | None = None,
     ) -> None:
         self.workload = workload
+        self._conversation = workload.service(max_bytes)
         self.host = host
         self.port = port
         self.limit: int | None = None
@@ -186,8 +187,7 @@ class WorkloadServer:
             refusal = "the server was stopped"
         elif not self._has_room():
             refusal = f"turned away: {self._max_clients} clients are connected already"
-        conversation = self.workload.conversation(self._limits.max_bytes)
-        recording = Recording(number, "unknown", self._clock_us(), conversation, self.limit)
+        recording = Recording(number, "unknown", self._clock_us(), self._conversation(), self.limit)
         connection = Connection(recording, self._limits, refusal, self._clock_us, self._ended)
         self._active[number] = connection
         return connection

@@ -11,7 +11,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from portbench.errors import PortbenchError
 
@@ -77,8 +77,23 @@ class ConversationError(PortbenchError):
         self.answer = answer
 
 
+class Line(Protocol):
+    """The PC's means to act on a connection by itself, outside an answer."""
+
+    def send(self, data: bytes, after_us: float) -> None:
+        """Send `data` so many microseconds after the PC's turnaround; the simulated PC needs 10 ms at least."""
+
+    def close(self) -> None:
+        """Close the connection as soon as all is sent."""
+
+
 class Conversation(ABC):
     """The PC's side of one TCP connection, opened by either side. After a fault or the end every call raises."""
+
+    line: Line | None = None
+    """Set by the driver before `opened`."""
+    silence_us: float | None = None
+    """The PC closes the connection after the board has been silent for so long. `receive` may set it."""
 
     exchanges: int = 0
     """Complete exchanges so far, each with its answer. Idle limits count from the last."""
@@ -111,6 +126,10 @@ class Conversation(ABC):
     @abstractmethod
     def eof(self) -> None:
         """Note that the board has closed. Raises ConversationError if an exchange or report is incomplete."""
+
+    def lost(self) -> None:
+        """Note that the connection is over without an end by the board: reset, or closed for its silence."""
+        return
 
 
 class Datagrams(ABC):

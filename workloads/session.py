@@ -67,6 +67,8 @@ class Session:
     """When the PC's DHCP server told the board its address; None if it did not, or the time is unknown."""
     listening: str | None = None
     """The line with which a client announced its port: such a connection belongs to no exchange."""
+    delivered_us: list[float] = field(default_factory=list, repr=False)
+    """When the PC sent by itself, outside an answer: the time of each handover, in order."""
     ping_bytes: list[int] = field(default_factory=list, repr=False)
     """Data bytes of each ping of the PC, in order."""
     ping_round_trip_us: list[float | None] = field(default_factory=list, repr=False)

@@ -336,6 +336,10 @@ class Workload(ABC):
             return Announcement(max_bytes)
         raise NotImplementedError(f"{self.name}: the PC has no server in it")
 
+    def service(self, max_bytes: int) -> Callable[[], Conversation]:
+        """What makes the conversations of one server, from its start to its end; they may share state."""
+        return lambda: self.conversation(max_bytes)
+
     def datagrams(self) -> Datagrams | None:
         """The PC's UDP port beside a conversation; None: it has none."""
         return None

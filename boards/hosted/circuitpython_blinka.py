@@ -96,7 +96,8 @@ class HostedCircuitPython(HostedBoard):
         # -P: the script's folder must not be searched for modules, or code.py would hide the standard library's `code`.
         module = "portbench.boards.hosted.blinka"
         command = [sys.executable, "-P", "-m", module, self.script, json.dumps(settings), str(record)]
-        path = os.pathsep.join(filter(None, [*self._import_from, os.environ.get("PYTHONPATH")]))
+        libraries = str(self._folder.path / "lib")
+        path = os.pathsep.join(filter(None, [*self._import_from, libraries, os.environ.get("PYTHONPATH")]))
         self._execute(command, self._console, deadline, environment={**os.environ, "PYTHONPATH": path})
         lan = _read_record(record)
         if self._console.result is None and lan.get("fault"):

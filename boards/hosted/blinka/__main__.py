@@ -32,7 +32,7 @@ def main(script: str, settings_json: str, record: str) -> None:
     part = part_in(settings["workload"], settings["settings"]) if settings["workload"] else Part()
     pc = SimulatedPc(lan, settings["port"], network["turnaround_us"], part)
     clock = ProgramClock()
-    wires = Wires(lan, ethernet, clock)
+    wires = Wires(lan, ethernet, clock, pc.look)
     sys.modules.update(circuitpython_modules(wires), time=time_module(clock))
     sys.stdout = Overheard(sys.stdout, lambda line: pc.heard(line, lan.time_us))
     watch = Watch(lambda: pc.given_up(wires.now_us()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from portbench.boards.definition import Ethernet
@@ -49,8 +50,10 @@ class ProgramClock:
 class Wires:
     """Chip select, reset, interrupt and SPI of one W5500, by the board's GPIO numbers."""
 
-    def __init__(self, lan: Lan, bus: Ethernet, clock: Clock) -> None:
+    def __init__(self, lan: Lan, bus: Ethernet, clock: Clock, look: Callable[[float], None] = lambda _: None) -> None:
+        """`look` is called with the LAN's time whenever that went on."""
         self.bus = bus
+        self._look = look
         self._lan = lan
         self._clock = clock
 
@@ -85,3 +88,4 @@ class Wires:
         behind_us = self._clock.now_us() - self._lan.time_us
         if behind_us > 0:
             self._lan.advance(behind_us)
+            self._look(self._lan.time_us)

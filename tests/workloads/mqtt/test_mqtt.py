@@ -1,0 +1,159 @@
+"""The PC's client, the figures of a result, the driver's means, and rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from portbench.results.model import Status
+from portbench.server.simulated_pc import CALL_DELAY_US, SimulatedServer, part_in
+from portbench.workloads import BadResult, NetworkFault, Session, workload
+from portbench.workloads.mqtt.broker import Broker
+from portbench.workloads.mqtt.pc import ANSWER, COMMAND, COMMANDS, FAULT, PcClient, pause_us
+from portbench.workloads.mqtt.workload import Settings
+from tests.measuring import Measure
+from tests.measuring import measured_row as measured_row
+from tests.workloads.mqtt.clients import Kept, connect, link, messages, publish, subscribe
+
+MQTT = workload("mqtt")
+SETTINGS = Settings(messages=2, commands=2)
+RESULT = {
+    "connect_us": 9,
+    "qos0_us": 1000,
+    "qos1_us": [400, 600],
+    "echo_us": [500, 700],
+    "look_us": [1, 2, 3, 4, 5],
+    "ping_us": 300,
+    "kept": True,
+    "recover_us": 10,
+}
+
+
+def session(received_us: list[float], delivered_us: list[float]) -> Session:
+    return Session(1, "b:1", 0.0, 9e9, len(received_us), 1, None, received_us=received_us, delivered_us=delivered_us)
+
+
+def test_commands_come_one_after_the_other_each_after_another_pause() -> None:
+    board, line = link(Broker(PcClient().heard), connect(), subscribe(COMMAND))
+    board.receive(publish(COMMANDS, b"2"))
+    board.receive(publish(ANSWER, b"7"))  # not the one that was asked for
+    board.receive(publish(ANSWER, b"0"))
+    board.receive(publish(ANSWER, b"1"))
+    assert [(messages(data)[0][1], after) for data, after in line.sent] == [(b"0", pause_us(0)), (b"1", pause_us(1))]
+    pauses = [pause_us(number) for number in range(100)]
+    assert min(pauses) > CALL_DELAY_US and max(pauses) <= 520_000 and len(set(pauses)) == 100
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        (b"reset", NetworkFault("reset")),
+        (b"restart 50", NetworkFault("restart", 5e4)),
+        (b"cable 0", None),
+        (b"x", None),
+    ],
+)
+def test_faults_are_the_workloads(said: bytes, fault: NetworkFault | None) -> None:
+    board, _ = link(Broker(PcClient().heard), connect(), publish(FAULT, said))
+    assert board.network_fault == fault and not (fault is None and board.finished)
+
+
+def test_a_lost_broker_closes_after_it_was_asked_to() -> None:
+    board, _ = link(Broker(PcClient().heard), connect(), publish(FAULT, b"close"))
+    assert board.finished and board.network_fault is None
+
+
+def test_figures_are_of_both_clocks() -> None:
+    received = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 1100.0, 2250.0]
+    measured = MQTT.check(RESULT, SETTINGS, [session([], []), session(received, [1000.0, 2000.0])])
+    assert (measured.figures["qos0_per_s"], measured.figures["qos1_per_s"]) == (2000, 2000)
+    assert measured.samples["command_us"] == [100, 250] and measured.figures["kept"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"qos1_us": [1]}, "reports 1 qos1_us, not 2"),
+        ({"look_us": []}, "reports 0 look_us, not 5"),
+        ({"recover_us": None}, "recover_us is None, with the fault close"),
+        ({"kept": 1}, "the client's kept is 1"),
+    ],
+)
+def test_a_result_that_is_none(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadResult, match=says):
+        MQTT.check(RESULT | change, SETTINGS)
+
+
+def test_a_pc_that_lacks_answers_is_no_result() -> None:
+    with pytest.raises(BadResult, match="the PC sent 1 commands and has 0 answers, not 2"):
+        MQTT.check(RESULT, SETTINGS, [session([1.0, 2.0], [3.0])])
+
+
+class Lan:
+    """Keeps what the PC sends by itself."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[Any, ...]] = []
+
+    def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
+        self.done.append(("send", conn, data, at_us))
+        return True
+
+    def lan_close(self, conn: int) -> bool:
+        self.done.append(("close", conn))
+        return True
+
+
+def test_the_simulated_pc_delivers_and_drops_in_simulated_time() -> None:
+    lan: Any = Lan()
+    part = part_in("mqtt", {"commands": 1})
+    assert part.service is not None
+    server = SimulatedServer(part.service(), turnaround_us=200.0)
+    server.accept(1, "b:1", 0.0)
+    server.accept(2, "b:2", 0.0)
+    server.receive(1, connect(b"one", keep_alive_s=2) + subscribe(COMMAND) + publish(COMMANDS, b"1"), 1000.0)
+    server.receive(2, connect(b"one"), 5000.0)  # takes the client over
+    server.look(lan, 6000.0)
+    (sent, closed) = lan.done
+    assert sent[:2] == ("send", 1) and sent[3] == 1000.0 + 200.0 + pause_us(0) and closed == ("close", 1)
+    server.receive(2, connect(b"two", keep_alive_s=2), 7000.0)  # a second CONNECT ends the connection
+    server.accept(3, "b:3", 8000.0)
+    server.receive(3, connect(b"three", keep_alive_s=2), 10_000.0)
+    server.look(lan, 3_009_999.0)
+    assert len(lan.done) == 2
+    server.look(lan, 3_010_000.0)
+    assert lan.done[-1] == ("close", 3)
+    assert [each.ended_us for each in server.sessions()][2] == 3_010_000.0
+    assert server.sessions()[0].delivered_us == [1000.0 + 200.0 + pause_us(0)]
+
+
+def test_each_run_has_a_broker_of_its_own() -> None:
+    part = part_in("mqtt", {})
+    assert part.service is not None
+    for _ in range(2):
+        kept = part.service()()
+        kept.line = Kept()
+        assert kept.receive(connect(clean=False)) == b"\x20\x02\x00\x00"  # no session was there
+
+
+@pytest.mark.slow
+def test_adafruits_library_publishes_over_its_driver(measured_row: Measure) -> None:
+    row = measured_row(
+        MQTT, "circuitpython-blinka", messages=2, commands=2, poll_ms=50, idle_s=0, fault="none", payload_bytes=300
+    )
+    if "pip could not download" in (row.reason or ""):
+        pytest.skip(row.reason or "")
+    assert row.status is Status.MEASURED, row.reason
+    assert row.figures["kept"] == 1
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_umqtt_publishes_hears_and_comes_back(measured_row: Measure) -> None:
+    settings = {"messages": 2, "commands": 2, "idle_s": 0, "fault": "restart", "fault_ms": 300}
+    row = measured_row(MQTT, "micropython-1.26.0", "tuned", **settings)
+    if "is not at hand" in (row.reason or ""):
+        pytest.skip(row.reason or "")
+    assert row.status is Status.MEASURED, row.reason
+    assert row.figures["kept"] == 1 and row.figures["recover_us"] > 300_000
