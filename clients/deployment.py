@@ -162,6 +162,7 @@ def build_deployment(
         script = fold(assemble(kind.client(ready), parts, body, workload.entry, workload.title), board)
     script = adapted(script, family, version)
     files = {kind.script: script.encode(), CONFIG_NAME: config_json(settings, network)}
+    files |= workload.files(family, settings)
     try:
         asked = workload.libraries(family, settings)
     except ValueError as error:

@@ -168,7 +168,8 @@ def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConf
         program = build_program(row, image, board, peer, options, scratch)
         PreparedBoard(board).prepare(program, clock)
         flash = board.control("flash", clock.stage(Stage.RUN))["flash"]
-        return board.config, base64.b64decode(flash)
+        config = replace(board.config, **row.workload.equipment(row.settings))
+        return config, base64.b64decode(flash)
 
 
 def _network(config: EmulatedConfig) -> OwnNetwork:

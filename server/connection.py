@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
 
     def _deliver(self, data: bytes) -> None:
         if self._transport is not None and not self.closing:
-            self._transport.write(data)
+            self._transport.write(self.recording.encrypted(data))
             self.recording.delivered(self._clock_us())
 
     def _bound_silence(self, limit_us: float | None) -> None:

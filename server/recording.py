@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from portbench.server.tls.channel import Channel
+from portbench.server.tls.peer import TlsFault
 from portbench.workloads import Conversation, ConversationError, Ping, Session
 
 
@@ -9,9 +13,15 @@ class Recording:
     """The record of one conversation. Times are microseconds of the driver's clock."""
 
     def __init__(
-        self, number: int, peer: str, started_us: float, conversation: Conversation, limit: int | None = None
+        self,
+        number: int,
+        peer: str,
+        started_us: float,
+        conversation: Conversation,
+        limit: int | None = None,
+        channel: Channel | None = None,
     ) -> None:
-        """`limit`: the number of exchanges of a run that only the PC can end."""
+        """`limit`: the number of exchanges of a run that only the PC can end. `channel`: decrypts the connection."""
         self.number = number
         self.peer = peer
         self.started_us = started_us
@@ -22,6 +32,7 @@ class Recording:
         self.last_byte_us: float | None = None
         self.conversation = conversation
         self._limit = limit
+        self._channel = channel
         self._ended_us: float | None = None
         self._asked_us: float | None = None
         self._first_byte_us: float | None = None
@@ -71,11 +82,7 @@ class Recording:
             self._first_byte_us = now_us
         self.last_byte_us = now_us
         before = self.exchanges
-        try:
-            answer = self.conversation.receive(data)
-        except ConversationError as fault:
-            self.error = str(fault)
-            answer = fault.answer
+        answer = self._decrypted(data, now_us) if self._channel is not None else self._answer(data)
         if self.announced_us is None and self.conversation.listening is not None:
             self.announced_us = now_us
         if self.pings_asked_us is None and self.conversation.pings is not None:
@@ -83,10 +90,32 @@ class Recording:
         self._came(self.exchanges - before, now_us)
         return answer
 
+    def _answer(self, data: bytes) -> bytes:
+        try:
+            return self.conversation.receive(data)
+        except ConversationError as fault:
+            self.error = str(fault)
+            return fault.answer
+
+    def _decrypted(self, data: bytes, now_us: float) -> bytes:
+        assert self._channel is not None
+        try:
+            plaintext, answer = self._channel.receive(data, now_us)
+        except TlsFault as fault:
+            self.error = f"TLS: {fault}"
+            return fault.answer
+        if plaintext:
+            answer += self._channel.send(self._answer(plaintext))
+        return answer + (self._channel.close() if self.finished or self.error is not None else b"")
+
     def pinged(self, pings: list[Ping]) -> bytes:
         """Note the results of all pings. Returns the bytes to send then."""
         self._pings = pings
-        return self.conversation.pinged()
+        return self.encrypted(self.conversation.pinged())
+
+    def encrypted(self, data: bytes) -> bytes:
+        """The bytes to send for `data` of the conversation; itself on a plain connection."""
+        return data if self._channel is None else self._channel.send(data)
 
     def delivered(self, now_us: float) -> None:
         """Note that the PC sent by itself."""
@@ -143,4 +172,22 @@ class Recording:
             delivered_us=list(self._delivered_us),
             ping_bytes=[ping.data_bytes for ping in self._pings],
             ping_round_trip_us=[ping.round_trip_us for ping in self._pings],
+            **self._tls(),
         )
+
+    def _tls(self) -> dict[str, Any]:
+        """The fields of a session with TLS."""
+        channel = self._channel
+        if channel is None or (tls := channel.tls) is None:
+            return {}
+        return {
+            "tls": {
+                "version": tls.version,
+                "cipher_suite": tls.cipher_suite,
+                "server_name": tls.server_name,
+                "resumed": tls.resumed,
+                "board_bytes": channel.handshake_bytes["board"],
+                "pc_bytes": channel.handshake_bytes["pc"],
+                "messages": [list(each) for each in channel.messages],
+            }
+        }

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from typing import Any, Final, Protocol
 
+from portbench.certificates import DATE_S
 from portbench.server.calls import parse_listening
 from portbench.server.recording import Recording
 from portbench.server.simulated_load_generator import NOTHING, RESET, Line, Reply, SimulatedLoadGenerator
 from portbench.server.simulated_polling import SimulatedPolling
 from portbench.server.simulated_requests import AskedLan, SimulatedRequests
+from portbench.server.tls.channel import Channel
 from portbench.workloads import (
     Conversation,
     Datagrams,
@@ -87,6 +89,8 @@ class Part:
     """Datagrams to a board, in place of connections."""
     service: Callable[[], Callable[[], Conversation]] | None = None
     """Makes `serve` anew for each run, where its connections share state."""
+    secured: bool = False
+    """Accepted connections may be encrypted."""
 
 
 def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) -> Part:
@@ -99,6 +103,7 @@ def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) ->
             datagrams=found.datagrams,
             patience_us=found.patience_us,
             limit=limit,
+            secured=found.secured,
         )
     chosen = found.settings_type.model_validate_json(json.dumps(dict(settings)))
     if limit is not None and (requests := found.foreign_requests(chosen)) is not None:
@@ -141,6 +146,7 @@ class SimulatedPc:
         """Take over `part` from the next connection on."""
         self._server.conversation = part.serve if part.service is None else part.service()
         self._server.limit = part.limit
+        self._server.channel = _channels() if part.secured else None
         self._patience_us = part.patience_us
         self._load = None if part.call is None else SimulatedLoadGenerator(part.call(), self._turnaround_us)
         self._polled_port, self._asks, self.polling = part.polls, part.asks, None
@@ -240,6 +246,14 @@ class SimulatedPc:
         return self._server.reports
 
 
+def _channels() -> Callable[[], Channel]:
+    """Makes the channels of one peer, whose clock is simulated time from a fixed date on."""
+    from portbench.server.tls.seeded import SeededPeer  # comes with the engine, which other parts do without
+
+    peer = SeededPeer()
+    return lambda: Channel(peer, lambda now_us: DATE_S + int(now_us / 1e6))
+
+
 class FaultInjection:
     """One fault, requested at `asked_us`. It begins and ends at the first look after its time."""
 
@@ -306,6 +320,8 @@ class SimulatedServer:
         self.conversation = conversation
         self.limit: int | None = None
         """The number of exchanges of a run that only the PC can end."""
+        self.channel: Callable[[], Channel] | None = None
+        """Makes what decrypts a new connection; None: none is encrypted."""
         self._turnaround_us = turnaround_us
         self._killed = False
         self.answered = 0
@@ -330,7 +346,8 @@ class SimulatedServer:
         self.last_us = now_us
         if self.conversation is None:
             return NOTHING
-        recording = Recording(len(self._records), peer, now_us, self.conversation(), self.limit)
+        channel = None if self.channel is None else self.channel()
+        recording = Recording(len(self._records), peer, now_us, self.conversation(), self.limit, channel)
         recording.conversation.line = _Line(self, conn)
         self._open[conn] = self._records[conn] = recording
         self._heard_us[conn] = now_us
@@ -396,7 +413,7 @@ class SimulatedServer:
                 continue
             if data is None:
                 self._end(lan, conn, now_us)
-            elif lan.lan_send(conn, data, at_us):
+            elif lan.lan_send(conn, recording.encrypted(data), at_us):
                 recording.delivered(max(at_us, now_us))
         self._outbox.clear()
         for conn, recording in list(self._open.items()):

@@ -16,6 +16,9 @@ from typing import Any, Final, TypeVar, cast
 from portbench.errors import PortbenchError
 from portbench.server.connection import Connection, Limits
 from portbench.server.recording import Recording
+from portbench.server.tls.channel import Channel
+from portbench.server.tls.openssl import peer
+from portbench.server.tls.peer import TlsPeer
 from portbench.workloads import Datagrams, Session, Turnaround, Workload
 
 DEFAULT_PORT: Final = 5000
@@ -33,7 +36,8 @@ class WorkloadServer:
     `host` is the address to listen on; `port` 0 takes a free port. At most `max_clients` are served at a time. When
     full, the server drops the longest silent client; if no client is silent, it refuses the new one. The server also
     drops a client after `max_bytes`, or after `idle_timeout_s` without a whole exchange. `on_session` is called in the
-    server's thread with each finished session.
+    server's thread with each finished session. `tls_peer`: decrypts the connections that begin with a TLS handshake; by
+    default it is OpenSSL, if the workload is `secured`.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class WorkloadServer:
         max_bytes: int = 4 << 20,
         idle_timeout_s: float = 30.0,
         on_session: Callable[[Session], None] | None = None,
+        tls_peer: TlsPeer | None = None,
     ) -> None:
         self.workload = workload
         self._conversation = workload.service(max_bytes)
@@ -56,6 +61,7 @@ class WorkloadServer:
         self._max_clients = max_clients
         self._limits = Limits(max_bytes, idle_timeout_s)
         self._on_session = on_session
+        self._tls_peer = tls_peer or (peer() if workload.secured else None)
         self._changed = threading.Condition()
         self._sessions: deque[Session] = deque(maxlen=_KEPT_SESSIONS)
         self._started_ns = time.perf_counter_ns()
@@ -187,7 +193,8 @@ class WorkloadServer:
             refusal = "the server was stopped"
         elif not self._has_room():
             refusal = f"turned away: {self._max_clients} clients are connected already"
-        recording = Recording(number, "unknown", self._clock_us(), self._conversation(), self.limit)
+        channel = None if self._tls_peer is None else Channel(self._tls_peer, lambda _: int(time.time()))
+        recording = Recording(number, "unknown", self._clock_us(), self._conversation(), self.limit, channel)
         connection = Connection(recording, self._limits, refusal, self._clock_us, self._ended)
         self._active[number] = connection
         return connection

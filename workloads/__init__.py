@@ -6,7 +6,7 @@
 from portbench.workloads.conversation import Conversation, ConversationError, Datagrams, NetworkFault, Ping, PingPlan
 from portbench.workloads.load_generator import LoadGenerator
 from portbench.workloads.registry import WORKLOADS_VARIABLE, workload, workloads
-from portbench.workloads.session import Session, Turnaround
+from portbench.workloads.session import Handshake, Session, Turnaround
 from portbench.workloads.workload import (
     BadResult,
     Column,
@@ -29,6 +29,7 @@ __all__ = [
     "Conversation",
     "ConversationError",
     "Datagrams",
+    "Handshake",
     "LoadGenerator",
     "Measurement",
     "Metric",

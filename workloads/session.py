@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,28 @@ class Turnaround:
             return None
         ordered = sorted(values_us)
         return cls(len(ordered), statistics.median(ordered), ordered[(len(ordered) - 1) * 99 // 100], ordered[-1])
+
+
+@dataclass(frozen=True)
+class Handshake:
+    """A TLS handshake, as the PC saw it; None for a version or cipher suite that was not agreed.
+
+    `board_bytes`, `pc_bytes`: on the network, with the headers of records, up to the end of the handshake. `messages`:
+    sender (`board`, `pc`), name as in the standards, bytes, and when it came in microseconds; for those of the PC, when
+    the bytes came that they answer.
+    """
+
+    version: str | None
+    cipher_suite: str | None
+    server_name: str | None
+    resumed: bool
+    board_bytes: int
+    pc_bytes: int
+    messages: Sequence[tuple[str, str, int, float]]
+
+    def when(self, name: str, sender: str = "board") -> float | None:
+        """When the first message of that name came."""
+        return next((at for by, what, _, at in self.messages if (by, what) == (sender, name)), None)
 
 
 @dataclass(frozen=True)
@@ -73,6 +96,13 @@ class Session:
     """Data bytes of each ping of the PC, in order."""
     ping_round_trip_us: list[float | None] = field(default_factory=list, repr=False)
     """None for an unanswered ping."""
+    tls: dict[str, Any] | None = field(default=None, repr=False)
+    """What `handshake` reads; None for a plain connection."""
+
+    @property
+    def handshake(self) -> Handshake | None:
+        """The TLS handshake; None for a plain connection."""
+        return None if self.tls is None else Handshake(**self.tls)
 
     @property
     def pings(self) -> list[Ping]:

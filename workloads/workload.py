@@ -243,6 +243,9 @@ class Workload(ABC):
     """Measured if no workload is named."""
     drifting: ClassVar[str | None] = None
     """The samples whose halves are compared to detect a drifting run."""
+    secured: ClassVar[bool] = False
+    """The PC's server decrypts a connection that begins with a TLS handshake, and serves others as they are. The client
+    chooses the server's certificate by name: `portbench.certificates.server_name`."""
     timed_by_pc: ClassVar[bool] = False
     """The PC alone can time a silent board, a foreign image. The workload has `measure_session`, or, if the board
     listens, `foreign_port`, `foreign_load_generator` and `measure_calls`."""
@@ -374,6 +377,10 @@ class Workload(ABC):
     def libraries(self, family: str, settings: Any) -> Sequence[str]:
         """The pinned libraries of `clients/` that the body needs on a board of `family`. Raises ValueError."""
         return ()
+
+    def files(self, family: str, settings: Any) -> Mapping[str, bytes]:
+        """Further files of the body, by path on the board, such as a root certificate."""
+        return {}
 
     def simulated(self, counters: Mapping[str, float], figures: Mapping[str, float], settings: Any) -> dict[str, float]:
         """Further figures from an emulated board's counters."""

@@ -42,8 +42,8 @@ _STOP_S = 5.0
 _POLL_S = 0.02
 _ROOT = Path(portbench.__file__).parents[1]
 _numbers = itertools.count()
-_NOTHING_MORE = {"sd_card": None}
-"""The equipment of one workload is removed for the next."""
+_EQUIPMENT = ("ntp_start_s", "sd_card")
+"""What workloads ask for; it is removed for the next one."""
 
 
 class EmulatedBoard(UsbBoard):
@@ -142,7 +142,7 @@ class EmulatedBoard(UsbBoard):
         config: dict[str, Any] = {}
         if measured:
             jitter = {} if self.jitter is None else self.jitter.config()
-            usual = {} if self.config.sd_card is not None else _NOTHING_MORE
+            usual = {name: None for name in _EQUIPMENT if getattr(self.config, name) is None}
             config["config"] = {**jitter, **usual, **self.equipment, "usb_request_gap_us": gap_us}
         self.control(
             "power_cycle",

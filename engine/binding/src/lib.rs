@@ -14,6 +14,7 @@ mod py_machine;
 mod py_pins;
 mod py_profile;
 mod py_time;
+mod py_tls;
 mod py_trace;
 mod py_wifi;
 
@@ -68,5 +69,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<py_cpu::PyCpuBench>()?;
     m.add_class::<py_m33::PyM33Bench>()?;
     m.add_class::<py_chip_lan::PyChipLan>()?;
+    m.add("TlsError", m.py().get_type::<py_tls::TlsError>())?;
+    m.add_class::<py_tls::PyTlsPeer>()?;
+    m.add_class::<py_tls::PyTlsConnection>()?;
     Ok(())
 }

@@ -22,6 +22,9 @@ from portbench_engine._native import (
     M33Bench,
     Machine,
     SdMedium,
+    TlsConnection,
+    TlsError,
+    TlsPeer,
     flash_of_uf2,
 )
 from portbench_engine.board import PS_PER_S, Board
@@ -41,6 +44,9 @@ __all__ = [
     "M33Bench",
     "Machine",
     "SdMedium",
+    "TlsConnection",
+    "TlsError",
+    "TlsPeer",
     "bootrom",
     "flash_of_uf2",
 ]

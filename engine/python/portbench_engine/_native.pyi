@@ -266,6 +266,58 @@ class M33Bench:
     def read_sram(self, address: int, length: int) -> bytes: ...
     def write_sram(self, address: int, data: bytes) -> None: ...
 
+class TlsError(Exception):
+    """A TLS connection ended; one line says why. `answer` holds the alert to send."""
+
+    answer: bytes
+
+class TlsPeer:
+    """A TLS server with several identities, and a client: rustls whose random numbers come from `seed`.
+
+    Two peers with the same seed send the same bytes if they get the same at the same times.
+    """
+
+    def __init__(self, seed: int) -> None: ...
+    def add(
+        self, name: str, chain: Sequence[bytes], key: bytes, *, version: str = "", client_root: bytes | None = None
+    ) -> None:
+        """Add the identity of clients that ask for `name` (SNI); the first is also that of all other clients.
+
+        `chain`: certificates, the server's own first; `key`: PKCS #8; `client_root`: of the certificates that clients
+        need; all in DER. `version`: `1.2`, `1.3`, or both. Raises ValueError.
+        """
+
+    def accept(self) -> TlsConnection:
+        """The server's side of a new connection. Raises ValueError."""
+
+    def connect(self, name: str, root: bytes, *, version: str = "") -> TlsConnection:
+        """The client's side of a new connection to server `name`, with its root certificate. Raises ValueError."""
+
+class TlsConnection:
+    """One side of a TLS connection, without I/O."""
+
+    def receive(self, data: bytes, unix_s: int) -> tuple[bytes, bytes, bool]:
+        """Plaintext, bytes to send, and whether the other side has closed. `unix_s`: the date. Raises TlsError."""
+
+    def send(self, plaintext: bytes) -> bytes:
+        """The bytes to send for it; plaintext that is too early waits. A client's first call begins the handshake."""
+
+    def close(self) -> bytes:
+        """The alert that ends this side."""
+
+    @property
+    def handshaking(self) -> bool: ...
+    @property
+    def version(self) -> str | None:
+        """As rustls names it, such as `TLSv1_2`."""
+
+    @property
+    def cipher_suite(self) -> str | None: ...
+    @property
+    def server_name(self) -> str | None: ...
+    @property
+    def resumed(self) -> bool: ...
+
 class ChipLan:
     """An Ethernet chip and its LAN without a microcontroller; times are since it was made."""
 

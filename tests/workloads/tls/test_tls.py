@@ -1,0 +1,95 @@
+"""Rows of the workload tls on this PC and on emulated boards, and its figures."""
+
+from __future__ import annotations
+
+import pytest
+
+from portbench.certificates import DATE_S, root
+from portbench.results.model import Status
+from portbench.workloads import BadResult, Session, workload
+from tests.measuring import Measure
+from tests.measuring import measured_row as measured_row
+
+TLS = workload("tls")
+SAID = {"tcp_us": 900, "handshake_us": 1_000_000, "heap_before_bytes": 1000, "heap_after_bytes": 23_000}
+SAID |= {"up_us": 200_000, "down_us": 100_000, "cipher": "TLS"}
+SETTINGS = TLS.settings_type.model_validate({"transfer_bytes": 3000})
+
+
+def session(**fields: object) -> Session:
+    made = {"number": 0, "peer": "", "started_us": 0.0, "ended_us": 9e6, "exchanges": 2, "received_bytes": 0}
+    return Session(**{**made, "error": None, "established_us": 1000.0, **fields})  # type: ignore[arg-type]
+
+
+HANDSHAKE = {
+    "version": "TLSv1.2",
+    "cipher_suite": "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    "server_name": "a",
+    "resumed": False,
+    "board_bytes": 300,
+    "pc_bytes": 900,
+    "messages": [
+        ["board", "ClientHello", 200, 3000.0],
+        ["pc", "ServerHello", 80, 3000.0],
+        ["pc", "ServerHelloDone", 4, 3000.0],
+        ["board", "ClientKeyExchange", 70, 903_000.0],
+        ["board", "Finished", 40, 913_000.0],
+        ["pc", "Finished", 40, 913_000.0],
+    ],
+}
+
+
+def test_the_stages_go_from_one_arrival_to_the_next() -> None:
+    figures = TLS.check(SAID, SETTINGS, [session(), session(tls=HANDSHAKE)]).figures
+    assert figures["handshake_ms"] == 1000 and figures["heap_kept_bytes"] == 22_000
+    assert (figures["hello_us"], figures["certificate_us"], figures["finished_us"]) == (2000, 900_000, 10_000)
+    assert (figures["handshake_in_bytes"], figures["handshake_out_bytes"], figures["round_trips"]) == (900, 300, 2)
+    assert figures["up_kbit_s"] == 2048 * 8000 / 200_000  # whole writes of 1024
+
+
+def test_an_encrypted_handshake_has_fewer_stages() -> None:
+    messages = [*HANDSHAKE["messages"][:2], ["board", "encrypted", 70, 903_000.0]]  # type: ignore[index]
+    figures = TLS.check(SAID, SETTINGS, [session(tls={**HANDSHAKE, "messages": messages})]).figures
+    assert "hello_us" in figures and "certificate_us" not in figures
+
+
+def test_a_row_without_a_tls_connection_is_refused() -> None:
+    with pytest.raises(BadResult, match="no TLS connection"):
+        TLS.check(SAID, SETTINGS, [session()])
+
+
+def test_a_board_gets_the_root_and_a_time_server_only_if_it_verifies() -> None:
+    off = TLS.settings_type.model_validate({"verify": False})
+    assert TLS.files("micropython", SETTINGS) == {"root.der": root("ecdsa-p256")}
+    assert TLS.equipment(SETTINGS) == {"ntp_start_s": DATE_S}
+    assert TLS.files("micropython", off) == {} == TLS.equipment(off)
+
+
+def test_a_hosted_row(measured_row: Measure) -> None:
+    row = measured_row(TLS, "micropython-unix", verify=False, transfer_bytes=4096)
+    assert row.status is Status.MEASURED, row.reason
+    assert row.figures["round_trips"] == 2
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_an_emulated_row_repeats_exactly(measured_row: Measure) -> None:
+    first, second = (measured_row(TLS, "micropython-1.28.0", "tuned", transfer_bytes=2048) for _ in range(2))
+    assert first.status is Status.MEASURED, first.reason
+    assert first.figures == second.figures
+    assert first.figures["round_trips"] == 2 and first.figures["heap_touched_bytes"] > 10_000
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"fault": "expired"}, "The certificate validity has expired"),
+        ({"fault": "wrong-name"}, "does not match with the expected CN"),
+        ({"version": "1.3"}, "unsupported: the server speaks TLS 1.3 only"),
+    ],
+)
+def test_the_clients_own_error_is_the_reason(settings: dict[str, object], told: str, measured_row: Measure) -> None:
+    row = measured_row(TLS, "micropython-1.28.0", "tuned", **settings)
+    assert row.status is Status.FAILED and told in (row.reason or "")

@@ -1,0 +1,144 @@
+"""Shakes hands with the PC's TLS server, then sends and takes some bytes, and times each."""
+
+import gc
+import socket
+import time
+
+from portbench_client import RESULT
+
+PAINT = b"\xa5" * 1024
+
+
+def set_clock(server):
+    """As a user does: a board without battery does not know the date, which the check of a certificate needs."""
+    import ntptime
+
+    ntptime.timeout = 2
+    for host in (server, "pool.ntp.org"):
+        ntptime.host = host
+        try:
+            ntptime.settime()
+            return
+        except OSError as error:
+            RESULT["clock_error"] = repr(error)
+
+
+def painted():
+    """Fills the free heap with a pattern and frees it; the addresses, to see later what was written to."""
+    try:
+        import uctypes
+    except ImportError:
+        return None
+    places = [0] * 512
+    chunks = []
+    try:
+        while len(chunks) < len(places):
+            chunk = bytearray(1024)
+            chunk[:] = PAINT
+            places[len(chunks)] = uctypes.addressof(chunk)
+            chunks.append(chunk)
+    except MemoryError:
+        pass
+    count = len(chunks)
+    chunk = None
+    chunks.clear()
+    gc.collect()
+    return places[:count]
+
+
+def touched(places):
+    """Bytes of the heap that something was written to, in blocks of 16."""
+    import uctypes
+
+    count = 0
+    for place in places:
+        chunk = uctypes.bytearray_at(place, 1024)
+        if chunk != PAINT:
+            for start in range(0, 1024, 16):
+                if uctypes.bytes_at(place + start, 16) != PAINT[:16]:
+                    count += 16
+    return count
+
+
+def send_all(stream, data):
+    while data:
+        sent = stream.write(data)
+        if sent:
+            data = data[sent:]
+
+
+def take(stream, count):
+    while count:
+        data = stream.read(min(count, 1024))
+        if not data:
+            raise OSError("the server closed the connection with %d bytes to come" % count)
+        count -= len(data)
+
+
+def tls(sock, server, port, key, chain, version, verify, fault, transfer_bytes):
+    sock.close()
+    RESULT["stage"] = "ssl"
+    try:
+        import ssl
+    except ImportError:
+        ssl = None
+    if ssl is None:
+        raise OSError("unsupported: this port has no module ssl")
+    if not hasattr(ssl, "SSLContext"):
+        raise OSError("unsupported: this port's ssl has no SSLContext")
+    name = "%s-%s" % (key, "chain%d" % chain if fault == "none" else fault)
+    if version != "any":
+        name += "-tls" + version.replace(".", "")
+    if verify:
+        RESULT["stage"] = "clock"
+        set_clock(server)
+    RESULT["stage"] = "tcp"
+    address = socket.getaddrinfo(server, port)[0][-1]
+    sock = socket.socket()
+    started = time.ticks_us()
+    sock.connect(address)
+    RESULT["tcp_us"] = time.ticks_diff(time.ticks_us(), started)
+    RESULT["stage"] = "handshake"
+    gc.collect()
+    RESULT["heap_before_bytes"] = gc.mem_alloc()
+    places = painted()
+    started = time.ticks_us()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if verify:
+        context.verify_mode = ssl.CERT_REQUIRED
+        with open("root.der", "rb") as file:
+            context.load_verify_locations(cadata=file.read())
+    else:
+        context.verify_mode = ssl.CERT_NONE
+    try:
+        stream = context.wrap_socket(sock, server_hostname=name + ".portbench.test")
+    except OSError as error:
+        if version != "1.3":
+            raise
+        why = "unsupported: the server speaks TLS 1.3 only, which this port refuses: %r"
+        raise OSError(why % error) from error
+    RESULT["handshake_us"] = time.ticks_diff(time.ticks_us(), started)
+    if places is not None:
+        RESULT["heap_touched_bytes"] = touched(places)
+        places = None
+    gc.collect()
+    RESULT["heap_after_bytes"] = gc.mem_alloc()
+    if hasattr(stream, "cipher"):
+        RESULT["cipher"] = stream.cipher()[0]
+    RESULT["stage"] = "up"
+    total = transfer_bytes // 1024 * 1024
+    block = bytes(range(256)) * 4
+    started = time.ticks_us()
+    send_all(stream, b"up 1024 %d\n" % total)
+    for _ in range(total // 1024):
+        send_all(stream, block)
+    take(stream, 4)
+    RESULT["up_us"] = time.ticks_diff(time.ticks_us(), started)
+    RESULT["stage"] = "down"
+    started = time.ticks_us()
+    send_all(stream, b"down 1024 %d\n" % total)
+    take(stream, total)
+    RESULT["down_us"] = time.ticks_diff(time.ticks_us(), started)
+    stream.close()
+    sock.close()
+    del RESULT["stage"]

@@ -1,0 +1,150 @@
+"""A TLS handshake of a board with the PC's server, stage by stage, and transfers under the agreed cipher."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from portbench.certificates import DATE_S, LONGEST_CHAIN, KeyKind, root
+from portbench.workloads import (
+    BadResult,
+    Column,
+    Handshake,
+    Measurement,
+    Metric,
+    Readiness,
+    Session,
+    Timed,
+    Workload,
+    WorkloadResult,
+    WorkloadSettings,
+)
+from portbench.workloads.transfer import Transfers
+
+ROOT_FILE = "root.der"
+_Us = Annotated[int, Field(ge=1)]
+_Bytes = Annotated[int, Field(ge=0)]
+
+
+class Settings(WorkloadSettings):
+    key: KeyKind = Field(default="ecdsa-p256", description="kind of key of all certificates")
+    chain: int = Field(default=1, ge=1, le=LONGEST_CHAIN, description="certificates that the server sends")
+    version: Literal["any", "1.2", "1.3"] = Field(default="any", description="version of TLS that the server speaks")
+    verify: bool = Field(default=True, description="check the server's certificate")
+    fault: Literal["none", "expired", "wrong-name", "asks"] = Field(
+        default="none", description="the server's certificate is wrong, or the server asks for the board's"
+    )
+    transfer_bytes: int = Field(default=16_384, ge=1024, le=131_072, description="bytes sent and taken afterwards")
+
+    @property
+    def transfers_each_way(self) -> int:
+        """Bytes, in whole writes of 1024."""
+        return self.transfer_bytes // 1024 * 1024
+
+
+class Result(WorkloadResult):
+    tcp_us: _Us
+    handshake_us: _Us
+    cipher: str | None = None
+    heap_before_bytes: _Bytes
+    heap_after_bytes: _Bytes
+    heap_touched_bytes: _Bytes | None = None
+    up_us: _Us
+    down_us: _Us
+
+
+class TlsWorkload(Workload):
+    name = "tls"
+    title = "TLS handshake"
+    readiness = Readiness.CONNECTED
+    headline = Metric("handshake_ms", "ms a handshake", better="lower")
+    reading = (
+        "*ms a handshake* is the time from the open TCP connection to the end of the TLS handshake on the board's"
+        " clock, with the check of the server's certificate unless `verify` is off. *up* and *down* are payload under"
+        " the agreed cipher, in writes of 1024 bytes."
+    )
+    columns = (
+        Column("hello ms", "hello_us", scale=1e-3),
+        Column("certificate and key exchange ms", "certificate_us", scale=1e-3),
+        Column("finished ms", "finished_us", scale=1e-3),
+        Column("bytes in", "handshake_in_bytes"),
+        Column("heap touched KB", "heap_touched_bytes", scale=1 / 1024),
+        Column("heap kept KB", "heap_kept_bytes", scale=1 / 1024),
+        Column("up kbit/s", "up_kbit_s"),
+        Column("down kbit/s", "down_kbit_s"),
+    )
+    parts = ("up_ms", "down_ms")
+    comparable = ("handshake_ms",)
+    settings_type = Settings
+    exchange = "transfer"
+    secured = True
+
+    def quick(self) -> Settings:
+        return Settings(transfer_bytes=2048)
+
+    def files(self, family: str, settings: Settings) -> Mapping[str, bytes]:
+        return {ROOT_FILE: root(settings.key)} if settings.verify else {}
+
+    def equipment(self, settings: Settings) -> Mapping[str, Any]:
+        return {"ntp_start_s": DATE_S} if settings.verify else {}
+
+    def conversation(self, max_bytes: int) -> TlsTransfers:
+        return TlsTransfers()
+
+    def exchanges(self, settings: Settings) -> int:
+        return 2
+
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
+        said = Result.read(result)
+        figures = {name: float(value) for name, value in said if isinstance(value, int)}
+        figures["handshake_ms"] = said.handshake_us / 1000
+        figures["heap_kept_bytes"] = float(said.heap_after_bytes - said.heap_before_bytes)
+        for way, us in (("up", said.up_us), ("down", said.down_us)):
+            figures[f"{way}_ms"] = us / 1000
+            figures[f"{way}_kbit_s"] = settings.transfers_each_way * 8000 / us
+        shaken = [session for session in sessions if session.handshake is not None]
+        if sessions and not shaken:
+            raise BadResult("the board made no TLS connection")
+        for session in shaken[:1]:
+            assert session.handshake is not None and session.established_us is not None
+            figures |= _stages(session.handshake, session.established_us)
+        return Measurement(figures)
+
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:
+        """The handshake and the transfers, where the PC saw them: it knows when the board's clock begins each."""
+        said = Result.read(result)
+        found = next((session for session in sessions if session.handshake is not None), None)
+        if found is None or found.established_us is None or len(found.received_us) != 2:
+            return ()
+        return [Timed("handshake", said.handshake_us, start_us=found.established_us)]
+
+
+class TlsTransfers(Transfers):
+    """A board may also connect without a transfer, to have the PC's address."""
+
+    def eof(self) -> None:
+        if self.exchanges or self._line or self._kind:
+            super().eof()
+
+
+def _stages(handshake: Handshake, established_us: float) -> dict[str, float]:
+    """The stages on the PC's clock, from one arrival to the next; a stage that TLS 1.3 encrypts is left out."""
+    figures = {"handshake_in_bytes": float(handshake.pc_bytes), "handshake_out_bytes": float(handshake.board_bytes)}
+    figures["round_trips"] = float(len({at for by, _, _, at in handshake.messages if by == "pc"}))
+    before = established_us
+    for name, message in (
+        ("hello_us", "ClientHello"),
+        ("certificate_us", "ClientKeyExchange"),
+        ("finished_us", "Finished"),
+    ):
+        at = handshake.when(message)
+        if at is None:
+            break
+        figures[name] = at - before
+        before = at
+    return figures
+
+
+WORKLOAD = TlsWorkload()
