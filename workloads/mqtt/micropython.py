@@ -1,5 +1,6 @@
 """MQTT by umqtt.simple, and by umqtt.robust once the broker is lost."""
 
+import socket
 import time
 
 from portbench_client import RESULT
@@ -76,8 +77,20 @@ def recover(client, fault):
     return since(started)
 
 
+def check_sockets():
+    made = socket.socket()
+    try:
+        made.settimeout(None)
+    except OSError as error:
+        why = "unsupported: a socket of this port takes no time-out before it is connected, as umqtt.simple sets it: %r"
+        raise OSError(why % error)
+    finally:
+        made.close()
+
+
 def mqtt(sock, server, port, messages, payload_bytes, commands, poll_ms, keep_alive_s, idle_s, pings, fault, fault_ms):
     sock.close()
+    check_sockets()
     payload = b"m" * payload_bytes
     client = Client(RESULT.get("address", "hosted"), server, port, keepalive=keep_alive_s)
     client.set_callback(client.take)
