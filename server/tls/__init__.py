@@ -1,1 +1,1 @@
-"""The PC's side of TLS, without I/O: a peer decrypts what comes and encrypts what the conversation answers."""
+"""The PC's side of TLS, without I/O: a peer decrypts received bytes and encrypts the answers."""

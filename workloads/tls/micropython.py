@@ -24,7 +24,7 @@ def set_clock(server):
 
 
 def painted():
-    """Fills the free heap with a pattern and frees it; the addresses, to see later what was written to."""
+    """Fills the free heap with a pattern and frees it; their addresses, to see later which were written to."""
     try:
         import uctypes
     except ImportError:

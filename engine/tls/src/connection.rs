@@ -10,7 +10,7 @@ use rustls::{Connection as Rustls, HandshakeKind, ServerConfig};
 use crate::peer::Clock;
 use crate::random::Generator;
 
-/// What came of received bytes.
+/// The result of received bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Decrypted bytes of the peer.

@@ -99,7 +99,7 @@ def s_client(port: int, folder: Path, kind: KeyKind, *options: str) -> subproces
 @needs_openssl
 @pytest.mark.slow
 def test_s_client_agrees_on_each_version_and_cipher(peer: TlsPeer, tmp_path: Path) -> None:
-    """As testssl does: what is offered is agreed on, what is old is not."""
+    """As testssl does: the peer agrees on each modern one, and refuses old versions."""
     with WorkloadServer(TLS, port=0, tls_peer=peer) as server:
         for kind in KEY_KINDS:
             name = ("-servername", server_name(kind))
