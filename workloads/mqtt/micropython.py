@@ -83,7 +83,7 @@ def check_sockets():
         made.settimeout(None)
     except OSError as error:
         why = "unsupported: a socket of this port takes no time-out before it is connected, as umqtt.simple sets it: %r"
-        raise OSError(why % error)
+        raise OSError(why % error) from None
     finally:
         made.close()
 
