@@ -147,7 +147,8 @@ def pinned_drivers(path: Path = DRIVER_PINS) -> dict[str, Driver]:
     for folder in pins.get("folders", []):
         for file, sha256 in folder["sha256"].items():
             name = f"{folder['name']}/{file.removesuffix('.py')}"
-            drivers.append(Driver(name, folder["version"], file, folder["url"] + file, sha256))
+            on_board = f"{folder['into']}/{file}" if "into" in folder else file
+            drivers.append(Driver(name, folder["version"], on_board, folder["url"] + file, sha256))
     return {driver.name: driver for driver in drivers}
 
 

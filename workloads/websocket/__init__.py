@@ -1,0 +1,1 @@
+"""WebSocket: how fast a board as client has its messages echoed."""

@@ -1,0 +1,1 @@
+"""WebSocket: how fast a board as server echoes the PC's messages."""
