@@ -31,7 +31,7 @@ class Settings(WorkloadSettings):
 
     @property
     def series(self) -> list[str]:
-        """What is sent, in this order, `messages` times each."""
+        """The kinds and sizes in the order of sending, `messages` times each."""
         return [f"{kind}_{size}" for size in each_number(self.sizes) for kind in KINDS]
 
 
