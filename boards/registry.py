@@ -22,6 +22,7 @@ from portbench.errors import BoardUnavailable, BrokenSetup
 from portbench.files import hold, is_held, replace_file, replace_link
 
 RUNTIME_DIR_VARIABLE = "PORTBENCH_RUNTIME_DIR"
+KEPT_FLASH_VARIABLE = "PORTBENCH_KEPT_FLASH"
 XDG_VARIABLE = "XDG_RUNTIME_DIR"
 STATE_FILE = "board.json"
 CONTROL_SOCKET = "control"

@@ -115,6 +115,7 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, listener: L
             deployer=options.deployer,
             log=listener.log,
             fresh=True,
+            reuse_flash=options.reuse_flash,
             attribute=options.attribute,
         )
     else:

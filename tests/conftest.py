@@ -20,7 +20,7 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, settings
 
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.boards.registry import KEPT_FLASH_VARIABLE, RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.link import LOCK_DIR_VARIABLE
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
@@ -102,6 +102,7 @@ def _own_folders(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
         for variable, name in ((RUNTIME_DIR_VARIABLE, "b"), (LOCK_DIR_VARIABLE, "locks")):
             environment.setenv(variable, str(folder / name))
+        environment.setenv(KEPT_FLASH_VARIABLE, "")  # tests see a board being flashed
         yield
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import portbench
-from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, Unattended
+from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Unattended
 from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, BoardDefinition, board_address
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, engine_settings
 from portbench.boards.emulated.control import LOOK_S, ControlClient, Controls, Watch
+from portbench.boards.emulated.kept_flash import Kept, KeptFlash, usual_folder
 from portbench.boards.jitter import Jitter
 from portbench.boards.registry import read_state, runtime_dir
 from portbench.boards.timing import Deadline
@@ -51,7 +52,9 @@ class EmulatedBoard(UsbBoard):
 
     `config` replaces all other surroundings. `flash`: a raw image with the first contents of the flash.
     `fresh`: every image goes to a blank flash and every deployment to the file system as the image made it, so that a
-    run's figures do not depend on what the board did before. `attribute`: record where the time of measured runs goes.
+    run's figures do not depend on what the board did before. `reuse_flash`: start with what flash held on an earlier
+    board with the same image and files, see `boards.emulated.kept_flash`. `attribute`: record where the time of
+    measured runs goes.
     Raises BoardUnavailable where boards cannot be emulated, BrokenSetup where they could be, but none starts.
     """
 
@@ -72,6 +75,7 @@ class EmulatedBoard(UsbBoard):
         log: Callable[[str], None] | None = None,
         save_files_to: Path | None = None,
         fresh: bool = False,
+        reuse_flash: bool = False,
         attribute: bool = False,
     ) -> None:
         if os.name != "posix":
@@ -89,7 +93,10 @@ class EmulatedBoard(UsbBoard):
         self._control: ControlClient | None = None
         self._watch: Watch | None = None
         self._fresh = fresh
-        self._kept = False
+        self._kept_flash = KeptFlash(usual_folder() if reuse_flash else None, definition, self.config)
+        self._kept: Kept | None = None
+        """The flash of a `fresh` board after the first boot of its image."""
+        self._identity: RuntimeIdentity | None = None
         self._served = False
         self._paired = False
         self._attribute = attribute
@@ -166,7 +173,13 @@ class EmulatedBoard(UsbBoard):
         return Controls(self.control, self.name)
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
-        self._kept = False
+        self._identity = None
+        self._kept = self._kept_flash.read(image.sha256) if self._fresh else None
+        if self._kept is not None:
+            self._start_with(self._kept.contents, deadline)
+            self._image, self._deployment, self._started = image, None, True
+            self.link.log("flash: as an earlier board left it after the first boot of this image")
+            return
         if self._fresh:
             self.release_port()
             self.control("power_cycle", deadline, flash="blank")
@@ -174,17 +187,54 @@ class EmulatedBoard(UsbBoard):
             self.link.wait_device(lambda device: is_bootloader(device, self.definition), deadline, boots)
         super().flash(image, deadline)
 
+    def wait_console(self, deadline: Deadline) -> None:
+        if self._known is None:
+            super().wait_console(deadline)
+
+    def identify(self, deadline: Deadline) -> RuntimeIdentity:
+        if self._known is not None:
+            return self._known
+        self._identity = super().identify(deadline)
+        return self._identity
+
+    @property
+    def _known(self) -> RuntimeIdentity | None:
+        """What an earlier board with this image said; None: this one is asked."""
+        return None if self._kept is None else self._kept.identity
+
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
-        if self._fresh and not deployment.in_image:
-            if not self._kept:
-                self._session(deadline).enter(deadline)  # the first boot, which makes the file system, is over
-                self.control("keep_flash", deadline)
-                self._kept = True
-            self.release_port()
-            self.control("power_cycle", deadline, flash="kept")
+        image = None if self._image is None else self._image.sha256
+        if not self._fresh or deployment.in_image or image is None:
+            self._copy(deployment, deadline)
+            return
+        if self._kept is None:
+            self._session(deadline).enter(deadline)  # the first boot, which makes the file system, is over
+            self._kept = Kept(self._contents(deadline), self._identity)
+            self._kept_flash.write(self._kept, image)
+        how = f"{deployment.family} {self._deployer}"
+        before = self._kept_flash.read(image, deployment.files, how)
+        self._start_with((before or self._kept).contents, deadline)
+        if before is not None:
+            self._deployment = deployment
+            self.link.log("deploy: an earlier board had the same files")
+            return
+        self._copy(deployment, deadline)
+        self._kept_flash.write(Kept(self._contents(deadline), self._kept.identity), image, deployment.files, how)
+
+    def _copy(self, deployment: Deployment, deadline: Deadline) -> None:
         super().deploy(deployment, deadline)
         if deployment.family == "circuitpython":
             self.control("sync", deadline)
+
+    def _contents(self, deadline: Deadline) -> bytes:
+        return base64.b64decode(self.control("flash", deadline)["flash"])
+
+    def _start_with(self, contents: bytes, deadline: Deadline) -> None:
+        """Switch the board on again with `contents` in its flash."""
+        self.release_port()
+        path = self.folder / "next.flash"
+        path.write_bytes(contents)
+        self.control("power_cycle", deadline, flash=str(path))
 
     def serve(
         self, workload: str, settings: Mapping[str, Any], deadline: Deadline, alone: Unattended | None = None
@@ -211,7 +261,7 @@ class EmulatedBoard(UsbBoard):
         Returns where it listens. Raises BoardError where it never does.
         """
         flash = self.folder / "partner.flash"
-        flash.write_bytes(base64.b64decode(server.control("flash", deadline)["flash"]))
+        flash.write_bytes(server._contents(deadline))
         config = replace(server.config, **({} if jitter is None else jitter.config()))
         said = self.control(
             "add_partner",

@@ -64,14 +64,15 @@ def _power_cycle(board: BoardProcess, request: Request) -> None:
     """Restart at simulated time 0. `measured`: run flat out, without anything that the host does by itself.
     `networked`: the client has to speak to its Ethernet chip before it can do anything else.
 
-    `flash`: `blank` as from the factory, or as it was `kept`; else as it is.
+    `flash`: `blank` as from the factory, or a file with its contents; else as it is.
     """
     measured = bool(request.arguments.get("measured"))
     board.config = replace(board.config, **request.arguments.get("config", {}))
     board.machine.configure(board.settings(fresh_card=measured))
-    contents = {None: None, "blank": b"", "kept": board.kept_flash}
+    flash = request.arguments.get("flash")
+    contents = b"" if flash == "blank" else None if flash is None else Path(flash).read_bytes()
     partner = board.next_partner if measured else None
-    board.power_up(bool(request.arguments.get("bootsel")), contents[request.arguments.get("flash")], partner)
+    board.power_up(bool(request.arguments.get("bootsel")), contents, partner)
     if measured:
         board.next_partner = None
     board.usb.automount = not measured
@@ -83,12 +84,6 @@ def _power_cycle(board: BoardProcess, request: Request) -> None:
     if request.arguments.get("trace"):
         board.machine.trace_start(**request.arguments["trace"])
     board.publish()
-    request.answer()
-
-
-def _keep_flash(board: BoardProcess, request: Request) -> None:
-    """Remember what flash holds now, for a power cycle that goes back to it."""
-    board.kept_flash = board.machine.flash()
     request.answer()
 
 
@@ -313,7 +308,6 @@ def _quit(board: BoardProcess, request: Request) -> None:
 OPERATIONS: Final[dict[str, Operation]] = {
     "status": _status,
     "power_cycle": _power_cycle,
-    "keep_flash": _keep_flash,
     "figures": _figures,
     "expect_run": _expect_run,
     "attribution": _attribution,

@@ -90,7 +90,6 @@ class BoardProcess:
         self.pacer = Pacer(_pace(config))
         self.uart_ports = UartPorts() if config.uart_ports else None
         self._bootsel = False
-        self.kept_flash = b""
         self.closing = False
         self.finished: dict[str, Any] | None = None
         self._run_started_s = time.monotonic()

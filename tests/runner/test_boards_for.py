@@ -100,8 +100,8 @@ def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNames
     modules["portbench.boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda definition, **named: named)
     opened: Any = open_board(IMAGE, Where.EMULATED, OPTIONS, limit(), LISTENER)
     surroundings = {"turnaround_us": 300, "phy_link_delay_s": 2.5, "access_point": AccessPoint()}
-    surroundings |= {"pc_ip": PC_IP, "server_port": 5000}
-    assert opened == {**surroundings, "deployer": "mpremote", "log": LISTENER.log, "fresh": True, "attribute": False}
+    surroundings |= {"pc_ip": PC_IP, "server_port": 5000, "fresh": True, "reuse_flash": True, "attribute": False}
+    assert opened == {**surroundings, "deployer": "mpremote", "log": LISTENER.log}
 
 
 def test_a_real_board_keeps_its_users_files(modules: dict[str, SimpleNamespace]) -> None:

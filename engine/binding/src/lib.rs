@@ -1,5 +1,7 @@
 //! The emulated board for Python: `portbench_engine`.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod py_app;
 mod py_attribution;
 mod py_card;

@@ -12,12 +12,12 @@ use crate::py_time::{ps, us};
 /// A Python object with `accept(conn, peer, now_us)`, `receive(conn, data, now_us)` and `closed(conn, reset, now_us)`,
 /// each with `(data, close, reset, again_us)` as its answer. An exception resets the connection; Python reports it as
 /// unraisable.
-pub struct PyApp {
+pub(crate) struct PyApp {
     object: Py<PyAny>,
 }
 
 impl PyApp {
-    pub fn new(object: Py<PyAny>) -> Self {
+    pub(crate) fn new(object: Py<PyAny>) -> Self {
         Self { object }
     }
 
@@ -50,12 +50,12 @@ impl TcpApp for PyApp {
 
 /// A Python object with `receive(peer, data, now_us)`, whose answer is a list of `(after_us, data)`. After an exception
 /// there is none; Python reports it as unraisable.
-pub struct PyUdpApp {
+pub(crate) struct PyUdpApp {
     object: Py<PyAny>,
 }
 
 impl PyUdpApp {
-    pub fn new(object: Py<PyAny>) -> Self {
+    pub(crate) fn new(object: Py<PyAny>) -> Self {
         Self { object }
     }
 }

@@ -10,14 +10,14 @@ use sim::Ps;
 use crate::py_time::us;
 
 /// What an attribution says of the chip.
-pub struct Clocks {
+pub(crate) struct Clocks {
     clk_sys_hz: u64,
     miss_cycles: u32,
     flash_base: u32,
 }
 
 impl Clocks {
-    pub fn of(chip: &mut AnyChip<Wiring>) -> Self {
+    pub(crate) fn of(chip: &mut AnyChip<Wiring>) -> Self {
         Self {
             clk_sys_hz: chip.sys().freq.clk_sys_hz,
             miss_cycles: chip.xip().miss_cycles,
@@ -31,7 +31,7 @@ impl Clocks {
 /// `given`: the intervals, if they are known.
 /// `misses`: (address of a line of flash, how often it was missed) from the first span to the last one.
 /// `spans` is None where no readings of the clock fit what the client told.
-pub fn shared<'py>(
+pub(crate) fn shared<'py>(
     py: Python<'py>,
     clocks: &Clocks,
     recorded: &Recorded,
@@ -74,7 +74,7 @@ pub fn shared<'py>(
 }
 
 /// `[(start_us, end_us, cause)]`, see [`timeline`].
-pub fn moments(recorded: &Recorded, span: Interval) -> Vec<(f64, f64, &'static str)> {
+pub(crate) fn moments(recorded: &Recorded, span: Interval) -> Vec<(f64, f64, &'static str)> {
     let found = timeline(&recorded.recording, &recorded.frames, &recorded.transfers, span);
     let name = |cause: Cause| Cause::ALL[cause as usize].1;
     found.into_iter().map(|((from, to), cause)| (us(from), us(to), name(cause))).collect()

@@ -15,7 +15,7 @@ use crate::py_time::us;
 /// any memory.
 #[pyclass(name = "SdMedium", module = "portbench_engine", from_py_object)]
 #[derive(Clone)]
-pub struct PyMedium(Medium);
+pub(crate) struct PyMedium(Medium);
 
 fn os_error(error: std::io::Error) -> PyErr {
     PyOSError::new_err(error.to_string())
@@ -68,7 +68,7 @@ impl PyMedium {
 const PIN_KEYS: [&str; 4] = ["sck_pin", "mosi_pin", "miso_pin", "csn_pin"];
 
 /// `{"medium": SdMedium, "kind": "...", "seed": 1, "bus": "spi1", "sck_pin": 10, ...}`, or None for an empty socket.
-pub fn socket(mcu: &Facts, value: &Bound<'_, PyAny>) -> PyResult<Option<CardSocketConfig>> {
+pub(crate) fn socket(mcu: &Facts, value: &Bound<'_, PyAny>) -> PyResult<Option<CardSocketConfig>> {
     if value.is_none() {
         return Ok(None);
     }
@@ -113,7 +113,7 @@ fn kind(name: &str) -> PyResult<&'static Kind> {
 }
 
 /// Adds the card's counters since the power cycle.
-pub fn stats(card: &Card, d: &Bound<'_, PyDict>) -> PyResult<()> {
+pub(crate) fn stats(card: &Card, d: &Bound<'_, PyDict>) -> PyResult<()> {
     let usage = card.usage();
     d.set_item("sd_commands", usage.commands)?;
     d.set_item("sd_errors", usage.errors)?;

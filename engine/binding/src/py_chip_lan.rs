@@ -66,7 +66,7 @@ impl Inner {
 ///
 /// `settings`: the network's keys of `boards/emulated/config.py`.
 #[pyclass(name = "ChipLan", module = "portbench_engine")]
-pub struct PyChipLan {
+pub(crate) struct PyChipLan {
     inner: Mutex<Inner>,
 }
 

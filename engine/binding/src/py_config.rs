@@ -17,7 +17,7 @@ use crate::py_card;
 use crate::py_device::{self, Failures};
 use crate::py_wifi;
 
-pub fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
+pub(crate) fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
     value
         .parse()
         .map_err(|_| PyValueError::new_err(format!("{key} = {value:?} is not an address of the form it needs")))
@@ -25,9 +25,9 @@ pub fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
 
 /// Settings of the LAN and of the chip's PHY, which boards and the stand-alone chip share.
 #[derive(Clone, Default)]
-pub struct NetworkConfig {
-    pub phy: wiznet::Config,
-    pub lan: LanConfig,
+pub(crate) struct NetworkConfig {
+    pub(crate) phy: wiznet::Config,
+    pub(crate) lan: LanConfig,
 }
 
 impl NetworkConfig {
@@ -88,7 +88,7 @@ impl NetworkConfig {
         Ok(true)
     }
 
-    pub fn from_dict(dict: &Bound<'_, PyDict>) -> PyResult<Self> {
+    pub(crate) fn from_dict(dict: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut config = Self::default();
         for (key, value) in dict.iter() {
             let key: String = key.extract()?;
@@ -101,7 +101,7 @@ impl NetworkConfig {
 }
 
 /// `{"seed", "loss_from_board_per_mille", "loss_to_board_per_mille", "extra_delay_us", "jitter_us", "down_us"}`.
-pub fn faults(value: &Bound<'_, PyAny>) -> PyResult<Faults> {
+pub(crate) fn faults(value: &Bound<'_, PyAny>) -> PyResult<Faults> {
     let mut faults = Faults::default();
     for (key, value) in value.cast::<PyDict>()?.iter() {
         match key.extract::<String>()?.as_str() {
@@ -124,7 +124,7 @@ pub fn faults(value: &Bound<'_, PyAny>) -> PyResult<Faults> {
 }
 
 /// Reads a board's settings.
-pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<BoardConfig> {
+pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<BoardConfig> {
     let mcu = dict.get_item("mcu")?.map_or(Ok(&RP2040), |name| mcu(&name.extract::<String>()?))?;
     let mut network = NetworkConfig::default();
     let mut usb = BoardConfig::default().usb;
@@ -214,13 +214,13 @@ pub fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failures) ->
 }
 
 /// The microcontroller called `name`.
-pub fn mcu(name: &str) -> PyResult<&'static Facts> {
+pub(crate) fn mcu(name: &str) -> PyResult<&'static Facts> {
     let unknown = || PyValueError::new_err(format!("mcu {name}: the engine models {}", MCUS.join(", ")));
     mcu::named(name).ok_or_else(unknown)
 }
 
 /// The chip called `name`.
-pub fn chip(name: &str) -> PyResult<Chip> {
+pub(crate) fn chip(name: &str) -> PyResult<Chip> {
     Chip::named(name).ok_or_else(|| {
         let known: Vec<&str> = Chip::ALL.iter().map(|chip| chip.name()).collect();
         PyValueError::new_err(format!("chip {name}: the engine models {}", known.join(", ")))
@@ -306,7 +306,7 @@ fn hold_pins(mcu: &Facts, value: &Bound<'_, PyAny>, surroundings: &mut Surroundi
 }
 
 /// The number of a GPIO.
-pub fn gpio(mcu: &Facts, pin: u32) -> PyResult<u32> {
+pub(crate) fn gpio(mcu: &Facts, pin: u32) -> PyResult<u32> {
     if pin < mcu.pins {
         return Ok(pin);
     }
@@ -314,7 +314,7 @@ pub fn gpio(mcu: &Facts, pin: u32) -> PyResult<u32> {
 }
 
 /// A voltage that a pin survives (RP2040 datasheet 5.5.3.1: at most IOVDD + 0.5 V).
-pub fn millivolts(volts: f64) -> PyResult<u32> {
+pub(crate) fn millivolts(volts: f64) -> PyResult<u32> {
     if (0.0..=3.8).contains(&volts) {
         return Ok((volts * 1e3).round() as u32);
     }
@@ -322,7 +322,7 @@ pub fn millivolts(volts: f64) -> PyResult<u32> {
 }
 
 /// The number of the SPI controller of a part.
-pub fn spi_bus(what: &str, bus: Option<&str>) -> PyResult<usize> {
+pub(crate) fn spi_bus(what: &str, bus: Option<&str>) -> PyResult<usize> {
     match bus {
         Some("spi0") => Ok(0),
         Some("spi1") => Ok(1),
@@ -334,7 +334,7 @@ pub fn spi_bus(what: &str, bus: Option<&str>) -> PyResult<usize> {
 }
 
 /// A GPIO number, or None for a pin that is not wired.
-pub fn pin(mcu: &Facts, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+pub(crate) fn pin(mcu: &Facts, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
     match value.extract::<Option<u32>>()? {
         Some(pin) if pin >= mcu.pins => {
             Err(PyValueError::new_err(format!("{key} = {pin}: the {} has GPIO 0 to {}", mcu.name, mcu.pins - 1)))

@@ -20,7 +20,7 @@ type Registers = [u32; 16];
 ///
 /// `bootrom`: contents of the 16 KiB ROM from its start.
 #[pyclass(name = "CpuBench", module = "portbench_engine")]
-pub struct PyCpuBench {
+pub(crate) struct PyCpuBench {
     inner: Mutex<Chip<Nothing>>,
 }
 

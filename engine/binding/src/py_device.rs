@@ -23,7 +23,7 @@ thread_local! {
 }
 
 /// Returns whether this thread is in a device's callback.
-pub fn is_called() -> bool {
+pub(crate) fn is_called() -> bool {
     CALLED.get()
 }
 
@@ -50,11 +50,11 @@ struct Failure {
 
 /// The first exception of a board's devices, which ends the run.
 #[derive(Clone, Default)]
-pub struct Failures(Arc<Mutex<Option<Failure>>>);
+pub(crate) struct Failures(Arc<Mutex<Option<Failure>>>);
 
 impl Failures {
     /// The error for the end of a run that was not for another reason, with the exception as its cause.
-    pub fn error(&self, py: Python<'_>, of: &str) -> Option<PyErr> {
+    pub(crate) fn error(&self, py: Python<'_>, of: &str) -> Option<PyErr> {
         let first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let failure = first.as_ref()?;
         let error = EngineError::new_err(format!("{of}{}", failure.text));
@@ -62,7 +62,7 @@ impl Failures {
         Some(error)
     }
 
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
@@ -357,7 +357,7 @@ fn pins<const N: usize>(
 
 /// `{"bus": "i2c0", "device": an object, "sda_pin": 4, "scl_pin": 5}`, with `spi0` and `sck_pin`, `mosi_pin`, `miso_pin`,
 /// `csn_pin`, or `uart0` and `tx_pin`, `rx_pin`; `rstn_pin` and `intn_pin` where the device has them.
-pub fn attachment(mcu: &Facts, given: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<Attachment> {
+pub(crate) fn attachment(mcu: &Facts, given: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<Attachment> {
     let needed = |key: &str| {
         given.get_item(key)?.ok_or_else(|| PyValueError::new_err(format!("an attached device without {key:?}")))
     };

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 /// The socket behind file descriptor `fd`, duplicated: the caller keeps its own.
 #[cfg(unix)]
 #[allow(unsafe_code)]
-pub fn host_socket(fd: i32, udp: bool) -> PyResult<HostSocket> {
+pub(crate) fn host_socket(fd: i32, udp: bool) -> PyResult<HostSocket> {
     use std::os::fd::BorrowedFd;
 
     if fd < 0 {
@@ -20,11 +20,11 @@ pub fn host_socket(fd: i32, udp: bool) -> PyResult<HostSocket> {
 }
 
 #[cfg(not(unix))]
-pub fn host_socket(_fd: i32, _udp: bool) -> PyResult<HostSocket> {
+pub(crate) fn host_socket(_fd: i32, _udp: bool) -> PyResult<HostSocket> {
     Err(PyOSError::new_err("ports can be forwarded on Linux and macOS only"))
 }
 
-pub fn stats(py: Python<'_>, stats: ForwardStats) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn stats(py: Python<'_>, stats: ForwardStats) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("connections", stats.connections)?;
     dict.set_item("unreachable", stats.unreachable)?;

@@ -11,7 +11,7 @@ use crate::py_machine::PyMachine;
 
 /// One connection of gdb's with the machine that each call names; the machine is stopped when it begins.
 #[pyclass(name = "GdbSession", module = "portbench_engine")]
-pub struct PyGdbSession {
+pub(crate) struct PyGdbSession {
     inner: Mutex<GdbSession>,
 }
 

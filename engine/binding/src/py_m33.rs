@@ -11,7 +11,7 @@ const SRAM: u32 = 0x2000_0000;
 
 /// A bare Cortex-M33 for tests, in Secure privileged thread mode.
 #[pyclass(name = "M33Bench", module = "portbench_engine")]
-pub struct PyM33Bench {
+pub(crate) struct PyM33Bench {
     inner: Mutex<Bench>,
 }
 

@@ -32,7 +32,7 @@ type PyLanFrame<'py> = (f64, f64, bool, String, Bound<'py, PyBytes>);
 /// `bootrom`: the microcontroller's boot ROM. `flash`: initial contents of flash from its start. `settings`: a dict, see
 /// `boards/emulated/config.py`. Times are microseconds of simulated time since the last power cycle.
 #[pyclass(name = "Machine", module = "portbench_engine")]
-pub struct PyMachine {
+pub(crate) struct PyMachine {
     inner: Mutex<Machine>,
     /// Of the attached devices.
     failures: Failures,

@@ -12,7 +12,7 @@ fn spent(spent: Spent) -> (u64, u64, u64, u64) {
 
 /// What [`exact`] says, or `{"samples": [(core, address, count)]}`, and in both `"evictions"`: `[(flash offset missed,
 /// flash offset replaced or None, count)]`.
-pub fn profiled(py: Python<'_>, profiled: Profiled) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn profiled(py: Python<'_>, profiled: Profiled) -> PyResult<Bound<'_, PyDict>> {
     let d = match profiled.exact {
         Some(profile) => exact(py, &profile)?,
         None => {

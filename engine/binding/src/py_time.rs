@@ -2,10 +2,10 @@
 
 use sim::{PS_PER_US, Ps};
 
-pub fn us(at: Ps) -> f64 {
+pub(crate) fn us(at: Ps) -> f64 {
     at as f64 / PS_PER_US as f64
 }
 
-pub fn ps(us: f64) -> Ps {
+pub(crate) fn ps(us: f64) -> Ps {
     (us * PS_PER_US as f64) as Ps
 }

@@ -9,7 +9,7 @@ use sim::{Ps, SpiFrame};
 use crate::py_time::us;
 
 /// Bits of the trace mask by name.
-pub const KINDS: [(&str, u32); 10] = [
+pub(crate) const KINDS: [(&str, u32); 10] = [
     ("spi", kind::SPI),
     ("pins", kind::PINS),
     ("irq", kind::IRQ),
@@ -23,7 +23,7 @@ pub const KINDS: [(&str, u32); 10] = [
 ];
 
 /// `{"t_us": float, "kind": str, ...}`.
-pub fn record<'py>(py: Python<'py>, at: Ps, record: &Record) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn record<'py>(py: Python<'py>, at: Ps, record: &Record) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
     d.set_item("t_us", us(at))?;
     match *record {
@@ -93,7 +93,7 @@ pub fn record<'py>(py: Python<'py>, at: Ps, record: &Record) -> PyResult<Bound<'
 }
 
 /// `{"t_us": float, "core": int, "locked_up": bool, "pc": int, "lr": int, "exception": int, "cause": str, "text": str}`.
-pub fn fault<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn fault<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
     let Report { at, core, locked_up, pc, lr, exception, cause } = *report;
     let d = PyDict::new(py);
     d.set_item("t_us", us(at))?;
@@ -108,10 +108,10 @@ pub fn fault<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDic
 }
 
 /// `(start_us, end_us, device, name, address, write, length, first bytes, meaning, wire_bytes)`.
-pub type PyFrame<'py> = (f64, f64, &'static str, String, u16, bool, usize, Bound<'py, PyBytes>, String, usize);
+pub(crate) type PyFrame<'py> = (f64, f64, &'static str, String, u16, bool, usize, Bound<'py, PyBytes>, String, usize);
 
 /// A decoded SPI frame of `device`.
-pub fn frame<'py>(py: Python<'py>, device: &'static str, frame: SpiFrame) -> PyFrame<'py> {
+pub(crate) fn frame<'py>(py: Python<'py>, device: &'static str, frame: SpiFrame) -> PyFrame<'py> {
     let data = PyBytes::new(py, &frame.data);
     let SpiFrame { start, end, name, address, write, len, meaning, wire_bytes, .. } = frame;
     (us(start), us(end), device, name, address, write, len, data, meaning, wire_bytes)

@@ -12,7 +12,7 @@ use crate::py_config::pin;
 const PIN_KEYS: [&str; 4] = ["on_pin", "data_pin", "csn_pin", "clock_pin"];
 
 /// `{"chip": "CYW43439", "bus": "gspi", "on_pin": 23, "data_pin": 24, "csn_pin": 25, "clock_pin": 29}`.
-pub fn wires(mcu: &Facts, name: &str, dict: &Bound<'_, PyDict>) -> PyResult<WifiWires> {
+pub(crate) fn wires(mcu: &Facts, name: &str, dict: &Bound<'_, PyDict>) -> PyResult<WifiWires> {
     let mut pins = [None; PIN_KEYS.len()];
     for (key, value) in dict.iter() {
         let key: String = key.extract()?;
@@ -38,7 +38,7 @@ pub fn wires(mcu: &Facts, name: &str, dict: &Bound<'_, PyDict>) -> PyResult<Wifi
 
 /// `{"ssid", "passphrase", "hidden", "channel", "rssi_dbm", "beacon_tu", "dtim", "delay_us", "join_delay_us", "loss_per_mille"}`;
 /// `delay_us` None: as a published ping was.
-pub fn access_point(value: &Bound<'_, PyAny>) -> PyResult<AccessPoint> {
+pub(crate) fn access_point(value: &Bound<'_, PyAny>) -> PyResult<AccessPoint> {
     let mut point = AccessPoint::default();
     for (key, value) in value.cast::<PyDict>()?.iter() {
         match key.extract::<String>()?.as_str() {

@@ -60,6 +60,7 @@ def make_lane(root: Path, runtime: str, name: str, *, on_desk: bool) -> Lane:
         runs=1,
         timeouts_s=dict(TIMEOUTS_S),
         address_mode=address_mode,
+        reuse_flash=False,
     )
     planned = plan(options)[0]
     return Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root), on_desk=on_desk)
