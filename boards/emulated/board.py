@@ -43,8 +43,8 @@ _STOP_S = 5.0
 _POLL_S = 0.02
 _ROOT = Path(portbench.__file__).parents[1]
 _numbers = itertools.count()
-_EQUIPMENT = ("ntp_start_s", "sd_card")
-"""What workloads ask for; it is removed for the next one."""
+_EQUIPMENT: Final[Mapping[str, object]] = {"ntp_start_s": None, "resolves_names": False, "sd_card": None}
+"""The parts that workloads ask for, and the value without: they are removed for the next workload."""
 
 
 class EmulatedBoard(UsbBoard):
@@ -149,7 +149,7 @@ class EmulatedBoard(UsbBoard):
         config: dict[str, Any] = {}
         if measured:
             jitter = {} if self.jitter is None else self.jitter.config()
-            usual = {name: None for name in _EQUIPMENT if getattr(self.config, name) is None}
+            usual = {name: none for name, none in _EQUIPMENT.items() if getattr(self.config, name) == none}
             config["config"] = {**jitter, **usual, **self.equipment, "usb_request_gap_us": gap_us}
         self.control(
             "power_cycle",

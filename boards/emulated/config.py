@@ -92,7 +92,8 @@ class EmulatedConfig:
     says how far both are known). `server_port`: TCP port of the simulated PC's server. `bridge`: guest address:port to
     host address:port, relays connections to real sockets of this machine instead (simulated time then follows the
     host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to `quick_ack`: the services of the
-    simulated PC and their speed, see docs/network.md; None: no such service or name. `capture`: a pcap file of all
+    simulated PC and their speed, see docs/network.md; None: no such service or name. `resolves_names`: every name has
+    the PC's address, unless `dns_answer` gives another. `capture`: a pcap file of all
     frames. `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache
     misses cost time; off to see how much. `flash_layout`: the seed of another layout of the flash in its cache; 0: as
     linked (docs/compare.md). `pins`: voltages at which pins are held, besides those that the board holds, as
@@ -116,6 +117,7 @@ class EmulatedConfig:
     pc_ip: IPv4Address = PC_IP
     dhcp: StrictBool = True
     dns_answer: IPv4Address | None = None
+    resolves_names: StrictBool = False
     ntp_start_s: Annotated[StrictInt, Field(ge=0, le=0xFFFF_FFFF)] | None = None
     tcp_echo_port: _Port | None = None
     udp_echo_port: _Port | None = None
@@ -139,6 +141,11 @@ class EmulatedConfig:
     sd_card: SdCard | None = None
     flash_id: Annotated[StrictInt, Field(ge=0, le=0xFFFF_FFFF_FFFF_FFFF)] | None = None
 
+    @property
+    def _every_name(self) -> str | None:
+        answer = self.pc_ip if self.dns_answer is None and self.resolves_names else self.dns_answer
+        return None if answer is None else str(answer)
+
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """Return the engine's settings for this configuration on a board, with a new card. Raises BoardUnavailable."""
         return {
@@ -151,7 +158,7 @@ class EmulatedConfig:
             "retry_unit_ns": self.retry_unit_ns,
             "pc_ip": str(self.pc_ip),
             "dhcp": self.dhcp,
-            "dns_answer": None if self.dns_answer is None else str(self.dns_answer),
+            "dns_answer": self._every_name,
             "ntp_start_s": self.ntp_start_s,
             "tcp_echo_port": self.tcp_echo_port,
             "udp_echo_port": self.udp_echo_port,

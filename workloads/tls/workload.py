@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -23,7 +24,6 @@ from portbench.workloads import (
 )
 from portbench.workloads.transfer import Transfers
 
-ROOT_FILE = "root.der"
 _Us = Annotated[int, Field(ge=1)]
 _Bytes = Annotated[int, Field(ge=0)]
 
@@ -45,7 +45,7 @@ class Settings(WorkloadSettings):
 
 
 class Result(WorkloadResult):
-    tcp_us: _Us
+    tcp_us: _Us | None = None
     handshake_us: _Us
     cipher: str | None = None
     heap_before_bytes: _Bytes
@@ -85,7 +85,11 @@ class TlsWorkload(Workload):
         return Settings(transfer_bytes=2048)
 
     def files(self, family: str, settings: Settings) -> Mapping[str, bytes]:
-        return {ROOT_FILE: root(settings.key)} if settings.verify else {}
+        if not settings.verify:
+            return {}
+        if family in ("circuitpython", "blinka"):
+            return {"root.pem": ssl.DER_cert_to_PEM_cert(root(settings.key)).encode()}
+        return {"root.der": root(settings.key)}
 
     def equipment(self, settings: Settings) -> Mapping[str, Any]:
         return {"ntp_start_s": DATE_S} if settings.verify else {}

@@ -1,0 +1,77 @@
+"""The PC's pages, and rows of the workload https."""
+
+from __future__ import annotations
+
+import h11
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portbench.results.model import Status
+from portbench.workloads import BadResult, ConversationError, workload
+from tests.measuring import Measure
+from tests.measuring import measured_row as measured_row
+
+HTTPS = workload("https")
+SETTINGS = HTTPS.settings_type.model_validate({"pages": "1024,2000"})
+SAID = {"pages": [[1024, 900_000, 800_000], [2000, 950_000, 850_000]]}
+
+
+def asked(data: bytes, cut: int = 1 << 20) -> tuple[bytes, int, bool]:
+    """Answer, exchanges, and whether the PC closes."""
+    pages, answer = HTTPS.conversation(1000), b""
+    for start in range(0, len(data), cut):
+        answer += pages.receive(data[start : start + cut])
+    pages.eof()
+    return answer, pages.exchanges, pages.finished
+
+
+def get(path: str, *lines: str) -> bytes:
+    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: a", *lines, "", ""]).encode()
+
+
+@given(sizes=st.lists(st.integers(1, 5000), min_size=1, max_size=3), cut=st.integers(1, 200))
+def test_kept_connections_serve_each_page_however_it_is_cut(sizes: list[int], cut: int) -> None:
+    answer, exchanges, finished = asked(b"".join(get(f"/{size}") for size in sizes), cut)
+    assert exchanges == len(sizes) and not finished
+    client = h11.Connection(h11.CLIENT)
+    client.receive_data(answer)
+    for size in sizes:
+        client.send(h11.Request(method="GET", target="/", headers=[("Host", "a")]))
+        client.send(h11.EndOfMessage())
+        body = b""
+        while not isinstance(event := client.next_event(), h11.EndOfMessage):
+            body += bytes(event.data) if isinstance(event, h11.Data) else b""
+        assert body == (bytes(range(256)) * 20)[:size]
+        client.start_next_cycle()
+
+
+def test_the_pc_closes_where_the_board_asks_for_it() -> None:
+    answer, exchanges, finished = asked(get("/5", "Connection: close"))
+    assert answer.endswith(b"\r\n\r\n\x00\x01\x02\x03\x04") and (exchanges, finished) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "data", [get("/x"), get("/0"), get("/9999999"), b"POST /5 HTTP/1.1\r\nHost: a\r\n\r\n", b"\0\r\n\r\n"]
+)
+def test_other_requests_are_refused_in_one_line(data: bytes) -> None:
+    with pytest.raises(ConversationError) as refused:
+        asked(data)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_row_has_the_first_and_the_second_time_of_each_page() -> None:
+    figures = HTTPS.check(SAID, SETTINGS).figures
+    assert (figures["first_ms"], figures["again_ms"], figures["page_2000_again_us"]) == (900, 800, 850_000)
+    with pytest.raises(BadResult, match="fetched pages of"):
+        HTTPS.check({"pages": SAID["pages"][:1]}, SETTINGS)
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["https", "http"])
+def test_an_emulated_row_repeats_exactly(scheme: str, measured_row: Measure) -> None:
+    rows = [measured_row(HTTPS, "micropython-1.28.0", "tuned", pages="1024", scheme=scheme) for _ in range(2)]
+    assert rows[0].status is Status.MEASURED, rows[0].reason
+    assert rows[0].figures == rows[1].figures
+    assert rows[0].figures["connections"] == 2  # requests keeps none

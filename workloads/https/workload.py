@@ -1,0 +1,149 @@
+"""Pages that a board fetches from the PC's server by the library that its users take, with TLS and without."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
+
+import h11
+from pydantic import Field
+
+from portbench.certificates import DATE_S, KeyKind, root
+from portbench.workloads import (
+    BadResult,
+    Column,
+    Conversation,
+    ConversationError,
+    Measurement,
+    Metric,
+    Readiness,
+    Session,
+    Workload,
+    WorkloadResult,
+    WorkloadSettings,
+)
+from portbench.workloads.conversation import shown
+from portbench.workloads.transfer import block
+from portbench.workloads.workload import each_number, number_list
+
+MOST_BYTES: Final = 1 << 20
+_LIBRARIES: Final = {
+    "circuitpython": ("adafruit-circuitpython-requests", "adafruit-circuitpython-connectionmanager"),
+    "micropython": ("requests",),
+    "wiznet": ("requests",),
+    "hosted": ("requests",),
+}
+
+
+class Settings(WorkloadSettings):
+    scheme: Literal["https", "http"] = Field(default="https", description="with TLS or without")
+    key: KeyKind = Field(default="ecdsa-p256", description="kind of key of the server's certificates")
+    pages: Annotated[str, number_list(1, MOST_BYTES)] = Field(
+        default="1024,102400", description="bytes of each page, each fetched twice"
+    )
+
+    @property
+    def sizes(self) -> list[int]:
+        return each_number(self.pages)
+
+
+class Result(WorkloadResult):
+    pages: list[Annotated[tuple[int, Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]], Field(strict=False)]]
+    """Bytes, microseconds of the first request and of the second, on the board's clock."""
+
+
+class HttpsWorkload(Workload):
+    name = "https"
+    title = "Pages by HTTPS"
+    readiness = Readiness.CONNECTED
+    headline = Metric("first_ms", "ms a page", better="lower")
+    reading = (
+        "*ms a page* is the time of the first page, from the call of the library to the last byte of the body, with a"
+        " new connection. *again* is the same page once more: by a kept connection if the library keeps one."
+    )
+    columns = (
+        Column("again ms", "again_ms"),
+        Column("connections", "connections"),
+        Column("100 KB first ms", "page_102400_first_us", scale=1e-3),
+        Column("100 KB again ms", "page_102400_again_us", scale=1e-3),
+    )
+    settings_type = Settings
+    exchange = "page"
+    secured = True
+
+    def quick(self) -> Settings:
+        return Settings(pages="1024")
+
+    def libraries(self, family: str, settings: Settings) -> Sequence[str]:
+        return _LIBRARIES.get(family, ())
+
+    def files(self, family: str, settings: Settings) -> Mapping[str, bytes]:
+        if family != "circuitpython" or settings.scheme == "http":
+            return {}  # micropython-lib's requests checks no certificate
+        return {"root.pem": ssl.DER_cert_to_PEM_cert(root(settings.key)).encode()}
+
+    def equipment(self, settings: Settings) -> Mapping[str, Any]:
+        return {"resolves_names": True, "ntp_start_s": DATE_S}
+
+    def conversation(self, max_bytes: int) -> Pages:
+        return Pages()
+
+    def exchanges(self, settings: Settings) -> int:
+        return 2 * len(settings.sizes)
+
+    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
+        pages = Result.read(result).pages
+        if (said := [size for size, _, _ in pages]) != settings.sizes:
+            raise BadResult(f"the client fetched pages of {said} bytes, not {settings.sizes}")
+        figures = {"first_ms": pages[0][1] / 1000, "again_ms": pages[0][2] / 1000}
+        for size, first_us, again_us in pages:
+            figures |= {f"page_{size}_first_us": float(first_us), f"page_{size}_again_us": float(again_us)}
+        if used := [session for session in sessions if session.exchanges]:
+            plain = [session for session in used if session.handshake is None]
+            if plain and settings.scheme == "https":
+                raise BadResult(f"the board fetched pages without TLS on {len(plain)} connections")
+            figures["connections"] = float(len(used))
+        return Measurement(figures)
+
+
+class Pages(Conversation):
+    """The PC's server: `GET /N` is answered by a page of N bytes, a pattern. An exchange is one page."""
+
+    def __init__(self) -> None:
+        self._http = h11.Connection(h11.SERVER)
+
+    def receive(self, data: bytes) -> bytes:
+        answer = b""
+        try:
+            self._http.receive_data(data)
+            while True:
+                event = self._http.next_event()
+                if isinstance(event, h11.Request):
+                    answer += self._page(event)
+                elif isinstance(event, h11.EndOfMessage) and self._http.our_state is h11.DONE:
+                    if self._http.their_state is h11.DONE:
+                        self._http.start_next_cycle()
+                elif event is h11.NEED_DATA or event is h11.PAUSED or isinstance(event, h11.ConnectionClosed):
+                    break
+        except h11.RemoteProtocolError as error:
+            raise ConversationError(f"the board's request is wrong: {error}: {shown(data)}", answer) from None
+        self.finished = self._http.our_state is h11.MUST_CLOSE
+        return answer
+
+    def eof(self) -> None:
+        return
+
+    def _page(self, request: h11.Request) -> bytes:
+        text = request.target.removeprefix(b"/").decode("ascii", "replace")
+        if request.method != b"GET" or not text.isdigit() or not 0 < int(text) <= MOST_BYTES:
+            raise ConversationError(f"the board asked for {request.method!r} {request.target!r}, not for a page")
+        body = block(int(text))
+        headers = [("Content-Type", "application/octet-stream"), ("Content-Length", text)]
+        made = self._http.send(h11.Response(status_code=200, headers=headers)) or b""
+        made += self._http.send(h11.Data(data=body)) or b""
+        self.exchanges += 1
+        return made + (self._http.send(h11.EndOfMessage()) or b"")
+
+
+WORKLOAD = HttpsWorkload()
