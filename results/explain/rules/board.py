@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 from portbench.results.attribution import CAUSES
 from portbench.results.explain.facts import Facts, Sentence, rule, rule_of_share
 from portbench.results.explain.words import count, duration, part, percent
@@ -76,6 +78,24 @@ def unread_until_poll(facts: Facts, share: float) -> Sentence | None:
     if facts.lacks_intn:
         text += ": INTn is not connected"
     return Sentence(text, figures={"wait_us": waits_ps / 1e6})
+
+
+_LOOK = "look"
+_LOOK_LEAST_PS = 100_000_000_000
+
+
+@rule("looks for messages that find none; they last at least 100 ms each")
+def look_blocks(facts: Facts) -> Sentence | None:
+    """The library waits for its socket's time-out before it says that there is nothing."""
+    spans = facts.attribution.spans
+    looks = [ps for name, ps in zip(spans.names, spans.duration_ps, strict=True) if name == _LOOK]
+    if not looks or (each_ps := statistics.median(looks)) < _LOOK_LEAST_PS:
+        return None
+    text = (
+        f"each look for messages keeps the program for {duration(each_ps)} while none is there: the library waits for"
+        " its time-out, so a shorter one would return sooner"
+    )
+    return Sentence(text, figures={"look_us": each_ps / 1e6})
 
 
 @rule_of_share("the USB interrupt and sleeps that USB ends take at least 5 % of the time", 0.05, "usb", "wait_usb")

@@ -104,6 +104,11 @@ FIRES: dict[str, tuple[Row, str]] = {
         "gSPI to the radio takes 15 % of the time: 8 transfers a message, 3 of them frames, 90 us for 254 bytes and 60"
         " us to start and end them",
     ),
+    "look_blocks": (
+        row({"code_run": 1_000_000}, names=("echo", *("look",) * 3)),
+        "each look for messages keeps the program for 1 s while none is there: the library waits for its time-out, so a"
+        " shorter one would return sooner",
+    ),
     "usb": (row({"usb": 60, "code_run": 940}), "6 % of the time goes to USB"),
     "ready": (
         row({"code_run": 1}, stages=_STAGES),
@@ -158,6 +163,7 @@ SILENT: dict[str, list[Row]] = {
         row({"spi_bits": 90, "gap_run": 60, "code_run": 850}, registers={"S0_SR read": 3}),
         row({"spi_bits": 50, "gap_run": 40, "code_run": 910}, registers={"WLAN frame read": 3}),
     ],
+    "look_blocks": [row({"code_run": 1_000_000}), row({"code_run": 99_000}, names=("look",) * 3)],
     "usb": [row({"usb": 4, "code_run": 96})],
     "ready": [row({"code_run": 1}, stages=_WORKING_STAGES), row({"code_run": 1})],
 }
