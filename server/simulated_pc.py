@@ -407,15 +407,17 @@ class SimulatedServer:
 
     def look(self, lan: Lan, now_us: float) -> None:
         """Send what conversations posted, and close the connections of boards that were silent for too long."""
-        for conn, data, at_us in self._outbox:
+        waiting, self._outbox = self._outbox, []
+        for conn, data, at_us in waiting:
             recording = self._open.get(conn)
             if recording is None:
                 continue
-            if data is None:
+            if at_us > now_us + CALL_DELAY_US:  # an answer may come before it, which TLS numbers
+                self._outbox.append((conn, data, at_us))
+            elif data is None:
                 self._end(lan, conn, now_us)
             elif lan.lan_send(conn, recording.encrypted(data), at_us):
                 recording.delivered(max(at_us, now_us))
-        self._outbox.clear()
         for conn, recording in list(self._open.items()):
             limit_us = recording.conversation.silence_us
             if limit_us is not None and now_us >= self._heard_us[conn] + limit_us:

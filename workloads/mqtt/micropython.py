@@ -88,11 +88,25 @@ def check_sockets():
         made.close()
 
 
-def mqtt(sock, server, port, messages, payload_bytes, commands, poll_ms, keep_alive_s, idle_s, pings, fault, fault_ms):
+def unchecked_tls():
+    try:
+        import ssl
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    except (ImportError, AttributeError) as error:
+        raise OSError("unsupported: this port has no SSLContext: %r" % error) from None
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def mqtt(
+    sock, server, port, messages, payload_bytes, commands, poll_ms, keep_alive_s, idle_s, pings, fault, fault_ms, tls
+):
     sock.close()
     check_sockets()
     payload = b"m" * payload_bytes
-    client = Client(RESULT.get("address", "hosted"), server, port, keepalive=keep_alive_s)
+    security = unchecked_tls() if tls else None
+    client = Client(RESULT.get("address", "hosted"), server, port, keepalive=keep_alive_s, ssl=security)
     client.set_callback(client.take)
     RESULT["stage"] = "connect"
     started = time.ticks_us()

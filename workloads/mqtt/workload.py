@@ -54,6 +54,8 @@ class Settings(WorkloadSettings):
     )
     fault_ms: int = Field(default=2000, ge=1, le=60_000, description="for restart and cable")
 
+    tls: bool = Field(default=False, description="over TLS, without a check of the broker's certificate (umqtt only)")
+
     @property
     def echoes(self) -> int:
         return min(self.messages, MOST_ECHOES)
@@ -107,6 +109,7 @@ class MqttWorkload(Workload):
     settings_type = Settings
     exchange = "message"
     patience_us = 90e6
+    secured = True
     parts = ("qos0_per_s", "qos1_per_s")
 
     def quick(self) -> Settings:
@@ -121,6 +124,10 @@ class MqttWorkload(Workload):
 
     def libraries(self, family: str, settings: Settings) -> Sequence[str]:
         return _MINIMQTT if family in ("circuitpython", "blinka") else _UMQTT
+
+    def check_room(self, family: str, settings: Settings) -> None:
+        if settings.tls and family in ("circuitpython", "blinka"):
+            raise ValueError("tls: the body for adafruit_minimqtt has no TLS; leave it out")
 
     def exchanges(self, settings: Settings) -> int:
         return 2 * settings.messages + settings.echoes + settings.commands + 1
