@@ -60,10 +60,10 @@ class Advice:
         return self.choices[0]
 
     @property
-    def program(self) -> str | None:
-        """A complete program for `newest`; None for a board without a network."""
+    def program(self) -> str:
+        """A complete program for `newest`."""
         row = self.newest.group.first
-        return None if row.line is None else example(row.family, self.board, row.line)
+        return example(row.family, self.board, row.line)
 
     @property
     def file_on_board(self) -> str:
@@ -107,10 +107,11 @@ def lines(advice: Advice) -> list[str]:
     said = [
         f"{advice.board.title}: flash {newest.entry.id}, the newest {kind}, {newest.rate}.",
         f"    {newest.entry.url}",
-        f"Hold BOOTSEL while you plug the board in, and copy the file onto its drive {drive}.",
+        f"Hold BOOTSEL while you plug the board in, and copy the file onto its drive {drive}. Or:",
+        f"    portbench flash {newest.entry.id}",
+        f"Save this program on the board as {advice.file_on_board}:",
+        _indented(advice.program),
     ]
-    if (program := advice.program) is not None:
-        said += [f"Save this program on the board as {advice.file_on_board}:", _indented(program)]
     if fastest is not newest:
         times = times_text(fastest.group, newest.group)
         said += [

@@ -49,8 +49,8 @@ def test_advice_names_a_firmware_its_address_and_the_next_command(board: str) ->
     assert said[0].startswith(f"{advice.board.title}: flash {advice.newest.entry.id}, the newest ")
     assert said[1] == f"    {advice.newest.entry.url}" and said[1].endswith(".uf2")
     assert said[-1] == f"    portbench run --all --board {board} --workload {advice.workload}"
-    if advice.board.network is not None:
-        assert any(line.startswith("    ") and "socket" in line for line in said)
+    assert said[3] == f"    portbench flash {advice.newest.entry.id}"
+    assert ("import socket" if advice.board.network else "LED") in said[5]
     values = [each.group.value.median for each in advice.choices]
     assert values == sorted(values, reverse=True) and advice.fastest.group.value.median == values[0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,18 +33,16 @@ LINES = {row.runtime: row.line for _, run in all_shipped() for row in run.rows i
 
 @pytest.mark.parametrize("family", ["micropython", "wiznet", "circuitpython"])
 @pytest.mark.parametrize("board", known_boards().values(), ids=lambda board: board.id)
-def test_each_board_with_a_network_has_a_whole_program(family: str, board: BoardDefinition) -> None:
+def test_each_board_has_a_whole_program(family: str, board: BoardDefinition) -> None:
     program = example(family, board, "network.WIZNET5K()")
-    assert (program is None) == (board.network is None)
-    if program is not None:
-        ast.parse(program)
-        assert "NIC_LINE" not in program and "BOARD_" not in program and "GP_" not in program
+    ast.parse(program)
+    assert "NIC_LINE" not in program and "BOARD_" not in program and "GP_" not in program
 
 
 def test_a_line_without_pins_imports_none() -> None:
     board = known_boards()["W5500_EVB_PICO"]
-    assert "import SPI, Pin" not in str(example("micropython", board, "network.WIZNET5K()"))
-    assert "import SPI, Pin" in str(example("micropython", board, "network.WIZNET5K(SPI(0), Pin(17), Pin(20))"))
+    assert "import SPI, Pin" not in example("micropython", board, "network.WIZNET5K()")
+    assert "import SPI, Pin" in example("micropython", board, "network.WIZNET5K(SPI(0), Pin(17), Pin(20))")
 
 
 @pytest.mark.engine
@@ -55,7 +54,6 @@ def test_the_program_serves_its_page(runtime: str, image: Callable[[str], Path])
     definition = known_boards()[kind]
     family = "circuitpython" if runtime.startswith("circuitpython") else "micropython"
     program = example(family, definition, LINES[runtime])
-    assert program is not None
     credentials = AccessPoint().credentials
     program = program.replace("YOUR-NETWORK", credentials.ssid).replace("YOUR-PASSWORD", credentials.passphrase or "")
     board = Board(kind)
@@ -72,3 +70,18 @@ def test_the_program_serves_its_page(runtime: str, image: Callable[[str], Path])
         caller.close()
     if family == "micropython":  # CircuitPython's prints before a console is open are lost
         assert f"http://{ADDRESS}/" in board.console
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("runtime", ["micropython-pico-1.26.1", "circuitpython-pico-9.1.4"])
+def test_the_program_blinks_without_a_network(runtime: str, image: Callable[[str], Path]) -> None:
+    path, definition = image(runtime), known_boards()["RPI_PICO"]
+    client = FAMILIES[runtime.partition("-")[0]]
+    board = Board(definition.id)
+    board.flash(path)
+    board.copy({client.script: example(runtime.partition("-")[0], definition, None)})
+    led = board.pin("GP25")
+    board.power_cycle()
+    board.run(10)  # CircuitPython blinks its state before
+    times = [edge.time_us for edge in led.edges][-4:]
+    assert [round((end - begin) / 10_000) for begin, end in itertools.pairwise(times)] == [25, 25, 25]

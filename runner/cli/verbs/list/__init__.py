@@ -69,11 +69,30 @@ def _runtime(runtime: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _not_run(found: dict[str, list[dict[str, Any]]]) -> Iterable[str]:
-    """Runtimes that cannot run a workload, by workload."""
+    """Kinds of firmware that cannot run workloads, as board and family; workloads with the same ones together."""
+    together: dict[tuple[str, ...], list[str]] = {}
     for workload in found["workloads"]:
-        name = workload["name"]
-        if without := [each["id"] for each in found["runtimes"] if name not in each["workloads"]]:
-            yield f"{name}: on all but {', '.join(without)}"
+        runs = {_kind(each) for each in found["runtimes"] if workload["name"] in each["workloads"]}
+        without = dict.fromkeys(kind for each in found["runtimes"] if (kind := _kind(each)) not in runs)
+        together.setdefault(_by_board(without), []).append(workload["name"])
+    for kinds, names in together.items():
+        if kinds:
+            yield f"{', '.join(names)}: not on {'; '.join(kinds)}"
+
+
+def _kind(runtime: dict[str, Any]) -> tuple[str, str]:
+    return runtime["board"], runtime["id"] if runtime["family"] == "hosted" else runtime["family"]
+
+
+def _by_board(kinds: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """`micropython of RPI_PICO, RPI_PICO2`: boards without the same families together."""
+    families: dict[str, list[str]] = {}
+    for board, family in kinds:
+        families.setdefault(board, []).append(family)
+    boards: dict[str, list[str]] = {}
+    for board, of in families.items():
+        boards.setdefault(", ".join(of) if board == "host" else " and ".join(of), []).append(board)
+    return tuple(of if each == ["host"] else f"{of} of {', '.join(each)}" for of, each in boards.items())
 
 
 def _profiles(runtimes: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
