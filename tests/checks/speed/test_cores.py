@@ -41,7 +41,9 @@ def test_each_core_turns_in_its_loop_once_in_three_cycles(both: bool) -> None:
 
 
 def test_the_part_of_the_benchmark_needs_no_image(tmp_path: Path) -> None:
-    session = Speed(print, PICO, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
+    session = Speed(
+        print, PICO, ImageStore([], cache=tmp_path, state=tmp_path, offline=True), quick=True, project=tmp_path
+    )
     for_a_second, against_one = PARTS["cores"](session)
     assert for_a_second.value is not None and for_a_second.value > 0
     assert against_one.value is not None and against_one.value > 0

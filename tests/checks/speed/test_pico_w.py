@@ -20,7 +20,9 @@ PICO_W = board_definition("RPI_PICO_W")
 
 def test_without_an_image_each_row_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR", raising=False)
-    session = Speed(print, PICO_W, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
+    session = Speed(
+        print, PICO_W, ImageStore([], cache=tmp_path, state=tmp_path, offline=True), quick=True, project=tmp_path
+    )
     figures = list(PARTS["pico-w"](session))
     names = [f"{runtime} {profile}: {workload}" for runtime, profile, workload in PICO_W_ROWS]
     assert [figure.name for figure in figures] == names

@@ -35,7 +35,9 @@ def test_the_guest_clocks_a_bit_in_four_cycles() -> None:
 
 
 def test_the_part_of_the_benchmark_needs_no_image(tmp_path: Path) -> None:
-    session = Speed(print, PICO_W, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
+    session = Speed(
+        print, PICO_W, ImageStore([], cache=tmp_path, state=tmp_path, offline=True), quick=True, project=tmp_path
+    )
     against_the_chip, against_edges = PARTS["pio"](session)
     assert against_the_chip.value is not None and against_the_chip.value > 0
     assert against_edges.value is not None and against_edges.value > 0

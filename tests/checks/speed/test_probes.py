@@ -40,7 +40,9 @@ def test_ratios_are_of_the_same_run() -> None:
 
 
 def test_the_part_of_the_benchmark_needs_no_image(tmp_path: Path) -> None:
-    session = Speed(print, EVB, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
+    session = Speed(
+        print, EVB, ImageStore([], cache=tmp_path, state=tmp_path, offline=True), quick=True, project=tmp_path
+    )
     figures = {figure.name: figure for figure in PARTS["probes"](session)}
     for name in PROBES:
         value = figures[f"probes: {name} on against off"].value
