@@ -29,7 +29,7 @@ from portbench.runner.profile.attributed import with_names
 from portbench.runner.program import Peer, build_program, image_store
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.where import Where
-from portbench.workloads import Readiness
+from portbench.workloads import Readiness, WorkloadSettings
 
 _NS: float = 1000.0
 
@@ -119,7 +119,12 @@ class ReplayedRow:
         def with_config(**changes: object) -> Callable[[], tuple[EmulatedConfig, bytes]]:
             return lambda: (replace(self._prepared[0], **changes), self._prepared[1])  # type: ignore[arg-type]
 
+        def with_settings(settings: WorkloadSettings) -> Callable[[], tuple[EmulatedConfig, bytes]]:
+            return lambda: prepared_flash(replace(self.planned, settings=settings), self._options)
+
         yield "no_cache_misses", "no flash cache miss costs anything", with_config(xip_miss_cost=False)
+        for name, (title, settings) in self.planned.workload.alternatives(self.planned.settings).items():
+            yield name, title, with_settings(settings)
         if self.planned.workload.readiness is Readiness.BOOTED:
             return
         yield "spi_twice", "SPI twice as fast", with_config(spi_speed=2)

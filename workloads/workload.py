@@ -386,6 +386,10 @@ class Workload(ABC):
         """Further figures from an emulated board's counters."""
         return {}
 
+    def alternatives(self, settings: Any) -> Mapping[str, tuple[str, WorkloadSettings]]:
+        """Settings whose gain `explain --what-if` measures, each with its title; the headline means the same in all."""
+        return {}
+
     def native_count(self, settings: Any) -> int:
         """The count in the native client's configuration block."""
         raise NotImplementedError(f"{self.name}: has no native client")

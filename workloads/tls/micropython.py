@@ -86,6 +86,8 @@ def tls(sock, server, port, key, chain, version, verify, fault, transfer_bytes):
         raise OSError("unsupported: this port has no module ssl")
     if not hasattr(ssl, "SSLContext"):
         raise OSError("unsupported: this port's ssl has no SSLContext")
+    if verify and not hasattr(ssl.SSLContext, "load_verify_locations"):
+        raise OSError("unsupported: this port's ssl checks no certificate; add -s verify=no")
     name = "%s-%s" % (key, "chain%d" % chain if fault == "none" else fault)
     if version != "any":
         name += "-tls" + version.replace(".", "")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from portbench.certificates import DATE_S, LONGEST_CHAIN, KeyKind, root
+from portbench.certificates import DATE_S, KEY_KINDS, LONGEST_CHAIN, KeyKind, root
 from portbench.workloads import (
     BadResult,
     Column,
@@ -93,6 +93,16 @@ class TlsWorkload(Workload):
 
     def equipment(self, settings: Settings) -> Mapping[str, Any]:
         return {"ntp_start_s": DATE_S} if settings.verify else {}
+
+    def alternatives(self, settings: Settings) -> Mapping[str, tuple[str, WorkloadSettings]]:
+        changes: dict[str, tuple[str, dict[str, Any]]] = {
+            f"key_{key}": (f"certificates with {key} keys", {"key": key}) for key in KEY_KINDS if key != settings.key
+        }
+        if settings.chain > 1:
+            changes["chain_1"] = ("one certificate in the chain", {"chain": 1})
+        if settings.verify:
+            changes["no_verify"] = ("the certificate is not checked", {"verify": False})
+        return {name: (title, settings.model_copy(update=change)) for name, (title, change) in changes.items()}
 
     def conversation(self, max_bytes: int) -> TlsTransfers:
         return TlsTransfers()

@@ -21,11 +21,29 @@ _STAGES = Spans(
 _WORKING_STAGES = _STAGES.model_copy(
     update={"causes_ps": {"code_run": [300_000_000_000, 900_000_000_000], "link": [0, 600_000_000_000]}}
 )
+_SHAKE = ("handshake",)
+_ECP, _SHA, _X509 = (
+    Function(name=name, address="0x10050000", bytes=900, misses=misses, known_by="elf")
+    for name, misses in (("ecp_double_jac", 600), ("mbedtls_sha256_finish", 50), ("mbedtls_x509_crt_parse_der", 30))
+)
 _LOOP = Function(name="mp_execute_bytecode", address="0x1001bfaa", bytes=4454, known_by="image")
 _RECEIVE = Function(name="tcp_receive", address="0x10042004", bytes=900, misses=180, known_by="elf")
 _PAGES = {"0x10042000": 900, **{f"0x1005{page:x}000": 100 for page in range(10)}}
 
 FIRES: dict[str, tuple[Row, str]] = {
+    "handshake_computes": (
+        row({"code_run": 1_200_000, "code_miss": 200_000, "pc": 400, "spi_bits": 3000}, names=_SHAKE),
+        "100 % of the handshake is the board's own computing, 200 ms of it waiting for flash; network and PC take 400"
+        " us: the kind of the server's key and the length of its chain decide, not the network",
+    ),
+    "handshake_waits": (
+        row({"code_run": 800, "air": 100, "power_save": 100}, names=_SHAKE),
+        "20 % of the handshake are its round trips: 200 us; a kept connection has none of them",
+    ),
+    "handshake_code": (
+        row({"code_run": 1000}, names=_SHAKE, pages=_PAGES, functions=[_ECP, _SHA, _X509, _RECEIVE]),
+        "of the handshake's flash cache misses, 32 % bignum, 3 % hashing, 2 % the certificates' format",
+    ),
     "unread_until_poll": (
         row({"wait_poll": 59_600, "code_run": 2600}, every_us=64_000, intn=False),
         "a frame lies unread in the chip for 59.6 of 62.2 ms of a message, until a timer's poll about every 64 ms:"
@@ -117,6 +135,16 @@ FIRES: dict[str, tuple[Row, str]] = {
 }
 
 SILENT: dict[str, list[Row]] = {
+    "handshake_computes": [
+        row({"code_run": 1_200_000}),  # another interval
+        row({"code_run": 400, "air": 600}, names=_SHAKE),
+    ],
+    "handshake_waits": [row({"code_run": 800, "pc": 200}), row({"code_run": 1_000_000, "pc": 400}, names=_SHAKE)],
+    "handshake_code": [
+        row({"code_run": 1000}, pages=_PAGES, functions=[_ECP]),
+        row({"code_run": 1000}, names=_SHAKE, pages=_PAGES, functions=[_LOOP, _RECEIVE]),  # of others
+        row({"code_run": 1000}, names=_SHAKE, functions=[_ECP]),  # without misses
+    ],
     "unread_until_poll": [row({"wait_poll": 19, "code_run": 81}, intn=False), row({"wait_intn": 90, "code_run": 10})],
     "flash_misses": [
         row({"code_miss": 24, "code_run": 76}, counts={"cache_misses": 2, "cache_accesses": 9}),

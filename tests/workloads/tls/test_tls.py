@@ -93,3 +93,10 @@ def test_an_emulated_row_repeats_exactly(measured_row: Measure) -> None:
 def test_the_clients_own_error_is_the_reason(settings: dict[str, object], told: str, measured_row: Measure) -> None:
     row = measured_row(TLS, "micropython-1.28.0", "tuned", **settings)
     assert row.status is Status.FAILED and told in (row.reason or "")
+
+
+def test_what_if_tries_the_other_keys_and_no_check() -> None:
+    settings = TLS.settings_type.model_validate({"key": "rsa-4096", "chain": 3})
+    found = TLS.alternatives(settings)
+    assert list(found) == ["key_rsa-2048", "key_ecdsa-p256", "key_ecdsa-p384", "chain_1", "no_verify"]
+    assert found["chain_1"][1] == TLS.settings_type.model_validate({"key": "rsa-4096"})

@@ -1,0 +1,64 @@
+"""TLS: what a handshake computes, and what it waits for."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from portbench.results.explain.facts import Facts, Sentence, rule, rule_of_share
+from portbench.results.explain.words import duration, percent
+
+_HANDSHAKE: Final = "handshake"
+_ROUND_TRIPS: Final = (
+    *("wire_to_pc", "pc", "wire_to_board", "delayed_ack"),
+    *("air", "access_point", "radio", "power_save"),
+)
+_KINDS: Final = {
+    "bignum": re.compile(r"mbedtls_(mpi|rsa)_|mpi_|ecp_|mbedtls_ec(p|dh|dsa)_"),
+    "hashing": re.compile(r"mbedtls_(internal_)?(sha|md)|mbedtls_hmac"),
+    "the cipher": re.compile(r"mbedtls_(internal_)?(aes|gcm|ccm|chacha|poly)|gcm_"),
+    "the certificates' format": re.compile(r"mbedtls_(x509|asn1|pem|oid|base64)|x509_"),
+}
+_KNOWN_LEAST: Final = 0.05
+
+
+@rule_of_share("executing and waiting for flash take at least half of a TLS handshake", 0.5, "code_run", "code_miss")
+def handshake_computes(facts: Facts, share: float) -> Sentence | None:
+    """The arithmetic of keys and certificates decides, not the network."""
+    if facts.noun != _HANDSHAKE:
+        return None
+    misses, waits = facts.each_ps("code_miss"), facts.each_ps(*_ROUND_TRIPS)
+    text = (
+        f"{percent(share)} of the handshake is the board's own computing, {duration(misses)} of it waiting for flash;"
+        f" network and PC take {duration(waits)}: the kind of the server's key and the length of its chain decide, not"
+        " the network"
+    )
+    return Sentence(text, figures={"misses_us": misses / 1e6, "network_us": waits / 1e6})
+
+
+@rule_of_share("network and PC take at least 10 % of a TLS handshake", 0.1, *_ROUND_TRIPS)
+def handshake_waits(facts: Facts, share: float) -> Sentence | None:
+    """A handshake is two round trips at least."""
+    if facts.noun != _HANDSHAKE:
+        return None
+    text = (
+        f"{percent(share)} of the handshake are its round trips: {duration(facts.each_ps(*_ROUND_TRIPS))}; a kept"
+        " connection has none of them"
+    )
+    return Sentence(text)
+
+
+@rule("functions of mbedTLS have at least 5 % of the flash cache misses of a TLS handshake, and their names are known")
+def handshake_code(facts: Facts) -> Sentence | None:
+    """Where the misses are, by the kind of work."""
+    if facts.noun != _HANDSHAKE:
+        return None
+    shares = dict.fromkeys(_KINDS, 0.0)
+    for function, part in facts.code_misses:
+        kind = next((kind for kind, names in _KINDS.items() if names.match(function.name)), None)
+        if kind is not None:
+            shares[kind] += part
+    if sum(shares.values()) < _KNOWN_LEAST:
+        return None
+    told = [f"{percent(part)} {kind}" for kind, part in sorted(shares.items(), key=lambda each: -each[1]) if part]
+    return Sentence(f"of the handshake's flash cache misses, {', '.join(told)}")
