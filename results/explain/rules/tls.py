@@ -50,7 +50,7 @@ def handshake_waits(facts: Facts, share: float) -> Sentence | None:
 
 @rule("functions of mbedTLS have at least 5 % of the flash cache misses of a TLS handshake, and their names are known")
 def handshake_code(facts: Facts) -> Sentence | None:
-    """Where the misses are, by the kind of work."""
+    """The misses by the kind of work."""
     if facts.noun != _HANDSHAKE:
         return None
     shares = dict.fromkeys(_KINDS, 0.0)
