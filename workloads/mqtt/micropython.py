@@ -1,15 +1,15 @@
-"""MQTT by umqtt.simple, and by umqtt.robust once the broker is lost."""
+"""MQTT by umqtt.simple, and by umqtt.robust where the broker is lost."""
 
 import socket
 import time
 
 from portbench_client import RESULT
-from umqtt import robust
+from umqtt import robust, simple
 
 ECHO = b"portbench/echo"
 
 
-class Client(robust.MQTTClient):
+class Program:
     """Notes messages, and carries out commands."""
 
     heard = None
@@ -28,16 +28,17 @@ class Client(robust.MQTTClient):
         while self.heard != message:
             self.wait_msg()
 
-    def look(self):
-        """As umqtt.simple has it: an error is no reason to connect again."""
-        robust.simple.MQTTClient.check_msg(self)
-
-    def send(self, topic, message, qos):
-        robust.simple.MQTTClient.publish(self, topic, message, qos=qos)
-
     def sound_off(self):
         self.ping()
         self.wait_msg()
+
+
+class Client(Program, simple.MQTTClient):
+    pass
+
+
+class RobustClient(Program, robust.MQTTClient):
+    pass
 
 
 def since(started):
@@ -52,9 +53,9 @@ def idle(client, idle_s, ping_ms):
             if ping_ms and time.ticks_diff(time.ticks_ms(), pinged) >= ping_ms:
                 pinged = time.ticks_ms()
                 client.ping()
-            client.look()
+            client.check_msg()
             time.sleep_ms(100)
-        client.send(b"portbench/idle", b"", 1)
+        client.publish(b"portbench/idle", b"", qos=1)
     except OSError:
         return False
     return True
@@ -63,7 +64,7 @@ def idle(client, idle_s, ping_ms):
 def recover(client, fault):
     """Lose the broker, and publish every 100 ms until a message comes back; umqtt.robust connects again by itself.
 
-    With QoS 1 it would never: its publish goes on waiting, on the new connection, for the PUBACK of the old one.
+    With QoS 1 it never would: its publish goes on waiting, on the new connection, for the PUBACK of the old one.
     """
     started = time.ticks_us()
     client.publish(b"portbench/fault", fault)
@@ -105,26 +106,27 @@ def mqtt(
     sock.close()
     check_sockets()
     payload = b"m" * payload_bytes
+    who = (RESULT.get("address", "hosted"), server, port)
     security = unchecked_tls() if tls else None
-    client = Client(RESULT.get("address", "hosted"), server, port, keepalive=keep_alive_s, ssl=security)
+    client = Client(*who, keepalive=keep_alive_s, ssl=security)
     client.set_callback(client.take)
     RESULT["stage"] = "connect"
     started = time.ticks_us()
-    client.connect(clean_session=False)
+    client.connect()
     RESULT["connect_us"] = since(started)
     client.subscribe(ECHO)
     client.subscribe(b"portbench/command")
     RESULT["stage"] = "QoS 0"
     started = time.ticks_us()
     for _ in range(messages):
-        client.send(b"portbench/data", payload, 0)
+        client.publish(b"portbench/data", payload)
     client.sound_off()
     RESULT["qos0_us"] = since(started)
     RESULT["stage"] = "QoS 1"
     RESULT["qos1_us"] = times = []
     for _ in range(messages):
         started = time.ticks_us()
-        client.send(b"portbench/data", payload, 1)
+        client.publish(b"portbench/data", payload, qos=1)
         times.append(since(started))
     RESULT["stage"] = "echo"
     RESULT["echo_us"] = times = []
@@ -136,12 +138,12 @@ def mqtt(
     RESULT["look_us"] = times = []
     for _ in range(5):
         started = time.ticks_us()
-        client.look()
+        client.check_msg()
         times.append(since(started))
     RESULT["stage"] = "commands"
-    client.send(b"portbench/commands", b"%d" % commands, 0)
+    client.publish(b"portbench/commands", b"%d" % commands)
     while client.answered < commands:
-        client.look()
+        client.check_msg()
         time.sleep_ms(poll_ms)
     RESULT["stage"] = "ping"
     started = time.ticks_us()
@@ -149,11 +151,16 @@ def mqtt(
     RESULT["ping_us"] = since(started)
     RESULT["stage"] = "idle"
     RESULT["kept"] = idle(client, idle_s, keep_alive_s * 500 if pings else 0)
+    if RESULT["kept"]:
+        client.disconnect()
     RESULT["stage"] = "recover"
     RESULT["recover_us"] = None
     if fault != "none":
+        client = RobustClient(*who, keepalive=keep_alive_s, ssl=security)
+        client.set_callback(client.take)
+        client.connect(clean_session=False)
+        client.subscribe(ECHO)
         said = fault if fault in ("close", "reset") else "%s %d" % (fault, fault_ms)
         RESULT["recover_us"] = recover(client, said.encode())
-    if fault != "none" or RESULT["kept"]:
         client.disconnect()
     del RESULT["stage"]
