@@ -28,7 +28,11 @@ LOOKS: Final = 5
 MOST_ECHOES: Final = 10
 """As in the bodies."""
 _UMQTT: Final = ("umqtt.simple", "umqtt.robust")
-_MINIMQTT: Final = ("adafruit-circuitpython-minimqtt", "adafruit-circuitpython-connectionmanager")
+_MINIMQTT: Final = (
+    "adafruit-circuitpython-minimqtt",
+    "adafruit-circuitpython-connectionmanager",
+    "adafruit-circuitpython-ticks",
+)
 
 
 class Settings(WorkloadSettings):

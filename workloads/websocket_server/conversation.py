@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest.mock import patch
 
-from wsproto import ConnectionType, WSConnection
+from wsproto import ConnectionType, WSConnection, frame_protocol, utilities
 from wsproto.events import (
     AcceptConnection,
     BytesMessage,
@@ -21,6 +22,14 @@ from portbench.workloads.conversation import Conversation, ConversationError
 from portbench.workloads.websocket.conversation import Whole
 
 
+class _SameKeys:
+    """In the place of wsproto's `os`: keys of frames and handshakes are no secret here, and a row repeats itself."""
+
+    @staticmethod
+    def urandom(count: int) -> bytes:
+        return bytes(range(1, count + 1))
+
+
 class Sends(Conversation):
     """An exchange is a message and its echo; once all are back, the PC says so by a close frame."""
 
@@ -30,7 +39,7 @@ class Sends(Conversation):
         self._whole = Whole()
 
     def opened(self) -> bytes:
-        return self._connection.send(Request(host="board", target="/"))
+        return self._said(Request(host="board", target="/"))
 
     def receive(self, data: bytes) -> bytes:
         answer = b""
@@ -52,7 +61,7 @@ class Sends(Conversation):
             case TextMessage() | BytesMessage():
                 return self._echoed(event)
             case Ping() as ping:
-                return self._connection.send(ping.response())
+                return self._said(ping.response())
             case RejectConnection() as reject:
                 raise ConversationError(f"the board refused the WebSocket with status {reject.status_code}")
             case CloseConnection():
@@ -69,9 +78,13 @@ class Sends(Conversation):
         self.exchanges += 1
         return self._next()
 
+    def _said(self, event: Event) -> bytes:
+        with patch.object(frame_protocol, "os", _SameKeys), patch.object(utilities, "os", _SameKeys):
+            return self._connection.send(event)
+
     def _next(self) -> bytes:
         if self.exchanges == len(self._messages):
             self.finished = True
-            return self._connection.send(CloseConnection(code=1000))
+            return self._said(CloseConnection(code=1000))
         message = self._messages[self.exchanges]
-        return self._connection.send(TextMessage(message) if isinstance(message, str) else BytesMessage(message))
+        return self._said(TextMessage(message) if isinstance(message, str) else BytesMessage(message))

@@ -75,9 +75,8 @@ def test_umqtt(mosquitto: int, tmp_path: Path) -> None:
 
 def test_minimqtt(mosquitto: int, tmp_path: Path) -> None:
     pytest.importorskip("micropython", reason="no Adafruit-Blinka; run: make")
-    names = [*WORKLOAD.libraries("circuitpython", Settings()), "adafruit-circuitpython-ticks"]
     try:
-        files = library_files(NEWEST_MAJOR, LIMIT_S, names=names)
+        files = library_files(NEWEST_MAJOR, LIMIT_S, names=WORKLOAD.libraries("circuitpython", Settings()))
     except PortbenchError as error:
         pytest.skip(str(error))
     with WorkloadServer(WORKLOAD, port=0) as ours:

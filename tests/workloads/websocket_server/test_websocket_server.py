@@ -57,6 +57,17 @@ def test_each_message_follows_the_echo_before_and_the_last_is_followed_by_close(
     assert isinstance(events[0], CloseConnection) and board.sends.finished and board.sends.exchanges == 4
 
 
+def test_a_row_repeats_itself_byte_by_byte() -> None:
+    def said() -> list[bytes]:
+        sends = Sends([b"ab"])
+        request = sends.opened()
+        board = WSConnection(ConnectionType.SERVER)
+        board.receive_data(request)
+        return [request, sends.receive(board.send(AcceptConnection()))]
+
+    assert said() == said()
+
+
 def test_parts_are_one_echo_and_pings_are_answered() -> None:
     board = Board(Sends([b"ab", b"c"]))
     board.say(AcceptConnection())
