@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
 
 from portbench.results.model import Status
 from portbench.server.simulated_pc import CALL_DELAY_US, SimulatedServer, part_in
+from portbench.server.tcp import WorkloadServer
 from portbench.workloads import BadResult, NetworkFault, Session, workload
 from portbench.workloads.mqtt.broker import Broker
 from portbench.workloads.mqtt.pc import ANSWER, COMMAND, COMMANDS, FAULT, PcClient, pause_us
@@ -137,6 +139,17 @@ def test_the_simulated_pc_drops_a_board_that_is_silent_for_too_long(server: Simu
     assert not lan.done
     server.look(lan, 3_010_000.0)
     assert lan.done == [("close", 1)] and server.sessions()[0].ended_us == 3_010_000.0
+
+
+def test_the_real_pc_delivers_and_drops_too() -> None:
+    with WorkloadServer(MQTT, port=0) as real, socket.create_connection((real.host, real.port), 60) as board:
+        board.sendall(connect(keep_alive_s=1) + subscribe(COMMAND) + publish(COMMANDS, b"1"))
+        came = b""
+        while data := board.recv(4096):  # until it is dropped for its silence
+            came += data
+        (session,) = real.wait_sessions(1, 60)
+    assert messages(came) == [(COMMAND, b"0", 0)]
+    assert len(session.delivered_us) == 1 and session.error is None
 
 
 def test_each_run_has_a_broker_of_its_own() -> None:
