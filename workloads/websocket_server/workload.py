@@ -62,7 +62,7 @@ class WebsocketServerWorkload(Workload):
         return Settings(messages=2)
 
     def libraries(self, family: str, settings: Settings) -> Sequence[str]:
-        if family == "circuitpython":
+        if family in ("circuitpython", "blinka"):
             return ("adafruit-circuitpython-httpserver",)
         return tuple(f"microdot/{file}" for file in ("__init__", "helpers", "microdot", "websocket"))
 
