@@ -94,6 +94,9 @@ def tls(sock, server, port, key, chain, version, verify, fault, transfer_bytes):
     if verify:
         RESULT["stage"] = "clock"
         set_clock(server)
+    gc.collect()
+    RESULT["heap_before_bytes"] = gc.mem_alloc()
+    places = painted()
     RESULT["stage"] = "tcp"
     address = socket.getaddrinfo(server, port)[0][-1]
     sock = socket.socket()
@@ -101,9 +104,6 @@ def tls(sock, server, port, key, chain, version, verify, fault, transfer_bytes):
     sock.connect(address)
     RESULT["tcp_us"] = time.ticks_diff(time.ticks_us(), started)
     RESULT["stage"] = "handshake"
-    gc.collect()
-    RESULT["heap_before_bytes"] = gc.mem_alloc()
-    places = painted()
     started = time.ticks_us()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if verify:

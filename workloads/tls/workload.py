@@ -127,7 +127,7 @@ class TlsWorkload(Workload):
         return Measurement(figures)
 
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:
-        """The handshake and the transfers, where the PC saw them: it knows when the board's clock begins each."""
+        """The handshake, where the PC saw it: the board begins as soon as its TCP connection stands."""
         said = Result.read(result)
         found = next((session for session in sessions if session.handshake is not None), None)
         if found is None or found.established_us is None or len(found.received_us) != 2:
