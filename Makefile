@@ -78,6 +78,8 @@ fuzz:
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp2040 --lib batch -- --nocapture
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp2040 --test chip translated::a_loop -- --nocapture
+	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-armv8m --lib fuzz -- --nocapture
 
 # Unit tests only: the engine is not built, and one that is there is not used.
 quick: dependencies

@@ -3,7 +3,7 @@
 use crate::core::Core;
 use crate::decode::Op;
 use crate::map::Map;
-use crate::translated::Translated;
+use crate::translator::Translated;
 
 /// An instruction set, and the core that executes it.
 pub trait Architecture: 'static {
@@ -38,15 +38,4 @@ impl Architecture for V6m {
     type Core = Core;
     type Op = Op;
     type Translated = Translated;
-}
-
-impl Translations for Translated {
-    fn new<M: Map>(flash_size: usize) -> Self {
-        Self::new::<M>(flash_size)
-    }
-
-    #[inline]
-    fn forget(&mut self, slot: usize) {
-        self.forget(slot);
-    }
 }

@@ -89,7 +89,7 @@ pub enum Exit {
 /// Why translated code was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no code is translated"))]
-pub(crate) enum Left {
+pub enum Left {
     /// The caller must check whether and where the core continues.
     Look,
     /// The next instruction must be interpreted, even if no time is left.

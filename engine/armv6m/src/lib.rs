@@ -17,9 +17,11 @@ pub mod probe;
 pub mod systick;
 #[cfg(target_arch = "x86_64")]
 mod translated;
+#[cfg(target_arch = "x86_64")]
+pub mod translator;
 #[cfg(not(target_arch = "x86_64"))]
 #[path = "untranslated.rs"]
-mod translated;
+pub mod translator;
 
 pub use architecture::{Architecture, Translations, V6m};
 pub use bus::{Bus, Master};
@@ -27,5 +29,5 @@ pub use map::{Kind, Map, Region};
 pub use memory::Memory;
 pub use parts::fault;
 #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
-pub use translated::Mistake;
-pub use translated::run_ahead;
+pub use translator::mistakes::Mistake;
+pub use translator::run_ahead;

@@ -10,9 +10,10 @@ use w25q::Array;
 use crate::architecture::{Architecture, Translations, V6m};
 use crate::bus::Master;
 use crate::map::Map;
+use crate::translator::Translated;
 
 /// RAM is checked for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
-pub(crate) const CODE_GRANULE_BITS: usize = 5;
+pub const CODE_GRANULE_BITS: usize = 5;
 
 /// The memories of a chip with the map `M`, for cores of the architecture `A`.
 pub struct Memory<M, A: Architecture = V6m> {
@@ -27,7 +28,8 @@ pub struct Memory<M, A: Architecture = V6m> {
     reserved: [Option<u32>; 2],
     /// The XIP cache.
     pub xip: XipCache,
-    pub(crate) translated: A::Translated,
+    /// The translated code.
+    pub translated: A::Translated,
     /// Number of programs and erases of the flash array, by which a caller detects changes.
     pub flash_generation: u64,
     map: PhantomData<M>,
@@ -170,8 +172,9 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         u32::from_le_bytes(self.flash[at..at + 4].try_into().unwrap_or_default())
     }
 
+    /// Reads a halfword of flash; addresses wrap at the array's size.
     #[inline]
-    pub(crate) fn flash_u16(&self, offset: usize) -> u16 {
+    pub fn flash_u16(&self, offset: usize) -> u16 {
         let at = offset & (self.flash.len() - 2);
         u16::from_le_bytes(self.flash[at..at + 2].try_into().unwrap_or_default())
     }
@@ -188,8 +191,9 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         u32::from_le_bytes(self.ram[offset..offset + 4].try_into().unwrap_or_default())
     }
 
+    /// Reads the halfword at `offset` of SRAM.
     #[inline]
-    pub(crate) fn ram_u16(&self, offset: usize) -> u16 {
+    pub fn ram_u16(&self, offset: usize) -> u16 {
         u16::from_le_bytes(self.ram[offset..offset + 2].try_into().unwrap_or_default())
     }
 
@@ -339,7 +343,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     }
 
     /// Returns the slot of an address in the table of predecoded instructions.
-    pub(crate) fn slot(&self, pc: u32) -> usize {
+    pub fn slot(&self, pc: u32) -> usize {
         let offset = |base: u32| pc.wrapping_sub(base) as usize / 2;
         if offset(M::FLASH.base) < self.flash.len() / 2 {
             M::FLASH_OPS + offset(M::FLASH.base)
@@ -364,7 +368,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     }
 }
 
-impl<M: Map> Memory<M> {
+impl<M: Map, A: Architecture<Translated = Translated>> Memory<M, A> {
     /// Returns the addresses that translated code reads and writes.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn parts(&mut self) -> Parts {

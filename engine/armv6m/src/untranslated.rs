@@ -1,5 +1,6 @@
-//! Replacement for [`translated`](crate::translated) on a PC without JIT support: all code is interpreted.
+//! Replacement for [`translator`](crate::translator) on a PC without JIT support: all code is interpreted.
 
+use crate::architecture::Architecture;
 use crate::bus::{Bus, Master};
 use crate::core::{Core, Left};
 use crate::map::Map;
@@ -16,6 +17,14 @@ pub(crate) struct Mistakes;
 
 impl Mistakes {
     pub(crate) const fn written_by(&mut self, _: Master) {}
+}
+
+impl crate::Translations for Translated {
+    fn new<M: Map>(_: usize) -> Self {
+        Self::default()
+    }
+
+    fn forget(&mut self, _: usize) {}
 }
 
 impl Translated {
@@ -37,7 +46,8 @@ impl Translated {
         0
     }
 
-    pub(crate) fn wants(&mut self, _slot: usize) -> bool {
+    /// Returns whether a branch should leave the interpreter.
+    pub fn wants(&mut self, _slot: usize) -> bool {
         false
     }
 
@@ -51,6 +61,12 @@ impl Core {
 }
 
 /// Without translated code, cores always take turns.
-pub fn run_ahead<B: Bus>(_: &mut [Core; 2], _: &mut Memory<B::Map>, _: &mut B, _index: usize, _end: u64) -> bool {
+pub fn run_ahead<A: Architecture, B: Bus<A>>(
+    _: &mut [A::Core; 2],
+    _: &mut Memory<B::Map, A>,
+    _: &mut B,
+    _index: usize,
+    _end: u64,
+) -> bool {
     false
 }

@@ -12,7 +12,7 @@ use crate::ppb::{Ppb, aircr, ccr, scr};
 use crate::{Map, Master, Memory};
 
 /// The private peripheral bus. Its upper part (the chip's own registers) is on the bus.
-const PPB: std::ops::Range<u32> = 0xe000_0000..0xe008_0000;
+pub(crate) const PPB: std::ops::Range<u32> = 0xe000_0000..0xe008_0000;
 /// The space above the chip's private registers is empty.
 const PPB_END: u32 = 0xe010_0000;
 

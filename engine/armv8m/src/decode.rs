@@ -161,7 +161,7 @@ pub fn decode(hw: u16, next: u16) -> Op {
     op
 }
 
-const CONDITIONS: [Kind; 14] = {
+pub(crate) const CONDITIONS: [Kind; 14] = {
     use Kind::*;
     [Beq, Bne, Bcs, Bcc, Bmi, Bpl, Bvs, Bvc, Bhi, Bls, Bge, Blt, Bgt, Ble]
 };

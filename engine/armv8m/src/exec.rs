@@ -2,7 +2,7 @@
 //!
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a cross-region jump.
 
-use armv6m::core::Exit;
+use armv6m::core::{Exit, Left};
 use parts::PROBED;
 
 use crate::bus::Bus;
@@ -66,6 +66,12 @@ impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
     pub fn run<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys().attention {
+            let limit = match self.run_translated(mem, bus, limit) {
+                None => limit,
+                Some(Left::Look) => continue,
+                // One instruction has started already.
+                Some(Left::Interpret) => limit.max(self.cycles + 1),
+            };
             if self.run_here(mem, bus, limit) == Exit::Limit {
                 break;
             }
@@ -146,6 +152,8 @@ impl Core {
         let counted = if LOOK { bus.counted() } else { 0 };
         // The granule of the last fetch that was permitted.
         let mut permitted = u32::MAX;
+        // Accesses must be looked at from now on.
+        let mut guarded = false;
 
         // Writes back the state that calls, the caller and exceptions read.
         macro_rules! sync {
@@ -275,6 +283,9 @@ impl Core {
                     word = NO_WORD;
                     late = if pc & 2 != 0 { SECOND_HALF } else { 0 };
                     if REGION == region::BUS || pc.wrapping_sub(start) >= size {
+                        leave!(Exit::Region);
+                    }
+                    if !LOOK && mem.translated.wants(base + (pc.wrapping_sub(start) >> 1) as usize) {
                         leave!(Exit::Region);
                     }
                     continue;
@@ -410,6 +421,7 @@ impl Core {
                         cycles = self.cycles;
                         // It may have set up SAU or MPU.
                         permitted = u32::MAX;
+                        guarded = !LOOK && self.guards_code(start, size);
                         if let Err(cause) = result {
                             fault!(cause);
                         }
@@ -423,9 +435,9 @@ impl Core {
             // A slow access may have raised an interrupt, moved an event or requested a reset.
             macro_rules! attend {
                 () => {
-                    if bus.sys().attention {
+                    if bus.sys().attention || guarded {
                         pc = pc.wrapping_add(op.bytes());
-                        leave!(Exit::Limit);
+                        leave!(if bus.sys().attention { Exit::Limit } else { Exit::Region });
                     }
                 };
             }
@@ -883,7 +895,10 @@ impl Core {
                     executed = 0;
                     permitted = u32::MAX;
                     match self.execute_rare(mem, bus, op) {
-                        Ok(Then::Next) => cycles = self.cycles,
+                        Ok(Then::Next) => {
+                            cycles = self.cycles;
+                            guarded = !LOOK && self.guards_code(start, size);
+                        }
                         Ok(Then::Leave) => {
                             self.pc = pc.wrapping_add(op.bytes());
                             return Exit::Region;

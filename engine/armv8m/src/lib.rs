@@ -11,6 +11,8 @@ mod exception;
 mod exec;
 mod float;
 mod fpu;
+#[cfg(test)]
+mod fuzz;
 mod mpu;
 pub mod ppb;
 mod rare;
@@ -18,7 +20,13 @@ mod sau;
 #[cfg(test)]
 mod tests;
 pub mod time;
+#[cfg(target_arch = "x86_64")]
+mod translated;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "untranslated.rs"]
+mod translated;
 
+pub use armv6m::run_ahead;
 pub use armv6m::{Architecture, Kind, Map, Master, Region, map};
 pub use bus::{Attribution, Bus, Refused, Transfer};
 pub use parts::fault;
@@ -29,7 +37,7 @@ pub struct V8m;
 impl Architecture for V8m {
     type Core = core::Core;
     type Op = decode::Op;
-    type Translated = ();
+    type Translated = armv6m::translator::Translated;
 }
 
 /// The memories of a chip with such cores.

@@ -163,6 +163,11 @@ impl<W: World> Runs for Chip<W> {
     }
 
     #[inline]
+    fn run_ahead(&mut self, index: usize, end: u64) -> bool {
+        !(PROBED && self.debug.looks()) && armv8m::run_ahead(&mut self.cores, &mut self.mem, &mut self.bus, index, end)
+    }
+
+    #[inline]
     fn observe(&mut self, index: usize, rose: u64, event: bool, cycle: u64) {
         self.cores[index].observe(rose, event, cycle);
     }

@@ -89,8 +89,9 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
         self.bus.refresh_pins();
     }
 
-    /// All code is interpreted.
-    fn interpret_only(&mut self) {}
+    fn interpret_only(&mut self) {
+        self.mem.interpret_only();
+    }
 
     fn xip(&mut self) -> &mut XipCache {
         &mut self.mem.xip

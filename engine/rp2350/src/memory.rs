@@ -15,6 +15,7 @@ impl Map for Addresses {
         // APB: an access takes three cycles for a read and four for a write, of which the first is the access itself
         // (datasheet 2.1.4).
         Region { kind: Kind::Registers, base: 0x4000_0000, bytes: 0x1000_0000, read_waits: 2, write_waits: 3 },
+        Region::new(Kind::CacheRegisters, 0x400c_8000, 0x8000),
         Region::new(Kind::IoPort, 0xd000_0000, 0x1000_0000),
     ];
     const MOST_COUNTED: u32 = 0;

@@ -63,9 +63,9 @@ fn wild(chip: &mut Chip<Nothing>, core: usize, r: &mut SplitMix64) {
     (0..13).for_each(|register| chip.cores[core].regs[register] = address(r));
 }
 
-/// Runs a guest, whose chip is restored after each slice if `restored`. Returns the instructions, and the state at the
-/// end.
-fn guest(seed: u64, restored: bool) -> (u64, Vec<u8>) {
+/// Runs a guest, whose chip is restored after each slice if `restored`, and whose code is translated at once or not at
+/// all if that is told. Returns the instructions, and the state at the end.
+fn guest(seed: u64, restored: bool, translated: Option<bool>) -> (u64, Vec<u8>) {
     let mut r = SplitMix64::new(seed);
     let (mut rom, mut flash, mut ram) = (vec![0; ROM_BYTES], vec![0; FLASH_BYTES], vec![0; 0x8000]);
     [&mut rom, &mut flash, &mut ram].into_iter().for_each(|memory| fill(&mut r, memory));
@@ -77,6 +77,11 @@ fn guest(seed: u64, restored: bool) -> (u64, Vec<u8>) {
     }
     let config = ChipConfig { bootrom: &rom, flash_size: FLASH_BYTES, flash: &flash, bootsel_pressed: false };
     let mut chip = Chip::new(&config, Nothing);
+    match translated {
+        Some(true) => chip.mem.translate_at_once(),
+        Some(false) => chip.mem.interpret_only(),
+        None => {}
+    }
     assert!(chip.poke(0x2000_0000, &ram));
     (0..2).for_each(|core| wild(&mut chip, core, &mut r));
     while chip.now() < LENGTH {
@@ -108,12 +113,22 @@ fn a_restored_chip_goes_on_in_the_same_way() {
     let guests = if std::env::var_os("PORTBENCH_FUZZ_LONG").is_some() { 8_000 } else { 60 };
     let mut instructions = 0;
     for seed in 1..=guests {
-        let [first, again] = [false, true].map(|restored| guest(seed, restored));
+        let [first, again] = [false, true].map(|restored| guest(seed, restored, None));
         assert!(first == again, "seed {seed}: {} and {} instructions", first.0, again.0);
         instructions += first.0;
     }
     println!("{instructions} instructions of {guests} guests");
     assert!(instructions > 5_000, "{instructions}: the guests barely ran");
+}
+
+/// `PORTBENCH_FUZZ_LONG=1` runs more guests.
+#[test]
+fn translated_code_equals_the_interpreter() {
+    let guests = if std::env::var_os("PORTBENCH_FUZZ_LONG").is_some() { 8_000 } else { 60 };
+    for seed in 1..=guests {
+        let [plain, translated] = [false, true].map(|translated| guest(seed, false, Some(translated)));
+        assert!(plain == translated, "seed {seed}: {} and {} instructions", plain.0, translated.0);
+    }
 }
 
 #[test]

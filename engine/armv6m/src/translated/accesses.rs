@@ -4,14 +4,14 @@
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::ahead::{LOAD, STORE};
-use super::block::{Check, Load, Stub, Translation, counted, guest, imm, memory};
-use super::context::region;
-use super::mistakes::Mistake;
-use super::routines::{DENIED, FLASH, GRANULES, GUEST};
+use super::block::{Check, Load, Stub, Translation, guest, imm, memory};
 use crate::decode::Op;
 use crate::map::Map;
 use crate::memory::CODE_GRANULE_BITS;
+use crate::translator::ahead::{LOAD, STORE};
+use crate::translator::mistakes::Mistake;
+use crate::translator::routines::{DENIED, FLASH, GRANULES, GUEST};
+use crate::translator::{counted, region};
 
 impl<M: Map> Translation<'_, M> {
     /// Returns the first byte of RAM that needs special handling.

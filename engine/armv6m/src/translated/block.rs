@@ -7,64 +7,17 @@
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::context::region;
-use super::mistakes::Mistake;
-use super::routines::{Assembler, C, EXECUTED, FETCHED, GUEST, LINES, NZ, REGS, Routines, V};
+use super::{C, NZ, REGS, V};
 use crate::core::NO_WORD;
 use crate::decode::{Kind, Op, decode};
 use crate::map::Map;
 use crate::memory::Memory;
+use crate::translator::mistakes::Mistake;
+use crate::translator::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, Routines};
+use crate::translator::{Block, Part, region};
 
 /// Most instructions of one block.
 const LONGEST: u32 = 96;
-/// Offset in SRAM of the bank whose accesses may be counted.
-pub(super) const fn counted<M: Map>() -> u32 {
-    M::COUNTED.base - M::SRAM.base
-}
-
-/// A region of memory that code is executed from.
-#[derive(Clone, Copy)]
-pub(super) struct Part {
-    pub(crate) start: u32,
-    pub(crate) size: u32,
-    /// The region's first predecoded slot.
-    pub(crate) slots: usize,
-    pub(super) region: usize,
-}
-
-impl Part {
-    /// Returns the region of `pc`. `counting`: accesses to [`Map::COUNTED`] are counted, including fetches.
-    pub(crate) fn of<M: Map>(pc: u32, flash_size: usize, counting: bool) -> Option<Self> {
-        // The last halfword before the bank executes while the core fetches the bank's first word.
-        let ram_size = if counting { counted::<M>() - 2 } else { M::SRAM.bytes };
-        let parts = [
-            Self { start: M::FLASH.base, size: flash_size as u32, slots: M::FLASH_OPS, region: region::FLASH },
-            Self { start: M::SRAM.base, size: ram_size, slots: M::SRAM_OPS, region: region::RAM },
-            Self { start: M::ROM.base, size: M::ROM.bytes, slots: M::ROM_OPS, region: region::ROM },
-        ];
-        parts.into_iter().find(|part| part.contains(pc))
-    }
-
-    pub(crate) fn slot(self, pc: u32) -> usize {
-        self.slots + (pc.wrapping_sub(self.start) >> 1) as usize
-    }
-
-    pub(super) fn contains(self, pc: u32) -> bool {
-        pc.wrapping_sub(self.start) < self.size
-    }
-
-    pub(super) fn decode<M: Map>(self, mem: &Memory<M>, pc: u32) -> Op {
-        let at = pc.wrapping_sub(self.start) as usize;
-        let halfword = |at: usize| match self.region {
-            _ if at + 2 > self.size as usize => 0,
-            region::FLASH => mem.flash_u16(at),
-            region::RAM => mem.ram_u16(at),
-            _ => mem.rom_u16(at),
-        };
-        decode(halfword(at), halfword(at + 2))
-    }
-}
-
 /// An out-of-line stub.
 pub(super) enum Stub {
     Leave {
@@ -164,12 +117,6 @@ pub(super) struct Place {
     pub(super) fetched: u32,
 }
 
-pub(super) struct Block {
-    pub(crate) code: Vec<u8>,
-    /// Address after the position's last instruction.
-    pub(crate) end: u32,
-}
-
 pub(super) struct Translation<'a, M> {
     pub(super) ops: Assembler,
     pub(super) mem: &'a Memory<M>,
@@ -230,7 +177,8 @@ pub(super) fn imm(op: Op) -> i32 {
 impl<M: Map> Translation<'_, M> {
     pub(super) fn run(&mut self) -> Option<()> {
         loop {
-            let op = self.part.decode(self.mem, self.here.pc);
+            let (half, next) = self.part.halfwords(self.mem, self.here.pc);
+            let op = decode(half, next);
             let inside = self.part.contains(self.here.pc + op.bytes() - 1)
                 || self.makes(Mistake::PastEnd) && self.part.contains(self.here.pc.wrapping_sub(2));
             let too_far = !inside || self.here.executed == LONGEST;

@@ -4,12 +4,14 @@
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::block::{Part, Place, Stub, Translation};
-use super::mistakes::Mistake;
-use super::routines::{Assembler, C, CODE, ENTRIES, NZ, V, jump_to_slot};
+use super::block::{Place, Stub, Translation};
+use super::{C, NZ, V};
 use crate::core::NO_WORD;
 use crate::decode::{Kind, Op};
 use crate::map::Map;
+use crate::translator::Part;
+use crate::translator::mistakes::Mistake;
+use crate::translator::routines::{Assembler, CODE, ENTRIES, jump_to_slot};
 
 impl<M: Map> Translation<'_, M> {
     /// Continues at `target` after a branch of `cycles`.

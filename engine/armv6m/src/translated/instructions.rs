@@ -5,11 +5,12 @@
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 
 use super::block::{Check, Translation, guest, imm, memory};
-use super::context::region;
-use super::mistakes::Mistake;
-use super::routines::{C, GUEST, NZ};
+use super::{C, NZ};
 use crate::decode::{Kind, Op};
 use crate::map::Map;
+use crate::translator::mistakes::Mistake;
+use crate::translator::region;
+use crate::translator::routines::GUEST;
 
 impl<M: Map> Translation<'_, M> {
     /// Returns false if the block ends here.

@@ -1,365 +1,153 @@
-//! The JIT: often executed instructions, translated to the PC's machine code block by block.
-//!
-//! A block has the same effect as [`crate::exec`], cycle by cycle, and stops at the same places. Only x86-64 is
-//! supported; other PCs, and rare cases, use the interpreter. Other modules are unaffected by blocks, except that a
-//! write to memory with code must call [`Translated::forget`].
-//!
-//! All unsafe code of this crate is in this module: blocks access a [`Core`], SRAM and the cache's tags by address.
-
-#![allow(unsafe_code)]
+//! Translation of Armv6-M instructions ([`crate::translator`]).
 
 mod accesses;
-mod ahead;
 mod block;
 mod branches;
-mod buffer;
-mod context;
 mod instructions;
-#[cfg_attr(not(feature = "mistakes"), allow(unreachable_pub))]
-mod mistakes;
-mod routines;
 mod stubs;
 
-use std::collections::HashMap;
-use std::ops::{Range, RangeInclusive};
-use std::panic::resume_unwind;
+use std::mem::offset_of;
 
-use self::ahead::Ahead;
-pub use self::ahead::run_ahead;
-use self::block::Part;
-use self::buffer::Buffer;
-use self::context::Context;
-#[cfg(feature = "mistakes")]
-pub use self::mistakes::Mistake;
-use self::mistakes::Mistakes;
-use self::routines::{BAILED, Routines};
-use crate::bus::{Bus, Master};
+use parts::PROBED;
+
+use crate::architecture::V6m;
+use crate::bus::Bus;
 use crate::core::{Core, Left, NO_WORD};
+use crate::fault::Cause;
 use crate::map::Map;
 use crate::memory::Memory;
+use crate::translator::routines::Routines;
+use crate::translator::{self, Accesses, Block, Guest, Layout, Part, Translate};
 
-/// Default of [`Translated::hot`]: code that runs only a few times is not translated.
-const HOT: u8 = 24;
-/// Marks a slot where no block can start.
-const NEVER: u8 = u8::MAX;
-/// Fewest cycles for which entering a block gains time.
-const WORTHWHILE: u64 = 16;
-/// Predecoded slots per granule, the unit in which blocks are looked up.
-const GRANULE_SLOTS: usize = 16;
+const REGS: i32 = offset_of!(Core, regs) as i32;
+const NZ: i32 = offset_of!(Core, nz) as i32;
+const C: i32 = offset_of!(Core, c) as i32;
+const V: i32 = offset_of!(Core, v) as i32;
 
-type Enter = unsafe extern "sysv64" fn(*mut Core, *mut Context, usize) -> u32;
-
-/// The slots of a block's instructions.
-#[derive(Clone, Copy)]
-struct Extent {
-    first: usize,
-    end: usize,
-}
-
-impl Extent {
-    fn granules(self) -> RangeInclusive<usize> {
-        self.first / GRANULE_SLOTS..=self.end / GRANULE_SLOTS
-    }
-}
-
-struct Blocks {
-    buffer: Buffer,
-    routines: Routines,
-    /// Bytes of the buffer used by the routines.
-    reserved: usize,
-    /// Offset of each slot's block in the buffer; 0, the start of the buffer, is the exit. All zeros at first, so only
-    /// executed parts take memory. The second table is of blocks for [`ahead`].
-    entries: [Vec<u32>; 2],
-    heat: Vec<u8>,
-    /// Granules of slots that contain parts of blocks.
-    reached: Vec<bool>,
-    /// The blocks in each of them.
-    extents: HashMap<usize, Vec<Extent>>,
-}
-
-/// The blocks of one chip's memory.
-pub struct Translated {
-    slots: usize,
-    /// The slots of SRAM.
-    sram: Range<usize>,
-    flash_size: usize,
-    blocks: Option<Blocks>,
-    /// Translation is off: by request, or because the system does not allow it.
-    off: bool,
-    /// The blocks count accesses to [`Map::COUNTED`].
-    counting: bool,
-    /// Increases whenever a block is dropped.
-    generation: u64,
-    /// How often a branch must lead to an instruction before a block is made there.
-    hot: u8,
-    /// Bytes of code, after which all of it is dropped.
-    room: usize,
-    ahead: Box<Ahead>,
-    pub(crate) mistakes: Mistakes,
-}
-
-impl Translated {
-    /// Creates the state for the memories of `M` with `flash_size` bytes of flash.
-    pub(crate) fn new<M: Map>(flash_size: usize) -> Self {
-        Self {
-            slots: M::FLASH_OPS + flash_size / 2 + 1,
-            sram: M::SRAM_OPS..M::SCRATCH_OP,
-            flash_size,
-            blocks: None,
-            off: false,
-            counting: false,
-            generation: 0,
-            hot: HOT,
-            room: buffer::SIZE,
-            ahead: Box::new(Ahead::new::<M>()),
-            mistakes: Mistakes::default(),
-        }
-    }
-
-    /// Interprets every instruction from now on.
-    pub(crate) fn turn_off(&mut self) {
-        self.off = true;
-        self.drop_all();
-    }
-
-    /// Makes a block wherever one can start, for tests.
-    pub(crate) fn make_at_once(&mut self) {
-        self.hot = 0;
-    }
-
-    /// Has room for `bytes` of code, for tests; to be called before the first block is made.
-    pub(crate) fn limit(&mut self, bytes: usize) {
-        self.room = bytes;
-    }
-
-    /// Returns the number of blocks.
-    pub(crate) fn blocks(&self) -> usize {
-        let Some(blocks) = &self.blocks else { return 0 };
-        blocks.entries.iter().flatten().filter(|&&entry| entry != 0).count()
-    }
-
-    pub(super) fn makes(&self, mistake: mistakes::Mistake) -> bool {
-        self.mistakes.makes(mistake)
-    }
-
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation
-    }
-
-    /// Returns the table of blocks, or (`ahead`) of those for a core ahead of the other.
-    pub(crate) fn entries(&self, ahead: bool) -> *const u32 {
-        self.blocks.as_ref().map_or(std::ptr::null(), |blocks| blocks.entries[usize::from(ahead)].as_ptr())
-    }
-
-    /// Returns the block at `pc` for a core ahead of the other.
-    fn ahead_entry<M: Map>(&self, pc: u32, offline: bool) -> Option<usize> {
-        let blocks = self.blocks.as_ref()?;
-        let slot = Part::of::<M>(pc, self.flash_size, false)?.slot(pc);
-        let entry = blocks.entries[1][slot];
-        (entry != 0 && !(offline && slot >= M::FLASH_OPS)).then(|| blocks.buffer.start() + entry as usize)
-    }
-
-    /// Returns whether a branch to the instruction in `slot` should leave the interpreter: a block exists, or is due.
-    #[inline]
-    pub(crate) fn wants(&mut self, slot: usize) -> bool {
-        let Some(blocks) = &mut self.blocks else { return false };
-        let heat = &mut blocks.heat[slot];
-        if *heat >= self.hot {
-            return *heat != NEVER;
-        }
-        *heat += 1;
-        *heat == self.hot
-    }
-
-    /// Drops the blocks that contain the halfword in `slot`, which changes.
-    #[inline]
-    pub(crate) fn forget(&mut self, slot: usize) {
-        if let Some(blocks) = &self.blocks
-            && blocks.reached[slot / GRANULE_SLOTS]
-            && !self.mistakes.overlook(slot, &self.sram)
-        {
-            self.drop_at(slot);
-        }
-    }
-
-    #[cold]
-    fn drop_at(&mut self, slot: usize) {
-        let Some(blocks) = &mut self.blocks else { return };
-        // A 32-bit instruction starts one slot earlier.
-        let end =
-            |extent: &Extent| extent.end - 2 * usize::from(self.mistakes.makes(mistakes::Mistake::BlockEndsEarly));
-        let touched = |extent: &Extent| (extent.first..=end(extent)).contains(&slot);
-        let here = blocks.extents.get(&(slot / GRANULE_SLOTS)).into_iter().flatten();
-        let hit: Vec<Extent> = here.copied().filter(touched).collect();
-        for extent in hit {
-            blocks.entries.iter_mut().for_each(|entries| entries[extent.first] = 0);
-            blocks.heat[extent.first] = 0;
-            for granule in extent.granules() {
-                if let Some(extents) = blocks.extents.get_mut(&granule) {
-                    extents.retain(|other| other.first != extent.first);
-                    blocks.reached[granule] = !extents.is_empty();
-                }
-            }
-            self.generation += 1;
-        }
-    }
-
-    fn drop_all(&mut self) {
-        self.generation += 1;
-        if self.off {
-            self.blocks = None;
-            return;
-        }
-        if let Some(blocks) = &mut self.blocks {
-            blocks.entries = [vec![0; self.slots], vec![0; self.slots]];
-            blocks.heat = vec![0; self.slots];
-            blocks.reached.fill(false);
-            blocks.extents.clear();
-            blocks.buffer.truncate(blocks.reserved);
-        }
-    }
-
-    /// Creates a buffer with the code that blocks share, or `None` if this PC does not support it.
-    #[cold]
-    fn begin<M: Map>(&mut self) -> Option<Blocks> {
-        let mut buffer = Buffer::new(self.room)?;
-        let (code, routines) = routines::assemble::<M>(buffer.next(), self.flash_size)?;
-        if !buffer.add(&code) {
-            return None;
-        }
-        Some(Blocks {
-            reserved: buffer.used(),
-            buffer,
-            routines,
-            entries: [vec![0; self.slots], vec![0; self.slots]],
-            heat: vec![0; self.slots],
-            reached: vec![false; self.slots / GRANULE_SLOTS + 1],
-            extents: HashMap::new(),
-        })
-    }
-}
-
-/// Returns the address of the block that starts at `pc`, which is made if that address is hot.
-#[inline(always)]
-fn block_at<M: Map>(mem: &mut Memory<M>, pc: u32, counting: bool, ahead: bool) -> Option<usize> {
-    let &Translated { flash_size, off, hot, .. } = &mem.translated;
-    if off {
-        return None;
-    }
-    if mem.translated.blocks.is_none() {
-        let blocks = mem.translated.begin::<M>();
-        mem.translated.off = blocks.is_none();
-        mem.translated.blocks = blocks;
-    }
-    if mem.translated.counting != counting {
-        mem.translated.drop_all();
-        mem.translated.counting = counting;
-    }
-    let part = Part::of::<M>(pc, flash_size, counting)?;
-    let slot = part.slot(pc);
-    let in_flash = slot >= M::FLASH_OPS;
-    if in_flash && mem.xip.offline {
-        return None;
-    }
-    let blocks = mem.translated.blocks.as_mut()?;
-    let entry = blocks.entries[usize::from(ahead)][slot];
-    if entry != 0 {
-        return Some(blocks.buffer.start() + entry as usize);
-    }
-    if blocks.heat[slot] < hot {
-        blocks.heat[slot] += 1;
-        return None;
-    }
-    if blocks.heat[slot] == NEVER {
-        return None;
-    }
-    make(mem, part, counting, ahead, pc)
-}
-
-#[cold]
-fn make<M: Map>(mem: &mut Memory<M>, part: Part, counting: bool, ahead: bool, pc: u32) -> Option<usize> {
-    let (slot, hot) = (part.slot(pc), mem.translated.hot);
-    let blocks = mem.translated.blocks.as_ref()?;
-    let (routines, at) = (blocks.routines, blocks.buffer.next());
-    let block = block::translate(mem, &routines, part, counting, ahead, pc, at);
-    let blocks = mem.translated.blocks.as_mut()?;
-    let Some(block) = block else {
-        blocks.heat[slot] = NEVER;
-        return None;
+impl Translate for V6m {
+    const LAYOUT: Layout = Layout {
+        regs: REGS,
+        pc: offset_of!(Core, pc) as i32,
+        fetch_word: offset_of!(Core, fetch_word) as i32,
+        cycles: offset_of!(Core, cycles) as i32,
     };
-    if !blocks.buffer.has_room(block.code.len()) {
-        // Start over with the code that is hot now.
-        mem.translated.drop_all();
-        return None;
+
+    fn translate<M: Map>(
+        mem: &Memory<M>,
+        routines: &Routines,
+        part: Part,
+        counting: bool,
+        ahead: bool,
+        pc: u32,
+        base: usize,
+    ) -> Option<Block> {
+        block::translate(mem, routines, part, counting, ahead, pc, base)
     }
-    if !blocks.buffer.add(&block.code) {
-        mem.translated.turn_off();
-        return None;
-    }
-    blocks.entries[usize::from(ahead)][slot] = (at - blocks.buffer.start()) as u32;
-    blocks.heat[slot] = hot;
-    let end = slot + ((block.end - pc) >> 1) as usize;
-    let extent = Extent { first: slot, end };
-    for granule in extent.granules() {
-        blocks.reached[granule] = true;
-        blocks.extents.entry(granule).or_default().push(extent);
-    }
-    if mem.translated.sram.contains(&slot) {
-        for halfword in slot..end {
-            mem.mark_code((halfword - M::SRAM_OPS) * 2);
+}
+
+/// The state of a core that a window can change.
+pub struct Checkpoint {
+    regs: [u32; 16],
+    flags: (i64, bool, bool),
+    pc: u32,
+    fetch_word: u32,
+    cycles: u64,
+    counted: [u64; 3],
+}
+
+impl Checkpoint {
+    pub(super) fn of(core: &Core) -> Self {
+        Self {
+            regs: core.regs,
+            flags: (core.nz, core.c, core.v),
+            pc: core.pc,
+            fetch_word: core.fetch_word,
+            cycles: core.cycles,
+            counted: [core.instructions, core.flash_instructions, core.rom_instructions],
         }
     }
-    Some(at)
+
+    pub(super) fn restore(self, core: &mut Core) {
+        core.regs = self.regs;
+        (core.nz, core.c, core.v) = self.flags;
+        core.pc = self.pc;
+        core.fetch_word = self.fetch_word;
+        core.cycles = self.cycles;
+        [core.instructions, core.flash_instructions, core.rom_instructions] = self.counted;
+    }
+}
+
+impl Guest for Core {
+    type Checkpoint = Checkpoint;
+
+    #[inline(always)]
+    fn index(&self) -> usize {
+        self.index
+    }
+
+    #[inline(always)]
+    fn pc(&self) -> u32 {
+        self.pc
+    }
+
+    #[inline(always)]
+    fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    #[inline(always)]
+    fn at_start(&self) -> bool {
+        self.fetch_word == NO_WORD
+    }
+
+    #[inline(always)]
+    fn interrupted<M: Map>(&self) -> bool {
+        self.ppb.anything_pending() || self.ppb.mpu.enabled()
+    }
+
+    fn count(&mut self, [ram, flash, rom]: [u64; 3]) {
+        let add = |count: &mut u64, more: u64| *count = count.wrapping_add(more);
+        add(&mut self.instructions, ram.wrapping_add(flash).wrapping_add(rom));
+        if PROBED {
+            add(&mut self.flash_instructions, flash);
+            add(&mut self.rom_instructions, rom);
+        }
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint::of(self)
+    }
+
+    fn restore(&mut self, checkpoint: Checkpoint) {
+        checkpoint.restore(self);
+    }
+}
+
+impl<B: Bus> Accesses<V6m, B> for Core {
+    fn load<const SIZE: u32>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, address: u32) -> Result<u32, Cause> {
+        self.load::<SIZE, B>(mem, bus, address)
+    }
+
+    fn store<const SIZE: u32>(
+        &mut self,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
+        address: u32,
+        value: u32,
+    ) -> Result<(), Cause> {
+        self.store::<SIZE, B>(mem, bus, address, value)
+    }
+
+    fn fault(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause) {
+        self.cycles += 1;
+        self.hard_fault(mem, bus, cause);
+    }
 }
 
 impl Core {
     /// Runs blocks from the PC on until `limit`, or until one leads outside translated code. `None`: no block exists
     /// for the PC.
     pub(crate) fn run_translated<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Option<Left> {
-        mem.translated.mistakes.written_by(Master::Core(self.index));
-        if self.fetch_word != NO_WORD || limit - self.cycles < WORTHWHILE {
-            return None;
-        }
-        let counting = bus.counted() != 0;
-        let counter = bus.bank_counter().map_or(std::ptr::null_mut(), |counter| &raw mut *counter);
-        if counting && counter.is_null() {
-            return None;
-        }
-        let entry = block_at(mem, self.pc, counting, false)?;
-        let left = enter(self, mem, bus, limit, entry, counter, None)?;
-        Some(if left == BAILED { Left::Interpret } else { Left::Look })
+        translator::run::<V6m, B>(self, mem, bus, limit)
     }
-}
-
-/// Runs the block at `entry`, and those that it leads to, until `limit`. `ahead`: in a window, the core's place in it.
-#[inline(always)]
-fn enter<B: Bus>(
-    core: &mut Core,
-    mem: &mut Memory<B::Map>,
-    bus: &mut B,
-    limit: u64,
-    entry: usize,
-    counter: *mut u32,
-    ahead: Option<usize>,
-) -> Option<u32> {
-    let blocks = mem.translated.blocks.as_ref()?;
-    let code = blocks.buffer.start();
-    // SAFETY: the buffer contains that function, assembled for this ABI.
-    let run: Enter = unsafe { std::mem::transmute::<usize, Enter>(blocks.routines.enter) };
-    let (core, mem, bus) = (&raw mut *core, &raw mut *mem, &raw mut *bus);
-    // SAFETY: all three are borrowed exclusively while this function runs, and used only through these pointers
-    // until the block exits. `entry` is in the same buffer, which is not written during the call: blocks are made
-    // only above.
-    let (left, mut context) = unsafe {
-        let mut context = Context::new(core, mem, bus, limit, code, counter, ahead);
-        let left = run(core, &raw mut context, entry);
-        (left, context)
-    };
-    // SAFETY: the pointers above are no longer used.
-    let (core, mem) = unsafe { (&mut *core, &mut *mem) };
-    context.settle(core, mem);
-    if let Some(panic) = context.panic.take() {
-        resume_unwind(panic);
-    }
-    Some(left)
 }

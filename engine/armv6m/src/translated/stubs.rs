@@ -4,13 +4,13 @@
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::ahead::PEEK;
-use super::block::{Load, Place, Stub, Translation, counted};
-use super::context::status;
-use super::mistakes::Mistake;
-use super::routines::{COUNTER, STATUS, VALUE};
+use super::block::{Load, Place, Stub, Translation};
 use crate::core::NO_WORD;
 use crate::map::Map;
+use crate::translator::ahead::PEEK;
+use crate::translator::mistakes::Mistake;
+use crate::translator::routines::{COUNTER, STATUS, VALUE};
+use crate::translator::{counted, status};
 
 impl<M: Map> Translation<'_, M> {
     #[allow(clippy::too_many_lines)]

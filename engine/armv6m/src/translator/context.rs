@@ -3,31 +3,31 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use parts::PROBED;
-
 use crate::bus::Bus;
-use crate::core::Core;
 use crate::fault::Cause;
 use crate::map::Map;
 use crate::memory::{Memory, Parts};
 
-use super::ahead;
+use super::{Accesses, Guest, Translate, ahead};
 
 /// The next step of translated code after an access by the engine.
-pub(super) mod status {
+pub mod status {
     /// Continue.
-    pub(crate) const CONTINUE: u32 = 0;
+    pub const CONTINUE: u32 = 0;
     /// Exit before the next instruction: an event needs handling, or this code may have changed.
-    pub(crate) const LEAVE: u32 = 1;
+    pub const LEAVE: u32 = 1;
     /// Exit at once: the access faulted, and the core is at the start of the handler.
-    pub(crate) const FAULTED: u32 = 2;
+    pub const FAULTED: u32 = 2;
 }
 
 /// The counters of a block's executed instructions.
-pub(super) mod region {
-    pub(crate) const RAM: usize = 0;
-    pub(crate) const FLASH: usize = 1;
-    pub(crate) const ROM: usize = 2;
+pub mod region {
+    /// SRAM.
+    pub const RAM: usize = 0;
+    /// Flash through the cache.
+    pub const FLASH: usize = 1;
+    /// The boot ROM.
+    pub const ROM: usize = 2;
 }
 
 /// Data that translated code reads and writes at fixed offsets, during one [`super::Translated::run`].
@@ -51,6 +51,10 @@ pub(super) struct Context {
     pub(crate) load: [usize; 3],
     pub(crate) store: [usize; 3],
     pub(crate) miss: usize,
+    /// Executes one instruction.
+    pub(crate) execute: usize,
+    /// The least value of the stack pointer.
+    pub(crate) stack_limit: u32,
     pub(crate) core: *mut (),
     pub(crate) mem: *mut (),
     pub(crate) bus: *mut (),
@@ -66,15 +70,19 @@ pub(super) struct Context {
 impl Context {
     /// # Safety
     /// `core`, `mem` and `bus` must be valid, and nothing else may use them while the context lives.
-    pub(crate) unsafe fn new<B: Bus>(
-        core: *mut Core,
-        mem: *mut Memory<B::Map>,
+    pub(crate) unsafe fn new<A, B>(
+        core: *mut A::Core,
+        mem: *mut Memory<B::Map, A>,
         bus: *mut B,
         limit: u64,
         code: usize,
         counter: *mut u32,
         ahead: Option<usize>,
-    ) -> Self {
+    ) -> Self
+    where
+        A: Translate<Core: Accesses<A, B>>,
+        B: Bus<A>,
+    {
         // SAFETY: as the caller promises. The parts do not move, since no vector of them grows.
         let mut parts = unsafe { &mut *mem }.parts();
         // SAFETY: the same.
@@ -97,18 +105,21 @@ impl Context {
             value: 0,
             status: status::CONTINUE,
             load: [
-                load::<1, B> as *const () as usize,
-                load::<2, B> as *const () as usize,
-                load::<4, B> as *const () as usize,
+                load::<1, A, B> as *const () as usize,
+                load::<2, A, B> as *const () as usize,
+                load::<4, A, B> as *const () as usize,
             ],
             store: [
-                store::<1, B> as *const () as usize,
-                store::<2, B> as *const () as usize,
-                store::<4, B> as *const () as usize,
+                store::<1, A, B> as *const () as usize,
+                store::<2, A, B> as *const () as usize,
+                store::<4, A, B> as *const () as usize,
             ],
-            miss: miss::<B::Map> as *const () as usize,
+            miss: miss::<A, B::Map> as *const () as usize,
+            execute: execute::<A, B> as *const () as usize,
+            // SAFETY: the same.
+            stack_limit: unsafe { (*core).stack_limit() },
             denied,
-            touch: touch::<B> as *const () as usize,
+            touch: touch::<A, B> as *const () as usize,
             role: ahead.unwrap_or_default(),
             core: core.cast(),
             mem: mem.cast(),
@@ -118,31 +129,29 @@ impl Context {
     }
 
     /// Adds the counts to those of the core and the cache.
-    pub(crate) fn settle<M: Map>(&mut self, core: &mut Core, mem: &mut Memory<M>) {
-        let [ram, flash, rom] = std::mem::take(&mut self.executed);
+    pub(crate) fn settle<M: Map, A: Translate>(&mut self, core: &mut A::Core, mem: &mut Memory<M, A>) {
         // A block subtracts again what it counted before a call of the engine, so a counter may be negative until it
         // exits.
-        let add = |count: &mut u64, more: u64| *count = count.wrapping_add(more);
-        add(&mut core.instructions, ram.wrapping_add(flash).wrapping_add(rom));
-        if PROBED {
-            add(&mut core.flash_instructions, flash);
-            add(&mut core.rom_instructions, rom);
-        }
-        add(&mut mem.xip.accesses, std::mem::take(&mut self.fetched));
+        core.count(std::mem::take(&mut self.executed));
+        mem.xip.accesses = mem.xip.accesses.wrapping_add(std::mem::take(&mut self.fetched));
     }
 }
 
 /// Performs an access that translated code does not handle inline, and stores its status.
-fn carry_out<B: Bus>(
+fn carry_out<A, B>(
     context: *mut Context,
     address: u32,
-    access: impl FnOnce(&mut Core, &mut Memory<B::Map>, &mut B) -> Result<u32, Cause>,
-) -> u32 {
+    access: impl FnOnce(&mut A::Core, &mut Memory<B::Map, A>, &mut B) -> Result<u32, Cause>,
+) -> u32
+where
+    A: Translate<Core: Accesses<A, B>>,
+    B: Bus<A>,
+{
     // SAFETY: translated code passes its context, whose pointers are valid and not used by others during the call.
     let (context, core, mem, bus) = unsafe {
         let context = &mut *context;
         let (core, mem, bus) =
-            (context.core.cast::<Core>(), context.mem.cast::<Memory<B::Map>>(), context.bus.cast::<B>());
+            (context.core.cast::<A::Core>(), context.mem.cast::<Memory<B::Map, A>>(), context.bus.cast::<B>());
         (context, &mut *core, &mut *mem, &mut *bus)
     };
     // Readers of the cache's counters need exact counts.
@@ -156,8 +165,7 @@ fn carry_out<B: Bus>(
             (value, if leave { status::LEAVE } else { status::CONTINUE })
         }
         Err(cause) => {
-            core.cycles += 1;
-            core.hard_fault(mem, bus, cause);
+            core.fault(mem, bus, cause);
             (0, status::FAULTED)
         }
     }));
@@ -174,14 +182,33 @@ fn carry_out<B: Bus>(
     value
 }
 
-extern "sysv64" fn load<const SIZE: u32, B: Bus>(context: *mut Context, address: u32) -> u32 {
-    carry_out::<B>(context, address, |core, mem, bus| core.load::<SIZE, B>(mem, bus, address))
+extern "sysv64" fn load<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
+where
+    A: Translate<Core: Accesses<A, B>>,
+    B: Bus<A>,
+{
+    carry_out::<A, B>(context, address, |core, mem, bus| core.load::<SIZE>(mem, bus, address))
 }
 
-extern "sysv64" fn store<const SIZE: u32, B: Bus>(context: *mut Context, address: u32, value: u32) -> u32 {
-    carry_out::<B>(context, address, |core, mem, bus| {
-        let in_flash = core.pc.wrapping_sub(B::Map::FLASH.base) < mem.flash_size() as u32;
-        core.store::<SIZE, B>(mem, bus, address, value)?;
+/// Executes the instruction at the PC.
+extern "sysv64" fn execute<A, B>(context: *mut Context) -> u32
+where
+    A: Translate<Core: Accesses<A, B>>,
+    B: Bus<A>,
+{
+    // It may read the cache's counters.
+    let address = B::Map::CACHE_REGISTERS.base;
+    carry_out::<A, B>(context, address, |core, mem, bus| core.execute(mem, bus).map(|()| 0))
+}
+
+extern "sysv64" fn store<const SIZE: u32, A, B>(context: *mut Context, address: u32, value: u32) -> u32
+where
+    A: Translate<Core: Accesses<A, B>>,
+    B: Bus<A>,
+{
+    carry_out::<A, B>(context, address, |core, mem, bus| {
+        let in_flash = core.pc().wrapping_sub(B::Map::FLASH.base) < mem.flash_size() as u32;
+        core.store::<SIZE>(mem, bus, address, value)?;
         if in_flash && !B::Map::SRAM.contains(address) && mem.xip.offline {
             // The rest of this flash can no longer be fetched.
             bus.sys_mut().attention = true;
@@ -191,24 +218,24 @@ extern "sysv64" fn store<const SIZE: u32, B: Bus>(context: *mut Context, address
 }
 
 /// Returns the wait states of a fetch or literal read that missed the cache. Its access is counted already.
-extern "sysv64" fn miss<M: Map>(context: *mut Context, offset: u32) -> u32 {
+extern "sysv64" fn miss<A: Translate, M: Map>(context: *mut Context, offset: u32) -> u32 {
     // SAFETY: as above. Only the cache is accessed, and the access does not panic.
-    let mem = unsafe { &mut *(*context).mem.cast::<Memory<M>>() };
+    let mem = unsafe { &mut *(*context).mem.cast::<Memory<M, A>>() };
     mem.xip.look_up(offset)
 }
 
 /// Permits an access of `kind` to SRAM in a window, or reads a register at the address `offset`; 0: it needs the true
 /// order.
-extern "sysv64" fn touch<B: Bus>(context: *mut Context, offset: u32, kind: u32) -> u32 {
+extern "sysv64" fn touch<A: Translate, B: Bus<A>>(context: *mut Context, offset: u32, kind: u32) -> u32 {
     if kind == ahead::PEEK {
         // SAFETY: as above.
         let (context, core, bus) =
-            unsafe { (&mut *context, &*(*context).core.cast::<Core>(), &*(*context).bus.cast::<B>()) };
-        let value = bus.peek(core.index, offset);
+            unsafe { (&mut *context, &*(*context).core.cast::<A::Core>(), &*(*context).bus.cast::<B>()) };
+        let value = bus.peek(core.index(), offset);
         context.value = value.unwrap_or_default();
         return u32::from(value.is_some());
     }
     // SAFETY: as above. The tables neither move nor grow.
-    let (mem, role) = unsafe { (&mut *(*context).mem.cast::<Memory<B::Map>>(), (*context).role) };
+    let (mem, role) = unsafe { (&mut *(*context).mem.cast::<Memory<B::Map, A>>(), (*context).role) };
     u32::from(ahead::touch(mem, role, offset, kind))
 }

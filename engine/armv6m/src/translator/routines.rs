@@ -9,79 +9,95 @@ use std::mem::offset_of;
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
 
+use super::Translate;
 use super::context::{Context, status};
-use crate::core::{Core, NO_WORD};
+use crate::core::NO_WORD;
 use crate::map::Map;
 
-pub(super) type Assembler = VecAssembler<X64Relocation>;
+/// Assembles machine code.
+pub type Assembler = VecAssembler<X64Relocation>;
 
 /// Numbers of the registers that hold the guest's R0 to R7: RDI, RSI, R8 to R12 and RBP.
-pub(super) const GUEST: [u8; 8] = [7, 6, 8, 9, 10, 11, 12, 5];
+pub const GUEST: [u8; 8] = [7, 6, 8, 9, 10, 11, 12, 5];
 
-/// Results of a block for its caller.
-pub(super) const LEFT: u32 = 0;
+/// Result of a block: it was left.
+pub const LEFT: u32 = 0;
 /// The next instruction must be interpreted, even if no time is left.
-pub(super) const BAILED: u32 = 1;
+pub const BAILED: u32 = 1;
 
-pub(super) const REGS: i32 = offset_of!(Core, regs) as i32;
-pub(super) const NZ: i32 = offset_of!(Core, nz) as i32;
-pub(super) const C: i32 = offset_of!(Core, c) as i32;
-pub(super) const V: i32 = offset_of!(Core, v) as i32;
-const PC: i32 = offset_of!(Core, pc) as i32;
-const WORD: i32 = offset_of!(Core, fetch_word) as i32;
-const CYCLES: i32 = offset_of!(Core, cycles) as i32;
-
-pub(super) const LIMIT: i32 = offset_of!(Context, limit) as i32;
-pub(super) const CODE: i32 = offset_of!(Context, code) as i32;
-pub(super) const ENTRIES: i32 = offset_of!(Context, parts.entries) as i32;
-pub(super) const RAM: i32 = offset_of!(Context, parts.ram) as i32;
-pub(super) const GRANULES: i32 = offset_of!(Context, parts.granules) as i32;
-pub(super) const LINES: i32 = offset_of!(Context, parts.lines) as i32;
-pub(super) const OFFLINE: i32 = offset_of!(Context, parts.offline) as i32;
-pub(super) const FLASH: i32 = offset_of!(Context, parts.flash) as i32;
-pub(super) const COUNTER: i32 = offset_of!(Context, counter) as i32;
-pub(super) const EXECUTED: i32 = offset_of!(Context, executed) as i32;
-pub(super) const FETCHED: i32 = offset_of!(Context, fetched) as i32;
-pub(super) const VALUE: i32 = offset_of!(Context, value) as i32;
-pub(super) const STATUS: i32 = offset_of!(Context, status) as i32;
+/// Cycle at which the core must stop.
+pub const LIMIT: i32 = offset_of!(Context, limit) as i32;
+/// Start of the code.
+pub const CODE: i32 = offset_of!(Context, code) as i32;
+/// Each slot's offset from it.
+pub const ENTRIES: i32 = offset_of!(Context, parts.entries) as i32;
+/// SRAM.
+pub const RAM: i32 = offset_of!(Context, parts.ram) as i32;
+/// Granules of SRAM with code.
+pub const GRANULES: i32 = offset_of!(Context, parts.granules) as i32;
+/// Tags of the cache.
+pub const LINES: i32 = offset_of!(Context, parts.lines) as i32;
+/// Whether the flash cannot answer.
+pub const OFFLINE: i32 = offset_of!(Context, parts.offline) as i32;
+/// The flash array.
+pub const FLASH: i32 = offset_of!(Context, parts.flash) as i32;
+/// The counter of accesses.
+pub const COUNTER: i32 = offset_of!(Context, counter) as i32;
+/// Executed instructions, by region.
+pub const EXECUTED: i32 = offset_of!(Context, executed) as i32;
+/// Words fetched or read from flash.
+pub const FETCHED: i32 = offset_of!(Context, fetched) as i32;
+/// The value to store.
+pub const VALUE: i32 = offset_of!(Context, value) as i32;
+/// The next step after an access.
+pub const STATUS: i32 = offset_of!(Context, status) as i32;
 const LOAD: i32 = offset_of!(Context, load) as i32;
 const STORE: i32 = offset_of!(Context, store) as i32;
-pub(super) const DENIED: i32 = offset_of!(Context, denied) as i32;
+/// What a core ahead of the other may not access yet.
+pub const DENIED: i32 = offset_of!(Context, denied) as i32;
 const TOUCH: i32 = offset_of!(Context, touch) as i32;
 const MISS: i32 = offset_of!(Context, miss) as i32;
+const EXECUTE: i32 = offset_of!(Context, execute) as i32;
+/// The least value of the stack pointer.
+pub const STACK_LIMIT: i32 = offset_of!(Context, stack_limit) as i32;
 
 /// Addresses of the shared code.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Routines {
+pub struct Routines {
     /// `extern "sysv64" fn(&mut Core, &mut Context, block: usize) -> u32`.
-    pub(crate) enter: usize,
+    pub enter: usize,
     /// Exits with the PC in ECX and the last word fetched in EDX.
-    pub(crate) leave: usize,
-    pub(crate) bail: usize,
+    pub leave: usize,
+    /// Exits to interpret the next instruction.
+    pub bail: usize,
     /// No block: exits after a branch to ECX.
-    pub(crate) no_block: usize,
+    pub no_block: usize,
     /// Cross-region jump: continues at ECX, in any region.
-    pub(crate) cross_region_jump: usize,
+    pub cross_region_jump: usize,
     /// Adds the wait states of a miss at flash offset ECX.
-    pub(crate) miss: usize,
+    pub miss: usize,
     /// Asks for an access (ECX) to SRAM or a register at EDX in a window: zero flag set if it needs the true order.
-    pub(crate) touch: usize,
+    pub touch: usize,
+    /// Executes the instruction at ECX, with the last word fetched in EDX.
+    pub execute: usize,
     /// Slow path: reads 1, 2 and 4 bytes at EAX into EAX; PC in ECX and the last word fetched in EDX.
-    pub(crate) load: [usize; 3],
+    pub load: [usize; 3],
     /// Slow path: writes the context's value; otherwise like `load`.
-    pub(crate) store: [usize; 3],
+    pub store: [usize; 3],
     /// Reads from cached flash at EAX into EAX if a whole line is present: carry clear. Otherwise EAX is unchanged.
-    pub(crate) flash: [usize; 3],
+    pub flash: [usize; 3],
 }
 
 /// Assembles the shared code for a buffer at `base`. `flash_size` is in bytes.
-pub(super) fn assemble<M: Map>(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routines)> {
+pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> Option<(Vec<u8>, Routines)> {
     let mut ops = Assembler::new(base);
     let mut routines = Routines::default();
     let here = |ops: &Assembler| base + ops.offset().0;
+    let super::Layout { regs, pc, fetch_word, cycles } = A::LAYOUT;
 
     // Slots without a block point to the start of the buffer, which is this routine.
     routines.no_block = here(&ops);
+    A::after_branch(&mut ops);
     dynasm!(ops ; .arch x64 ; mov edx, DWORD NO_WORD as i32);
     routines.leave = here(&ops);
     dynasm!(ops ; .arch x64 ; mov eax, DWORD LEFT as i32 ; jmp >finish);
@@ -90,15 +106,15 @@ pub(super) fn assemble<M: Map>(base: usize, flash_size: usize) -> Option<(Vec<u8
         ; .arch x64
         ; mov eax, DWORD BAILED as i32
         ; finish:
-        ; mov [rbx + PC], ecx
-        ; mov [rbx + WORD], edx
+        ; mov [rbx + pc], ecx
+        ; mov [rbx + fetch_word], edx
     );
-    spill(&mut ops);
+    spill(&mut ops, regs);
     dynasm!(ops
         ; .arch x64
         ; mov rdx, [r15 + LIMIT]
         ; sub rdx, r14
-        ; mov [rbx + CYCLES], rdx
+        ; mov [rbx + cycles], rdx
         ; ->back:
         ; add rsp, 8
         ; pop r15 ; pop r14 ; pop r13 ; pop r12 ; pop rbp ; pop rbx
@@ -120,9 +136,9 @@ pub(super) fn assemble<M: Map>(base: usize, flash_size: usize) -> Option<(Vec<u8
         ; mov rax, rdx
         ; mov r13, [r15 + RAM]
         ; mov r14, [r15 + LIMIT]
-        ; sub r14, [rbx + CYCLES]
+        ; sub r14, [rbx + cycles]
     );
-    reload(&mut ops);
+    reload(&mut ops, regs);
     dynasm!(ops ; .arch x64 ; jmp rax);
 
     routines.cross_region_jump = here(&ops);
@@ -147,8 +163,7 @@ pub(super) fn assemble<M: Map>(base: usize, flash_size: usize) -> Option<(Vec<u8
     dynasm!(ops
         ; .arch x64
         ; nowhere:
-        ; mov edx, DWORD NO_WORD as i32
-        ; jmp extern routines.leave
+        ; jmp extern routines.no_block
     );
 
     routines.miss = here(&ops);
@@ -181,29 +196,14 @@ pub(super) fn assemble<M: Map>(base: usize, flash_size: usize) -> Option<(Vec<u8
         ; ret
     );
 
+    routines.execute = here(&ops);
+    dynasm!(ops ; .arch x64 ; mov [rbx + pc], ecx ; mov [rbx + fetch_word], edx);
+    call_engine(&mut ops, A::LAYOUT, EXECUTE);
     for size in 0..3 {
         for (routine, helper) in [(&mut routines.load[size], LOAD), (&mut routines.store[size], STORE)] {
             *routine = here(&ops);
-            dynasm!(ops ; .arch x64 ; mov [rbx + PC], ecx ; mov [rbx + WORD], edx);
-            spill(&mut ops);
-            dynasm!(ops
-                ; .arch x64
-                ; mov rdx, [r15 + LIMIT]
-                ; sub rdx, r14
-                ; mov [rbx + CYCLES], rdx
-                ; mov rdi, r15
-                ; mov esi, eax
-                ; mov edx, [r15 + VALUE]
-                ; sub rsp, 8
-                ; call QWORD [r15 + helper + 8 * size as i32]
-                ; add rsp, 8
-                ; cmp DWORD [r15 + STATUS], status::FAULTED as i32
-                ; je ->abandon
-                ; mov r14, [r15 + LIMIT]
-                ; sub r14, [rbx + CYCLES]
-            );
-            reload(&mut ops);
-            dynasm!(ops ; .arch x64 ; ret);
+            dynasm!(ops ; .arch x64 ; mov [rbx + pc], ecx ; mov [rbx + fetch_word], edx);
+            call_engine(&mut ops, A::LAYOUT, helper + 8 * size as i32);
         }
         routines.flash[size] = here(&ops);
         if size > 0 {
@@ -251,7 +251,7 @@ pub(super) fn assemble<M: Map>(base: usize, flash_size: usize) -> Option<(Vec<u8
 }
 
 /// Jumps to the block at offset EDX of the region whose slots start at `slots`, with the guest's address in ECX.
-pub(super) fn jump_to_slot(ops: &mut Assembler, slots: usize) {
+pub fn jump_to_slot(ops: &mut Assembler, slots: usize) {
     dynasm!(ops
         ; .arch x64
         ; shr edx, 1
@@ -262,14 +262,37 @@ pub(super) fn jump_to_slot(ops: &mut Assembler, slots: usize) {
     );
 }
 
-fn spill(ops: &mut Assembler) {
+/// Calls a function of the engine for the address in EAX, and returns.
+fn call_engine(ops: &mut Assembler, layout: super::Layout, function: i32) {
+    spill(ops, layout.regs);
+    dynasm!(ops
+        ; .arch x64
+        ; mov rdx, [r15 + LIMIT]
+        ; sub rdx, r14
+        ; mov [rbx + layout.cycles], rdx
+        ; mov rdi, r15
+        ; mov esi, eax
+        ; mov edx, [r15 + VALUE]
+        ; sub rsp, 8
+        ; call QWORD [r15 + function]
+        ; add rsp, 8
+        ; cmp DWORD [r15 + STATUS], status::FAULTED as i32
+        ; je ->abandon
+        ; mov r14, [r15 + LIMIT]
+        ; sub r14, [rbx + layout.cycles]
+    );
+    reload(ops, layout.regs);
+    dynasm!(ops ; .arch x64 ; ret);
+}
+
+fn spill(ops: &mut Assembler, regs: i32) {
     for (i, register) in GUEST.into_iter().enumerate() {
-        dynasm!(ops ; .arch x64 ; mov [rbx + REGS + 4 * i as i32], Rd(register));
+        dynasm!(ops ; .arch x64 ; mov [rbx + regs + 4 * i as i32], Rd(register));
     }
 }
 
-fn reload(ops: &mut Assembler) {
+fn reload(ops: &mut Assembler, regs: i32) {
     for (i, register) in GUEST.into_iter().enumerate() {
-        dynasm!(ops ; .arch x64 ; mov Rd(register), [rbx + REGS + 4 * i as i32]);
+        dynasm!(ops ; .arch x64 ; mov Rd(register), [rbx + regs + 4 * i as i32]);
     }
 }

@@ -10,15 +10,14 @@
 //! its registers and its granules get their earlier contents, and it runs again up to that instruction. It does the
 //! same again, since the second core has changed nothing that it reads.
 //!
-//! Each core's first access to a granule in a window calls [`touch`]; the further ones find their permission.
+//! Each core's first access to a granule in a window calls `touch`; the further ones find their permission.
 
 use crate::bus::Bus;
-use crate::core::{Core, NO_WORD};
 use crate::map::Map;
 use crate::memory::{CODE_GRANULE_BITS, Memory};
 
 use super::mistakes::Mistake;
-use super::{BAILED, block_at, enter};
+use super::{Accesses, BAILED, Guest, Translate, block_at, enter};
 
 const GRANULE: usize = 1 << CODE_GRANULE_BITS;
 /// More cycles than any instruction of a window takes: an event's window ends as many before it.
@@ -28,10 +27,12 @@ const WINDOW: (u64, u64) = (64, 4096);
 /// Most cycles between a window that failed and the next attempt.
 const PAUSE: u64 = 512;
 
-pub(super) const LOAD: u32 = 0;
-pub(super) const STORE: u32 = 1;
+/// A read of SRAM.
+pub const LOAD: u32 = 0;
+/// A write to it.
+pub const STORE: u32 = 1;
 /// A read of a register that nothing in a window changes ([`Bus::peek`]).
-pub(super) const PEEK: u32 = 2;
+pub const PEEK: u32 = 2;
 
 /// The accesses of both cores in the present window.
 pub(super) struct Ahead {
@@ -62,7 +63,7 @@ impl Ahead {
 }
 
 /// Permits `core` (0: the first) an access to the granule at `offset` of SRAM. False: it needs the true order.
-pub(super) fn touch<M: Map>(mem: &mut Memory<M>, core: usize, offset: u32, access: u32) -> bool {
+pub(super) fn touch<M: Map, A: Translate>(mem: &mut Memory<M, A>, core: usize, offset: u32, access: u32) -> bool {
     let granule = offset as usize >> CODE_GRANULE_BITS;
     let is_code = mem.is_code(granule);
     let mistakes = [Mistake::ReadOfStoreAhead, Mistake::StoreAfterReadAhead, Mistake::StoreAheadKept];
@@ -90,43 +91,15 @@ pub(super) fn touch<M: Map>(mem: &mut Memory<M>, core: usize, offset: u32, acces
     true
 }
 
-/// The state of a core that a window can change.
-struct Checkpoint {
-    regs: [u32; 16],
-    flags: (i64, bool, bool),
-    pc: u32,
-    fetch_word: u32,
-    cycles: u64,
-    counted: [u64; 3],
-}
-
-impl Checkpoint {
-    fn of(core: &Core) -> Self {
-        Self {
-            regs: core.regs,
-            flags: (core.nz, core.c, core.v),
-            pc: core.pc,
-            fetch_word: core.fetch_word,
-            cycles: core.cycles,
-            counted: [core.instructions, core.flash_instructions, core.rom_instructions],
-        }
-    }
-
-    fn restore(self, core: &mut Core) {
-        core.regs = self.regs;
-        (core.nz, core.c, core.v) = self.flags;
-        core.pc = self.pc;
-        core.fetch_word = self.fetch_word;
-        core.cycles = self.cycles;
-        [core.instructions, core.flash_instructions, core.rom_instructions] = self.counted;
-    }
-}
-
 /// Runs `core` in the window up to `limit`, or to an instruction that needs the true order.
 #[inline(never)]
-fn run_to<B: Bus>(core: &mut Core, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64, role: usize) {
-    while core.cycles < limit && core.fetch_word == NO_WORD {
-        let Some(entry) = mem.translated.ahead_entry::<B::Map>(core.pc, mem.xip.offline) else { return };
+fn run_to<A, B>(core: &mut A::Core, mem: &mut Memory<B::Map, A>, bus: &mut B, limit: u64, role: usize)
+where
+    A: Translate<Core: Accesses<A, B>>,
+    B: Bus<A>,
+{
+    while core.cycles() < limit && core.at_start() {
+        let Some(entry) = mem.translated.ahead_entry::<B::Map>(core.pc(), mem.xip.offline) else { return };
         if enter(core, mem, bus, limit, entry, std::ptr::null_mut(), Some(role)) == Some(BAILED) {
             return;
         }
@@ -135,51 +108,59 @@ fn run_to<B: Bus>(core: &mut Core, mem: &mut Memory<B::Map>, bus: &mut B, limit:
 
 /// Runs both cores to before cycle `end`, core `index` ahead of the other. False: one of them needs the true order now.
 #[inline(never)]
-pub fn run_ahead<B: Bus>(cores: &mut [Core; 2], mem: &mut Memory<B::Map>, bus: &mut B, index: usize, end: u64) -> bool {
-    let start = cores[index].cycles;
+pub fn run_ahead<A, B>(
+    cores: &mut [A::Core; 2],
+    mem: &mut Memory<B::Map, A>,
+    bus: &mut B,
+    index: usize,
+    end: u64,
+) -> bool
+where
+    A: Translate<Core: Accesses<A, B>>,
+    B: Bus<A>,
+{
+    let start = cores[index].cycles();
     let Some(end) = end.checked_sub(LONGEST).filter(|&end| end > start + LONGEST) else { return false };
     if start < mem.translated.ahead.next || bus.counted() != 0 || bus.sys().attention {
         return false;
     }
     for core in cores.iter() {
-        let interpreted = core.ppb.anything_pending() || core.ppb.mpu.enabled() || core.fetch_word != NO_WORD;
-        if interpreted || block_at(mem, core.pc, false, true).is_none() {
+        if core.interrupted::<B::Map>() || !core.at_start() || block_at(mem, core.pc(), false, true).is_none() {
             return false;
         }
     }
     let [zero, one] = cores;
     let (first, second) = if index == 0 { (zero, one) } else { (one, zero) };
-    let before = first.cycles + second.cycles;
+    let before = first.cycles() + second.cycles();
     let limit = end.min(start + mem.translated.ahead.window);
-    let (checkpoint, accesses) = (Checkpoint::of(first), mem.xip.accesses);
+    let (checkpoint, accesses) = (first.checkpoint(), mem.xip.accesses);
     run_to(first, mem, bus, limit, 0);
     let counted = mem.xip.accesses - accesses;
     // Core 0 is first in the same cycle.
     let first_wins = u64::from((index == 0) != mem.translated.makes(Mistake::OtherCoreFirst));
-    let until = end.min(first.cycles + 1 - first_wins);
+    let until = end.min(first.cycles() + 1 - first_wins);
     run_to(second, mem, bus, until, 1);
-    let overtaken = second.cycles < until;
+    let overtaken = second.cycles() < until;
     let saved = std::mem::take(&mut mem.translated.ahead.saved);
     if overtaken && !mem.translated.makes(Mistake::AheadKept) {
         for (granule, content) in &saved {
             mem.restore_granule(*granule, content);
         }
-        let cycles = checkpoint.cycles;
-        checkpoint.restore(first);
+        first.restore(checkpoint);
         if !mem.translated.makes(Mistake::AheadCountedTwice) {
             mem.xip.accesses -= counted;
         }
         mem.translated.ahead.end_window();
-        if cycles < second.cycles + first_wins {
-            run_to(first, mem, bus, second.cycles + first_wins, 0);
+        if first.cycles() < second.cycles() + first_wins {
+            run_to(first, mem, bus, second.cycles() + first_wins, 0);
         }
     }
     let ahead = &mut mem.translated.ahead;
     ahead.saved = saved;
     ahead.end_window();
     ahead.window = if overtaken { ahead.window / 2 } else { ahead.window * 2 }.clamp(WINDOW.0, WINDOW.1);
-    let gained = first.cycles + second.cycles - before;
+    let gained = first.cycles() + second.cycles() - before;
     ahead.pause = if gained < 2 * LONGEST { (2 * ahead.pause).min(PAUSE) } else { 1 };
-    ahead.next = first.cycles.min(second.cycles) + ahead.pause - 1;
+    ahead.next = first.cycles().min(second.cycles()) + ahead.pause - 1;
     gained != 0
 }

@@ -1,0 +1,486 @@
+//! The JIT: often executed instructions, translated to the PC's machine code block by block.
+//!
+//! A block has the same effect as the interpreter, cycle by cycle, and stops at the same places. Only x86-64 is
+//! supported; other PCs, and rare cases, use the interpreter. Other modules are unaffected by blocks, except that a
+//! write to memory with code must call `Translated::forget`.
+//!
+//! This module has what does not depend on the instruction set: the buffer, the table of blocks, the code that they
+//! share, and cores that run ahead. An architecture makes the blocks: [`Translate`].
+//!
+//! All unsafe code of this crate is in this module: blocks access a core, SRAM and the cache's tags by address.
+
+#![allow(unsafe_code)]
+
+pub mod ahead;
+mod buffer;
+mod context;
+#[cfg_attr(not(feature = "mistakes"), allow(unreachable_pub))]
+pub mod mistakes;
+mod part;
+pub mod routines;
+
+use std::collections::HashMap;
+use std::ops::{Range, RangeInclusive};
+use std::panic::resume_unwind;
+
+use self::ahead::Ahead;
+pub use self::ahead::run_ahead;
+use self::buffer::Buffer;
+use self::context::Context;
+pub use self::context::{region, status};
+use self::mistakes::Mistakes;
+pub use self::part::{Block, Part, counted};
+use self::routines::{Assembler, BAILED, Routines};
+use crate::architecture::Architecture;
+use crate::bus::{Bus, Master};
+use crate::core::Left;
+use crate::fault::Cause;
+use crate::map::Map;
+use crate::memory::Memory;
+
+/// Where a core has what the code that blocks share reads and writes, in bytes from its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// R0 to R14.
+    pub regs: i32,
+    /// The PC.
+    pub pc: i32,
+    /// The last word fetched.
+    pub fetch_word: i32,
+    /// The cycle of the next instruction.
+    pub cycles: i32,
+}
+
+/// An instruction set that is translated.
+pub trait Translate: Architecture<Translated = Translated, Core: Guest> + Sized {
+    /// The core's layout.
+    const LAYOUT: Layout;
+
+    /// Assembles what a branch to ECX that leads to no block must do, beside setting the PC. EAX is free.
+    fn after_branch(_: &mut Assembler) {}
+
+    /// Translates the block that starts at `pc` in `part`, for a buffer whose next address is `base`. `counting`: as in
+    /// [`Part::of`]. `ahead`: for a core ahead of the other. `None`: its first instruction must be interpreted.
+    fn translate<M: Map>(
+        mem: &Memory<M, Self>,
+        routines: &Routines,
+        part: Part,
+        counting: bool,
+        ahead: bool,
+        pc: u32,
+        base: usize,
+    ) -> Option<Block>;
+}
+
+/// A core as the translator sees it.
+pub trait Guest {
+    /// All that translated code changes of it.
+    type Checkpoint;
+
+    /// Returns which of the chip's cores it is.
+    fn index(&self) -> usize;
+
+    /// Returns the address of the next instruction.
+    fn pc(&self) -> u32;
+
+    /// Returns the cycle at which that starts.
+    fn cycles(&self) -> u64;
+
+    /// Returns whether a block can start here: nothing before the next instruction matters to it.
+    fn at_start(&self) -> bool;
+
+    /// Returns whether all of its code must be interpreted now, or an exception may be taken.
+    fn interrupted<M: Map>(&self) -> bool;
+
+    /// Adds executed instructions, by [`region`].
+    fn count(&mut self, executed: [u64; 3]);
+
+    /// Returns the least value of the active stack pointer.
+    fn stack_limit(&self) -> u32 {
+        0
+    }
+
+    /// Returns the state that translated code can change.
+    fn checkpoint(&self) -> Self::Checkpoint;
+
+    /// Returns to a checkpoint.
+    fn restore(&mut self, checkpoint: Self::Checkpoint);
+}
+
+/// What translated code leaves to the interpreter.
+pub trait Accesses<A: Architecture<Core = Self>, B: Bus<A>> {
+    /// Reads `SIZE` bytes. `Err`: the cause of a fault.
+    fn load<const SIZE: u32>(&mut self, mem: &mut Memory<B::Map, A>, bus: &mut B, address: u32) -> Result<u32, Cause>;
+
+    /// Writes `SIZE` bytes.
+    fn store<const SIZE: u32>(
+        &mut self,
+        mem: &mut Memory<B::Map, A>,
+        bus: &mut B,
+        address: u32,
+        value: u32,
+    ) -> Result<(), Cause>;
+
+    /// Takes the fault of the current instruction.
+    fn fault(&mut self, mem: &mut Memory<B::Map, A>, bus: &mut B, cause: Cause);
+
+    /// Executes the instruction at the PC, which continues with the next.
+    fn execute(&mut self, _: &mut Memory<B::Map, A>, _: &mut B) -> Result<(), Cause> {
+        Err(Cause::UndefinedInstruction)
+    }
+}
+
+/// Default of [`Translated::hot`]: code that runs only a few times is not translated.
+const HOT: u8 = 24;
+/// Marks a slot where no block can start.
+const NEVER: u8 = u8::MAX;
+/// Fewest cycles for which entering a block gains time.
+const WORTHWHILE: u64 = 16;
+/// Predecoded slots per granule, the unit in which blocks are looked up.
+const GRANULE_SLOTS: usize = 16;
+
+type Enter<C> = unsafe extern "sysv64" fn(*mut C, *mut Context, usize) -> u32;
+
+/// The slots of a block's instructions.
+#[derive(Clone, Copy)]
+struct Extent {
+    first: usize,
+    end: usize,
+}
+
+impl Extent {
+    fn granules(self) -> RangeInclusive<usize> {
+        self.first / GRANULE_SLOTS..=self.end / GRANULE_SLOTS
+    }
+}
+
+struct Blocks {
+    buffer: Buffer,
+    routines: Routines,
+    /// Bytes of the buffer used by the routines.
+    reserved: usize,
+    /// Offset of each slot's block in the buffer; 0, the start of the buffer, is the exit. All zeros at first, so only
+    /// executed parts take memory. The second table is of blocks for [`ahead`].
+    entries: [Vec<u32>; 2],
+    heat: Vec<u8>,
+    /// Granules of slots that contain parts of blocks.
+    reached: Vec<bool>,
+    /// The blocks in each of them.
+    extents: HashMap<usize, Vec<Extent>>,
+}
+
+/// The blocks of one chip's memory.
+pub struct Translated {
+    slots: usize,
+    /// The slots of SRAM.
+    sram: Range<usize>,
+    flash_size: usize,
+    blocks: Option<Blocks>,
+    /// Translation is off: by request, or because the system does not allow it.
+    off: bool,
+    /// The blocks count accesses to [`Map::COUNTED`].
+    counting: bool,
+    /// Increases whenever a block is dropped.
+    generation: u64,
+    /// How often a branch must lead to an instruction before a block is made there.
+    hot: u8,
+    /// Bytes of code, after which all of it is dropped.
+    room: usize,
+    ahead: Box<Ahead>,
+    pub(crate) mistakes: Mistakes,
+}
+
+impl crate::Translations for Translated {
+    fn new<M: Map>(flash_size: usize) -> Self {
+        Self::new::<M>(flash_size)
+    }
+
+    #[inline]
+    fn forget(&mut self, slot: usize) {
+        self.forget(slot);
+    }
+}
+
+impl Translated {
+    /// Creates the state for the memories of `M` with `flash_size` bytes of flash.
+    pub(crate) fn new<M: Map>(flash_size: usize) -> Self {
+        Self {
+            slots: M::FLASH_OPS + flash_size / 2 + 1,
+            sram: M::SRAM_OPS..M::SCRATCH_OP,
+            flash_size,
+            blocks: None,
+            off: false,
+            counting: false,
+            generation: 0,
+            hot: HOT,
+            room: buffer::SIZE,
+            ahead: Box::new(Ahead::new::<M>()),
+            mistakes: Mistakes::default(),
+        }
+    }
+
+    /// Interprets every instruction from now on.
+    pub(crate) fn turn_off(&mut self) {
+        self.off = true;
+        self.drop_all();
+    }
+
+    /// Makes a block wherever one can start, for tests.
+    pub(crate) fn make_at_once(&mut self) {
+        self.hot = 0;
+    }
+
+    /// Has room for `bytes` of code, for tests; to be called before the first block is made.
+    pub(crate) fn limit(&mut self, bytes: usize) {
+        self.room = bytes;
+    }
+
+    /// Returns the number of blocks.
+    pub(crate) fn blocks(&self) -> usize {
+        let Some(blocks) = &self.blocks else { return 0 };
+        blocks.entries.iter().flatten().filter(|&&entry| entry != 0).count()
+    }
+
+    pub(crate) fn makes(&self, mistake: mistakes::Mistake) -> bool {
+        self.mistakes.makes(mistake)
+    }
+
+    /// Leaves the running block after the present access.
+    pub fn leave(&mut self) {
+        self.generation += 1;
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Returns the table of blocks, or (`ahead`) of those for a core ahead of the other.
+    pub(crate) fn entries(&self, ahead: bool) -> *const u32 {
+        self.blocks.as_ref().map_or(std::ptr::null(), |blocks| blocks.entries[usize::from(ahead)].as_ptr())
+    }
+
+    /// Returns the block at `pc` for a core ahead of the other.
+    fn ahead_entry<M: Map>(&self, pc: u32, offline: bool) -> Option<usize> {
+        let blocks = self.blocks.as_ref()?;
+        let slot = Part::of::<M>(pc, self.flash_size, false)?.slot(pc);
+        let entry = blocks.entries[1][slot];
+        (entry != 0 && !(offline && slot >= M::FLASH_OPS)).then(|| blocks.buffer.start() + entry as usize)
+    }
+
+    /// Returns whether a branch to the instruction in `slot` should leave the interpreter: a block exists, or is due.
+    #[inline]
+    pub fn wants(&mut self, slot: usize) -> bool {
+        let Some(blocks) = &mut self.blocks else { return false };
+        let heat = &mut blocks.heat[slot];
+        if *heat >= self.hot {
+            return *heat != NEVER;
+        }
+        *heat += 1;
+        *heat == self.hot
+    }
+
+    /// Drops the blocks that contain the halfword in `slot`, which changes.
+    #[inline]
+    pub(crate) fn forget(&mut self, slot: usize) {
+        if let Some(blocks) = &self.blocks
+            && blocks.reached[slot / GRANULE_SLOTS]
+            && !self.mistakes.overlook(slot, &self.sram)
+        {
+            self.drop_at(slot);
+        }
+    }
+
+    #[cold]
+    fn drop_at(&mut self, slot: usize) {
+        let Some(blocks) = &mut self.blocks else { return };
+        // A 32-bit instruction starts one slot earlier.
+        let end =
+            |extent: &Extent| extent.end - 2 * usize::from(self.mistakes.makes(mistakes::Mistake::BlockEndsEarly));
+        let touched = |extent: &Extent| (extent.first..=end(extent)).contains(&slot);
+        let here = blocks.extents.get(&(slot / GRANULE_SLOTS)).into_iter().flatten();
+        let hit: Vec<Extent> = here.copied().filter(touched).collect();
+        for extent in hit {
+            blocks.entries.iter_mut().for_each(|entries| entries[extent.first] = 0);
+            blocks.heat[extent.first] = 0;
+            for granule in extent.granules() {
+                if let Some(extents) = blocks.extents.get_mut(&granule) {
+                    extents.retain(|other| other.first != extent.first);
+                    blocks.reached[granule] = !extents.is_empty();
+                }
+            }
+            self.generation += 1;
+        }
+    }
+
+    fn drop_all(&mut self) {
+        self.generation += 1;
+        if self.off {
+            self.blocks = None;
+            return;
+        }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.entries = [vec![0; self.slots], vec![0; self.slots]];
+            blocks.heat = vec![0; self.slots];
+            blocks.reached.fill(false);
+            blocks.extents.clear();
+            blocks.buffer.truncate(blocks.reserved);
+        }
+    }
+
+    /// Creates a buffer with the code that blocks share, or `None` if this PC does not support it.
+    #[cold]
+    fn begin<M: Map, A: Translate>(&mut self) -> Option<Blocks> {
+        let mut buffer = Buffer::new(self.room)?;
+        let (code, routines) = routines::assemble::<M, A>(buffer.next(), self.flash_size)?;
+        if !buffer.add(&code) {
+            return None;
+        }
+        Some(Blocks {
+            reserved: buffer.used(),
+            buffer,
+            routines,
+            entries: [vec![0; self.slots], vec![0; self.slots]],
+            heat: vec![0; self.slots],
+            reached: vec![false; self.slots / GRANULE_SLOTS + 1],
+            extents: HashMap::new(),
+        })
+    }
+}
+
+/// Returns the address of the block that starts at `pc`, which is made if that address is hot.
+#[inline(always)]
+fn block_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32, counting: bool, ahead: bool) -> Option<usize> {
+    let &Translated { flash_size, off, hot, .. } = &mem.translated;
+    if off {
+        return None;
+    }
+    if mem.translated.blocks.is_none() {
+        let blocks = mem.translated.begin::<M, A>();
+        mem.translated.off = blocks.is_none();
+        mem.translated.blocks = blocks;
+    }
+    if mem.translated.counting != counting {
+        mem.translated.drop_all();
+        mem.translated.counting = counting;
+    }
+    let part = Part::of::<M>(pc, flash_size, counting)?;
+    let slot = part.slot(pc);
+    let in_flash = slot >= M::FLASH_OPS;
+    if in_flash && mem.xip.offline {
+        return None;
+    }
+    let blocks = mem.translated.blocks.as_mut()?;
+    let entry = blocks.entries[usize::from(ahead)][slot];
+    if entry != 0 {
+        return Some(blocks.buffer.start() + entry as usize);
+    }
+    if blocks.heat[slot] < hot {
+        blocks.heat[slot] += 1;
+        return None;
+    }
+    if blocks.heat[slot] == NEVER {
+        return None;
+    }
+    make(mem, part, counting, ahead, pc)
+}
+
+#[cold]
+fn make<M: Map, A: Translate>(
+    mem: &mut Memory<M, A>,
+    part: Part,
+    counting: bool,
+    ahead: bool,
+    pc: u32,
+) -> Option<usize> {
+    let (slot, hot) = (part.slot(pc), mem.translated.hot);
+    let blocks = mem.translated.blocks.as_ref()?;
+    let (routines, at) = (blocks.routines, blocks.buffer.next());
+    let block = A::translate(mem, &routines, part, counting, ahead, pc, at);
+    let blocks = mem.translated.blocks.as_mut()?;
+    let Some(block) = block else {
+        blocks.heat[slot] = NEVER;
+        return None;
+    };
+    if !blocks.buffer.has_room(block.code.len()) {
+        // Start over with the code that is hot now.
+        mem.translated.drop_all();
+        return None;
+    }
+    if !blocks.buffer.add(&block.code) {
+        mem.translated.turn_off();
+        return None;
+    }
+    blocks.entries[usize::from(ahead)][slot] = (at - blocks.buffer.start()) as u32;
+    blocks.heat[slot] = hot;
+    let end = slot + ((block.end - pc) >> 1) as usize;
+    let extent = Extent { first: slot, end };
+    for granule in extent.granules() {
+        blocks.reached[granule] = true;
+        blocks.extents.entry(granule).or_default().push(extent);
+    }
+    if mem.translated.sram.contains(&slot) {
+        for halfword in slot..end {
+            mem.mark_code((halfword - M::SRAM_OPS) * 2);
+        }
+    }
+    Some(at)
+}
+
+/// Runs blocks from the PC of `core` on until `limit`, or until one leads outside translated code. `None`: no block
+/// exists for the PC.
+#[inline(always)]
+pub fn run<A, B>(core: &mut A::Core, mem: &mut Memory<B::Map, A>, bus: &mut B, limit: u64) -> Option<Left>
+where
+    A: Translate<Core: Accesses<A, B>>,
+    B: Bus<A>,
+{
+    mem.translated.mistakes.written_by(Master::Core(core.index()));
+    if !core.at_start() || limit - core.cycles() < WORTHWHILE {
+        return None;
+    }
+    let counting = bus.counted() != 0;
+    let counter = bus.bank_counter().map_or(std::ptr::null_mut(), |counter| &raw mut *counter);
+    if counting && counter.is_null() {
+        return None;
+    }
+    let entry = block_at(mem, core.pc(), counting, false)?;
+    let left = enter(core, mem, bus, limit, entry, counter, None)?;
+    Some(if left == BAILED { Left::Interpret } else { Left::Look })
+}
+
+/// Runs the block at `entry`, and those that it leads to, until `limit`. `ahead`: in a window, the core's place in it.
+#[inline(always)]
+fn enter<A, B>(
+    core: &mut A::Core,
+    mem: &mut Memory<B::Map, A>,
+    bus: &mut B,
+    limit: u64,
+    entry: usize,
+    counter: *mut u32,
+    ahead: Option<usize>,
+) -> Option<u32>
+where
+    A: Translate<Core: Accesses<A, B>>,
+    B: Bus<A>,
+{
+    let blocks = mem.translated.blocks.as_ref()?;
+    let code = blocks.buffer.start();
+    // SAFETY: the buffer contains that function, assembled for this ABI.
+    let run = unsafe { std::mem::transmute::<usize, Enter<A::Core>>(blocks.routines.enter) };
+    let (core, mem, bus) = (&raw mut *core, &raw mut *mem, &raw mut *bus);
+    // SAFETY: all three are borrowed exclusively while this function runs, and used only through these pointers
+    // until the block exits. `entry` is in the same buffer, which is not written during the call: blocks are made
+    // only above.
+    let (left, mut context) = unsafe {
+        let mut context = Context::new::<A, B>(core, mem, bus, limit, code, counter, ahead);
+        let left = run(core, &raw mut context, entry);
+        (left, context)
+    };
+    // SAFETY: the pointers above are no longer used.
+    let (core, mem) = unsafe { (&mut *core, &mut *mem) };
+    context.settle(core, mem);
+    if let Some(panic) = context.panic.take() {
+        resume_unwind(panic);
+    }
+    Some(left)
+}

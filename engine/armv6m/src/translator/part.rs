@@ -1,0 +1,69 @@
+//! The regions of memory that code is executed from, and blocks.
+
+use super::region;
+use crate::architecture::Architecture;
+use crate::map::Map;
+use crate::memory::Memory;
+
+/// Returns the offset in SRAM of the bank whose accesses may be counted.
+pub const fn counted<M: Map>() -> u32 {
+    M::COUNTED.base - M::SRAM.base
+}
+
+/// A translated block.
+#[derive(Debug)]
+pub struct Block {
+    /// The machine code.
+    pub code: Vec<u8>,
+    /// Address after the block's last instruction.
+    pub end: u32,
+}
+
+/// A region of memory that code is executed from.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Its first address.
+    pub start: u32,
+    /// Its length in bytes.
+    pub size: u32,
+    /// The region's first predecoded slot.
+    pub slots: usize,
+    /// Which it is.
+    pub region: usize,
+}
+
+impl Part {
+    /// Returns the region of `pc`. `counting`: accesses to [`Map::COUNTED`] are counted, including fetches.
+    pub fn of<M: Map>(pc: u32, flash_size: usize, counting: bool) -> Option<Self> {
+        // The last halfword before the bank executes while the core fetches the bank's first word.
+        let ram_size = if counting { counted::<M>() - 2 } else { M::SRAM.bytes };
+        let parts = [
+            Self { start: M::FLASH.base, size: flash_size as u32, slots: M::FLASH_OPS, region: region::FLASH },
+            Self { start: M::SRAM.base, size: ram_size, slots: M::SRAM_OPS, region: region::RAM },
+            Self { start: M::ROM.base, size: M::ROM.bytes, slots: M::ROM_OPS, region: region::ROM },
+        ];
+        parts.into_iter().find(|part| part.contains(pc))
+    }
+
+    /// Returns the predecoded slot of `pc`.
+    pub fn slot(self, pc: u32) -> usize {
+        self.slots + (pc.wrapping_sub(self.start) >> 1) as usize
+    }
+
+    /// Returns whether `pc` is in the region.
+    pub fn contains(self, pc: u32) -> bool {
+        pc.wrapping_sub(self.start) < self.size
+    }
+
+    /// Returns the halfword at `pc` and the next; 0 outside of the region.
+    pub fn halfwords<M: Map, A: Architecture>(self, mem: &Memory<M, A>, pc: u32) -> (u16, u16) {
+        let at = pc.wrapping_sub(self.start) as usize;
+        let halfword = |at: usize| match self.region {
+            _ if at + 2 > self.size as usize => 0,
+            region::FLASH => mem.flash_u16(at),
+            region::RAM => mem.ram_u16(at),
+            _ => mem.rom_u16(at),
+        };
+        (halfword(at), halfword(at + 2))
+    }
+}

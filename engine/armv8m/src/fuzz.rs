@@ -1,0 +1,271 @@
+//! Random programs run interpreted and translated, with interrupts, faults and code that changes itself: both must do
+//! the same in the same cycles. `PORTBENCH_FUZZ_STEPS` sets the number of instructions, `PORTBENCH_FUZZ_SEED` their seed:
+//! `make fuzz`.
+
+use sim::SplitMix64;
+
+use crate::bench::Bench;
+use crate::core::State;
+
+const INSTRUCTIONS: u64 = 600_000;
+const SLICES: usize = 40;
+const VECTORS: u32 = 0x2000_0000;
+const HANDLERS: u32 = 0x2000_0800;
+const CODE: u32 = 0x2000_1000;
+const DATA: u32 = 0x2000_3000;
+const STACK: u32 = 0x2000_4000;
+const FLASH: u32 = 0x1000_0000;
+/// Bytes of code in SRAM and in flash.
+const CODE_BYTES: u32 = 0x600;
+
+struct Random(SplitMix64);
+
+impl Random {
+    fn next(&mut self) -> u32 {
+        self.0.draw() as u32
+    }
+
+    fn below(&mut self, end: u32) -> u32 {
+        self.0.below(u64::from(end)) as u32
+    }
+
+    /// Returns a value that a register may hold.
+    fn value(&mut self) -> u32 {
+        match self.below(10) {
+            0..=3 => DATA + 4 * self.below(0x300),
+            4 => DATA + self.below(0xc00),
+            5 => (CODE + self.below(CODE_BYTES)) | 1,
+            6 => FLASH + self.below(CODE_BYTES),
+            7 => self.below(64),
+            8 => [0xe000_ed94, 0xe000_e100, 0x4000_0000, 0x2003_fffe, 0x2003_fffc, 0x2004_0000, 0, 0xffff_ffff]
+                [self.below(8) as usize],
+            _ => self.next(),
+        }
+    }
+
+    /// Appends an instruction that loads a value into a register.
+    fn constant(&mut self, code: &mut Vec<u16>) {
+        let (value, register) = (self.value(), self.below(8));
+        for (opcode, half) in [(0xf240, value & 0xffff), (0xf2c0, value >> 16)] {
+            code.push((opcode | half >> 12 | (half >> 11 & 1) << 10) as u16);
+            code.push((register << 8 | (half >> 8 & 7) << 12 | half & 0xff) as u16);
+        }
+    }
+
+    /// Appends an instruction.
+    fn instruction(&mut self, code: &mut Vec<u16>) {
+        let r = self.next();
+        let (half, next) = (r as u16, (r >> 16) as u16);
+        match self.below(28) {
+            0..=4 => code.push(half & 0x3fff),
+            5 => code.push(0x4000 | half & 0x3ff),
+            6 => code.push(0x4400 | half & 0x2ff),
+            7 => code.push(0x4800 | half & 0x73f),
+            8..=10 => code.push(0x5000 | (half % 0x5000)),
+            11 => code.push(0xb000 | half & 0xfff),
+            12 => code.push(0xc000 | half & 0xfff),
+            13 => code.push(0xd000 | ((half & 0xf00) % 0xe00) | (half & 31).wrapping_sub(12) & 0xff),
+            14 => code.push(0xe000 | half & 15),
+            15 => code.extend([0xf000 | half & 0x5ff, next & 0x7fff]),
+            16 => code.extend([0xf200 | half & 0x5ff, next & 0x7fff]),
+            17 => code.extend([0xea00 | half & 0x1ff, next & 0x7fff]),
+            18 => code.extend([0xf800 | half & 0x1ff, next]),
+            19 => code.extend([0xfa00 | half & 0x1ff, 0xf000 | next & 0xfff]),
+            20 => code.extend([0xfb00 | half & 0x1ff, next]),
+            21 => code.extend([0xe840 | half & 0x1bf, next & 0xff0f]),
+            22 => {
+                code.push(0xbf00 | half & 0xff | 1);
+                for _ in 0..2 {
+                    let kind = self.below(8);
+                    let other = self.next() as u16;
+                    code.push(if kind == 0 { 0x4770 } else { other & 0x7fff });
+                }
+            }
+            23 => {
+                let kind = [0xee00, 0xee30, 0xeeb0, 0xed90, 0xed80][self.below(5) as usize];
+                code.extend([kind | half & 0xf, next & 0x70ef | 0xa00]);
+            }
+            24 => match self.below(6) {
+                0 => code.extend([0xe8df, 0xf000 | half & 0x17]),
+                1 => code.extend([0xf000, 0xf800 | half & 15]),
+                2 => code.extend([0x4770, 0x4718 | half & 0x98]),
+                3 => code.push(0xbf00),
+                4 => code.extend([0xe92d, 0x4000 | half & 0x1fff]),
+                _ => code.extend([0xe8bd, half & 0x9fff]),
+            },
+            25 | 26 => self.constant(code),
+            _ => code.push(half),
+        }
+    }
+
+    fn code(&mut self) -> Vec<u8> {
+        let mut code = Vec::new();
+        while code.len() < CODE_BYTES as usize / 2 {
+            self.instruction(&mut code);
+        }
+        code.truncate(CODE_BYTES as usize / 2);
+        code.iter().flat_map(|half| half.to_le_bytes()).collect()
+    }
+}
+
+/// Returns a bench with a random program.
+fn bench(seed: u64) -> Bench {
+    let random = &mut Random(SplitMix64::new(seed));
+    let mut bench = Bench::default();
+    let handlers: [&[u16]; 3] = [
+        // Goes on behind the instruction at fault.
+        &[0x9806, 0x3002, 0x9006, 0x4770],
+        &[0x3001, 0xbf00, 0x4770],
+        &[0xb510, 0x1c40, 0xbd10],
+    ];
+    for (number, handler) in handlers.iter().enumerate() {
+        let bytes: Vec<u8> = handler.iter().flat_map(|half| half.to_le_bytes()).collect();
+        assert!(bench.mem.poke(HANDLERS + 0x40 * number as u32, &bytes));
+    }
+    for number in 0..68_u32 {
+        let handler = if number < 16 { 0 } else { 1 + number % 2 };
+        assert!(bench.mem.poke(VECTORS + 4 * number, &((HANDLERS + 0x40 * handler) | 1).to_le_bytes()));
+    }
+    let code = random.code();
+    assert!(bench.mem.poke(CODE, &code));
+    let code = random.code();
+    bench.mem.flash_write(0, &code);
+    for at in (DATA..STACK).step_by(4) {
+        let value = if random.below(3) == 0 { random.value() } else { random.next() };
+        assert!(bench.mem.poke(at, &value.to_le_bytes()));
+    }
+    let mut registers = [0; 16];
+    registers.iter_mut().for_each(|register| *register = random.value());
+    registers[13] = STACK - 0x100;
+    let start = if seed & 1 == 0 { CODE } else { FLASH };
+    registers[15] = start + 2 * random.below(16);
+    bench.start(registers, random.next() & 0xf80f_0000, 0, [0x3f80_0000; 32], VECTORS);
+    bench.core.ppb.enabled = 0xf;
+    let xip = &mut bench.mem.xip;
+    (xip.offline, xip.whole_lines, xip.miss_cycles, xip.uncached_cycles) = (false, true, 12, 17);
+    xip.next_line_cycles = Some(9);
+    if seed % 16 == 1 {
+        xip.configure(false, false);
+    }
+    if seed % 8 == 3 {
+        bench.core.limits[0][0] = STACK - 0x180;
+    }
+    bench
+}
+
+/// Returns all that a program can notice, and what decides its time.
+fn state(bench: &Bench) -> String {
+    let core = &bench.core;
+    format!(
+        "{:x?} apsr {:x} it {:x} pc {:x} cycle {} late {:x} word {:x} ipsr {} {:?} primask {:?} \n{:x?}\n executed {} {} \
+         xip {} {} {}\n stacks {:x?} pending {:?}",
+        core.regs,
+        core.apsr(),
+        core.it,
+        core.pc,
+        core.cycles,
+        core.late,
+        core.fetch_word,
+        core.ipsr,
+        core.state,
+        core.primask,
+        core.fpu,
+        core.instructions,
+        core.flash_instructions,
+        bench.mem.xip.accesses,
+        bench.mem.xip.misses,
+        bench.mem.xip.stalled,
+        core.stacks,
+        core.ppb.pending,
+    )
+}
+
+fn asked(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
+}
+
+/// A program, interpreted and translated.
+struct Pair([Bench; 2]);
+
+impl Pair {
+    fn new(seed: u64) -> Self {
+        let mut pair = [bench(seed), bench(seed)];
+        pair[0].mem.interpret_only();
+        pair[1].mem.translate_at_once();
+        Self(pair)
+    }
+
+    /// Runs both for `cycles`, and raises an interrupt. False: they differ.
+    fn run(&mut self, cycles: u64, irq: u64) -> bool {
+        for bench in &mut self.0 {
+            bench.run(cycles);
+            if irq != 0 {
+                let cycle = bench.core.cycles;
+                bench.core.observe(irq, false, cycle);
+            }
+        }
+        let [plain, translated] = &self.0;
+        state(plain) == state(translated) && plain.mem.ram() == translated.mem.ram()
+    }
+}
+
+/// Returns the lengths of the slices of a program, in cycles, each with its interrupt.
+fn slices(seed: u64) -> Vec<(u64, u64)> {
+    let random = &mut Random(SplitMix64::new(seed | 1 << 40));
+    let slice = |slice| {
+        let cycles = u64::from([4, 40, 400][random.below(3) as usize] + random.below(60));
+        let irq = 1_u64 << random.below(8);
+        (cycles, if slice % 4 == 3 { irq } else { 0 })
+    };
+    (0..SLICES).map(slice).collect()
+}
+
+/// Fails with the shortest run of the last of these slices that differs.
+fn explain(seed: u64, slices: &[(u64, u64)]) -> ! {
+    let (&(last, _), before) = slices.split_last().expect("a slice");
+    for cycles in 1..=last {
+        let mut pair = Pair::new(seed);
+        before.iter().for_each(|&(cycles, irq)| assert!(pair.run(cycles, irq)));
+        let [start, _] = pair.0.each_ref().map(state);
+        let [plain, _] = &pair.0;
+        let code: Vec<u16> = (0..48)
+            .map(|at| {
+                let at = plain.core.pc.wrapping_add(2 * at);
+                let offset = (at & 0xffff) as usize;
+                if at >= VECTORS { plain.mem.ram_u16(offset) } else { plain.mem.flash_u16(offset) }
+            })
+            .collect();
+        if !pair.run(cycles, 0) {
+            let [expected, got] = pair.0.each_ref().map(state);
+            panic!(
+                "seed {seed}, {cycles} cycles after\n{start}\n{code:04x?}\ninterpreted {expected}\ntranslated  {got}"
+            );
+        }
+    }
+    panic!("seed {seed}: the interrupt after slice {} differs", before.len());
+}
+
+#[test]
+fn translated_programs_do_the_same_in_the_same_cycles() {
+    let (steps, first) = (asked("PORTBENCH_FUZZ_STEPS", INSTRUCTIONS), 1000 * asked("PORTBENCH_FUZZ_SEED", 0));
+    let (mut programs, mut instructions, mut blocks, mut locked_up) = (0, 0, 0, 0);
+    while instructions < steps {
+        let seed = first + programs;
+        programs += 1;
+        let mut pair = Pair::new(seed);
+        let slices = slices(seed);
+        for (number, &(cycles, irq)) in slices.iter().enumerate() {
+            if !pair.run(cycles, irq) {
+                explain(seed, &slices[..=number]);
+            }
+            if pair.0[0].core.state != State::Running {
+                locked_up += u64::from(pair.0[0].core.state == State::LockedUp);
+                break;
+            }
+        }
+        instructions += pair.0[0].core.instructions;
+        blocks += pair.0[1].mem.translated_blocks() as u64;
+    }
+    println!("{programs} programs, {instructions} instructions, {blocks} blocks, {locked_up} locked up");
+    assert!(!cfg!(target_arch = "x86_64") || blocks > programs, "almost nothing was translated");
+}

@@ -1,0 +1,204 @@
+//! Translation of Armv8-M instructions ([`armv6m::translator`]).
+//!
+//! A block adds up its cycles while it is made: pairing and late results are known then. The code subtracts them from
+//! the cycles that are left at the exits, and asks once in a segment of instructions whether all of them start before
+//! the limit. Only what takes a time that is not known then, a miss of the cache or an access by the engine, asks again.
+
+mod accesses;
+mod block;
+mod branches;
+mod instructions;
+mod stubs;
+
+use std::mem::offset_of;
+
+use armv6m::core::Left;
+use armv6m::translator::routines::{Assembler, Routines};
+use armv6m::translator::{self, Accesses, Block, Guest, Layout, Part, Translate, region};
+use dynasmrt::{DynasmApi, dynasm};
+use parts::PROBED;
+
+use crate::bus::Bus;
+use crate::core::{Core, NO_WORD, PPB};
+use crate::decode::{FLAGS_SHIFT, Kind, SECOND_HALF, decode, flag};
+use crate::fault::Cause;
+use crate::{Map, Memory, Region, V8m};
+
+const REGS: i32 = offset_of!(Core, regs) as i32;
+const NZ: i32 = offset_of!(Core, nz) as i32;
+const C: i32 = offset_of!(Core, c) as i32;
+const V: i32 = offset_of!(Core, v) as i32;
+const LATE: i32 = offset_of!(Core, late) as i32;
+const IT: i32 = offset_of!(Core, it) as i32;
+
+/// Returns [`Core::late`] after a branch to `pc`.
+const fn late_after_branch(pc: u32) -> u32 {
+    if pc & 2 != 0 { SECOND_HALF } else { 0 }
+}
+
+impl Translate for V8m {
+    const LAYOUT: Layout = Layout {
+        regs: REGS,
+        pc: offset_of!(Core, pc) as i32,
+        fetch_word: offset_of!(Core, fetch_word) as i32,
+        cycles: offset_of!(Core, cycles) as i32,
+    };
+
+    fn after_branch(ops: &mut Assembler) {
+        let shift = SECOND_HALF.ilog2() as i8 - 1;
+        dynasm!(ops ; .arch x64 ; mov eax, ecx ; and eax, 2 ; shl eax, shift ; mov [rbx + LATE], eax);
+    }
+
+    fn translate<M: Map>(
+        mem: &Memory<M>,
+        routines: &Routines,
+        part: Part,
+        _: bool,
+        ahead: bool,
+        pc: u32,
+        base: usize,
+    ) -> Option<Block> {
+        // The ROM may have parts that others than Secure code may enter.
+        if part.region == region::ROM {
+            return None;
+        }
+        block::translate(mem, routines, part, ahead, pc, base)
+    }
+}
+
+/// The state that translated code changes in a window.
+pub struct Checkpoint {
+    regs: [u32; 16],
+    flags: (i64, bool, bool),
+    pc: u32,
+    pipeline: (u32, u32, u8),
+    cycles: u64,
+    counted: [u64; 3],
+}
+
+impl Guest for Core {
+    type Checkpoint = Checkpoint;
+
+    #[inline(always)]
+    fn index(&self) -> usize {
+        self.index
+    }
+
+    #[inline(always)]
+    fn pc(&self) -> u32 {
+        self.pc
+    }
+
+    #[inline(always)]
+    fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    #[inline(always)]
+    fn at_start(&self) -> bool {
+        self.fetch_word == NO_WORD && self.it == 0 && self.late == late_after_branch(self.pc)
+    }
+
+    #[inline(always)]
+    fn interrupted<M: Map>(&self) -> bool {
+        self.ppb.anything_pending() || self.guarded::<M>()
+    }
+
+    fn count(&mut self, [ram, flash, rom]: [u64; 3]) {
+        let add = |count: &mut u64, more: u64| *count = count.wrapping_add(more);
+        add(&mut self.instructions, ram.wrapping_add(flash).wrapping_add(rom));
+        if PROBED {
+            add(&mut self.flash_instructions, flash);
+            add(&mut self.rom_instructions, rom);
+        }
+    }
+
+    fn stack_limit(&self) -> u32 {
+        let (bank, process) = self.active_stack();
+        self.limits[bank][process]
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            regs: self.regs,
+            flags: (self.nz, self.c, self.v),
+            pc: self.pc,
+            pipeline: (self.fetch_word, self.late, self.it),
+            cycles: self.cycles,
+            counted: [self.instructions, self.flash_instructions, self.rom_instructions],
+        }
+    }
+
+    fn restore(&mut self, checkpoint: Checkpoint) {
+        let Checkpoint { regs, flags, pc, pipeline, cycles, counted } = checkpoint;
+        (self.regs, self.pc, self.cycles) = (regs, pc, cycles);
+        (self.nz, self.c, self.v) = flags;
+        (self.fetch_word, self.late, self.it) = pipeline;
+        [self.instructions, self.flash_instructions, self.rom_instructions] = counted;
+    }
+}
+
+impl<B: Bus> Accesses<V8m, B> for Core {
+    fn load<const SIZE: u32>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, address: u32) -> Result<u32, Cause> {
+        self.load_slow(mem, bus, address, SIZE)
+    }
+
+    fn store<const SIZE: u32>(
+        &mut self,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
+        address: u32,
+        value: u32,
+    ) -> Result<(), Cause> {
+        self.store_slow(mem, bus, address, value, SIZE)?;
+        if PPB.contains(&address) {
+            // It may have set up SAU or MPU.
+            mem.translated.leave();
+        }
+        Ok(())
+    }
+
+    fn fault(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause) {
+        self.cycles += 1;
+        Core::fault(self, mem, bus, cause);
+    }
+
+    fn execute(&mut self, mem: &mut Memory<B::Map>, bus: &mut B) -> Result<(), Cause> {
+        let mut op = mem.ops[mem.slot(self.pc)];
+        if op.kind == Kind::Undecoded {
+            op = mem.predecode(self.pc, decode).ok_or(Cause::UndefinedInstruction)?;
+        }
+        self.execute_rare(mem, bus, op)?;
+        if self.guards_code(B::Map::SRAM.base, B::Map::SRAM.bytes) {
+            mem.translated.leave();
+        }
+        if op.flags & flag::TO_SP != 0 {
+            self.regs[13] &= !3;
+        }
+        Ok(())
+    }
+}
+
+impl Core {
+    /// Runs blocks from the PC on until `limit`, or until one leads outside translated code. `None`: no block exists
+    /// for the PC.
+    #[inline(always)]
+    pub(crate) fn run_translated<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Option<Left> {
+        if self.guarded::<B::Map>() || bus.counted() != 0 {
+            return None;
+        }
+        translator::run::<V8m, B>(self, mem, bus, limit)
+    }
+
+    /// Returns whether SAU or MPU may refuse accesses of translated code.
+    #[inline(always)]
+    fn guarded<M: Map>(&self) -> bool {
+        let opened = |region: Region| self.ppb.sau.opens(region.base, region.base + (region.bytes - 1));
+        self.guards_data() || opened(M::SRAM) || opened(M::FLASH)
+    }
+}
+
+/// Returns the flags of the instruction before, as in [`crate::decode::flag`].
+fn flags_of(late: u32) -> u8 {
+    (late >> FLAGS_SHIFT) as u8
+}

@@ -1,0 +1,13 @@
+//! Replacement for [`translated`](crate::translated) on a PC without JIT support: all code is interpreted.
+
+use armv6m::core::Left;
+
+use crate::Memory;
+use crate::bus::Bus;
+use crate::core::Core;
+
+impl Core {
+    pub(crate) fn run_translated<B: Bus>(&mut self, _: &mut Memory<B::Map>, _: &mut B, _limit: u64) -> Option<Left> {
+        None
+    }
+}
