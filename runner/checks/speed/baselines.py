@@ -1,10 +1,11 @@
-"""The same image and the same loop on other RP2040 emulators, each in a separate process."""
+"""The same image and the same loop on other emulators, each in a separate process."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,8 @@ RP2040JS_VERSION = "1.4.1"
 _HERE = Path(__file__).parent
 _RP2040PY_ITERATIONS = 20_000
 _RP2040JS_ITERATIONS = 100_000
+_RP2350JS_ITERATIONS = 5_000
+_RP2350JS_FOLDER = "PORTBENCH_RP2350JS"
 _INSTALL_S = 60.0
 
 
@@ -68,6 +71,21 @@ def rp2040js(image: Path, deadline: Deadline) -> Baseline:
         rom.write_bytes(boot_rom())
         command = [str(tools["node"]), str(script), str(image), str(rom), str(_RP2040JS_ITERATIONS)]
         return Baseline(f"rp2040js {RP2040JS_VERSION}", _RP2040JS_ITERATIONS, _run("rp2040js", command, deadline))
+
+
+def rp2350js(image: Path, deadline: Deadline) -> Baseline:
+    """The JavaScript emulator of the RP2350, in the folder that PORTBENCH_RP2350JS names. Raises PortbenchError."""
+    node, folder = shutil.which("node"), os.environ.get(_RP2350JS_FOLDER)
+    if node is None:
+        raise PortbenchError("rp2350js needs node, which is not installed")
+    if not folder or not (Path(folder) / "dist" / "esm" / "index.js").is_file():
+        raise PortbenchError(
+            f"{_RP2350JS_FOLDER} names no folder with rp2350js; run: git clone https://github.com/c1570/rp2350js"
+            " && cd rp2350js && npm install && npm run build"
+        )
+    version = json.loads((Path(folder) / "package.json").read_text(encoding="utf-8"))["version"]
+    command = [node, str(_HERE / "rp2350js_loop.mjs"), folder, str(image), str(_RP2350JS_ITERATIONS)]
+    return Baseline(f"rp2350js {version}", _RP2350JS_ITERATIONS, _run("rp2350js", command, deadline))
 
 
 def _run(name: str, command: list[str], deadline: Deadline) -> float:

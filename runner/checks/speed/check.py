@@ -1,4 +1,4 @@
-"""`portbench check speed`: speed and memory of the emulated board, against the chip, rp2040py and rp2040js.
+"""`portbench check speed`: speed and memory of the emulated board, against the chip, rp2040py, rp2040js and rp2350js.
 
 All of it is measured in one run on one PC, so that the ratios hold wherever it runs.
 """
@@ -17,7 +17,7 @@ from portbench.results.environment import describe_machine
 from portbench.results.model import Status
 from portbench.runner.checks import rows as bench_rows
 from portbench.runner.checks.check import Check, Finding, Report, Target, Tell, number
-from portbench.runner.checks.speed.baselines import Baseline, rp2040js, rp2040py
+from portbench.runner.checks.speed.baselines import Baseline, rp2040js, rp2040py, rp2350js
 from portbench.runner.checks.speed.cores import measure_cores
 from portbench.runner.checks.speed.history import ROWS as HISTORY_ROWS
 from portbench.runner.checks.speed.history import measure_history
@@ -47,6 +47,12 @@ PICO_W_ROWS: tuple[tuple[str, str, str], ...] = (
     *(("circuitpython-pico-w-8.0.5", "as-built", name) for name in ("ping_pong", "http", "bulk")),
 )
 """Runtime, profile and workload: those that keep gSPI busiest, and the first."""
+RP2350_RUNTIME = "wiznet-w5500-evb-pico2-1.27.0-preview.85"
+RP2350_BOARD = "W5500_EVB_PICO2"
+RP2350_ROWS: tuple[tuple[str, str, str], ...] = (
+    *((RP2350_RUNTIME, "tuned", name) for name in ("ping_pong", "http", "bulk", "duplex", "interpreter")),
+)
+"""Runtime, profile and workload on that board."""
 _EIGHT = 8
 _MEBI = 1 << 20
 _PART_S = 300.0
@@ -58,6 +64,8 @@ _TWO_CORES_CYCLES = 25_000_000
 _QUICK_TWO_CORES_CYCLES = 200_000
 
 Part = Callable[["Speed"], Iterator[Finding]]
+Other = tuple[str, Callable[[Path, Deadline], Baseline], float]
+"""Another emulator: its name, how to measure it, and the least ratio to it."""
 
 
 class Speed(Check):
@@ -113,20 +121,40 @@ class Speed(Check):
 
 def loop(check: Speed) -> Iterator[Finding]:
     """MicroPython's empty loop on the engine, on the chip (by simulated time) and on other emulators."""
-    what = f"{MICROPYTHON} loop"
-    image = check.image(MICROPYTHON)
-    speed = measure_loop(image, check.definition, check.deadline(what))
-    plain = measure_loop(image, check.definition, check.deadline(what), translated=False)
+    others: tuple[Other, ...] = (("rp2040py", rp2040py, 40.0), ("rp2040js", rp2040js, 5.5))
+    yield from _loop(check, MICROPYTHON, check.definition, (150, 2), others)
+
+
+def rp2350(check: Speed) -> Iterator[Finding]:
+    """MicroPython on an RP2350: its empty loop on the engine, on the chip and on rp2350js, and whole rows."""
+    definition = board_definition(RP2350_BOARD)
+    yield from _loop(check, RP2350_RUNTIME, definition, (270, 3), (("rp2350js", rp2350js, 50.0),))
+    yield from _against_real_time(check, definition, RP2350_ROWS)
+
+
+def _loop(
+    check: Speed,
+    runtime: str,
+    definition: BoardDefinition,
+    least: tuple[float, float],
+    others: Sequence[Other],
+) -> Iterator[Finding]:
+    """`least`: M instr/s, and times real time."""
+    what = f"{runtime} loop"
+    image = check.image(runtime)
+    speed = measure_loop(image, definition, check.deadline(what))
+    plain = measure_loop(image, definition, check.deadline(what), translated=False)
     if (plain.simulated_s, plain.instructions) != (speed.simulated_s, speed.instructions):
         raise BoardError(f"{what}: {plain.simulated_s} s interpreted, {speed.simulated_s} s translated; report it")
     chip = f"the chip at {speed.clk_sys_hz / 1e6:g} MHz: {speed.chip_instructions_per_s / 1e6:.1f} M/s"
     executed = f"{speed.iterations} iterations, {speed.instructions / 1e6:.1f} M instructions in {speed.cpu_s:.2f} s"
-    yield Finding(f"{what}: speed", speed.instructions_per_s / 1e6, "M instr/s", Target("at least", 150), executed)
-    yield Finding(f"{what}: against the chip", speed.times_real_time, "x real time", Target("at least", 2), chip)
+    instructions, times = (Target("at least", bound) for bound in least)
+    yield Finding(f"{what}: speed", speed.instructions_per_s / 1e6, "M instr/s", instructions, executed)
+    yield Finding(f"{what}: against the chip", speed.times_real_time, "x real time", times, chip)
     either_way = f"{plain.instructions_per_s / 1e6:.1f} M instr/s, {plain.simulated_s:.3f} simulated s either way"
     yield Finding(f"{what}: against interpreting it", plain.cpu_s / speed.cpu_s, "x", None, either_way)
-    for name, measure, least in (("rp2040py", rp2040py, 40.0), ("rp2040js", rp2040js, 5.5)):
-        yield _against(what, name, measure, least, image, speed, check)
+    for name, measure, bound in others:
+        yield _against(what, name, measure, bound, image, speed, check)
 
 
 def _against(
@@ -207,13 +235,19 @@ def rows(check: Speed) -> Iterator[Finding]:
 
 def pico_w(check: Speed) -> Iterator[Finding]:
     """Speed of a Pico W's rows, with the gSPI traffic of its radio, against real time."""
+    yield from _against_real_time(check, board_definition(PIO_BOARD), PICO_W_ROWS)
+
+
+def _against_real_time(
+    check: Speed, definition: BoardDefinition, wanted: Sequence[tuple[str, str, str]]
+) -> Iterator[Finding]:
     options = BenchOptions(
-        board=board_definition(PIO_BOARD),
-        runtimes=tuple(dict.fromkeys(runtime for runtime, _, _ in PICO_W_ROWS)),
-        workloads=tuple(workload(name) for name in dict.fromkeys(name for _, _, name in PICO_W_ROWS)),
+        board=definition,
+        runtimes=tuple(dict.fromkeys(runtime for runtime, _, _ in wanted)),
+        workloads=tuple(workload(name) for name in dict.fromkeys(name for _, _, name in wanted)),
         workloads_by_name=False,
     )
-    for name, target, took in _measured(check, options, dict.fromkeys(PICO_W_ROWS, Target("at least", 1))):
+    for name, target, took in _measured(check, options, dict.fromkeys(wanted, Target("at least", 1))):
         if isinstance(took, str):
             yield Finding(name, None, "x real time", target, took)
         else:
@@ -267,6 +301,7 @@ def history(check: Speed) -> Iterator[Finding]:
 
 PARTS: dict[str, Part] = {
     "loop": loop,
+    "rp2350": rp2350,
     "circuitpython": circuitpython,
     "boards": boards,
     "rows": rows,
