@@ -17,6 +17,8 @@ from portbench.errors import LibraryMissing
 WIDE: Final = 640
 NARROW: Final = 298
 """Pixels. A screen of 360 less the margins of a drawing; two wide ones stand beside each other at 1440."""
+PICTURE: Final = 440
+"""Of a file in a page of Markdown: its text can be read beside a desk's, and on a phone, where the page shrinks it."""
 PREVIEW: Final = 600
 """Of a picture for links, which is shown at twice the size."""
 LANE: Final = 46.0
@@ -80,9 +82,9 @@ def drawings(draw: Draw) -> tuple[str, str]:
 
 
 def picture(draw: Draw) -> str:
-    """A wide drawing as an SVG file, with a background and the page's colours for light and dark. Raises
+    """A drawing as an SVG file, with a background and the page's colours for light and dark. Raises
     LibraryMissing."""
-    head, _, body = _svg(draw(WIDE) | {"padding": 14}).partition(">")
+    head, _, body = _svg(draw(PICTURE) | {"padding": 14}).partition(">")
     background = '<rect width="100%" height="100%" rx="8" style="fill: var(--page)"/>'
     return f"{head}><style>\n{_colours()}\n</style>{background}{body}\n"
 
