@@ -48,7 +48,7 @@ class Kept:
 
 
 class KeptFlash:
-    """Kept contents for one kind of board. `folder`: where they are; None: nothing is kept.
+    """Kept contents for one kind of board. `folder`: their place; None: nothing is kept.
 
     Several processes may use a folder at once.
     """
