@@ -186,7 +186,7 @@ def test_hostile_records_end_the_connection_or_wait_for_more(peer: TlsPeer) -> N
         connection, told = peer.accept(), 0
         hostile = bytearray(whole[: draw.randrange(1, len(whole))])
         for _ in range(draw.randrange(4)):
-            place = draw.randrange(len(hostile))
+            place = draw.randrange(len(hostile) + 1)
             hostile[place : place + draw.randrange(3)] = draw.randbytes(draw.randrange(3))
         hostile += draw.choice([20, 21, 22, 23, draw.randrange(256)]).to_bytes() + b"\x03\x03"
         hostile += draw.choice([0, 1, 64, 300, 65535]).to_bytes(2) + draw.randbytes(draw.randrange(400))
