@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.boards.registry import KEPT_FLASH_VARIABLE, RUNTIME_DIR_VARIABLE
 from portbench.firmware import catalogue
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Row, Status
@@ -57,7 +57,7 @@ def measured_row(benches: Benches, monkeypatch: pytest.MonkeyPatch) -> Measure:
 
     Skips the test without the image.
     """
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(benches.folder / "run"))
+    _folders(monkeypatch, benches.folder)
 
     def measure(workload: Workload, runtime: str, profile: str = "hosted", **settings: Any) -> Row:
         options = BenchOptions(
@@ -79,6 +79,12 @@ def measured_row(benches: Benches, monkeypatch: pytest.MonkeyPatch) -> Measure:
     return measure
 
 
+def _folders(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Boards in `folder`, a temporary one; they start with the flash of earlier boards of this process's tests."""
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(folder / "run"))
+    monkeypatch.setenv(KEPT_FLASH_VARIABLE, str(folder.parent / "flash"))
+
+
 def rows_of(
     workload: Workload,
     runtime: str,
@@ -89,7 +95,7 @@ def rows_of(
 ) -> list[Row]:
     """A row for each of `settings`, all on one emulated board; skips without the image or a driver.
     `options`: further ones of the bench."""
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(folder / "run"))
+    _folders(monkeypatch, folder)
     usual: dict[str, Any] = {"runtimes": (runtime,), "where": "emulated", "runs": 1, "results_dir": folder}
     asked = [BenchOptions(workloads=(workload,), settings=each, **(usual | options)) for each in settings]
     planned = [row for each in asked for row in plan(each)]

@@ -1,7 +1,7 @@
 """Contents of flash that emulated boards start with, in place of flashing an image and copying files a second time.
 
 A measured run starts from a power cycle, so all that it knows of the time before is what flash holds. That depends on
-the image, the files, the board's settings, the engine and this package, and is kept under a hash of all of them.
+the image, the files, the board's settings and boot ROM, the engine and this package, and is kept under a hash of all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import version
 from ipaddress import IPv4Address
@@ -27,6 +27,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import EmulatedConfig, engine_settings
 from portbench.boards.registry import KEPT_FLASH_VARIABLE
 from portbench.files import replace_file
+from portbench.firmware.boot_roms import boot_rom
 
 _MOST_FILES: Final = 100
 
@@ -55,9 +56,16 @@ class KeptFlash:
 
     def __init__(self, folder: Path | None, definition: BoardDefinition, config: EmulatedConfig) -> None:
         self._folder = folder
+        self._definition = definition
         # The network is first used in the measured run.
-        still = replace(config, turnaround_us=0, phy_link_delay_us=0, pc_ip=IPv4Address(0), server_port=1, seed=0)
-        self._board = repr((_tools(), definition.id, engine_settings(definition), still)) if folder else ""
+        self._config = replace(
+            config, turnaround_us=0, phy_link_delay_us=0, pc_ip=IPv4Address(0), server_port=1, seed=0
+        )
+
+    @cached_property
+    def _board(self) -> str:
+        rom = sha256(boot_rom(self._definition.mcu)).hexdigest()
+        return repr((_tools(), rom, self._definition.id, engine_settings(self._definition), self._config))
 
     def read(self, image: str, files: Mapping[str, bytes] | None = None, how: str = "") -> Kept | None:
         """Return what a board held after the first boot of `image` (its hash) and the copy of `files`, if that is kept.
