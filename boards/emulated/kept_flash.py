@@ -49,10 +49,7 @@ class Kept:
 
 
 class KeptFlash:
-    """Kept contents for one kind of board. `folder`: their place; None: nothing is kept.
-
-    Several processes may use a folder at once.
-    """
+    """The contents in `folder` for one kind of board; without a folder, none. Several processes may use it at once."""
 
     def __init__(self, folder: Path | None, definition: BoardDefinition, config: EmulatedConfig) -> None:
         self._folder = folder
