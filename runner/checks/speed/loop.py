@@ -59,9 +59,22 @@ def measure_loop(
 
     Not `translated`: each instruction is interpreted, in the same simulated time.
     """
+    return median(measure_loops(image, definition, deadline, iterations=iterations, runs=runs, translated=translated))
+
+
+def measure_loops(
+    image: Path,
+    definition: BoardDefinition,
+    deadline: Deadline,
+    *,
+    iterations: int = ITERATIONS,
+    runs: int = 3,
+    translated: bool = True,
+) -> list[LoopSpeed]:
+    """`measure_loop`, with all its runs. Their simulated times can be a USB frame apart."""
     board = ReplMachine(image, definition, translated=translated)
     board.start(deadline)
-    return _median([timed_loop(board, iterations, deadline) for _ in range(runs)])
+    return [timed_loop(board, iterations, deadline) for _ in range(runs)]
 
 
 def timed_loop(board: ReplMachine, iterations: int, deadline: Deadline) -> LoopSpeed:
@@ -79,6 +92,7 @@ def timed_loop(board: ReplMachine, iterations: int, deadline: Deadline) -> LoopS
     )
 
 
-def _median(speeds: list[LoopSpeed]) -> LoopSpeed:
+def median(speeds: list[LoopSpeed]) -> LoopSpeed:
+    """The run with the median CPU time."""
     middle = statistics.median_low(speed.cpu_s for speed in speeds)
     return next(speed for speed in speeds if speed.cpu_s == middle)

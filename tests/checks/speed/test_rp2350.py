@@ -23,7 +23,8 @@ BOARD = board_definition(RP2350_BOARD)
 
 def test_without_an_image_the_part_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR", raising=False)
-    session = Speed(print, BOARD, ImageStore([], state=tmp_path, offline=True), quick=True, project=tmp_path)
+    store = ImageStore([], cache=tmp_path, state=tmp_path, offline=True)
+    session = Speed(print, BOARD, store, quick=True, project=tmp_path)
     with pytest.raises(PortbenchError, match=r"no image|\.uf2"):
         list(PARTS["rp2350"](session))
 
