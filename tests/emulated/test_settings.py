@@ -54,7 +54,8 @@ def test_a_chip_that_is_not_emulated_is_refused() -> None:
     assert DEFINITION.network is not None
     with pytest.raises(BoardUnavailable) as caught:
         EmulatedBoard(replace(DEFINITION, id="MINE", network=replace(DEFINITION.network, chip="W6100")))
-    assert str(caught.value) == "MINE: has a W6100, which is not emulated (there are: W5500, W5100S); use a real board"
+    known = "there are: W5500, W5100S, W5100, W5200"
+    assert str(caught.value) == f"MINE: has a W6100, which is not emulated ({known}); use a real board"
 
 
 def test_a_microcontroller_that_is_not_emulated_is_refused() -> None:

@@ -79,5 +79,5 @@ def test_ours_takes_its_place(cache: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_chip_that_is_not_modelled_is_named() -> None:
-    with pytest.raises(ValueError, match="mcu ESP32: the engine models RP2040, RP2350"):
+    with pytest.raises(ValueError, match="mcu ESP32: the engine models RP2040, RP2350, ATmega2560, ATmega1284P"):
         bootrom("ESP32")

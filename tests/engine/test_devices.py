@@ -24,14 +24,14 @@ def without(key: str) -> dict[str, Any]:
 
 
 def test_what_is_modelled_has_its_makers_names() -> None:
-    assert engine.MCUS == ("RP2040", "RP2350")
-    assert engine.CHIPS == ("W5500", "W5100S")
+    assert engine.MCUS == ("RP2040", "RP2350", "ATmega2560", "ATmega1284P")
+    assert engine.CHIPS == ("W5500", "W5100S", "W5100", "W5200")
 
 
 @pytest.mark.parametrize(
     ("device", "line"),
     [
-        ({**W5500, "chip": "ENC28J60"}, "chip ENC28J60: the engine models W5500, W5100S"),
+        ({**W5500, "chip": "ENC28J60"}, "chip ENC28J60: the engine models W5500, W5100S, W5100, W5200"),
         ({**W5500, "bus": "i2c0"}, "devices: W5500: bus i2c0: use spi0 or spi1"),
         (without("bus"), "devices: W5500: bus none: use spi0 or spi1"),
         (without("sck_pin"), "devices: W5500 has no sck_pin"),
@@ -50,8 +50,8 @@ def test_an_unknown_setting_of_a_device_is_refused() -> None:
 
 
 def test_another_microcontroller_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^mcu ATmega2560: the engine models RP2040, RP2350$"):
-        machine(W5500, mcu="ATmega2560")
+    with pytest.raises(ValueError, match=r"^mcu ATtiny85: the engine models RP2040, RP2350, ATmega2560, ATmega1284P$"):
+        machine(W5500, mcu="ATtiny85")
 
 
 def test_a_board_has_one_cable() -> None:
@@ -64,7 +64,7 @@ def test_reset_and_interrupt_pins_may_be_left_out() -> None:
 
 
 def test_the_chip_without_a_microcontroller_has_to_be_modelled_too() -> None:
-    with pytest.raises(ValueError, match=r"^chip ENC28J60: the engine models W5500, W5100S$"):
+    with pytest.raises(ValueError, match=r"^chip ENC28J60: the engine models W5500, W5100S, W5100, W5200$"):
         engine.ChipLan("ENC28J60", {})
 
 

@@ -170,7 +170,8 @@ def test_says_what_is_missing(tmp_path: Path) -> None:
         BoardUnavailable, match=r"^hosted CircuitPython: RPI_PICO has no network; choose a board with one$"
     ):
         HostedCircuitPython(board_definition("RPI_PICO"))
-    not_emulated = r"^MINE: has a W6100, which is not emulated \(there are: W5500, W5100S\); use a real board$"
+    known = r"\(there are: W5500, W5100S, W5100, W5200\)"
+    not_emulated = rf"^MINE: has a W6100, which is not emulated {known}; use a real board$"
     assert EVB.network is not None
     with pytest.raises(BoardUnavailable, match=not_emulated):
         HostedCircuitPython(replace(EVB, id="MINE", network=replace(EVB.network, chip="W6100")))

@@ -58,9 +58,9 @@ def found(look: Look, address: str, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_its_row_equals_the_commands(found: dict[str, Any]) -> None:
-    from portbench_engine import flash_of_uf2
+    from portbench_engine import flash_of_image
 
-    flash = flash_of_uf2((ROOT / "workloads" / "ping_pong" / "native.uf2").read_bytes(), "RP2040")
+    flash = flash_of_image((ROOT / "workloads" / "ping_pong" / "native.uf2").read_bytes(), "RP2040")
     replay = Replay(board_definition(BOARD), EmulatedConfig(), flash, "ping_pong", {"messages": MESSAGES})
     figures = replay.run(Deadline(120, "the native client"))
     assert found["report"] == figures.result

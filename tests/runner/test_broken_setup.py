@@ -73,7 +73,7 @@ def test_a_chip_that_is_not_emulated_fails_the_run(tmp_path: Path) -> None:
     harness.environment["PORTBENCH_BOARDS"] = str(boards / "MINE.toml")
     image = (f"--runtime={NATIVE_IMAGE}", "--family=foreign", "--board=MINE", "--where=emulated")
     done = harness.run(*image, "--runs=1")
-    reason = "MINE: has a W6100, which is not emulated (there are: W5500, W5100S); use a real board"
+    reason = "MINE: has a W6100, which is not emulated (there are: W5500, W5100S, W5100, W5200); use a real board"
     assert done.returncode == 1
     assert done.stderr.count(reason) == 1 and "Traceback" not in said(done)
     assert [(row.status, row.reason) for row in harness.stored().rows] == [(Status.FAILED, reason)]

@@ -45,11 +45,11 @@ fn own_bootrom<'py>(py: Python<'py>, mcu: &str) -> PyResult<Option<Bound<'py, Py
     Ok(py_config::mcu(mcu)?.boot_rom.own.map(|own| PyBytes::new(py, &own())))
 }
 
-/// Contents of the flash of `mcu` from a UF2 file's. Raises ValueError.
+/// Contents of the flash of `mcu` from a file's: UF2, or Intel HEX or ELF as the chip takes them. Raises ValueError.
 #[pyfunction]
 #[pyo3(signature = (file, mcu = "RP2040"))]
-fn flash_of_uf2<'py>(py: Python<'py>, file: &[u8], mcu: &str) -> PyResult<Bound<'py, PyBytes>> {
-    let flash = board::flash_of_uf2(py_config::mcu(mcu)?, file);
+fn flash_of_image<'py>(py: Python<'py>, file: &[u8], mcu: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let flash = board::flash_of_image(py_config::mcu(mcu)?, file);
     flash.map(|flash| PyBytes::new(py, &flash)).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
@@ -64,7 +64,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("SD_CARDS", PyTuple::new(m.py(), sd_card::KINDS.iter().map(|kind| (kind.name, kind.blocks)))?)?;
     m.add_function(wrap_pyfunction!(bootrom_path, m)?)?;
     m.add_function(wrap_pyfunction!(own_bootrom, m)?)?;
-    m.add_function(wrap_pyfunction!(flash_of_uf2, m)?)?;
+    m.add_function(wrap_pyfunction!(flash_of_image, m)?)?;
     m.add_class::<py_card::PyMedium>()?;
     m.add_class::<py_machine::PyMachine>()?;
     m.add_class::<py_gdb::PyGdbSession>()?;

@@ -20,7 +20,7 @@ impl Clocks {
     pub(crate) fn of(chip: &mut AnyChip<Wiring>) -> Self {
         Self {
             clk_sys_hz: chip.sys().freq.clk_sys_hz,
-            miss_cycles: chip.xip().miss_cycles,
+            miss_cycles: chip.xip().map_or(0, |xip| xip.miss_cycles),
             flash_base: chip.facts().flash_base,
         }
     }

@@ -129,7 +129,10 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
     let mut network = NetworkConfig::default();
     let mut usb = BoardConfig::default().usb;
     let mut attachments = Vec::new();
-    let (mut flash_size, mut devices, mut card, mut capture) = (2usize << 20, Devices::default(), None, None);
+    let (mut crystal_hz, mut fuses) = (0, [0xff; 3]);
+    let (least, most) = mcu.flash_bytes;
+    let mut flash_size = (2usize << 20).clamp(least, most);
+    let (mut devices, mut card, mut capture) = (Devices::default(), None, None);
     let mut point = AccessPoint::default();
     let mut flash_id = None;
     let (mut xip_miss_cost, mut flash_layout) = (true, 0);
@@ -144,6 +147,8 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
             "mcu" => {}
             "usb_request_gap_us" => usb.request_gap_us = value.extract()?,
             "flash_bytes" => flash_size = value.extract()?,
+            "crystal_hz" => crystal_hz = value.extract()?,
+            "fuses" => fuses = value.extract()?,
             "flash_id" => flash_id = value.extract::<Option<u64>>()?.map(u64::to_be_bytes),
             "devices" => devices = Devices::from_list(mcu, &value)?,
             "attached" => {
@@ -168,7 +173,6 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
             _ => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an emulated board"))),
         }
     }
-    let (least, most) = mcu.flash_bytes;
     if !flash_size.is_power_of_two() || !(least..=most).contains(&flash_size) {
         let message = format!("flash_bytes = {flash_size}: use a power of two from {least} to {most}");
         return Err(PyValueError::new_err(message));
@@ -195,6 +199,8 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
         mcu,
         bootrom,
         flash_size,
+        crystal_hz,
+        fuses,
         flash_id,
         ethernet,
         wifi,

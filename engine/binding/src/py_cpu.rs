@@ -43,7 +43,7 @@ impl PyCpuBench {
     #[new]
     #[pyo3(signature = (bootrom = vec![]))]
     fn new(bootrom: Vec<u8>) -> Self {
-        let config = ChipConfig { bootrom: &bootrom, flash_size: 1 << 16, flash: &[], bootsel_pressed: false };
+        let config = ChipConfig { bootrom: &bootrom, flash_size: 1 << 16, flash: &[], ..ChipConfig::default() };
         let mut chip = Chip::new(&config, Nothing);
         chip.cores[1].state = State::Held;
         chip.cores[0].regs = [0; 16];

@@ -601,10 +601,9 @@ impl PyMachine {
         d.set_item("frames_to_board", ethernet.frames_in)?;
         d.set_item("frames_dropped", dropped)?;
         let chip = machine.chip_mut();
-        let reached = chip.reached();
-        d.set_item("clk_sys_hz", reached.sys.freq.clk_sys_hz)?;
-        d.set_item("clk_peri_hz", reached.sys.freq.clk_peri_hz)?;
-        d.set_item("spi_hz", spi.map(|spi| reached.spi[spi].sck_hz(reached.sys)))?;
+        d.set_item("clk_sys_hz", chip.sys().freq.clk_sys_hz)?;
+        d.set_item("clk_peri_hz", chip.sys().freq.clk_peri_hz)?;
+        d.set_item("spi_hz", spi.map(|spi| chip.sck_hz(spi)))?;
         let cores = 0..chip.facts().cores;
         d.set_item("instructions", cores.clone().map(|core| chip.counts(core).0).sum::<u64>())?;
         d.set_item("cycles", cores.clone().map(|core| chip.counts(core).1).collect::<Vec<_>>())?;
@@ -645,7 +644,13 @@ impl PyMachine {
     fn registers(&self) -> Vec<Vec<u32>> {
         let machine = self.lock();
         let chip = machine.chip();
-        (0..chip.facts().cores).map(|core| chip.registers(core)[..17].to_vec()).collect()
+        (0..chip.facts().cores)
+            .map(|core| {
+                let mut registers = chip.registers(core);
+                registers.truncate(chip.facts().pc + 2);
+                registers
+            })
+            .collect()
     }
 
     /// HardFaults and lock-ups since the last call: `(list of dicts, number that did not fit)`. `text` says it all in one

@@ -4,7 +4,15 @@ use sim::snapshot::{self, Torn};
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
 
 /// Modelled microcontrollers.
-pub const MCUS: &[&str] = &[crate::mcu::RP2040.name, crate::mcu::RP2350.name];
+pub const MCUS: [&str; crate::mcu::ALL.len()] = {
+    let mut names = [""; crate::mcu::ALL.len()];
+    let mut n = 0;
+    while n < names.len() {
+        names[n] = crate::mcu::ALL[n].name;
+        n += 1;
+    }
+    names
+};
 /// Modelled radio chips.
 pub const RADIOS: &[&str] = &[cyw43::Cyw43439::NAME];
 
@@ -57,6 +65,8 @@ macro_rules! ethernet_chips {
 ethernet_chips! { $
     W5500: wiznet::W5500,
     W5100S: wiznet::chip::w5100s::W5100S,
+    W5100: wiznet::chip::w5100::W5100,
+    W5200: wiznet::chip::w5200::W5200,
 }
 
 impl Chip {
@@ -111,6 +121,10 @@ impl SpiDevice for EthernetPart {
 
     fn exchange(&mut self, now: Ps, mosi: u8) -> u8 {
         chip!(self, chip => chip.exchange(now, mosi))
+    }
+
+    fn clocked(&mut self, byte: Ps) {
+        chip!(self, chip => chip.clocked(byte));
     }
 
     fn set_log(&mut self, on: bool) {

@@ -8,7 +8,7 @@ use usb_host::{HostConfig, ReadPolicy};
 
 use crate::attachment::Attachment;
 use crate::chip::Chip;
-use crate::mcu::{Facts, RP2040, RP2350};
+use crate::mcu::{ATMEGA1284P, ATMEGA2560, Facts, RP2040, RP2350};
 use crate::spi_port::SpiWires;
 use crate::surroundings::Surroundings;
 use crate::wifi_port::WifiWires;
@@ -66,6 +66,10 @@ pub struct BoardConfig {
     pub bootrom: Vec<u8>,
     /// Bytes of the flash chip, a power of two.
     pub flash_size: usize,
+    /// Frequency of the crystal, of a microcontroller whose clock it is.
+    pub crystal_hz: u64,
+    /// Low, high and extended fuse byte of a microcontroller that has fuses.
+    pub fuses: [u8; 3],
     /// The flash chip's unique id, from which firmware derives the board's id and its MAC address.
     pub flash_id: Option<[u8; 8]>,
     /// Without these two, the board has no network.
@@ -108,6 +112,8 @@ impl Default for BoardConfig {
             mcu: &RP2040,
             bootrom: Vec::new(),
             flash_size: 2 << 20,
+            crystal_hz: 0,
+            fuses: [0xff; 3],
             flash_id: None,
             ethernet: None,
             wifi: None,
@@ -165,6 +171,25 @@ impl BoardConfig {
     /// A Raspberry Pi Pico 2 W, and an access point in its range.
     pub fn pico2_w(bootrom: Vec<u8>) -> Self {
         Self { mcu: &RP2350, flash_size: 4 << 20, bootrom, ..Self::default() }.with_radio()
+    }
+
+    /// An Arduino Mega 2560 without a boot loader, under a shield with a W5500 whose chip select is pin 10 (PB4).
+    pub fn arduino_mega2560() -> Self {
+        let wires = SpiWires { spi: 0, sck: 9, mosi: 10, miso: 11, csn: 12, side: SidePins::default() };
+        Self::atmega(&ATMEGA2560, 16_000_000, EthernetConfig { chip: Chip::W5500, wires })
+    }
+
+    /// A Goldilocks 1284P without a boot loader, under a shield with `chip`, whose chip select is pin 10 (PB4).
+    pub fn goldilocks_1284p(chip: Chip) -> Self {
+        let wires = SpiWires { spi: 0, sck: 15, mosi: 13, miso: 14, csn: 12, side: SidePins::default() };
+        Self::atmega(&ATMEGA1284P, 22_118_400, EthernetConfig { chip, wires })
+    }
+
+    /// Fuses as Arduino's, but a reset begins at the start of flash.
+    fn atmega(mcu: &'static Facts, crystal_hz: u64, ethernet: EthernetConfig) -> Self {
+        let flash_size = mcu.flash_bytes.1;
+        let fuses = [0xff, 0xd9, 0xfd];
+        Self { mcu, flash_size, crystal_hz, fuses, ethernet: Some(ethernet), ..Self::default() }
     }
 
     fn with_ethernet(self, chip: Chip) -> Self {

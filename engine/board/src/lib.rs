@@ -31,6 +31,7 @@ mod console;
 mod disk;
 mod gdb;
 mod i2c_port;
+mod image;
 mod machine;
 pub mod mcu;
 mod network;
@@ -56,7 +57,7 @@ pub use console::ConsoleError;
 pub use disk::Disk;
 pub use gdb::GdbSession;
 pub use i2c_port::I2cWires;
-
+pub use image::{ImageError, flash_of_image};
 pub use machine::{Machine as MachineOf, Stop, Unmodelled};
 pub use network::Network;
 pub use pair::{Pair, Side, join};

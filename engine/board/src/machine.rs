@@ -70,12 +70,20 @@ impl<C: Mcu<Wiring>> Machine<C> {
 
     fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<C, LanError> {
         let wiring = Wiring::new(config)?;
-        let chip_config =
-            ChipConfig { bootrom: &config.bootrom, flash_size: config.flash_size, flash, bootsel_pressed: bootsel };
+        let chip_config = ChipConfig {
+            bootrom: &config.bootrom,
+            flash_size: config.flash_size,
+            flash,
+            bootsel_pressed: bootsel,
+            crystal_hz: config.crystal_hz,
+            fuses: config.fuses,
+        };
         let mut chip = C::new(config.mcu, &chip_config, wiring);
-        chip.xip().cost_enabled = config.xip_miss_cost;
-        if config.flash_layout != 0 {
-            chip.xip().place(config.flash_layout);
+        if let Some(xip) = chip.xip() {
+            xip.cost_enabled = config.xip_miss_cost;
+            if config.flash_layout != 0 {
+                xip.place(config.flash_layout);
+            }
         }
         chip.sys().spi_speed = config.spi_speed.max(1);
         chip.sys().batches_enabled = config.pio_batches;

@@ -10,7 +10,8 @@ use parts::world::World;
 use parts::xip_cache::{Evictions, XipCache};
 use rp2040::probe::profile::Profile;
 
-pub use parts::mcu::{ChipConfig, Debugged, Facts, Mcu, RunEnd};
+pub use avr::{ATMEGA1284P_FACTS as ATMEGA1284P, ATMEGA2560_FACTS as ATMEGA2560};
+pub use parts::mcu::{ChipConfig, Debugged, Facts, Image, Mcu, RunEnd};
 pub(crate) use parts::mcu::{Contents, Halt, Reached};
 pub use rp2040::FACTS as RP2040;
 pub use rp2040::probe::profile;
@@ -24,6 +25,7 @@ macro_rules! pass {
             match self {
                 Self::Rp2040(chip) => chip.$name($($argument),*),
                 Self::Rp2350(chip) => chip.$name($($argument),*),
+                Self::Avr(chip) => chip.$name($($argument),*),
             }
         }
         pass! { $($rest)* }
@@ -33,6 +35,7 @@ macro_rules! pass {
             match self {
                 Self::Rp2040(chip) => chip.$name($($argument),*),
                 Self::Rp2350(chip) => chip.$name($($argument),*),
+                Self::Avr(chip) => chip.$name($($argument),*),
             }
         }
         pass! { $($rest)* }
@@ -45,10 +48,12 @@ pub enum AnyChip<W> {
     Rp2040(Box<rp2040::Chip<W>>),
     /// Two Cortex-M33.
     Rp2350(Box<rp2350::Chip<W>>),
+    /// An AVR core.
+    Avr(Box<avr::Chip<W>>),
 }
 
 /// All kinds.
-pub const ALL: &[&Facts] = &[&RP2040, &RP2350];
+pub const ALL: &[&Facts] = &[&RP2040, &RP2350, &ATMEGA2560, &ATMEGA1284P];
 
 /// Returns the kind of that name; `None`: it is not modelled.
 pub fn named(name: &str) -> Option<&'static Facts> {
@@ -68,9 +73,10 @@ pub struct Profiled {
 impl<W: World + 'static> AnyChip<W> {
     /// Starts a profile of each instruction and call, or of samples every `sample_cycles` of clk_sys if that is not 0.
     /// `starts`: addresses at which functions begin. `Err`: the chip has none.
-    pub fn start_profile(&mut self, sample_cycles: u64, starts: Vec<u32>) -> Result<(), &'static str> {
+    pub fn start_profile(&mut self, sample_cycles: u64, starts: Vec<u32>) -> Result<(), String> {
         let Self::Rp2040(chip) = self else {
-            return Err("RP2350: no profile; the profiler knows Armv6-M only, use a board with an RP2040");
+            let name = self.facts().name;
+            return Err(format!("{name}: no profile; the profiler knows Armv6-M only, use a board with an RP2040"));
         };
         chip.mem.xip.evictions = Some(Box::default());
         if sample_cycles == 0 {
@@ -83,7 +89,7 @@ impl<W: World + 'static> AnyChip<W> {
 
     /// Ends the profile and takes it.
     pub fn take_profile(&mut self) -> Profiled {
-        let evictions = self.xip().evictions.take().unwrap_or_default();
+        let evictions = self.xip().and_then(|xip| xip.evictions.take()).unwrap_or_default();
         let (mut exact, mut samples) = (None, Vec::new());
         if let Self::Rp2040(chip) = self {
             exact = chip.probes.profile.take();
@@ -98,10 +104,10 @@ impl<W: World + 'static> AnyChip<W> {
 
 impl<W: World + 'static> Mcu<W> for AnyChip<W> {
     fn new(facts: &Facts, config: &ChipConfig, world: W) -> Self {
-        if facts.name == RP2350.name {
-            Self::Rp2350(Box::new(rp2350::Chip::new(config, world)))
-        } else {
-            Self::Rp2040(Box::new(rp2040::Chip::new(config, world)))
+        match facts.name {
+            name if name == RP2040.name => Self::Rp2040(Box::new(rp2040::Chip::new(config, world))),
+            name if name == RP2350.name => Self::Rp2350(Box::new(rp2350::Chip::new(config, world))),
+            _ => Self::Avr(Box::new(Mcu::new(facts, config, world))),
         }
     }
 
@@ -116,7 +122,8 @@ impl<W: World + 'static> Mcu<W> for AnyChip<W> {
         mut settle_pins();
         mut refresh_pins();
         mut interpret_only();
-        mut xip() -> &mut XipCache;
+        & sck_hz(spi: usize) -> u64;
+        mut xip() -> Option<&mut XipCache>;
         mut set_flash_id(id: [u8; 8]);
         & flash() -> &[u8];
         & save(to: &mut Vec<u8>) -> Result<(), Refused>;

@@ -79,6 +79,12 @@ impl<D: SpiDevice + ?Sized> SpiPort<D> {
         if sys.pins.is_selected(self.wires.mosi, function::SPI) { mosi } else { 0 }
     }
 
+    /// Tells the device the clock of the frame that has just ended.
+    pub(crate) fn clocked(&mut self, sys: &Sys) {
+        let (time, halves) = sys.spi_shifted;
+        self.device.clocked(time * 16 / halves);
+    }
+
     /// Returns the controller's input for the device's MISO.
     pub(crate) fn miso(&self, sys: &Sys, miso: u16) -> u16 {
         if sys.pins.is_selected(self.wires.miso, function::SPI) { miso } else { 0 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
 /// Most GPIOs of a microcontroller.
-const MOST_PINS: usize = 48;
+const MOST_PINS: usize = 64;
 /// The reference of the ADC, and the supply of the pads.
 const SUPPLY_MV: u32 = 3_300;
 
@@ -74,7 +74,7 @@ impl Surroundings {
     }
 
     /// Applies all controls to the chip.
-    pub fn apply(&self, sys: &mut Sys, adc: &mut Adc) {
+    pub fn apply(&self, sys: &mut Sys, adc: Option<&mut Adc>) {
         let pins = sys.pins.mask();
         for (pin, &held_mv) in (0..pins.count_ones()).zip(&self.held_mv) {
             sys.pins.hold(pin, held_mv.map(|mv| 2 * mv >= SUPPLY_MV));
@@ -84,6 +84,7 @@ impl Surroundings {
         sys.pins.join(nets.clone());
         sys.watch_pins(watcher::WIRES, wired);
         sys.follow_pins(watcher::WIRES, wired);
+        let Some(adc) = adc else { return };
         for (channel, pin) in adc.pins().enumerate() {
             let net = nets.iter().copied().find(|net| net & (1 << pin) != 0).unwrap_or(1 << pin);
             // A voltage at the other end of a wire applies here, too.

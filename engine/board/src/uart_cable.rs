@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use parts::Sys;
-use parts::uart::Uart;
+use parts::uart::Uarts;
 use serde::{Deserialize, Serialize};
 use sim::{NEVER, PS_PER_S, Ps};
 
@@ -57,24 +57,24 @@ impl UartCable {
     }
 
     /// Returns when the next character is complete; starts it if none is in transmission.
-    pub(crate) fn next_event(&mut self, sys: &Sys, uart: &Uart) -> Ps {
+    pub(crate) fn next_event(&mut self, sys: &Sys, uarts: &dyn Uarts, uart: usize) -> Ps {
         if self.waiting.is_empty() {
             return NEVER;
         }
         *self.due.get_or_insert_with(|| {
-            let duration = Some(uart.character_ps(sys)).filter(|&ps| ps != NEVER).unwrap_or(CHARACTER_PS);
+            let duration = Some(uarts.character_ps(sys, uart)).filter(|&ps| ps != NEVER).unwrap_or(CHARACTER_PS);
             sys.now().saturating_add(duration)
         })
     }
 
     /// Delivers the character in transmission, if it is due.
-    pub(crate) fn advance(&mut self, sys: &mut Sys, uart: &mut Uart) {
+    pub(crate) fn advance(&mut self, sys: &mut Sys, uarts: &mut dyn Uarts, uart: usize) {
         if self.due.is_some_and(|due| due <= sys.now()) {
             self.due = None;
             if let Some(byte) = self.waiting.pop_front()
-                && uart.hears_characters(sys)
+                && uarts.hears_characters(sys, uart)
             {
-                uart.receive(sys, byte);
+                uarts.receive(sys, uart, byte);
             }
         }
     }

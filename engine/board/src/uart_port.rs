@@ -2,7 +2,7 @@
 
 use parts::Sys;
 use parts::pins::function;
-use parts::uart::Uart;
+use parts::uart::Uarts;
 use sim::UartDevice;
 
 use crate::wires::SidePins;
@@ -31,10 +31,10 @@ impl UartPort {
     }
 
     /// Delivers the device's output.
-    pub(crate) fn deliver(&mut self, sys: &mut Sys, uart: &mut [Uart; 2]) {
+    pub(crate) fn deliver(&mut self, sys: &mut Sys, uart: &mut dyn Uarts) {
         while let Some(byte) = self.device.take_byte(sys.now()) {
             if sys.pins.is_selected(self.wires.rx, function::UART) {
-                uart[self.wires.uart].receive(sys, byte);
+                uart.receive(sys, self.wires.uart, byte);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::mcu::Facts;
+use crate::mcu::{Facts, Image};
 
 const BLOCK_BYTES: usize = 512;
 const DATA_AT: usize = 32;
@@ -26,6 +26,9 @@ impl std::error::Error for Uf2Error {}
 
 /// Returns the contents of the flash of `mcu` from its start, 0xff between the file's blocks.
 pub fn flash_of_uf2(mcu: &Facts, file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
+    let Image::Uf2 { family: wanted, ignored } = mcu.image else {
+        return Err(Uf2Error(format!("the {} takes no UF2 files; use Intel HEX or ELF", mcu.name)));
+    };
     let mut flash = Vec::new();
     if file.is_empty() || !file.len().is_multiple_of(BLOCK_BYTES) {
         return Err(Uf2Error(format!("{} bytes are no UF2 file: its size is a multiple of 512", file.len())));
@@ -39,11 +42,10 @@ pub fn flash_of_uf2(mcu: &Facts, file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
         if flags & NOT_MAIN_FLASH != 0 {
             continue;
         }
-        if mcu.uf2_ignored == Some((family, address)) {
+        if ignored == Some((family, address)) {
             continue;
         }
-        if flags & FAMILY_PRESENT != 0 && family != mcu.uf2_family {
-            let wanted = mcu.uf2_family;
+        if flags & FAMILY_PRESENT != 0 && family != wanted {
             return Err(Uf2Error(format!(
                 "block {number} is for family 0x{family:08x}; use one for 0x{wanted:08x}, the {}",
                 mcu.name
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
     use crate::mcu::{RP2040, RP2350};
 
-    const UF2_FAMILY: u32 = RP2040.uf2_family;
+    const UF2_FAMILY: u32 = 0xe48b_ff56;
     const XIP_BASE: u32 = RP2040.flash_base;
 
     fn block(address: u32, family: u32, data: &[u8]) -> Vec<u8> {
@@ -85,8 +87,10 @@ mod tests {
 
     #[test]
     fn a_block_that_the_boot_loader_skips_is_skipped() {
-        let (family, address) = RP2350.uf2_ignored.expect("erratum RP2350-E10");
-        let file = [block(address, family, &[1]), block(XIP_BASE, RP2350.uf2_family, &[2])].concat();
+        let Image::Uf2 { family, ignored: Some((ignored, address)) } = RP2350.image else {
+            panic!("erratum RP2350-E10")
+        };
+        let file = [block(address, ignored, &[1]), block(XIP_BASE, family, &[2])].concat();
         assert_eq!(flash_of_uf2(&RP2350, &file).expect("a valid file"), [2]);
     }
 

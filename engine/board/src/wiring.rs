@@ -2,7 +2,7 @@
 
 use lan::LanError;
 use parts::sys::{Sys, watcher};
-use parts::uart::Uart;
+use parts::uart::Uarts;
 use parts::{BitPeer, Inputs, UsbPort, World};
 use sim::snapshot::{self, Refused, Torn};
 use sim::{Device, I2cDevice, Log, LogReader, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
@@ -234,14 +234,14 @@ impl Wiring {
     }
 
     /// Sends to UART `uart` from the PC; returns how many bytes were accepted.
-    pub fn send_to_uart(&mut self, sys: &mut Sys, uarts: &[Uart; 2], uart: usize, data: &[u8]) -> usize {
+    pub fn send_to_uart(&mut self, sys: &mut Sys, uarts: &dyn Uarts, uart: usize, data: &[u8]) -> usize {
         let taken = self.uart_cables[uart].write(data);
         self.schedule_uart_cable(sys, uarts, uart);
         taken
     }
 
-    fn schedule_uart_cable(&mut self, sys: &mut Sys, uarts: &[Uart; 2], uart: usize) {
-        let next = self.uart_cables[uart].next_event(sys, &uarts[uart]);
+    fn schedule_uart_cable(&mut self, sys: &mut Sys, uarts: &dyn Uarts, uart: usize) {
+        let next = self.uart_cables[uart].next_event(sys, uarts, uart);
         self.schedule(sys, UART_CABLES + uart, next);
     }
 
@@ -313,6 +313,9 @@ impl Wiring {
             return None;
         }
         let mosi = port.mosi(sys, mosi);
+        if let Some(port) = self.network.as_mut().and_then(Network::ethernet_mut) {
+            port.clocked(sys);
+        }
         let miso = exchange_frame(mosi, bits, |byte| self.network_byte(sys, byte));
         Some(self.network.as_ref()?.ethernet()?.miso(sys, miso))
     }
@@ -324,7 +327,7 @@ impl Wiring {
         miso
     }
 
-    fn port_event(&mut self, sys: &mut Sys, uart: &mut [Uart; 2], index: usize) {
+    fn port_event(&mut self, sys: &mut Sys, uart: &mut dyn Uarts, index: usize) {
         let now = sys.now();
         match &mut self.ports[index] {
             Port::Spi(port) => port.device.advance(now),
@@ -504,8 +507,10 @@ impl World for Wiring {
                 self.postpone(sys, NETWORK);
             }
             Some(USB) => {
-                self.usb.advance(sys.now(), &mut UsbPort { sys, usb: inputs.usb });
-                self.schedule_usb(sys);
+                if let Some(usb) = inputs.usb {
+                    self.usb.advance(sys.now(), &mut UsbPort { sys, usb });
+                    self.schedule_usb(sys);
+                }
             }
             Some(CARD) => {
                 if let Some(card) = &mut self.card {
@@ -516,7 +521,7 @@ impl World for Wiring {
             }
             Some(slot) if slot < DEVICES => {
                 let uart = slot - UART_CABLES;
-                self.uart_cables[uart].advance(sys, &mut inputs.uart[uart]);
+                self.uart_cables[uart].advance(sys, inputs.uart, uart);
                 self.schedule_uart_cable(sys, inputs.uart, uart);
             }
             Some(slot) => {

@@ -285,7 +285,7 @@ fn first_instructions(rom: Vec<u8>) -> Vec<(u64, u32, u64)> {
         board.run(board.now() + 50_000).expect("nothing that is not modelled");
         let pc = board.chip().registers(0)[RP2350.pc];
         if pc >= RP2350.flash_base && seen.last().is_none_or(|(_, last, _)| *last != pc) {
-            seen.push((board.now(), pc, board.chip_mut().xip().misses));
+            seen.push((board.now(), pc, board.chip_mut().xip().expect("a cache").misses));
         }
     }
     seen

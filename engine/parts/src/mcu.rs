@@ -7,13 +7,13 @@ use sim::snapshot::{Refused, Torn};
 use crate::Sys;
 use crate::adc::Adc;
 use crate::debug::{Debug, Place};
-use crate::spi::Spi;
 use crate::sys::Unmodelled;
-use crate::uart::Uart;
+use crate::uart::Uarts;
 use crate::world::World;
 use crate::xip_cache::XipCache;
 
 /// What a microcontroller starts with.
+#[derive(Default)]
 pub struct ChipConfig<'a> {
     /// Contents of the boot ROM.
     pub bootrom: &'a [u8],
@@ -23,6 +23,10 @@ pub struct ChipConfig<'a> {
     pub flash: &'a [u8],
     /// BOOTSEL is pressed while the chip leaves reset.
     pub bootsel_pressed: bool,
+    /// Frequency of the crystal, of a chip whose clock it is.
+    pub crystal_hz: u64,
+    /// Low, high and extended fuse byte of a chip that has fuses.
+    pub fuses: [u8; 3],
 }
 
 /// How to tell a microcontroller's boot ROM from other files.
@@ -42,16 +46,28 @@ pub struct BootRom {
     pub own: Option<fn() -> Vec<u8>>,
 }
 
+/// The form of the images of a kind of microcontroller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// UF2, which its boot loader writes.
+    Uf2 {
+        /// The UF2 specification's number for its images.
+        family: u32,
+        /// Family and address of blocks that its boot loader does not write.
+        ignored: Option<(u32, u32)>,
+    },
+    /// Intel HEX or ELF, which a programmer writes.
+    HexOrElf,
+}
+
 /// What all microcontrollers of one kind have in common.
 #[derive(Debug)]
 pub struct Facts {
     /// Name as board definitions state it.
     pub name: &'static str,
-    /// The UF2 specification's number for its images.
-    pub uf2_family: u32,
-    /// Family and address of blocks that its boot loader does not write.
-    pub uf2_ignored: Option<(u32, u32)>,
-    /// Its boot ROM.
+    /// The form of its images.
+    pub image: Image,
+    /// Its boot ROM; of 0 bytes where there is none.
     pub boot_rom: BootRom,
     /// First address of flash.
     pub flash_base: u32,
@@ -135,12 +151,10 @@ pub struct Reached<'a, W> {
     pub sys: &'a mut Sys,
     /// Everything outside the chip.
     pub world: &'a mut W,
-    /// Both UARTs.
-    pub uart: &'a mut [Uart; 2],
-    /// Both SPI controllers.
-    pub spi: &'a mut [Spi; 2],
-    /// The analogue-to-digital converter.
-    pub adc: &'a mut Adc,
+    /// Its UARTs.
+    pub uart: &'a mut dyn Uarts,
+    /// The analogue-to-digital converter, if it is modelled.
+    pub adc: Option<&'a mut Adc>,
 }
 
 /// A microcontroller with `W` around it.
@@ -179,8 +193,11 @@ pub trait Mcu<W: World>: Debugged + Sized + 'static {
     /// Interprets all code from now on: the same behaviour, but slower.
     fn interpret_only(&mut self);
 
-    /// Returns the flash cache's accounts.
-    fn xip(&mut self) -> &mut XipCache;
+    /// Returns the programmed frequency of SCK of SPI controller `spi` in Hz; 0: it is stopped.
+    fn sck_hz(&self, spi: usize) -> u64;
+
+    /// Returns the flash cache's accounts; `None`: flash has none.
+    fn xip(&mut self) -> Option<&mut XipCache>;
 
     /// Sets the flash chip's unique id.
     fn set_flash_id(&mut self, id: [u8; 8]);

@@ -165,6 +165,11 @@ impl Pins {
         })
     }
 
+    /// Sets the pins that are pulled up, and those that are pulled down.
+    pub fn set_pulls(&mut self, up: u64, down: u64) {
+        (self.pad_pull_up, self.pad_pull_down) = (up, down);
+    }
+
     /// Sets the pads whose isolation latches hold (RP2350 datasheet 9.7).
     pub(crate) fn isolate(&mut self, pins: u64) {
         self.isolated = pins;

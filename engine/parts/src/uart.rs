@@ -136,6 +136,30 @@ pub struct Uart {
     cts: bool,
 }
 
+/// The UARTs of a chip, as the board reaches them: by their numbers, 0 and 1.
+pub trait Uarts {
+    /// Returns the duration of a character; [`NEVER`]: the UART is not set up.
+    fn character_ps(&self, sys: &Sys, uart: usize) -> Ps;
+    /// Returns whether characters from outside reach the receiver.
+    fn hears_characters(&self, sys: &Sys, uart: usize) -> bool;
+    /// Receives a character, whose stop bit ends now.
+    fn receive(&mut self, sys: &mut Sys, uart: usize, byte: u8);
+}
+
+impl Uarts for [Uart; 2] {
+    fn character_ps(&self, sys: &Sys, uart: usize) -> Ps {
+        self[uart].character_ps(sys)
+    }
+
+    fn hears_characters(&self, sys: &Sys, uart: usize) -> bool {
+        self[uart].hears_characters(sys)
+    }
+
+    fn receive(&mut self, sys: &mut Sys, uart: usize, byte: u8) {
+        self[uart].receive(sys, byte);
+    }
+}
+
 impl Uart {
     /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: SerialWires) -> Self {

@@ -1,16 +1,16 @@
 //! The interface to everything connected to the chip's pins.
 
 use crate::sys::Sys;
-use crate::{uart::Uart, usb::Usb};
+use crate::{uart::Uarts, usb::Usb};
 use serde::{Deserialize, Serialize};
 use sim::Ps;
 
 /// Inputs of the chip other than pin levels.
 pub struct Inputs<'a> {
-    /// The USB controller.
-    pub usb: &'a mut Usb,
-    /// Both UARTs.
-    pub uart: &'a mut [Uart; 2],
+    /// The USB controller; `None`: the chip has none.
+    pub usb: Option<&'a mut Usb>,
+    /// The chip's UARTs.
+    pub uart: &'a mut dyn Uarts,
 }
 
 /// A device that shifts bits on two pins, and does nothing else for a known number of bits.

@@ -25,7 +25,7 @@ from portbench_engine._native import (
     TlsConnection,
     TlsError,
     TlsPeer,
-    flash_of_uf2,
+    flash_of_image,
 )
 from portbench_engine.board import PS_PER_S, Board
 from portbench_engine.boot_rom import bootrom
@@ -48,5 +48,5 @@ __all__ = [
     "TlsError",
     "TlsPeer",
     "bootrom",
-    "flash_of_uf2",
+    "flash_of_image",
 ]

@@ -26,10 +26,10 @@ def bootrom_path(mcu: str) -> tuple[str, Path]:
     """The variable that may name a file with the boot ROM of `mcu`, and that file, else the one in the user's cache."""
 
 def own_bootrom(mcu: str) -> bytes | None:
-    """A boot ROM of our own for `mcu`; None: there is none."""
+    """A boot ROM of our own for `mcu`, of no bytes for an ATmega; None: there is none."""
 
-def flash_of_uf2(file: bytes, mcu: str = "RP2040") -> bytes:
-    """Contents of the flash of `mcu` from a UF2 file's. Raises ValueError."""
+def flash_of_image(file: bytes, mcu: str = "RP2040") -> bytes:
+    """Contents of the flash of `mcu` from a file's: UF2, or Intel HEX or ELF for an ATmega. Raises ValueError."""
 
 Reply = tuple[bytes, bool, bool, float | None]
 """What to send, whether to close then, whether to reset instead, and in how many us after that to connect again."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from portbench_engine._native import EngineError, Machine, flash_of_uf2
+from portbench_engine._native import EngineError, Machine, flash_of_image
 from portbench_engine.boot_rom import bootrom
 from portbench_engine.devices import Device
 
@@ -65,7 +65,12 @@ class Board:
     @classmethod
     def from_uf2(cls, file: str | Path, *, mcu: str = "RP2040", **settings: Any) -> Board:
         """Return a board with the UF2 image `file` in its flash. Raises OSError and ValueError."""
-        return cls(flash_of_uf2(Path(file).read_bytes(), mcu), mcu=mcu, **settings)
+        return cls.from_image(Path(file).read_bytes(), mcu=mcu, **settings)
+
+    @classmethod
+    def from_image(cls, image: bytes, *, mcu: str, **settings: Any) -> Board:
+        """Return a board with `image` in its flash: UF2, or Intel HEX or ELF for an ATmega. Raises ValueError."""
+        return cls(flash_of_image(image, mcu), mcu=mcu, **settings)
 
     @property
     def time_ps(self) -> int:

@@ -50,6 +50,8 @@ def bootrom(mcu: str = "RP2040", folder: Path | None = None) -> bytes:
     Our own for the RP2350 starts the program in flash and has the functions that programs call; a call for another,
     such as the USB boot loader, ends the run by name. Raises as `chips_bootrom` does.
     """
+    if own_bootrom(mcu) == b"":  # an ATmega has none
+        return b""
     try:
         return chips_bootrom(mcu, folder)
     except NoBootRom:

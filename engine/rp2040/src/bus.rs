@@ -522,7 +522,7 @@ impl<W: World> Bus<W> {
             event::DMA => Dma::service(&mut DmaPort { bus: self, mem }),
             event::WORLD => {
                 let Blocks { usb, uart, .. } = &mut self.blocks;
-                self.world.event(&mut self.sys, Inputs { usb, uart });
+                self.world.event(&mut self.sys, Inputs { usb: Some(usb), uart });
             }
             // The cores handle their SysTicks.
             _ => {

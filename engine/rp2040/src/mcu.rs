@@ -2,7 +2,7 @@
 
 use attribution::Recording;
 use parts::debug::{Debug, Place};
-use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Mcu, Reached, RunEnd};
+use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
 use sim::Ps;
 use sim::snapshot::{Refused, Torn};
 
@@ -17,8 +17,7 @@ use crate::xip_cache::XipCache;
 /// What all of them have in common.
 pub static FACTS: Facts = Facts {
     name: "RP2040",
-    uf2_family: 0xe48b_ff56,
-    uf2_ignored: None,
+    image: Image::Uf2 { family: 0xe48b_ff56, ignored: None },
     // Its magic number is in the datasheet, 2.8.3.
     boot_rom: BootRom {
         bytes: ROM_SIZE,
@@ -68,13 +67,7 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
     fn reached(&mut self) -> Reached<'_, W> {
         let bus = &mut self.bus;
         let blocks = &mut bus.blocks;
-        Reached {
-            sys: &mut bus.sys,
-            world: &mut bus.world,
-            uart: &mut blocks.uart,
-            spi: &mut blocks.spi,
-            adc: &mut blocks.adc,
-        }
+        Reached { sys: &mut bus.sys, world: &mut bus.world, uart: &mut blocks.uart, adc: Some(&mut blocks.adc) }
     }
 
     fn settle_pins(&mut self) {
@@ -89,8 +82,12 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
         self.interpret_only();
     }
 
-    fn xip(&mut self) -> &mut XipCache {
-        &mut self.mem.xip
+    fn sck_hz(&self, spi: usize) -> u64 {
+        self.bus.blocks.spi[spi].sck_hz(&self.bus.sys)
+    }
+
+    fn xip(&mut self) -> Option<&mut XipCache> {
+        Some(&mut self.mem.xip)
     }
 
     fn set_flash_id(&mut self, id: [u8; 8]) {

@@ -2,7 +2,7 @@
 
 use attribution::Recording;
 use parts::debug::{Debug, Place};
-use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Mcu, Reached, RunEnd};
+use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
 use sim::Ps;
 use sim::snapshot::{Refused, Torn};
 
@@ -21,8 +21,7 @@ const PINS: u32 = 30;
 pub static FACTS: Facts = Facts {
     name: "RP2350",
     // Arm, secure. A file begins with a block for any flash address, which works around erratum RP2350-E10.
-    uf2_family: 0xe48b_ff59,
-    uf2_ignored: Some((0xe48b_ff57, 0x10ff_ff00)),
+    image: Image::Uf2 { family: 0xe48b_ff59, ignored: Some((0xe48b_ff57, 0x10ff_ff00)) },
     // Its magic number is in the datasheet, 5.4.1; the revision follows it.
     boot_rom: BootRom {
         bytes: ROM_SIZE,
@@ -72,13 +71,7 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
     fn reached(&mut self) -> Reached<'_, W> {
         let bus = &mut self.bus;
         let blocks = &mut bus.blocks;
-        Reached {
-            sys: &mut bus.sys,
-            world: &mut bus.world,
-            uart: &mut blocks.uart,
-            spi: &mut blocks.spi,
-            adc: &mut blocks.adc,
-        }
+        Reached { sys: &mut bus.sys, world: &mut bus.world, uart: &mut blocks.uart, adc: Some(&mut blocks.adc) }
     }
 
     fn settle_pins(&mut self) {
@@ -93,8 +86,12 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
         self.mem.interpret_only();
     }
 
-    fn xip(&mut self) -> &mut XipCache {
-        &mut self.mem.xip
+    fn sck_hz(&self, spi: usize) -> u64 {
+        self.bus.blocks.spi[spi].sck_hz(&self.bus.sys)
+    }
+
+    fn xip(&mut self) -> Option<&mut XipCache> {
+        Some(&mut self.mem.xip)
     }
 
     fn set_flash_id(&mut self, id: [u8; 8]) {

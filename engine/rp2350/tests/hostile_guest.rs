@@ -75,7 +75,7 @@ fn guest(seed: u64, restored: bool, translated: Option<bool>) -> (u64, Vec<u8>) 
         let target = target[r.below(3) as usize] as u32 | 1;
         rom[4 * number..][..4].copy_from_slice(&target.to_le_bytes());
     }
-    let config = ChipConfig { bootrom: &rom, flash_size: FLASH_BYTES, flash: &flash, bootsel_pressed: false };
+    let config = ChipConfig { bootrom: &rom, flash_size: FLASH_BYTES, flash: &flash, ..ChipConfig::default() };
     let mut chip = Chip::new(&config, Nothing);
     match translated {
         Some(true) => chip.mem.translate_at_once(),
@@ -133,7 +133,7 @@ fn translated_code_equals_the_interpreter() {
 
 #[test]
 fn a_torn_snapshot_of_a_chip_is_refused() {
-    let config = ChipConfig { bootrom: &[], flash_size: FLASH_BYTES, flash: &[1; 100], bootsel_pressed: false };
+    let config = ChipConfig { bootrom: &[], flash_size: FLASH_BYTES, flash: &[1; 100], ..ChipConfig::default() };
     let bytes = snapshot(&Chip::new(&config, Nothing));
     for len in (0..bytes.len()).filter(|len| !(1_000..bytes.len() - 3_000).contains(len) || len % 4_999 == 0) {
         let mut chip = Chip::new(&config, Nothing);

@@ -66,7 +66,7 @@ impl Random {
 
 fn chip(seed: u64, translated: bool) -> Chip<Nothing> {
     let random = &mut Random(SplitMix64::new(seed));
-    let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], bootsel_pressed: false };
+    let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
     let mut chip = Chip::new(&config, Nothing);
     let shared = random.below(3) == 0;
     for core in 0..2 {

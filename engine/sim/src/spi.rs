@@ -32,6 +32,8 @@ pub trait SpiDevice: Device {
     fn select(&mut self, now: Ps, low: bool);
     /// Exchanges one byte while selected; `now` is the time of its last clock edge. Returns the byte on MISO.
     fn exchange(&mut self, now: Ps, mosi: u8) -> u8;
+    /// Tells the duration of eight periods of SCK, before the byte whose last ones they are is exchanged.
+    fn clocked(&mut self, _byte: Ps) {}
     /// Starts (with an empty log) or stops logging decoded frames.
     fn set_log(&mut self, _on: bool) {}
     /// Takes the frames that ended since the last call; empty while the log is off.

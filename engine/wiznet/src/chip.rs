@@ -1,6 +1,9 @@
 //! The interface of a chip model: everything that differs between chips of the family.
 
+mod older;
+pub mod w5100;
 pub mod w5100s;
+pub mod w5200;
 pub(crate) mod w5500;
 
 use serde::Serialize;
@@ -37,6 +40,8 @@ pub trait Model: Send + Sized + 'static {
     const SOCKETS: usize;
     /// Bytes of the TX memory, and also of the RX memory.
     const MEMORY_BYTES: usize;
+    /// Fastest clock of SPI by the datasheet, if others go beyond it.
+    const MOST_SCK_HZ: u64 = u64::MAX;
     /// Shortest reset pulse on RSTn.
     const RESET_CYCLE: Ps;
     /// From RSTn's release to the PLL's lock, the time after which the chip is stable.

@@ -12,6 +12,8 @@ pub(crate) struct FrameLog {
     start: Ps,
     length: usize,
     data: Vec<u8>,
+    /// Frequency of SCK and its specified limit, if it is beyond that.
+    too_fast: Option<(u64, u64)>,
 }
 
 impl FrameLog {
@@ -21,6 +23,10 @@ impl FrameLog {
 
     pub(crate) fn take(&mut self) -> Vec<SpiFrame> {
         self.frames.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    pub(crate) fn note_clock(&mut self, hz: u64, most_hz: u64) {
+        self.too_fast = (hz > most_hz).then_some((hz, most_hz));
     }
 
     pub(crate) fn begin(&mut self, now: Ps) {
@@ -48,7 +54,12 @@ impl FrameLog {
         tell: impl FnOnce(&[u8]) -> (String, String),
     ) {
         let Some(frames) = &mut self.frames else { return };
-        let (name, meaning) = tell(&self.data);
+        let (name, mut meaning) = tell(&self.data);
+        if let Some((hz, most_hz)) = self.too_fast {
+            let comma = if meaning.is_empty() { "" } else { ", " };
+            let (mhz, most_mhz) = (hz as f64 / 1e6, most_hz as f64 / 1e6);
+            meaning += &format!("{comma}out of specification: SCK at {mhz:.3} MHz, at most {most_mhz} MHz");
+        }
         frames.push(SpiFrame {
             start: self.start,
             end: now,

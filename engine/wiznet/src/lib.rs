@@ -300,6 +300,11 @@ impl<M: Model> SpiDevice for Wiznet<M> {
         M::exchange(self, mosi)
     }
 
+    fn clocked(&mut self, byte: Ps) {
+        let hz = 8 * sim::PS_PER_S / byte.max(1);
+        self.log.note_clock(hz, M::MOST_SCK_HZ);
+    }
+
     fn set_log(&mut self, on: bool) {
         self.log.set(on);
     }

@@ -12,7 +12,7 @@ const CODE: u32 = RAM_BASE + 0x100;
 
 /// Returns a chip at the first of many blocks, the last of which branches back to it.
 fn chip() -> Chip<Nothing> {
-    let config = ChipConfig { bootrom: &[], flash_size: 1 << 16, flash: &[], bootsel_pressed: false };
+    let config = ChipConfig { bootrom: &[], flash_size: 1 << 16, flash: &[], ..ChipConfig::default() };
     let mut chip = Chip::new(&config, Nothing);
     // A branch reaches back at most 2 KiB, so use BL.
     let back = (-(BLOCKS as i32 * 4) - 4) as u32;

@@ -145,7 +145,7 @@ fn guest(seed: u64, duration_us: u64, counting: &[u32], how: Cores) -> Guest {
     }
     let mut flash = vec![0; 64 * 1024];
     r.fill(&mut flash);
-    let config = ChipConfig { bootrom: &rom, flash_size: 64 * 1024, flash: &flash, bootsel_pressed: false };
+    let config = ChipConfig { bootrom: &rom, flash_size: 64 * 1024, flash: &flash, ..ChipConfig::default() };
     let mut chip = how.chip(&config);
     for (&event, offset) in counting.iter().zip([0x0c, 0x14, 0x1c, 0x24]) {
         chip.bus.blocks.busctrl.write(&mut chip.bus.sys, offset, Write::normal(event));
@@ -290,7 +290,7 @@ fn a_restored_chip_goes_on_in_the_same_way() {
 
 #[test]
 fn a_torn_snapshot_of_a_chip_is_refused() {
-    let config = ChipConfig { bootrom: &[], flash_size: 64 * 1024, flash: &[1; 100], bootsel_pressed: false };
+    let config = ChipConfig { bootrom: &[], flash_size: 64 * 1024, flash: &[1; 100], ..ChipConfig::default() };
     let chip = Chip::new(&config, Nothing);
     let bytes = snapshot(&chip);
     for len in (0..bytes.len()).filter(|len| !(1_000..bytes.len() - 3_000).contains(len) || len % 4_999 == 0) {
@@ -306,7 +306,7 @@ fn a_guest_that_sleeps_for_ever_ends_at_its_time() {
     rom[4..8].copy_from_slice(&0x101u32.to_le_bytes());
     // WFI in a loop.
     rom[0x100..0x104].copy_from_slice(&[0x30, 0xbf, 0xfd, 0xe7]);
-    let config = ChipConfig { bootrom: &rom, flash_size: 1 << 20, flash: &[], bootsel_pressed: false };
+    let config = ChipConfig { bootrom: &rom, flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
     let mut chip = Chip::new(&config, Nothing);
     assert_eq!(chip.run_until(60_000 * PS_PER_MS), RunEnd::Time);
     assert_eq!(chip.now(), 60_000 * PS_PER_MS);

@@ -99,7 +99,7 @@ impl Rig {
     pub fn with_flash(rom_code: &[u8], flash_size: usize) -> Self {
         let mut rom = vec![0; ROM_CODE as usize];
         rom.extend(rom_code);
-        let config = ChipConfig { bootrom: &rom, flash_size, flash: &[], bootsel_pressed: false };
+        let config = ChipConfig { bootrom: &rom, flash_size, flash: &[], ..ChipConfig::default() };
         let mut chip = Chip::new(&config, Nothing);
         chip.cores[1].state = State::Held;
         let mut rig = Self { chip };

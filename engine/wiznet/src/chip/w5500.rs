@@ -1,7 +1,7 @@
 //! The W5500: 8 sockets, 16 + 16 KB, SPI frames of address, control and data phase (datasheet 2.2 to 2.4), registers in
 //! blocks (3.1 and 3.2).
 
-mod phy;
+pub(crate) mod phy;
 
 use serde::{Deserialize, Serialize};
 use sim::{PS_PER_MS, PS_PER_US, Ps};

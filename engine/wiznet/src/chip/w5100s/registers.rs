@@ -290,21 +290,6 @@ impl W5100S {
         self.write_mode(self.common.mr() & (MR_PB | MR_PPPOE) | wol | farp);
     }
 
-    /// Returns RMSR or TMSR: two bits per socket, 1 KB shifted left by them. A part of 0 KB, which only Sn_RXBUF_SIZE
-    /// and Sn_TXBUF_SIZE can set, reads as 1 KB.
-    fn memory_sizes(&self, size: u16) -> u8 {
-        (0..4).fold(0, |sizes, n| {
-            let kilobytes = self.read_socket_register(n, size);
-            sizes | (kilobytes.max(1).ilog2().min(3) as u8) << (2 * n)
-        })
-    }
-
-    fn set_memory_sizes(&mut self, size: u16, sizes: u8) {
-        for n in 0..4 {
-            self.write_byte(Block::Socket(n), size, 1 << ((sizes >> (2 * n)) & 3));
-        }
-    }
-
     fn read_socket_register(&self, n: usize, offset: u16) -> u8 {
         let own = &self.own.sockets[n];
         match offset {
