@@ -4,7 +4,7 @@ from adafruit_httpserver import GET, Route, Server, Websocket
 from portbench_client import RESULT
 
 
-class Sockets:
+class Upgrade:
     """The one WebSocket."""
 
     def __init__(self):
@@ -20,7 +20,7 @@ def websocket_server(listener, port):
     RESULT["echoed"] = 0
     pool = getattr(listener._socket_pool, "_pool", listener._socket_pool)
     listener.close()
-    sockets = Sockets()
+    sockets = Upgrade()
     server = Server(pool)
     server.add_routes([Route("/", GET, sockets.upgrade)])
     server.start(RESULT["address"], port)
