@@ -32,6 +32,8 @@ from portbench.where import Where
 from portbench.workloads import Readiness, Session, Turnaround
 
 _TAIL_LINES = 15
+Opener = Callable[[PlannedRow, Where, BenchOptions, Deadline, Listener, bool], Board]
+"""As `boards_for.open_board`."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,16 @@ class Bench:
     everything that was started, whatever state it is in, and may be called twice.
     """
 
-    def __init__(self, options: BenchOptions, store: ImageStore, logs: Path, servers: Servers | None = None) -> None:
+    def __init__(
+        self,
+        options: BenchOptions,
+        store: ImageStore,
+        logs: Path,
+        servers: Servers | None = None,
+        opener: Opener = open_board,
+    ) -> None:
         """`logs`: the folder that gets a log of each row. `servers`: those of several benches, which outlive this."""
+        self._opener = opener
         self.options = options
         self._store = store
         self._logs = logs
@@ -195,7 +205,9 @@ class Bench:
 
     def _look_closer(self, planned: PlannedRow, draft: RowDraft) -> None:
         """Add waveform, changes' gains and figures of other layouts to the first run of an emulated row, by repeating
-        it. The row stays measured if that fails, and says so."""
+        it. The row stays measured if that fails, and says so. A repetition needs a board in a process of its own."""
+        if self._opener is not open_board:
+            return
         if draft.where is not Where.EMULATED or planned.device != AUTO or planned.number != 1:
             return
         if not (self.options.attribute or self.options.what_if or self.options.layouts):
@@ -260,7 +272,7 @@ class Bench:
             comes_back = planned.device != AUTO and not is_remote(planned.device)  # it runs, or it would not be known
         else:
             comes_back = (planned.device, planned.board.id) in self._opened
-        return open_board(planned, where, self.options, deadline, listener, comes_back)
+        return self._opener(planned, where, self.options, deadline, listener, comes_back)
 
     @contextlib.contextmanager
     def _only_reporter(self, planned: PlannedRow, server: WorkloadServer | None) -> Iterator[None]:

@@ -77,7 +77,7 @@ def device_digests(repl: Repl, paths: Iterable[str], deadline: Deadline) -> dict
     return found
 
 
-def _differing(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> dict[str, tuple[str | None, str]]:
+def differing(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> dict[str, tuple[str | None, str]]:
     """The files that are not on the board as they have to be: the digest there, and the right one."""
     there = device_digests(repl, files, deadline)
     right = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
@@ -87,7 +87,7 @@ def _differing(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> di
 def check_digests(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> None:
     """Raise BoardError, which names each file, unless the board reads the written contents."""
     bad = []
-    for path, (got, expected) in _differing(repl, files, deadline).items():
+    for path, (got, expected) in differing(repl, files, deadline).items():
         said = "is not there" if got is None else f"reads back as {got[:16]}, not {expected[:16]}"
         bad.append(f"{path} {said}")
     if bad:
@@ -179,7 +179,7 @@ def deploy_mpremote(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) 
     """Write the files that differ. Raises BoardError."""
     try:
         remount_without_times(repl, deadline)
-        for path in _differing(repl, files, deadline):
+        for path in differing(repl, files, deadline):
             make_folders(repl, path, deadline)
             repl.write_file(path, files[path], deadline)
     except ReplError as error:
@@ -261,7 +261,7 @@ def deploy_circuitpython(
     volume = wait_volume(link, "circuitpython", deadline)
     # The board's view decides: the PC's may come from its cache, and drives were found corrupt after a change of
     # runtime.
-    for path in _differing(repl, files, deadline):
+    for path in differing(repl, files, deadline):
         target = volume / path
         try:
             for folder in reversed(PurePosixPath(path).parents[:-1]):

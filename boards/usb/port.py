@@ -123,6 +123,15 @@ class Wire:
         self._deadline: Deadline | None = None
         self._waiting_for = ""
 
+    @property
+    def port(self) -> str:
+        """Path or URL of the port."""
+        return str(self._port.port)
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._port.is_open)
+
     def until(self, deadline: Deadline, waiting_for: str) -> None:
         """From now on, wait for `waiting_for` and no longer than this."""
         self._deadline, self._waiting_for = deadline, waiting_for

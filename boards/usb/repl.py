@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from typing import Protocol
 
-import serial
 from mpremote.transport import TransportError  # type: ignore[import-untyped]
 
 from portbench.boards.board import RuntimeIdentity
 from portbench.boards.prompt import INTERRUPT, LEAVE_RAW, Prompt
 from portbench.boards.timing import Deadline
-from portbench.boards.usb.port import Wire
 from portbench.errors import BoardError, ConsoleLost, DeadlineExceeded
 
 _ATTEMPT_S = 3.0
@@ -19,23 +17,38 @@ _QUIET_S = 0.05
 _CLOSE_S = 0.5
 
 
-class Repl:
-    """The board's Python prompt on an open port. All waits end at the deadline given."""
+class Wire(Protocol):
+    """A line to the board. Its waits end at the deadline of `until`; `boards.usb.port.Wire` describes the methods."""
 
-    def __init__(self, port: serial.Serial, name: str, watch: Callable[[], None] | None = None) -> None:
+    @property
+    def port(self) -> str: ...
+    @property
+    def is_open(self) -> bool: ...
+    def until(self, deadline: Deadline, waiting_for: str) -> None: ...
+    def read(self, n: int = 1) -> bytes: ...
+    def read_some(self, wait_s: float) -> bytes: ...
+    def read_until_quiet(self, quiet_s: float, most_s: float) -> bytes: ...
+    def inWaiting(self) -> int: ...
+    def write(self, data: bytes) -> int: ...
+    def close(self) -> None: ...
+
+
+class Repl:
+    """The board's Python prompt behind `wire`. All waits end at the deadline given."""
+
+    def __init__(self, wire: Wire, name: str) -> None:
         self.name = name
-        self._port = port
-        self.wire = Wire(port, name, watch)
-        self._prompt = Prompt(self.wire, name)
+        self.wire = wire
+        self._prompt = Prompt(wire, name)
 
     @property
     def port(self) -> str:
         """Path or URL of the serial port."""
-        return str(self._port.port)
+        return self.wire.port
 
     @property
     def is_open(self) -> bool:
-        return bool(self._port.is_open)
+        return self.wire.is_open
 
     def interrupt(self, deadline: Deadline) -> str:
         """Stop the program that runs, whatever state a session left, and return what the board printed."""

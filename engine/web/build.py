@@ -1,24 +1,51 @@
 """Builds the playground, a folder of static files: python engine/web/build.py FOLDER (make playground).
 
-It needs the engine's Python package for the boot ROMs, Rust with the target wasm32-unknown-unknown, and Node.js.
+It needs portbench's environment, Rust with the target wasm32-unknown-unknown, and Node.js.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
 import shutil
 import subprocess
 import sys
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import portbench_engine
 from filelock import FileLock
+from portbench_engine import CHIPS, MCUS, RADIOS, SD_CARDS
+from portbench_engine._native import NO_BOOT_LOADER
 from portbench_engine.boot_rom import BOOT_ROMS, bootrom
+
+from portbench.boards import known_boards
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.firmware import catalogue
+from portbench.workloads import workloads
 
 HERE: Final = Path(__file__).parent
 BUILT: Final = HERE.parent / "target"
 TARGET: Final = "wasm32-unknown-unknown"
-CLIENT: Final = HERE.parents[1] / "workloads" / "ping_pong" / "native.uf2"
-ENTRIES: Final = ("page.ts", "worker.ts", "offline.ts", "page.css")
+ROOT: Final = HERE.parents[1]
+CLIENT: Final = ROOT / "workloads" / "ping_pong" / "native.uf2"
+ENTRIES: Final = ("page.ts", "worker.ts", "bench.ts", "offline.ts", "page.css")
+PUBLISHED: Final = ROOT / "results" / "page" / "page.css"
+"""The published page's look, which is this page's."""
+PYODIDE: Final = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+PARTS: Final = ("boards", "clients", "firmware", "results", "runner", "server", "workloads")
+"""The folders that `portbench/` has links to."""
+KINDS: Final = (".py", ".toml", ".json", ".css", ".js", ".j2", ".uf2")
+LIBRARIES: Final = (
+    *("annotated-types", "typing-extensions", "typing-inspection", "filelock", "platformdirs", "packaging"),
+    *("mpremote", "rich", "tabulate", "h11", "jinja2", "markupsafe"),
+)
+"""Those of this environment that measuring and its page import. What they have in machine code is left out."""
+LEFT_OUT: Final = ("two_boards", "sd_card", "udp_service", "perf_bench")
+"""Workloads with a second board, a card, or files that are downloaded."""
+OF_PYODIDE: Final = ("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "314", "--abi", "cp314")
 
 
 class Failed(Exception):
@@ -46,6 +73,66 @@ def has_target() -> bool:
     return done.returncode == 0 and Path(done.stdout.strip()).is_dir()
 
 
+def in_page(name: str) -> bool:
+    """Whether the page has a board."""
+    return f'("{name}", BoardConfig::' in (HERE / "src" / "page.rs").read_text(encoding="utf-8")
+
+
+def facts() -> str:
+    """What the engine models, and the default settings of each board of the page."""
+    config = EmulatedConfig()
+    boards = {name: config.settings(board) for name, board in known_boards().items() if in_page(name)}
+    models = {"mcus": MCUS, "chips": CHIPS, "radios": RADIOS, "sd_cards": SD_CARDS, "no_boot_loader": NO_BOOT_LOADER}
+    return json.dumps({"boards": boards, **models})
+
+
+def known() -> str:
+    """The workloads that the page measures, and the catalogue's images by their SHA-256."""
+    measured = [{"name": each.name, "title": each.title} for each in workloads().values() if each.name not in LEFT_OUT]
+    images = {entry.sha256: entry.id for entry in catalogue.load() if entry.sha256}
+    return json.dumps({"workloads": measured, "images": images})
+
+
+def python_files() -> Iterator[tuple[str, Path]]:
+    """The page's Python, each file by its name in the archive, without the packages of requirements.lock."""
+    for path in (ROOT / "portbench").glob("*.py"):
+        yield f"portbench/{path.name}", path
+    for part in PARTS:
+        for path in (ROOT / part).rglob("*"):
+            if path.suffix in KINDS and "native" not in path.parts and "runs" not in path.parts and path.is_file():
+                yield f"portbench/{path.relative_to(ROOT)}", path
+    for path in Path(portbench_engine.__file__).parent.glob("*.py"):
+        yield f"portbench_engine/{path.name}", path
+    for path in (HERE / "python").glob("*.py"):
+        yield path.name if path.name != "_native.py" else "portbench_engine/_native.py", path
+    for library in LIBRARIES:
+        for file in importlib.metadata.files(library) or ():
+            if file.suffix == ".py" and ".." not in file.parts:
+                yield str(file), Path(str(file.locate()))
+
+
+def write_python(folder: Path, pyodide: Path) -> None:
+    """Write Pyodide, and the archive of what it imports, into `folder`. Raises Failed."""
+    wheels = BUILT / "wheels"
+    lock = HERE / "requirements.lock"
+    fetch = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:")
+    with FileLock(BUILT / "wheels.lock"):
+        if not wheels.is_dir() or wheels.stat().st_mtime < lock.stat().st_mtime:
+            shutil.rmtree(wheels, ignore_errors=True)
+            run(*fetch, *OF_PYODIDE, "--dest", str(wheels), "--requirement", str(lock), folder=HERE)
+    folder.mkdir(exist_ok=True)
+    for name in PYODIDE:
+        shutil.copy(pyodide / name, folder)
+    with zipfile.ZipFile(folder / "portbench.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in sorted(dict(python_files()).items()):
+            archive.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+        archive.writestr(zipfile.ZipInfo("portbench_engine/facts.json"), facts(), zipfile.ZIP_DEFLATED)
+        for wheel in sorted(wheels.glob("*.whl")):
+            with zipfile.ZipFile(wheel) as packed:
+                for info in packed.infolist():
+                    archive.writestr(zipfile.ZipInfo(info.filename), packed.read(info), zipfile.ZIP_DEFLATED)
+
+
 def build(folder: Path) -> None:
     """Write the page into `folder`. Raises Failed."""
     if not has_target():
@@ -54,6 +141,7 @@ def build(folder: Path) -> None:
     page = BUILT / "page"
     with FileLock(BUILT / "page.lock"):
         shutil.copytree(HERE / "page", page, dirs_exist_ok=True)
+        shutil.copy(PUBLISHED, page / "published.css")
         installed, wanted = page / "node_modules" / ".package-lock.json", page / "package-lock.json"
         if not installed.is_file() or installed.stat().st_mtime < wanted.stat().st_mtime:
             install = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
@@ -61,12 +149,17 @@ def build(folder: Path) -> None:
         run("npx", "tsc", folder=page)
         folder.mkdir(parents=True, exist_ok=True)
         options = ("--bundle", "--minify", "--format=esm", "--target=es2022", f"--outdir={folder.resolve()}")
+        options += ("--splitting", "--external:node:*")
         run("npx", "esbuild", *ENTRIES, *options, "--log-level=warning", folder=page)
     shutil.copy(page / "index.html", folder)
     shutil.copy(CLIENT, folder)
     shutil.copy(BUILT / TARGET / "web" / "web.wasm", folder / "engine.wasm")
+    (folder / "catalogue.json").write_text(known(), encoding="utf-8")
+    write_python(folder / "python", page / "node_modules" / "pyodide")
     for mcu in BOOT_ROMS:
         (folder / f"{mcu}.rom").write_bytes(bootrom(mcu))
+    files = sorted(path.name for path in folder.iterdir() if path.is_file())
+    (folder / "files.json").write_text(json.dumps(["./", *files]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The playground in headless Chromium: a board that boots, a row that equals the command's, and files that are torn."""
+"""The playground in headless Chromium: boards that boot, rows that equal the command's, and files that are torn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ import pytest
 from portbench.boards import Deadline, board_definition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Replay
+from portbench.results.storage import read
 from tests.conftest import Image
+from tests.golden.test_golden_rows import GOLDEN, run_lengths
 from tests.page.conftest import Look
 
 ROOT: Final = Path(__file__).parents[2]
@@ -79,16 +81,56 @@ def test_a_torn_image_is_told_in_one_line(found: dict[str, Any]) -> None:
 
 
 def test_it_fits_every_screen_and_axe_finds_nothing(found: dict[str, Any]) -> None:
-    assert [(each["width"], each["colorScheme"]) for each in found["looks"]] == [
-        (width, scheme) for width in (360, 1440) for scheme in ("light", "dark")
+    assert [(each["width"], each["colorScheme"], each["view"]) for each in found["looks"]] == [
+        (width, scheme, view)
+        for width in (360, 1440)
+        for scheme in ("light", "dark")
+        for view in ("console", "drive", "network", "pins", "measure")
     ]
     for each in found["looks"]:
         assert (each["overflow_px"], each["violations"]) == (0, []), each
+    assert found["protocols"] and set(found["protocols"]) <= {"ARP", "DHCP", "ICMP", "TCP", "UDP"}
     backgrounds = {each["colorScheme"]: each["background"] for each in found["looks"]}
     assert backgrounds == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 22, 26)"}
 
 
-def test_micropython_answers_at_its_prompt(look: Look, address: str, image: Image, tmp_path: Path) -> None:
-    torn = tmp_path / "torn.uf2"
-    torn.write_bytes(b"torn")
-    assert look("playground.mjs", address, torn, image("micropython-1.28.0"))["prompt"]
+def test_it_works_without_a_network_once_it_was_loaded(found: dict[str, Any]) -> None:
+    assert found["offline"]
+
+
+def test_a_step_is_a_millisecond(found: dict[str, Any]) -> None:
+    assert found["stepped_s"] == pytest.approx(0.001)
+
+
+def test_micropython_answers_at_its_prompt_and_keeps_a_file(look: Look, address: str, image: Image) -> None:
+    found = look("playground.mjs", address, "prompt", image("micropython-1.28.0"))
+    assert (found["prompt"], found["console"]) == (True, [])
+
+
+def test_circuitpython_runs_what_is_saved_on_its_drive(look: Look, address: str, image: Image) -> None:
+    found = look("playground.mjs", address, "drive", image("circuitpython-9.1.4"))
+    assert (found["drive"], found["console"]) == (True, [])
+
+
+@pytest.mark.parametrize("runtime", ["portbench-native", "micropython-1.28.0"])
+def test_a_measured_row_is_the_golden_one(look: Look, address: str, image: Image, tmp_path: Path, runtime: str) -> None:
+    (golden,) = (row for row in GOLDEN if (row["runtime"], row["profile"]) == (runtime, "tuned"))
+    chosen = [] if runtime == "portbench-native" else [image(runtime)]
+    found = look("playground.mjs", address, "measure", "tuned", *chosen)
+    assert found["stage"] == "Done. The run file is for portbench show and portbench compare."
+    kept = tmp_path / "run.json"
+    kept.write_text(found["run"], encoding="utf-8")
+    (row,) = read(kept).rows
+    assert row.sim is not None and row.attribution is not None
+    assert (row.runtime, row.figures["total_us"], row.figures["ready_us"]) == (
+        runtime,
+        golden["total_us"],
+        golden["ready_us"],
+    )
+    assert row.samples["round_trip_us"] == run_lengths(golden["round_trip_us"])
+    assert row.sim.flash_sha256 == golden["flash_sha256"]
+    assert {name: row.sim.counters[name] for name in golden["counters"]} == golden["counters"]
+    assert "messages/s" in found["shown"] and found["drawings"] > 10
+    assert found["link"] == f"?board={BOARD}&workload=ping_pong&profile=tuned&seed=fixed"
+    assert found["console"] == []
+    assert [url for url in found["requests"] if not url.startswith((address.rpartition("/")[0], "blob:"))] == []

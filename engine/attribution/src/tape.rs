@@ -1,4 +1,4 @@
-//! Long lists in little memory: the end of each is in memory, the rest in a file without a name.
+//! Long lists in little memory: the end of each is in memory, the rest in a file without a name, where there are files.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -11,6 +11,8 @@ use crate::Interval;
 
 /// Bytes in memory of a tape, and of each of its readers.
 const BLOCK: usize = 1 << 16;
+/// Most bytes of a tape where there are no files, as in a browser: the rest is lost.
+const MOST_WITHOUT_FILES: usize = 1 << 25;
 
 /// An item as numbers, of which small ones take little room.
 pub trait Item: Copy + Default {
@@ -45,7 +47,12 @@ impl<T: Item> Tape<T> {
         });
         self.last = item;
         self.count += 1;
-        if self.tail.len() >= BLOCK && self.file_tail().is_err() {
+        if cfg!(target_family = "wasm") {
+            if self.tail.len() >= MOST_WITHOUT_FILES {
+                self.failed.set(true);
+                self.tail.clear();
+            }
+        } else if self.tail.len() >= BLOCK && self.file_tail().is_err() {
             self.failed.set(true);
             self.tail.clear();
         }
@@ -114,7 +121,10 @@ impl<T: Item> Reader<'_, T> {
                 file.seek(SeekFrom::Start(self.next))?;
                 file.read_exact(&mut self.buffer)?;
             }
-            _ => self.buffer.extend_from_slice(tape.tail.get((self.next - tape.filed) as usize..).unwrap_or_default()),
+            _ => {
+                let rest = tape.tail.get((self.next - tape.filed) as usize..).unwrap_or_default();
+                self.buffer.extend_from_slice(&rest[..rest.len().min(BLOCK)]);
+            }
         }
         self.next += self.buffer.len() as u64;
         if self.buffer.is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }

@@ -749,8 +749,8 @@ impl PyMachine {
     /// as `_miss` and `_wait`, too.
     fn attribution_moments(&self, start_us: f64, end_us: f64) -> Option<Vec<(f64, f64, &'static str)>> {
         let machine = self.lock();
-        let recorded = machine.attribution().filter(|recorded| !recorded.is_torn())?;
-        Some(py_attribution::moments(recorded, (ps(start_us), ps(end_us))))
+        let moments = machine.attribution()?.moments((ps(start_us), ps(end_us)))?;
+        Some(moments.into_iter().map(|((from, to), cause)| (us(from), us(to), cause)).collect())
     }
 
     /// Log decoded SPI frames of the devices from now on (or stop).

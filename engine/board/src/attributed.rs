@@ -4,9 +4,12 @@ use std::collections::VecDeque;
 
 use ::lan::{Fate, FrameRecord};
 use air::{Passage, Place};
-use attribution::{Cause, Frame, Interval, JOIN, Recording, Tape, Transfers, lan};
+use attribution::{
+    Cause, Class, Clock, Frame, Interval, JOIN, Readings, Recording, Shares, Sought, Tape, Transfers, Windows,
+    attribute, lan, timeline,
+};
 use cyw43::FRAME_TIME;
-use sim::{LogReader, SpiFrame};
+use sim::{LogReader, Ps, SpiFrame};
 
 use crate::wiring::Wiring;
 
@@ -30,6 +33,77 @@ impl Recorded {
     /// Returns whether anything of it is lost.
     pub fn is_torn(&self) -> bool {
         self.recording.is_torn() || self.transfers.tape.has_failed()
+    }
+}
+
+/// An attribution of the intervals that a client told of, or that are given.
+#[derive(Debug)]
+pub struct Account {
+    /// The intervals, and where their time went.
+    pub spans: (Vec<Interval>, Shares),
+    /// The way to the first interval, as far as the client tells of it: `boot`, `link`, `address`, `connect`; else all
+    /// of it, `start`.
+    pub names: Vec<&'static str>,
+    /// The intervals of these, and where their time went.
+    pub stages: (Vec<Interval>, Shares),
+}
+
+impl Recorded {
+    /// Attributes the intervals `given`, or those that `sought` describes. `None`: no readings of the clock fit those.
+    pub fn account(&self, sought: &Sought, given: Option<Vec<Interval>>) -> Option<Account> {
+        let marks = &self.recording.marks;
+        let readable = Clock::ALL.into_iter();
+        let windows = match given {
+            None => {
+                let readings = Readings::new(marks, Ps::MAX);
+                readable.map(|clock| Sought { clock, ..sought.clone() }).find_map(|sought| readings.find(&sought))?
+            }
+            Some(spans) => {
+                let first = spans.first().map_or(0, |span| span.0);
+                let before = Readings::new(marks, first);
+                let ready = readable.map(|clock| Sought { clock, ..sought.clone() });
+                let ready = ready.filter_map(|sought| before.find_ready(&sought)).next().unwrap_or_default();
+                Windows { intervals: spans, ..ready }
+            }
+        };
+        let shares = |spans: &[Interval]| attribute(&self.recording, &self.frames, &self.transfers, spans);
+        let (names, stages) = self.stages(&windows);
+        let told = shares(&stages);
+        let spans = shares(&windows.intervals);
+        Some(Account { spans: (windows.intervals, spans), names, stages: (stages, told) })
+    }
+
+    /// What went on at each moment of `span`, see [`timeline`]. `None`: not all of it was recorded.
+    pub fn moments(&self, span: Interval) -> Option<Vec<(Interval, &'static str)>> {
+        if self.is_torn() {
+            return None;
+        }
+        let found = timeline(&self.recording, &self.frames, &self.transfers, span);
+        Some(found.into_iter().map(|(span, cause)| (span, Cause::ALL[cause as usize].1)).collect())
+    }
+
+    fn stages(&self, windows: &Windows) -> (Vec<&'static str>, Vec<Interval>) {
+        let (mut names, mut stages) = (Vec::new(), Vec::new());
+        let mut add = |name, from: Ps, to: Ps| {
+            if from < to {
+                names.push(name);
+                stages.push((from, to));
+            }
+        };
+        let (Some(started), Some(ready)) = (windows.started, windows.ready) else {
+            if let Some(first) = windows.intervals.first() {
+                add("start", 0, first.0);
+            }
+            return (names, stages);
+        };
+        add("boot", 0, started);
+        let linked = windows.linked.unwrap_or(started);
+        add("link", started, linked);
+        let opens = self.frames.iter().filter(|frame| !frame.to_board && frame.class == Class::Open);
+        let opened = opens.map(|frame| frame.start).find(|&at| (linked..ready).contains(&at)).unwrap_or(ready);
+        add("address", linked, opened);
+        add("connect", opened, ready);
+        (names, stages)
     }
 }
 
@@ -192,8 +266,6 @@ fn what(frame: &SpiFrame) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sim::Ps;
-
     use super::*;
 
     fn record(to_board: bool, queued: Ps, arrival: Ps, byte: u8) -> FrameRecord {

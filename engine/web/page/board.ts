@@ -3,20 +3,34 @@
 export interface Kind {
   id: string;
   title: string;
-  rom: string;
+  /** The microcontroller, which names the boot ROM's file. */
+  mcu: string;
+  /** The network chip; empty without one. */
+  network: string;
   cable: boolean;
 }
 
 /** By their numbers: `BOARDS` in ../src/page.rs has the same order. */
 export const KINDS: readonly Kind[] = [
-  { id: "W5500_EVB_PICO", title: "WIZnet W5500-EVB-Pico", rom: "RP2040", cable: true },
-  { id: "W5100S_EVB_PICO", title: "WIZnet W5100S-EVB-Pico", rom: "RP2040", cable: true },
-  { id: "RPI_PICO", title: "Raspberry Pi Pico", rom: "RP2040", cable: false },
-  { id: "RPI_PICO_W", title: "Raspberry Pi Pico W", rom: "RP2040", cable: false },
-  { id: "W5500_EVB_PICO2", title: "WIZnet W5500-EVB-Pico2", rom: "RP2350", cable: true },
-  { id: "RPI_PICO2", title: "Raspberry Pi Pico 2", rom: "RP2350", cable: false },
-  { id: "RPI_PICO2_W", title: "Raspberry Pi Pico 2 W", rom: "RP2350", cable: false },
+  { id: "W5500_EVB_PICO", title: "WIZnet W5500-EVB-Pico", mcu: "RP2040", network: "W5500", cable: true },
+  { id: "W5100S_EVB_PICO", title: "WIZnet W5100S-EVB-Pico", mcu: "RP2040", network: "W5100S", cable: true },
+  { id: "RPI_PICO", title: "Raspberry Pi Pico", mcu: "RP2040", network: "", cable: false },
+  { id: "RPI_PICO_W", title: "Raspberry Pi Pico W", mcu: "RP2040", network: "CYW43439", cable: false },
+  { id: "W5500_EVB_PICO2", title: "WIZnet W5500-EVB-Pico2", mcu: "RP2350", network: "W5500", cable: true },
+  { id: "RPI_PICO2", title: "Raspberry Pi Pico 2", mcu: "RP2350", network: "", cable: false },
+  { id: "RPI_PICO2_W", title: "Raspberry Pi Pico 2 W", mcu: "RP2350", network: "CYW43439", cable: false },
 ];
+
+/** What `observed` returns. Times are microseconds of simulated time. */
+export interface Observed {
+  /** Start, end, chip, register or buffer, written, bytes, the first 16 of them, their meaning. */
+  spi: [number, number, string, string, boolean, number, number[], string][];
+  spiLeftOut: number;
+  /** First bit, arrival, to the board, what became of it, the frame. */
+  frames: [number, number, boolean, string, number[]][];
+  /** When, levels, which the chip drives: of GPIO0 to GPIO31 as bits. */
+  pins: [number, number, number][];
+}
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -36,6 +50,9 @@ interface Exports {
   report(): number;
   write_file(): number;
   list_files(): number;
+  read_file(): number;
+  watch(on: boolean): void;
+  observed(): number;
 }
 
 export class Board {
@@ -46,7 +63,7 @@ export class Board {
   }
 
   static async load(address: string): Promise<Board> {
-    const { instance } = await WebAssembly.instantiateStreaming(fetch(address), {});
+    const { instance } = await WebAssembly.instantiateStreaming(fetch(address), { page: { hear: () => {} } });
     return new Board(instance.exports as unknown as Exports);
   }
 
@@ -107,6 +124,25 @@ export class Board {
     both.set(contents, name.length + 1);
     this.#give(both);
     this.#check(this.#engine.write_file());
+  }
+
+  /** Throws an Error with one line where there is no such file. */
+  readFile(path: string): Uint8Array<ArrayBuffer> {
+    this.#give(new TextEncoder().encode(path));
+    const read = this.#take(this.#engine.read_file());
+    const end = read.indexOf(0);
+    if (end > 0) throw new Error(new TextDecoder().decode(read.subarray(0, end)));
+    return read.slice(1);
+  }
+
+  /** Begins or ends the recording for `observed`; a power cycle ends it, too. */
+  watch(on: boolean): void {
+    this.#engine.watch(on);
+  }
+
+  observed(): Observed | undefined {
+    const text = this.#text(this.#engine.observed());
+    return text ? (JSON.parse(text) as Observed) : undefined;
   }
 
   /** Paths of the files on the board's drive. */

@@ -1,14 +1,23 @@
-// Messages between the page and the worker that runs the board.
+// Messages between the page and its workers: the one that runs the board, and the one that measures.
+import type { Observed } from "./board.js";
 
 export type ToWorker =
   | { do: "power"; kind: number; rom: Uint8Array; uf2: Uint8Array; bootsel: boolean }
   | { do: "type"; text: Uint8Array }
   | { do: "pause"; paused: boolean }
   | { do: "plug"; plugged: boolean }
-  | { do: "file"; path: string; contents: Uint8Array };
+  /** `factor` of real time; 0: a busy board as fast as possible, an idle one by the clock. */
+  | { do: "speed"; factor: number }
+  | { do: "step"; us: number }
+  | { do: "watch"; on: boolean }
+  | { do: "file"; path: string; contents: Uint8Array }
+  | { do: "read"; path: string }
+  | { do: "list" };
 
 export interface State {
   timeUs: number;
+  /** Real time since power-up, without pauses. */
+  realUs: number;
   /** Simulated time beside real time, over the last moment. */
   pace: number;
   /** Instructions in a real second. */
@@ -25,4 +34,19 @@ export type FromWorker =
   | { is: "report"; report: string }
   | { is: "stopped"; why: string }
   | { is: "failed"; why: string }
+  | { is: "observed"; observed: Observed; nowUs: number }
+  | { is: "read"; path: string; contents: Uint8Array }
+  /** `wrote`: the file that was just written, if one was. */
   | { is: "files"; paths: string[]; wrote: string };
+
+/** To the worker that measures. `asked`: options of `portbench run`, by their names in runner/options.py. */
+export type ToBench =
+  | { do: "measure"; images: [string, Uint8Array][]; asked: Record<string, unknown> }
+  | { do: "draw"; drawn: Record<string, string> };
+
+/** `run`: the run file. `wanted`: drawings that its page needs, as Vega-Lite in JSON. */
+export type FromBench =
+  | { is: "stage"; what: string }
+  | { is: "measured"; run: string; wanted: string[] }
+  | { is: "drawn"; html: string }
+  | { is: "failed"; why: string };

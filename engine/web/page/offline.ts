@@ -1,9 +1,22 @@
-// Keeps the page's files, so that it works without a network once it was loaded.
-const worker = self as unknown as { addEventListener(type: string, listener: (event: any) => void): void };
+// Keeps the page's files, so that it works without a network once it was loaded. Python's follow when they are used.
+const worker = self as unknown as {
+  addEventListener(type: string, listener: (event: any) => void): void;
+  skipWaiting(): Promise<void>;
+  clients: { claim(): Promise<void> };
+};
 const STORE = "playground";
 
+worker.addEventListener("install", (event) => {
+  const keep = async () => {
+    const files = (await (await fetch("files.json")).json()) as string[];
+    await (await caches.open(STORE)).addAll(files);
+    await worker.skipWaiting();
+  };
+  event.waitUntil(keep());
+});
+worker.addEventListener("activate", (event) => event.waitUntil(worker.clients.claim()));
 worker.addEventListener("fetch", (event) => {
-  if (event.request.method !== "GET") return;
+  if (event.request.method !== "GET" || !event.request.url.startsWith(self.location.origin)) return;
   event.respondWith(
     (async () => {
       const store = await caches.open(STORE);
@@ -12,7 +25,7 @@ worker.addEventListener("fetch", (event) => {
         if (answer.ok) await store.put(event.request, answer.clone());
         return answer;
       } catch (error) {
-        const kept = await store.match(event.request);
+        const kept = await store.match(event.request, { ignoreSearch: true });
         if (kept) return kept;
         throw error;
       }

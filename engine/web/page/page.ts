@@ -1,18 +1,26 @@
 // The page: what the visitor sees and does. The board itself runs in worker.ts.
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
+import { Analyser } from "./analyser.js";
 import { KINDS } from "./board.js";
+import { Drawing, words } from "./drawing.js";
+import { type Catalogue, type Image, measureView } from "./measure.js";
 import type { FromWorker, State, ToWorker } from "./messages.js";
+import { decode } from "./network.js";
+import { saved } from "./prompt.js";
 
 const CLIENT = "native.uf2";
+const CLIENT_NAME = "portbench-native.uf2";
 const BLINK_PIN = 25;
+const MOST_LINES = 300;
 
 const find = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
-const [kinds, image, drop, message] = [find<HTMLSelectElement>("board"), find<HTMLInputElement>("image"), find("drop"), find("message")];
-const [pause, cable, pins, report] = [find<HTMLButtonElement>("pause"), find<HTMLInputElement>("cable"), find("pins"), find("report")];
+const [kinds, image, message] = [find<HTMLSelectElement>("board"), find<HTMLInputElement>("image"), find("message")];
+const [pause, step, cable, speed] = [find<HTMLButtonElement>("pause"), find<HTMLButtonElement>("step"), find<HTMLInputElement>("cable"), find<HTMLSelectElement>("speed")];
+const [pins, report, path, text] = [find("pins"), find("report"), find<HTMLInputElement>("path"), find<HTMLTextAreaElement>("text")];
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const colours = () => (dark.matches ? { background: "#14161a", foreground: "#e6e6e6" } : { background: "#ffffff", foreground: "#1a1a1a", cursor: "#1a1a1a", selectionBackground: "#b5d5ff" });
+const colours = () => (dark.matches ? { background: "#14161a", foreground: "#eceef2" } : { background: "#ffffff", foreground: "#16181d", cursor: "#16181d", selectionBackground: "#b5d5ff" });
 const terminal = new Terminal({ convertEol: false, cursorBlink: false, fontSize: 14, screenReaderMode: true, theme: colours() });
 const fit = new FitAddon();
 terminal.loadAddon(fit);
@@ -23,14 +31,21 @@ dark.addEventListener("change", () => (terminal.options.theme = colours()));
 
 const worker = new Worker("worker.js", { type: "module" });
 const send = (order: ToWorker) => worker.postMessage(order);
-let uf2: Uint8Array = new Uint8Array();
-let kept = "";
+const asked = new URLSearchParams(location.search);
+const analyser = new Analyser(find<HTMLCanvasElement>("analyser"));
+let drawing: Drawing;
+let known: Catalogue | undefined;
+let firmware: Image = ["", new Uint8Array()];
+let hasDrive = false;
 let paused = false;
+let timeUs = 0;
 
 function tell(text: string, failed = false): void {
   message.textContent = text;
   message.classList.toggle("failed", failed);
 }
+
+const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 async function load(address: string): Promise<Uint8Array> {
   const answer = await fetch(address);
@@ -38,46 +53,73 @@ async function load(address: string): Promise<Uint8Array> {
   return new Uint8Array(await answer.arrayBuffer());
 }
 
+function draw(): void {
+  const { title, mcu, network, cable: wired } = KINDS[kinds.selectedIndex]!;
+  drawing = new Drawing(find("drawing"), title, mcu, network, wired);
+}
+
+/** The image's name in the catalogue, where its contents are known. */
+async function named(contents: Uint8Array): Promise<string | undefined> {
+  if (!known || !("subtle" in crypto)) return undefined;
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", contents as BufferSource));
+  return known.images[Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("")];
+}
+
 async function power(bootsel: boolean, fresh: boolean): Promise<void> {
   const kind = KINDS[kinds.selectedIndex]!;
   try {
-    const rom = await load(`${kind.rom}.rom`);
+    const rom = await load(`${kind.mcu}.rom`);
     terminal.reset();
     report.textContent = "";
-    paused = false;
-    pause.textContent = "Pause";
-    send({ do: "power", kind: kinds.selectedIndex, rom, uf2: fresh ? uf2 : new Uint8Array(), bootsel });
-    tell(`${kind.title} runs ${kept}${bootsel ? ", with BOOTSEL pressed" : ""}.`);
+    delete report.dataset["report"];
+    setPaused(false);
+    analyser.clear();
+    hasDrive = false;
+    send({ do: "power", kind: kinds.selectedIndex, rom, uf2: fresh ? firmware[1] : new Uint8Array(), bootsel });
+    const id = await named(firmware[1]);
+    tell(`${kind.title} runs ${firmware[0]}${id && id !== firmware[0].replace(".uf2", "") ? ` (${id})` : ""}${bootsel ? ", with BOOTSEL pressed" : ""}.`);
     cable.disabled = !kind.cable;
     cable.checked = kind.cable;
   } catch (error) {
-    tell(`${error instanceof Error ? error.message : error}. Build the page on a PC that has this chip's boot ROM.`, true);
+    tell(`${reason(error)}. Build the page on a PC that has this chip's boot ROM.`, true);
   }
 }
 
 async function take(file: File): Promise<void> {
   const contents = new Uint8Array(await file.arrayBuffer());
-  if (file.name.toLowerCase().endsWith(".uf2")) {
-    [uf2, kept] = [contents, file.name];
+  const name = file.name.toLowerCase();
+  if (name.endsWith(".uf2")) {
+    firmware = [file.name, contents];
     await power(false, true);
-  } else {
-    send({ do: "file", path: file.name, contents });
+    return;
   }
+  if (name.endsWith(".py")) {
+    path.value = hasDrive ? "code.py" : "main.py";
+    text.value = new TextDecoder().decode(contents);
+    select("drive");
+    tell(`${file.name} is below; save it on the board.`);
+    return;
+  }
+  send({ do: "file", path: file.name, contents });
 }
 
 const seconds = (us: number) => `${(us / 1e6).toFixed(3)} s`;
 
 function show(state: State): void {
+  timeUs = state.timeUs;
   find("time").textContent = seconds(state.timeUs);
-  find("pace").textContent = `${state.pace.toFixed(2)} times real time`;
-  find("speed").textContent = `${(state.instructionsPerS / 1e6).toFixed(1)} million instructions a second`;
-  find("frames").textContent = `${state.frames} frames on the cable`;
+  find("real").textContent = seconds(state.realUs);
+  find("pace").textContent = `${state.pace.toFixed(2)} × real time`;
+  find("speed-now").textContent = `${(state.instructionsPerS / 1e6).toFixed(1)} MIPS`;
+  find("frames").textContent = `${state.frames} frames`;
+  const lit = (((state.driven & state.levels) >>> BLINK_PIN) & 1) === 1;
+  drawing.show(state, lit);
+  const says = words(state, lit);
+  if (find("pins-say").textContent !== says) find("pins-say").textContent = says;
   pins.querySelectorAll("li").forEach((pin, number) => {
     pin.className = `${(state.levels >>> number) & 1 ? "high" : "low"}${(state.driven >>> number) & 1 ? " driven" : ""}`;
   });
-  const lit = ((state.driven & state.levels) >>> BLINK_PIN) & 1;
-  find("led").classList.toggle("lit", lit === 1);
-  find("led").setAttribute("aria-label", lit ? "LED: on" : "LED: off");
+  if (!find("view-pins").hidden && !analyser.held) find("analyser-says").textContent = analyser.draw(timeUs);
 }
 
 function showReport(text: string): void {
@@ -87,19 +129,61 @@ function showReport(text: string): void {
   report.dataset["report"] = text;
 }
 
+function line(body: HTMLElement, cells: string[], numbers: number[]): void {
+  const row = document.createElement("tr");
+  cells.forEach((content, index) => {
+    const cell = row.insertCell();
+    cell.textContent = content;
+    if (numbers.includes(index)) cell.className = "number";
+  });
+  body.prepend(row);
+  while (body.children.length > MOST_LINES) body.lastElementChild!.remove();
+}
+
+const hex = (bytes: number[]) => bytes.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+
+function showTraffic(observed: Parameters<Analyser["take"]>[0]): void {
+  analyser.take(observed);
+  if (find("view-network").hidden) return;
+  for (const [start, , , fate, frame] of observed.frames) {
+    const { from, to, what } = decode(frame);
+    line(find("cable-frames"), [(start / 1000).toFixed(3), from, to, fate === "Delivered" ? what : `${what} (${fate.toLowerCase()})`], [0]);
+  }
+  for (const [start, end, , name, write, length, data, meaning] of observed.spi.slice(-MOST_LINES)) {
+    line(find("spi-frames"), [(start / 1000).toFixed(3), (end - start).toFixed(2), name, write ? "write" : "read", `${length}`, meaning || hex(data.slice(0, 12))], [0, 1, 4]);
+  }
+  if (observed.spiLeftOut) find("network-left").textContent = `${observed.spiLeftOut} transfers of the last moment are left out.`;
+}
+
+function showFiles(paths: string[], wrote: string): void {
+  hasDrive = paths.length > 0;
+  if (wrote) tell(`${wrote} is on the board's drive, beside: ${paths.join(", ")}`);
+  else if (!hasDrive) tell("The board shows no drive now.");
+  find("files").replaceChildren(
+    ...paths.map((name) => {
+      const item = document.createElement("li");
+      const open = document.createElement("button");
+      [open.type, open.textContent] = ["button", name];
+      open.onclick = () => send({ do: "read", path: name });
+      item.append(open);
+      return item;
+    }),
+  );
+}
+
 worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
   switch (data.is) {
     case "ready":
-      void load(CLIENT).then((client) => {
-        [uf2, kept] = [client, "the ping-pong client in C"];
-        return power(false, true);
-      });
+      void begin();
       break;
     case "printed":
       terminal.write(data.bytes);
       break;
     case "state":
       show(data.state);
+      break;
+    case "observed":
+      showTraffic(data.observed);
       break;
     case "report":
       showReport(data.report);
@@ -111,37 +195,116 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
       tell(data.why, true);
       break;
     case "files":
-      tell(`${data.wrote} is on the board's drive, beside: ${data.paths.join(", ")}`);
+      showFiles(data.paths, data.wrote);
+      break;
+    case "read":
+      path.value = data.path;
+      text.value = new TextDecoder().decode(data.contents);
       break;
   }
 };
 worker.onerror = (event) => tell(`The emulator ended: ${event.message}. Load the page again.`, true);
 
-KINDS.forEach((kind) => kinds.append(new Option(`${kind.title} (${kind.id})`, kind.id)));
-for (let number = 0; number < 29; number++) {
+/** What a link asks for, else the client in C. */
+async function begin(): Promise<void> {
+  try {
+    known = JSON.parse(new TextDecoder().decode(await load("catalogue.json"))) as Catalogue;
+    measureView(known, () => ({ board: kinds.value, image: firmware }));
+    const from = asked.get("image");
+    firmware = from === null ? [CLIENT_NAME, await load(CLIENT)] : [from.split("/").at(-1) || from, await load(from)];
+    await power(false, true);
+  } catch (error) {
+    tell(`${reason(error)}. Choose a file instead.`, true);
+  }
+}
+
+function setPaused(is: boolean): void {
+  paused = is;
+  pause.textContent = paused ? "Continue" : "Pause";
+  step.disabled = !paused;
+}
+
+const tabs = [...document.querySelectorAll<HTMLButtonElement>('[role="tab"]')];
+const nameOf = (tab: HTMLButtonElement) => tab.id.replace("tab-", "");
+
+function select(name: string): void {
+  for (const tab of tabs) {
+    const is = nameOf(tab) === name;
+    tab.setAttribute("aria-selected", String(is));
+    tab.tabIndex = is ? 0 : -1;
+    find(tab.getAttribute("aria-controls")!).hidden = !is;
+  }
+  send({ do: "watch", on: name === "network" || name === "pins" });
+  if (name === "drive") send({ do: "list" });
+  if (name === "console") fit.fit();
+}
+
+tabs.forEach((tab, index) => {
+  tab.onclick = () => select(nameOf(tab));
+  tab.onkeydown = ({ key }) => {
+    const to = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: tabs.length - 1 }[key];
+    if (to === undefined) return;
+    const next = tabs[(to + tabs.length) % tabs.length]!;
+    select(nameOf(next));
+    next.focus();
+  };
+});
+
+KINDS.forEach((kind) => kinds.append(new Option(kind.title, kind.id)));
+const wanted = KINDS.findIndex((kind) => kind.id === asked.get("board"));
+if (wanted >= 0) kinds.selectedIndex = wanted;
+draw();
+for (let number = 0; number < 30; number++) {
   const pin = document.createElement("li");
   pin.textContent = `GP${number}`;
   pins.append(pin);
 }
-terminal.onData((text) => send({ do: "type", text: new TextEncoder().encode(text) }));
+terminal.onData((typed) => send({ do: "type", text: new TextEncoder().encode(typed) }));
 image.onchange = () => image.files?.[0] && void take(image.files[0]);
-kinds.onchange = () => void power(false, true);
+kinds.onchange = () => {
+  draw();
+  dispatchEvent(new Event("board"));
+  void power(false, true);
+};
 find("reset").onclick = () => void power(false, false);
 find("bootsel").onclick = () => void power(true, false);
 pause.onclick = () => {
-  paused = !paused;
-  pause.textContent = paused ? "Continue" : "Pause";
+  setPaused(!paused);
   send({ do: "pause", paused });
 };
+step.onclick = () => send({ do: "step", us: 1000 });
+speed.onchange = () => send({ do: "speed", factor: Number(speed.value) });
 cable.onchange = () => send({ do: "plug", plugged: cable.checked });
+find("list").onclick = () => send({ do: "list" });
+find("save").onclick = () => {
+  const contents = new TextEncoder().encode(text.value);
+  if (hasDrive) {
+    send({ do: "file", path: path.value, contents });
+  } else {
+    for (const piece of saved(path.value, contents)) send({ do: "type", text: piece });
+    tell(`${path.value} goes to the board through its prompt; the console shows how that ends.`);
+  }
+};
+find("hold").onclick = () => {
+  analyser.held = !analyser.held;
+  find("hold").setAttribute("aria-pressed", String(analyser.held));
+};
+find<HTMLSelectElement>("window").onchange = ({ target }) => {
+  analyser.windowUs = Number((target as HTMLSelectElement).value);
+  find("analyser-says").textContent = analyser.draw(timeUs);
+};
+find("network-clear").onclick = () => {
+  for (const id of ["cable-frames", "spi-frames"]) find(id).replaceChildren();
+  find("network-left").textContent = "";
+};
 addEventListener("dragover", (event) => {
   event.preventDefault();
-  drop.classList.add("over");
+  document.body.classList.add("over");
 });
-addEventListener("dragleave", () => drop.classList.remove("over"));
+addEventListener("dragleave", () => document.body.classList.remove("over"));
 addEventListener("drop", (event) => {
   event.preventDefault();
-  drop.classList.remove("over");
+  document.body.classList.remove("over");
   const file = event.dataTransfer?.files[0];
   if (file) void take(file);
 });

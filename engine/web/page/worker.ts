@@ -13,87 +13,145 @@ const say = (message: FromWorker, moved: Transferable[] = []) => postMessage(mes
 const board = await Board.load("engine.wasm");
 let powered = false;
 let paused = false;
+let factor = 0;
+let watches = false;
 let report = "";
 let typed: Uint8Array = new Uint8Array();
+let realMs = 0;
+/** Where simulated and real time were level, for a speed that is a factor of real time. */
+let level = { atMs: 0, timeUs: 0 };
 let told = { atMs: performance.now(), timeUs: 0, instructions: 0 };
 
 function tell(nowMs: number): void {
   const [timeUs, instructions] = [board.timeUs, board.instructions];
-  const realUs = (nowMs - told.atMs) * 1000;
+  const passedUs = (nowMs - told.atMs) * 1000;
   say({
     is: "state",
     state: {
       timeUs,
-      pace: (timeUs - told.timeUs) / realUs,
-      instructionsPerS: ((instructions - told.instructions) / realUs) * 1e6,
+      realUs: realMs * 1000,
+      pace: (timeUs - told.timeUs) / passedUs,
+      instructionsPerS: ((instructions - told.instructions) / passedUs) * 1e6,
       frames: board.frames,
       ...board.pins,
     },
   });
   told = { atMs: nowMs, timeUs, instructions };
+  if (watches) {
+    const observed = board.observed();
+    if (observed) say({ is: "observed", observed, nowUs: timeUs });
+  }
   const latest = board.report();
   if (latest !== report && latest.endsWith("}\n")) say({ is: "report", report: latest });
   report = latest;
 }
 
-/** Runs for one slice of real time; returns how many milliseconds the board is ahead of the clock while it is idle. */
+/** Runs for a moment of simulated time; returns whether the board goes on. */
+function advance(us: number): boolean {
+  if (typed.length) typed = typed.subarray(board.type(typed));
+  const why = board.run(us);
+  const bytes = board.printed();
+  if (bytes.length) say({ is: "printed", bytes }, [bytes.buffer]);
+  if (!why) return true;
+  powered = false;
+  say({ is: "stopped", why });
+  return false;
+}
+
+/** Runs for one slice of real time; returns how many milliseconds the board is ahead of the clock. */
 function slice(): number {
   const startMs = performance.now();
   const [startUs, instructions] = [board.timeUs, board.instructions];
+  const isIdle = () => board.instructions - instructions < IDLE_SHARE * 125 * (board.timeUs - startUs);
+  const dueUs = () => level.timeUs + (performance.now() - level.atMs) * 1000 * factor;
   while (performance.now() - startMs < SLICE_MS) {
-    if (typed.length) typed = typed.subarray(board.type(typed));
-    const why = board.run(STEP_US);
-    const bytes = board.printed();
-    if (bytes.length) say({ is: "printed", bytes }, [bytes.buffer]);
-    if (why) {
-      powered = false;
-      say({ is: "stopped", why });
-      break;
-    }
-    const ranUs = board.timeUs - startUs;
-    const idle = board.instructions - instructions < IDLE_SHARE * 125 * ranUs;
-    if (idle && ranUs > SLICE_MS * 1000) break;
+    if (factor && board.timeUs >= dueUs()) break;
+    if (!advance(factor ? Math.max(1, Math.min(STEP_US, STEP_US * factor)) : STEP_US)) break;
+    if (!factor && isIdle() && board.timeUs - startUs > SLICE_MS * 1000) break;
   }
   const nowMs = performance.now();
   if (nowMs - told.atMs >= STATE_MS || !powered) tell(nowMs);
-  const aheadMs = (board.timeUs - startUs) / 1000 - (nowMs - startMs);
-  return board.instructions - instructions < IDLE_SHARE * 125 * (board.timeUs - startUs) ? Math.max(0, aheadMs) : 0;
+  if (factor) {
+    // A PC that is too slow for the speed does not catch up later.
+    if (dueUs() - board.timeUs > 250_000 * factor) level = { atMs: nowMs, timeUs: board.timeUs };
+    return Math.max(0, (board.timeUs - dueUs()) / 1000 / factor);
+  }
+  return isIdle() ? Math.max(0, (board.timeUs - startUs) / 1000 - (nowMs - startMs)) : 0;
 }
+
+let endedMs = 0;
 
 function loop(): void {
   if (!powered || paused) return;
+  const startMs = performance.now();
   const aheadMs = slice();
-  setTimeout(loop, aheadMs);
+  realMs += performance.now() - Math.max(endedMs, startMs - STATE_MS);
+  endedMs = performance.now();
+  setTimeout(loop, Math.min(aheadMs, STATE_MS));
+}
+
+function restart(): void {
+  const nowMs = performance.now();
+  told = { atMs: nowMs, timeUs: board.timeUs, instructions: board.instructions };
+  level = { atMs: nowMs, timeUs: board.timeUs };
+  endedMs = nowMs;
+}
+
+function obey(data: ToWorker): void {
+  switch (data.do) {
+    case "power":
+      powered = false;
+      board.powerUp(data.kind, data.rom, data.uf2, data.bootsel);
+      board.watch(watches);
+      [powered, paused, report, typed, realMs] = [true, false, "", new Uint8Array(), 0];
+      restart();
+      break;
+    case "type": {
+      const longer = new Uint8Array(typed.length + data.text.length);
+      longer.set(typed);
+      longer.set(data.text, typed.length);
+      typed = longer;
+      break;
+    }
+    case "pause":
+      paused = data.paused;
+      restart();
+      break;
+    case "speed":
+      factor = data.factor;
+      restart();
+      break;
+    case "step":
+      if (powered && paused) {
+        const endUs = board.timeUs + data.us;
+        while (board.timeUs < endUs && advance(endUs - board.timeUs));
+        tell(performance.now());
+      }
+      break;
+    case "watch":
+      watches = data.on;
+      board.watch(watches);
+      break;
+    case "plug":
+      board.plug(data.plugged);
+      break;
+    case "file":
+      board.writeFile(data.path, data.contents);
+      say({ is: "files", paths: board.files(), wrote: data.path });
+      break;
+    case "read":
+      say({ is: "read", path: data.path, contents: board.readFile(data.path) });
+      break;
+    case "list":
+      say({ is: "files", paths: board.files(), wrote: "" });
+      break;
+  }
 }
 
 onmessage = ({ data }: MessageEvent<ToWorker>) => {
   const ran = powered && !paused;
   try {
-    switch (data.do) {
-      case "power":
-        powered = false;
-        board.powerUp(data.kind, data.rom, data.uf2, data.bootsel);
-        [powered, paused, report, typed] = [true, false, "", new Uint8Array()];
-        told = { atMs: performance.now(), timeUs: 0, instructions: 0 };
-        break;
-      case "type": {
-        const longer = new Uint8Array(typed.length + data.text.length);
-        longer.set(typed);
-        longer.set(data.text, typed.length);
-        typed = longer;
-        break;
-      }
-      case "pause":
-        paused = data.paused;
-        break;
-      case "plug":
-        board.plug(data.plugged);
-        break;
-      case "file":
-        board.writeFile(data.path, data.contents);
-        say({ is: "files", paths: board.files(), wrote: data.path });
-        break;
-    }
+    obey(data);
   } catch (error) {
     say({ is: "failed", why: error instanceof Error ? error.message : String(error) });
   }

@@ -6,15 +6,20 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
+mod app;
+mod machines;
 mod page;
 mod ping_pong;
+mod settings;
 
 use std::cell::RefCell;
 
+use machines::Machines;
 use page::Page;
 
 thread_local! {
     static PAGE: RefCell<Page> = RefCell::default();
+    static MACHINES: RefCell<Machines> = RefCell::default();
 }
 
 fn with<T>(call: impl FnOnce(&mut Page) -> T) -> T {
@@ -112,6 +117,34 @@ pub extern "C" fn frames() -> f64 {
     with(|page| page.frames())
 }
 
+/// Begins to record SPI, the cable and the pins for [`observed`], or ends that. A power cycle ends it, too.
+#[unsafe(no_mangle)]
+pub extern "C" fn watch(on: bool) {
+    with(|page| page.watch(on));
+}
+
+/// Returns the length of what was recorded since the last call, as JSON: `page/board.ts` has its form.
+#[unsafe(no_mangle)]
+pub extern "C" fn observed() -> usize {
+    with(|page| {
+        let observed = page.observed();
+        page.answer(observed)
+    })
+}
+
+/// Returns the length of the file of that path on the board's drive, which is then the output; its contents begin
+/// behind a zero byte, or an error stands before it.
+#[unsafe(no_mangle)]
+pub extern "C" fn read_file() -> usize {
+    with(|page| {
+        let read = match page.read_file() {
+            Ok(contents) => [vec![0], contents].concat(),
+            Err(error) => [error.into_bytes(), vec![0]].concat(),
+        };
+        page.answer(read)
+    })
+}
+
 /// Returns the length of the last report of a client without a console, as JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn report() -> usize {
@@ -138,4 +171,23 @@ pub extern "C" fn list_files() -> usize {
         let files = page.list_files();
         page.answer(files.into_bytes())
     })
+}
+
+/// Carries out the call in the input, a JSON text of `text_bytes` and data, on the boards of the page's Python. Leaves a
+/// JSON text and data at [`output`]; returns the length of both, with that of the text in the upper half.
+#[unsafe(no_mangle)]
+pub extern "C" fn call(text_bytes: usize) -> u64 {
+    let input = with(|page| std::mem::take(&mut page.input));
+    let (text, data) = input.split_at(text_bytes.min(input.len()));
+    let (answer, bytes) = MACHINES.with_borrow_mut(|machines| machines.call(text, data));
+    let mut both = answer.to_string().into_bytes();
+    let text_bytes = both.len() as u64;
+    both.extend(bytes);
+    with(|page| text_bytes << 32 | page.answer(both) as u64)
+}
+
+/// Returns where the page's answer of `bytes` bytes to an application's question goes, see `app.rs`.
+#[unsafe(no_mangle)]
+pub extern "C" fn reply(bytes: usize) -> *mut u8 {
+    app::reply(bytes)
 }

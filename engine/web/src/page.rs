@@ -4,25 +4,43 @@ use std::sync::PoisonError;
 
 use board::mcu::Mcu;
 use board::{BoardConfig, Machine, Stop, flash_of_uf2};
-use sim::{PS_PER_US, Ps};
+use parts::trace::{Record, kind};
+use serde_json::{Value, json};
+use sim::{LogReader, PS_PER_US, Ps};
 
+use crate::machines::us;
 use crate::ping_pong::{PingPong, Report};
 
 /// Port of the simulated PC's server, as portbench's.
 const SERVER_PORT: u16 = 5000;
 /// From a segment's arrival to the answer of a WIZnet chip's TCP, as in boards/emulated/config.py.
-const TCP_ANSWER: Ps = 130 * PS_PER_US;
+pub(crate) const TCP_ANSWER: Ps = 130 * PS_PER_US;
+
+/// Makes a board's configuration with this boot ROM.
+type Make = fn(Vec<u8>) -> BoardConfig;
 
 /// The boards, by their numbers: `page/board.ts` names them in this order.
-pub(crate) const BOARDS: &[fn(Vec<u8>) -> BoardConfig] = &[
-    BoardConfig::w5500_evb_pico,
-    BoardConfig::w5100s_evb_pico,
-    BoardConfig::pico,
-    BoardConfig::pico_w,
-    BoardConfig::w5500_evb_pico2,
-    BoardConfig::pico2,
-    BoardConfig::pico2_w,
+pub(crate) const BOARDS: &[(&str, Make)] = &[
+    ("W5500_EVB_PICO", BoardConfig::w5500_evb_pico),
+    ("W5100S_EVB_PICO", BoardConfig::w5100s_evb_pico),
+    ("RPI_PICO", BoardConfig::pico),
+    ("RPI_PICO_W", BoardConfig::pico_w),
+    ("W5500_EVB_PICO2", BoardConfig::w5500_evb_pico2),
+    ("RPI_PICO2", BoardConfig::pico2),
+    ("RPI_PICO2_W", BoardConfig::pico2_w),
 ];
+
+/// Most frames of the cable and changes of the pins from one look to the next.
+const MOST_FRAMES: usize = 200;
+const MOST_CHANGES: usize = 20_000;
+/// Most SPI frames that one look shows: the newest.
+const MOST_SPI: usize = 400;
+
+/// Who reads the logs for the page.
+struct Watch {
+    spi: LogReader,
+    frames: Option<LogReader>,
+}
 
 #[derive(Default)]
 pub(crate) struct Page {
@@ -31,6 +49,7 @@ pub(crate) struct Page {
     pub(crate) boot_rom: Vec<u8>,
     machine: Option<Machine>,
     report: Report,
+    watch: Option<Watch>,
 }
 
 impl Page {
@@ -42,7 +61,7 @@ impl Page {
 
     pub(crate) fn power_up(&mut self, board: usize, bootsel: bool) -> Result<(), String> {
         let uf2 = std::mem::take(&mut self.input);
-        let make = BOARDS.get(board).ok_or_else(|| format!("there is no board {board}"))?;
+        let (_, make) = BOARDS.get(board).ok_or_else(|| format!("there is no board {board}"))?;
         let mut config = make(self.boot_rom.clone());
         config.phy.tcp_answer = TCP_ANSWER;
         if config.bootrom.len() != config.mcu.boot_rom.bytes {
@@ -60,9 +79,68 @@ impl Page {
             let server = Box::new(PingPong::new(self.report.clone()));
             machine.listen(SERVER_PORT, server).map_err(|error| error.to_string())?;
         }
-        self.report().clear();
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.machine = Some(machine);
+        self.watch = None;
         Ok(())
+    }
+
+    /// Begins to record what `observed` shows, or ends that.
+    pub(crate) fn watch(&mut self, on: bool) {
+        let Some(machine) = &mut self.machine else { return };
+        if let Some(Watch { spi, frames }) = self.watch.take() {
+            machine.wiring().end_spi_log(spi);
+            machine.chip_mut().sys().trace.stop();
+            if let (Some(reader), Ok(lan)) = (frames, machine.lan()) {
+                lan.end_log(reader);
+            }
+        }
+        if on {
+            let frames = machine.lan().ok().map(|lan| lan.log_frames(MOST_FRAMES));
+            machine.chip_mut().start_trace(kind::PINS, MOST_CHANGES);
+            self.watch = Some(Watch { spi: machine.wiring().log_spi(), frames });
+        }
+    }
+
+    /// What went over SPI and the cable, and the changes of the pins, since the last look, as JSON.
+    pub(crate) fn observed(&mut self) -> Vec<u8> {
+        let (Some(machine), Some(watch)) = (&mut self.machine, &self.watch) else { return Vec::new() };
+        let spi = machine.wiring().take_spi_log(&watch.spi);
+        let left_out = spi.len().saturating_sub(MOST_SPI);
+        let spi: Vec<Value> = spi
+            .into_iter()
+            .skip(left_out)
+            .map(|(device, frame)| {
+                json!([
+                    us(frame.start),
+                    us(frame.end),
+                    device,
+                    frame.name,
+                    frame.write,
+                    frame.len,
+                    frame.data,
+                    frame.meaning
+                ])
+            })
+            .collect();
+        let frames = match (&watch.frames, machine.lan()) {
+            (Some(reader), Ok(lan)) => lan.take_log(reader),
+            _ => Vec::new(),
+        };
+        let frames: Vec<Value> = frames
+            .into_iter()
+            .map(|f| json!([us(f.start), us(f.arrival), f.to_board, format!("{:?}", f.fate), f.frame]))
+            .collect();
+        let (records, _) = machine.chip_mut().sys().trace.take();
+        machine.chip_mut().start_trace(kind::PINS, MOST_CHANGES);
+        let pins: Vec<Value> = records
+            .iter()
+            .filter_map(|(at, record)| match *record {
+                Record::Pins { level, output_enabled } => Some(json!([us(*at), level, output_enabled])),
+                _ => None,
+            })
+            .collect();
+        json!({ "spi": spi, "spiLeftOut": left_out, "frames": frames, "pins": pins }).to_string().into_bytes()
     }
 
     pub(crate) fn run(&mut self, us: f64) -> String {
@@ -135,6 +213,12 @@ impl Page {
         volume.write_file(&path, &input[end + 1..]).and_then(|()| volume.flush()).map_err(|error| error.to_string())
     }
 
+    pub(crate) fn read_file(&mut self) -> Result<Vec<u8>, String> {
+        let path = String::from_utf8_lossy(&std::mem::take(&mut self.input)).into_owned();
+        let machine = self.machine.as_mut().ok_or("no board is powered up")?;
+        machine.volume(0).and_then(|volume| volume.read_file(&path)).map_err(|error| error.to_string())
+    }
+
     pub(crate) fn list_files(&mut self) -> String {
         let Some(volume) = self.machine.as_mut().and_then(|machine| machine.volume(0).ok()) else {
             return String::new();
@@ -150,7 +234,7 @@ mod tests {
 
     #[test]
     fn each_board_starts_and_a_bad_image_leaves_it_running() {
-        for (board, make) in BOARDS.iter().enumerate() {
+        for (board, (_, make)) in BOARDS.iter().enumerate() {
             let config = make(Vec::new());
             // A stack pointer, a reset vector, and a branch to itself.
             let mut rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();

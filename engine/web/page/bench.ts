@@ -1,0 +1,92 @@
+// Measures rows: portbench's own Python, by Pyodide, with the engine's module in place of the native engine. It is a
+// worker of its own, loaded at the first measurement, so that a run holds up neither the page nor its board.
+import { loadPyodide, type PyodideAPI } from "pyodide";
+import type { FromBench, ToBench } from "./messages.js";
+
+interface Exports {
+  memory: WebAssembly.Memory;
+  input(bytes: number): number;
+  output(): number;
+  reply(bytes: number): number;
+  call(textBytes: number): bigint;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const say = (message: FromBench) => postMessage(message);
+
+let engine: Exports;
+let python: PyodideAPI;
+let heard: (app: number, text: string, data: Uint8Array) => { toJs(): [string, Uint8Array]; destroy(): void };
+
+const bytesAt = (at: number, length: number) => new Uint8Array(engine.memory.buffer.slice(at, at + length));
+
+/** The engine asks an application of the simulated PC; see ../src/app.rs. */
+function hear(app: number, told: number, toldBytes: number, dataBytes: number): void {
+  const text = decoder.decode(bytesAt(told, toldBytes));
+  const answer = heard(app, text, bytesAt(told + toldBytes, dataBytes));
+  const [rest, data] = answer.toJs();
+  answer.destroy();
+  const head = encoder.encode(rest);
+  const at = engine.reply(head.length + 1 + data.length);
+  const memory = new Uint8Array(engine.memory.buffer, at, head.length + 1 + data.length);
+  memory.set(head);
+  memory.set(data, head.length + 1);
+}
+
+function call(text: string, data: Uint8Array): [string, Uint8Array] {
+  const head = encoder.encode(text);
+  const at = engine.input(head.length + data.length);
+  const memory = new Uint8Array(engine.memory.buffer, at, head.length + data.length);
+  memory.set(head);
+  memory.set(data, head.length);
+  const lengths = engine.call(head.length);
+  const [textBytes, allBytes] = [Number(lengths >> 32n), Number(lengths & 0xffff_ffffn)];
+  const all = bytesAt(engine.output(), allBytes);
+  return [decoder.decode(all.subarray(0, textBytes)), all.subarray(textBytes)];
+}
+
+async function load(address: string): Promise<Uint8Array> {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`${address}: the server answers ${answer.status}`);
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+async function start(): Promise<void> {
+  const module = WebAssembly.instantiateStreaming(fetch("engine.wasm"), { page: { hear } });
+  say({ is: "stage", what: "loading Python" });
+  python = await loadPyodide({ indexURL: new URL("python/", location.href).href });
+  engine = (await module).instance.exports as unknown as Exports;
+  python.unpackArchive(await load("python/portbench.zip"), "zip", { extractDir: "/portbench" });
+  python.FS.mkdirTree("/roms");
+  for (const mcu of ["RP2040", "RP2350"]) {
+    const rom = await load(`${mcu}.rom`);
+    python.FS.writeFile(`/roms/${mcu}.rom`, rom);
+    python.FS.writeFile(`/roms/${mcu}.own`, rom);
+  }
+  python.registerJsModule("page_engine", { call });
+  python.registerJsModule("page_worker", { doing: (label: string, stage: string) => say({ is: "stage", what: `${label}: ${stage}` }) });
+  say({ is: "stage", what: "starting portbench" });
+  python.runPython("import sys; sys.path.insert(0, '/portbench'); import page_run, portbench_engine._native");
+  heard = python.pyimport("portbench_engine._native").hear;
+}
+
+let started: Promise<void> | undefined;
+
+onmessage = async ({ data }: MessageEvent<ToBench>) => {
+  try {
+    await (started ??= start());
+    const page = python.pyimport("page_run");
+    switch (data.do) {
+      case "measure":
+        say({ is: "measured", ...(JSON.parse(page.measure(data.images, JSON.stringify(data.asked))) as { run: string; wanted: string[] }) });
+        break;
+      case "draw":
+        say({ is: "drawn", html: page.html(JSON.stringify(data.drawn)) as string });
+        break;
+    }
+  } catch (error) {
+    const lines = (error instanceof Error ? error.message : String(error)).trim().split("\n");
+    say({ is: "failed", why: (lines.at(-1) ?? "").replace(/^[\w.]+(Error|Exceeded|Unavailable|Setup): /, "") });
+  }
+};

@@ -1,0 +1,135 @@
+// The view in which rows are measured: its settings, which a link carries, the run file, and the published page of it.
+import type { FromBench, ToBench } from "./messages.js";
+
+interface Known {
+  name: string;
+  title: string;
+}
+
+/** Files of the page's build. */
+export interface Catalogue {
+  workloads: Known[];
+  /** SHA-256 of an image, and its name in the catalogue. */
+  images: Record<string, string>;
+}
+
+export type Image = [string, Uint8Array];
+
+const find = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
+const [workload, profile, seed, other] = [find<HTMLSelectElement>("workload"), find<HTMLSelectElement>("profile"), find<HTMLSelectElement>("seed"), find<HTMLInputElement>("other")];
+const [button, cancel, stage, result, link, download] = [find<HTMLButtonElement>("measure"), find<HTMLButtonElement>("cancel"), find("stage"), find("result"), find<HTMLAnchorElement>("link"), find<HTMLAnchorElement>("export")];
+
+let worker: Worker | undefined;
+
+function tell(text: string, failed = false): void {
+  stage.textContent = text;
+  stage.classList.toggle("failed", failed);
+}
+
+function busy(is: boolean): void {
+  button.disabled = is;
+  cancel.disabled = !is;
+}
+
+/** Vega draws as the published page's own tool does; it interprets its expressions, since the page forbids `eval`. */
+async function draw(specifications: string[]): Promise<Record<string, string>> {
+  if (!specifications.length) return {};
+  const { compile, logger, parse, View, expressionInterpreter } = await import("./vega.js");
+  const quiet = logger(0); // as the published page's tool, which tells of no warning
+  const drawn: Record<string, string> = {};
+  for (const text of specifications) {
+    const { spec } = compile(JSON.parse(text), { logger: quiet });
+    const view = new View(parse(spec, undefined, { ast: true }), { renderer: "none", expr: expressionInterpreter, logger: quiet });
+    drawn[text] = await view.toSVG();
+    view.finalize();
+  }
+  return drawn;
+}
+
+/** Shows the published page of the run, without its script, among this page's own colours. */
+function show(html: string): void {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  const root = result.shadowRoot ?? result.attachShadow({ mode: "open" });
+  const style = document.createElement("style");
+  style.textContent = (page.querySelector("style")?.textContent ?? "").replace(/:root \{[^}]*\}/g, "").replaceAll("body {", ".none {").replace("html {", ":host {");
+  const main = page.querySelector("main")!;
+  main.querySelector("nav")?.remove();
+  const shown = document.createElement("div");
+  shown.append(...main.childNodes);
+  for (const section of shown.querySelectorAll(":scope > section")) section.classList.add("part");
+  style.textContent = style.textContent.replaceAll("main > section", ".part");
+  root.replaceChildren(style, shown);
+}
+
+function heard({ data }: MessageEvent<FromBench>): void {
+  switch (data.is) {
+    case "stage":
+      tell(data.what);
+      break;
+    case "measured": {
+      const rows = (JSON.parse(data.run) as { rows: { status: string; reason?: string }[] }).rows;
+      const failed = rows.find((row) => row.status !== "measured");
+      download.href = URL.createObjectURL(new Blob([data.run], { type: "application/json" }));
+      download.hidden = false;
+      result.dataset["run"] = data.run;
+      tell(failed ? `A row has no figures: ${failed.reason}` : "drawing", failed !== undefined);
+      draw(data.wanted).then(
+        (drawn) => worker?.postMessage({ do: "draw", drawn } satisfies ToBench),
+        (error) => tell(`The drawings failed: ${error}`, true),
+      );
+      break;
+    }
+    case "drawn":
+      if (!stage.classList.contains("failed")) tell("Done. The run file is for portbench show and portbench compare.");
+      show(data.html);
+      busy(false);
+      break;
+    case "failed":
+      tell(data.why, true);
+      busy(false);
+      break;
+  }
+}
+
+function stop(why: string): void {
+  worker?.terminate();
+  worker = undefined;
+  busy(false);
+  tell(why);
+}
+
+/** `images`: what is to be measured beside a further file. `board`: its id. */
+export function measureView(known: Catalogue, current: () => { board: string; image: Image }): void {
+  for (const { name, title } of known.workloads) workload.append(new Option(title, name));
+  const asked = new URLSearchParams(location.search);
+  for (const select of [workload, profile, seed]) {
+    const value = asked.get(select.id);
+    if (value !== null && [...select.options].some((option) => option.value === value)) select.value = value;
+  }
+  const relink = () => {
+    const settings = new URLSearchParams({ board: current().board, workload: workload.value, profile: profile.value, seed: seed.value });
+    const from = asked.get("image");
+    if (from) settings.set("image", from);
+    link.href = `?${settings}`;
+  };
+  for (const select of [workload, profile, seed]) select.addEventListener("change", relink);
+  addEventListener("board", relink);
+  relink();
+  button.onclick = async () => {
+    busy(true);
+    tell("loading");
+    const { board, image } = current();
+    const images = [image];
+    const further = other.files?.[0];
+    if (further) images.push([further.name, new Uint8Array(await further.arrayBuffer())]);
+    if (!worker) {
+      worker = new Worker("bench.js", { type: "module" });
+      worker.onmessage = heard;
+      worker.onerror = (event) => stop(`Measuring ended: ${event.message}`);
+    }
+    const settings = [`seed=${seed.value}`];
+    const asked = { workload: [workload.value], setting: settings, runs: "1", attribute: true, board, ...(profile.value ? { profile: [profile.value] } : { newest: true }) };
+    worker.postMessage({ do: "measure", images, asked } satisfies ToBench);
+  };
+  cancel.onclick = () => stop("Cancelled.");
+}

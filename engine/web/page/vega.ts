@@ -1,0 +1,4 @@
+// What draws: loaded with the first figures.
+export { logger, parse, View } from "vega";
+export { expressionInterpreter } from "vega-interpreter";
+export { compile } from "vega-lite";

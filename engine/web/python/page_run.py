@@ -1,0 +1,49 @@
+"""The page's requests, each with JSON or text as its answer; `../page/bench.ts` makes them."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import absent  # noqa: F401  # before portbench
+import page_worker  # type: ignore[import-not-found]
+import vl_convert
+
+from portbench.firmware import catalogue
+from portbench.firmware.images import FOLDER_VARIABLE
+from portbench.results.model import RunFile
+from portbench.results.publish import html as page_of
+from portbench.results.storage import to_json
+from portbench.runner import in_page
+
+_IMAGES = Path("/images")
+_last: RunFile | None = None
+
+
+def measure(images: Any, asked: str) -> str:
+    """`images`: names and contents. Answers the run file, and the drawings that its page needs."""
+    global _last
+    os.environ[FOLDER_VARIABLE] = str(_IMAGES)
+    runtimes = [_kept(name, bytes(content)) for name, content in images.to_py()]
+    _last = in_page.measure(runtimes, json.loads(asked), page_worker.doing)
+    vl_convert.wanted.clear()
+    page_of(_last)
+    return json.dumps({"run": to_json(_last), "wanted": list(vl_convert.wanted)})
+
+
+def _kept(name: str, content: bytes) -> str:
+    """Keep the image where portbench finds it; its name in the catalogue, or its path."""
+    _IMAGES.mkdir(exist_ok=True)
+    sha256 = hashlib.sha256(content).hexdigest()
+    known = next((entry.id for entry in catalogue.load() if entry.sha256 == sha256), None)
+    path = _IMAGES / (f"{known}.uf2" if known else Path(name).name)
+    path.write_bytes(content)
+    return known or str(path)
+
+
+def html(drawn: str) -> str:
+    """The page of the last run; `drawn`: an SVG for each of its drawings."""
+    vl_convert.drawn.update(json.loads(drawn))
+    assert _last is not None
+    return page_of(_last)
