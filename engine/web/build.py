@@ -37,14 +37,14 @@ PUBLISHED: Final = ROOT / "results" / "page" / "page.css"
 PYODIDE: Final = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 PARTS: Final = ("boards", "clients", "firmware", "results", "runner", "server", "workloads")
 """The folders that `portbench/` has links to."""
-KINDS: Final = (".py", ".toml", ".json", ".css", ".js", ".j2", ".uf2")
+KINDS: Final = (".py", ".toml", ".json", ".css", ".js", ".j2", ".pem", ".uf2")
 LIBRARIES: Final = (
     *("annotated-types", "typing-extensions", "typing-inspection", "filelock", "platformdirs", "packaging"),
-    *("mpremote", "rich", "tabulate", "h11", "jinja2", "markupsafe"),
+    *("mpremote", "rich", "tabulate", "h11", "wsproto", "jinja2", "markupsafe"),
 )
 """Those of this environment that measuring and its page import. What they have in machine code is left out."""
-LEFT_OUT: Final = ("two_boards", "sd_card", "udp_service", "perf_bench")
-"""Workloads with a second board, a card, or files that are downloaded."""
+LEFT_OUT: Final = ("two_boards", "sd_card", "udp_service", "perf_bench", "tls", "mqtt")
+"""Workloads with a second board, a card, TLS, or files that are downloaded."""
 OF_PYODIDE: Final = ("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "314", "--abi", "cp314")
 
 

@@ -112,7 +112,7 @@ def test_circuitpython_runs_what_is_saved_on_its_drive(look: Look, address: str,
     assert (found["drive"], found["console"]) == (True, [])
 
 
-@pytest.mark.parametrize("runtime", ["portbench-native", "micropython-1.28.0"])
+@pytest.mark.parametrize("runtime", ["portbench-native", "micropython-1.26.0"])
 def test_a_measured_row_is_the_golden_one(look: Look, address: str, image: Image, tmp_path: Path, runtime: str) -> None:
     (golden,) = (row for row in GOLDEN if (row["runtime"], row["profile"]) == (runtime, "tuned"))
     chosen = [] if runtime == "portbench-native" else [image(runtime)]

@@ -221,11 +221,15 @@ class Machine:
         return records, dropped
 
 
-class _Absent:
+class _Absent(Exception):
     """A part of the native engine that a page does not have."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise EngineError("this is not available in a page")
 
 
-ChipLan = CpuBench = GdbSession = M33Bench = SdMedium = _Absent
+def __getattr__(name: str) -> type[_Absent]:
+    """All other classes of the native engine."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return _Absent

@@ -1,4 +1,4 @@
-"""Modules that portbench imports and a page cannot use: serial ports. Importing this puts them in place."""
+"""Modules that portbench imports and a page cannot use: serial ports, TLS. Importing this puts them in place."""
 
 import sys
 from types import ModuleType
@@ -27,3 +27,4 @@ _module("serial.tools")
 _module("serial.tools.list_ports", comports=list)
 _module("serial.tools.list_ports_common", ListPortInfo=object)
 _module("serial.tools.list_ports_linux", SysFS=object)
+_module("ssl", __getattr__=lambda name: type(name, (Exception,), {}))

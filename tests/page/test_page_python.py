@@ -1,0 +1,73 @@
+"""The Python in the playground's page has all that it imports. No browser is needed to know that."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+STOOD_IN_FOR: Final = {"psutil", "serial", "portbench", "portbench_engine"}
+"""Those of engine/web/python, and this repository's own."""
+OF_THE_LOCK: Final = {"pydantic", "pydantic_core"}
+
+IMPORTED: Final = """
+import json, sys
+import portbench.runner.in_page, portbench.results.publish
+import jinja2
+from portbench.workloads import workloads
+workloads()
+files = {name.partition(".")[0] for name, module in sys.modules.items() if getattr(module, "__file__", None)}
+print(json.dumps(sorted(files - sys.stdlib_module_names)))
+"""
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    pytest.importorskip("portbench_engine._native", reason="no engine; build it: make build")
+    spec = importlib.util.spec_from_file_location("web_build", ROOT / "engine" / "web" / "build.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow
+def test_each_library_that_measuring_imports_is_in_the_page(tool: ModuleType) -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTED], cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = {name for name in json.loads(done.stdout) if not name.startswith(("_", "__"))}
+    brought = {
+        Path(file.parts[0]).stem
+        for library in tool.LIBRARIES
+        for file in importlib.metadata.files(library) or ()
+        if file.suffix == ".py"
+    }
+    assert imported - STOOD_IN_FOR - OF_THE_LOCK <= brought
+
+
+def test_the_archive_has_portbench_and_its_data(tool: ModuleType) -> None:
+    names = dict(tool.python_files())
+    assert {"portbench/runner/in_page.py", "portbench/firmware/catalogue.toml", "page_run.py", "absent.py"} <= set(
+        names
+    )
+    assert names["portbench_engine/_native.py"] == ROOT / "engine" / "web" / "python" / "_native.py"
+    assert not [name for name in names if name.endswith(".so")]
+
+
+def test_the_page_knows_its_boards_workloads_and_images(tool: ModuleType) -> None:
+    boards = json.loads(tool.facts())["boards"]
+    kinds = (ROOT / "engine" / "web" / "page" / "board.ts").read_text(encoding="utf-8")
+    listed = [line.partition('"')[2].partition('"')[0] for line in kinds.splitlines() if "{ id: " in line]
+    assert sorted(boards) == sorted(listed)
+    known = json.loads(tool.known())
+    assert "ping_pong" in [each["name"] for each in known["workloads"]]
+    assert "micropython-1.26.0" in known["images"].values()
