@@ -33,7 +33,7 @@ pub struct Fault {
 enum State {
     /// The ClientHello, which chooses the identity, is not whole yet.
     Waiting {
-        acceptor: Acceptor,
+        acceptor: Box<Acceptor>,
         identities: BTreeMap<String, Arc<ServerConfig>>,
         first: Arc<ServerConfig>,
     },
@@ -59,7 +59,7 @@ impl Connection {
         identities: BTreeMap<String, Arc<ServerConfig>>,
         first: Arc<ServerConfig>,
     ) -> Self {
-        Self { generator, clock, state: State::Waiting { acceptor: Acceptor::default(), identities, first } }
+        Self { generator, clock, state: State::Waiting { acceptor: Box::default(), identities, first } }
     }
 
     /// Take received bytes, cut anywhere, at `unix_s` (seconds since 1970).
