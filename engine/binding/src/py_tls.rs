@@ -27,7 +27,7 @@ fn versions(text: &str) -> PyResult<Versions> {
 
 /// A server with several identities, and a client.
 #[pyclass(name = "TlsPeer", module = "portbench_engine")]
-pub struct PyTlsPeer {
+pub(crate) struct PyTlsPeer {
     peer: Peer,
 }
 
@@ -63,7 +63,7 @@ impl PyTlsPeer {
 
 /// One side of a TLS connection, without I/O.
 #[pyclass(name = "TlsConnection", module = "portbench_engine")]
-pub struct PyTlsConnection {
+pub(crate) struct PyTlsConnection {
     connection: Connection,
 }
 

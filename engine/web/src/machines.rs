@@ -295,7 +295,8 @@ impl Slot {
         let given: Option<Vec<(f64, f64)>> = arguments.get(4)?;
         let given = given.map(|each| each.into_iter().map(|(from, to)| (ps(from), ps(to))).collect());
         let chip = self.machine.chip_mut();
-        let (hz, misses, base) = (chip.sys().freq.clk_sys_hz, chip.xip().miss_cycles, chip.facts().flash_base);
+        let (hz, misses, base) =
+            (chip.sys().freq.clk_sys_hz, chip.xip().map_or(0, |xip| xip.miss_cycles), chip.facts().flash_base);
         let Some(recorded) = self.machine.attribution() else { return plain(Value::Null) };
         let account = recorded.account(&sought, given);
         let mut told = json!({ "clk_sys_hz": hz, "miss_cycles": misses, "spans": null });
@@ -336,9 +337,8 @@ fn stats(machine: &mut Machine) -> Value {
     let dropped = network.map_or(0, Network::dropped);
     let spi = network.and_then(Network::spi);
     let chip = machine.chip_mut();
-    let reached = chip.reached();
-    let (sys_hz, peri_hz) = (reached.sys.freq.clk_sys_hz, reached.sys.freq.clk_peri_hz);
-    let spi_hz = spi.map(|spi| reached.spi[spi].sck_hz(reached.sys));
+    let (sys_hz, peri_hz) = (chip.sys().freq.clk_sys_hz, chip.sys().freq.clk_peri_hz);
+    let spi_hz = spi.map(|spi| chip.sck_hz(spi));
     let cores = 0..chip.facts().cores;
     json!({
         "spi_bytes": ethernet.bus_bytes,
