@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from portbench_engine import flash_of_uf2
+from portbench_engine import flash_of_image
 
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Unattended
 from portbench.boards.definition import MASK, BoardDefinition, board_address
@@ -127,7 +127,7 @@ class DirectBoard(Board):
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
         try:
-            self._first = self._flash = flash_of_uf2(image.data, self.definition.mcu)
+            self._first = self._flash = flash_of_image(image.data, self.definition.mcu)
         except ValueError as error:
             raise BoardError(f"{self.name}: {error}") from None
         self._deployment = None

@@ -56,8 +56,8 @@ def hear(app: int, text: str, data: Any) -> tuple[str, bytes]:
     return json.dumps(rest), bytes(answer)
 
 
-def flash_of_uf2(file: bytes, mcu: str = "RP2040") -> bytes:
-    return _ask("flash_of_uf2", 0, mcu, data=file)[1]
+def flash_of_image(file: bytes, mcu: str = "RP2040") -> bytes:
+    return _ask("flash_of_image", 0, mcu, data=file)[1]
 
 
 def bootrom_path(mcu: str) -> tuple[str, Path]:

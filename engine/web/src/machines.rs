@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use attribution::{Clock, Sought};
 use board::mcu::{Debugged, Mcu};
-use board::{Account, Machine, Network, Stop, flash_of_uf2, mcu};
+use board::{Account, Machine, Network, Stop, flash_of_image, mcu};
 use parts::trace::{Record, kind};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -86,9 +86,9 @@ impl Machines {
 
     fn answer(&mut self, name: &str, number: u64, arguments: &Arguments<'_>, data: &[u8]) -> Answer {
         match name {
-            "flash_of_uf2" => {
+            "flash_of_image" => {
                 let mcu = mcu::named(&arguments.get::<String>(0)?).ok_or_else(|| value_error("no such mcu"))?;
-                return Ok((Value::Null, flash_of_uf2(mcu, data).map_err(value_error)?));
+                return Ok((Value::Null, flash_of_image(mcu, data).map_err(value_error)?));
             }
             "new" => return plain(self.make(arguments, data)?),
             "drop" => {
