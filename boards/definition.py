@@ -30,6 +30,7 @@ from portbench.boards.pins import HeldPins
 from portbench.errors import BoardUnavailable, PortbenchError, UnknownName, first_complaint
 from portbench.firmware.identify import without_spaces
 from portbench.firmware.uf2 import Uf2Error
+from portbench.firmware.uf2_families import taken_with
 from portbench.toml_files import parse_toml, read_text, users_files
 
 DEFINITIONS: Final = Path(__file__).with_name("definitions")
@@ -265,7 +266,7 @@ def board_of_machine(machine: str) -> BoardDefinition | None:
 
 def refusal(error: Uf2Error) -> str:
     """Why an image is refused, with the boards that it is for where that is known."""
-    boards = [board.id for board in known_boards().values() if board.uf2_family in error.families]
+    boards = [board.id for board in known_boards().values() if {*taken_with(board.uf2_family)} & {*error.families}]
     return f"{error} (this one is for {', '.join(boards)})" if boards else str(error)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from portbench.firmware import uf2_families
-from portbench.firmware.uf2_families import BOOT_LOADERS, BootLoader, chip_name
+from portbench.firmware.uf2_families import BOOT_LOADERS, BootLoader, chip_name, taken_with
 from portbench.firmware.uf2_faults import Fault as Fault
 from portbench.firmware.uf2_faults import Uf2Error as Uf2Error
 
@@ -47,8 +47,8 @@ _MD5_BYTES: Final = 24  # start address, length, 16 bytes of MD5, at the end of 
 
 _AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0)
 _AGAIN = "get the file again"
-_KNOWN = " or ".join(loader.mcu for loader in BOOT_LOADERS.values())
-_FAMILY_IDS = ", ".join(f"0x{family:08X} for {loader.mcu}" for family, loader in BOOT_LOADERS.items())
+_KNOWN = " or ".join(dict.fromkeys(loader.mcu for loader in BOOT_LOADERS.values()))
+_FAMILY_IDS = ", ".join(f"0x{family:08X} for {chip_name(family)}" for family in BOOT_LOADERS)
 _OTHER_BOARD = "choose the image made for this board"
 
 
@@ -182,14 +182,20 @@ def parse(
 ) -> Uf2Image:
     """Check the UF2 file `data` as an image for `family_id` and a flash of `flash_size_bytes`.
 
-    None: the family that the file is for, which must be one alone, and the usual flash of its boards. `name` is the
-    file's name for messages. Raises `Uf2Error` at the first fault.
+    A file without blocks of that family may be for other cores of the same chip. None: the family that the file is for,
+    which must be one alone, and the usual flash of its boards. `name` is the file's name for messages. Raises
+    `Uf2Error` at the first fault.
     """
     blocks = _split(data, name)
-    family_id = _family(blocks, name) if family_id is None else family_id
+    if family_id is None:
+        family_id = _family(blocks, name)
+    else:
+        found = {block.family_id for block in blocks}
+        wanted = chip_name(family_id)
+        family_id = next((family for family in taken_with(family_id) if family in found), None)
+        if family_id is None:
+            raise _wrong_chip(blocks, name, wanted)
     mine = [block for block in blocks if block.family_id == family_id]
-    if not mine:
-        raise _wrong_chip(blocks, name, chip_name(family_id))
     loader = boot_loader(family_id)
     _check_numbering(mine, name)
     written = sorted((block for block in mine if block.main_flash), key=lambda block: block.address)
@@ -225,11 +231,11 @@ def _wrong_chip(blocks: list[Uf2Block], name: str, wanted: str) -> Uf2Error:
 def _family(blocks: list[Uf2Block], name: str) -> int:
     """The family that a file with one image is for."""
     families = list(dict.fromkeys(block.family_id for block in _without_skipped(blocks)))
-    images = [family for family in families if family in (*BOOT_LOADERS, uf2_families.RP2350_RISCV)]
+    images = [family for family in families if family in BOOT_LOADERS]
     if len(images) > 1:
         chips = " and ".join(map(chip_name, images))
         raise Uf2Error(Fault.SEVERAL_IMAGES, name, f"holds images for {chips}", "take a file with one image")
-    if not images or images[0] not in BOOT_LOADERS:
+    if not images:
         raise _wrong_chip(blocks, name, _KNOWN)
     return images[0]
 

@@ -9,8 +9,9 @@ from typing import Final
 
 RP2040: Final = 0xE48BFF56
 RP2350: Final = 0xE48BFF59
-"""Arm code in Secure state, as all images for it have."""
+"""Arm code in Secure state."""
 RP2350_RISCV: Final = 0xE48BFF5A
+"""Code for the Hazard3 cores of the same chip."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,15 @@ class BootLoader:
     """Family and address of a block that is not written."""
 
 
+# The block that works around erratum RP2350-E10 is in all files of the Pico SDK.
+_RP2350: Final = BootLoader(
+    "RP2350", ((0x13FF_C000, 0x1400_0000), (0x2000_0000, 0x2008_2000)), 4 << 20, (0xE48B_FF57, 0x10FF_FF00)
+)
+
 BOOT_LOADERS: Final[dict[int, BootLoader]] = {
     RP2040: BootLoader("RP2040", ((0x1500_0000, 0x1500_4000), (0x2000_0000, 0x2004_2000)), 2 << 20),
-    # The block that works around erratum RP2350-E10 is in all files of the Pico SDK.
-    RP2350: BootLoader(
-        "RP2350", ((0x13FF_C000, 0x1400_0000), (0x2000_0000, 0x2008_2000)), 4 << 20, (0xE48B_FF57, 0x10FF_FF00)
-    ),
+    RP2350: _RP2350,
+    RP2350_RISCV: _RP2350,
 }
 """By the family of the images. Sources: RP2040 datasheet 2.8.4.2; RP2350 datasheet 2.2, 5.5.2, erratum RP2350-E10."""
 
@@ -94,3 +98,10 @@ CHIPS: Final[dict[int, str]] = {
 def chip_name(family_id: int) -> str:
     """Name of the chip that `family_id` stands for, or the bare id when it is in no public list."""
     return CHIPS.get(family_id, f"unknown family 0x{family_id:08X}")
+
+
+def taken_with(family_id: int) -> tuple[int, ...]:
+    """The families that a board for images of `family_id` takes: those of the same chip, that one first."""
+    loader = BOOT_LOADERS.get(family_id)
+    others = (each for each, its in BOOT_LOADERS.items() if its is loader and each != family_id)
+    return (family_id, *others)

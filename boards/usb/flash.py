@@ -15,6 +15,7 @@ from portbench.boards.usb.volume import wait_volume, write_until_gone
 from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
 from portbench.firmware import uf2
 from portbench.firmware.identify import Identity, Uf2File
+from portbench.firmware.uf2_families import chip_name
 
 ENTER = """
 try:
@@ -166,6 +167,8 @@ def flash(link: Link, image: Uf2File, deadline: Deadline) -> Identity:
     except uf2.Uf2Error as error:
         raise BoardError(f"{link.name}: {refusal(error)}") from error
     identity, path = image.identity, image.path
+    if image.content.family_id != link.definition.uf2_family:
+        link.log(f"flash: {path.name} is for the board's other cores: {chip_name(image.content.family_id)}")
     link.image_has_usb = False
     device = enter_bootloader(link, deadline)
     link.image_has_usb = _usb_id(link, identity) is not None

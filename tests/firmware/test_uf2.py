@@ -66,7 +66,8 @@ FAULTS: list[tuple[Fault, bytes, int | None, str, str]] = [
         patched(GOOD, 1, 8, 0),
         1,
         "names no chip family (flags 0x00000000)",
-        "convert it again with the family id 0xE48BFF56 for RP2040, 0xE48BFF59 for RP2350",
+        "convert it again with the family id 0xE48BFF56 for RP2040, 0xE48BFF59 for RP2350 (Arm secure),"
+        " 0xE48BFF5A for RP2350 (RISC-V)",
     ),
     (
         Fault.NO_FAMILY,
@@ -87,13 +88,6 @@ FAULTS: list[tuple[Fault, bytes, int | None, str, str]] = [
         uf2.build(SMALL, family_id=ESP32S2),
         0,
         "is for ESP32-S2 (family 0xBFDD4EEE), not RP2040 or RP2350",
-        OTHER_BOARD,
-    ),
-    (
-        Fault.WRONG_CHIP,
-        uf2.build(SMALL, family_id=RISCV),
-        0,
-        "is for RP2350 (RISC-V) (family 0xE48BFF5A), not RP2040 or RP2350",
         OTHER_BOARD,
     ),
     (
@@ -220,6 +214,15 @@ def test_an_image_for_the_rp2350_is_known_by_its_family() -> None:
     assert (image.family_id, image.skipped_blocks, image.ranges()) == (RP2350, 1, {FLASH: SMALL})
     assert uf2.parse(uf2.build(SMALL, FLASH + (3 << 20), RP2350)).size == len(SMALL), "a Pico 2 has 4 MiB"
     assert uf2.parse(uf2.build(SMALL, 0x2008_1000, RP2350)).in_ram
+
+
+def test_a_board_takes_images_for_both_kinds_of_its_cores() -> None:
+    image = E10_BLOCK + uf2.build(SMALL, family_id=RISCV)
+    for family in (None, RP2350, RISCV):
+        parsed = uf2.parse(image, family_id=family)
+        assert (parsed.family_id, parsed.ranges()) == (RISCV, {FLASH: SMALL})
+    with pytest.raises(Uf2Error, match=r"is for RP2350 \(RISC-V\) \(family 0xE48BFF5A\), not RP2040;"):
+        uf2.parse(image, family_id=uf2_families.RP2040)
 
 
 @pytest.mark.parametrize(("family", "name"), [(uf2_families.RP2040, "RP2040"), (RISCV, "RP2350 (RISC-V)")])

@@ -57,6 +57,23 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         }
     }
 
+    /// Returns the same memories for cores of another architecture, which decode the code again.
+    #[must_use]
+    pub fn for_architecture<B: Architecture>(self) -> Memory<M, B> {
+        Memory {
+            ops: vec![B::Op::default(); self.ops.len()],
+            code: vec![false; self.code.len()],
+            reserved: [None; 2],
+            translated: B::Translated::new::<M>(self.flash.len()),
+            rom: self.rom,
+            ram: self.ram,
+            flash: self.flash,
+            xip: self.xip,
+            flash_generation: self.flash_generation,
+            map: PhantomData,
+        }
+    }
+
     /// Returns the memories as a debugger sees them.
     pub fn regions(&self) -> [Contents<'_>; 3] {
         [

@@ -58,7 +58,10 @@ fn syndrome(cause: Cause) -> (u32, u32) {
         Cause::DivideByZero => (exception::USAGE_FAULT, 1 << 25),
         Cause::Insecure { .. } => (exception::SECURE_FAULT, 1 << 3 | 1 << 6),
         Cause::InsecureEntry { .. } => (exception::SECURE_FAULT, 1 << 0),
-        Cause::Breakpoint | Cause::SupervisorCall | Cause::Vector { .. } => (exception::HARD_FAULT, 0),
+        // Of these, only the last is no exception of this core.
+        Cause::Breakpoint | Cause::SupervisorCall | Cause::Vector { .. } | Cause::Trap { .. } => {
+            (exception::HARD_FAULT, 0)
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod py_cpu;
 mod py_device;
 mod py_forward;
 mod py_gdb;
+mod py_hazard3;
 mod py_m33;
 mod py_machine;
 mod py_pins;
@@ -70,6 +71,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<py_gdb::PyGdbSession>()?;
     m.add_class::<py_cpu::PyCpuBench>()?;
     m.add_class::<py_m33::PyM33Bench>()?;
+    m.add_class::<py_hazard3::PyHazard3Bench>()?;
     m.add_class::<py_chip_lan::PyChipLan>()?;
     m.add("TlsError", m.py().get_type::<py_tls::TlsError>())?;
     m.add_class::<py_tls::PyTlsPeer>()?;

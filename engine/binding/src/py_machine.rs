@@ -640,7 +640,7 @@ impl PyMachine {
         self.lock().chip_mut().sys().request_reset(ResetRequest::Processor { core: 0 });
     }
 
-    /// Both cores' registers R0 to R14, PC and xPSR.
+    /// Both cores' registers R0 to R14, PC and xPSR; of RISC-V cores x0 to x16.
     fn registers(&self) -> Vec<Vec<u32>> {
         let machine = self.lock();
         let chip = machine.chip();

@@ -46,8 +46,8 @@ macro_rules! pass {
 pub enum AnyChip<W> {
     /// Two Cortex-M0+.
     Rp2040(Box<rp2040::Chip<W>>),
-    /// Two Cortex-M33.
-    Rp2350(Box<rp2350::Chip<W>>),
+    /// Two Cortex-M33 or two Hazard3.
+    Rp2350(rp2350::Rp2350<W>),
     /// An AVR core.
     Avr(Box<avr::Chip<W>>),
 }
@@ -106,7 +106,7 @@ impl<W: World + 'static> Mcu<W> for AnyChip<W> {
     fn new(facts: &Facts, config: &ChipConfig, world: W) -> Self {
         match facts.name {
             name if name == RP2040.name => Self::Rp2040(Box::new(rp2040::Chip::new(config, world))),
-            name if name == RP2350.name => Self::Rp2350(Box::new(rp2350::Chip::new(config, world))),
+            name if name == RP2350.name => Self::Rp2350(rp2350::Rp2350::new(config, world)),
             _ => Self::Avr(Box::new(Mcu::new(facts, config, world))),
         }
     }

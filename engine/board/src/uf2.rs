@@ -26,7 +26,7 @@ impl std::error::Error for Uf2Error {}
 
 /// Returns the contents of the flash of `mcu` from its start, 0xff between the file's blocks.
 pub fn flash_of_uf2(mcu: &Facts, file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
-    let Image::Uf2 { family: wanted, ignored } = mcu.image else {
+    let Image::Uf2 { families: wanted, ignored } = mcu.image else {
         return Err(Uf2Error(format!("the {} takes no UF2 files; use Intel HEX or ELF", mcu.name)));
     };
     let mut flash = Vec::new();
@@ -45,9 +45,11 @@ pub fn flash_of_uf2(mcu: &Facts, file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
         if ignored == Some((family, address)) {
             continue;
         }
-        if flags & FAMILY_PRESENT != 0 && family != wanted {
+        if flags & FAMILY_PRESENT != 0 && !wanted.contains(&family) {
+            let wanted: Vec<_> = wanted.iter().map(|family| format!("0x{family:08x}")).collect();
+            let wanted = wanted.join(" or ");
             return Err(Uf2Error(format!(
-                "block {number} is for family 0x{family:08x}; use one for 0x{wanted:08x}, the {}",
+                "block {number} is for family 0x{family:08x}; use one for {wanted}, the {}",
                 mcu.name
             )));
         }
@@ -87,10 +89,10 @@ mod tests {
 
     #[test]
     fn a_block_that_the_boot_loader_skips_is_skipped() {
-        let Image::Uf2 { family, ignored: Some((ignored, address)) } = RP2350.image else {
+        let Image::Uf2 { families, ignored: Some((ignored, address)) } = RP2350.image else {
             panic!("erratum RP2350-E10")
         };
-        let file = [block(address, ignored, &[1]), block(XIP_BASE, family, &[2])].concat();
+        let file = [block(address, ignored, &[1]), block(XIP_BASE, families[0], &[2])].concat();
         assert_eq!(flash_of_uf2(&RP2350, &file).expect("a valid file"), [2]);
     }
 

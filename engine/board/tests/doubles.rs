@@ -98,7 +98,7 @@ fn timed(code: &[u16], operands: &[(u64, u64)]) -> (Vec<u64>, u64) {
     rom.resize(FUNCTION, 0);
     rom.extend(code.iter().flat_map(|half| half.to_le_bytes()));
     let config = ChipConfig { bootrom: &rom, flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
-    let mut chip = Chip::new(&config, Nothing);
+    let mut chip: Chip<Nothing> = Chip::new(&config, Nothing);
     chip.cores[1].state = rp2350::cpu::core::State::Held;
     for (at, operand) in operands.iter().flat_map(|&(x, y)| [x, y]).enumerate() {
         assert!(chip.mem.poke(OPERANDS + 8 * at as u32, &operand.to_le_bytes()));

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use board::mcu::{AnyChip, Debugged, Mcu, RP2350};
 use board::{BoardConfig, Machine, Stop, bootrom, flash_of_uf2};
+use rp2350::Rp2350;
 use sim::{AppReply, PS_PER_S, Ps, TcpApp};
 
 /// The Pico's LED.
@@ -170,10 +171,46 @@ fn the_led_blinks() {
     assert!(blinks(&mut board));
 }
 
-/// Boots a Pico 2 without a program, whose BOOTSEL button is pressed until the PC has its drive; copies `file` onto it.
-fn with_drive(file: &str) -> Option<Machine> {
+/// Returns whether the Hazard3 cores run.
+fn runs_riscv(board: &Machine) -> bool {
+    let AnyChip::Rp2350(chip) = board.chip() else { panic!("another chip") };
+    matches!(chip, Rp2350::Riscv(_))
+}
+
+/// littleOS greets by its UART, and goes on to a display at HSTX.
+fn littleos(mut board: Machine) -> (Ps, String) {
+    let start = board.now();
+    // The boot ROM of the Arm cores switches to the others by a reset.
+    assert_eq!(board.run(start + PS_PER_S).expect("nothing that is not modelled"), Stop::Reset("WATCHDOG timer"));
+    let end = board.run(start + 3 * PS_PER_S).expect_err("HSTX is not modelled").to_string();
+    assert!(end.contains("HSTX_CTRL") && runs_riscv(&board), "{end}");
+    let printed = String::from_utf8_lossy(&board.uart_cable(0).read()).into_owned();
+    assert!(printed.contains("SageLang ready") && printed.ends_with("Loading DVI console...\r\n"), "{printed}");
+    (board.now() - start, printed)
+}
+
+#[test]
+fn littleos_boots_on_riscv() {
+    const FILE: &str = "littleos-pico2-riscv.uf2";
+    let Some(rom) = chips_rom() else { return };
+    let runs: Vec<_> =
+        (0..2).map_while(|_| Some(littleos(machine_with(rom.clone(), FILE, BoardConfig::pico2)?))).collect();
+    assert!(runs.windows(2).all(|pair| pair[0] == pair[1]));
+    let Some(mut board) = machine_with(own_rom(), FILE, BoardConfig::pico2) else { return };
+    let refusal = board.run(PS_PER_S).expect_err("our boot ROM starts Arm programs").to_string();
+    assert!(refusal.contains("a program for the RISC-V cores needs the RP2350's own boot ROM"), "{refusal}");
+}
+
+/// Returns a Pico 2 without a program, whose BOOTSEL button was pressed until the PC had its drive, and copies `file`
+/// onto that. It has been reset by the boot loader.
+fn copied_to_drive(file: &str) -> Option<(Machine, Vec<u8>)> {
     let rom = chips_rom()?;
-    let expected = pico2(file)?.chip().flash().to_vec();
+    let Some(folder) = std::env::var_os("PORTBENCH_FIRMWARE_DIR") else {
+        println!("skipped: PORTBENCH_FIRMWARE_DIR names no folder with {file}");
+        return None;
+    };
+    let image =
+        std::fs::read(Path::new(&folder).join(file)).map_err(|error| println!("skipped: {file}: {error}")).ok()?;
     let mut board = Machine::new(BoardConfig::pico2(rom), &[], true).expect("a valid board");
     let until = PS_PER_S;
     while board.usb().drive_blocks(0) == 0 {
@@ -184,18 +221,24 @@ fn with_drive(file: &str) -> Option<Machine> {
     let device = board.usb().state().device.expect("a device");
     assert_eq!((device.descriptor.vid, device.descriptor.pid), (0x2e8a, 0x000f));
     let AnyChip::Rp2350(chip) = board.chip_mut() else { panic!("another chip") };
+    let Rp2350::Arm(chip) = chip else { panic!("other cores") };
     chip.bus.blocks.io_qspi.bootsel_pressed = false;
 
     let volume = board.volume(0).expect("a volume");
     assert_eq!(volume.label().expect("a label"), "RP2350");
-    let folder = std::env::var_os("PORTBENCH_FIRMWARE_DIR").expect("the folder that was there");
-    let image = std::fs::read(Path::new(&folder).join(file)).expect("the image that was there");
     volume.write_file("image.uf2", &image).expect("space");
     drop(volume);
     let until = board.now() + PS_PER_S;
     while !matches!(board.run(until).expect("nothing that is not modelled"), Stop::Reset("WATCHDOG timer")) {
         assert!(board.now() < until, "no reset");
     }
+    Some((board, image))
+}
+
+/// The same with a program for flash.
+fn with_drive(file: &str) -> Option<Machine> {
+    let expected = pico2(file)?.chip().flash().to_vec();
+    let (board, image) = copied_to_drive(file)?;
     // The first block works around erratum RP2350-E10: its absolute address, 16 MiB less a page, wraps to the last page.
     let (program, last) = board.chip().flash().split_at(expected.len() - 256);
     assert!(program == &expected[..program.len()], "another program");
@@ -210,6 +253,12 @@ fn a_program_on_the_drive_starts() {
 }
 
 #[test]
+fn a_riscv_program_on_the_drive_starts() {
+    let Some(board) = with_drive("littleos-pico2-riscv.uf2") else { return };
+    littleos(board);
+}
+
+#[test]
 fn micropython_on_the_drive_starts() {
     let Some(mut board) = with_drive("mp-pico2-1.25.0-preview.393.uf2") else { return };
     board.expect(">>> ", 3 * PS_PER_S).expect("a prompt");
@@ -220,6 +269,13 @@ const FOUND_AT: usize = 0x1000;
 const FOUND_WORDS: usize = 26;
 /// Where that program changes flash.
 const CHANGED: std::ops::Range<usize> = 0x10_0000..0x11_1000;
+
+/// Reads the word at `offset` of SRAM.
+fn sram_u32(board: &Machine, offset: usize) -> u32 {
+    let memories = board.chip().memories();
+    let sram = memories.iter().find(|memory| memory.writable).expect("SRAM");
+    u32::from_le_bytes(sram.bytes[offset..][..4].try_into().expect("a word"))
+}
 
 /// The flash of the program of these tests, with content where that erases and beside.
 fn guests_flash() -> Vec<u8> {
@@ -237,8 +293,7 @@ fn guest_on(rom: Vec<u8>) -> (u64, Vec<u32>, Vec<u8>, String) {
     assert_eq!(reset, Stop::Reset("WATCHDOG timer"));
     let reset_at = board.now();
     let end = board.run(2 * PS_PER_S).map_or_else(|error| error.to_string(), |stop| format!("{stop:?}"));
-    let AnyChip::Rp2350(chip) = board.chip() else { panic!("another chip") };
-    let found = (0..FOUND_WORDS).map(|word| chip.mem.ram_u32(FOUND_AT + 4 * word)).collect();
+    let found = (0..FOUND_WORDS).map(|word| sram_u32(&board, FOUND_AT + 4 * word)).collect();
     (reset_at, found, board.chip().flash().to_vec(), end)
 }
 
@@ -328,16 +383,16 @@ impl TcpApp for Echo {
     }
 }
 
-/// Runs `rp2350_guest/ping_pong.c`. Returns the version of the W5500, how many messages came back, and when they came to
+const PING_PONG: &[u8] = include_bytes!("rp2350_guest/ping_pong.bin");
+
+/// Runs `rp2350_guest/ping_pong.c`, built for either kind of core. Returns the version of the W5500, how many messages came back, and when they came to
 /// the PC.
-fn ping_pong_on(rom: Vec<u8>) -> (u32, u32, Vec<Ps>) {
-    let flash = include_bytes!("rp2350_guest/ping_pong.bin");
+fn ping_pong_on(rom: Vec<u8>, flash: &[u8]) -> (u32, u32, Vec<Ps>) {
     let mut board = Machine::new(BoardConfig::w5500_evb_pico2(rom), flash, false).expect("a valid board");
     let echo = Echo::default();
     board.listen(7, Box::new(echo.clone())).expect("a free port");
-    assert_eq!(board.run(2 * PS_PER_S).expect("nothing that is not modelled"), Stop::Time);
-    let AnyChip::Rp2350(chip) = board.chip() else { panic!("another chip") };
-    let [version, echoed, end] = [0, 4, 8].map(|offset| chip.mem.ram_u32(FOUND_AT + offset));
+    while board.run(2 * PS_PER_S).expect("nothing that is not modelled") != Stop::Time {}
+    let [version, echoed, end] = [0, 4, 8].map(|offset| sram_u32(&board, FOUND_AT + offset));
     assert_eq!(end, 0x600d_f00d, "{echoed} echoes");
     let times = echo.0.lock().expect("no panic").clone();
     (version, echoed, times)
@@ -345,14 +400,47 @@ fn ping_pong_on(rom: Vec<u8>) -> (u32, u32, Vec<Ps>) {
 
 #[test]
 fn ping_pong_takes_the_same_time_with_both_boot_roms() {
-    let with_own = ping_pong_on(own_rom());
+    let with_own = ping_pong_on(own_rom(), PING_PONG);
     let (version, echoed, times) = &with_own;
     assert_eq!((*version, *echoed, times.len()), (4, 100, 100));
     // From one message to the next 4726 cycles of the 11 MHz oscillator.
     assert_eq!(times[0], 1_513_564_669_090);
     assert!(times.windows(2).all(|pair| matches!(pair[1] - pair[0], 429_636_363 | 429_636_364)), "{times:?}");
-    assert_eq!(ping_pong_on(own_rom()), with_own);
+    assert_eq!(ping_pong_on(own_rom(), PING_PONG), with_own);
     if let Some(rom) = chips_rom() {
-        assert_eq!(ping_pong_on(rom), with_own);
+        assert_eq!(ping_pong_on(rom, PING_PONG), with_own);
     }
+}
+
+#[test]
+fn ping_pong_on_riscv() {
+    let Some(rom) = chips_rom() else { return };
+    let (version, echoed, times) = ping_pong_on(rom, include_bytes!("rp2350_guest/ping_pong_riscv.bin"));
+    assert_eq!((version, echoed, times.len()), (4, 100, 100));
+    // 4745 cycles.
+    assert!(times.windows(2).all(|pair| matches!(pair[1] - pair[0], 431_363_636 | 431_363_637)), "{times:?}");
+}
+
+/// Where `rp2350_guest/compare.c` leaves what its work took, in SRAM.
+const COMPARED_AT: usize = 0x3000;
+const WORK: [&str; 7] = ["interpret", "copy words", "copy bytes", "multiply", "divide", "sort", "crc"];
+
+/// Runs that program. Returns the cycles and the result of each kind of work.
+fn compare_on(rom: Vec<u8>, flash: &[u8]) -> Vec<(u32, u32)> {
+    let mut board = Machine::new(BoardConfig::pico2(rom), flash, false).expect("a valid board");
+    while board.run(PS_PER_S / 2).expect("nothing that is not modelled") != Stop::Time {}
+    assert_eq!(sram_u32(&board, COMPARED_AT + 8 * WORK.len()), 0x600d_f00d);
+    (0..WORK.len()).map(|n| [0, 4].map(|at| sram_u32(&board, COMPARED_AT + 8 * n + at)).into()).collect()
+}
+
+/// The same source by GCC 12.2 for both kinds of core, -Os, from SRAM. docs/evidence/pico2.md has these cycles.
+#[test]
+fn arm_and_riscv_do_the_same_work() {
+    let arm = compare_on(own_rom(), include_bytes!("rp2350_guest/compare.bin"));
+    let cycles = |found: &[(u32, u32)]| -> Vec<u32> { found.iter().map(|work| work.0).collect() };
+    assert_eq!(cycles(&arm), [33_109, 1_551, 7_183, 2_062, 6_999, 181_307, 4_048], "{WORK:?}");
+    let Some(rom) = chips_rom() else { return };
+    let riscv = compare_on(rom, include_bytes!("rp2350_guest/compare_riscv.bin"));
+    assert_eq!(cycles(&riscv), [31_906, 1_552, 8_206, 1_806, 11_490, 133_456, 4_750], "{WORK:?}");
+    assert!(arm.iter().zip(&riscv).all(|(arm, riscv)| arm.1 == riscv.1), "{arm:?} {riscv:?}");
 }

@@ -1,4 +1,4 @@
-//! Causes of HardFaults and lock-ups, which the emulator reports. A program cannot read them on ARMv6-M, which has no
+//! Causes of HardFaults, traps and lock-ups, which the emulator reports. A program cannot read them on ARMv6-M, which has no
 //! fault status registers.
 
 use serde::{Deserialize, Serialize};
@@ -91,6 +91,13 @@ pub enum Cause {
         /// The vector.
         value: u32,
     },
+    /// An exception of a RISC-V core, other than a call.
+    Trap {
+        /// MCAUSE.
+        code: u32,
+        /// The address of the access; 0 if there is none.
+        address: u32,
+    },
 }
 
 impl fmt::Display for Cause {
@@ -118,6 +125,14 @@ impl fmt::Display for Cause {
             Self::Vector { number, value } => {
                 write!(f, "invalid state: vector {number} is 0x{value:08x}, without the Thumb bit")
             }
+            Self::Trap { code, address } => match code {
+                1 => write!(f, "no instruction may be fetched at 0x{address:08x}"),
+                2 => f.write_str("illegal instruction"),
+                3 => f.write_str("EBREAK without a debugger"),
+                4 | 6 => write!(f, "unaligned access at 0x{address:08x}"),
+                5 => write!(f, "nothing may be read at 0x{address:08x}"),
+                _ => write!(f, "nothing may be written at 0x{address:08x}"),
+            },
         }
     }
 }
@@ -145,7 +160,11 @@ pub struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { core, pc, lr, exception, cause, .. } = self;
-        let what = if self.locked_up { "locked up" } else { "HardFault" };
+        let what = match cause {
+            _ if self.locked_up => "locked up",
+            Cause::Trap { .. } => "trap",
+            _ => "HardFault",
+        };
         write!(f, "core {core} {what} at pc 0x{pc:08x}, lr 0x{lr:08x}, exception {exception}: {cause}")
     }
 }

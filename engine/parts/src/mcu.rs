@@ -51,8 +51,8 @@ pub struct BootRom {
 pub enum Image {
     /// UF2, which its boot loader writes.
     Uf2 {
-        /// The UF2 specification's number for its images.
-        family: u32,
+        /// The UF2 specification's numbers for its images, one for each kind of core.
+        families: &'static [u32],
         /// Family and address of blocks that its boot loader does not write.
         ignored: Option<(u32, u32)>,
     },

@@ -17,7 +17,7 @@ use crate::xip_cache::XipCache;
 /// What all of them have in common.
 pub static FACTS: Facts = Facts {
     name: "RP2040",
-    image: Image::Uf2 { family: 0xe48b_ff56, ignored: None },
+    image: Image::Uf2 { families: &[0xe48b_ff56], ignored: None },
     // Its magic number is in the datasheet, 2.8.3.
     boot_rom: BootRom {
         bytes: ROM_SIZE,

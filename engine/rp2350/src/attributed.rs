@@ -5,13 +5,14 @@ use parts::attributed::{self, Counted};
 
 use crate::bus::Bus;
 use crate::chip::Chip;
-use crate::cpu::core::{Core, State};
+use crate::cores::{Kind, Seen};
+use crate::cpu::core::State;
 use crate::map::{BLOCK, TIMER0};
-use crate::memory::Memory;
+use crate::memory::{Architecture, Memory};
 use crate::wires::tick;
 use crate::world::World;
 
-impl<W: World> Chip<W> {
+impl<W: World, K: Kind> Chip<W, K> {
     /// Starts recording; `limit`: most changes recorded.
     pub fn start_recording(&mut self, limit: usize) {
         attributed::start(&mut self.bus.sys, &mut self.mem.xip, limit);
@@ -33,11 +34,11 @@ impl<W: World> Chip<W> {
 
     #[cold]
     fn note_core(&mut self) {
-        let core = &self.cores[0];
+        let core = K::seen(&self.cores[0]);
         let counted = Counted {
             asleep: matches!(core.state, State::Wfi | State::Wfe),
             stopped: matches!(core.state, State::LockedUp | State::Held),
-            instructions: [core.instructions, core.flash_instructions, core.rom_instructions],
+            instructions: core.instructions,
         };
         attributed::note_core(&mut self.bus.sys, counted);
         self.bus.observe(&mut self.mem, false);
@@ -47,22 +48,22 @@ impl<W: World> Chip<W> {
 impl<W: World> Bus<W> {
     /// Passes the present state to the recorder.
     #[cold]
-    pub(crate) fn observe(&mut self, mem: &mut Memory, always: bool) {
+    pub(crate) fn observe(&mut self, mem: &mut Memory<impl Architecture>, always: bool) {
         let shifting = self.blocks.spi.iter().any(|spi| spi.shifting());
         let outside = self.world.attributed(self.sys.now()) | if shifting { state::BUSY } else { 0 };
         attributed::observe(&mut self.sys, &mut mem.xip, self.waited, outside, always);
     }
 
     #[inline]
-    pub(crate) fn count_waits(&mut self, core: &Core, address: u32) {
-        if self.sys.records() && core.index == 0 && address >> 28 != 1 {
+    pub(crate) fn count_waits(&mut self, core: usize, address: u32) {
+        if self.sys.records() && core == 0 && address >> 28 != 1 {
             self.waited += u64::from(self.waits);
         }
     }
 
     /// Tells the recorder that core 0 may have read the timer.
     #[cold]
-    pub(crate) fn note_clock(&mut self, mem: &mut Memory, core: &Core, address: u32, value: u32) {
+    pub(crate) fn note_clock(&mut self, mem: &mut Memory<impl Architecture>, core: &Seen, address: u32, value: u32) {
         // The timer's registers have atomic aliases.
         if core.index == 0 && address & BLOCK == TIMER0 && attributed::is_clock(address & 0xfff) {
             self.observe(mem, true);

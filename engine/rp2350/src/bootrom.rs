@@ -17,6 +17,7 @@ mod refused {
     pub(super) const RAM_IMAGE: u32 = 1;
     pub(super) const NON_SECURE: u32 = 2;
     pub(super) const ROLLING_WINDOW: u32 = 5;
+    pub(super) const RISCV: u32 = 6;
 }
 
 /// The refusal where the USB boot loader would start.
@@ -41,6 +42,7 @@ pub(crate) fn refusal(what: u32) -> String {
         refused::USB_BOOT_LOADER => NO_BOOT_LOADER.into(),
         refused::RAM_IMAGE => "a program in SRAM".into(),
         refused::NON_SECURE => "a function for Non-secure programs".into(),
+        refused::RISCV => "a program for the RISC-V cores".into(),
         refused::ROLLING_WINDOW => "a program that does not begin at the start of flash".into(),
         code => format!("the function {}{}", char::from(code as u8), char::from((code >> 8) as u8)),
     };

@@ -2,8 +2,9 @@
 
 use crate::bootrom;
 use crate::coprocessors::{dcp::Dcp, rcp::Rcp};
+use crate::cores::Kind;
 use crate::map;
-use crate::memory::{APB, Addresses, Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
+use crate::memory::{APB, Addresses, Architecture, Memory, RAM_BASE, RAM_SIZE, ROM_SIZE};
 use crate::peripherals::{
     Write,
     accessctrl::Accessctrl,
@@ -46,8 +47,6 @@ use crate::sys::Sys;
 use crate::wires::{self, event};
 use crate::world::{Inputs, World};
 pub use armv8m::Master;
-use armv8m::V8m;
-use armv8m::core::Core;
 pub use parts::BusFault;
 use parts::lane;
 use parts::wires::{Event, Version};
@@ -225,7 +224,13 @@ impl<W: World> Bus<W> {
     }
 
     /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.
-    pub fn read(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+    pub fn read(
+        &mut self,
+        mem: &mut Memory<impl Architecture>,
+        master: Master,
+        address: u32,
+        size: u32,
+    ) -> Result<u32, BusFault> {
         self.waits = 0;
         let value = match address >> 28 {
             0 if (address as usize) < ROM_SIZE => return Ok(lane(mem.rom_u32(address as usize & !3), address, size)),
@@ -268,7 +273,7 @@ impl<W: World> Bus<W> {
     /// Writes the low `size` (1, 2, 4) bytes of `value`; `address` is aligned to it.
     pub fn write(
         &mut self,
-        mem: &mut Memory,
+        mem: &mut Memory<impl Architecture>,
         master: Master,
         address: u32,
         value: u32,
@@ -345,7 +350,7 @@ impl<W: World> Bus<W> {
     }
 
     /// Resets SIO while the cores continue to run.
-    pub fn reset_sio(&mut self, mem: &mut Memory) {
+    pub fn reset_sio(&mut self, mem: &mut Memory<impl Architecture>) {
         self.sio.reset(&mut self.sys);
         self.sio_changed();
         self.settle(mem);
@@ -373,7 +378,7 @@ impl<W: World> Bus<W> {
         }
     }
 
-    fn read_peripheral(&mut self, mem: &mut Memory, address: u32) -> Result<u32, BusFault> {
+    fn read_peripheral(&mut self, mem: &mut Memory<impl Architecture>, address: u32) -> Result<u32, BusFault> {
         if APB.contains(address) {
             self.waits = APB.read_waits;
         }
@@ -397,7 +402,13 @@ impl<W: World> Bus<W> {
         }
     }
 
-    fn write_peripheral(&mut self, mem: &mut Memory, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+    fn write_peripheral(
+        &mut self,
+        mem: &mut Memory<impl Architecture>,
+        address: u32,
+        value: u32,
+        size: u32,
+    ) -> Result<(), BusFault> {
         if APB.contains(address) {
             self.waits = APB.write_waits;
         }
@@ -444,7 +455,7 @@ impl<W: World> Bus<W> {
 
     /// Reads the XIP windows: cached, uncached, maintenance (write only), and uncached without translation, each with
     /// both chip selects (datasheet 4.4.1).
-    fn read_xip(&mut self, mem: &mut Memory, address: u32, size: u32) -> Result<u32, BusFault> {
+    fn read_xip(&mut self, mem: &mut Memory<impl Architecture>, address: u32, size: u32) -> Result<u32, BusFault> {
         if let Some(at) = Self::pinned_at(mem, address) {
             let word: [u8; 4] = self.cache[at & !3..][..4].try_into().map_err(|_| BusFault)?;
             return Ok(lane(u32::from_le_bytes(word), address, size));
@@ -474,20 +485,26 @@ impl<W: World> Bus<W> {
     }
 
     /// Returns where a pinned line has the content of `address`.
-    fn pinned_at(mem: &mut Memory, address: u32) -> Option<usize> {
+    fn pinned_at(mem: &mut Memory<impl Architecture>, address: u32) -> Option<usize> {
         (matches!(address >> 24, 0x12 | 0x13) && mem.xip.is_pinned((address & XIP_OFFSET) >> 3))
             .then_some(address as usize & (CACHE_BYTES - 1))
     }
 
     /// Ends the run if the flash cannot answer. A flash that is busy or in another mode leaves its lines floating,
     /// which no correct program reads.
-    fn check_flash_answers(&mut self, mem: &mut Memory) {
+    fn check_flash_answers(&mut self, mem: &mut Memory<impl Architecture>) {
         if let Some(offset) = mem.xip.missed_offline.take() {
             self.sys.unmodelled(format!("XIP read of flash offset 0x{offset:06x} while the flash cannot answer"));
         }
     }
 
-    fn write_xip(&mut self, mem: &mut Memory, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+    fn write_xip(
+        &mut self,
+        mem: &mut Memory<impl Architecture>,
+        address: u32,
+        value: u32,
+        size: u32,
+    ) -> Result<(), BusFault> {
         match address >> 24 {
             // Cache maintenance: the lowest bits of the address are the operation.
             0x18..=0x1b => match address & 7 {
@@ -509,7 +526,7 @@ impl<W: World> Bus<W> {
     }
 
     /// Propagates the consequences of an access or event to the other blocks, until nothing changes.
-    pub fn settle(&mut self, mem: &mut Memory) {
+    pub fn settle(&mut self, mem: &mut Memory<impl Architecture>) {
         if self.sys.entering_reset != 0 {
             self.enter_reset();
         }
@@ -622,6 +639,7 @@ impl<W: World> Bus<W> {
             timer.clocks_changed(sys);
         }
         blocks.powman.clocks_changed(sys);
+        self.sio.update_timer(sys);
         blocks.adc.clocks_changed(sys);
         blocks.pwm.reschedule(sys);
         for pio in &mut blocks.pio {
@@ -637,13 +655,14 @@ impl<W: World> Bus<W> {
     }
 
     /// Handles one due event.
-    pub fn event(&mut self, mem: &mut Memory, id: Event) {
+    pub fn event(&mut self, mem: &mut Memory<impl Architecture>, id: Event) {
         if id == event::ADC && self.blocks.adc.reads_pin() {
             self.refresh_pins();
         }
         match id {
             event::QMI => self.qmi.event(&mut self.sys, mem),
             event::XIP_STREAM => self.xip_ctrl.stream.event(&mut self.sys, &mem.xip, |at| mem.flash_u32(at)),
+            event::MTIME => self.sio.update_timer(&mut self.sys),
             event::DMA => Dma::service(&mut DmaPort { bus: self, mem }),
             event::WORLD => {
                 let Blocks { usb, uart, .. } = &mut self.blocks;
@@ -659,7 +678,7 @@ impl<W: World> Bus<W> {
     }
 }
 
-impl<W: World> armv6m::Bus<V8m> for Bus<W> {
+impl<W: World, K: Kind> armv6m::Bus<K> for Bus<W> {
     type Map = Addresses;
 
     #[inline]
@@ -672,16 +691,23 @@ impl<W: World> armv6m::Bus<V8m> for Bus<W> {
         &mut self.sys
     }
 
-    fn read(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+    fn read(&mut self, mem: &mut Memory<K>, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
         self.read(mem, master, address, size)
     }
 
-    fn fetch(&mut self, mem: &mut Memory, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
+    fn fetch(&mut self, mem: &mut Memory<K>, master: Master, address: u32, size: u32) -> Result<u32, BusFault> {
         // Instructions come from memories only (datasheet 10.2.2).
         if address >> 28 > 2 { Err(BusFault) } else { self.read(mem, master, address, size) }
     }
 
-    fn write(&mut self, mem: &mut Memory, master: Master, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
+    fn write(
+        &mut self,
+        mem: &mut Memory<K>,
+        master: Master,
+        address: u32,
+        value: u32,
+        size: u32,
+    ) -> Result<(), BusFault> {
         self.write(mem, master, address, value, size)
     }
 
@@ -702,23 +728,23 @@ impl<W: World> armv6m::Bus<V8m> for Bus<W> {
     }
 
     #[inline]
-    fn note_read(&mut self, mem: &mut Memory, core: &Core, address: u32, value: u32) {
-        self.note_clock(mem, core, address, value);
+    fn note_read(&mut self, mem: &mut Memory<K>, core: &K::Core, address: u32, value: u32) {
+        self.note_clock(mem, &K::seen(core), address, value);
     }
 
     #[inline]
-    fn note_waits(&mut self, core: &Core, address: u32) {
-        self.count_waits(core, address);
+    fn note_waits(&mut self, core: &K::Core, address: u32) {
+        self.count_waits(K::seen(core).index, address);
     }
 }
 
 /// The bus as DMA sees it.
-struct DmaPort<'a, W> {
+struct DmaPort<'a, W, A: Architecture> {
     bus: &'a mut Bus<W>,
-    mem: &'a mut Memory,
+    mem: &'a mut Memory<A>,
 }
 
-impl<W: World> DmaBus<{ wires::DMA_CHANNELS }> for DmaPort<'_, W> {
+impl<W: World, A: Architecture> DmaBus<{ wires::DMA_CHANNELS }> for DmaPort<'_, W, A> {
     fn sys(&mut self) -> &mut Sys {
         &mut self.bus.sys
     }

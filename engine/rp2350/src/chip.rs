@@ -1,6 +1,7 @@
 //! The whole chip: its cores, memories and bus, and what each reset restarts.
 
-use parts::debug::{Debug, Place};
+use armv8m::V8m;
+use parts::debug::Debug;
 use parts::run::{CoreState, Runner, Runs};
 use parts::wires::Event;
 use sim::Ps;
@@ -8,12 +9,12 @@ use sim::Ps;
 use crate::PROBED;
 use crate::bootrom;
 use crate::bus::Bus;
-use crate::cpu::core::{Core, State};
+use crate::cores::{Kind, Seen};
+use crate::cpu::core::State;
 use crate::memory::Memory;
 use crate::peripherals::{Peripheral, psm};
 use crate::sys::{ResetRequest, Sys};
 use crate::trace::{Record, kind};
-use crate::wires::{event, tick};
 use crate::world::World;
 pub use parts::mcu::{ChipConfig, RunEnd};
 use sim::snapshot::{self, Refused, Torn};
@@ -21,15 +22,16 @@ use sim::snapshot::{self, Refused, Torn};
 /// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 8.3.1).
 const ROSC_NOMINAL_HZ: u64 = 11_000_000;
 
-pub struct Chip<W> {
-    pub cores: [Core; 2],
-    pub mem: Memory,
+/// The chip with cores of one kind.
+pub struct Chip<W, K: Kind = V8m> {
+    pub cores: [K::Core; 2],
+    pub mem: Memory<K>,
     pub bus: Bus<W>,
     runner: Runner,
     pub(crate) debug: Debug,
 }
 
-impl<W: World> Chip<W> {
+impl<W: World, K: Kind> Chip<W, K> {
     /// Returns a chip at power-on, with `world` on its pins.
     pub fn new(config: &ChipConfig, world: W) -> Self {
         let mut mem = Memory::new(config.bootrom, config.flash_size);
@@ -38,15 +40,10 @@ impl<W: World> Chip<W> {
         let mut bus = Bus::new(crate::wires::sys(ROSC_NOMINAL_HZ), world);
         bus.own_boot_rom = bootrom::is_own(config.bootrom);
         bus.power_on(&mut mem, config.bootsel_pressed);
-        let mut chip = Self {
-            cores: [Core::new(0, event::SYSTICK0, tick::PROC0), Core::new(1, event::SYSTICK1, tick::PROC1)],
-            mem,
-            bus,
-            runner: Runner::default(),
-            debug: Debug::default(),
-        };
+        let mut chip =
+            Self { cores: [K::new(0), K::new(1)], mem, bus, runner: Runner::default(), debug: Debug::default() };
         for core in &mut chip.cores {
-            core.reset(&chip.mem, 0);
+            K::start(core, &chip.mem, 0, 0);
         }
         chip
     }
@@ -66,6 +63,33 @@ impl<W: World> Chip<W> {
         snapshot::restore(&mut self.runner, from)?;
         self.mem.restore(from)?;
         self.bus.restore(from)
+    }
+
+    /// Puts cores of another kind into the sockets; their reset has just ended.
+    pub(crate) fn replace_cores<L: Kind>(self) -> Chip<W, L> {
+        let Self { cores, mem, bus, runner, debug } = self;
+        let mem = mem.for_architecture();
+        let start = |core: &K::Core| {
+            let (seen, mut new) = (K::seen(core), L::new(K::seen(core).index));
+            L::count_from(&mut new, &seen);
+            if seen.state != State::Held {
+                L::start(&mut new, &mem, bus.sys.irq_level_for_core(seen.index), 0);
+            }
+            new
+        };
+        Chip { cores: [start(&cores[0]), start(&cores[1])], mem, bus, runner, debug }
+    }
+
+    pub(crate) fn seen(&self, core: usize) -> Seen {
+        K::seen(&self.cores[core])
+    }
+
+    pub(crate) fn registers(&self, core: usize) -> Vec<u32> {
+        K::registers(&self.cores[core])
+    }
+
+    pub(crate) fn set_registers(&mut self, core: usize, registers: &[u32]) {
+        K::set_registers(&mut self.cores[core], registers);
     }
 
     /// Simulated time since power-on.
@@ -108,8 +132,8 @@ impl<W: World> Chip<W> {
     }
 
     fn start_core(&mut self, index: usize, cycle: u64) {
-        self.cores[index].reset(&self.mem, self.bus.sys.irq_level_for_core(index));
-        self.cores[index].cycles = self.cores[index].cycles.max(cycle);
+        let level = self.bus.sys.irq_level_for_core(index);
+        K::start(&mut self.cores[index], &self.mem, level, cycle);
         if index == 0
             && let Some(recorder) = self.bus.sys.recorder()
         {
@@ -117,25 +141,27 @@ impl<W: World> Chip<W> {
         }
     }
 
-    /// Runs a core as [`Core::run`] does, one instruction at a time. Returns true if the debugger stops the chip.
+    /// Runs a core as [`Kind::run`] does, one instruction at a time. Returns true if the debugger stops the chip.
     fn step_debugged(&mut self, index: usize, limit: u64) -> bool {
         let core = &mut self.cores[index];
-        core.take_pending_exception(&mut self.mem, &mut self.bus);
-        while core.state == State::Running && core.cycles < limit && !self.bus.sys.attention {
-            if self.debug.stops_at(place(core)) {
+        K::take_pending(core, &mut self.mem, &mut self.bus);
+        loop {
+            let seen = K::seen(core);
+            if seen.state != State::Running || seen.cycles >= limit || self.bus.sys.attention {
+                return false;
+            }
+            if self.debug.stops_at(seen.place()) {
                 return true;
             }
-            let (level, next) = (core.ipsr, core.cycles + 1);
-            core.run(&mut self.mem, &mut self.bus, next);
-            if self.debug.executed(index, level, self.mem.sram()) {
+            K::run(core, &mut self.mem, &mut self.bus, seen.cycles + 1);
+            if self.debug.executed(index, seen.exception, self.mem.sram()) {
                 return true;
             }
         }
-        false
     }
 }
 
-impl<W: World> Runs for Chip<W> {
+impl<W: World, K: Kind> Runs for Chip<W, K> {
     #[inline]
     fn sys(&self) -> &Sys {
         &self.bus.sys
@@ -148,7 +174,7 @@ impl<W: World> Runs for Chip<W> {
 
     #[inline]
     fn core(&self, index: usize) -> CoreState {
-        let core = &self.cores[index];
+        let core = K::seen(&self.cores[index]);
         CoreState { running: core.state == State::Running, cycles: core.cycles, pc: core.pc }
     }
 
@@ -157,32 +183,30 @@ impl<W: World> Runs for Chip<W> {
         if PROBED && self.debug.looks() {
             return self.step_debugged(index, limit);
         }
-        self.cores[index].take_pending_exception(&mut self.mem, &mut self.bus);
-        self.cores[index].run(&mut self.mem, &mut self.bus, limit);
+        K::take_pending(&mut self.cores[index], &mut self.mem, &mut self.bus);
+        K::run(&mut self.cores[index], &mut self.mem, &mut self.bus, limit);
         false
     }
 
     #[inline]
     fn run_ahead(&mut self, index: usize, end: u64) -> bool {
-        !(PROBED && self.debug.looks()) && armv8m::run_ahead(&mut self.cores, &mut self.mem, &mut self.bus, index, end)
+        !(PROBED && self.debug.looks()) && K::run_ahead(&mut self.cores, &mut self.mem, &mut self.bus, index, end)
     }
 
     #[inline]
     fn observe(&mut self, index: usize, rose: u64, event: bool, cycle: u64) {
-        self.cores[index].observe(rose, event, cycle);
+        K::observe(&mut self.cores[index], &self.bus.sys, rose, event, cycle);
     }
 
     fn clocks_changed(&mut self, cycle: u64) {
         for core in &mut self.cores {
-            core.ppb.systick_due(&mut self.bus.sys, cycle);
+            K::clocks_changed(core, &mut self.bus.sys, cycle);
         }
     }
 
     fn event(&mut self, id: Event, cycle: u64) {
-        match id {
-            _ if event::SYSTICK0.contains(&id) => self.cores[0].ppb.systick_due(&mut self.bus.sys, cycle),
-            _ if event::SYSTICK1.contains(&id) => self.cores[1].ppb.systick_due(&mut self.bus.sys, cycle),
-            _ => self.bus.event(&mut self.mem, id),
+        if !self.cores.iter_mut().any(|core| K::event(core, &mut self.bus.sys, id, cycle)) {
+            self.bus.event(&mut self.mem, id);
         }
     }
 
@@ -197,7 +221,7 @@ impl<W: World> Runs for Chip<W> {
                     self.bus.blocks.accessctrl.reset(&mut self.bus.sys);
                 }
                 if entered & psm::bit::PROC1 != 0 {
-                    self.cores[1].state = State::Held;
+                    K::hold(&mut self.cores[1]);
                 }
                 if left & psm::bit::PROC1 != 0 {
                     self.start_core(1, cycle);
@@ -213,6 +237,8 @@ impl<W: World> Runs for Chip<W> {
                 if timer { "WATCHDOG timer" } else { "WATCHDOG trigger" }
             }
         };
+        let Bus { blocks, sys, .. } = &mut self.bus;
+        blocks.otp.sample_archsel(sys);
         self.start_core(0, cycle);
         if self.bus.sys.held_by_psm & psm::bit::PROC1 == 0 {
             self.start_core(1, cycle);
@@ -238,9 +264,4 @@ impl<W: World> Runs for Chip<W> {
     }
 
     fn count_sample(&mut self) {}
-}
-
-/// Returns where a core is, for the debugger.
-pub(crate) fn place(core: &Core) -> Place {
-    Place { core: core.index, pc: core.pc, exception: core.ipsr, instructions: core.instructions }
 }

@@ -2,13 +2,13 @@
 
 use crate::bus::Bus;
 use crate::coprocessors::rcp::Rcp;
-use crate::memory::Memory;
+use crate::memory::{Architecture, Memory};
 use crate::peripherals::{Peripheral, psm, resets};
 use crate::world::World;
 
 impl<W: World> Bus<W> {
     /// Puts every block into its power-on state, with the BOOTSEL button as given.
-    pub fn power_on(&mut self, mem: &mut Memory, bootsel_pressed: bool) {
+    pub fn power_on(&mut self, mem: &mut Memory<impl Architecture>, bootsel_pressed: bool) {
         self.restart(mem, psm::bit::ALL);
         self.blocks.psm.reset(&mut self.sys);
         self.blocks.watchdog.reset(&mut self.sys);
@@ -22,7 +22,7 @@ impl<W: World> Bus<W> {
 
     /// Performs a watchdog reset of the blocks selected by PSM.WDSEL and RESETS.WDSEL. Returns whether the cores are
     /// reset.
-    pub fn watchdog_reset(&mut self, mem: &mut Memory, timer: bool) -> bool {
+    pub fn watchdog_reset(&mut self, mem: &mut Memory<impl Architecture>, timer: bool) -> bool {
         let selected = self.blocks.psm.watchdog_selection();
         // PSM starts again from the first selected block, followed by all later ones.
         let restarted = match selected & selected.wrapping_neg() {
@@ -38,7 +38,7 @@ impl<W: World> Bus<W> {
     }
 
     /// Resets the blocks in `blocks` (bits of PSM) and the peripherals that they hold.
-    fn restart(&mut self, mem: &mut Memory, blocks: u32) {
+    fn restart(&mut self, mem: &mut Memory<impl Architecture>, blocks: u32) {
         let pressed = self.blocks.io_qspi.bootsel_pressed;
         // The clocks fall back to ROSC before RESETS stops the PLLs.
         if blocks & psm::bit::CLOCKS != 0 {

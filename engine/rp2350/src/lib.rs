@@ -1,4 +1,4 @@
-//! The RP2350 in software: both Cortex-M33 cores of [`armv8m`], the bus and one file per peripheral, named as in the
+//! The RP2350 in software: two cores, Cortex-M33 ([`armv8m`]) or Hazard3 ([`hazard3`]), the bus and one file per peripheral, named as in the
 //! RP2350 datasheet. Deterministic: nothing here reads the host's clock, threads or random numbers.
 
 mod attributed;
@@ -7,6 +7,7 @@ pub mod bus;
 pub mod chip;
 mod chip_reset;
 pub mod coprocessors;
+pub mod cores;
 mod debugger;
 mod map;
 mod mcu;
@@ -19,4 +20,4 @@ pub use parts::{Inputs, PROBED, Sys, UsbPort, World, pins, sys, ticks, trace, wo
 
 pub use bootrom::NO_BOOT_LOADER;
 pub use chip::{Chip, ChipConfig, RunEnd};
-pub use mcu::FACTS;
+pub use mcu::{FACTS, Rp2350};

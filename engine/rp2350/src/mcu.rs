@@ -1,14 +1,16 @@
 //! The RP2350 as a board drives it.
 
+use armv8m::V8m;
 use attribution::Recording;
+use hazard3::Hazard3;
 use parts::debug::{Debug, Place};
 use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
 use sim::Ps;
-use sim::snapshot::{Refused, Torn};
+use sim::snapshot::{self, Refused, Torn};
 
 use crate::bootrom;
-use crate::chip::{Chip, place};
-use crate::debugger;
+use crate::chip::Chip;
+use crate::cores::Kind;
 use crate::memory::{ROM_SIZE, XIP_BASE};
 use crate::sys::{ResetRequest, Sys};
 use crate::world::World;
@@ -18,162 +20,228 @@ use crate::xip_cache::XipCache;
 const PINS: u32 = 30;
 
 /// What all of them have in common.
-pub static FACTS: Facts = Facts {
-    name: "RP2350",
-    // Arm, secure. A file begins with a block for any flash address, which works around erratum RP2350-E10.
-    image: Image::Uf2 { family: 0xe48b_ff59, ignored: Some((0xe48b_ff57, 0x10ff_ff00)) },
-    // Its magic number is in the datasheet, 5.4.1; the revision follows it.
-    boot_rom: BootRom {
-        bytes: ROM_SIZE,
-        variable: "PORTBENCH_BOOTROM_RP2350",
-        file: "rp2350-bootrom-a2.bin",
-        magic: b"Mu\x02\x02",
-        magic_at: 0x10,
-        own: Some(bootrom::own),
-    },
-    flash_base: XIP_BASE,
-    flash_bytes: (64 << 10, 16 << 20),
-    pins: PINS,
-    cores: 2,
-    description: debugger::DESCRIPTION,
-    pc: debugger::PC,
-};
+pub static FACTS: Facts = facts::<V8m>();
 
-impl<W: World + 'static> Mcu<W> for Chip<W> {
+/// The same while its Hazard3 cores run.
+static FACTS_RISCV: Facts = facts::<Hazard3>();
+
+const fn facts<K: Kind>() -> Facts {
+    Facts {
+        name: "RP2350",
+        // Arm (Secure), and RISC-V. A file begins with a block for any flash address, which works around erratum RP2350-E10.
+        image: Image::Uf2 { families: &[0xe48b_ff59, 0xe48b_ff5a], ignored: Some((0xe48b_ff57, 0x10ff_ff00)) },
+        // Its magic number is in the datasheet, 5.4.1; the revision follows it.
+        boot_rom: BootRom {
+            bytes: ROM_SIZE,
+            variable: "PORTBENCH_BOOTROM_RP2350",
+            file: "rp2350-bootrom-a2.bin",
+            magic: b"Mu\x02\x02",
+            magic_at: 0x10,
+            own: Some(bootrom::own),
+        },
+        flash_base: XIP_BASE,
+        flash_bytes: (64 << 10, 16 << 20),
+        pins: PINS,
+        cores: 2,
+        description: K::DESCRIPTION,
+        pc: K::PC,
+    }
+}
+
+/// The chip, which runs Arm or RISC-V cores. A reset of both switches to those that OTP.ARCHSEL names.
+pub enum Rp2350<W> {
+    Arm(Box<Chip<W, V8m>>),
+    Riscv(Box<Chip<W, Hazard3>>),
+    /// Only while the cores are replaced.
+    Switching,
+}
+
+/// Runs `$do` with the chip of either kind.
+macro_rules! either {
+    ($self:expr, $chip:ident => $do:expr) => {
+        match $self {
+            Self::Arm($chip) => $do,
+            Self::Riscv($chip) => $do,
+            Self::Switching => unreachable!("the cores are being replaced"),
+        }
+    };
+}
+
+impl<W: World> Rp2350<W> {
+    /// Returns a chip at power-on, with `world` on its pins.
+    pub fn new(config: &ChipConfig, world: W) -> Self {
+        Self::Arm(Box::new(Chip::new(config, world)))
+    }
+
+    /// Follows OTP.ARCHSEL after a reset of both cores.
+    fn reset_to_selected(&mut self, end: RunEnd) -> RunEnd {
+        if matches!(end, RunEnd::Reset { .. }) {
+            let archsel = either!(self, chip => chip.bus.blocks.otp.archsel());
+            self.select(archsel);
+        }
+        end
+    }
+
+    /// Puts the cores that ARCHSEL chooses into the sockets.
+    fn select(&mut self, archsel: u32) {
+        *self = match std::mem::replace(self, Self::Switching) {
+            Self::Arm(chip) if archsel == Hazard3::ARCHSEL => Self::Riscv(Box::new(chip.replace_cores())),
+            Self::Riscv(chip) if archsel == V8m::ARCHSEL => Self::Arm(Box::new(chip.replace_cores())),
+            same => same,
+        };
+    }
+}
+
+impl<W: World + 'static> Mcu<W> for Rp2350<W> {
     fn new(_: &Facts, config: &ChipConfig, world: W) -> Self {
         Self::new(config, world)
     }
 
     fn now(&self) -> Ps {
-        self.now()
+        either!(self, chip => chip.now())
     }
 
     fn settled(&self) -> Ps {
-        self.settled()
+        either!(self, chip => chip.settled())
     }
 
     fn run_until(&mut self, until: Ps) -> RunEnd {
-        self.run_until(until)
+        let end = either!(self, chip => chip.run_until(until));
+        self.reset_to_selected(end)
     }
 
     fn run_no_further_than(&mut self, until: Ps) -> RunEnd {
-        self.run_no_further_than(until)
+        let end = either!(self, chip => chip.run_no_further_than(until));
+        self.reset_to_selected(end)
     }
 
     fn sys(&mut self) -> &mut Sys {
-        &mut self.bus.sys
+        either!(self, chip => &mut chip.bus.sys)
     }
 
     fn world(&mut self) -> &mut W {
-        &mut self.bus.world
+        either!(self, chip => &mut chip.bus.world)
     }
 
     fn reached(&mut self) -> Reached<'_, W> {
-        let bus = &mut self.bus;
+        let bus = either!(self, chip => &mut chip.bus);
         let blocks = &mut bus.blocks;
         Reached { sys: &mut bus.sys, world: &mut bus.world, uart: &mut blocks.uart, adc: Some(&mut blocks.adc) }
     }
 
     fn settle_pins(&mut self) {
-        self.bus.settle(&mut self.mem);
+        either!(self, chip => chip.bus.settle(&mut chip.mem));
     }
 
     fn refresh_pins(&mut self) {
-        self.bus.refresh_pins();
+        either!(self, chip => chip.bus.refresh_pins());
     }
 
     fn interpret_only(&mut self) {
-        self.mem.interpret_only();
+        if let Self::Arm(chip) = self {
+            chip.mem.interpret_only();
+        }
     }
 
     fn sck_hz(&self, spi: usize) -> u64 {
-        self.bus.blocks.spi[spi].sck_hz(&self.bus.sys)
+        either!(self, chip => chip.bus.blocks.spi[spi].sck_hz(&chip.bus.sys))
     }
 
     fn xip(&mut self) -> Option<&mut XipCache> {
-        Some(&mut self.mem.xip)
+        Some(either!(self, chip => &mut chip.mem.xip))
     }
 
     fn set_flash_id(&mut self, id: [u8; 8]) {
-        self.bus.qmi.flash.unique_id = id;
-        self.bus.blocks.otp.set_chip_id(id);
+        let bus = either!(self, chip => &mut chip.bus);
+        bus.qmi.flash.unique_id = id;
+        bus.blocks.otp.set_chip_id(id);
     }
 
     fn flash(&self) -> &[u8] {
-        self.mem.flash()
+        either!(self, chip => chip.mem.flash())
     }
 
     fn flash_generation(&self) -> u64 {
-        self.mem.flash_generation
+        either!(self, chip => chip.mem.flash_generation)
     }
 
     fn counts(&self, core: usize) -> (u64, u64) {
-        (self.cores[core].instructions, self.cores[core].cycles)
+        let seen = either!(self, chip => chip.seen(core));
+        (seen.instructions[0], seen.cycles)
     }
 
     fn start_trace(&mut self, mask: u32, limit: usize) {
-        self.start_trace(mask, limit);
+        either!(self, chip => chip.start_trace(mask, limit));
     }
 
     fn sample_pc(&mut self, cycles: u64) {
-        self.sample_pc(cycles);
+        either!(self, chip => chip.sample_pc(cycles));
     }
 
     fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
-        self.save(to)
+        snapshot::save(&matches!(self, Self::Riscv(_)), to);
+        either!(self, chip => chip.save(to))
     }
 
     fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
-        self.restore(from)
+        let mut riscv = false;
+        snapshot::restore(&mut riscv, from)?;
+        self.select(if riscv { Hazard3::ARCHSEL } else { V8m::ARCHSEL });
+        either!(self, chip => chip.restore(from))
     }
 
     fn start_recording(&mut self, limit: usize) {
-        self.start_recording(limit);
+        either!(self, chip => chip.start_recording(limit));
     }
 
     fn stop_recording(&mut self) -> Option<Recording> {
-        self.stop_recording()
+        either!(self, chip => chip.stop_recording())
     }
 }
 
-impl<W: World> Debugged for Chip<W> {
+impl<W: World> Debugged for Rp2350<W> {
     fn facts(&self) -> &'static Facts {
-        &FACTS
+        match self {
+            Self::Riscv(_) => &FACTS_RISCV,
+            _ => &FACTS,
+        }
     }
 
     fn registers(&self, core: usize) -> Vec<u32> {
-        debugger::registers(&self.cores[core])
+        either!(self, chip => chip.registers(core))
     }
 
     fn set_registers(&mut self, core: usize, registers: &[u32]) {
-        debugger::set_registers(&mut self.cores[core], registers);
+        either!(self, chip => chip.set_registers(core, registers));
     }
 
     fn state(&self, core: usize) -> String {
-        format!("{:?}", self.cores[core].state)
+        format!("{:?}", either!(self, chip => chip.seen(core)).state)
     }
 
     fn memories(&self) -> Vec<Contents<'_>> {
-        self.mem.regions().to_vec()
+        either!(self, chip => chip.mem.regions().to_vec())
     }
 
     fn poke(&mut self, address: u32, data: &[u8]) -> bool {
-        self.mem.poke(address, data)
+        either!(self, chip => chip.mem.poke(address, data))
     }
 
     fn reset_cores(&mut self) {
-        let now = self.now();
-        self.bus.sys.request_reset(ResetRequest::Processor { core: 0 });
-        self.bus.sys.attention = true;
+        let now = either!(self, chip => chip.now());
+        let sys = either!(self, chip => &mut chip.bus.sys);
+        sys.request_reset(ResetRequest::Processor { core: 0 });
+        sys.attention = true;
         // The reset is handled first.
-        self.run_until(now + 1);
+        let end = either!(self, chip => chip.run_until(now + 1));
+        self.reset_to_selected(end);
     }
 
     fn place(&self, core: usize) -> Place {
-        place(&self.cores[core])
+        either!(self, chip => chip.seen(core)).place()
     }
 
     fn debug(&mut self) -> &mut Debug {
-        &mut self.debug
+        either!(self, chip => &mut chip.debug)
     }
 }

@@ -1,8 +1,11 @@
 //! The memories, and their addresses.
 
-use armv8m::{Kind, Map, Region};
+use armv8m::{Kind, Map, Region, V8m};
 
-pub type Memory = armv8m::Memory<Addresses>;
+pub use armv8m::Architecture;
+
+/// The memories, for cores of one architecture.
+pub type Memory<A = V8m> = armv6m::Memory<Addresses, A>;
 
 /// RP2350's address map, as the cores see it (datasheet 2.2).
 pub struct Addresses;

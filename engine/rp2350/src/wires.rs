@@ -36,7 +36,9 @@ pub mod event {
     pub const CLOCKS: Event = Event(24);
     pub const SHA256: Event = Event(25);
     pub const TRNG: Event = Event(26);
-    pub const WORLD: Event = Event(27);
+    /// MTIME reaches MTIMECMP of a core.
+    pub const MTIME: Event = Event(27);
+    pub const WORLD: Event = Event(28);
 }
 
 /// Interrupt lines of the NVIC (datasheet 3.2).
@@ -53,6 +55,7 @@ pub mod irq {
     pub const IO_QSPI: u32 = 23;
     pub const SIO_FIFO: u32 = 25;
     pub const SIO_BELL: u32 = 26;
+    pub const SIO_MTIMECMP: u32 = 29;
     pub const CLOCKS: u32 = 30;
     pub const SPI0: u32 = 31;
     pub const SPI1: u32 = 32;
@@ -65,6 +68,8 @@ pub mod irq {
     pub const POWMAN_TIMER: u32 = 45;
     /// Number of lines.
     pub const COUNT: u32 = 52;
+    /// The software interrupt of a RISC-V core, which is none of them.
+    pub const RISCV_SOFTIRQ: u32 = COUNT;
 }
 
 /// DREQ numbers of the DMA (datasheet 12.6.4).

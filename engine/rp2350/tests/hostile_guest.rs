@@ -3,8 +3,7 @@
 //! first one would.
 
 use parts::mcu::{ChipConfig, Debugged, Mcu, RunEnd};
-use rp2350::Chip;
-use rp2350::cpu::core::State;
+use rp2350::Rp2350;
 use rp2350::world::Nothing;
 use sim::snapshot::Torn;
 use sim::{PS_PER_US, Ps, SplitMix64};
@@ -53,14 +52,31 @@ fn fill(r: &mut SplitMix64, memory: &mut [u8]) {
     memory.chunks_exact_mut(4).for_each(|bytes| bytes.copy_from_slice(&word(r).to_le_bytes()));
 }
 
-fn snapshot(chip: &Chip<Nothing>) -> Vec<u8> {
+fn snapshot(chip: &Rp2350<Nothing>) -> Vec<u8> {
     let mut bytes = Vec::new();
     Mcu::save(chip, &mut bytes).expect("no debugger");
     bytes
 }
 
-fn wild(chip: &mut Chip<Nothing>, core: usize, r: &mut SplitMix64) {
-    (0..13).for_each(|register| chip.cores[core].regs[register] = address(r));
+/// Starts a core again, of the kind that the guest runs by now.
+fn restart(chip: &mut Rp2350<Nothing>, core: usize) {
+    match chip {
+        Rp2350::Arm(chip) => {
+            chip.cores[core].reset(&chip.mem, 0);
+            chip.cores[core].cycles = chip.bus.sys.cycle;
+        }
+        Rp2350::Riscv(chip) => {
+            chip.cores[core].reset();
+            chip.cores[core].cycles = chip.bus.sys.cycle;
+        }
+        Rp2350::Switching => unreachable!("no core is replaced now"),
+    }
+}
+
+fn wild(chip: &mut Rp2350<Nothing>, core: usize, r: &mut SplitMix64) {
+    let mut registers = chip.registers(core);
+    registers[..13].fill_with(|| address(r));
+    chip.set_registers(core, &registers);
 }
 
 /// Runs a guest, whose chip is restored after each slice if `restored`, and whose code is translated at once or not at
@@ -76,11 +92,13 @@ fn guest(seed: u64, restored: bool, translated: Option<bool>) -> (u64, Vec<u8>) 
         rom[4 * number..][..4].copy_from_slice(&target.to_le_bytes());
     }
     let config = ChipConfig { bootrom: &rom, flash_size: FLASH_BYTES, flash: &flash, ..ChipConfig::default() };
-    let mut chip = Chip::new(&config, Nothing);
-    match translated {
-        Some(true) => chip.mem.translate_at_once(),
-        Some(false) => chip.mem.interpret_only(),
-        None => {}
+    let mut chip = Rp2350::<Nothing>::new(&config, Nothing);
+    if let Rp2350::Arm(chip) = &mut chip {
+        match translated {
+            Some(true) => chip.mem.translate_at_once(),
+            Some(false) => chip.mem.interpret_only(),
+            None => {}
+        }
     }
     assert!(chip.poke(0x2000_0000, &ram));
     (0..2).for_each(|core| wild(&mut chip, core, &mut r));
@@ -91,20 +109,19 @@ fn guest(seed: u64, restored: bool, translated: Option<bool>) -> (u64, Vec<u8>) 
         }
         if restored {
             let bytes = snapshot(&chip);
-            chip = Chip::new(&config, Nothing);
+            chip = Rp2350::<Nothing>::new(&config, Nothing);
             let mut from = &bytes[..];
             assert_eq!((Mcu::restore(&mut chip, &mut from), from.len()), (Ok(()), 0), "seed {seed}");
             assert!(snapshot(&chip) == bytes, "seed {seed}: another state at {}", chip.now());
         }
         for core in 0..2 {
-            if chip.cores[core].state == State::LockedUp {
-                chip.cores[core].reset(&chip.mem, 0);
-                chip.cores[core].cycles = chip.bus.sys.cycle;
+            if chip.state(core) == "LockedUp" {
+                restart(&mut chip, core);
                 wild(&mut chip, core, &mut r);
             }
         }
     }
-    (chip.cores.iter().map(|core| core.instructions).sum(), snapshot(&chip))
+    ([0, 1].map(|core| chip.counts(core).0).iter().sum(), snapshot(&chip))
 }
 
 /// `PORTBENCH_FUZZ_LONG=1` runs more guests.
@@ -134,9 +151,9 @@ fn translated_code_equals_the_interpreter() {
 #[test]
 fn a_torn_snapshot_of_a_chip_is_refused() {
     let config = ChipConfig { bootrom: &[], flash_size: FLASH_BYTES, flash: &[1; 100], ..ChipConfig::default() };
-    let bytes = snapshot(&Chip::new(&config, Nothing));
+    let bytes = snapshot(&Rp2350::<Nothing>::new(&config, Nothing));
     for len in (0..bytes.len()).filter(|len| !(1_000..bytes.len() - 3_000).contains(len) || len % 4_999 == 0) {
-        let mut chip = Chip::new(&config, Nothing);
+        let mut chip = Rp2350::<Nothing>::new(&config, Nothing);
         assert_eq!(Mcu::restore(&mut chip, &mut &bytes[..len]), Err(Torn), "{len} of {}", bytes.len());
     }
 }

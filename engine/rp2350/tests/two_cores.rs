@@ -67,7 +67,7 @@ impl Random {
 fn chip(seed: u64, translated: bool) -> Chip<Nothing> {
     let random = &mut Random(SplitMix64::new(seed));
     let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
-    let mut chip = Chip::new(&config, Nothing);
+    let mut chip = <Chip<Nothing>>::new(&config, Nothing);
     let shared = random.below(3) == 0;
     for core in 0..2 {
         let code = random.code();

@@ -19,6 +19,7 @@
 #define RAM_IMAGE 1u
 #define NON_SECURE 2u
 #define ROLLING_WINDOW 5u
+#define RISCV 6u
 
 #define SYSINFO_PACKAGE_SEL REG32(0x40000004u)
 #define PSM_WDSEL REG32(0x40018008u)
@@ -497,10 +498,11 @@ static int bootsel_is_pressed(void)
 #define ITEM_LAST 0xffu
 #define IMAGE_ARM_MASK 0x770fu
 #define IMAGE_ARM 0x1001u /* executable, for Arm cores of the RP2350 */
+#define IMAGE_RISCV 0x1101u
 
 /* Passes of pause(): programs of pico-sdk, with a block at 0x138 and one beyond 4 KiB, start 86 273 cycles of clk_sys after
    the reset. That is the time of the chip's boot ROM of revision A2, which leaves the cache the same. */
-#define PAUSE 22455u
+#define PAUSE 22479u
 
 /* An image definition; `entry` 0: the vector table has the entry. */
 struct image {
@@ -551,6 +553,15 @@ static uint32_t read_block(uint32_t at, struct image *image)
     return next < FLASH_BYTES && !(next & 3) ? next : NO_BLOCK;
 }
 
+/* Ends the run if the block at `at` has a program for the RISC-V cores. */
+static void refuse_riscv(uint32_t at)
+{
+    const uint32_t item = REG32(XIP_NOCACHE_NOTRANSLATE + at + 4);
+    if ((item & 0xff) == ITEM_IMAGE_TYPE && (item >> 16 & IMAGE_ARM_MASK) == IMAGE_RISCV) {
+        refuse(RISCV);
+    }
+}
+
 /* Follows the loop of blocks from its first one in the first 4 KiB. Returns whether it closes and has an image. */
 static int find_image(struct image *image)
 {
@@ -562,8 +573,12 @@ static int find_image(struct image *image)
         uint32_t at = first;
         for (uint32_t blocks = 0; blocks < MOST_BLOCKS && at != NO_BLOCK; blocks++) {
             at = read_block(at, image);
+            if (at == first && image->found) {
+                return 1;
+            }
             if (at == first) {
-                return image->found;
+                refuse_riscv(first);
+                return 0;
             }
         }
     }

@@ -23,6 +23,7 @@ pub struct Otp {
     debugen: u32,
     debugen_lock: u32,
     archsel: u32,
+    archsel_status: u32,
     bootdis: u32,
     inte: u32,
     intf: u32,
@@ -38,6 +39,7 @@ impl Default for Otp {
             debugen: 0,
             debugen_lock: 0,
             archsel: 0,
+            archsel_status: 0,
             bootdis: 0,
             inte: 0,
             intf: 0,
@@ -51,6 +53,19 @@ impl Otp {
         let number = u64::from_be_bytes(id);
         for (index, row) in self.rows[CHIPID].iter_mut().enumerate() {
             *row = (number >> (16 * index)) as u16;
+        }
+    }
+
+    /// Returns ARCHSEL, a bit for each core: 1 is RISC-V.
+    pub fn archsel(&self) -> u32 {
+        self.archsel
+    }
+
+    /// Takes ARCHSEL over, as a reset of both cores does.
+    pub fn sample_archsel(&mut self, sys: &mut Sys) {
+        self.archsel_status = self.archsel;
+        if matches!(self.archsel, 1 | 2) {
+            sys.unmodelled(format!("OTP.ARCHSEL 0x{:x}: an Arm and a RISC-V core at the same time", self.archsel));
         }
     }
 
@@ -90,11 +105,12 @@ impl Peripheral for Otp {
             0x150 => self.debugen,
             0x154 => self.debugen_lock,
             0x158 => self.archsel,
+            0x15c => self.archsel_status,
             0x160 => self.bootdis,
             0x168 => self.inte,
             0x16c => self.intf,
             0x170 => self.intf,
-            // CRITICAL, KEY_VALID and ARCHSEL_STATUS: nothing is programmed, and both cores are Arm.
+            // CRITICAL and KEY_VALID: nothing is programmed.
             _ => 0,
         }
     }
@@ -110,9 +126,7 @@ impl Peripheral for Otp {
             }
             0x150 => self.debugen = write.apply_masked(self.debugen, 0x10f) & !self.debugen_lock,
             0x154 => self.debugen_lock |= write.apply(0) & 0x10f,
-            0x158 if write.apply(self.archsel) & 3 != 0 => {
-                unmodelled(sys, "OTP.ARCHSEL of RISC-V", offset, Some(write.bits));
-            }
+            0x158 => self.archsel = write.apply_masked(self.archsel, 3),
             0x160 => self.bootdis |= write.apply(0) & 3,
             0x168 => self.inte = write.apply_masked(self.inte, 0x1f),
             0x16c => self.intf = write.apply_masked(self.intf, 0x1f),
@@ -121,10 +135,11 @@ impl Peripheral for Otp {
         }
     }
 
-    /// Resets the registers; the memory is what it is.
+    /// Resets the registers; the memory stays. ARCHSEL is reset at power-on only.
     fn reset(&mut self, _sys: &mut Sys) {
         let rows = std::mem::take(&mut self.rows);
-        *self = Self { rows, ..Self::default() };
+        let (archsel, archsel_status) = (self.archsel, self.archsel_status);
+        *self = Self { rows, archsel, archsel_status, ..Self::default() };
     }
 }
 
@@ -153,7 +168,19 @@ mod tests {
             otp.write(&mut sys, offset, Write::normal(2));
             assert_eq!(otp.read(&mut sys, offset), 3);
         }
+    }
+
+    #[test]
+    fn both_cores_take_archsel_over_at_a_reset() {
+        let mut sys = crate::wires::sys(12_000_000);
+        let mut otp = Otp::default();
+        otp.write(&mut sys, 0x158, Write::normal(7));
+        otp.reset(&mut sys);
+        assert_eq!((otp.read(&mut sys, 0x158), otp.read(&mut sys, 0x15c)), (3, 0));
+        otp.sample_archsel(&mut sys);
+        assert_eq!((otp.read(&mut sys, 0x15c), sys.unmodelled.is_some()), (3, false));
         otp.write(&mut sys, 0x158, Write::normal(1));
+        otp.sample_archsel(&mut sys);
         assert!(sys.unmodelled.is_some());
     }
 }

@@ -8,7 +8,7 @@
 //! Writes to memory, double transfer rate, and translations other than none are not modelled.
 
 use super::{Write, unmodelled};
-use crate::memory::Memory;
+use crate::memory::{Architecture, Memory};
 use crate::sys::Sys;
 use crate::wires::{dreq, event};
 use serde::{Deserialize, Serialize};
@@ -144,7 +144,7 @@ fn cycle(sys: &Sys) -> u64 {
 }
 
 impl Qmi {
-    pub fn read(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> u32 {
+    pub fn read(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, offset: u32) -> u32 {
         self.catch_up(sys, mem);
         match offset {
             reg::DIRECT_CSR => self.status(),
@@ -163,7 +163,7 @@ impl Qmi {
         }
     }
 
-    pub fn write(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32, write: Write) {
+    pub fn write(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, offset: u32, write: Write) {
         self.catch_up(sys, mem);
         match offset {
             reg::DIRECT_CSR => {
@@ -204,14 +204,14 @@ impl Qmi {
     }
 
     /// Handles `event::QMI`: the flash became ready, or a record ended that DMA waits for.
-    pub fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
+    pub fn event(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>) {
         self.catch_up(sys, mem);
         self.refresh_xip(sys, mem);
         self.refresh_lines(sys);
     }
 
     /// Handles a change of the flash's chip select by IO_QSPI's override of the SS pin (`None`: QMI drives it).
-    pub fn set_ss_override(&mut self, sys: &mut Sys, mem: &mut Memory, level: Option<bool>) {
+    pub fn set_ss_override(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, level: Option<bool>) {
         self.catch_up(sys, mem);
         self.ss_override = level;
         self.drive_select(sys, mem, cycle(sys));
@@ -220,7 +220,7 @@ impl Qmi {
     }
 
     /// Resets the registers, but not the flash chip, which has no reset pin.
-    pub fn reset(&mut self, sys: &mut Sys, mem: &mut Memory) {
+    pub fn reset(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>) {
         self.catch_up(sys, mem);
         let flash = std::mem::take(&mut self.flash);
         *self = Self { flash, ss_override: self.ss_override, ..Self::default() };
@@ -234,7 +234,7 @@ impl Qmi {
     // Direct mode
 
     /// Performs the transfers up to now.
-    fn catch_up(&mut self, sys: &mut Sys, mem: &mut Memory) {
+    fn catch_up(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>) {
         let now = cycle(sys);
         let mut finished = false;
         while let Some((record, end)) = self.frame
@@ -254,7 +254,7 @@ impl Qmi {
     }
 
     /// Starts the next record at cycle `at` if the shift register is free, there is one, and its data have room.
-    fn start_next(&mut self, sys: &Sys, mem: &mut Memory, at: u64) {
+    fn start_next(&mut self, sys: &Sys, mem: &mut Memory<impl Architecture>, at: u64) {
         if self.frame.is_some() || self.csr & csr::EN == 0 || self.rx.len() == FIFO_DEPTH {
             return;
         }
@@ -265,7 +265,7 @@ impl Qmi {
         self.drive_select(sys, mem, at);
     }
 
-    fn finish(&mut self, sys: &Sys, mem: &Memory, record: u32, end: u64) {
+    fn finish(&mut self, sys: &Sys, mem: &Memory<impl Architecture>, record: u32, end: u64) {
         let now = sys.clock.ps_at(end);
         let width = lanes(record >> 16);
         let bytes = record_bits(record) / 8;
@@ -282,7 +282,7 @@ impl Qmi {
     }
 
     /// Shifts a byte out and in, most significant bit first.
-    fn shift(&mut self, mem: &Memory, now: u64, lanes: u32, data: u8) -> u8 {
+    fn shift(&mut self, mem: &Memory<impl Architecture>, now: u64, lanes: u32, data: u8) -> u8 {
         let mask = (1u8 << lanes) - 1;
         let mut read = 0u32;
         for step in (0..8 / lanes).rev() {
@@ -309,7 +309,7 @@ impl Qmi {
             | (self.rx.len() as u32) << 18
     }
 
-    fn drive_select(&mut self, sys: &Sys, mem: &mut Memory, at: u64) {
+    fn drive_select(&mut self, sys: &Sys, mem: &mut Memory<impl Architecture>, at: u64) {
         let by_qmi = self.csr & csr::ASSERT_CS0N != 0 || self.csr & csr::AUTO_CS0N != 0 && self.busy();
         let high = self.ss_override.unwrap_or(!by_qmi);
         self.flash.select(mem, sys.clock.ps_at(at), !high);
@@ -339,7 +339,7 @@ impl Qmi {
     }
 
     /// Reads 32 bits at `offset` of the first window without the cache; returns them and the cycles that it takes.
-    pub fn read_uncached(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> (u32, u32) {
+    pub fn read_uncached(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, offset: u32) -> (u32, u32) {
         self.catch_up(sys, mem);
         mem.xip.deselect();
         let [timing, rfmt, rcmd, ..] = self.windows[0];
@@ -380,7 +380,7 @@ impl Qmi {
     }
 
     /// Recomputes the costs of a miss, and whether the flash can answer one.
-    fn refresh_xip(&mut self, sys: &Sys, mem: &mut Memory) {
+    fn refresh_xip(&mut self, sys: &Sys, mem: &mut Memory<impl Architecture>) {
         mem.xip.offline = !self.reads() || self.flash.busy(sys.now());
         let [timing, rfmt, ..] = self.windows[0];
         let format = Format::of(rfmt);

@@ -1,18 +1,22 @@
 //! SIO, the single-cycle IO block: per-core identity, GPIO, inter-core FIFOs, doorbells, spinlocks, interpolators and
 //! the platform timer (datasheet 3.1).
 //!
-//! The Non-secure bank and the TMDS encoder are not modelled, nor is the timer's interrupt. Erratum RP2350-E2: a write
+//! The Non-secure bank and the TMDS encoder are not modelled. Erratum RP2350-E2: a write
 //! to a register at 0x180 or above also releases the spinlock with the same low bits of its address.
 
 use super::{psm, unmodelled};
 use crate::sys::Sys;
-use crate::wires::{PIN_MASK, function, irq, tick};
+use crate::wires::{PIN_MASK, event, function, irq, tick};
 use parts::interpolator::Interpolator;
 use serde::{Deserialize, Serialize};
+use sim::NEVER;
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 4;
 const DOORBELLS: u32 = 0xff;
+/// Bits of MTIME_CTRL.
+const MTIME_ENABLE: u32 = 1;
+const MTIME_FULL_SPEED: u32 = 2;
 /// GPIO_HI: GPIO47 to 32, and from bit 24 on the pins of USB and QSPI.
 const HI_GPIO: u32 = 0xffff;
 const HI_QSPI: u32 = 24;
@@ -54,6 +58,8 @@ struct PerCore {
     /// Doorbells that ring at this core.
     bells: u32,
     mtimecmp: [u32; 2],
+    /// Its bit of RISCV_SOFTIRQ.
+    softirq: bool,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -76,6 +82,7 @@ impl Sio {
         }
         self.drive(sys);
         self.update_irq(sys);
+        self.update_timer(sys);
     }
 
     fn drive(&mut self, sys: &mut Sys) {
@@ -116,12 +123,43 @@ impl Sio {
         for (core, c) in self.cores.iter().enumerate() {
             sys.set_irq_for_core(core, irq::SIO_FIFO, !c.inbox.is_empty() || c.read_on_empty || c.write_on_full);
             sys.set_irq_for_core(core, irq::SIO_BELL, c.bells != 0);
+            sys.set_irq_for_core(core, irq::RISCV_SOFTIRQ, c.softirq);
         }
     }
 
+    /// Drives the lines of MTIMECMP, and schedules their next change. To be called when one of them is written, at its
+    /// event, and after a change of clocks.
+    pub fn update_timer(&mut self, sys: &mut Sys) {
+        let time = self.mtime(sys);
+        let mut next: Option<u64> = None;
+        for core in 0..self.cores.len() {
+            let [low, high] = self.cores[core].mtimecmp.map(u64::from);
+            let wait = (high << 32 | low).saturating_sub(time);
+            sys.set_irq_for_core(core, irq::SIO_MTIMECMP, wait == 0);
+            if wait != 0 {
+                next = Some(next.map_or(wait, |next| next.min(wait)));
+            }
+        }
+        let at = match next {
+            Some(wait) if self.mtime_ctrl & MTIME_ENABLE != 0 => {
+                if self.mtime_ctrl & MTIME_FULL_SPEED != 0 {
+                    let cycle = sys.now_cycle().saturating_add(wait);
+                    // Beyond the conversion's range it is looked at again on the way.
+                    sys.clock.ps_at(cycle.min(sys.now_cycle() + (1 << 40)))
+                } else {
+                    let ticks = &sys.ticks[tick::RISCV];
+                    ticks.time_of(ticks.count(sys.now()).saturating_add(wait))
+                }
+            }
+            _ => NEVER,
+        };
+        sys.schedule(event::MTIME, at);
+    }
+
     fn mtime(&self, sys: &Sys) -> u64 {
-        let runs = self.mtime_ctrl & 1 != 0;
-        let count = if self.mtime_ctrl & 2 != 0 { sys.cycle } else { sys.ticks[tick::RISCV].count(sys.now()) };
+        let runs = self.mtime_ctrl & MTIME_ENABLE != 0;
+        let full_speed = self.mtime_ctrl & MTIME_FULL_SPEED != 0;
+        let count = if full_speed { sys.now_cycle() } else { sys.ticks[tick::RISCV].count(sys.now()) };
         self.mtime_offset.wrapping_add(if runs { count } else { 0 })
     }
 
@@ -169,6 +207,8 @@ impl Sio {
             0x180 | 0x184 => self.cores[1 - core].bells,
             0x188 | 0x18c => self.cores[core].bells,
             0x190 => self.peri_nonsec,
+            // In the bits that set and in those that clear.
+            0x1a0 => 0x101 * (u32::from(self.cores[0].softirq) | u32::from(self.cores[1].softirq) << 1),
             0x1a4 => self.mtime_ctrl,
             0x1b0 => self.mtime(sys) as u32,
             0x1b4 => (self.mtime(sys) >> 32) as u32,
@@ -220,6 +260,11 @@ impl Sio {
             0x188 => self.cores[core].bells |= value & DOORBELLS,
             0x18c => self.cores[core].bells &= !value,
             0x190 => self.peri_nonsec = value & 0x23,
+            0x1a0 => {
+                for (index, core) in self.cores.iter_mut().enumerate() {
+                    core.softirq = core.softirq && value >> (8 + index) & 1 == 0 || value >> index & 1 != 0;
+                }
+            }
             0x1a4 => {
                 let time = self.mtime(sys);
                 self.mtime_ctrl = value & 0xf;
@@ -233,16 +278,14 @@ impl Sio {
                 let time = self.mtime(sys) & 0xffff_ffff | u64::from(value) << 32;
                 self.set_mtime(sys, time);
             }
-            0x1b8 | 0x1bc => {
-                self.cores[core].mtimecmp[usize::from(offset == 0x1bc)] = value;
-                if value != u32::MAX {
-                    unmodelled(sys, "SIO.MTIMECMP", offset, Some(value));
-                }
-            }
+            0x1b8 | 0x1bc => self.cores[core].mtimecmp[usize::from(offset == 0x1bc)] = value,
             0x1c0.. => unmodelled(sys, "SIO.TMDS", offset, Some(value)),
             _ => {}
         }
         self.update_irq(sys);
+        if matches!(offset, 0x1a4..=0x1bc) {
+            self.update_timer(sys);
+        }
     }
 }
 
@@ -283,6 +326,41 @@ mod tests {
         assert_eq!((bell(&sys, 0), bell(&sys, 1), sio.read(&mut sys, 1, 0x188, 0)), (0, 1, 5));
         sio.write(&mut sys, 1, 0x18c, 5);
         assert_eq!((bell(&sys, 1), sio.read(&mut sys, 0, 0x180, 0)), (0, 0));
+    }
+
+    #[test]
+    fn the_timer_interrupts_each_core_at_its_own_time() {
+        let (mut sio, mut sys) = bench();
+        let s = &mut sys;
+        let lines = |sys: &Sys| [0, 1].map(|core| sys.irq_level_for_core(core) >> irq::SIO_MTIMECMP & 1);
+        // It counts cycles.
+        sio.write(s, 0, 0x1a4, 3);
+        for (core, at) in [(0, 100), (1, 50)] {
+            sio.write(s, core, 0x1b8, at);
+            sio.write(s, core, 0x1bc, 0);
+        }
+        assert_eq!((s.due(event::MTIME), lines(s)), (s.clock.ps_at(50), [0, 0]));
+        s.cycle = 50;
+        sio.update_timer(s);
+        assert_eq!((s.due(event::MTIME), lines(s)), (s.clock.ps_at(100), [0, 1]));
+        s.cycle = 100;
+        sio.update_timer(s);
+        assert_eq!((s.due(event::MTIME), lines(s)), (NEVER, [1, 1]));
+        sio.write(s, 1, 0x1b8, u32::MAX);
+        assert_eq!(lines(s), [1, 0]);
+    }
+
+    #[test]
+    fn a_software_interrupt_is_set_and_cleared_for_either_core() {
+        let (mut sio, mut sys) = bench();
+        let lines = |sys: &Sys| [0, 1].map(|core| sys.irq_level_for_core(core) >> irq::RISCV_SOFTIRQ & 1);
+        sio.write(&mut sys, 0, 0x1a0, 2);
+        assert_eq!((sio.read(&mut sys, 1, 0x1a0, 0), lines(&sys)), (0x202, [0, 1]));
+        sio.write(&mut sys, 1, 0x1a0, 0x201);
+        assert_eq!(lines(&sys), [1, 0]);
+        // Set and cleared at once, it is set.
+        sio.write(&mut sys, 1, 0x1a0, 0x101);
+        assert_eq!(lines(&sys), [1, 0]);
     }
 
     #[test]

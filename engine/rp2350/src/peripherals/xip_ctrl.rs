@@ -1,7 +1,7 @@
 //! XIP_CTRL: the cache's control, its counters, and streaming to DMA (datasheet 4.4.3 to 4.4.5).
 
 use super::{Write, unmodelled};
-use crate::memory::Memory;
+use crate::memory::{Architecture, Memory};
 use crate::sys::Sys;
 use crate::wires::{dreq, event};
 use parts::xip_stream::XipStream;
@@ -36,14 +36,14 @@ impl XipCtrl {
         self.ctrl & refused == 0
     }
 
-    pub fn read(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> u32 {
+    pub fn read(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, offset: u32) -> u32 {
         match offset {
             0x00 => self.ctrl,
             _ => self.stream.read(sys, &mem.xip, offset),
         }
     }
 
-    pub fn write(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32, write: Write) {
+    pub fn write(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, offset: u32, write: Write) {
         match offset {
             0x00 => {
                 self.ctrl = write.apply_masked(self.ctrl, ctrl::MASK);

@@ -1,0 +1,254 @@
+//! The kinds of core that the chip has in each of its two sockets, of which OTP.ARCHSEL chooses one (datasheet 3.9).
+
+use armv8m::V8m;
+use hazard3::Hazard3;
+use hazard3::core::Wires;
+use parts::debug::Place;
+use parts::wires::Event;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::bus::Bus;
+use crate::cpu::core::State;
+use crate::debugger;
+use crate::memory::{Architecture, Memory};
+use crate::sys::Sys;
+use crate::wires::{event, irq, tick};
+use crate::world::World;
+
+/// What the chip sees of a core of any kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    pub index: usize,
+    pub state: State,
+    pub pc: u32,
+    pub cycles: u64,
+    /// Number of the exception being handled, or how many traps are; 0: none.
+    pub exception: u32,
+    /// Instructions: all, those from flash through the cache, those from ROM.
+    pub instructions: [u64; 3],
+}
+
+impl Seen {
+    /// Returns where the core is, for the debugger.
+    pub(crate) fn place(&self) -> Place {
+        Place { core: self.index, pc: self.pc, exception: self.exception, instructions: self.instructions[0] }
+    }
+}
+
+/// A kind of core.
+pub trait Kind: Architecture<Core: Serialize + DeserializeOwned> + Sized {
+    /// The bits of ARCHSEL that choose it for both cores.
+    const ARCHSEL: u32;
+    /// Its registers in gdb's XML format.
+    const DESCRIPTION: &'static str;
+    /// Index of the program counter among them.
+    const PC: usize;
+
+    /// Returns core `index`, held in reset.
+    fn new(index: usize) -> Self::Core;
+
+    /// Starts a core as after any reset, at `cycle` or later.
+    fn start(core: &mut Self::Core, mem: &Memory<Self>, irq_level: u64, cycle: u64);
+
+    /// Puts a core into reset.
+    fn hold(core: &mut Self::Core);
+
+    fn seen(core: &Self::Core) -> Seen;
+
+    /// Sets the counts of cycles and of instructions, as [`Seen`] has them.
+    fn count_from(core: &mut Self::Core, seen: &Seen);
+
+    /// Takes a pending exception or interrupt, before the core runs.
+    fn take_pending<W: World>(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus<W>);
+
+    /// Runs a core up to cycle `limit`.
+    fn run<W: World>(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus<W>, limit: u64);
+
+    /// Runs both cores to before cycle `end`, `index` ahead where neither can tell. False: nothing was run.
+    fn run_ahead<W: World>(
+        _: &mut [Self::Core; 2],
+        _: &mut Memory<Self>,
+        _: &mut Bus<W>,
+        _index: usize,
+        _end: u64,
+    ) -> bool {
+        false
+    }
+
+    /// Tells a core about lines that rose and about an event.
+    fn observe(core: &mut Self::Core, sys: &Sys, rose: u64, event: bool, cycle: u64);
+
+    /// Tells the core that clocks changed.
+    fn clocks_changed(core: &mut Self::Core, sys: &mut Sys, cycle: u64);
+
+    /// Handles an event of one of the timers of core `index`. False: `id` is none.
+    fn event(core: &mut Self::Core, sys: &mut Sys, id: Event, cycle: u64) -> bool;
+
+    /// Returns the registers as gdb sees them.
+    fn registers(core: &Self::Core) -> Vec<u32>;
+
+    /// Sets the registers that a program can set.
+    fn set_registers(core: &mut Self::Core, all: &[u32]);
+}
+
+/// The lines of the NVIC.
+const INTERRUPTS: u64 = (1 << irq::COUNT) - 1;
+
+impl Kind for V8m {
+    const ARCHSEL: u32 = 0;
+    const DESCRIPTION: &'static str = debugger::arm::DESCRIPTION;
+    const PC: usize = debugger::arm::PC;
+
+    fn new(index: usize) -> Self::Core {
+        let timers = [(event::SYSTICK0, tick::PROC0), (event::SYSTICK1, tick::PROC1)];
+        Self::Core::new(index, timers[index].0, timers[index].1)
+    }
+
+    fn start(core: &mut Self::Core, mem: &Memory<Self>, irq_level: u64, cycle: u64) {
+        core.reset(mem, irq_level & INTERRUPTS);
+        core.cycles = core.cycles.max(cycle);
+    }
+
+    fn hold(core: &mut Self::Core) {
+        core.state = State::Held;
+    }
+
+    #[inline]
+    fn seen(core: &Self::Core) -> Seen {
+        let instructions = [core.instructions, core.flash_instructions, core.rom_instructions];
+        let (state, exception) = (core.state, core.ipsr);
+        Seen { index: core.index, state, pc: core.pc, cycles: core.cycles, exception, instructions }
+    }
+
+    fn count_from(core: &mut Self::Core, seen: &Seen) {
+        core.cycles = seen.cycles;
+        [core.instructions, core.flash_instructions, core.rom_instructions] = seen.instructions;
+    }
+
+    #[inline]
+    fn take_pending<W: World>(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus<W>) {
+        core.take_pending_exception(mem, bus);
+    }
+
+    #[inline]
+    fn run<W: World>(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus<W>, limit: u64) {
+        core.run(mem, bus, limit);
+    }
+
+    fn run_ahead<W: World>(
+        cores: &mut [Self::Core; 2],
+        mem: &mut Memory<Self>,
+        bus: &mut Bus<W>,
+        index: usize,
+        end: u64,
+    ) -> bool {
+        armv8m::run_ahead(cores, mem, bus, index, end)
+    }
+
+    #[inline]
+    fn observe(core: &mut Self::Core, _: &Sys, rose: u64, event: bool, cycle: u64) {
+        core.observe(rose & INTERRUPTS, event, cycle);
+    }
+
+    fn clocks_changed(core: &mut Self::Core, sys: &mut Sys, cycle: u64) {
+        core.ppb.systick_due(sys, cycle);
+    }
+
+    fn event(core: &mut Self::Core, sys: &mut Sys, id: Event, cycle: u64) -> bool {
+        let timers = [event::SYSTICK0, event::SYSTICK1];
+        let own = timers[core.index].contains(&id);
+        if own {
+            core.ppb.systick_due(sys, cycle);
+        }
+        own
+    }
+
+    fn registers(core: &Self::Core) -> Vec<u32> {
+        debugger::arm::registers(core)
+    }
+
+    fn set_registers(core: &mut Self::Core, all: &[u32]) {
+        debugger::arm::set_registers(core, all);
+    }
+}
+
+/// Where a Hazard3 core starts: the last word of its part of the boot ROM.
+const RESET_VECTOR: u32 = 0x7dfc;
+/// MTVEC after a reset (datasheet 3.8.9).
+const TRAP_VECTOR: u32 = 0x7ffc;
+
+impl Kind for Hazard3 {
+    const ARCHSEL: u32 = 3;
+    const DESCRIPTION: &'static str = debugger::riscv::DESCRIPTION;
+    const PC: usize = debugger::riscv::PC;
+
+    fn new(index: usize) -> Self::Core {
+        let wires = Wires {
+            timer: irq::SIO_MTIMECMP,
+            software: irq::RISCV_SOFTIRQ,
+            reset_vector: RESET_VECTOR,
+            trap_vector: TRAP_VECTOR,
+        };
+        Self::Core::new(index, wires)
+    }
+
+    fn start(core: &mut Self::Core, _: &Memory<Self>, _: u64, cycle: u64) {
+        core.reset();
+        core.cycles = core.cycles.max(cycle);
+    }
+
+    fn hold(core: &mut Self::Core) {
+        core.state = State::Held;
+    }
+
+    #[inline]
+    fn seen(core: &Self::Core) -> Seen {
+        let instructions = [core.instructions, core.flash_instructions, core.rom_instructions];
+        let (state, exception) = (core.state, core.depth);
+        Seen { index: core.index, state, pc: core.pc, cycles: core.cycles, exception, instructions }
+    }
+
+    fn count_from(core: &mut Self::Core, seen: &Seen) {
+        core.cycles = seen.cycles;
+        [core.instructions, core.flash_instructions, core.rom_instructions] = seen.instructions;
+    }
+
+    #[inline]
+    fn take_pending<W: World>(core: &mut Self::Core, _: &mut Memory<Self>, bus: &mut Bus<W>) {
+        core.take_interrupt(bus);
+    }
+
+    #[inline]
+    fn run<W: World>(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus<W>, limit: u64) {
+        core.run(mem, bus, limit);
+    }
+
+    #[inline]
+    fn observe(core: &mut Self::Core, sys: &Sys, _: u64, event: bool, cycle: u64) {
+        core.observe(sys.irq_level_for_core(core.index), event, cycle);
+    }
+
+    fn clocks_changed(_: &mut Self::Core, _: &mut Sys, _: u64) {}
+
+    fn event(_: &mut Self::Core, _: &mut Sys, _: Event, _: u64) -> bool {
+        false
+    }
+
+    fn registers(core: &Self::Core) -> Vec<u32> {
+        debugger::riscv::registers(core)
+    }
+
+    fn set_registers(core: &mut Self::Core, all: &[u32]) {
+        debugger::riscv::set_registers(core, all);
+    }
+}
+
+impl<W: World> hazard3::Bus for Bus<W> {
+    /// User mode is Non-secure to SIO, whose bank for that is not modelled (datasheet 10.6.2).
+    fn access_as_user(&mut self, address: u32) {
+        if address >> 28 == 0xd {
+            self.sys.unmodelled(format!("SIO's Non-secure bank: access by User mode at 0x{address:08x}"));
+        }
+    }
+}
