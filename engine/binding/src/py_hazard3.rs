@@ -11,7 +11,7 @@ const SRAM: u32 = 0x8000_0000;
 
 /// A bare Hazard3 core for tests, in Machine mode. SRAM is at 0x80000000.
 #[pyclass(name = "Hazard3Bench", module = "portbench_engine")]
-pub struct PyHazard3Bench {
+pub(crate) struct PyHazard3Bench {
     inner: Mutex<Bench>,
 }
 
