@@ -58,9 +58,10 @@ class Bench:
         store: ImageStore,
         logs: Path,
         servers: Servers | None = None,
-        opener: Opener = open_board,
+        opener: Opener | None = None,
     ) -> None:
-        """`logs`: the folder that gets a log of each row. `servers`: those of several benches, which outlive this."""
+        """`logs`: the folder that gets a log of each row. `servers`: those of several benches, which outlive this.
+        `opener` opens boards in place of `open_board`."""
         self._opener = opener
         self.options = options
         self._store = store
@@ -206,7 +207,7 @@ class Bench:
     def _look_closer(self, planned: PlannedRow, draft: RowDraft) -> None:
         """Add waveform, changes' gains and figures of other layouts to the first run of an emulated row, by repeating
         it. The row stays measured if that fails, and says so. A repetition needs a board in a process of its own."""
-        if self._opener is not open_board:
+        if self._opener is not None:
             return
         if draft.where is not Where.EMULATED or planned.device != AUTO or planned.number != 1:
             return
@@ -272,7 +273,8 @@ class Bench:
             comes_back = planned.device != AUTO and not is_remote(planned.device)  # it runs, or it would not be known
         else:
             comes_back = (planned.device, planned.board.id) in self._opened
-        return self._opener(planned, where, self.options, deadline, listener, comes_back)
+        opener = self._opener or open_board
+        return opener(planned, where, self.options, deadline, listener, comes_back)
 
     @contextlib.contextmanager
     def _only_reporter(self, planned: PlannedRow, server: WorkloadServer | None) -> Iterator[None]:
