@@ -206,7 +206,7 @@ class Bench:
 
     def _look_closer(self, planned: PlannedRow, draft: RowDraft) -> None:
         """Add waveform, changes' gains and figures of other layouts to the first run of an emulated row, by repeating
-        it. The row stays measured if that fails, and says so. A repetition needs a board in a process of its own."""
+        it. The row stays measured if that fails, and says so. A repetition needs a board in another process."""
         if self._opener is not None:
             return
         if draft.where is not Where.EMULATED or planned.device != AUTO or planned.number != 1:

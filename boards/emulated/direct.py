@@ -1,4 +1,4 @@
-"""`DirectBoard`: an emulated board in this process. It has no process, pseudo-terminal or folder of its own, so it runs
+"""`DirectBoard`: an emulated board in this process. It has no process, pseudo-terminal or folder, so it runs
 where there are none, as in a browser. Its rows equal those of `EmulatedBoard`: both start a measured run from a power
 cycle with equal flash.
 """

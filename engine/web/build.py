@@ -42,7 +42,7 @@ LIBRARIES: Final = (
     *("annotated-types", "typing-extensions", "typing-inspection", "filelock", "platformdirs", "packaging"),
     *("mpremote", "rich", "tabulate", "h11", "wsproto", "jinja2", "markupsafe"),
 )
-"""Those of this environment that measuring and its page import. What they have in machine code is left out."""
+"""Those of this environment that measuring and its page import. Compiled modules are left out."""
 LEFT_OUT: Final = ("two_boards", "sd_card", "udp_service", "perf_bench", "tls", "mqtt")
 """Workloads with a second board, a card, TLS, or files that are downloaded."""
 OF_PYODIDE: Final = ("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "314", "--abi", "cp314")

@@ -55,8 +55,8 @@ def test_images_of_a_folder_are_compared(start: Start, images: Path) -> None:
 @needs_command
 def test_the_action_compares_images(images: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     options = action()["inputs"]["options"]["default"] + " --parallel=2 --runs=2 --messages=10"
-    inputs = {"firmware": "builds/b.uf2", "baseline": "builds/a.uf2", "options": options}
-    status, summary = run_step("Compare", inputs, tmp_path, environment)
+    context = {"inputs.firmware": "builds/b.uf2", "inputs.baseline": "builds/a.uf2", "inputs.options": options}
+    status, summary = run_step("Compare", context, tmp_path, environment)
     assert status == 0 and "| the same" in summary, summary
     assert all(line.startswith("|") for line in summary.splitlines()[2:])
 

@@ -38,7 +38,11 @@ def test_a_wired_board_is_told_nothing_of_it(network: ClientNetwork) -> None:
 
 
 @pytest.mark.parametrize("family", ["micropython", "circuitpython"])
-def test_every_workload_of_the_others_has_its_client(family: str, network: ClientNetwork) -> None:
+def test_every_workload_of_the_others_has_its_client(
+    family: str, network: ClientNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portbench.clients.deployment.driver_files", lambda names, timeout_s: {})
+    monkeypatch.setattr("portbench.clients.deployment.library_files", lambda major, timeout_s, names: {})
     asked = replace(network, wifi=WIFI)
     networked = (each for each in workloads().values() if each.readiness is not Readiness.BOOTED)
     for workload in (each for each in networked if FAMILIES[family].runs(each)):

@@ -1,4 +1,4 @@
-"""A board in this process gives the rows of one in a process of its own: the golden ones."""
+"""A board in this process gives the rows of one in another process: the golden ones."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Machine:
         told = json.loads(json.dumps(settings))
         ids = [id for id, usual in _BOARDS.items() if all(usual[key] == told[key] for key in _KINDS)]
         if not ids:
-            raise ValueError("this board, or what is wired to it, is not available in a page")
+            raise ValueError("this board, or a device on it, is not available in a page")
         usual = _BOARDS[ids[0]]
         changed = {key: value for key, value in told.items() if value != usual.get(key)}
         if "faults" in changed:

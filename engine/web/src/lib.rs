@@ -123,7 +123,7 @@ pub extern "C" fn watch(on: bool) {
     with(|page| page.watch(on));
 }
 
-/// Returns the length of what was recorded since the last call, as JSON: `page/board.ts` has its form.
+/// Returns the length of the recording since the last call, as JSON: `page/board.ts` has its form.
 #[unsafe(no_mangle)]
 pub extern "C" fn observed() -> usize {
     with(|page| {

@@ -385,8 +385,9 @@ mod tests {
         assert!(stats["is"]["instructions"].as_u64() > Some(1000), "{stats}");
         assert_eq!(ask(&mut machines, json!(["listen", 1, 5000, 1]), &[]), json!({ "is": null }));
         assert_eq!(ask(&mut machines, json!(["unlisten", 1, 5000]), &[]), json!({ "is": true }));
+        assert_eq!(ask(&mut machines, json!(["attribution_stop", 1]), &[]), json!({ "is": null }));
         let spans = ask(&mut machines, json!(["attribution", 1, [], [], null, null, [[100.0, 200.0]]]), &[]);
-        assert_eq!(spans["is"]["spans"]["duration_ps"], json!([100_000_000]));
+        assert_eq!(spans["is"]["spans"]["duration_ps"], json!([100_000_000]), "{spans}");
         let nonsense = ask(&mut machines, json!(["fly", 1]), &[]);
         assert_eq!(nonsense, json!({ "failed": "fly is not available in a page", "kind": "value" }));
         assert_eq!(ask(&mut machines, json!(["drop", 1]), &[]), json!({ "is": null }));
