@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from portbench.errors import BoardError, BoardUnavailable
 DEFAULT_TARGET = "main"
 _PARTITION = 1  # the boot loader's drive has a partition table with one entry (RP2040 datasheet section 2.8.4)
 _BOOTSEL_NAME = "bootsel"
+_ANSWER_S = 30
 _environments: dict[str, Any] = {}
 """By file: labgrid refuses to import an environment's own drivers twice."""
 
@@ -113,10 +115,21 @@ class Lab:
 
 
 def _refresh() -> None:
-    """Ask labgrid, which hears of changes only while it is asked, who has acquired which place."""
+    """Ask labgrid, which hears of changes only while it is asked, who has acquired which place. A session whose
+    coordinator has gone is dropped, so that labgrid connects again."""
     manager = _module("labgrid.resource.remote").RemotePlaceManager.get()
-    if manager.session is not None:
-        manager.loop.run_until_complete(manager.session.sync_with_coordinator())
+    session = manager.session
+    if session is None:
+        return
+    try:
+        # Without `stopping`, labgrid waits for ever for the answer of a coordinator that went before.
+        answered = not session.stopping.is_set() and manager.loop.run_until_complete(
+            asyncio.wait_for(session.sync_with_coordinator(), _ANSWER_S)
+        )
+    except TimeoutError:
+        raise BoardUnavailable(f"labgrid's coordinator did not answer in {_ANSWER_S} s; start it again") from None
+    if not answered:
+        manager.session = None
 
 
 def _module(name: str) -> Any:

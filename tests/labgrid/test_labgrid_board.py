@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -161,3 +164,21 @@ def test_the_documented_lab_measures_firmware(
             "--runtime=wiznet-hardwired",
         )
     assert [row.status for row in rows] == [Status.MEASURED], done.stdout
+
+
+def test_a_coordinator_that_went_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labgrid keeps one session for each process; the coordinator of an earlier board may have gone."""
+    manager = pytest.importorskip("labgrid.resource.remote").RemotePlaceManager.get()
+    loop, gone = asyncio.new_event_loop(), asyncio.Event()
+    silent = SimpleNamespace(stopping=gone, sync_with_coordinator=lambda: asyncio.Event().wait())
+    monkeypatch.setattr(manager, "loop", loop)
+    monkeypatch.setattr(manager, "session", silent)
+    monkeypatch.setattr(lab_module, "_ANSWER_S", 0.01)
+    with contextlib.closing(loop):
+        with pytest.raises(
+            BoardUnavailable, match=r"^labgrid's coordinator did not answer in 0\.01 s; start it again$"
+        ):
+            lab_module._refresh()
+        gone.set()
+        lab_module._refresh()
+    assert manager.session is None
