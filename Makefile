@@ -168,7 +168,7 @@ $(VENV)/.dependencies: requirements.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.dependencies pyproject.toml $(ENGINE)/pyproject.toml $(ENGINE)/setup.py $(ENGINE_SOURCES)
-	@echo 'portbench: compiling the engine of the emulated board, about a minute: $(ENGINE)/ to portbench_engine'
+	@echo 'portbench: compiling the engine of the emulated board, some minutes: $(ENGINE)/ to portbench_engine'
 	@rm -f $(ENGINE)/python/portbench_engine/_native.*.so $(ENGINE)/python/portbench_engine/_native.*.pyd
 	@started=$$(date +%s) && \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable $(ENGINE) --editable . && \
