@@ -17,7 +17,6 @@ from portbench.firmware import catalogue
 from portbench.firmware.releases import ReleaseIndex
 from portbench.results.cells import figure
 from portbench.results.shipped import all_shipped
-from portbench.results.storage import read
 from portbench.runner.advice import advise, lines
 from tests.cli.conftest import LIMIT_S, Invoke, Start, empty, environment, invoke, start  # noqa: F401  (fixtures)
 
@@ -130,7 +129,7 @@ def test_figures_to_ship_lose_no_row(invoke: Invoke, tmp_path: Path) -> None:  #
     source = Path(catalogue.__file__).parents[1] / "results" / "figures" / "W5500_EVB_PICO.json"
     page = tmp_path / "figures.json"
     assert invoke("show", "publish", source, "--output", page).exit_code == 0
-    assert read(page) == read(source)
+    assert page.read_text() == source.read_text()
     fewer = source.with_name("RPI_PICO.json")
     assert invoke("show", "publish", fewer, "--output", page).exit_code == 1
-    assert read(page) == read(source)
+    assert page.read_text() == source.read_text()
