@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     ConfigDict,
     Field,
     PlainValidator,
@@ -41,7 +42,16 @@ _USUAL: Final = "boards"
 _STRICT = ConfigDict(extra="forbid")
 _Text = Annotated[StrictStr, Field(min_length=1)]
 _Id = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_\-]*$")]
-_Pin = Annotated[StrictInt, Field(ge=0, le=29)]  # GPIO0 to GPIO29 of RP2040 and RP2350A
+
+
+def _number_of_pin(value: Any) -> Any:
+    """Return the engine's number of an AVR's pin such as `PB4`, and GPIO numbers as they are."""
+    port_pin = re.fullmatch(r"P([A-C])([0-7])", value) if isinstance(value, str) else None
+    return value if port_pin is None else 8 * (ord(port_pin[1]) - ord("A")) + int(port_pin[2])
+
+
+_Pin = Annotated[StrictInt, Field(ge=0, le=29), BeforeValidator(_number_of_pin)]
+"""GPIO0 to GPIO29 of RP2040 and RP2350A, PA0 to PC7 of an ATmega."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,8 @@ class UsbId:
 
 
 def _usb_id(value: Any) -> UsbId:
+    if isinstance(value, UsbId):
+        return value
     match = re.fullmatch(r"([0-9a-f]{4}):([0-9a-f]{4})", value) if isinstance(value, str) else None
     if match is None:
         raise ValueError(f'{value!r} is no USB id; write one such as "2e8a:0005"')
@@ -81,8 +93,8 @@ class _Wired:
 
     @property
     def pins(self) -> dict[str, int]:
-        """GPIO numbers by name: `sck_pin` and so on."""
-        return {name: pin for name, pin in vars(self).items() if name.endswith("_pin")}
+        """Numbers of the pins by name, `sck_pin` and so on, without those that are not wired."""
+        return {name: pin for name, pin in vars(self).items() if name.endswith("_pin") and pin is not None}
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -112,10 +124,10 @@ class Ethernet(_OnSpi):
 
     kind: Literal["ethernet"]
     chip: _Text
-    rstn_pin: _Pin
-    intn_pin: _Pin
     default_hz: Annotated[StrictInt, Field(ge=1, le=133_000_000)]
     """SPI clock that the runtime chooses by default."""
+    rstn_pin: _Pin | None = None
+    intn_pin: _Pin | None = None
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -187,6 +199,25 @@ class Volumes:
     circuitpython: _Text
 
 
+_NO_ID: Final = UsbId(0, 0)
+"""No device has this one."""
+_Byte = Annotated[StrictInt, Field(ge=0, le=0xFF)]
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Avr:
+    """An ATmega, and how avrdude programs it: by a boot loader, through a USB bridge to its USART."""
+
+    crystal_hz: Annotated[StrictInt, Field(ge=1, le=32_000_000)]
+    fuses: tuple[_Byte, _Byte, _Byte]
+    """The low, high and extended byte."""
+    programmer: _Text
+    """The boot loader's protocol, as `avrdude -c` names it."""
+    baud: Annotated[StrictInt, Field(ge=300, le=2_000_000)]
+    bridges: tuple[_UsbId, ...]
+    """USB ids of the bridge."""
+
+
 @dataclass(frozen=True, config=_STRICT)
 class BoardDefinition:
     """One kind of board.
@@ -196,6 +227,7 @@ class BoardDefinition:
     `pins`: volts that the board itself puts to GPIOs, by their numbers, while USB powers it. `sd_card`: where a card's
     socket is, or where clients look for one that is wired by hand; None: nowhere.
     `devices`: the user's own on its buses, which only an emulated board has. `header`: its pins are where a Pico's are.
+    `avr`: on a board with an ATmega, see `AvrBoard`.
     """
 
     id: _Id
@@ -213,8 +245,10 @@ class BoardDefinition:
     sd_card: CardSocket | None = None
     devices: tuple[AttachedDevice, ...] = ()
     header: Literal["pico"] | None = None
+    avr: Avr | None = None
 
     def __post_init__(self) -> None:
+        self._check_wires()
         if self.network is None or self.sd_card is None:
             return
         for name, pin in self.sd_card.pins.items():
@@ -224,13 +258,33 @@ class BoardDefinition:
                     f"sd_card.{name} is {pin}, which the network has; devices share SCK, MOSI and MISO only"
                 )
 
+    def _check_wires(self) -> None:
+        """The drivers of boards with GPIOs want RSTn and INTn; an ATmega's board may have them elsewhere or nowhere."""
+        if self.avr is None and isinstance(self.network, Ethernet):
+            for name in ("rstn_pin", "intn_pin"):
+                if name not in self.network.pins:
+                    raise ValueError(f"network.{name} is absent; add it")
+
     @property
     def names(self) -> tuple[str, ...]:
         """What the board may be called, in lower case."""
         return tuple(dict.fromkeys(name.lower() for name in (self.id, *self.aliases)))
 
 
+@dataclass(frozen=True, config=_STRICT, kw_only=True)
+class AvrBoard(BoardDefinition):
+    """A board with an ATmega: no USB, no Python, and images in Intel HEX or ELF."""
+
+    machine: Literal[""] = ""
+    circuitpython_id: Literal[""] = ""
+    uf2_family: Literal[0] = 0
+    usb: UsbIds = field(default=UsbIds(_NO_ID, _NO_ID, _NO_ID), init=False)
+    volumes: Volumes = field(default=Volumes("-", "-", "-"), init=False)
+    avr: Avr
+
+
 _BOARD: Final = TypeAdapter(BoardDefinition)
+_AVR_BOARD: Final[TypeAdapter[BoardDefinition]] = TypeAdapter(AvrBoard)
 _KINDS: Final = ("ethernet", "wifi")
 
 
@@ -239,8 +293,9 @@ def load_board(path: Path) -> BoardDefinition:
     document = parse_toml(read_text(path), path)
     if "id" in document:
         raise PortbenchError(f"{path}: id is {document['id']!r}; remove it, the file's name is the board's id")
+    board: TypeAdapter[BoardDefinition] = _AVR_BOARD if "avr" in document else _BOARD
     try:
-        return _BOARD.validate_python({"id": path.stem, **document}, context=path.parent)
+        return board.validate_python({"id": path.stem, **document}, context=path.parent)
     except ValidationError as error:
         raise PortbenchError(f"{path}: {first_complaint(error, _KINDS)}") from error
 
@@ -260,7 +315,8 @@ def board_definition(name: str) -> BoardDefinition:
 
 def board_of_machine(machine: str) -> BoardDefinition | None:
     """The board that calls itself `machine` (`W5500-EVB-Pico with RP2040`); None where no definition says so."""
-    name = without_spaces(machine.partition(" with ")[0])
+    if not (name := without_spaces(machine.partition(" with ")[0])):
+        return None
     return next((each for each in known_boards().values() if without_spaces(each.machine) == name), None)
 
 

@@ -117,7 +117,8 @@ class Family(StrEnum):
         "foreign",
         Traits(
             (Profile("as-built"),),
-            optional_keys=frozenset({"sha256"}),
+            required_keys=frozenset({"version", "file"}),
+            optional_keys=frozenset({"url", "sha256", "made_by"}),
             profile_keys=frozenset(),
             has_console=False,
             timed_by_pc=True,
@@ -182,6 +183,8 @@ class FirmwareEntry:
     offers: Offers | None = None
     package: _Text | None = None
     """Python package of a hosted port."""
+    made_by: _Text | None = None
+    """The command that makes the image, without the path of the file, which comes last."""
     path: Path | None = None
     """Image given explicitly; set for entries that are in no catalogue."""
 
@@ -288,8 +291,8 @@ def _check_keys(raw: dict[str, Any], family: Family, where: str) -> None:
 
 
 def _check_file_name(name: str | None, where: str) -> None:
-    if name is not None and re.fullmatch(r"[\w.+\-]+\.uf2", name) is None:
-        raise PortbenchError(f"{where}: file is {name!r}; give a plain .uf2 file name")
+    if name is not None and re.fullmatch(r"[\w.+\-]+\.(uf2|hex|elf)", name) is None:
+        raise PortbenchError(f"{where}: file is {name!r}; give a plain .uf2, .hex or .elf file name")
 
 
 def _check_url(url: str | None, where: str) -> None:

@@ -63,22 +63,34 @@ class Identity:
     """Python modules and packages in the image itself (`py/frozenmod.c`, mp_frozen_names)."""
 
 
+AVR_SUFFIXES: Final = (".hex", ".elf")
+"""Of an ATmega's images: Intel HEX and ELF."""
+_AVR_STARTS: Final = (b":", b"\x7fELF")
+
+
 @dataclass(frozen=True)
 class Uf2File:
-    """A UF2 file, read, parsed and identified once on its way from the catalogue to a board's flash."""
+    """An image file, read, parsed and identified once on its way from the catalogue to a board's flash.
+
+    `content` is that of a UF2 file; None: an ATmega's Intel HEX or ELF, which names no runtime.
+    """
 
     path: Path
     data: bytes = field(repr=False)
-    content: uf2.Uf2Image = field(repr=False)
+    content: uf2.Uf2Image | None = field(repr=False)
 
     @classmethod
     def of(cls, path: Path, data: bytes, shown: str | None = None) -> Uf2File:
-        """The file `path` with the content `data`; `shown` is its name in errors. Raises Uf2Error."""
-        return cls(path, data, uf2.parse(data, shown or str(path)))
+        """The file `path` with the content `data`; `shown` is its name in errors. Raises PortbenchError."""
+        if path.suffix.lower() not in AVR_SUFFIXES:
+            return cls(path, data, uf2.parse(data, shown or str(path)))
+        if not data.startswith(_AVR_STARTS):
+            raise PortbenchError(f"{shown or path}: is neither Intel HEX nor ELF; get the file again")
+        return cls(path, data, None)
 
     @classmethod
     def read(cls, path: Path) -> Uf2File:
-        """The file `path`. Raises Uf2Error.
+        """The file `path`. Raises PortbenchError.
 
         Planning and measuring a row ask for the same file: the last one is kept while it is unchanged.
         """
@@ -94,10 +106,12 @@ class Uf2File:
 
     @cached_property
     def identity(self) -> Identity:
-        return identify(self.content)
+        return Identity(None, None, None, {}) if self.content is None else identify(self.content)
 
     def check_fits(self, family_id: int, flash_bytes: int) -> None:
-        """Raise Uf2Error unless a chip of that UF2 family with a flash of that size takes the image."""
+        """Raise PortbenchError unless a chip of that UF2 family with a flash of that size takes the image."""
+        if self.content is None:
+            raise PortbenchError(f"{self.path}: is an image for an ATmega; use a .uf2 file")
         usual = uf2.boot_loader(self.content.family_id).usual_flash_bytes
         if (family_id, flash_bytes) != (self.content.family_id, usual):
             uf2.parse(self.data, str(self.path), family_id=family_id, flash_size_bytes=flash_bytes)

@@ -29,6 +29,9 @@ LOCK_NAME: Final = "firmware.lock"
 _LOCK_WAIT_S: Final = 10.0
 _LOCK_VERSION: Final = 1
 
+_GUESTS: Final = Path(__file__).with_name("avr")
+"""The folder of images that come with portbench."""
+
 T = TypeVar("T")
 
 
@@ -117,6 +120,7 @@ class Source(StrEnum):
     DOWNLOAD = "download"
     FILE = "file"
     PACKAGE = "package"
+    BUNDLED = "bundled"
 
 
 @dataclass(frozen=True)
@@ -182,7 +186,7 @@ class ImageStore:
         if entry.path is not None:
             return self._unlocked(entry, entry.path, Source.FILE)
         if (here := self._here(entry)) is not None:
-            return self._checked(entry, *here)
+            return self._checked(entry, *here) if entry.made_by is None else self._unlocked(entry, *here)
         return self._download(entry)
 
     def add(self, entry: FirmwareEntry, path: Path) -> Image:
@@ -247,12 +251,15 @@ class ImageStore:
         if entry.family.traits.hosted:
             return f"pip install {entry.package or entry.id}"
         target = _for_shell((self.folder or self.cache) / _file(entry))
+        if entry.made_by is not None:
+            return f"{entry.made_by} {target}"
         if entry.url is None:
             return f"copy it to {target}"
         return f"curl -fL --create-dirs -o {target} {shlex.quote(entry.url)}"
 
     def _here(self, entry: FirmwareEntry) -> tuple[Path, Source] | None:
-        for folder, source in ((self.folder, Source.FOLDER), (self.cache, Source.CACHE)):
+        places = ((self.folder, Source.FOLDER), (self.cache, Source.CACHE), (_GUESTS, Source.BUNDLED))
+        for folder, source in places:
             if folder is not None and (folder / _file(entry)).exists():
                 return folder / _file(entry), source
         return None

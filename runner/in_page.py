@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from portbench.boards import Board, Deadline
-from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.direct import DirectBoard
 from portbench.results.environment import describe_machine
 from portbench.results.model import Row, RunFile
 from portbench.runner.bench import Bench
-from portbench.runner.boards_for import Listener
+from portbench.runner.boards_for import Listener, direct_board
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import image_store
@@ -32,14 +30,7 @@ def open_direct(
     row: PlannedRow, where: Where, options: BenchOptions, deadline: Deadline, listener: Listener, patient: bool
 ) -> Board:
     """As `boards_for.open_board`, for emulated boards alone."""
-    config = EmulatedConfig(
-        turnaround_us=options.turnaround_us,
-        phy_link_delay_us=round(options.phy_link_delay_s * 1e6),
-        access_point=options.access_point,
-        pc_ip=options.pc_address,
-        server_port=options.fixed_port,
-    )
-    return DirectBoard(row.board, config, attribute=options.attribute)
+    return direct_board(row.board, options)
 
 
 def measure(runtimes: Sequence[str], asked: Mapping[str, Any], doing: Doing = lambda label, stage: None) -> RunFile:

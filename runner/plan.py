@@ -15,7 +15,7 @@ from portbench.clients import FAMILIES
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Catalogue, FirmwareEntry, Profile
-from portbench.firmware.identify import IMAGE_FAMILIES, Uf2File, entry_for_file, release
+from portbench.firmware.identify import AVR_SUFFIXES, IMAGE_FAMILIES, Uf2File, entry_for_file, release
 from portbench.firmware.releases import usual_index
 from portbench.results.published import published_of
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions
@@ -355,7 +355,7 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
 
 
 def _is_file(runtime: str) -> bool:
-    return runtime.lower().endswith(".uf2")
+    return runtime.lower().endswith((".uf2", *AVR_SUFFIXES))
 
 
 def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
@@ -366,6 +366,9 @@ def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
         says = board_of_machine(machine) if machine else None
         board = says or options.board
         board = board or board_definition(DEFAULT_BOARD)
+        if (image.content is None) != (board.avr is not None):
+            like = next(each for each in known_boards().values() if (each.avr is None) != (image.content is None))
+            raise PortbenchError(f"{path}: is no image for {board.id}; name another board: --board {like.id}")
         radio = isinstance(board.network, Wifi)
         entry = entry_for_file(image, family=options.family, board=board.id, has_radio=radio)
     except PortbenchError as error:

@@ -94,8 +94,8 @@ def _native(
     row: PlannedRow, image: Image, peer: Peer, static: StaticAddress | None, options: BenchOptions, scratch: Path
 ) -> Program:
     """The native client has no file system: its parameters are a block of the image."""
-    if image.file is None:
-        raise PortbenchError(f"{row.entry.id}: has no image file")
+    if image.file is None or image.file.content is None:
+        raise PortbenchError(f"{row.entry.id}: has no UF2 file")
     spi_hz, intn = native_sets(row.profile)
     block = native_config.pack(
         native_config.NativeConfig(

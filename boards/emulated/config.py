@@ -30,7 +30,10 @@ def engine_settings(definition: BoardDefinition) -> dict[str, Any]:
     elif definition.network is not None:
         devices.append(ethernet_settings(definition, definition.network))
     attached = [device.settings() for device in definition.devices]
-    return {"mcu": definition.mcu, "flash_bytes": definition.flash_bytes, "devices": devices, "attached": attached}
+    settings = {"mcu": definition.mcu, "flash_bytes": definition.flash_bytes, "devices": devices, "attached": attached}
+    if definition.avr is not None:
+        settings |= {"crystal_hz": definition.avr.crystal_hz, "fuses": list(definition.avr.fuses)}
+    return settings
 
 
 def ethernet_settings(definition: BoardDefinition, ethernet: Ethernet) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from portbench_engine import flash_of_image
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Unattended
 from portbench.boards.definition import MASK, BoardDefinition, board_address
 from portbench.boards.emulated.attribution import attribution
+from portbench.boards.emulated.client_watch import ClientWatch
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Run
 from portbench.boards.emulated.simulation import PS_PER_S, Simulation, ps
@@ -123,6 +124,7 @@ class DirectBoard(Board):
         self._repl: Repl | None = None
         self._deployment: Deployment | None = None
         self._part = Part()
+        self._alone: Unattended | None = None
         self._run: Run | None = None
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
@@ -162,11 +164,8 @@ class DirectBoard(Board):
     def serve(
         self, workload: str, settings: Mapping[str, Any], deadline: Deadline, alone: Unattended | None = None
     ) -> None:
-        if alone is not None:
-            raise BoardError(
-                f"{self.name}: an image without a client of portbench cannot be timed here; use the command"
-            )
-        self._part = part_in(workload, settings)
+        self._alone = alone
+        self._part = part_in(workload, settings, None if alone is None else alone.exchanges)
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         if self._deployment is None:
@@ -178,10 +177,15 @@ class DirectBoard(Board):
         run = self._run = Run(self._flash, config.settings(self.definition))
         port = None if self.definition.network is None else config.server_port
         pc = run.serve(port, config.turnaround_us, self._part)
-        self._part = Part()
+        watch = ClientWatch(run, self.definition, config)
+        watch.alone = self._alone
+        self._part, self._alone = Part(), None
+        if watch.alone is not None:
+            watch.expect(True, started=True)
+            pc.poll(run.machine, board_address(config.pc_ip), run.time_us)
         if self._attribute:
             run.machine.attribution_start()
-        figures = run.to_end(deadline)
+        figures = run.to_end(deadline, lambda: watch.stuck(finished=False))
         run.machine.attribution_stop()
         stats = {name: value for name, value in figures.stats.items() if isinstance(value, int | float)}
         sim = {

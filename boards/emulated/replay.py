@@ -298,13 +298,14 @@ def _watched(
 class Run(Simulation):
     """One run from power-up; call `serve` first."""
 
-    def to_end(self, deadline: Deadline) -> Figures:
-        """Run until the result has come. Raises DeadlineExceeded, and BoardError where none will come."""
+    def to_end(self, deadline: Deadline, stuck: Callable[[], str | None] = lambda: None) -> Figures:
+        """Run until the result has come, or the end of a run that only the PC can end. `stuck`: why neither will come,
+        where more is known of that. Raises DeadlineExceeded, and BoardError where none will come."""
         assert self.pc is not None
-        while self._result is None:
+        while not self._over:
             deadline.check(f"the result; the board printed {self.console.tail(3)}")
             self.advance(self.time_ps + self.slice_ps)
-            if (fault := self.pc.given_up(self.time_us)) is not None:
+            if not self._over and (fault := self.pc.given_up(self.time_us) or stuck()) is not None:
                 raise BoardError(f"emulated board: {fault}")
         return self.figures()
 
@@ -312,6 +313,11 @@ class Run(Simulation):
         assert self.pc is not None
         sessions = [each for each in self.pc.sessions() if each.listening is None]
         return Figures(self._result, sessions, self.time_us, self.machine.stats())
+
+    @property
+    def _over(self) -> bool:
+        assert self.pc is not None
+        return self._result is not None or self.pc.whole
 
     @property
     def _result(self) -> dict[str, Any] | None:

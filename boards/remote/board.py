@@ -33,7 +33,8 @@ class RemoteBoard(UsbBoard):
         self.release_port()
         answer = self._session(deadline).execute(ASK_BANNER, deadline, f"{self.name} to say what it is")
         banner = answer.partition("; ")[2].strip()
-        if not banner or not any(banner.encode() in each for each in image.content.ranges().values()):
+        content = {} if image.content is None else image.content.ranges()
+        if not banner or not any(banner.encode() in each for each in content.values()):
             raise BoardError(
                 f"{self.name}: it runs {banner or answer.strip()!r}, which {image.path.name} does not hold, and a"
                 " console cannot flash it; flash it where the board is plugged in"

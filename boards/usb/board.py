@@ -123,7 +123,7 @@ class UsbBoard(Board):
         self._check_kind(deadline)
         self._save_files(deadline)
         self._deployment = None
-        flash(self.link, image, deadline)
+        self._program(image, deadline)
         self._image = image
         self._started = True
 
@@ -201,7 +201,11 @@ class UsbBoard(Board):
         """Program the image again, which restarts every image."""
         if self._image is None:
             raise BoardError(f"{self.name}: the image to run has not been flashed")
-        flash(self.link, self._image, deadline)
+        self._program(self._image, deadline)
+
+    def _program(self, image: Uf2File, deadline: Deadline) -> None:
+        """Program the image and start it."""
+        flash(self.link, image, deadline)
 
     def _settle_volume(self, deadline: Deadline) -> None:
         """A real drive has the files once the system's flush returns."""

@@ -99,7 +99,8 @@ def is_bootloader(device: UsbDevice, definition: BoardDefinition) -> bool:
 def is_known(device: UsbDevice, definition: BoardDefinition) -> bool:
     """Whether the device's ids are ones that this kind of board uses. All RP2 boards share MicroPython's."""
     ids = definition.usb
-    return device.usb_id in (ids.bootloader, ids.micropython, ids.circuitpython)
+    bridges = () if definition.avr is None else definition.avr.bridges
+    return device.usb_id in (ids.bootloader, ids.micropython, ids.circuitpython, *bridges)
 
 
 def same_board(known: UsbDevice, seen: UsbDevice) -> bool:

@@ -172,7 +172,7 @@ def _definition_of(info: VolumeInfo) -> BoardDefinition | None:
     return None
 
 
-State = Literal["console", "bootloader", "busy", "no permission", "silent"]
+State = Literal["console", "bootloader", "bridge", "busy", "no permission", "silent"]
 
 _ASK_S = 5.0
 _LOOK_S = 0.02
@@ -184,8 +184,9 @@ _SETTLES_S = 2.0
 class AttachedBoard:
     """One attached board. `runtime`, `version` and `board_id` are empty where nothing tells.
 
-    `state`: `console` (a prompt or drive answers), `bootloader`, `busy` (another program has its port),
-    `no permission`, `silent` (the console does not answer). `advice`: what to do about it, empty where all is well.
+    `state`: `console` (a prompt or drive answers), `bootloader`, `bridge` (to an ATmega, which has no prompt), `busy`
+    (another program has its port), `no permission`, `silent` (the console does not answer). `advice`: what to do about
+    it, empty where all is well.
     """
 
     device: UsbDevice
@@ -273,6 +274,9 @@ def _look_at(device: UsbDevice, ask: bool, ask_s: float) -> AttachedBoard:
     if any(is_bootloader(device, definition) for definition in known_boards().values()):
         advice = "" if device.volume else "its drive is not mounted"
         return replace(_told(device, "bootloader", info, advice), runtime="UF2 boot loader")
+    kinds = (kind for kind in known_boards().values() if kind.avr is not None)
+    if (kind := next((kind for kind in kinds if is_known(device, kind)), None)) is not None:
+        return AttachedBoard(device, "bridge", board_id=kind.id)
     if device.port is None and info is None:
         return AttachedBoard(device, "silent", advice="it has neither a serial port nor a drive that can be read")
     if device.port is None:

@@ -167,6 +167,7 @@ def flash(link: Link, image: Uf2File, deadline: Deadline) -> Identity:
     except uf2.Uf2Error as error:
         raise BoardError(f"{link.name}: {refusal(error)}") from error
     identity, path = image.identity, image.path
+    assert image.content is not None  # or it would not fit
     if image.content.family_id != link.definition.uf2_family:
         link.log(f"flash: {path.name} is for the board's other cores: {chip_name(image.content.family_id)}")
     link.image_has_usb = False

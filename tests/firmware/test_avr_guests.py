@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import NO_ENGINE
+
 FOLDER = Path(__file__).parents[2] / "firmware" / "avr"
 GUESTS = ("fill", "ping_pong", "ping_w5100", "ping_w5200")
 COMPILER = "avr-gcc"
@@ -34,3 +36,8 @@ def test_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
     for guest in GUESTS:
         assert (tmp_path / f"{guest}.hex").read_bytes() == (FOLDER / f"{guest}.hex").read_bytes()
+    engine = pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+    for guest in GUESTS:
+        mcu = "ATmega1284P" if guest.startswith("ping_w") else "ATmega2560"
+        elf, hex_file = tmp_path / "build" / f"{guest}.elf", FOLDER / f"{guest}.hex"
+        assert engine.flash_of_image(elf.read_bytes(), mcu) == engine.flash_of_image(hex_file.read_bytes(), mcu)

@@ -87,7 +87,7 @@ def test_shipped_catalogue() -> None:
     assert offers is not None and (offers.maintained, offers.tcp_sockets) == (False, 8)
     assert [profile.spi_hz for profile in entries["wiznet-hardwired"].profiles] == [2_000_000, 20_000_000]
     for entry in entries.values():
-        if entry.family not in (Family.HOSTED, Family.NATIVE):
+        if entry.family not in (Family.HOSTED, Family.NATIVE, Family.FOREIGN):
             own_name = entry.id not in ("wiznet-1.27.0", "micropython-pico2-1.25.0-preview.393")
             named = entry.file if own_name else "firmware.uf2"
             assert entry.url is not None and entry.file is not None and entry.url.endswith(f"/{named}")

@@ -14,9 +14,10 @@ from tests.results.rows import row, run_of
 
 
 def test_the_pins_of_every_board_are_taken_as_its_file_says() -> None:
+    boards = [board for board in known_boards().values() if board.avr is None]
     pictures = board_pictures(known_boards())
-    assert [picture.title for picture in pictures] == [board.title for board in known_boards().values()]
-    for picture, board in zip(pictures, known_boards().values(), strict=True):
+    assert [picture.title for picture in pictures] == [board.title for board in boards]
+    for picture, board in zip(pictures, boards, strict=True):
         parts = [part for part in (board.network, board.sd_card) if part is not None]
         wired = {f"GP{pin}" for part in parts for pin in part.pins.values()} | {f"GP{pin}" for pin in board.pins}
         shown = {pin.name for pin in picture.wired} | {line.split()[0] for line in picture.inside}

@@ -136,6 +136,6 @@ def test_a_board_that_nobody_knows_is_told() -> None:
     known = catalogue.load()
     slip = replace(known, entries=(replace(known.get("micropython-1.26.0"), board="W5500_EVB_PICA"),))
     with pytest.raises(
-        OptionError, match=r"image 'micropython-1\.26\.0': board is 'W5500_EVB_PICA'; use one of: RPI_P"
+        OptionError, match=r"image 'micropython-1\.26\.0': board is 'W5500_EVB_PICA'; use one of: ARDUINO_"
     ):
         plan(BenchOptions(), slip)

@@ -103,6 +103,40 @@ mod tests {
         assert_eq!((flash.len(), &flash[0x1_0000..]), (0x1_0004, &[0xff, 0xff, 0x0c, 0x94][..]));
     }
 
+    /// Returns an ELF file of an AVR whose segments are at these addresses for a programmer.
+    fn elf(segments: &[(u32, &[u8])]) -> Vec<u8> {
+        let heads = 52 + 32 * segments.len() as u32;
+        let mut file = b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+        file.extend([2u16, EM_AVR].map(u16::to_le_bytes).concat());
+        file.extend([1u32, 0, 52, 0, 0].map(u32::to_le_bytes).concat());
+        file.extend([52u16, 32, segments.len() as u16, 40, 0, 0].map(u16::to_le_bytes).concat());
+        let mut offset = heads;
+        for &(address, data) in segments {
+            let len = data.len() as u32;
+            // PT_LOAD; the address at run time is another one for initial values of data.
+            file.extend([1, offset, 0x80_0100, address, len, len, 5, 1].map(u32::to_le_bytes).concat());
+            offset += len;
+        }
+        segments.iter().for_each(|(_, data)| file.extend(*data));
+        file
+    }
+
+    #[test]
+    fn segments_of_an_elf_file_go_where_a_programmer_puts_them() {
+        let (code, data, eeprom) = ([0x0c, 0x94], [7, 8, 9], [1]);
+        let file = elf(&[(0, &code), (4, &data), (0x81_0000, &eeprom)]);
+        let flash = flash_of_image(&ATMEGA2560, &file).expect("a valid file");
+        assert_eq!(flash, [0x0c, 0x94, 0xff, 0xff, 7, 8, 9]);
+        let mut other = file.clone();
+        other[18] = 40;
+        let error = flash_of_image(&ATMEGA2560, &other).expect_err("of an Arm").to_string();
+        assert_eq!(error, "is an ELF file for machine 40; use one for AVR, 83");
+        let error = flash_of_image(&ATMEGA2560, &file[..file.len() - 6]).expect_err("cut off").to_string();
+        assert!(error.starts_with("is a faulty ELF file: "), "{error}");
+        let error = flash_of_image(&ATMEGA2560, &elf(&[(0x3_ffff, &code)])).expect_err("too long").to_string();
+        assert_eq!(error, "2 bytes for 0x3ffff: the ATmega2560 has 262144 bytes of flash");
+    }
+
     #[test]
     fn other_files_are_refused() {
         for (file, says) in [
