@@ -12,7 +12,7 @@ from portbench.toml_files import parse_toml, read_text
 
 FILE: Final = Path(__file__).with_name("silicon.toml")
 
-Method = Literal["script", "perf_bench", "client", "row"]
+Method = Literal["script", "perf_bench", "client", "row", "guest"]
 Relation = Literal["same binary", "other version", "other conditions"]
 
 
@@ -32,9 +32,10 @@ class Script(_Strict):
 class FigureSet(_Strict):
     """Figures that one author published of one firmware on one board, and how they are measured again.
 
-    `measured_on` names the firmware on that board, `runtime` the same or the nearest of the catalogue. `relation` says
-    how near the figures should be. `same binary`: within 1 %. `other version`: within the effect of the code's layout
-    in flash, and no difference is a fault. `other conditions`: `note` explains the ratio.
+    `measured_on` names the firmware on that board, `runtime` the same or the nearest of the catalogue, with the method
+    `guest` a program of `firmware/avr`. `relation` says how near the figures should be. `same binary`: within 1 %.
+    `other version`: within the effect of the code's layout in flash, and no difference is a fault. `other conditions`:
+    `note` explains the ratio.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
@@ -53,6 +54,8 @@ class FigureSet(_Strict):
     """True if the PC's turnaround is in the figures. They are measured at its first tenth, its middle and its last."""
     server: Annotated[str, Field(pattern=r"^([0-9.]+:[0-9]+)?$")] = ""
     """Address and port of the author's PC in a client, whose place the emulated PC takes and echoes."""
+    stack_delay_us: Annotated[int, Field(ge=0)] = 0
+    """Of the simulated PC beside a guest, see docs/network.md."""
     libraries: int | None = None
     """The client's pinned libraries: those of this major version of CircuitPython."""
     resolution: Annotated[float, Field(ge=0)] = 0.0

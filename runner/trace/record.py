@@ -56,7 +56,7 @@ def trace_row(
         if files.whole and (files.vcd or files.perfetto):
             shown = replay.record(figures, (0.0, figures.end_us), deadline)
         if files.vcd is not None and isinstance(network, Ethernet):
-            write_vcd(files.vcd, shown, network, row.label)
+            write_vcd(files.vcd, shown.records, (shown.start_us, shown.end_us), network, row.label)
         if files.perfetto is not None:
             files.perfetto.write_text(json.dumps(trace_events(shown, replay.intn_pin, exchange)), encoding="utf-8")
         if files.pcapng is not None and capture is not None:

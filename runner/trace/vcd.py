@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from portbench.boards.definition import Ethernet
-from portbench.boards.emulated.replay import Recording
 
 WIRES: Final = ("sck", "mosi", "miso", "csn", "intn", "rstn")
 _NAMES: Final = {"sck": "SCK", "mosi": "MOSI", "miso": "MISO", "csn": "CSn", "intn": "INTn", "rstn": "RSTn"}
@@ -22,12 +21,14 @@ Change = tuple[float, str, int]
 """Time in microseconds, wire, level."""
 
 
-def write_vcd(path: Path, recording: Recording, network: Ethernet, title: str) -> None:
-    """Times are nanoseconds of simulated time since power-up, and begin with the recording."""
+def write_vcd(
+    path: Path, records: Iterable[dict[str, Any]], window_us: tuple[float, float], network: Ethernet, title: str
+) -> None:
+    """Write the engine's records of the time in `window_us`. Times are nanoseconds of simulated time since power-up."""
     from vcd import VCDWriter
 
-    start_ns = round(recording.start_us * _NS_PER_US)
-    levels, changes = wire_changes(recording.records, network)
+    start_ns, end_ns = (round(time_us * _NS_PER_US) for time_us in window_us)
+    levels, changes = wire_changes(records, network)
     with (
         path.open("w", encoding="ascii") as file,
         VCDWriter(
@@ -37,15 +38,16 @@ def write_vcd(path: Path, recording: Recording, network: Ethernet, title: str) -
         wires = {
             wire: writer.register_var("board", _NAMES[wire], "wire", size=1, init=levels.get(wire, "x"))
             for wire in WIRES
+            if f"{wire}_pin" in network.pins
         }
         for time_us, wire, level in changes:
             writer.change(wires[wire], max(start_ns, round(time_us * _NS_PER_US)), level)
-        writer.close(max(start_ns, round(recording.end_us * _NS_PER_US)))
+        writer.close(max(start_ns, end_ns))
 
 
 def wire_changes(records: Iterable[dict[str, Any]], network: Ethernet) -> tuple[dict[str, int], list[Change]]:
     """The first level of each wire, and all changes after it in order."""
-    pins = {wire: network.pins[f"{wire}_pin"] for wire in WIRES}
+    pins = {wire: network.pins[f"{wire}_pin"] for wire in WIRES if f"{wire}_pin" in network.pins}
     records = list(records)
     shifts = [record for record in records if record["kind"] == "wire" and record["spi"] == network.spi_id]
     found = [change for record in shifts for change in shifted(record)]

@@ -108,10 +108,10 @@ def wire_bytes(recording: Recording, way: str) -> list[int]:
 def test_sigrok_reads_the_bytes_that_were_sent(recorded: tuple[Recording, Path, IPv4Address], tmp_path: Path) -> None:
     recording = recorded[0]
     assert EVB.network is not None
-    file = tmp_path / "wires.vcd"
-    write_vcd(file, recording, EVB.network, "native")
+    file, window = tmp_path / "wires.vcd", (recording.start_us, recording.end_us)
+    write_vcd(file, recording.records, window, EVB.network, "native")
     again = tmp_path / "again.vcd"
-    write_vcd(again, recording, EVB.network, "native")
+    write_vcd(again, recording.records, window, EVB.network, "native")
     assert again.read_bytes() == file.read_bytes()
     sigrok = tool("sigrok-cli")
     # The native client uses mode 3.

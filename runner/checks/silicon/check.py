@@ -43,11 +43,14 @@ class Silicon(Check):
         page: Path | None = None,
         store: ImageStore | None = None,
         scripts: ScriptStore | None = None,
+        waveforms: Path | None = None,
     ) -> None:
-        """`page`: a Markdown page that `finish` writes. Raises PortbenchError."""
+        """`page`: a Markdown page that `finish` writes. `waveforms`: a folder for VCD files of the AVR boards' pings.
+        Raises PortbenchError."""
         super().__init__(tell)
         self._publications = {each.id: each for each in load()}
         self._page = page
+        self._waveforms = waveforms
         self._known = catalogue.load()
         self._store = store or image_store(self._known)
         self._scripts = scripts or ScriptStore()
@@ -61,6 +64,8 @@ class Silicon(Check):
         publication = self._publications[part]
         if publication.method == "row":
             return self._row(publication)
+        if publication.method == "guest":
+            return self._guest(publication)
         return self._program(publication)
 
     def summary(self, reports: Sequence[Report]) -> Iterator[str]:
@@ -80,6 +85,14 @@ class Silicon(Check):
 
     def _pairs(self, reports: Sequence[Report]) -> list[Pair]:
         return [(self._publications[report.part], report) for report in reports]
+
+    def _guest(self, publication: FigureSet) -> Report:
+        from portbench.runner.checks.silicon import guests  # with the engine, which a record does without
+
+        found = guests.figures(publication.runtime, publication.board, publication.stack_delay_us)
+        if self._waveforms is not None and publication.runtime.startswith("ping"):
+            guests.write_waveform(publication.runtime, publication.board, self._waveforms / f"{publication.id}.vcd")
+        return compare(publication, {name: [found[name]] for name in publication.silicon})
 
     def _program(self, publication: FigureSet) -> Report:
         from portbench.runner.checks.silicon import programs  # with the engine, which a record does without
