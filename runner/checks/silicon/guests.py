@@ -145,7 +145,7 @@ def write_waveform(guest: str, name: str, path: Path, **settings: Any) -> None:
     frames = [SpiFrame(*frame) for frame in board.machine.spi_log_take()]
     writes = [frame for frame in frames if frame.name.endswith("TX buffer")]
     shifts = [each for each in records if each["kind"] == "wire" and each["t_us"] >= writes[0].start_us]
-    # Each byte has a frame of its own, or address and length come once before all.
+    # Each byte has a frame to itself, or address and length come once before all.
     each, before = (4, 0) if len(writes) > 1 else (1, 4)
     mine = shifts[before + _PAYLOAD_AT * each :][: each + 1]
     start_us, end_us = mine[0]["begin_us"] - _CHIP_SELECT_US, mine[each]["begin_us"]

@@ -1,4 +1,4 @@
-"""The guests of ATmegas: what their figures are, and the wires of a payload byte."""
+"""The guests of ATmegas, and the wires of a payload byte."""
 
 from __future__ import annotations
 
