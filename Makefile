@@ -64,12 +64,14 @@ test-engine:
 		output=$$({ $(CARGO_TEST) --tests && $(CARGO_TEST) --doc; } 2>&1); status=$$?; \
 		printf '%s\n' "$$output"; exit $$status
 
-# A hostile guest on a whole board, one on the LAN, nonsense on gSPI, random PIO programs, and translated code beside the
+# Hostile guests on whole boards, with an ATmega too, and on the LAN, nonsense on gSPI, random PIO programs, and translated code beside the
 # interpreter: make fuzz STEPS=10000000 SEED=7. See docs/testing.md.
 fuzz:
 	@$(call need_cargo)
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-board --test hostile -- --nocapture
+	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-board --test avr hostile -- --nocapture
 	LAN_FUZZ_FRAMES=$(STEPS) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-lan --test cable fuzz::arbitrary -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \

@@ -107,7 +107,7 @@ def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntr
         if not entry.family.traits.hosted and _board_of(entry) is None:
             boards = ", ".join(known_boards())
             raise OptionError(f"catalogue: image {entry.id!r}: board is {entry.board!r}; use one of: {boards}")
-    if options.family is not None and not any(map(_is_file, options.runtimes)):
+    if options.family is not None and not any(map(is_file, options.runtimes)):
         raise OptionError(f"--family {options.family}: is for image files; name one: --runtime FILE.uf2")
     if options.runtimes:
         entries = _named_apart([_entry(runtime, options, known) for runtime in options.runtimes])
@@ -342,7 +342,7 @@ def _check_published(entry: FirmwareEntry, profile: Profile, workload: Workload)
 
 
 def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEntry:
-    if _is_file(runtime):
+    if is_file(runtime):
         return _entry_of_file(Path(runtime), options)
     try:
         entry = named(runtime, known)
@@ -354,7 +354,8 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
     return entry
 
 
-def _is_file(runtime: str) -> bool:
+def is_file(runtime: str) -> bool:
+    """True if `--runtime` names an image file."""
     return runtime.lower().endswith((".uf2", *AVR_SUFFIXES))
 
 

@@ -1,6 +1,7 @@
 /* Ping-pong's client: sends 1 to port 5000 of the PC, and after each number the next one, until the PC closes. */
 #include <stdlib.h>
 #include <string.h>
+#include <util/delay.h>
 
 #include "console.h"
 #include "w5500.h"
@@ -49,5 +50,6 @@ int main(void) {
             while (get(SOCKET, SN_SR) != SOCK_CLOSED) {
             }
         }
+        _delay_ms(100);
     }
 }

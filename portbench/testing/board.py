@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from portbench_engine import flash_of_image
 from portbench_engine.devices import Device
 from pydantic import ValidationError
 
@@ -91,8 +92,10 @@ class Board:
 
     @property
     def driven_pins(self) -> list[str]:
-        """The pins that the chip drives now: `GP25` and so on."""
+        """The pins that the chip drives now: `GP25` and so on, or `PB4`."""
         driven = self._simulation.machine.pins()[1]
+        if self._definition.avr is not None:
+            return [f"P{chr(ord('A') + at // 8)}{at % 8}" for at in range(driven.bit_length()) if driven >> at & 1]
         return [f"GP{number}" for number in range(driven.bit_length()) if driven >> number & 1]
 
     @property
@@ -324,6 +327,12 @@ class Board:
 
     def _programmed(self, image: Path | str | bytes) -> bytes:
         """The contents of flash with `image` in it."""
+        if self._definition.avr is not None:
+            content = image if isinstance(image, bytes) else Path(image).read_bytes()
+            try:
+                return flash_of_image(content, self._definition.mcu)
+            except ValueError as error:
+                raise PortbenchError(f"{'image' if isinstance(image, bytes) else image}: {error}") from None
         family, size = self._definition.uf2_family, self._definition.flash_bytes
         if isinstance(image, str) and not image.lower().endswith(".uf2"):
             image = _named_image(image, self._definition)

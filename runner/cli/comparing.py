@@ -23,6 +23,7 @@ from portbench.results.storage import RESULTS_FOLDER, find_run
 from portbench.runner.cli.options import SETTINGS, bench_options
 from portbench.runner.jobs.run import measure_images
 from portbench.runner.options import DEFAULT_BOARD
+from portbench.runner.plan import is_file
 
 
 class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
@@ -55,7 +56,7 @@ def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path 
     """The runs that `texts` name; those that are images are measured together. `elfs`: an ELF file or linker map of
     each image. Raises PortbenchError."""
     named = {Path(text): elf for text, elf in zip(texts, elfs, strict=False) if elf is not None}
-    if without := next((path for path in named if path.suffix.lower() != ".uf2"), None):
+    if without := next((path for path in named if not is_file(str(path))), None):
         raise OptionError(f"{without}: is no file of an image; give --elf or --beside-elf to one")
     options = dict(options) | ({"attribute": True} if named else {})
     found = [_image(text, options.get("board") or DEFAULT_BOARD) for text in texts]
@@ -68,7 +69,7 @@ def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path 
 
 def _image(text: str, board: str) -> str | None:
     """The path or the id of the image that `text` names, a release by its id; None for a run. Raises PortbenchError."""
-    if text.lower().endswith(".uf2"):
+    if is_file(text):
         return str(Path(text))
     try:
         found = selected(text, board_definition(board), catalogue.load())

@@ -11,11 +11,15 @@ from click.testing import CliRunner, Result
 from portbench.boards import Deadline, Deployment, Unattended, board_definition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.direct import DirectBoard
-from portbench.errors import BoardError
+from portbench.clients.arduino import compile_sketch
+from portbench.errors import BoardError, PortbenchError
 from portbench.firmware.identify import Uf2File
 from portbench.runner.cli import portbench
+from portbench.testing.board import Board
 
-PING_PONG = Path(__file__).parents[2] / "firmware" / "avr" / "ping_pong.hex"
+ROOT = Path(__file__).parents[2]
+PING_PONG = ROOT / "firmware" / "avr" / "ping_pong.hex"
+SKETCH = ROOT / "docs" / "how-to-play" / "arduino-avr" / "play" / "play.ino"
 
 pytestmark = pytest.mark.engine
 
@@ -29,6 +33,36 @@ def test_the_c_client_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     done = run("--board=arduino-mega2560", "--runtime=avr-c", "--messages=50", "-s", "phy_link_delay_s=0.1")
     assert done.exit_code == 0, done.output
     assert re.search(r"1 +avr-c +as-built +2\d\d\d ", done.output), done.output
+
+
+@pytest.mark.slow
+def test_the_arduino_client_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
+    try:
+        compile_sketch(SKETCH, tmp_path / "play.hex")
+    except PortbenchError as error:
+        pytest.skip(str(error))
+    done = run("--board=arduino-mega2560", "--runtime=play.hex", "--messages=20", "--runs=1")
+    assert re.search(r"1 +play +as-built +1[23]\d\d ", done.output), done.output
+
+
+def test_without_the_sketchs_image_its_row_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    done = run("--board=arduino-mega2560", "--runtime=arduino-ethernet-2.0.2", "--runs=1")
+    command = "python -m portbench.clients.arduino docs/how-to-play/arduino-avr/play/play.ino"
+    assert f'{command} "$PORTBENCH_FIRMWARE_DIR"/arduino-ethernet-2.0.2.hex' in done.output
+
+
+def test_the_fixtures_board_takes_the_image() -> None:
+    board = Board("ARDUINO_MEGA2560")
+    board.flash(PING_PONG)
+    board.listen(5000).accept(within_s=5).expect(b"1")
+    assert "PB4" in board.driven_pins
+    with pytest.raises(PortbenchError, match=r"^image: is neither Intel HEX nor ELF; the ATmega2560 takes these$"):
+        board.flash(b"\xff\xfe")
 
 
 def test_a_file_needs_a_board_that_takes_it(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use board::mcu::Mcu;
 use board::{BoardConfig, Chip, Machine, Stop, flash_of_image};
-use sim::{AppReply, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, TcpApp};
+use lan::{Faults, TcpEcho};
+use sim::{AppReply, EthernetChip, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, SplitMix64, TcpApp};
 
 const BOARD: Ipv4Addr = Ipv4Addr::new(192, 168, 50, 100);
 
@@ -207,4 +209,132 @@ fn a_mega_plays_ping_pong() {
     assert!(numbers.len() > 500, "{} messages", numbers.len());
     assert!(numbers.iter().zip((1..).step_by(2)).all(|((number, _), expected)| *number == expected));
     assert_eq!(board.uart_cable(0).read(), b"link\r\n");
+}
+
+/// Steps of hostile guests; `PORTBENCH_FUZZ_STEPS` and `PORTBENCH_FUZZ_SEED` ask for others: `make fuzz`.
+const STEPS: u64 = 1_200;
+const STEPS_OF_A_GUEST: u64 = 60;
+
+fn asked(name: &str, usual: u64) -> u64 {
+    std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: use a number")))
+}
+
+/// Returns an SPI frame that `chip` may take: often a command for a socket, or its pointers.
+fn spi_frame(chip: Chip, r: &mut SplitMix64) -> Vec<u8> {
+    let any = r.draw() as u8;
+    let command = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x42, 0x44, any][r.below(10) as usize];
+    let (socket, register) = (r.below(8) as u8, [0, 1, 0x20, 0x24, 0x28, any][r.below(6) as usize]);
+    match chip {
+        Chip::W5100 => vec![[0xf0, 0x0f, any][r.below(3) as usize], 0x04 + socket % 4, register, command],
+        Chip::W5200 => vec![0x40 + socket, register, 0x80, 2, command, any],
+        _ => vec![r.below(2) as u8, register, (4 * socket + 1) << 3 | any & 7, command, any],
+    }
+}
+
+/// Returns flash that sends SPI frames again and again, with random instructions among them.
+fn hostile_flash(chip: Chip, r: &mut SplitMix64) -> Vec<u8> {
+    let out = |io: u16, value: u8| {
+        [0xe000 | u16::from(value & 0xf0) << 4 | u16::from(value & 0xf), 0xb800 | (io & 0x30) << 5 | 0x100 | io & 0xf]
+    };
+    // Every vector returns, but that of a reset.
+    let mut words = vec![0x9518_u16; 0x80];
+    words[..2].copy_from_slice(&[0x940c, 0x80]);
+    // DDRB, SPCR and SPSR: outputs, and SPI at half the clock.
+    words.extend([out(0x04, 0xb7), out(0x2c, 0x50), out(0x2d, 1)].concat());
+    for _ in 0..40 {
+        words.extend(out(0x05, 0x00));
+        for byte in spi_frame(chip, r) {
+            words.extend(out(0x2e, byte));
+            words.extend([0xc000; 10]); // RJMP to the next: two cycles
+        }
+        words.extend(out(0x05, 0x10));
+        match r.below(80) {
+            0 => words.push(r.draw() as u16),
+            1 => words.extend([0x9200 | r.draw() as u16 & 0x1f0, 0x20 + r.below(0x120) as u16]), // STS
+            2..6 => words.push([0x9478, 0x9588, 0x95a8][r.below(3) as usize]),                   // SEI, SLEEP, WDR
+            _ => {}
+        }
+    }
+    // A jump beyond ends at the start again.
+    words.resize(0x1ffe, 0);
+    words.extend([0x940c, 0x80]);
+    words.into_iter().flat_map(u16::to_le_bytes).collect()
+}
+
+/// Causes something on the PC's side of the cable.
+fn disturb(board: &mut Machine, r: &mut SplitMix64) {
+    let (now, port) = (board.now(), SocketAddrV4::new(BOARD, [80, 5000][r.below(2) as usize]));
+    let size = r.below(1400) as usize;
+    let lan = board.lan().expect("a LAN");
+    match r.below(6) {
+        0 => _ = lan.ping(now, now, BOARD, 1, &vec![0x55; size]),
+        1 => _ = lan.udp_send(now, 5001, port, &vec![0x33; size]),
+        2 => _ = lan.connect(now, now, port, Box::new(TcpEcho)),
+        3 => {
+            let loss = r.below(300) as u16;
+            let faults = Faults { seed: r.draw(), loss_to_board_per_mille: loss, ..Faults::default() };
+            lan.set_faults(faults).expect("valid faults");
+        }
+        4 => board.set_cable(r.below(4) > 0).expect("a cable"),
+        _ => {
+            let frame: Vec<u8> = (0..14 + size).map(|_| r.draw() as u8).collect();
+            let network = board.network().expect("a network");
+            network.chip_mut().expect("an Ethernet chip").receive_frame(now, &frame);
+        }
+    }
+    board.lan().expect("a LAN").take_ping_replies();
+    board.reschedule();
+}
+
+/// Runs a guest, in slices of 37 us if `cut`; returns its time, instructions, chip selects, and the fault that ended it.
+fn hostile(seed: u64, steps: u64, cut: bool) -> (Ps, u64, u64, Option<String>) {
+    let mut r = SplitMix64::new(seed);
+    let (chip, mut config) = match seed % 3 {
+        0 => (Chip::W5500, BoardConfig::arduino_mega2560()),
+        1 => (Chip::W5100, BoardConfig::goldilocks_1284p(Chip::W5100)),
+        _ => (Chip::W5200, BoardConfig::goldilocks_1284p(Chip::W5200)),
+    };
+    config.phy.phy_link_delay = PS_PER_MS;
+    let flash = hostile_flash(chip, &mut r);
+    let mut board = Machine::new(config, &flash, false).expect("a valid board");
+    let mut fault = None;
+    for _ in 0..steps {
+        let until = board.now() + PS_PER_US * (1 + r.below(3_000));
+        while fault.is_none() && board.now() < until {
+            let slice = if cut { (board.now() + 37 * PS_PER_US).min(until) } else { until };
+            fault = board.run(slice).err().map(|error| error.to_string());
+        }
+        if fault.is_some() {
+            break;
+        }
+        assert!(board.now() >= until, "seed {seed}: time stood still");
+        disturb(&mut board, &mut r);
+    }
+    let selects = board.network().expect("a network").stats().chip_selects;
+    // Where a fault ended the run, its clock depends on the slice.
+    (if fault.is_some() { 0 } else { board.now() }, board.chip().counts(0).0, selects, fault)
+}
+
+/// Random programs that speak to their Ethernet chips while the PC floods them end by name, or go on; and equally,
+/// however their time is cut.
+#[test]
+fn hostile_guests_on_whole_boards_end_by_name_or_run() {
+    let (steps, seed) = (asked("PORTBENCH_FUZZ_STEPS", STEPS), asked("PORTBENCH_FUZZ_SEED", 1));
+    let (mut ran, mut selects, mut ended) = (0, 0, 0);
+    for guest in 0..steps.div_ceil(STEPS_OF_A_GUEST) {
+        let [whole, cut] = [false, true].map(|cut| hostile(seed + guest, STEPS_OF_A_GUEST, cut));
+        assert_eq!(whole, cut, "seed {}", seed + guest);
+        ran += whole.1;
+        selects += whole.2;
+        ended += u64::from(whole.3.is_some());
+    }
+    println!("{steps} steps: {ran} instructions, {selects} chip selects, {ended} guests ended by name");
+    assert!(ran > 100 * steps && selects > steps, "the guests barely ran");
+}
+
+#[test]
+fn a_snapshot_is_refused_by_name() {
+    let mut board = board_with(BoardConfig::arduino_mega2560(), "fill.hex");
+    let error = board.save().expect_err("no snapshot").to_string();
+    assert!(error.contains("an ATmega2560, whose state cannot be saved yet"), "{error}");
 }
