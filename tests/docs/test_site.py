@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.page.conftest import Look, look  # noqa: F401 - a fixture
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -43,10 +45,25 @@ def test_the_site_has_every_page_and_asks_for_nothing_from_elsewhere(site: Path)
         folder = place.parent if place.name == "README" else place
         text = (site / folder / "index.html").read_text(encoding="utf-8")
         assert not re.search(r"<(script|img|iframe)[^>]*\ssrc=\"?(https?:)?//|<link[^>]*stylesheet[^>]*https?://", text)
+        assert "<th></th>" not in text, "a column has no heading"
 
 
 def test_links_out_of_the_documents_lead_to_the_repository(site: Path) -> None:
     links = re.findall(r'href="([^"]+)"', (site / "index.html").read_text(encoding="utf-8"))
-    assert "https://github.com/portbench/portbench/blob/main/workloads/README.md" in links
+    assert "https://github.com/portbench/portbench/blob/main/CONTRIBUTING.md" in links
+    assert "workloads/" in links and (site / "workloads" / "ping_pong" / "index.html").exists()
     assert "results/" in links or "results/index.html" in links
+    assert 'href="../page.html"' in (site / "results" / "index.html").read_text(encoding="utf-8")
+    assert "<svg" in (site / "page.html").read_text(encoding="utf-8")
     assert not [link for link in links if link.startswith("..")]
+
+
+@pytest.mark.slow
+def test_pages_fit_a_phone_and_a_desk_and_axe_finds_no_violation(site: Path, look: Look) -> None:  # noqa: F811
+    """The first page, and those with most code, the widest tables and a drawing."""
+    pages = ("", "testing-your-app/", "evidence/pico-w/", "sweep/")
+    looks = look("site.mjs", site, *pages)["looks"]
+    assert len(looks) == 2 * len(pages)
+    for found in looks:
+        assert (found["overflow_px"], found["violations"]) == (0, []), found
+        assert (found["console"], found["elsewhere"]) == ([], []), found
