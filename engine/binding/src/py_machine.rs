@@ -76,11 +76,11 @@ impl PyMachine {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn other<'a>(&self, partner: &'a Self) -> PyResult<MutexGuard<'a, Machine>> {
+    fn other<'a>(&self, partner: &'a Self) -> PyResult<&'a Self> {
         if std::ptr::eq(self, partner) {
             return Err(PyValueError::new_err("partner: a board is not its own; use another machine"));
         }
-        Ok(partner.lock())
+        Ok(partner)
     }
 
     fn engine_error(&self, py: Python<'_>, fault: &Unmodelled, of: &str) -> PyErr {
@@ -134,8 +134,8 @@ impl PyMachine {
     /// Put this board, which is at simulated time 0, and `partner`, which runs already, on one switch; the PC is
     /// `partner`'s.
     fn join(&self, partner: PyRef<'_, Self>) -> PyResult<()> {
-        let mut first = self.other(&partner)?;
-        board::join(&mut first, &mut self.lock()).map_err(value_error)
+        let first = self.other(&partner)?;
+        board::join(&mut first.lock(), &mut self.lock()).map_err(value_error)
     }
 
     /// As `run_until_ps`, in lock-step with `partner`, which was at `since_ps` when this board was powered up. Returns
@@ -149,12 +149,11 @@ impl PyMachine {
         since_ps: u64,
         partner_leads: bool,
     ) -> PyResult<(String, bool)> {
-        let mut first = self.other(&partner)?;
-        let mut second = self.lock();
+        let first = self.other(&partner)?;
         let leader = if partner_leads { Side::First } else { Side::Second };
-        let (first, second) = (&mut *first, &mut *second);
+        // Locked without the interpreter, as in `run_until_ps`: a thread that has it may be waiting for a machine.
         let end: Result<(Side, Stop), (Side, Unmodelled)> =
-            py.detach(move || Pair::new(first, second, since_ps).run(until_ps, leader));
+            py.detach(|| Pair::new(&mut first.lock(), &mut self.lock(), since_ps).run(until_ps, leader));
         match end {
             Ok((side, stop)) => Ok((stop_name(stop), side == Side::First)),
             Err((Side::First, fault)) => Err(partner.engine_error(py, &fault, "the other board: ")),

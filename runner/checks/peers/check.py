@@ -57,6 +57,7 @@ def suites() -> list[Suite]:
         micropython.TestsPico2(),
         micropython.Native(),
         micropython.NativePico2(),
+        micropython.MultiNet(),
         micropython.Perf(),
         PublicImages(),
     )

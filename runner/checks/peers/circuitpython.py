@@ -50,7 +50,9 @@ class CircuitPythonTests(Suite):
             board.release_port()
             # -P: pyboard.py beside the script is another, which wants a USB device and its drive's block device.
             command = [sys.executable, "-P", "run-tests.py", "--target", "rp2", "--device", device.port]
-            said = place.run([*command, "-r", str(results)], tests, {"MICROPY_CPYTHON3": sys.executable}, board)
+            said = place.run(
+                [*command, "-r", str(results)], tests, {"MICROPY_CPYTHON3": sys.executable}, board.link.device
+            )
         findings, cases = read_output(said)
         findings = tuple(
             explained(finding, _printed(results, finding.name), known) if finding.outcome == Verdict.WRONG else finding

@@ -67,11 +67,11 @@ class Place:
             yield board
 
     def run(
-        self, command: Sequence[str], folder: Path, environment: Mapping[str, str], board: EmulatedBoard
+        self, command: Sequence[str], folder: Path, environment: Mapping[str, str], check: Callable[[], object]
     ) -> list[str]:
-        """Run a program of a suite beside the board to its end, or to the board's; its lines.
+        """Run a program of a suite beside boards to its end, or to the boards'; its lines.
 
-        Raises BoardError where the board has stopped, and after `limit_s`.
+        `check` raises BoardError where a board has stopped. Raises it, too, and after `limit_s`.
         """
         what = next((word for word in command[1:] if not word.startswith("-")), command[0])
         deadline = Deadline(self.limit_s, what)
@@ -86,7 +86,7 @@ class Place:
             )
 
             def over() -> bool:
-                board.link.device()  # raises the reason if the board has stopped
+                check()
                 return process.poll() is not None
 
             try:
