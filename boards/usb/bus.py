@@ -177,9 +177,10 @@ def select(devices: list[UsbDevice], selector: Selector, definition: BoardDefini
         found = [device for device in devices if is_known(device, definition) and not device.emulated]
     if not found:
         seen = "; ".join(device.describe() for device in devices if is_known(device, definition)) or "none"
+        or_else = "name its port, --device port:PATH" if definition.avr else "hold BOOTSEL while plugging it in"
         raise BoardUnavailable(
             f"{definition.title}: no board {'on USB' if selector.kind == 'auto' else selector};"
-            f" plug it in, or hold BOOTSEL while plugging it in (boards seen: {seen})"
+            f" plug it in, or {or_else} (boards seen: {seen})"
         )
     if len(found) > 1:
         seen = "; ".join(device.describe() for device in found)

@@ -78,7 +78,8 @@ def test_without_avrdude_one_line_says_what_to_install(monkeypatch: pytest.Monke
 
 
 def test_a_board_that_is_not_there(avrdude: Path) -> None:
-    with pytest.raises(BoardUnavailable, match=r"no board on USB"):
+    says = r"no board on USB; plug it in, or name its port, --device port:PATH \(boards seen: none\)$"
+    with pytest.raises(BoardUnavailable, match=says):
         AvrdudeBoard(MEGA, bus=Bus(()))
 
 
