@@ -50,6 +50,8 @@ class FigureSet(_Strict):
     scripts: tuple[Script, ...] = ()
     profile: str | None = None
     workload: str | None = None
+    settings: tuple[str, ...] = ()
+    """Of a row, as after `-s`: `spi_hz=10M`."""
     turnaround: bool = False
     """True if the PC's turnaround is in the figures. They are measured at its first tenth, its middle and its last."""
     server: Annotated[str, Field(pattern=r"^([0-9.]+:[0-9]+)?$")] = ""
@@ -73,6 +75,8 @@ class FigureSet(_Strict):
             raise ValueError("has no figures")
         if (self.method == "row") != (self.workload is not None and self.profile is not None):
             raise ValueError("a row has a workload and a profile, and nothing else has")
+        if self.settings and self.method != "row":
+            raise ValueError("settings are a row's; leave them out")
         if (self.method in ("script", "client")) != bool(self.scripts):
             raise ValueError("scripts are for the methods script and client, and only these have them")
         if (self.method == "client") != (bool(self.server) and self.libraries is not None):

@@ -25,7 +25,7 @@ from portbench.runner.checks.silicon.compare import Pair, compare, from_json, ha
 from portbench.runner.checks.silicon.page import publish
 from portbench.runner.checks.silicon.scripts import ScriptStore
 from portbench.runner.checks.silicon.turnaround import Distribution, measure
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.program import image_store
 from portbench.workloads import Workload, workload
 
@@ -124,7 +124,14 @@ class Silicon(Check):
     def _row(self, publication: FigureSet) -> Report:
         assert publication.workload is not None and publication.profile is not None
         asked = workload(publication.workload)
-        options = BenchOptions(workloads=(asked,), runtimes=(publication.runtime,), profiles=(publication.profile,))
+        options = read_options(
+            {
+                "workload": [publication.workload],
+                "runtime": [publication.runtime],
+                "profile": [publication.profile],
+                "setting": publication.settings,
+            }
+        )
         every = [options]
         notes: tuple[str, ...] = ()
         if publication.turnaround:
