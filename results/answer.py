@@ -139,7 +139,7 @@ def price(best: Group, other: Group) -> str | None:
     lacks = list(_lacks(here, there))
     if not lacks:
         return f"It gives up nothing that is known beside {other.first.runtime}."
-    return f"What it gives up beside {other.first.runtime}: {'; '.join(lacks)}. Sources: {', '.join(here.sources)}."
+    return f"What it gives up beside {other.first.runtime}: {'; '.join(lacks)}. Source: {here.sources[0]}."
 
 
 def _lacks(here: Offers, there: Offers) -> Iterable[str]:
@@ -166,13 +166,13 @@ def settings(pythons: Sequence[Group]) -> list[str]:
     lines = []
     for (line, instead), pairs in together.items():
         told = [
-            f"{best.first.runtime} {times_text(best, worst)} times ({figure(best.value.median)} instead of"
+            f"{best.first.runtime} {times_text(best, worst)} times as fast ({figure(best.value.median)} instead of"
             f" {figure(worst.value.median)} {best.headline.unit})"
             for best, worst in pairs
             if best.times(worst) >= _WORTH_TELLING
         ]
         if told:
-            lines += [f"Settings make {', '.join(told)} as fast:", f"{CODE}{line}", "instead of", f"{CODE}{instead}"]
+            lines += [f"Settings make {', '.join(told)}:", f"{CODE}{line}", "instead of", f"{CODE}{instead}"]
     return lines
 
 

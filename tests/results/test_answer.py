@@ -40,13 +40,13 @@ def test_the_answer_is_which_python_with_which_line_at_what_price() -> None:
         "Fastest Python: old (tuned), 2000 messages/s, 4.0 times new's best, 4.5 times newer's best.",
         f"{CODE}chip(fast)",
         "What it gives up beside new: 4 TCP sockets instead of 8; TLS; Python 1 of 2023 instead of Python 2 of 2025;"
-        " upkeep: no newer releases. Sources: a, b.",
-        "Settings make old 1.50 times (2000 instead of 1333 messages/s) as fast:",
+        " upkeep: no newer releases. Source: a, b.",
+        "Settings make old 1.50 times as fast (2000 instead of 1333 messages/s):",
         f"{CODE}chip(fast)",
         "instead of",
         f"{CODE}chip(slow)",
-        "Settings make new 10.0 times (500.0 instead of 50 messages/s), newer 5.0 times (444.4 instead of 88.9"
-        " messages/s) as fast:",
+        "Settings make new 10.0 times as fast (500.0 instead of 50 messages/s), newer 5.0 times as fast (444.4 instead"
+        " of 88.9 messages/s):",
         f"{CODE}lan()",
         "instead of",
         f"{CODE}lan(slow, pins)",
