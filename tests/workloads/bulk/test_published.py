@@ -74,6 +74,7 @@ TRIALS = {
     "lwip-10": Trial(3.765, spi_mhz=10, **AT_125),
     "lwip-20-peripherals-48": Trial(4.576, **LWIP),
     "lwip-10-peripherals-48": Trial(3.491, spi_mhz=10, **LWIP),
+    "lwip-20-peripherals-48-copied-4096": Trial(5.043, write_bytes=4096, loop=COPIED, **LWIP),
     "chip-writes-1024": Trial(9.717, write_bytes=1024),
     "chip-writes-4096": Trial(10.575, write_bytes=4096),
     "chip-copied": Trial(9.006, loop=COPIED),
