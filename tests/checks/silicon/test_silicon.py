@@ -14,6 +14,7 @@ from portbench.boards import BoardDefinition, BoardError, Deadline
 from portbench.errors import PortbenchError
 from portbench.results.silicon import FigureSet, Script
 from portbench.runner.checks.check import faults
+from portbench.runner.checks.silicon.check import Silicon
 from portbench.runner.checks.silicon.compare import compare, summary, within
 from portbench.runner.checks.silicon.scripts import ScriptStore
 from portbench.runner.checks.silicon.turnaround import Distribution, measure
@@ -57,6 +58,16 @@ def test_only_the_same_binary_is_held_to_silicon(
 ) -> None:
     report = compare(figures(relation), {"a": [emulated]})
     assert (report.findings[0].met, bool(faults([report]))) == (kept, fault)
+
+
+@pytest.mark.engine
+def test_a_row_is_measured_with_the_sets_settings() -> None:
+    changes = {"runtime": "portbench-native", "workload": "sd_card", "profile": "tuned"}
+    few = figures("other conditions", read_total_us=8636.0).model_copy(
+        update={**changes, "settings": ("file_bytes=8192",)}
+    )
+    (found,) = Silicon(lambda _: None)._row(few).findings
+    assert found.value == 8636
 
 
 def test_one_step_of_what_was_published_is_no_difference() -> None:
