@@ -1,6 +1,7 @@
 //! Names of registers and of their values, for traces.
 
 use crate::common::{IR_CONFLICT, IR_MP, IR_PPPOE, IR_UNREACH, MR_FARP, MR_PB, MR_PPPOE, MR_RST, MR_WOL};
+use crate::map::{common, socket};
 use crate::socket::{
     CR_CLOSE, CR_CONNECT, CR_DISCON, CR_LISTEN, CR_OPEN, CR_RECV, CR_SEND, CR_SEND_KEEP, CR_SEND_MAC, IR_CON,
     IR_DISCON, IR_RECV, IR_SEND_OK, IR_TIMEOUT, MR_BCASTB, MR_MULTI, MR_ND_MC_MMB, MR_UCASTB_MIP6B, Status,
@@ -17,9 +18,40 @@ pub(crate) const fn register(name: &'static str, address: u16, width: u16) -> Re
     Register { name, address, width }
 }
 
-/// Returns `PHYCFGR`, or `S0_TX_WR+1` with prefix `S0_` for a later byte of a wider register, or `reserved 0x0030`.
-pub(crate) fn register_at(registers: &[Register], prefix: &str, address: u16) -> String {
-    let found = registers.iter().find(|r| (r.address..r.address + r.width).contains(&address));
+/// The common registers that all chips have.
+pub(crate) const COMMON_REGISTERS: &[Register] = &[
+    register("MR", common::MR, 1),
+    register("GAR", common::GAR, 4),
+    register("SUBR", common::SUBR, 4),
+    register("SHAR", common::SHAR, 6),
+    register("SIPR", common::SIPR, 4),
+    register("IR", common::IR, 1),
+    register("IMR", common::IMR, 1),
+];
+
+/// The registers of a socket that all chips have, without the prefix `Sn_`.
+pub(crate) const SOCKET_REGISTERS: &[Register] = &[
+    register("MR", socket::MR, 1),
+    register("CR", socket::CR, 1),
+    register("IR", socket::IR, 1),
+    register("SR", socket::SR, 1),
+    register("DHAR", socket::DHAR, 6),
+    register("DIPR", socket::DIPR, 4),
+    register("MSSR", socket::MSSR, 2),
+    register("TOS", socket::TOS, 1),
+    register("TTL", socket::TTL, 1),
+    register("TX_FSR", socket::TX_FSR, 2),
+    register("TX_RD", socket::TX_RD, 2),
+    register("TX_WR", socket::TX_WR, 2),
+    register("RX_RSR", socket::RX_RSR, 2),
+    register("RX_RD", socket::RX_RD, 2),
+    register("RX_WR", socket::RX_WR, 2),
+    register("IMR", socket::IMR, 1),
+];
+
+/// Returns the name of a chip's register: `PHYCFGR`, or `S0_TX_WR+1` with prefix `S0_` for a later byte of a wider register, or `reserved 0x0030`.
+pub(crate) fn register_at(registers: &[&[Register]], prefix: &str, address: u16) -> String {
+    let found = registers.iter().copied().flatten().find(|r| (r.address..r.address + r.width).contains(&address));
     match found.map(|r| (r.name, address - r.address)) {
         Some((name, 0)) => format!("{prefix}{name}"),
         Some((name, byte)) => format!("{prefix}{name}+{byte}"),

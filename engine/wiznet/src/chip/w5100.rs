@@ -5,60 +5,29 @@
 use serde::{Deserialize, Serialize};
 use sim::{PS_PER_MS, PS_PER_US, Ps};
 
-use super::older::{self, CONFLICT_AND_MORE};
+use super::older::{self, CONFLICT_AND_MORE, IMR, IR, Older, Own, Place};
 use crate::Wiznet;
 use crate::chip::Model;
 use crate::chip::w5500::phy::W5500Phy;
-use crate::map::{Block, common, socket};
-use crate::names::{self, Register, register, register_at};
+use crate::map::{common, socket};
+use crate::names::{self, Register, register};
 
 /// Opcodes. After another one the frame is ignored.
 const READ: u8 = 0x0f;
 const WRITE: u8 = 0xf0;
 const HEADER_BYTES: usize = 3;
 
-const IR: u16 = 0x15;
-const IMR: u16 = 0x16;
 const RMSR: u16 = 0x1a;
 const TMSR: u16 = 0x1b;
 const UIPR: u16 = 0x2a;
 const UPORT: u16 = 0x2e;
 const SOCKET_BITS: u8 = 0x0f;
-/// MR's AI and IND.
-const MR_BUS: u8 = 0x03;
 
 /// The W5100: its sizes, frames and register map.
 pub struct W5100Model;
 
 /// WIZnet's W5100: four sockets, 16 KiB of memory.
 pub type W5100 = Wiznet<W5100Model>;
-
-/// What the family's registers do not keep.
-#[derive(Default, Serialize, Deserialize)]
-pub struct Own {
-    bus: u8,
-    modes: [u8; 4],
-}
-
-/// The target of an address, of which bit 15 is ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Common(u16),
-    Socket(usize, u16),
-    Tx(u16),
-    Rx(u16),
-    Reserved,
-}
-
-fn place(address: u16) -> Place {
-    match address & 0x7fff {
-        offset @ 0..0x30 => Place::Common(offset),
-        at @ 0x400..0x800 => Place::Socket(usize::from(at >> 8 & 3), at & 0xff),
-        at @ 0x4000..0x6000 => Place::Tx(at & 0x1fff),
-        at @ 0x6000.. => Place::Rx(at & 0x1fff),
-        _ => Place::Reserved,
-    }
-}
 
 impl Model for W5100Model {
     const NAME: &'static str = "W5100";
@@ -79,7 +48,9 @@ impl Model for W5100Model {
 
     fn end_frame(chip: &mut W5100) {
         let Decoder { phase: Phase::Done { write }, address, .. } = chip.spi else { return };
-        chip.log.end(chip.now, HEADER_BYTES, write, address, |data| (register_name(address), meaning(address, data)));
+        chip.log.end(chip.now, HEADER_BYTES, write, address, |data| {
+            (W5100Model::register_name(address), meaning(address, data))
+        });
     }
 
     fn exchange(chip: &mut W5100, mosi: u8) -> u8 {
@@ -103,14 +74,14 @@ impl Model for W5100Model {
                 chip.spi.address |= u16::from(mosi);
                 chip.spi.phase = Phase::Data { write };
                 if !write {
-                    chip.spi.data = chip.read_address(chip.spi.address);
+                    chip.spi.data = Self::read_address(chip, chip.spi.address);
                 }
                 2
             }
             Phase::Data { write } => {
                 let miso = if write { 3 } else { chip.spi.data };
                 if write {
-                    chip.write_address(chip.spi.address, mosi);
+                    Self::write_address(chip, chip.spi.address, mosi);
                 }
                 chip.log.data(if write { mosi } else { miso });
                 chip.spi.phase = Phase::Done { write };
@@ -121,39 +92,29 @@ impl Model for W5100Model {
 
     fn read_common(chip: &W5100, address: u16) -> u8 {
         match address {
-            common::MR => chip.common.mr() | chip.own.bus,
             IR => chip.common.ir() & CONFLICT_AND_MORE | chip.sir() & SOCKET_BITS,
             IMR => chip.common.imr() & CONFLICT_AND_MORE | chip.common.simr() & SOCKET_BITS,
             RMSR => chip.memory_sizes(socket::RXBUF_SIZE),
             TMSR => chip.memory_sizes(socket::TXBUF_SIZE),
             UIPR..=0x2f => chip.common.read(address - UIPR + common::UIPR),
-            _ => older::shared_common(address).map_or(0, |shared| chip.common.read(shared)),
+            _ => Self::read_shared_common(chip, address),
         }
     }
 
     fn write_common(chip: &mut W5100, address: u16, value: u8) {
         match address {
-            common::MR => {
-                chip.write_older_mode(value);
-                chip.own.bus = value & MR_BUS;
-            }
-            IR => chip.acknowledge_older(value),
             IMR => {
                 chip.common.write(common::IMR, value & CONFLICT_AND_MORE);
                 chip.common.write(common::SIMR, value & SOCKET_BITS);
             }
             RMSR => chip.set_memory_sizes(socket::RXBUF_SIZE, value),
             TMSR => chip.set_memory_sizes(socket::TXBUF_SIZE, value),
-            _ => {
-                if let Some(shared) = older::shared_common(address) {
-                    chip.common.write(shared, value);
-                }
-            }
+            _ => Self::write_shared_common(chip, address, value),
         }
     }
 
     fn opening(chip: &mut W5100, n: usize) {
-        chip.refuse_older_mode(n, chip.own.modes[n]);
+        Self::refuse_mode(chip, n);
     }
 }
 
@@ -187,64 +148,23 @@ pub struct Decoder {
     data: u8,
 }
 
-impl W5100 {
-    fn read_address(&self, address: u16) -> u8 {
-        match place(address) {
-            Place::Common(offset) => self.read_byte(Block::Common, offset),
-            Place::Socket(n, offset) => self.read_older_socket(n, offset, self.own.modes[n]),
-            Place::Tx(offset) => self.tx.byte_at(offset),
-            Place::Rx(offset) => self.rx.byte_at(offset),
-            Place::Reserved => 0,
+impl Older for W5100Model {
+    const COMMON_REGISTERS: &'static [Register] =
+        &[register("RMSR", RMSR, 1), register("TMSR", TMSR, 1), register("UIPR", UIPR, 4), register("UPORT", UPORT, 2)];
+
+    fn place(address: u16) -> Place {
+        match address & 0x7fff {
+            offset @ 0..0x30 => Place::Common(offset),
+            at @ 0x400..0x800 => Place::Socket(usize::from(at >> 8 & 3), at & 0xff),
+            at @ 0x4000..0x6000 => Place::Tx(at & 0x1fff),
+            at @ 0x6000.. => Place::Rx(at & 0x1fff),
+            _ => Place::Reserved,
         }
-    }
-
-    fn write_address(&mut self, address: u16, value: u8) {
-        match place(address) {
-            Place::Common(offset) => self.write_byte(Block::Common, offset, value),
-            Place::Socket(n, offset) => {
-                if offset == socket::MR {
-                    self.own.modes[n] = value;
-                }
-                self.write_older_socket(n, offset, value);
-            }
-            Place::Tx(offset) => self.tx.set_byte_at(offset, value),
-            Place::Rx(offset) => self.rx.set_byte_at(offset, value),
-            Place::Reserved => {}
-        }
-    }
-}
-
-const COMMON_REGISTERS: &[Register] = &[
-    register("MR", common::MR, 1),
-    register("GAR", common::GAR, 4),
-    register("SUBR", common::SUBR, 4),
-    register("SHAR", common::SHAR, 6),
-    register("SIPR", common::SIPR, 4),
-    register("IR", IR, 1),
-    register("IMR", IMR, 1),
-    register("RTR", 0x17, 2),
-    register("RCR", 0x19, 1),
-    register("RMSR", RMSR, 1),
-    register("TMSR", TMSR, 1),
-    register("PATR", 0x1c, 2),
-    register("PTIMER", 0x28, 1),
-    register("PMAGIC", 0x29, 1),
-    register("UIPR", UIPR, 4),
-    register("UPORT", UPORT, 2),
-];
-
-fn register_name(address: u16) -> String {
-    match place(address) {
-        Place::Common(offset) => register_at(COMMON_REGISTERS, "", offset),
-        Place::Socket(n, offset) => register_at(older::SOCKET_REGISTERS, &format!("S{n}_"), offset),
-        Place::Tx(_) => "TX buffer".into(),
-        Place::Rx(_) => "RX buffer".into(),
-        Place::Reserved => format!("reserved 0x{address:04X}"),
     }
 }
 
 fn meaning(address: u16, data: &[u8]) -> String {
-    match (place(address), data) {
+    match (W5100Model::place(address), data) {
         (Place::Socket(_, offset), &[value]) => older::meaning(offset, value),
         (Place::Common(IR | IMR), &[value]) => names::bits(names::INTERRUPTS, value & CONFLICT_AND_MORE),
         _ => names::number(data),
@@ -290,9 +210,9 @@ mod tests {
             let [high, low] = address.to_be_bytes();
             frame(&mut chip, [WRITE, high, low, value, 0]);
             assert_eq!(frame(&mut chip, [READ, high, low, 0, 0])[3], value, "{name}");
-            assert_eq!(register_name(address), name);
+            assert_eq!(W5100Model::register_name(address), name);
         }
-        assert_eq!(place(0x0030), Place::Reserved);
+        assert_eq!(W5100Model::place(0x0030), Place::Reserved);
     }
 
     #[test]

@@ -4,20 +4,17 @@
 use serde::{Deserialize, Serialize};
 use sim::{PS_PER_MS, PS_PER_US, Ps};
 
-use super::older::{self, CONFLICT_AND_MORE};
+use super::older::{self, CONFLICT_AND_MORE, IMR, IR, Older, Own, Place};
 use crate::Wiznet;
 use crate::chip::w5500::phy::W5500Phy;
 use crate::chip::{Model, Phy};
-use crate::map::{Block, common, socket};
-use crate::names::{self, Register, register, register_at};
+use crate::map::common;
+use crate::names::{self, Register, register};
 
 /// The direction in the first byte of the length.
 const WRITE: u8 = 0x80;
 const HEADER_BYTES: usize = 4;
 
-const IR: u16 = 0x15;
-/// Mask of IR2, the sockets' interrupts.
-const IMR: u16 = 0x16;
 const VERSIONR: u16 = 0x1f;
 const INTLEVEL: u16 = 0x30;
 const IR2: u16 = 0x34;
@@ -29,41 +26,12 @@ const VERSION: u8 = 0x03;
 const PHY_LINK: u8 = 0x20;
 /// POWERSAVE and POWERDOWN.
 const PHY_POWER: u8 = 0x18;
-/// MR's AI and IND.
-const MR_BUS: u8 = 0x03;
 
 /// The W5200: its sizes, frames and register map.
 pub struct W5200Model;
 
 /// WIZnet's W5200: eight sockets, 32 KiB of memory.
 pub type W5200 = Wiznet<W5200Model>;
-
-/// What the family's registers do not keep.
-#[derive(Default, Serialize, Deserialize)]
-pub struct Own {
-    bus: u8,
-    modes: [u8; 8],
-}
-
-/// The target of an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Common(u16),
-    Socket(usize, u16),
-    Tx(u16),
-    Rx(u16),
-    Reserved,
-}
-
-fn place(address: u16) -> Place {
-    match address {
-        0..0x37 => Place::Common(address),
-        0x4000..0x4800 => Place::Socket(usize::from(address >> 8 & 7), address & 0xff),
-        0x8000..0xc000 => Place::Tx(address & 0x3fff),
-        0xc000.. => Place::Rx(address & 0x3fff),
-        _ => Place::Reserved,
-    }
-}
 
 impl Model for W5200Model {
     const NAME: &'static str = "W5200";
@@ -84,7 +52,7 @@ impl Model for W5200Model {
     fn end_frame(chip: &mut W5200) {
         let Decoder { phase: Phase::Data, write, first_address, .. } = chip.spi else { return };
         chip.log.end(chip.now, HEADER_BYTES, write, first_address, |data| {
-            (register_name(first_address), meaning(first_address, data))
+            (W5200Model::register_name(first_address), meaning(first_address, data))
         });
     }
 
@@ -118,7 +86,7 @@ impl Model for W5200Model {
             Phase::Data => {
                 let (miso, write) = (chip.spi.data, chip.spi.write);
                 if write {
-                    chip.write_address(chip.spi.address, mosi);
+                    Self::write_address(chip, chip.spi.address, mosi);
                 }
                 chip.log.data(if write { mosi } else { miso });
                 chip.spi.address = chip.spi.address.wrapping_add(1);
@@ -131,7 +99,6 @@ impl Model for W5200Model {
 
     fn read_common(chip: &W5200, address: u16) -> u8 {
         match address {
-            common::MR => chip.common.mr() | chip.own.bus,
             IR => chip.common.ir() & CONFLICT_AND_MORE,
             IMR => chip.common.simr(),
             VERSIONR => VERSION,
@@ -145,31 +112,22 @@ impl Model for W5200Model {
                 }
             }
             IMR2 => chip.common.imr() & CONFLICT_AND_MORE,
-            _ => older::shared_common(address).map_or(0, |shared| chip.common.read(shared)),
+            _ => Self::read_shared_common(chip, address),
         }
     }
 
     fn write_common(chip: &mut W5200, address: u16, value: u8) {
         match address {
-            common::MR => {
-                chip.write_older_mode(value);
-                chip.own.bus = value & MR_BUS;
-            }
-            IR => chip.acknowledge_older(value),
             IMR => chip.common.write(common::SIMR, value),
             INTLEVEL | 0x31 => chip.common.write(address - INTLEVEL + common::INTLEVEL, value),
             PHYSTATUS if value & PHY_POWER != 0 => chip.leave_out(&format!("PHYSTATUS = 0x{value:02x}")),
             IMR2 => chip.common.write(common::IMR, value & CONFLICT_AND_MORE),
-            _ => {
-                if let Some(shared) = older::shared_common(address) {
-                    chip.common.write(shared, value);
-                }
-            }
+            _ => Self::write_shared_common(chip, address, value),
         }
     }
 
     fn opening(chip: &mut W5200, n: usize) {
-        chip.refuse_older_mode(n, chip.own.modes[n]);
+        Self::refuse_mode(chip, n);
     }
 }
 
@@ -201,69 +159,34 @@ pub struct Decoder {
 impl W5200 {
     fn prefetch(&mut self) {
         if !self.spi.write && self.spi.left != 0 {
-            self.spi.data = self.read_address(self.spi.address);
-        }
-    }
-
-    fn read_address(&self, address: u16) -> u8 {
-        match place(address) {
-            Place::Common(offset) => self.read_byte(Block::Common, offset),
-            Place::Socket(n, offset) => self.read_older_socket(n, offset, self.own.modes[n]),
-            Place::Tx(offset) => self.tx.byte_at(offset),
-            Place::Rx(offset) => self.rx.byte_at(offset),
-            Place::Reserved => 0,
-        }
-    }
-
-    fn write_address(&mut self, address: u16, value: u8) {
-        match place(address) {
-            Place::Common(offset) => self.write_byte(Block::Common, offset, value),
-            Place::Socket(n, offset) => {
-                if offset == socket::MR {
-                    self.own.modes[n] = value;
-                }
-                self.write_older_socket(n, offset, value);
-            }
-            Place::Tx(offset) => self.tx.set_byte_at(offset, value),
-            Place::Rx(offset) => self.rx.set_byte_at(offset, value),
-            Place::Reserved => {}
+            self.spi.data = W5200Model::read_address(self, self.spi.address);
         }
     }
 }
 
-const COMMON_REGISTERS: &[Register] = &[
-    register("MR", common::MR, 1),
-    register("GAR", common::GAR, 4),
-    register("SUBR", common::SUBR, 4),
-    register("SHAR", common::SHAR, 6),
-    register("SIPR", common::SIPR, 4),
-    register("IR", IR, 1),
-    register("IMR", IMR, 1),
-    register("RTR", 0x17, 2),
-    register("RCR", 0x19, 1),
-    register("PATR", 0x1c, 2),
-    register("PPPALGO", 0x1e, 1),
-    register("VERSIONR", VERSIONR, 1),
-    register("PTIMER", 0x28, 1),
-    register("PMAGIC", 0x29, 1),
-    register("INTLEVEL", INTLEVEL, 2),
-    register("IR2", IR2, 1),
-    register("PHYSTATUS", PHYSTATUS, 1),
-    register("IMR2", IMR2, 1),
-];
+impl Older for W5200Model {
+    const COMMON_REGISTERS: &'static [Register] = &[
+        register("PPPALGO", 0x1e, 1),
+        register("VERSIONR", VERSIONR, 1),
+        register("INTLEVEL", INTLEVEL, 2),
+        register("IR2", IR2, 1),
+        register("PHYSTATUS", PHYSTATUS, 1),
+        register("IMR2", IMR2, 1),
+    ];
 
-fn register_name(address: u16) -> String {
-    match place(address) {
-        Place::Common(offset) => register_at(COMMON_REGISTERS, "", offset),
-        Place::Socket(n, offset) => register_at(older::SOCKET_REGISTERS, &format!("S{n}_"), offset),
-        Place::Tx(_) => "TX buffer".into(),
-        Place::Rx(_) => "RX buffer".into(),
-        Place::Reserved => format!("reserved 0x{address:04X}"),
+    fn place(address: u16) -> Place {
+        match address {
+            0..0x37 => Place::Common(address),
+            0x4000..0x4800 => Place::Socket(usize::from(address >> 8 & 7), address & 0xff),
+            0x8000..0xc000 => Place::Tx(address & 0x3fff),
+            0xc000.. => Place::Rx(address & 0x3fff),
+            _ => Place::Reserved,
+        }
     }
 }
 
 fn meaning(address: u16, data: &[u8]) -> String {
-    match (place(address), data) {
+    match (W5200Model::place(address), data) {
         (Place::Socket(_, offset), &[value]) => older::meaning(offset, value),
         (Place::Common(IR | IMR2), &[value]) => names::bits(names::INTERRUPTS, value),
         (Place::Common(IR2 | IMR), &[value]) => names::bits(names::SOCKETS, value),
@@ -314,9 +237,9 @@ mod tests {
             let [high, low] = address.to_be_bytes();
             frame(&mut chip, &[high, low, WRITE, 1, value]);
             assert_eq!(frame(&mut chip, &[high, low, 0, 1, 0])[4], value, "{name}");
-            assert_eq!(register_name(address), name);
+            assert_eq!(W5200Model::register_name(address), name);
         }
         assert_eq!(frame(&mut chip, &[0, 0x1f, 0, 1, 0])[4], 3);
-        assert_eq!(place(0x0040), Place::Reserved);
+        assert_eq!(W5200Model::place(0x0040), Place::Reserved);
     }
 }

@@ -168,16 +168,9 @@ fn block(bsb: u8) -> Block {
     }
 }
 
-/// The common register block in address order.
+/// The common registers beside those of all chips.
 const COMMON_REGISTERS: &[Register] = &[
-    register("MR", common::MR, 1),
-    register("GAR", common::GAR, 4),
-    register("SUBR", common::SUBR, 4),
-    register("SHAR", common::SHAR, 6),
-    register("SIPR", common::SIPR, 4),
     register("INTLEVEL", common::INTLEVEL, 2),
-    register("IR", common::IR, 1),
-    register("IMR", common::IMR, 1),
     register("SIR", common::SIR, 1),
     register("SIMR", common::SIMR, 1),
     register("RTR", common::RTR, 2),
@@ -193,29 +186,13 @@ const COMMON_REGISTERS: &[Register] = &[
     register("VERSIONR", common::VERSIONR, 1),
 ];
 
-/// A socket register block in address order, without the prefix `Sn_`.
+/// The registers of a socket beside those of all chips.
 const SOCKET_REGISTERS: &[Register] = &[
-    register("MR", socket::MR, 1),
-    register("CR", socket::CR, 1),
-    register("IR", socket::IR, 1),
-    register("SR", socket::SR, 1),
     register("PORT", socket::PORT, 2),
-    register("DHAR", socket::DHAR, 6),
-    register("DIPR", socket::DIPR, 4),
     register("DPORT", socket::DPORT, 2),
-    register("MSSR", socket::MSSR, 2),
     register("PROTO", socket::PROTO, 1),
-    register("TOS", socket::TOS, 1),
-    register("TTL", socket::TTL, 1),
     register("RXBUF_SIZE", socket::RXBUF_SIZE, 1),
     register("TXBUF_SIZE", socket::TXBUF_SIZE, 1),
-    register("TX_FSR", socket::TX_FSR, 2),
-    register("TX_RD", socket::TX_RD, 2),
-    register("TX_WR", socket::TX_WR, 2),
-    register("RX_RSR", socket::RX_RSR, 2),
-    register("RX_RD", socket::RX_RD, 2),
-    register("RX_WR", socket::RX_WR, 2),
-    register("IMR", socket::IMR, 1),
     register("FRAG", socket::FRAG, 2),
     register("KPALVTR", socket::KPALVTR, 1),
 ];
@@ -224,8 +201,8 @@ const SOCKET_REGISTERS: &[Register] = &[
 /// `S0_TX_WR+1` for a later byte of a wider register, `S0 TX buffer`, `reserved 0x0030`.
 fn register_name(bsb: u8, address: u16) -> String {
     match block(bsb & 0x1F) {
-        Block::Common => register_at(COMMON_REGISTERS, "", address),
-        Block::Socket(n) => register_at(SOCKET_REGISTERS, &format!("S{n}_"), address),
+        Block::Common => register_at(&[COMMON_REGISTERS, names::COMMON_REGISTERS], "", address),
+        Block::Socket(n) => register_at(&[SOCKET_REGISTERS, names::SOCKET_REGISTERS], &format!("S{n}_"), address),
         Block::Tx(n) => format!("S{n} TX buffer"),
         Block::Rx(n) => format!("S{n} RX buffer"),
         Block::Reserved => format!("reserved block {bsb}"),
