@@ -82,17 +82,26 @@ pub trait Bus<A: Architecture = V6m> {
     fn waits(&self) -> u32;
 
     /// Returns the upper nibbles of the addresses whose accesses are counted, as bits; 0: none are.
-    fn counted(&self) -> u16;
+    #[inline]
+    fn counted(&self) -> u16 {
+        0
+    }
 
     /// Counts an access that did not pass the bus.
-    fn count(&mut self, address: u32);
+    #[inline]
+    fn count(&mut self, _address: u32) {}
 
     /// Returns the counter of [`Map::COUNTED`], if no other accesses are counted.
-    fn bank_counter(&mut self) -> Option<&mut u32>;
+    #[inline]
+    fn bank_counter(&mut self) -> Option<&mut u32> {
+        None
+    }
 
     /// Tells the recorder about a read over the bus, while [`Sys::records`].
-    fn note_read(&mut self, mem: &mut Memory<Self::Map, A>, core: &A::Core, address: u32, value: u32);
+    #[inline]
+    fn note_read(&mut self, _mem: &mut Memory<Self::Map, A>, _core: &A::Core, _address: u32, _value: u32) {}
 
     /// Tells the recorder about the wait states of the last access.
-    fn note_waits(&mut self, core: &A::Core, address: u32);
+    #[inline]
+    fn note_waits(&mut self, _core: &A::Core, _address: u32) {}
 }

@@ -4,6 +4,7 @@
 #![warn(missing_docs, unreachable_pub)]
 
 pub mod architecture;
+pub mod bench;
 pub mod bus;
 pub mod core;
 pub mod debugger;

@@ -1,12 +1,13 @@
 //! A core with SRAM and nothing else, for tests.
 
-use parts::wires::{Event, Layout};
-use parts::{BusFault, Sys};
+use armv6m::bench::Empty;
+use parts::wires::Event;
 
-use crate::bus::{Attribution, Refused, Transfer};
+use crate::bus::Attribution;
 use crate::core::{Core, State};
-use crate::{Kind, Map, Master, Memory, Region, V8m};
+use crate::{Kind, Map, Memory, Region};
 
+/// SRAM at its usual address.
 pub struct Addresses;
 
 impl Map for Addresses {
@@ -18,54 +19,8 @@ impl Map for Addresses {
     const MOST_COUNTED: u32 = 0;
 }
 
-/// Answers nowhere. Addresses from 0x2002_0000 on can be Non-secure, and those from 0x2003_0000 on callable.
-pub struct Empty {
-    pub sys: Sys,
-}
-
-impl armv6m::Bus<V8m> for Empty {
-    type Map = Addresses;
-
-    fn sys(&self) -> &Sys {
-        &self.sys
-    }
-
-    fn sys_mut(&mut self) -> &mut Sys {
-        &mut self.sys
-    }
-
-    fn read(&mut self, _: &mut Memory<Addresses>, _: Master, _: u32, _: u32) -> Result<u32, BusFault> {
-        Err(BusFault)
-    }
-
-    fn fetch(&mut self, _: &mut Memory<Addresses>, _: Master, _: u32, _: u32) -> Result<u32, BusFault> {
-        Err(BusFault)
-    }
-
-    fn write(&mut self, _: &mut Memory<Addresses>, _: Master, _: u32, _: u32, _: u32) -> Result<(), BusFault> {
-        Err(BusFault)
-    }
-
-    fn waits(&self) -> u32 {
-        0
-    }
-
-    fn counted(&self) -> u16 {
-        0
-    }
-
-    fn count(&mut self, _: u32) {}
-
-    fn bank_counter(&mut self) -> Option<&mut u32> {
-        None
-    }
-
-    fn note_read(&mut self, _: &mut Memory<Addresses>, _: &Core, _: u32, _: u32) {}
-
-    fn note_waits(&mut self, _: &Core, _: u32) {}
-}
-
-impl crate::Bus for Empty {
+/// Addresses from 0x2002_0000 on can be Non-secure, and those from 0x2003_0000 on callable.
+impl crate::Bus for Empty<Addresses> {
     fn attribution(&self, address: u32) -> Attribution {
         match address {
             0x2003_0000.. => Attribution::Callable,
@@ -75,40 +30,23 @@ impl crate::Bus for Empty {
     }
 
     fn access_as(&mut self, _: bool, _: bool) {}
-
-    fn cdp(&mut self, _: Transfer) -> Result<(), Refused> {
-        Err(Refused)
-    }
-
-    fn mcr(&mut self, _: Transfer, _: u32) -> Result<(), Refused> {
-        Err(Refused)
-    }
-
-    fn mrc(&mut self, _: Transfer) -> Result<u32, Refused> {
-        Err(Refused)
-    }
-
-    fn mcrr(&mut self, _: Transfer, _: u32, _: u32) -> Result<(), Refused> {
-        Err(Refused)
-    }
-
-    fn mrrc(&mut self, _: Transfer) -> Result<(u32, u32), Refused> {
-        Err(Refused)
-    }
 }
 
+/// A core that tests drive.
 pub struct Bench {
+    /// The core.
     pub core: Core,
+    /// Its memories.
     pub mem: Memory<Addresses>,
-    pub bus: Empty,
+    /// Its bus.
+    pub bus: Empty<Addresses>,
 }
 
 impl Default for Bench {
     fn default() -> Self {
-        let layout = Layout { events: 3, without_clk_sys: 0, pins: 0, pulsed_dreqs: 0 };
         let mut core = Core::new(0, [Event(0), Event(1)], 0);
         core.state = State::Running;
-        Self { core, mem: Memory::new(&[], 1 << 16), bus: Empty { sys: Sys::new(150_000_000, &layout) } }
+        Self { core, mem: Memory::new(&[], 1 << 16), bus: Empty::new(3) }
     }
 }
 

@@ -5,7 +5,9 @@ use crate::V8m;
 /// Security that the chip gives to an address (its implementation-defined attribution unit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attribution {
+    /// Only Secure code reaches it.
     Secure,
+    /// All code reaches it.
     NonSecure,
     /// Secure, and Non-secure code may enter it by SG.
     Callable,
@@ -16,11 +18,17 @@ pub enum Attribution {
 /// The fields of a coprocessor instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
+    /// The core that executes it.
     pub core: usize,
+    /// Number of the coprocessor.
     pub coprocessor: u32,
+    /// Opcode 1.
     pub opc1: u32,
+    /// Opcode 2.
     pub opc2: u32,
+    /// CRn.
     pub crn: u32,
+    /// CRm.
     pub crm: u32,
     /// Of CDP.
     pub crd: u32,
@@ -34,25 +42,36 @@ pub struct Transfer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
 
-/// [`armv6m::Bus`] with what only these cores ask for. [`parts::Sys::cycle`] is the cycle of the instruction.
+/// [`armv6m::Bus`] with what only these cores ask for; as it is here, there is no coprocessor. [`parts::Sys::cycle`] is the cycle of the instruction.
 pub trait Bus: armv6m::Bus<V8m> {
+    /// Returns the security that the chip gives to `address`.
     fn attribution(&self, address: u32) -> Attribution;
 
     /// Tells the state in which the core makes the accesses that follow.
     fn access_as(&mut self, secure: bool, privileged: bool);
 
     /// Executes CDP.
-    fn cdp(&mut self, transfer: Transfer) -> Result<(), Refused>;
+    fn cdp(&mut self, _: Transfer) -> Result<(), Refused> {
+        Err(Refused)
+    }
 
     /// Executes MCR.
-    fn mcr(&mut self, transfer: Transfer, value: u32) -> Result<(), Refused>;
+    fn mcr(&mut self, _: Transfer, _value: u32) -> Result<(), Refused> {
+        Err(Refused)
+    }
 
     /// Executes MRC.
-    fn mrc(&mut self, transfer: Transfer) -> Result<u32, Refused>;
+    fn mrc(&mut self, _: Transfer) -> Result<u32, Refused> {
+        Err(Refused)
+    }
 
     /// Executes MCRR.
-    fn mcrr(&mut self, transfer: Transfer, low: u32, high: u32) -> Result<(), Refused>;
+    fn mcrr(&mut self, _: Transfer, _low: u32, _high: u32) -> Result<(), Refused> {
+        Err(Refused)
+    }
 
     /// Executes MRRC: the low and the high word.
-    fn mrrc(&mut self, transfer: Transfer) -> Result<(u32, u32), Refused>;
+    fn mrrc(&mut self, _: Transfer) -> Result<(u32, u32), Refused> {
+        Err(Refused)
+    }
 }

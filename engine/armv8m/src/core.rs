@@ -20,15 +20,16 @@ const PPB_END: u32 = 0xe010_0000;
 pub(crate) const NO_WORD: u32 = u32::MAX;
 
 pub(crate) mod control {
-    pub const NPRIV: u32 = 1;
-    pub const SPSEL: u32 = 2;
-    pub const FPCA: u32 = 4;
-    pub const SFPA: u32 = 8;
+    pub(crate) const NPRIV: u32 = 1;
+    pub(crate) const SPSEL: u32 = 2;
+    pub(crate) const FPCA: u32 = 4;
+    pub(crate) const SFPA: u32 = 8;
 }
 
 /// Arrays of two have the Secure copy first.
 #[derive(Serialize, Deserialize)]
 pub struct Core {
+    /// Its place in the chip, 0 or 1.
     pub index: usize,
     /// R0 to R14; R13 is the active stack pointer. The last entry is unused: the PC is `pc`.
     pub regs: [u32; 16],
@@ -36,6 +37,7 @@ pub struct Core {
     pub(crate) stacks: [[u32; 2]; 2],
     /// Their limits.
     pub(crate) limits: [[u32; 2]; 2],
+    /// In Secure state.
     pub secure: bool,
     /// N and Z, as those of this 64-bit value: its sign is N, and its low half decides Z.
     pub(crate) nz: i64,
@@ -45,23 +47,33 @@ pub struct Core {
     pub(crate) ge: u8,
     /// ITSTATE: 0 outside of IT blocks.
     pub(crate) it: u8,
+    /// Address of the next instruction.
     pub pc: u32,
     /// Cycle of clk_sys at which the next instruction starts.
     pub cycles: u64,
     /// Number of the exception being handled, 0 in thread mode.
     pub ipsr: u32,
+    /// PRIMASK of each state.
     pub primask: [bool; 2],
+    /// FAULTMASK of each state.
     pub faultmask: [bool; 2],
+    /// BASEPRI of each state.
     pub basepri: [u8; 2],
     /// nPRIV and SPSEL of each state; FPCA and SFPA are in the first.
     pub control: [u32; 2],
+    /// Its floating-point unit.
     pub fpu: Fpu,
+    /// Its private peripheral bus.
     pub ppb: Ppb,
+    /// The event register: the next WFE does not sleep.
     pub event_register: bool,
+    /// What it does.
     pub state: State,
+    /// Instructions executed since power-on.
     pub instructions: u64,
-    /// Of the instructions, those from flash through the cache, and those from ROM.
+    /// The instructions from flash through the cache.
     pub flash_instructions: u64,
+    /// The instructions from ROM.
     pub rom_instructions: u64,
     /// Address / 4 of the last word fetched, or [`NO_WORD`] after a branch.
     pub(crate) fetch_word: u32,
@@ -136,6 +148,7 @@ impl Core {
         usize::from(!self.secure)
     }
 
+    /// Returns APSR.
     pub fn apsr(&self) -> u32 {
         (u32::from(self.nz < 0) << 31)
             | (u32::from(self.nz as u32 == 0) << 30)
@@ -158,6 +171,7 @@ impl Core {
         self.v = value & (1 << 28) != 0;
     }
 
+    /// Sets N, Z, C, V, Q and GE.
     pub fn set_apsr(&mut self, value: u32) {
         self.set_nzcv(value);
         self.q = value & (1 << 27) != 0;
@@ -199,6 +213,7 @@ impl Core {
         self.stack(self.bank(), 1)
     }
 
+    /// Sets the process stack pointer of the current state.
     pub fn set_psp(&mut self, value: u32) {
         self.set_stack(self.bank(), 1, value);
     }

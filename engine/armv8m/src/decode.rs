@@ -49,28 +49,28 @@ kinds! {
 }
 
 /// Bits of [`Op::flags`].
-pub mod flag {
+pub(crate) mod flag {
     /// 32 bits long.
-    pub const WIDE: u8 = 1;
+    pub(crate) const WIDE: u8 = 1;
     /// Sets the flags outside of IT blocks only.
-    pub const OUTSIDE_IT: u8 = 2;
+    pub(crate) const OUTSIDE_IT: u8 = 2;
     /// A 16-bit instruction that a branch may be paired with, so that a taken one costs one cycle less: it sets no
     /// flags.
-    pub const QUIET: u8 = 4;
+    pub(crate) const QUIET: u8 = 4;
     /// A 16-bit instruction, which a branch not taken and IT can be paired with.
-    pub const FIRST: u8 = 8;
+    pub(crate) const FIRST: u8 = 8;
     /// NOP: any 16-bit instruction after it can be paired with it.
-    pub const IDLE: u8 = 16;
+    pub(crate) const IDLE: u8 = 16;
     /// The destination is R13, whose low bits stay 0.
-    pub const TO_SP: u8 = 32;
+    pub(crate) const TO_SP: u8 = 32;
 }
 
 /// Stands in [`Op::late`] and [`Op::reads`] where the PC would, which needs no such bit: a branch to the upper half of a
 /// word has only half of a wide instruction there, and waits a cycle for the rest.
-pub const SECOND_HALF: u32 = 1 << 15;
+pub(crate) const SECOND_HALF: u32 = 1 << 15;
 
 /// Position of the previous instruction's flags in [`Core::late`](crate::core::Core).
-pub const FLAGS_SHIFT: u32 = 16;
+pub(crate) const FLAGS_SHIFT: u32 = 16;
 
 /// One predecoded instruction. Nothing in it depends on its address.
 #[derive(Clone, Copy, Debug, Default)]
@@ -139,7 +139,7 @@ fn expand(imm12: u32) -> (u32, u32) {
 }
 
 /// Decodes the instruction whose first halfword is `hw`; `next` is the halfword after it.
-pub fn decode(hw: u16, next: u16) -> Op {
+pub(crate) fn decode(hw: u16, next: u16) -> Op {
     if hw >> 11 >= 0b11101 {
         let mut op = wide(u32::from(hw), u32::from(next));
         op.flags = flag::WIDE | if op.a == 13 { flag::TO_SP } else { 0 };

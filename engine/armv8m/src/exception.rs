@@ -12,17 +12,17 @@ use crate::{Memory, time};
 
 /// Bits of EXC_RETURN.
 mod exc_return {
-    pub const PREFIX: u32 = 0xffff_ff80;
+    pub(super) const PREFIX: u32 = 0xffff_ff80;
     /// The stack is Secure.
-    pub const S: u32 = 1 << 6;
+    pub(super) const S: u32 = 1 << 6;
     /// R4 to R11 are not on the stack.
-    pub const DCRS: u32 = 1 << 5;
+    pub(super) const DCRS: u32 = 1 << 5;
     /// No floating-point registers are on the stack.
-    pub const FTYPE: u32 = 1 << 4;
-    pub const THREAD: u32 = 1 << 3;
-    pub const SPSEL: u32 = 1 << 2;
+    pub(super) const FTYPE: u32 = 1 << 4;
+    pub(super) const THREAD: u32 = 1 << 3;
+    pub(super) const SPSEL: u32 = 1 << 2;
     /// The exception was Secure.
-    pub const ES: u32 = 1 << 0;
+    pub(super) const ES: u32 = 1 << 0;
 }
 
 /// What an exception that leaves the Secure state pushes below R4; bit 0 is FTYPE.
@@ -35,9 +35,9 @@ const FLOAT_FRAME: u32 = 0x48;
 const CALLEE_FRAME: u32 = 0x28;
 
 mod hfsr {
-    pub const VECTTBL: u32 = 1 << 1;
-    pub const FORCED: u32 = 1 << 30;
-    pub const DEBUGEVT: u32 = 1 << 31;
+    pub(super) const VECTTBL: u32 = 1 << 1;
+    pub(super) const FORCED: u32 = 1 << 30;
+    pub(super) const DEBUGEVT: u32 = 1 << 31;
 }
 
 /// The exception by which a fault is reported, and what it leaves in CFSR (SFSR for a SecureFault).

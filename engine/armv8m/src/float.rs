@@ -2,12 +2,12 @@
 
 /// Bits of FPSCR that say what happened.
 pub(crate) mod exception {
-    pub const INVALID: u32 = 1;
-    pub const DIVIDE_BY_ZERO: u32 = 2;
-    pub const OVERFLOW: u32 = 4;
-    pub const UNDERFLOW: u32 = 8;
-    pub const INEXACT: u32 = 16;
-    pub const DENORMAL: u32 = 128;
+    pub(crate) const INVALID: u32 = 1;
+    pub(crate) const DIVIDE_BY_ZERO: u32 = 2;
+    pub(crate) const OVERFLOW: u32 = 4;
+    pub(crate) const UNDERFLOW: u32 = 8;
+    pub(crate) const INEXACT: u32 = 16;
+    pub(crate) const DENORMAL: u32 = 128;
 }
 use exception::{DENORMAL, DIVIDE_BY_ZERO, INEXACT, INVALID, OVERFLOW, UNDERFLOW};
 
@@ -174,7 +174,7 @@ impl Float {
         (plain && usual(x) && usual(y) && safe).then_some(bits)
     }
 
-    pub fn add(&mut self, x: u32, y: u32) -> u32 {
+    pub(crate) fn add(&mut self, x: u32, y: u32) -> u32 {
         if let Some(sum) = self.native(x, y, f32::from_bits(x) + f32::from_bits(y)) {
             return sum;
         }
@@ -190,7 +190,7 @@ impl Float {
         }
     }
 
-    pub fn sub(&mut self, x: u32, y: u32) -> u32 {
+    pub(crate) fn sub(&mut self, x: u32, y: u32) -> u32 {
         // A NaN keeps its sign.
         if is_nan(y) && !is_nan(x) || is_nan(x) && is_nan(y) {
             let (x, y) = (self.operand(x), self.operand(y));
@@ -199,7 +199,7 @@ impl Float {
         self.add(x, y ^ SIGN)
     }
 
-    pub fn mul(&mut self, x: u32, y: u32) -> u32 {
+    pub(crate) fn mul(&mut self, x: u32, y: u32) -> u32 {
         if let Some(product) = self.native(x, y, f32::from_bits(x) * f32::from_bits(y)) {
             return product;
         }
@@ -216,7 +216,7 @@ impl Float {
     }
 
     /// Returns `z` + `x` * `y`, rounded once.
-    pub fn fma(&mut self, z: u32, x: u32, y: u32) -> u32 {
+    pub(crate) fn fma(&mut self, z: u32, x: u32, y: u32) -> u32 {
         let (z, x, y) = (self.operand(z), self.operand(x), self.operand(y));
         let impossible = is_infinite(x) && is_zero(y) || is_zero(x) && is_infinite(y);
         if impossible && is_nan(z) && !is_signalling(z) {
@@ -241,7 +241,7 @@ impl Float {
         self.sum(number(z), product)
     }
 
-    pub fn div(&mut self, x: u32, y: u32) -> u32 {
+    pub(crate) fn div(&mut self, x: u32, y: u32) -> u32 {
         if let Some(quotient) = self.native(x, y, f32::from_bits(x) / f32::from_bits(y)) {
             return quotient;
         }
@@ -267,7 +267,7 @@ impl Float {
         }
     }
 
-    pub fn sqrt(&mut self, x: u32) -> u32 {
+    pub(crate) fn sqrt(&mut self, x: u32) -> u32 {
         let x = self.operand(x);
         if let Some(nan) = self.nan(&[x]) {
             return nan;
@@ -287,7 +287,7 @@ impl Float {
     }
 
     /// Returns N, Z, C and V as VCMP sets them. `signals`: a quiet NaN is invalid, too.
-    pub fn compare(&mut self, x: u32, y: u32, signals: bool) -> u32 {
+    pub(crate) fn compare(&mut self, x: u32, y: u32, signals: bool) -> u32 {
         let (x, y) = (self.operand(x), self.operand(y));
         if is_nan(x) || is_nan(y) {
             if signals || is_signalling(x) || is_signalling(y) {
@@ -304,7 +304,7 @@ impl Float {
     }
 
     /// VMAXNM and VMINNM: a number beats a quiet NaN.
-    pub fn extreme(&mut self, x: u32, y: u32, least: bool) -> u32 {
+    pub(crate) fn extreme(&mut self, x: u32, y: u32, least: bool) -> u32 {
         let (x, y) = (self.operand(x), self.operand(y));
         let quiet = |x| is_nan(x) && !is_signalling(x);
         match (quiet(x), quiet(y)) {
@@ -320,7 +320,7 @@ impl Float {
     }
 
     /// Rounds to an integer in a single. `exact`: an inexact result is flagged.
-    pub fn round(&mut self, x: u32, rounding: Rounding, exact: bool) -> u32 {
+    pub(crate) fn round(&mut self, x: u32, rounding: Rounding, exact: bool) -> u32 {
         let x = self.operand(x);
         if let Some(nan) = self.nan(&[x]) {
             return nan;
@@ -338,7 +338,7 @@ impl Float {
     }
 
     /// Converts to an integer of `bits` with `fraction` bits after the point; it saturates.
-    pub fn integer(&mut self, x: u32, bits: u32, signed: bool, fraction: u32, rounding: Rounding) -> u32 {
+    pub(crate) fn integer(&mut self, x: u32, bits: u32, signed: bool, fraction: u32, rounding: Rounding) -> u32 {
         let x = self.operand(x);
         let (least, most) = if signed { (-1_i128 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
         if is_nan(x) {
@@ -363,11 +363,11 @@ impl Float {
     }
 
     /// Converts from an integer with `fraction` bits after the point.
-    pub fn single_of_integer(&mut self, value: i64, fraction: u32) -> u32 {
+    pub(crate) fn single_of_integer(&mut self, value: i64, fraction: u32) -> u32 {
         self.pack(Number { sign: value < 0, exponent: -(fraction as i32), bits: u128::from(value.unsigned_abs()) })
     }
 
-    pub fn single_of_half(&mut self, x: u32) -> u32 {
+    pub(crate) fn single_of_half(&mut self, x: u32) -> u32 {
         let (sign, field, fraction) = ((x & 0x8000) << 16, x >> 10 & 31, x & 0x3ff);
         if field == 31 && !self.alternative_half {
             if fraction == 0 {
@@ -379,7 +379,7 @@ impl Float {
         self.pack(Number { sign: sign != 0, exponent, bits: u128::from(bits) })
     }
 
-    pub fn half(&mut self, x: u32) -> u32 {
+    pub(crate) fn half(&mut self, x: u32) -> u32 {
         let x = self.operand(x);
         let sign = x >> 16 & 0x8000;
         if is_nan(x) {

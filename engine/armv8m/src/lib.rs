@@ -2,10 +2,12 @@
 //! exceptions, security, and the registers on its private peripheral bus. Memories, the bus and SysTick are those of
 //! [`armv6m`]; the chip around the core gives it a [`Map`] of the memories and a [`Bus`].
 
+#![warn(missing_docs, unreachable_pub)]
+
 pub mod bench;
 pub mod bus;
 pub mod core;
-pub mod decode;
+mod decode;
 mod dsp;
 mod exception;
 mod exec;
@@ -14,12 +16,12 @@ mod fpu;
 #[cfg(test)]
 mod fuzz;
 mod mpu;
-pub mod ppb;
+mod ppb;
 mod rare;
 mod sau;
 #[cfg(test)]
 mod tests;
-pub mod time;
+mod time;
 #[cfg(target_arch = "x86_64")]
 mod translated;
 #[cfg(not(target_arch = "x86_64"))]

@@ -9,7 +9,7 @@ const PRIVDEFENA: u32 = 4;
 
 /// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub(crate) enum Access {
     Fetch,
     Read,
     Write,
@@ -22,7 +22,7 @@ struct Region {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Mpu {
+pub(crate) struct Mpu {
     ctrl: u32,
     number: u32,
     regions: [Region; REGIONS],
@@ -31,12 +31,12 @@ pub struct Mpu {
 
 impl Mpu {
     #[inline]
-    pub fn enabled(&self) -> bool {
+    pub(crate) fn enabled(&self) -> bool {
         self.ctrl & ENABLE != 0
     }
 
     /// Returns the only region that holds `address`; `Err`: several do, which is a fault.
-    pub fn region(&self, address: u32) -> Result<Option<u32>, ()> {
+    pub(crate) fn region(&self, address: u32) -> Result<Option<u32>, ()> {
         let mut found = None;
         for (number, region) in self.regions.iter().enumerate() {
             if region.rlar & 1 != 0 && address >= region.rbar & !31 && address <= region.rlar | 31 {
@@ -50,7 +50,7 @@ impl Mpu {
     }
 
     /// Returns whether the access may be made. `negative`: HardFault, NMI or FAULTMASK is active.
-    pub fn allows(&self, access: Access, address: u32, privileged: bool, negative: bool) -> bool {
+    pub(crate) fn allows(&self, access: Access, address: u32, privileged: bool, negative: bool) -> bool {
         let system = access == Access::Fetch && address >> 29 >= 5;
         let peripheral = access == Access::Fetch && address >> 29 == 2;
         if !self.enabled() || negative && self.ctrl & HFNMIENA == 0 || address >> 20 == 0xe00 {
@@ -73,7 +73,7 @@ impl Mpu {
     }
 
     /// Reads the register at `offset` from MPU_TYPE.
-    pub fn read(&self, offset: u32) -> u32 {
+    pub(crate) fn read(&self, offset: u32) -> u32 {
         let alias = |step: u32| self.regions[((self.number & !3) + step) as usize & 7];
         match offset {
             0x00 => (REGIONS as u32) << 8,
@@ -88,7 +88,7 @@ impl Mpu {
         }
     }
 
-    pub fn write(&mut self, offset: u32, value: u32) {
+    pub(crate) fn write(&mut self, offset: u32, value: u32) {
         let aliased = |register: u32| ((self.number & !3) + (offset - register) / 8) as usize & 7;
         match offset {
             0x04 => self.ctrl = value & (ENABLE | HFNMIENA | PRIVDEFENA),

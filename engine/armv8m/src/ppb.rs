@@ -10,53 +10,53 @@ use crate::mpu::Mpu;
 use crate::sau::Sau;
 
 /// Exception numbers.
-pub mod exception {
-    pub const NMI: u32 = 2;
-    pub const HARD_FAULT: u32 = 3;
-    pub const MEM_MANAGE: u32 = 4;
-    pub const BUS_FAULT: u32 = 5;
-    pub const USAGE_FAULT: u32 = 6;
-    pub const SECURE_FAULT: u32 = 7;
-    pub const SV_CALL: u32 = 11;
-    pub const DEBUG_MONITOR: u32 = 12;
-    pub const PEND_SV: u32 = 14;
-    pub const SYS_TICK: u32 = 15;
-    pub const IRQ0: u32 = 16;
+pub(crate) mod exception {
+    pub(crate) const NMI: u32 = 2;
+    pub(crate) const HARD_FAULT: u32 = 3;
+    pub(crate) const MEM_MANAGE: u32 = 4;
+    pub(crate) const BUS_FAULT: u32 = 5;
+    pub(crate) const USAGE_FAULT: u32 = 6;
+    pub(crate) const SECURE_FAULT: u32 = 7;
+    pub(crate) const SV_CALL: u32 = 11;
+    pub(crate) const DEBUG_MONITOR: u32 = 12;
+    pub(crate) const PEND_SV: u32 = 14;
+    pub(crate) const SYS_TICK: u32 = 15;
+    pub(crate) const IRQ0: u32 = 16;
 }
 
 pub(crate) mod scr {
-    pub const SLEEPONEXIT: u32 = 2;
-    pub const SLEEPDEEPS: u32 = 8;
-    pub const SEVONPEND: u32 = 16;
+    pub(crate) const SLEEPONEXIT: u32 = 2;
+    pub(crate) const SLEEPDEEPS: u32 = 8;
+    pub(crate) const SEVONPEND: u32 = 16;
 }
 
 pub(crate) mod ccr {
-    pub const USERSETMPEND: u32 = 1 << 1;
-    pub const UNALIGN_TRP: u32 = 1 << 3;
-    pub const DIV_0_TRP: u32 = 1 << 4;
-    pub const ALL: u32 = 0x0007_051a;
+    pub(crate) const USERSETMPEND: u32 = 1 << 1;
+    pub(crate) const UNALIGN_TRP: u32 = 1 << 3;
+    pub(crate) const DIV_0_TRP: u32 = 1 << 4;
+    pub(crate) const ALL: u32 = 0x0007_051a;
     /// RES1: STKALIGN and NONBASETHRDENA.
-    pub const RESET: u32 = 0x201;
+    pub(crate) const RESET: u32 = 0x201;
 }
 
 pub(crate) mod fpccr {
-    pub const LSPACT: u32 = 1 << 0;
-    pub const USER: u32 = 1 << 1;
-    pub const SECURE: u32 = 1 << 2;
-    pub const THREAD: u32 = 1 << 3;
-    pub const CLRONRET: u32 = 1 << 28;
-    pub const LSPEN: u32 = 1 << 30;
-    pub const ASPEN: u32 = 1 << 31;
-    pub const WRITABLE: u32 = 0xfc00_0001;
+    pub(crate) const LSPACT: u32 = 1 << 0;
+    pub(crate) const USER: u32 = 1 << 1;
+    pub(crate) const SECURE: u32 = 1 << 2;
+    pub(crate) const THREAD: u32 = 1 << 3;
+    pub(crate) const CLRONRET: u32 = 1 << 28;
+    pub(crate) const LSPEN: u32 = 1 << 30;
+    pub(crate) const ASPEN: u32 = 1 << 31;
+    pub(crate) const WRITABLE: u32 = 0xfc00_0001;
 }
 
 pub(crate) mod aircr {
-    pub const BFHFNMINS: u32 = 1 << 13;
-    pub const PRIS: u32 = 1 << 14;
+    pub(crate) const BFHFNMINS: u32 = 1 << 13;
+    pub(crate) const PRIS: u32 = 1 << 14;
 }
 
 /// Interrupt lines.
-pub const LINES: u32 = 52;
+pub(crate) const LINES: u32 = 52;
 const ALL_LINES: u64 = (1 << LINES) - 1;
 /// Implemented bits of a priority.
 const PRIORITY_BITS: u8 = 0xf0;

@@ -10,7 +10,7 @@ const ENABLE: u32 = 1;
 const ALLNS: u32 = 2;
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Sau {
+pub(crate) struct Sau {
     ctrl: u32,
     number: u32,
     regions: [(u32, u32); REGIONS],
@@ -32,7 +32,7 @@ impl Default for Sau {
 impl Sau {
     /// Returns whether any of the addresses from `first` to `last` can be other than Secure.
     #[inline]
-    pub fn opens(&self, first: u32, last: u32) -> bool {
+    pub(crate) fn opens(&self, first: u32, last: u32) -> bool {
         *self.open.start() <= last && first <= *self.open.end() && !self.open.is_empty()
     }
 
@@ -49,7 +49,7 @@ impl Sau {
     }
 
     /// Returns the region that holds `address`; `Err`: several do, which makes it Secure.
-    pub fn region(&self, address: u32) -> Result<Option<u32>, ()> {
+    pub(crate) fn region(&self, address: u32) -> Result<Option<u32>, ()> {
         if self.ctrl & ENABLE == 0 {
             return Ok(None);
         }
@@ -63,7 +63,7 @@ impl Sau {
     }
 
     /// Returns the security of `address`, to which the chip gives `by_chip`: the stricter one holds.
-    pub fn attribution(&self, address: u32, by_chip: Attribution) -> Attribution {
+    pub(crate) fn attribution(&self, address: u32, by_chip: Attribution) -> Attribution {
         use Attribution::{Callable, Exempt, NonSecure, Secure};
         if by_chip == Exempt {
             return Exempt;
@@ -82,7 +82,7 @@ impl Sau {
     }
 
     /// Reads the register at `offset` from SAU_CTRL.
-    pub fn read(&self, offset: u32) -> u32 {
+    pub(crate) fn read(&self, offset: u32) -> u32 {
         let region = self.regions[self.number as usize];
         match offset {
             0x00 => self.ctrl,
@@ -96,7 +96,7 @@ impl Sau {
         }
     }
 
-    pub fn write(&mut self, offset: u32, value: u32) {
+    pub(crate) fn write(&mut self, offset: u32, value: u32) {
         let region = &mut self.regions[self.number as usize];
         match offset {
             0x00 => self.ctrl = value & (ENABLE | ALLNS),

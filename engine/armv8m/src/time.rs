@@ -6,32 +6,31 @@
 
 /// BL (fitted, together with the cycle of [`SECOND_HALF`](crate::decode::SECOND_HALF), on CircuitPython's seven loops of
 /// one operation).
-pub const BL: u64 = 3;
+pub(crate) const BL: u64 = 3;
 /// A taken branch (measured), and one paired with a 16-bit instruction before it that sets no flags; BX and BLX are
 /// paired with those that do, too (measured by picoem on an RP2354: BLX, ADDS, BX, SUBS and BNE take 7).
-pub const TAKEN: u64 = 2;
-pub const TAKEN_PAIRED: u64 = 1;
+pub(crate) const TAKEN: u64 = 2;
+pub(crate) const TAKEN_PAIRED: u64 = 1;
 /// What a load of the PC takes beside its words (measured).
-pub const LOAD_PC: u64 = 3;
+pub(crate) const LOAD_PC: u64 = 3;
 /// TBB and TBH (assumed: a load, its latency and a branch).
-pub const TABLE_BRANCH: u64 = 4;
+pub(crate) const TABLE_BRANCH: u64 = 4;
 /// What a wide multiply takes (measured: one cycle to issue, and its result one later).
-pub const MULTIPLY_LONG: u64 = 1;
-/// FMA and chained multiplications (measured: one cycle to issue, two in which no other FPU instruction starts).
-pub const FMA: u64 = 1;
-pub const FMA_OCCUPIES: u64 = 2;
+pub(crate) const MULTIPLY_LONG: u64 = 1;
+/// FMA and chained multiplications (measured: two cycles in which no other FPU instruction starts).
+pub(crate) const FMA_OCCUPIES: u64 = 2;
 /// VDIV and VSQRT (assumed: the Cortex-M4's).
-pub const FLOAT_DIVIDE: u64 = 14;
+pub(crate) const FLOAT_DIVIDE: u64 = 14;
 /// Exception entry and return without floating-point state (assumed: 12 by Arm's product page).
-pub const ENTRY: u64 = 12;
-pub const RETURN: u64 = 10;
+pub(crate) const ENTRY: u64 = 12;
+pub(crate) const RETURN: u64 = 10;
 /// What the entry takes from an exception that has just ended (assumed).
-pub const TAIL_CHAIN: u64 = 6;
+pub(crate) const TAIL_CHAIN: u64 = 6;
 /// MSR, MRS, CPS and the barriers (assumed).
-pub const SYSTEM: u64 = 2;
+pub(crate) const SYSTEM: u64 = 2;
 
 /// Cycles of SDIV and UDIV by the magnitudes of their operands (assumed: four bits of the quotient a cycle, 2 to 11).
-pub fn divide(dividend: u32, divisor: u32) -> u64 {
+pub(crate) fn divide(dividend: u32, divisor: u32) -> u64 {
     if divisor == 0 || divisor > dividend {
         return 2;
     }

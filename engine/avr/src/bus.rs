@@ -51,38 +51,38 @@ const UCSR0A: u16 = 0xc0;
 const UCSR3A: u16 = 0x130;
 
 mod mcusr {
-    pub const PORF: u8 = 0x01;
-    pub const WDRF: u8 = 0x08;
+    pub(super) const PORF: u8 = 0x01;
+    pub(super) const WDRF: u8 = 0x08;
 }
 
 mod mcucr {
-    pub const PUD: u8 = 0x10;
-    pub const IVSEL: u8 = 0x02;
+    pub(super) const PUD: u8 = 0x10;
+    pub(super) const IVSEL: u8 = 0x02;
 }
 
 mod smcr {
-    pub const SE: u8 = 0x01;
+    pub(super) const SE: u8 = 0x01;
 }
 
 mod clkpr {
-    pub const CLKPCE: u8 = 0x80;
+    pub(super) const CLKPCE: u8 = 0x80;
     /// Cycles for which CLKPS may be written.
-    pub const CHANGE_CYCLES: u64 = 4;
+    pub(super) const CHANGE_CYCLES: u64 = 4;
     /// Division by 256.
-    pub const MOST: u8 = 8;
+    pub(super) const MOST: u8 = 8;
 }
 
 mod adcsra {
-    pub const ADSC: u8 = 0x40;
-    pub const ADATE: u8 = 0x20;
-    pub const ADIE: u8 = 0x08;
+    pub(super) const ADSC: u8 = 0x40;
+    pub(super) const ADATE: u8 = 0x20;
+    pub(super) const ADIE: u8 = 0x08;
 }
 
 /// GTCCR: holds the prescalers, resets that of timer 2, and that of the others.
 mod gtccr {
-    pub const TSM: u8 = 0x80;
-    pub const PSRASY: u8 = 0x02;
-    pub const PSRSYNC: u8 = 0x01;
+    pub(super) const TSM: u8 = 0x80;
+    pub(super) const PSRASY: u8 = 0x02;
+    pub(super) const PSRSYNC: u8 = 0x01;
 }
 
 /// Registers without a function here: a program reads what it wrote.

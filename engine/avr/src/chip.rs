@@ -17,9 +17,13 @@ use crate::device::Device;
 use crate::fuses::Fuses;
 use crate::memory::Memory;
 
+/// An ATmega with `W` on its pins.
 pub struct Chip<W> {
+    /// Its core.
     pub core: Core,
+    /// Its memories.
     pub mem: Memory,
+    /// Everything else.
     pub bus: Bus<W>,
     pub(crate) runner: Runner,
     pub(crate) debug: Debug,

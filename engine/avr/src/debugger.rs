@@ -3,24 +3,24 @@
 use crate::core::Core;
 
 /// Address of the data space.
-pub const DATA: u32 = 0x80_0000;
+pub(crate) const DATA: u32 = 0x80_0000;
 /// Index of the program counter in the registers.
-pub const PC: usize = 34;
+pub(crate) const PC: usize = 34;
 
 /// avr-gdb has no standard feature for targets; it takes these registers in this order by itself.
-pub const DESCRIPTION: &str = r#"<?xml version="1.0"?>
+pub(crate) const DESCRIPTION: &str = r#"<?xml version="1.0"?>
 <!DOCTYPE target SYSTEM "gdb-target.dtd">
 <target version="1.0"><architecture>avr:6</architecture></target>
 "#;
 
 /// Returns the registers in avr-gdb's order.
-pub fn registers(core: &Core) -> Vec<u32> {
+pub(crate) fn registers(core: &Core) -> Vec<u32> {
     let named = [core.sreg.into(), core.sp.into(), core.pc * 2];
     core.r.iter().map(|&r| r.into()).chain(named).collect()
 }
 
 /// Sets all registers, in the same order.
-pub fn set_registers(core: &mut Core, registers: &[u32]) {
+pub(crate) fn set_registers(core: &mut Core, registers: &[u32]) {
     let mut registers = registers.iter().copied();
     core.r.iter_mut().zip(&mut registers).for_each(|(r, value)| *r = value as u8);
     if let Some(sreg) = registers.next() {

@@ -4,15 +4,15 @@
 use parts::wires::{Event, Layout};
 
 /// Order of events of the same time.
-pub mod event {
+pub(crate) mod event {
     use super::Event;
 
-    pub const TIMER: [Event; 6] = [Event(0), Event(1), Event(2), Event(3), Event(4), Event(5)];
-    pub const SPI: Event = Event(6);
-    pub const USART: [Event; 4] = [Event(7), Event(8), Event(9), Event(10)];
-    pub const EEPROM: Event = Event(11);
-    pub const WATCHDOG: Event = Event(12);
-    pub const WORLD: Event = Event(13);
+    pub(crate) const TIMER: [Event; 6] = [Event(0), Event(1), Event(2), Event(3), Event(4), Event(5)];
+    pub(crate) const SPI: Event = Event(6);
+    pub(crate) const USART: [Event; 4] = [Event(7), Event(8), Event(9), Event(10)];
+    pub(crate) const EEPROM: Event = Event(11);
+    pub(crate) const WATCHDOG: Event = Event(12);
+    pub(crate) const WORLD: Event = Event(13);
 }
 
 /// Bits of a port.
@@ -25,32 +25,31 @@ pub const fn pin(port: u8, bit: u32) -> u32 {
 
 /// A timer's interrupt vectors; 0: none.
 #[derive(Debug)]
-pub struct TimerVectors {
-    pub capture: u32,
+pub(crate) struct TimerVectors {
     /// Of the compare channels A to C.
-    pub compare: [u32; 3],
-    pub overflow: u32,
+    pub(crate) compare: [u32; 3],
+    pub(crate) overflow: u32,
 }
 
-const fn timer(capture: u32, compare: [u32; 3], overflow: u32) -> TimerVectors {
-    TimerVectors { capture, compare, overflow }
+const fn timer(compare: [u32; 3], overflow: u32) -> TimerVectors {
+    TimerVectors { compare, overflow }
 }
 
 /// A USART's interrupt vectors and pins.
 #[derive(Debug)]
-pub struct UsartWires {
+pub(crate) struct UsartWires {
     /// Receive complete; data register empty and transmit complete follow.
-    pub vector: u32,
-    pub rx: u32,
-    pub tx: u32,
+    pub(crate) vector: u32,
+    pub(crate) rx: u32,
+    pub(crate) tx: u32,
 }
 
 /// Pins of a port from a bit on, whose changes raise one interrupt.
 #[derive(Debug)]
-pub struct PinChange {
-    pub vector: u32,
+pub(crate) struct PinChange {
+    pub(crate) vector: u32,
     /// The pins of bits 0 to 7 of PCMSKn; `None`: on a port beyond the 64 pins of the model.
-    pub pins: [Option<u32>; 8],
+    pub(crate) pins: [Option<u32>; 8],
 }
 
 const fn whole_port(vector: u32, port: u8) -> PinChange {
@@ -66,55 +65,55 @@ const fn whole_port(vector: u32, port: u8) -> PinChange {
 /// What sets one ATmega apart from others.
 #[derive(Debug)]
 pub struct Device {
+    /// The part's name.
     pub name: &'static str,
+    /// Size of the flash.
     pub flash_bytes: usize,
     /// Address of the first byte of SRAM in the data space.
     pub sram_start: u16,
+    /// Size of SRAM.
     pub sram_bytes: u16,
-    pub eeprom_bytes: u16,
-    /// Number of interrupt vectors, reset included.
-    pub vectors: u32,
+    pub(crate) eeprom_bytes: u16,
     /// Number of timers.
-    pub timers: &'static [TimerVectors],
-    pub usarts: &'static [UsartWires],
-    pub spi_vector: u32,
+    pub(crate) timers: &'static [TimerVectors],
+    pub(crate) usarts: &'static [UsartWires],
+    pub(crate) spi_vector: u32,
     /// SS, SCK, MOSI and MISO.
-    pub spi_pins: [u32; 4],
-    pub eeprom_vector: u32,
-    pub watchdog_vector: u32,
+    pub(crate) spi_pins: [u32; 4],
+    pub(crate) eeprom_vector: u32,
+    pub(crate) watchdog_vector: u32,
     /// The pins of INT0 and so on, whose vectors begin with 1.
-    pub external: &'static [u32],
-    pub pin_changes: &'static [PinChange],
+    pub(crate) external: &'static [u32],
+    pub(crate) pin_changes: &'static [PinChange],
     /// Ports, from A on; the first eight are pins of the border.
-    pub ports: &'static [Port],
+    pub(crate) ports: &'static [Port],
 }
 
 /// A port: the address of PINx, which DDRx and PORTx follow, and its pins.
 #[derive(Debug)]
-pub struct Port {
-    pub name: char,
-    pub address: u16,
-    pub mask: u8,
+pub(crate) struct Port {
+    pub(crate) address: u16,
+    pub(crate) mask: u8,
 }
 
-const fn port(name: char, address: u16, mask: u8) -> Port {
-    Port { name, address, mask }
+const fn port(address: u16, mask: u8) -> Port {
+    Port { address, mask }
 }
 
+/// The ATmega2560.
 pub static ATMEGA2560: Device = Device {
     name: "ATmega2560",
     flash_bytes: 256 << 10,
     sram_start: 0x200,
     sram_bytes: 8 << 10,
     eeprom_bytes: 4 << 10,
-    vectors: 57,
     timers: &[
-        timer(0, [21, 22, 0], 23),
-        timer(16, [17, 18, 19], 20),
-        timer(0, [13, 14, 0], 15),
-        timer(31, [32, 33, 34], 35),
-        timer(41, [42, 43, 44], 45),
-        timer(46, [47, 48, 49], 50),
+        timer([21, 22, 0], 23),
+        timer([17, 18, 19], 20),
+        timer([13, 14, 0], 15),
+        timer([32, 33, 34], 35),
+        timer([42, 43, 44], 45),
+        timer([47, 48, 49], 50),
     ],
     usarts: &[
         UsartWires { vector: 25, rx: pin(b'E', 0), tx: pin(b'E', 1) },
@@ -143,33 +142,28 @@ pub static ATMEGA2560: Device = Device {
         PinChange { vector: 11, pins: [None; 8] },
     ],
     ports: &[
-        port('A', 0x20, 0xff),
-        port('B', 0x23, 0xff),
-        port('C', 0x26, 0xff),
-        port('D', 0x29, 0xff),
-        port('E', 0x2c, 0xff),
-        port('F', 0x2f, 0xff),
-        port('G', 0x32, 0x3f),
-        port('H', 0x100, 0xff),
-        port('J', 0x103, 0xff),
-        port('K', 0x106, 0xff),
-        port('L', 0x109, 0xff),
+        port(0x20, 0xff),
+        port(0x23, 0xff),
+        port(0x26, 0xff),
+        port(0x29, 0xff),
+        port(0x2c, 0xff),
+        port(0x2f, 0xff),
+        port(0x32, 0x3f),
+        port(0x100, 0xff),
+        port(0x103, 0xff),
+        port(0x106, 0xff),
+        port(0x109, 0xff),
     ],
 };
 
+/// The ATmega1284P.
 pub static ATMEGA1284P: Device = Device {
     name: "ATmega1284P",
     flash_bytes: 128 << 10,
     sram_start: 0x100,
     sram_bytes: 16 << 10,
     eeprom_bytes: 4 << 10,
-    vectors: 35,
-    timers: &[
-        timer(0, [16, 17, 0], 18),
-        timer(12, [13, 14, 0], 15),
-        timer(0, [9, 10, 0], 11),
-        timer(31, [32, 33, 0], 34),
-    ],
+    timers: &[timer([16, 17, 0], 18), timer([13, 14, 0], 15), timer([9, 10, 0], 11), timer([32, 33, 0], 34)],
     usarts: &[
         UsartWires { vector: 20, rx: pin(b'D', 0), tx: pin(b'D', 1) },
         UsartWires { vector: 28, rx: pin(b'D', 2), tx: pin(b'D', 3) },
@@ -180,7 +174,7 @@ pub static ATMEGA1284P: Device = Device {
     watchdog_vector: 8,
     external: &[pin(b'D', 2), pin(b'D', 3), pin(b'B', 2)],
     pin_changes: &[whole_port(4, b'A'), whole_port(5, b'B'), whole_port(6, b'C'), whole_port(7, b'D')],
-    ports: &[port('A', 0x20, 0xff), port('B', 0x23, 0xff), port('C', 0x26, 0xff), port('D', 0x29, 0xff)],
+    ports: &[port(0x20, 0xff), port(0x23, 0xff), port(0x26, 0xff), port(0x29, 0xff)],
 };
 
 /// A pin of ports J to L: [`parts::Sys`] has 64 pins, and these are not among them.

@@ -16,11 +16,11 @@ pub(crate) const NO_WORD: u32 = u32::MAX;
 /// Values of [`Core::late`], beside the register whose load the next instruction would have to wait for.
 pub(crate) mod late {
     /// There is none.
-    pub const NOTHING: u32 = 0xff;
+    pub(crate) const NOTHING: u32 = 0xff;
     /// A jump has ended at the upper half of a word.
-    pub const UPPER_HALF: u32 = 0xfe;
+    pub(crate) const UPPER_HALF: u32 = 0xfe;
     /// Flag: the instruction was LR or SC.
-    pub const EXCLUSIVE: u32 = 0x100;
+    pub(crate) const EXCLUSIVE: u32 = 0x100;
 }
 
 /// The chip's choices: the lines of the standard interrupts, and where the core starts.
@@ -36,27 +36,34 @@ pub struct Wires {
     pub trap_vector: u32,
 }
 
+/// A Hazard3 core.
 #[derive(Serialize, Deserialize)]
 pub struct Core {
+    /// Its place in the chip, 0 or 1.
     pub index: usize,
     /// x0 to x31, and where a result for x0 goes.
     #[serde(with = "BigArray")]
     pub regs: [u32; 64],
+    /// Address of the next instruction.
     pub pc: u32,
     /// Cycle of clk_sys at which the next instruction starts.
     pub cycles: u64,
     /// In Machine mode; otherwise in User mode.
     pub machine: bool,
+    /// Its control and status registers.
     pub csrs: Csrs,
     pub(crate) pmp: Pmp,
     pub(crate) interrupts: Interrupts,
     pub(crate) wires: Wires,
     /// An unblock signal has come since the last h3.block.
     pub unblocked: bool,
+    /// What it does.
     pub state: State,
+    /// Instructions executed since power-on.
     pub instructions: u64,
-    /// Of the instructions, those from flash through the cache, and those from ROM.
+    /// The instructions from flash through the cache.
     pub flash_instructions: u64,
+    /// The instructions from ROM.
     pub rom_instructions: u64,
     /// Traps that no MRET has ended.
     pub depth: u32,

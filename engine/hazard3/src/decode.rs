@@ -41,7 +41,7 @@ pub struct Op {
 }
 
 /// Index of a register that nothing reads, the destination in place of x0.
-pub const NOWHERE: u8 = 32;
+pub(crate) const NOWHERE: u8 = 32;
 const WIDE: u8 = 0x80;
 
 impl Op {
@@ -87,7 +87,7 @@ const fn signed(value: u32, bits: u32) -> u32 {
 /// The immediate of a CSR instruction has the register's address, from bit 12 on the operation (1 write, 2 set, 3
 /// clear), from bit 16 on a constant; that of an AMO its funct5; those of shifts the distance.
 #[must_use]
-pub fn decode(first: u16, next: u16) -> Op {
+pub(crate) fn decode(first: u16, next: u16) -> Op {
     if first & 3 == 3 {
         let mut op = wide(u32::from(first) | u32::from(next) << 16);
         op.rd |= WIDE;
@@ -376,6 +376,6 @@ fn zcmp(half: u32) -> Op {
 
 /// The register that CM.PUSH stores at place `index`, from the lowest address: ra, s0, s1, ...
 #[must_use]
-pub fn pushed(index: u32) -> usize {
+pub(crate) fn pushed(index: u32) -> usize {
     if index == 0 { 1 } else { saved(index - 1) as usize }
 }

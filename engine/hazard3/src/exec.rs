@@ -14,11 +14,11 @@ use crate::{Bus, Map, Master, Memory, time};
 /// The regions that instructions are fetched from; each has a specialised copy of the loop.
 mod region {
     /// ROM and SRAM: no wait states.
-    pub const FAST: u8 = 0;
+    pub(super) const FAST: u8 = 0;
     /// Flash through the XIP cache.
-    pub const XIP: u8 = 1;
+    pub(super) const XIP: u8 = 1;
     /// Anything else: every fetch goes over the bus.
-    pub const BUS: u8 = 2;
+    pub(super) const BUS: u8 = 2;
 }
 
 /// The upper half of a product.

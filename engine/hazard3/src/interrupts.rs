@@ -13,15 +13,15 @@ const NO_PREEMPTION: u8 = 16;
 
 /// Bits of MIE and MIP, and codes of MCAUSE.
 pub(crate) mod code {
-    pub const SOFTWARE: u32 = 3;
-    pub const TIMER: u32 = 7;
-    pub const EXTERNAL: u32 = 11;
-    pub const ALL: u32 = 1 << SOFTWARE | 1 << TIMER | 1 << EXTERNAL;
+    pub(crate) const SOFTWARE: u32 = 3;
+    pub(crate) const TIMER: u32 = 7;
+    pub(crate) const EXTERNAL: u32 = 11;
+    pub(crate) const ALL: u32 = 1 << SOFTWARE | 1 << TIMER | 1 << EXTERNAL;
 }
 
 /// Xh3irq.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Interrupts {
+pub(crate) struct Interrupts {
     /// MEIEA.
     enabled: u64,
     /// MEIFA.

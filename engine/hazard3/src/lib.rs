@@ -3,16 +3,18 @@
 //! Xh3power. Memories and the bus are those of [`armv6m`]; the chip around the core gives it a [`Map`] of the memories
 //! and a [`Bus`].
 
+#![warn(missing_docs, unreachable_pub)]
+
 pub mod bench;
 pub mod core;
 mod csr;
-pub mod decode;
+mod decode;
 mod exec;
 mod interrupts;
 mod pmp;
 #[cfg(test)]
 mod tests;
-pub mod time;
+mod time;
 mod traps;
 
 pub use armv6m::{Architecture, Kind, Map, Master, Region, map};

@@ -11,22 +11,22 @@ const GRANULE: u32 = 7;
 
 /// Fields of a configuration byte. Erratum RP2350-E6: R and X have changed places.
 mod config {
-    pub const READ: u8 = 4;
-    pub const WRITE: u8 = 2;
-    pub const EXECUTE: u8 = 1;
-    pub const NAPOT: u8 = 3 << 3;
-    pub const LOCK: u8 = 1 << 7;
+    pub(super) const READ: u8 = 4;
+    pub(super) const WRITE: u8 = 2;
+    pub(super) const EXECUTE: u8 = 1;
+    pub(super) const NAPOT: u8 = 3 << 3;
+    pub(super) const LOCK: u8 = 1 << 7;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub(crate) enum Access {
     Read,
     Write,
     Fetch,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct Pmp {
+pub(crate) struct Pmp {
     config: [u8; REGIONS],
     address: [u32; REGIONS],
     /// PMPCFGM0: regions that bind Machine mode without a lock.
@@ -35,7 +35,7 @@ pub struct Pmp {
 
 impl Pmp {
     /// Reads PMPCFG0 to PMPCFG3.
-    pub fn config(&self, index: usize) -> u32 {
+    pub(crate) fn config(&self, index: usize) -> u32 {
         match index {
             0 | 1 => (0..4).fold(0, |word, at| word | u32::from(self.config[4 * index + at]) << (8 * at)),
             2 => FIXED_CONFIG,
@@ -43,7 +43,7 @@ impl Pmp {
         }
     }
 
-    pub fn set_config(&mut self, index: usize, value: u32) {
+    pub(crate) fn set_config(&mut self, index: usize, value: u32) {
         for at in 0..4 {
             let Some(byte) = self.config.get_mut(4 * index + at) else { return };
             if *byte & config::LOCK == 0 {
@@ -55,7 +55,7 @@ impl Pmp {
     }
 
     /// Reads PMPADDR0 to PMPADDR15.
-    pub fn address(&self, index: usize) -> u32 {
+    pub(crate) fn address(&self, index: usize) -> u32 {
         match index {
             0..REGIONS => {
                 // The granule's bits are ones in a region that is on.
@@ -67,22 +67,22 @@ impl Pmp {
         }
     }
 
-    pub fn set_address(&mut self, index: usize, value: u32) {
+    pub(crate) fn set_address(&mut self, index: usize, value: u32) {
         if index < REGIONS && self.config[index] & config::LOCK == 0 {
             self.address[index] = value & 0x3fff_ffff;
         }
     }
 
-    pub fn machine(&self) -> u32 {
+    pub(crate) fn machine(&self) -> u32 {
         self.machine.into()
     }
 
-    pub fn set_machine(&mut self, value: u32) {
+    pub(crate) fn set_machine(&mut self, value: u32) {
         self.machine = value as u8;
     }
 
     /// Returns whether any region concerns Machine mode.
-    pub fn binds_machine(&self) -> bool {
+    pub(crate) fn binds_machine(&self) -> bool {
         (0..REGIONS).any(|at| self.config[at] & config::NAPOT != 0 && self.binds(at))
     }
 
@@ -92,7 +92,7 @@ impl Pmp {
 
     /// Returns whether `size` bytes at `address` may be accessed. All of them must be in the region with the lowest
     /// number that has any of them.
-    pub fn allows(&self, access: Access, address: u32, size: u32, machine: bool) -> bool {
+    pub(crate) fn allows(&self, access: Access, address: u32, size: u32, machine: bool) -> bool {
         for region in 0..REGIONS + FIXED.len() {
             let granted = if region < REGIONS { self.config[region] } else { FIXED_CONFIG as u8 };
             if granted & config::NAPOT == 0 {

@@ -1,19 +1,19 @@
 //! Cycles of the instructions that take more than one (datasheet 3.8.7). Wait states of the bus come on top.
 
 /// JAL, JALR, MRET, FENCE.I, and a branch that is mispredicted.
-pub const JUMP: u64 = 2;
+pub(crate) const JUMP: u64 = 2;
 /// A branch that is predicted, taken or not.
-pub const PREDICTED: u64 = 1;
+pub(crate) const PREDICTED: u64 = 1;
 /// From an exception's instruction to the first one of its handler.
-pub const EXCEPTION: u64 = 3;
+pub(crate) const EXCEPTION: u64 = 3;
 /// The same of an interrupt. It replaces no instruction, so one cycle less than an exception; the datasheet has no
 /// figure.
-pub const INTERRUPT: u64 = 2;
+pub(crate) const INTERRUPT: u64 = 2;
 /// DIV, DIVU, REM, REMU; one more if a sign is corrected.
-pub const DIVIDE: u64 = 18;
+pub(crate) const DIVIDE: u64 = 18;
 /// An atomic memory operation.
-pub const AMO: u64 = 4;
+pub(crate) const AMO: u64 = 4;
 /// WFI and h3.block that do not wait.
-pub const SLEEP: u64 = 2;
+pub(crate) const SLEEP: u64 = 2;
 /// CM.MVA01S and CM.MVSA01.
-pub const DOUBLE_MOVE: u64 = 2;
+pub(crate) const DOUBLE_MOVE: u64 = 2;

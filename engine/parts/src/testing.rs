@@ -5,7 +5,7 @@ use crate::i2c::I2c;
 use crate::pio::Pio;
 use crate::pwm::Pwm;
 use crate::spi::Spi;
-use crate::sys::{Sys, watcher};
+use crate::sys::Sys;
 use crate::timer::Timer;
 use crate::uart::Uart;
 use crate::usb::Usb;
@@ -49,15 +49,12 @@ pub(crate) mod irq {
 }
 
 pub(crate) mod dreq {
-    pub(crate) const PIO0_TX0: u32 = 0;
-    pub(crate) const PIO0_RX0: u32 = 4;
     pub(crate) const SPI0_TX: u32 = 16;
     pub(crate) const SPI0_RX: u32 = 17;
     pub(crate) const UART0_TX: u32 = 20;
     pub(crate) const UART0_RX: u32 = 21;
     pub(crate) const PWM_WRAP0: u32 = 24;
     pub(crate) const I2C0_TX: u32 = 32;
-    pub(crate) const I2C0_RX: u32 = 33;
     pub(crate) const ADC: u32 = 36;
 }
 
@@ -81,57 +78,23 @@ pub(crate) fn sys(hz: u64) -> Sys {
 }
 
 pub(crate) fn spi() -> Spi {
-    Spi::new(SerialWires {
-        name: "SPI0",
-        number: 0,
-        event: event::SPI0,
-        irq: irq::SPI0,
-        tx_dreq: dreq::SPI0_TX,
-        rx_dreq: dreq::SPI0_RX,
-        pins: FunctionPins { function: function::SPI, pins: 0x00ff_00ff },
-    })
+    Spi::new(SerialWires::spi(0, event::SPI0, irq::SPI0, dreq::SPI0_TX, 0x00ff_00ff))
 }
 
 pub(crate) fn uart() -> Uart {
-    Uart::new(SerialWires {
-        name: "UART0",
-        number: 0,
-        event: event::UART0,
-        irq: irq::UART0,
-        tx_dreq: dreq::UART0_TX,
-        rx_dreq: dreq::UART0_RX,
-        pins: FunctionPins { function: function::UART, pins: 0x300f_f00f },
-    })
+    Uart::new(SerialWires::uart(0, event::UART0, irq::UART0, dreq::UART0_TX, 0x300f_f00f))
 }
 
 pub(crate) fn i2c() -> I2c {
-    I2c::new(SerialWires {
-        name: "I2C0",
-        number: 0,
-        event: event::I2C0,
-        irq: irq::I2C0,
-        tx_dreq: dreq::I2C0_TX,
-        rx_dreq: dreq::I2C0_RX,
-        pins: FunctionPins { function: function::I2C, pins: 0x3333_3333 },
-    })
+    I2c::new(SerialWires::i2c(0, event::I2C0, irq::I2C0, dreq::I2C0_TX, 0x3333_3333))
 }
 
 pub(crate) fn pio() -> Pio {
-    Pio::new(PioWires {
-        name: "PIO0",
-        number: 0,
-        event: event::PIO0,
-        irq: irq::PIO0_0,
-        tx_dreq: dreq::PIO0_TX0,
-        rx_dreq: dreq::PIO0_RX0,
-        pins: FunctionPins { function: function::PIO0, pins: PIN_MASK },
-        watcher: watcher::PARTS,
-        version: Version::V0,
-    })
+    Pio::new(PioWires::new(0, Version::V0, event::PIO0, irq::PIO0_0, PIN_MASK))
 }
 
 pub(crate) fn pwm() -> Pwm<8> {
-    let pins = FunctionPins { function: function::PWM, pins: PIN_MASK };
+    let pins = FunctionPins::new(function::PWM, PIN_MASK);
     let a_pins = std::array::from_fn(|slice| 0x0001_0001 << (2 * slice));
     Pwm::new(PwmWires {
         event: event::PWM,
@@ -152,8 +115,8 @@ pub(crate) fn usb() -> Usb {
         event: event::USB,
         irq: irq::USBCTRL,
         version: Version::V0,
-        vbus_detect: FunctionPins { function: function::USB, pins: 0x1249_2492 },
-        dp: FunctionPins { function: function::CLOCK, pins: 1 << 15 },
+        vbus_detect: FunctionPins::new(function::USB, 0x1249_2492),
+        dp: FunctionPins::new(function::CLOCK, 1 << 15),
     })
 }
 

@@ -1,7 +1,8 @@
 //! The connections of a part within its chip: which event, interrupt and data request lines it drives, and on which
 //! pins its signals appear. A chip states them when it makes its parts, with the numbers of its datasheet.
 
-use crate::pins::Pins;
+use crate::pins::{Pins, function};
+use crate::sys::watcher;
 use serde::{Deserialize, Serialize};
 
 /// A part's place in [`crate::Sys`]'s queue, which holds one pending time for each. Events of the same time are handled
@@ -42,6 +43,11 @@ pub struct FunctionPins {
 }
 
 impl FunctionPins {
+    /// Returns the pins that carry `function`.
+    pub const fn new(function: usize, pins: u64) -> Self {
+        Self { function, pins }
+    }
+
     /// Returns the pins that have the function selected.
     pub(crate) fn selected(self, pins: &Pins) -> u64 {
         pins.function_mask[self.function] & self.pins
@@ -67,6 +73,26 @@ pub struct SerialWires {
     pub pins: FunctionPins,
 }
 
+impl SerialWires {
+    /// Returns the wires of SPI `number`, whose receive FIFO has the request after `tx_dreq`, as UART and I2C have.
+    pub const fn spi(number: usize, event: Event, irq: u32, tx_dreq: u32, pins: u64) -> Self {
+        let (name, pins) = (["SPI0", "SPI1"][number], FunctionPins::new(function::SPI, pins));
+        Self { name, number, event, irq, tx_dreq, rx_dreq: tx_dreq + 1, pins }
+    }
+
+    /// Returns the wires of UART `number`.
+    pub const fn uart(number: usize, event: Event, irq: u32, tx_dreq: u32, pins: u64) -> Self {
+        let (name, pins) = (["UART0", "UART1"][number], FunctionPins::new(function::UART, pins));
+        Self { name, pins, ..Self::spi(number, event, irq, tx_dreq, 0) }
+    }
+
+    /// Returns the wires of I2C `number`.
+    pub const fn i2c(number: usize, event: Event, irq: u32, tx_dreq: u32, pins: u64) -> Self {
+        let (name, pins) = (["I2C0", "I2C1"][number], FunctionPins::new(function::I2C, pins));
+        Self { name, pins, ..Self::spi(number, event, irq, tx_dreq, 0) }
+    }
+}
+
 /// The connections of a block of PIO.
 #[derive(Clone, Copy, Debug)]
 pub struct PioWires {
@@ -88,6 +114,24 @@ pub struct PioWires {
     pub watcher: usize,
     /// Which registers it has.
     pub version: Version,
+}
+
+impl PioWires {
+    /// Returns the wires of PIO `number`, which each pin in `pins` can carry. The requests of all blocks begin with 0.
+    pub const fn new(number: usize, version: Version, event: Event, irq: u32, pins: u64) -> Self {
+        let tx_dreq = 8 * number as u32;
+        Self {
+            name: ["PIO0", "PIO1", "PIO2"][number],
+            number,
+            event,
+            irq,
+            tx_dreq,
+            rx_dreq: tx_dreq + 4,
+            pins: FunctionPins::new(function::PIO0 + number, pins),
+            watcher: watcher::PARTS + number,
+            version,
+        }
+    }
 }
 
 /// The connections of PWM with `SLICES` slices.

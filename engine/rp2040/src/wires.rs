@@ -1,6 +1,6 @@
 //! The numbers by which RP2040's parts are connected: events, interrupts, DREQs and pins.
 
-use crate::sys::{Sys, watcher};
+use crate::sys::Sys;
 use parts::wires::{
     AdcWires, ClocksWires, DmaWires, Event, FunctionPins, IoWires, Layout, PioWires, PwmWires, SerialWires, TimerWires,
     UsbWires, Version, WatchdogWires,
@@ -62,27 +62,18 @@ pub mod irq {
     pub(crate) const RTC: u32 = 25;
 }
 
-/// DREQ numbers of the DMA (datasheet 2.5.3.1).
+/// DREQ numbers of the DMA (datasheet 2.5.3.1). That of a receive FIFO follows its transmit FIFO's; PIO's come first.
 pub mod dreq {
-    pub(crate) const PIO0_TX0: u32 = 0;
-    pub(crate) const PIO0_RX0: u32 = 4;
-    pub(crate) const PIO1_TX0: u32 = 8;
-    pub(crate) const PIO1_RX0: u32 = 12;
     /// SPI0's transmit FIFO has space.
     pub const SPI0_TX: u32 = 16;
     /// SPI0's receive FIFO has data.
     pub const SPI0_RX: u32 = 17;
     pub(crate) const SPI1_TX: u32 = 18;
-    pub(crate) const SPI1_RX: u32 = 19;
     pub(crate) const UART0_TX: u32 = 20;
-    pub(crate) const UART0_RX: u32 = 21;
     pub(crate) const UART1_TX: u32 = 22;
-    pub(crate) const UART1_RX: u32 = 23;
     pub(crate) const PWM_WRAP0: u32 = 24;
     pub(crate) const I2C0_TX: u32 = 32;
-    pub(crate) const I2C0_RX: u32 = 33;
     pub(crate) const I2C1_TX: u32 = 34;
-    pub(crate) const I2C1_RX: u32 = 35;
     pub(crate) const ADC: u32 = 36;
     pub(crate) const XIP_STREAM: u32 = 37;
     pub(crate) const XIP_SSITX: u32 = 38;
@@ -116,101 +107,25 @@ pub fn sys(hz: u64) -> Sys {
     Sys::new(hz, &LAYOUT)
 }
 
-const fn all(function: usize) -> FunctionPins {
-    FunctionPins { function, pins: PIN_MASK as u64 }
-}
-
-const fn some(function: usize, pins: u64) -> FunctionPins {
-    FunctionPins { function, pins }
-}
-
 pub(crate) const SPI: [SerialWires; 2] = [
-    SerialWires {
-        name: "SPI0",
-        number: 0,
-        event: event::SPI0,
-        irq: irq::SPI0,
-        tx_dreq: dreq::SPI0_TX,
-        rx_dreq: dreq::SPI0_RX,
-        pins: some(function::SPI, 0x00ff_00ff),
-    },
-    SerialWires {
-        name: "SPI1",
-        number: 1,
-        event: event::SPI1,
-        irq: irq::SPI1,
-        tx_dreq: dreq::SPI1_TX,
-        rx_dreq: dreq::SPI1_RX,
-        pins: some(function::SPI, 0x3f00_ff00),
-    },
+    SerialWires::spi(0, event::SPI0, irq::SPI0, dreq::SPI0_TX, 0x00ff_00ff),
+    SerialWires::spi(1, event::SPI1, irq::SPI1, dreq::SPI1_TX, 0x3f00_ff00),
 ];
 
 /// Their pins alternate in groups of four: 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and so on (datasheet 1.4.3).
 pub(crate) const UART: [SerialWires; 2] = [
-    SerialWires {
-        name: "UART0",
-        number: 0,
-        event: event::UART0,
-        irq: irq::UART0,
-        tx_dreq: dreq::UART0_TX,
-        rx_dreq: dreq::UART0_RX,
-        pins: some(function::UART, 0x300f_f00f),
-    },
-    SerialWires {
-        name: "UART1",
-        number: 1,
-        event: event::UART1,
-        irq: irq::UART1,
-        tx_dreq: dreq::UART1_TX,
-        rx_dreq: dreq::UART1_RX,
-        pins: some(function::UART, 0x0ff0_0ff0),
-    },
+    SerialWires::uart(0, event::UART0, irq::UART0, dreq::UART0_TX, 0x300f_f00f),
+    SerialWires::uart(1, event::UART1, irq::UART1, dreq::UART1_TX, 0x0ff0_0ff0),
 ];
 
 pub(crate) const I2C: [SerialWires; 2] = [
-    SerialWires {
-        name: "I2C0",
-        number: 0,
-        event: event::I2C0,
-        irq: irq::I2C0,
-        tx_dreq: dreq::I2C0_TX,
-        rx_dreq: dreq::I2C0_RX,
-        pins: some(function::I2C, 0x3333_3333),
-    },
-    SerialWires {
-        name: "I2C1",
-        number: 1,
-        event: event::I2C1,
-        irq: irq::I2C1,
-        tx_dreq: dreq::I2C1_TX,
-        rx_dreq: dreq::I2C1_RX,
-        pins: some(function::I2C, 0xcccc_cccc & PIN_MASK as u64),
-    },
+    SerialWires::i2c(0, event::I2C0, irq::I2C0, dreq::I2C0_TX, 0x3333_3333),
+    SerialWires::i2c(1, event::I2C1, irq::I2C1, dreq::I2C1_TX, 0xcccc_cccc & PIN_MASK as u64),
 ];
 
 pub(crate) const PIO: [PioWires; 2] = [
-    PioWires {
-        name: "PIO0",
-        number: 0,
-        event: event::PIO0,
-        irq: irq::PIO0_0,
-        tx_dreq: dreq::PIO0_TX0,
-        rx_dreq: dreq::PIO0_RX0,
-        pins: all(function::PIO0),
-        watcher: watcher::PARTS,
-        version: Version::V0,
-    },
-    PioWires {
-        name: "PIO1",
-        number: 1,
-        event: event::PIO1,
-        irq: irq::PIO1_0,
-        tx_dreq: dreq::PIO1_TX0,
-        rx_dreq: dreq::PIO1_RX0,
-        pins: all(function::PIO1),
-        watcher: watcher::PARTS + 1,
-        version: Version::V0,
-    },
+    PioWires::new(0, Version::V0, event::PIO0, irq::PIO0_0, PIN_MASK as u64),
+    PioWires::new(1, Version::V0, event::PIO1, irq::PIO1_0, PIN_MASK as u64),
 ];
 
 pub(crate) const PWM_SLICES: usize = 8;
@@ -221,7 +136,7 @@ pub(crate) const PWM: PwmWires<PWM_SLICES> = PwmWires {
     irq: irq::PWM_WRAP,
     version: Version::V0,
     dreq: dreq::PWM_WRAP0,
-    pins: all(function::PWM),
+    pins: FunctionPins::new(function::PWM, PIN_MASK as u64),
     a_pins: [0x1_0001, 0x4_0004, 0x10_0010, 0x40_0040, 0x100_0100, 0x400_0400, 0x1000_1000, 0x4000_4000],
 };
 
@@ -232,8 +147,8 @@ pub(crate) const USB: UsbWires = UsbWires {
     event: event::USB,
     irq: irq::USBCTRL,
     version: Version::V0,
-    vbus_detect: some(function::USB, 0x1249_2492),
-    dp: some(function::CLOCK, 1 << 15),
+    vbus_detect: FunctionPins::new(function::USB, 0x1249_2492),
+    dp: FunctionPins::new(function::CLOCK, 1 << 15),
 };
 
 pub(crate) const DMA: DmaWires = DmaWires { event: event::DMA, irq: irq::DMA_0, version: Version::V0, dreqs: 40 };

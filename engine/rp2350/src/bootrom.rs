@@ -25,7 +25,7 @@ pub const NO_BOOT_LOADER: &str = "no program in flash, or BOOTSEL: the USB boot 
 
 /// Returns the whole ROM.
 #[must_use]
-pub fn own() -> Vec<u8> {
+pub(crate) fn own() -> Vec<u8> {
     let mut rom = PROGRAM.to_vec();
     rom.resize(ROM_SIZE, 0);
     rom

@@ -46,8 +46,8 @@ use crate::peripherals::{
 use crate::sys::Sys;
 use crate::wires::{self, event};
 use crate::world::{Inputs, World};
-pub use armv8m::Master;
-pub use parts::BusFault;
+pub(crate) use armv8m::Master;
+pub(crate) use parts::BusFault;
 use parts::lane;
 use parts::wires::{Event, Version};
 use serde::{Deserialize, Serialize};
@@ -714,17 +714,6 @@ impl<W: World, K: Kind> armv6m::Bus<K> for Bus<W> {
     #[inline]
     fn waits(&self) -> u32 {
         self.waits
-    }
-
-    #[inline]
-    fn counted(&self) -> u16 {
-        0
-    }
-
-    fn count(&mut self, _address: u32) {}
-
-    fn bank_counter(&mut self) -> Option<&mut u32> {
-        None
     }
 
     #[inline]

@@ -24,8 +24,11 @@ const ROSC_NOMINAL_HZ: u64 = 11_000_000;
 
 /// The chip with cores of one kind.
 pub struct Chip<W, K: Kind = V8m> {
+    /// Its cores.
     pub cores: [K::Core; 2],
+    /// Its memories.
     pub mem: Memory<K>,
+    /// Everything else on its bus.
     pub bus: Bus<W>,
     runner: Runner,
     pub(crate) debug: Debug,

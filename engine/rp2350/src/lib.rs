@@ -1,19 +1,21 @@
 //! The RP2350 in software: two cores, Cortex-M33 ([`armv8m`]) or Hazard3 ([`hazard3`]), the bus and one file per peripheral, named as in the
 //! RP2350 datasheet. Deterministic: nothing here reads the host's clock, threads or random numbers.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod attributed;
 mod bootrom;
-pub mod bus;
+mod bus;
 pub mod chip;
 mod chip_reset;
-pub mod coprocessors;
-pub mod cores;
+mod coprocessors;
+mod cores;
 mod debugger;
 mod map;
 mod mcu;
-pub mod memory;
-pub mod peripherals;
-pub mod wires;
+mod memory;
+mod peripherals;
+mod wires;
 
 pub use armv8m as cpu;
 pub use parts::{Inputs, PROBED, Sys, UsbPort, World, pins, sys, ticks, trace, world, xip_cache};

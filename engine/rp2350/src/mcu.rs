@@ -50,7 +50,9 @@ const fn facts<K: Kind>() -> Facts {
 
 /// The chip, which runs Arm or RISC-V cores. A reset of both switches to those that OTP.ARCHSEL names.
 pub enum Rp2350<W> {
+    /// Both cores are Cortex-M33.
     Arm(Box<Chip<W, V8m>>),
+    /// Both cores are Hazard3.
     Riscv(Box<Chip<W, Hazard3>>),
     /// Only while the cores are replaced.
     Switching,

@@ -2,10 +2,10 @@
 
 use armv8m::{Kind, Map, Region, V8m};
 
-pub use armv8m::Architecture;
+pub(crate) use armv8m::Architecture;
 
 /// The memories, for cores of one architecture.
-pub type Memory<A = V8m> = armv6m::Memory<Addresses, A>;
+pub(crate) type Memory<A = V8m> = armv6m::Memory<Addresses, A>;
 
 /// RP2350's address map, as the cores see it (datasheet 2.2).
 pub struct Addresses;
@@ -24,9 +24,9 @@ impl Map for Addresses {
     const MOST_COUNTED: u32 = 0;
 }
 
-pub const ROM_SIZE: usize = Addresses::ROM.bytes as usize;
-pub const RAM_SIZE: usize = Addresses::SRAM.bytes as usize;
-pub const RAM_BASE: u32 = Addresses::SRAM.base;
-pub const XIP_BASE: u32 = Addresses::FLASH.base;
+pub(crate) const ROM_SIZE: usize = Addresses::ROM.bytes as usize;
+pub(crate) const RAM_SIZE: usize = Addresses::SRAM.bytes as usize;
+pub(crate) const RAM_BASE: u32 = Addresses::SRAM.base;
+pub(crate) const XIP_BASE: u32 = Addresses::FLASH.base;
 /// The peripherals behind the APB bridge.
 pub(crate) const APB: Region = armv8m::map::find(Addresses::REGIONS, Kind::Registers);

@@ -1,131 +1,116 @@
 //! The numbers by which RP2350's parts are connected: events, interrupts, DREQs, ticks and pins.
 
-use crate::sys::{Sys, watcher};
+use crate::sys::Sys;
 use parts::wires::{
     AdcWires, ClocksWires, DmaWires, Event, FunctionPins, IoWires, Layout, PioWires, PwmWires, SerialWires, TimerWires,
     UsbWires, Version, WatchdogWires,
 };
 
 /// Order of events of the same time.
-pub mod event {
+pub(crate) mod event {
     use super::Event;
 
-    pub const TIMER0: Event = Event(0);
-    pub const TIMER1: Event = Event(1);
-    pub const WATCHDOG: Event = Event(2);
-    pub const POWMAN: Event = Event(3);
-    pub const XOSC: Event = Event(4);
-    pub const QMI: Event = Event(5);
-    pub const XIP_STREAM: Event = Event(6);
-    pub const SPI0: Event = Event(7);
-    pub const SPI1: Event = Event(8);
-    pub const UART0: Event = Event(9);
-    pub const UART1: Event = Event(10);
-    pub const I2C0: Event = Event(11);
-    pub const I2C1: Event = Event(12);
-    pub const ADC: Event = Event(13);
-    pub const PWM: Event = Event(14);
-    pub const PIO0: Event = Event(15);
-    pub const PIO1: Event = Event(16);
-    pub const PIO2: Event = Event(17);
-    pub const DMA: Event = Event(18);
-    pub const USB: Event = Event(19);
+    pub(crate) const TIMER0: Event = Event(0);
+    pub(crate) const TIMER1: Event = Event(1);
+    pub(crate) const WATCHDOG: Event = Event(2);
+    pub(crate) const POWMAN: Event = Event(3);
+    pub(crate) const XOSC: Event = Event(4);
+    pub(crate) const QMI: Event = Event(5);
+    pub(crate) const XIP_STREAM: Event = Event(6);
+    pub(crate) const SPI0: Event = Event(7);
+    pub(crate) const SPI1: Event = Event(8);
+    pub(crate) const UART0: Event = Event(9);
+    pub(crate) const UART1: Event = Event(10);
+    pub(crate) const I2C0: Event = Event(11);
+    pub(crate) const I2C1: Event = Event(12);
+    pub(crate) const ADC: Event = Event(13);
+    pub(crate) const PWM: Event = Event(14);
+    pub(crate) const PIO0: Event = Event(15);
+    pub(crate) const PIO1: Event = Event(16);
+    pub(crate) const PIO2: Event = Event(17);
+    pub(crate) const DMA: Event = Event(18);
+    pub(crate) const USB: Event = Event(19);
     /// Both SysTicks of each core, Secure first.
-    pub const SYSTICK0: [Event; 2] = [Event(20), Event(21)];
-    pub const SYSTICK1: [Event; 2] = [Event(22), Event(23)];
-    pub const CLOCKS: Event = Event(24);
-    pub const SHA256: Event = Event(25);
-    pub const TRNG: Event = Event(26);
+    pub(crate) const SYSTICK0: [Event; 2] = [Event(20), Event(21)];
+    pub(crate) const SYSTICK1: [Event; 2] = [Event(22), Event(23)];
+    pub(crate) const CLOCKS: Event = Event(24);
+    pub(crate) const SHA256: Event = Event(25);
+    pub(crate) const TRNG: Event = Event(26);
     /// MTIME reaches MTIMECMP of a core.
-    pub const MTIME: Event = Event(27);
-    pub const WORLD: Event = Event(28);
+    pub(crate) const MTIME: Event = Event(27);
+    pub(crate) const WORLD: Event = Event(28);
 }
 
 /// Interrupt lines of the NVIC (datasheet 3.2).
-pub mod irq {
-    pub const TIMER0_0: u32 = 0;
-    pub const TIMER1_0: u32 = 4;
-    pub const PWM_WRAP_0: u32 = 8;
-    pub const DMA_0: u32 = 10;
-    pub const USBCTRL: u32 = 14;
-    pub const PIO0_0: u32 = 15;
-    pub const PIO1_0: u32 = 17;
-    pub const PIO2_0: u32 = 19;
-    pub const IO_BANK0: u32 = 21;
-    pub const IO_QSPI: u32 = 23;
-    pub const SIO_FIFO: u32 = 25;
-    pub const SIO_BELL: u32 = 26;
-    pub const SIO_MTIMECMP: u32 = 29;
-    pub const CLOCKS: u32 = 30;
-    pub const SPI0: u32 = 31;
-    pub const SPI1: u32 = 32;
-    pub const UART0: u32 = 33;
-    pub const UART1: u32 = 34;
-    pub const ADC_FIFO: u32 = 35;
-    pub const I2C0: u32 = 36;
-    pub const I2C1: u32 = 37;
-    pub const TRNG: u32 = 39;
-    pub const POWMAN_TIMER: u32 = 45;
+pub(crate) mod irq {
+    pub(crate) const TIMER0_0: u32 = 0;
+    pub(crate) const TIMER1_0: u32 = 4;
+    pub(crate) const PWM_WRAP_0: u32 = 8;
+    pub(crate) const DMA_0: u32 = 10;
+    pub(crate) const USBCTRL: u32 = 14;
+    pub(crate) const PIO0_0: u32 = 15;
+    pub(crate) const PIO1_0: u32 = 17;
+    pub(crate) const PIO2_0: u32 = 19;
+    pub(crate) const IO_BANK0: u32 = 21;
+    pub(crate) const IO_QSPI: u32 = 23;
+    pub(crate) const SIO_FIFO: u32 = 25;
+    pub(crate) const SIO_BELL: u32 = 26;
+    pub(crate) const SIO_MTIMECMP: u32 = 29;
+    pub(crate) const CLOCKS: u32 = 30;
+    pub(crate) const SPI0: u32 = 31;
+    pub(crate) const SPI1: u32 = 32;
+    pub(crate) const UART0: u32 = 33;
+    pub(crate) const UART1: u32 = 34;
+    pub(crate) const ADC_FIFO: u32 = 35;
+    pub(crate) const I2C0: u32 = 36;
+    pub(crate) const I2C1: u32 = 37;
+    pub(crate) const TRNG: u32 = 39;
+    pub(crate) const POWMAN_TIMER: u32 = 45;
     /// Number of lines.
-    pub const COUNT: u32 = 52;
+    pub(crate) const COUNT: u32 = 52;
     /// The software interrupt of a RISC-V core, which is none of them.
-    pub const RISCV_SOFTIRQ: u32 = COUNT;
+    pub(crate) const RISCV_SOFTIRQ: u32 = COUNT;
 }
 
-/// DREQ numbers of the DMA (datasheet 12.6.4).
-pub mod dreq {
-    pub const PIO0_TX0: u32 = 0;
-    pub const PIO0_RX0: u32 = 4;
-    pub const PIO1_TX0: u32 = 8;
-    pub const PIO1_RX0: u32 = 12;
-    pub const PIO2_TX0: u32 = 16;
-    pub const PIO2_RX0: u32 = 20;
-    pub const SPI0_TX: u32 = 24;
-    pub const SPI0_RX: u32 = 25;
-    pub const SPI1_TX: u32 = 26;
-    pub const SPI1_RX: u32 = 27;
-    pub const UART0_TX: u32 = 28;
-    pub const UART0_RX: u32 = 29;
-    pub const UART1_TX: u32 = 30;
-    pub const UART1_RX: u32 = 31;
-    pub const PWM_WRAP0: u32 = 32;
-    pub const I2C0_TX: u32 = 44;
-    pub const I2C0_RX: u32 = 45;
-    pub const I2C1_TX: u32 = 46;
-    pub const I2C1_RX: u32 = 47;
-    pub const ADC: u32 = 48;
-    pub const XIP_STREAM: u32 = 49;
-    pub const XIP_QMITX: u32 = 50;
-    pub const XIP_QMIRX: u32 = 51;
-    pub const SHA256: u32 = 54;
+/// DREQ numbers of the DMA (datasheet 12.6.4). That of a receive FIFO follows its transmit FIFO's; PIO's come first.
+pub(crate) mod dreq {
+    pub(crate) const SPI0_TX: u32 = 24;
+    pub(crate) const SPI1_TX: u32 = 26;
+    pub(crate) const UART0_TX: u32 = 28;
+    pub(crate) const UART1_TX: u32 = 30;
+    pub(crate) const PWM_WRAP0: u32 = 32;
+    pub(crate) const I2C0_TX: u32 = 44;
+    pub(crate) const I2C1_TX: u32 = 46;
+    pub(crate) const ADC: u32 = 48;
+    pub(crate) const XIP_STREAM: u32 = 49;
+    pub(crate) const XIP_QMITX: u32 = 50;
+    pub(crate) const XIP_QMIRX: u32 = 51;
+    pub(crate) const SHA256: u32 = 54;
     /// Number of lines.
-    pub const COUNT: u32 = 55;
+    pub(crate) const COUNT: u32 = 55;
 }
 
 /// Generators of TICKS, in the order of their registers.
-pub mod tick {
-    pub const PROC0: usize = 0;
-    pub const PROC1: usize = 1;
-    pub const TIMER0: usize = 2;
-    pub const TIMER1: usize = 3;
-    pub const WATCHDOG: usize = 4;
-    pub const RISCV: usize = 5;
-    pub const COUNT: usize = 6;
+pub(crate) mod tick {
+    pub(crate) const PROC0: usize = 0;
+    pub(crate) const PROC1: usize = 1;
+    pub(crate) const TIMER0: usize = 2;
+    pub(crate) const TIMER1: usize = 3;
+    pub(crate) const WATCHDOG: usize = 4;
+    pub(crate) const RISCV: usize = 5;
+    pub(crate) const COUNT: usize = 6;
 }
 
 /// Function select values (datasheet 9.4).
-pub mod function {
-    pub use parts::pins::function::*;
+pub(crate) mod function {
+    pub(crate) use parts::pins::function::*;
 
-    pub const PIO2: usize = 8;
-    pub const CLOCK: usize = 9;
-    pub const USB: usize = 10;
-    /// UART's TX and RX on the pins of CTS and RTS.
-    pub const UART_AUX: usize = 11;
+    pub(crate) const CLOCK: usize = 9;
+    pub(crate) const USB: usize = 10;
 }
 
 /// GPIO0 to GPIO47. RP2350A has the first 30 on its package.
-pub const PIN_MASK: u64 = 0xffff_ffff_ffff;
+pub(crate) const PIN_MASK: u64 = 0xffff_ffff_ffff;
 
 const LAYOUT: Layout = Layout {
     events: event::WORLD.0 as usize + 1,
@@ -140,104 +125,34 @@ const LAYOUT: Layout = Layout {
 };
 
 /// Returns the state that all parts share, with clk_sys at `hz`.
-pub fn sys(hz: u64) -> Sys {
+pub(crate) fn sys(hz: u64) -> Sys {
     Sys::new(hz, &LAYOUT)
 }
 
-const fn all(function: usize) -> FunctionPins {
-    FunctionPins { function, pins: PIN_MASK }
-}
-
-const fn some(function: usize, pins: u64) -> FunctionPins {
-    FunctionPins { function, pins }
-}
-
 pub(crate) const SPI: [SerialWires; 2] = [
-    SerialWires {
-        name: "SPI0",
-        number: 0,
-        event: event::SPI0,
-        irq: irq::SPI0,
-        tx_dreq: dreq::SPI0_TX,
-        rx_dreq: dreq::SPI0_RX,
-        pins: some(function::SPI, 0x00ff_00ff_00ff),
-    },
-    SerialWires {
-        name: "SPI1",
-        number: 1,
-        event: event::SPI1,
-        irq: irq::SPI1,
-        tx_dreq: dreq::SPI1_TX,
-        rx_dreq: dreq::SPI1_RX,
-        pins: some(function::SPI, 0xff00_ff00_ff00),
-    },
+    SerialWires::spi(0, event::SPI0, irq::SPI0, dreq::SPI0_TX, 0x00ff_00ff_00ff),
+    SerialWires::spi(1, event::SPI1, irq::SPI1, dreq::SPI1_TX, 0xff00_ff00_ff00),
 ];
 
 /// Their pins alternate in groups of four: 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and so on (datasheet 9.4).
 pub(crate) const UART: [SerialWires; 2] = [
-    SerialWires {
-        name: "UART0",
-        number: 0,
-        event: event::UART0,
-        irq: irq::UART0,
-        tx_dreq: dreq::UART0_TX,
-        rx_dreq: dreq::UART0_RX,
-        pins: some(function::UART, 0xf00f_f00f_f00f),
-    },
-    SerialWires {
-        name: "UART1",
-        number: 1,
-        event: event::UART1,
-        irq: irq::UART1,
-        tx_dreq: dreq::UART1_TX,
-        rx_dreq: dreq::UART1_RX,
-        pins: some(function::UART, 0x0ff0_0ff0_0ff0),
-    },
+    SerialWires::uart(0, event::UART0, irq::UART0, dreq::UART0_TX, 0xf00f_f00f_f00f),
+    SerialWires::uart(1, event::UART1, irq::UART1, dreq::UART1_TX, 0x0ff0_0ff0_0ff0),
 ];
 
 pub(crate) const I2C: [SerialWires; 2] = [
-    SerialWires {
-        name: "I2C0",
-        number: 0,
-        event: event::I2C0,
-        irq: irq::I2C0,
-        tx_dreq: dreq::I2C0_TX,
-        rx_dreq: dreq::I2C0_RX,
-        pins: some(function::I2C, 0x3333_3333_3333),
-    },
-    SerialWires {
-        name: "I2C1",
-        number: 1,
-        event: event::I2C1,
-        irq: irq::I2C1,
-        tx_dreq: dreq::I2C1_TX,
-        rx_dreq: dreq::I2C1_RX,
-        pins: some(function::I2C, 0xcccc_cccc_cccc),
-    },
+    SerialWires::i2c(0, event::I2C0, irq::I2C0, dreq::I2C0_TX, 0x3333_3333_3333),
+    SerialWires::i2c(1, event::I2C1, irq::I2C1, dreq::I2C1_TX, 0xcccc_cccc_cccc),
 ];
-
-const fn pio(name: &'static str, number: usize, irq: u32, event: Event) -> PioWires {
-    PioWires {
-        name,
-        number,
-        event,
-        irq,
-        tx_dreq: dreq::PIO0_TX0 + 8 * number as u32,
-        rx_dreq: dreq::PIO0_RX0 + 8 * number as u32,
-        pins: all(function::PIO0 + number),
-        watcher: watcher::PARTS + number,
-        version: Version::V1,
-    }
-}
 
 pub(crate) const PIO: [PioWires; 3] = [
-    pio("PIO0", 0, irq::PIO0_0, event::PIO0),
-    pio("PIO1", 1, irq::PIO1_0, event::PIO1),
-    pio("PIO2", 2, irq::PIO2_0, event::PIO2),
+    PioWires::new(0, Version::V1, event::PIO0, irq::PIO0_0, PIN_MASK),
+    PioWires::new(1, Version::V1, event::PIO1, irq::PIO1_0, PIN_MASK),
+    PioWires::new(2, Version::V1, event::PIO2, irq::PIO2_0, PIN_MASK),
 ];
 
-pub const PWM_SLICES: usize = 12;
-pub const DMA_CHANNELS: usize = 16;
+pub(crate) const PWM_SLICES: usize = 12;
+pub(crate) const DMA_CHANNELS: usize = 16;
 
 /// GPIO0 to 31 carry slices 0 to 7 twice, GPIO32 to 47 slices 8 to 11 twice (datasheet 9.4).
 pub(crate) const PWM: PwmWires<PWM_SLICES> = PwmWires {
@@ -245,7 +160,7 @@ pub(crate) const PWM: PwmWires<PWM_SLICES> = PwmWires {
     irq: irq::PWM_WRAP_0,
     version: Version::V1,
     dreq: dreq::PWM_WRAP0,
-    pins: all(function::PWM),
+    pins: FunctionPins::new(function::PWM, PIN_MASK),
     a_pins: [
         0x1_0001,
         0x4_0004,
@@ -270,8 +185,8 @@ pub(crate) const USB: UsbWires = UsbWires {
     event: event::USB,
     irq: irq::USBCTRL,
     version: Version::V1,
-    vbus_detect: some(function::USB, 0x4924_9249_2492),
-    dp: some(function::CLOCK, 0),
+    vbus_detect: FunctionPins::new(function::USB, 0x4924_9249_2492),
+    dp: FunctionPins::new(function::CLOCK, 0),
 };
 
 pub(crate) const DMA: DmaWires =

@@ -5,17 +5,17 @@ use sim::{NEVER, PS_PER_US, Ps};
 
 use crate::device::event;
 
-pub const EECR: u16 = 0x3f;
-pub const EEDR: u16 = 0x40;
-pub const EEARL: u16 = 0x41;
-pub const EEARH: u16 = 0x42;
+pub(crate) const EECR: u16 = 0x3f;
+pub(crate) const EEDR: u16 = 0x40;
+pub(crate) const EEARL: u16 = 0x41;
+pub(crate) const EEARH: u16 = 0x42;
 
 mod eecr {
-    pub const EEPM: u8 = 0x30;
-    pub const EERIE: u8 = 0x08;
-    pub const EEMPE: u8 = 0x04;
-    pub const EEPE: u8 = 0x02;
-    pub const EERE: u8 = 0x01;
+    pub(super) const EEPM: u8 = 0x30;
+    pub(super) const EERIE: u8 = 0x08;
+    pub(super) const EEMPE: u8 = 0x04;
+    pub(super) const EEPE: u8 = 0x02;
+    pub(super) const EERE: u8 = 0x01;
 }
 
 /// Erase and write in one operation, erase only, write only (table 9-1).
@@ -26,7 +26,7 @@ const WRITE_CYCLES: u64 = 2;
 /// Cycles for which EEMPE stays set.
 const MASTER_CYCLES: u64 = 4;
 
-pub struct Eeprom {
+pub(crate) struct Eeprom {
     bytes: Vec<u8>,
     control: u8,
     /// Cycle up to which EEPE may be set.
@@ -37,11 +37,11 @@ pub struct Eeprom {
 }
 
 impl Eeprom {
-    pub fn new(bytes: u16) -> Self {
+    pub(crate) fn new(bytes: u16) -> Self {
         Self { bytes: vec![0xff; bytes.into()], control: 0, enabled_until: 0, busy: false, data: 0, address: 0 }
     }
 
-    pub fn read(&self, sys: &Sys, address: u16) -> u8 {
+    pub(crate) fn read(&self, sys: &Sys, address: u16) -> u8 {
         match address {
             EECR => {
                 let enabled = if sys.cycle < self.enabled_until { eecr::EEMPE } else { 0 };
@@ -54,7 +54,7 @@ impl Eeprom {
     }
 
     /// Returns the cycles for which the core stands still.
-    pub fn write(&mut self, sys: &mut Sys, address: u16, value: u8) -> u64 {
+    pub(crate) fn write(&mut self, sys: &mut Sys, address: u16, value: u8) -> u64 {
         let mask = self.bytes.len() as u16 - 1;
         match address {
             EECR => return self.control(sys, value),
@@ -96,15 +96,15 @@ impl Eeprom {
         0
     }
 
-    pub fn event(&mut self) {
+    pub(crate) fn event(&mut self) {
         self.busy = false;
     }
 
-    pub fn pending(&self) -> bool {
+    pub(crate) fn pending(&self) -> bool {
         self.control & eecr::EERIE != 0 && !self.busy
     }
 
-    pub fn reset(&mut self, sys: &mut Sys) {
+    pub(crate) fn reset(&mut self, sys: &mut Sys) {
         let bytes = std::mem::take(&mut self.bytes);
         *self = Self { bytes, ..Self::new(0) };
         sys.schedule(event::EEPROM, NEVER);

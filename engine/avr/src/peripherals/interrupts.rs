@@ -2,20 +2,20 @@
 
 use crate::device::Device;
 
-pub const PCIFR: u16 = 0x3b;
-pub const EIFR: u16 = 0x3c;
-pub const EIMSK: u16 = 0x3d;
-pub const PCICR: u16 = 0x68;
-pub const EICRA: u16 = 0x69;
-pub const EICRB: u16 = 0x6a;
-pub const PCMSK0: u16 = 0x6b;
+pub(crate) const PCIFR: u16 = 0x3b;
+pub(crate) const EIFR: u16 = 0x3c;
+pub(crate) const EIMSK: u16 = 0x3d;
+pub(crate) const PCICR: u16 = 0x68;
+pub(crate) const EICRA: u16 = 0x69;
+pub(crate) const EICRB: u16 = 0x6a;
+pub(crate) const PCMSK0: u16 = 0x6b;
 
 /// EICRA and EICRB: what a pin raises its interrupt by.
 const LOW: u16 = 0;
 const ANY_EDGE: u16 = 1;
 const FALLING: u16 = 2;
 
-pub struct Interrupts {
+pub(crate) struct Interrupts {
     device: &'static Device,
     /// Two bits for each external interrupt.
     sense: u16,
@@ -29,7 +29,7 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    pub fn new(device: &'static Device) -> Self {
+    pub(crate) fn new(device: &'static Device) -> Self {
         Self {
             device,
             sense: 0,
@@ -47,7 +47,7 @@ impl Interrupts {
     }
 
     /// Looks at the levels of the pins.
-    pub fn look(&mut self, levels: u64) {
+    pub(crate) fn look(&mut self, levels: u64) {
         let changed = levels ^ self.levels;
         self.levels = levels;
         if changed == 0 {
@@ -79,11 +79,11 @@ impl Interrupts {
         (index < self.device.pin_changes.len() && (index < 3 || address == 0x73)).then_some(index)
     }
 
-    pub fn has(&self, address: u16) -> bool {
+    pub(crate) fn has(&self, address: u16) -> bool {
         matches!(address, PCIFR..=EIMSK | PCICR..=EICRB) || self.mask_index(address).is_some()
     }
 
-    pub fn read(&self, address: u16) -> u8 {
+    pub(crate) fn read(&self, address: u16) -> u8 {
         match address {
             PCIFR => self.change_flags,
             EIFR => self.flags,
@@ -95,7 +95,7 @@ impl Interrupts {
         }
     }
 
-    pub fn write(&mut self, address: u16, value: u8) {
+    pub(crate) fn write(&mut self, address: u16, value: u8) {
         let externals = (1u16 << self.device.external.len()) - 1;
         let changes = (1u8 << self.device.pin_changes.len()) - 1;
         match address {
@@ -114,7 +114,7 @@ impl Interrupts {
     }
 
     /// Returns the pending and enabled interrupts, as bits by vector number.
-    pub fn pending(&self) -> u64 {
+    pub(crate) fn pending(&self) -> u64 {
         let mut pending = 0;
         for (n, &pin) in self.device.external.iter().enumerate().filter(|(n, _)| self.enabled >> n & 1 != 0) {
             let is_low = self.sense(n) == LOW && self.levels >> pin & 1 == 0;
@@ -127,7 +127,7 @@ impl Interrupts {
     }
 
     /// Clears the flag of the interrupt whose handler starts.
-    pub fn acknowledge(&mut self, vector: u32) {
+    pub(crate) fn acknowledge(&mut self, vector: u32) {
         if (1..=self.device.external.len() as u32).contains(&vector) {
             self.flags &= !(1 << (vector - 1));
         }
@@ -137,12 +137,12 @@ impl Interrupts {
     }
 
     /// Returns the vectors that wake the chip from every sleep.
-    pub fn vectors(&self) -> u64 {
+    pub(crate) fn vectors(&self) -> u64 {
         let external = ((1u64 << self.device.external.len()) - 1) << 1;
         self.device.pin_changes.iter().fold(external, |vectors, change| vectors | 1 << change.vector)
     }
 
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Self { levels: self.levels, ..Self::new(self.device) };
     }
 }

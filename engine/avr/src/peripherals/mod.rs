@@ -1,12 +1,12 @@
 //! The peripherals, one file each, as in the datasheets' chapters.
 
-pub mod eeprom;
-pub mod interrupts;
-pub mod ports;
-pub mod spi;
-pub mod timer;
-pub mod usart;
-pub mod watchdog;
+pub(crate) mod eeprom;
+pub(crate) mod interrupts;
+pub(crate) mod ports;
+pub(crate) mod spi;
+pub(crate) mod timer;
+pub(crate) mod usart;
+pub(crate) mod watchdog;
 
 use parts::Sys;
 use sim::Ps;

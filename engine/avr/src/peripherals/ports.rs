@@ -12,7 +12,7 @@ const DDR: u16 = 1;
 /// Ports of the border.
 const BORDERED: usize = 8;
 
-pub struct Ports {
+pub(crate) struct Ports {
     device: &'static Device,
     latches: Vec<u8>,
     directions: Vec<u8>,
@@ -23,13 +23,13 @@ pub struct Ports {
 }
 
 impl Ports {
-    pub fn new(device: &'static Device) -> Self {
+    pub(crate) fn new(device: &'static Device) -> Self {
         let count = device.ports.len();
         Self { device, latches: vec![0; count], directions: vec![0; count], pull_ups_off: false, before: (0, u64::MAX) }
     }
 
     /// Returns the port whose registers hold `address`, and the offset in them.
-    pub fn register(&self, address: u16) -> Option<(usize, u16)> {
+    pub(crate) fn register(&self, address: u16) -> Option<(usize, u16)> {
         let found = self.device.ports.iter().position(|port| (port.address..port.address + 3).contains(&address))?;
         Some((found, address - self.device.ports[found].address))
     }
@@ -40,11 +40,11 @@ impl Ports {
     }
 
     /// Returns whether the program made the pin an output.
-    pub fn is_output(&self, pin: u32) -> bool {
+    pub(crate) fn is_output(&self, pin: u32) -> bool {
         self.bordered(&self.directions) >> pin & 1 != 0
     }
 
-    pub fn read(&self, sys: &Sys, (port, offset): (usize, u16)) -> u8 {
+    pub(crate) fn read(&self, sys: &Sys, (port, offset): (usize, u16)) -> u8 {
         match offset {
             PIN if port < BORDERED => {
                 let (levels, cycle) = self.before;
@@ -58,7 +58,7 @@ impl Ports {
         }
     }
 
-    pub fn write(&mut self, sys: &mut Sys, (port, offset): (usize, u16), value: u8) {
+    pub(crate) fn write(&mut self, sys: &mut Sys, (port, offset): (usize, u16), value: u8) {
         self.before = (sys.pins.level(), sys.cycle);
         let value = value & self.device.ports[port].mask;
         match offset {
@@ -70,7 +70,7 @@ impl Ports {
     }
 
     /// Sets the pins' drivers and pulls, as far as no peripheral has them.
-    pub fn drive(&self, sys: &mut Sys) {
+    pub(crate) fn drive(&self, sys: &mut Sys) {
         let (latches, outputs) = (self.bordered(&self.latches), self.bordered(&self.directions));
         let pins = &mut sys.pins;
         let others = pins.function_mask[function::SPI] | pins.function_mask[function::UART];
@@ -83,7 +83,7 @@ impl Ports {
         pins.refresh();
     }
 
-    pub fn reset(&mut self, sys: &mut Sys) {
+    pub(crate) fn reset(&mut self, sys: &mut Sys) {
         *self = Self::new(self.device);
         self.drive(sys);
     }

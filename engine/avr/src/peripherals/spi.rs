@@ -15,23 +15,23 @@ use super::at;
 use crate::device::event;
 
 /// Offsets from SPCR.
-pub const SPCR: u16 = 0x4c;
-pub const SPSR: u16 = 0x4d;
-pub const SPDR: u16 = 0x4e;
+pub(crate) const SPCR: u16 = 0x4c;
+pub(crate) const SPSR: u16 = 0x4d;
+pub(crate) const SPDR: u16 = 0x4e;
 
 mod spcr {
-    pub const SPIE: u8 = 0x80;
-    pub const SPE: u8 = 0x40;
-    pub const DORD: u8 = 0x20;
-    pub const MSTR: u8 = 0x10;
-    pub const CPOL: u8 = 0x08;
-    pub const CPHA: u8 = 0x04;
+    pub(super) const SPIE: u8 = 0x80;
+    pub(super) const SPE: u8 = 0x40;
+    pub(super) const DORD: u8 = 0x20;
+    pub(super) const MSTR: u8 = 0x10;
+    pub(super) const CPOL: u8 = 0x08;
+    pub(super) const CPHA: u8 = 0x04;
 }
 
 mod spsr {
-    pub const SPIF: u8 = 0x80;
-    pub const WCOL: u8 = 0x40;
-    pub const SPI2X: u8 = 0x01;
+    pub(super) const SPIF: u8 = 0x80;
+    pub(super) const WCOL: u8 = 0x40;
+    pub(super) const SPI2X: u8 = 0x01;
 }
 
 /// Cycles before the first period of SCK, and after the last one up to SPIF.

@@ -153,7 +153,7 @@ impl Counter {
 
 /// The registers of a timer, by their place in its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Register {
+pub(crate) enum Register {
     ControlA,
     ControlB,
     ControlC,
@@ -163,9 +163,9 @@ pub enum Register {
 }
 
 /// A register's byte: the high one of 16 bits goes through TEMP.
-pub type Byte = (Register, bool);
+pub(crate) type Byte = (Register, bool);
 
-pub struct Timer {
+pub(crate) struct Timer {
     number: usize,
     vectors: &'static TimerVectors,
     wide: bool,
@@ -182,7 +182,7 @@ pub struct Timer {
 }
 
 impl Timer {
-    pub fn new(number: usize, vectors: &'static TimerVectors) -> Self {
+    pub(crate) fn new(number: usize, vectors: &'static TimerVectors) -> Self {
         let wide = number != 0 && number != 2;
         let channels = if vectors.compare[2] != 0 { 3 } else { 2 };
         let max = if wide { 0xffff } else { 0xff };
@@ -205,7 +205,7 @@ impl Timer {
     }
 
     /// Returns the register at `address`; `None`: it is none of this timer's.
-    pub fn register(&self, address: u16) -> Option<Byte> {
+    pub(crate) fn register(&self, address: u16) -> Option<Byte> {
         use Register::{Capture, Compare, ControlA, ControlB, ControlC, Count};
         let base = [0x44, 0x80, 0xb0, 0x90, 0xa0, 0x120][self.number];
         let offset = address.checked_sub(base)?;
@@ -237,7 +237,7 @@ impl Timer {
     }
 
     /// Counts up to `cycle`.
-    pub fn settle(&mut self, cycle: u64) {
+    pub(crate) fn settle(&mut self, cycle: u64) {
         let ticks = self.ticks_at(cycle);
         if ticks > self.ticks {
             self.flags |= self.counter.advance(ticks - self.ticks);
@@ -246,7 +246,7 @@ impl Timer {
     }
 
     /// Resets the prescaler at `cycle`.
-    pub fn reset_prescaler(&mut self, sys: &mut Sys, cycle: u64) {
+    pub(crate) fn reset_prescaler(&mut self, sys: &mut Sys, cycle: u64) {
         self.settle(cycle);
         self.origin = cycle;
         self.ticks = 0;
@@ -254,13 +254,13 @@ impl Timer {
     }
 
     /// The clock stood still for `cycles` up to now.
-    pub fn stood_still(&mut self, sys: &mut Sys, cycles: u64) {
+    pub(crate) fn stood_still(&mut self, sys: &mut Sys, cycles: u64) {
         self.origin += cycles;
         self.schedule(sys);
     }
 
     /// Schedules the next enabled interrupt.
-    pub fn schedule(&self, sys: &mut Sys) {
+    pub(crate) fn schedule(&self, sys: &mut Sys) {
         let wanted = self.mask & !self.flags & !CAPTURE;
         let ticks = if wanted == 0 { None } else { self.counter.ticks_to(wanted) };
         let due = match (ticks, self.divider()) {
@@ -270,7 +270,7 @@ impl Timer {
         sys.schedule(event::TIMER[self.number], due);
     }
 
-    pub fn read(&mut self, sys: &Sys, (register, high): Byte) -> u8 {
+    pub(crate) fn read(&mut self, sys: &Sys, (register, high): Byte) -> u8 {
         let value = match register {
             Register::ControlA => self.control[0].into(),
             Register::ControlB => self.control[1].into(),
@@ -292,7 +292,7 @@ impl Timer {
         value as u8
     }
 
-    pub fn write(&mut self, sys: &mut Sys, (register, high): Byte, value: u8) {
+    pub(crate) fn write(&mut self, sys: &mut Sys, (register, high): Byte, value: u8) {
         if high {
             self.temp = value;
             return;
@@ -379,23 +379,23 @@ impl Timer {
     }
 
     /// Returns TIFRn.
-    pub fn flags(&mut self, sys: &Sys) -> u8 {
+    pub(crate) fn flags(&mut self, sys: &Sys) -> u8 {
         self.settle(sys.cycle);
         self.flags
     }
 
     /// Writes TIFRn: a 1 clears a flag.
-    pub fn clear_flags(&mut self, sys: &mut Sys, value: u8) {
+    pub(crate) fn clear_flags(&mut self, sys: &mut Sys, value: u8) {
         self.settle(sys.cycle);
         self.flags &= !value;
         self.schedule(sys);
     }
 
-    pub fn mask(&self) -> u8 {
+    pub(crate) fn mask(&self) -> u8 {
         self.mask
     }
 
-    pub fn set_mask(&mut self, sys: &mut Sys, value: u8) {
+    pub(crate) fn set_mask(&mut self, sys: &mut Sys, value: u8) {
         self.settle(sys.cycle);
         self.mask = value & if self.wide { 0x2f } else { 7 };
         if self.mask & CAPTURE != 0 {
@@ -405,14 +405,14 @@ impl Timer {
     }
 
     /// Handles the event of an enabled interrupt.
-    pub fn event(&mut self, sys: &mut Sys) {
+    pub(crate) fn event(&mut self, sys: &mut Sys) {
         let cycle = sys.now_cycle();
         self.settle(cycle);
         self.schedule(sys);
     }
 
     /// Returns the pending and enabled interrupts, as bits by vector number.
-    pub fn pending(&self) -> u64 {
+    pub(crate) fn pending(&self) -> u64 {
         let pending = self.flags & self.mask;
         let compare = self
             .vectors
@@ -424,7 +424,7 @@ impl Timer {
     }
 
     /// Clears the flag of the interrupt whose handler starts; false: it is not this timer's.
-    pub fn acknowledge(&mut self, sys: &mut Sys, vector: u32) -> bool {
+    pub(crate) fn acknowledge(&mut self, sys: &mut Sys, vector: u32) -> bool {
         let flag = if vector == self.vectors.overflow {
             OVERFLOW
         } else if let Some(channel) = self.vectors.compare.iter().position(|&each| each == vector) {
@@ -437,7 +437,7 @@ impl Timer {
         true
     }
 
-    pub fn reset(&mut self, sys: &mut Sys) {
+    pub(crate) fn reset(&mut self, sys: &mut Sys) {
         let cycle = sys.cycle;
         *self = Self { origin: cycle, ..Self::new(self.number, self.vectors) };
         self.schedule(sys);

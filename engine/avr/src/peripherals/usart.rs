@@ -10,30 +10,30 @@ use sim::{NEVER, PS_PER_S, Ps};
 use crate::device::{UNBORDERED, UsartWires, event};
 
 /// Offsets from UCSRnA.
-pub const UCSRA: u16 = 0;
-pub const UCSRB: u16 = 1;
-pub const UCSRC: u16 = 2;
-pub const UBRRL: u16 = 4;
-pub const UBRRH: u16 = 5;
-pub const UDR: u16 = 6;
+pub(crate) const UCSRA: u16 = 0;
+pub(crate) const UCSRB: u16 = 1;
+pub(crate) const UCSRC: u16 = 2;
+pub(crate) const UBRRL: u16 = 4;
+pub(crate) const UBRRH: u16 = 5;
+pub(crate) const UDR: u16 = 6;
 
 mod a {
-    pub const RXC: u8 = 0x80;
-    pub const TXC: u8 = 0x40;
-    pub const UDRE: u8 = 0x20;
-    pub const DOR: u8 = 0x08;
-    pub const U2X: u8 = 0x02;
-    pub const MPCM: u8 = 0x01;
+    pub(super) const RXC: u8 = 0x80;
+    pub(super) const TXC: u8 = 0x40;
+    pub(super) const UDRE: u8 = 0x20;
+    pub(super) const DOR: u8 = 0x08;
+    pub(super) const U2X: u8 = 0x02;
+    pub(super) const MPCM: u8 = 0x01;
 }
 
 mod b {
-    pub const RXCIE: u8 = 0x80;
-    pub const TXCIE: u8 = 0x40;
-    pub const UDRIE: u8 = 0x20;
-    pub const RXEN: u8 = 0x10;
-    pub const TXEN: u8 = 0x08;
-    pub const UCSZ2: u8 = 0x04;
-    pub const TXB8: u8 = 0x01;
+    pub(super) const RXCIE: u8 = 0x80;
+    pub(super) const TXCIE: u8 = 0x40;
+    pub(super) const UDRIE: u8 = 0x20;
+    pub(super) const RXEN: u8 = 0x10;
+    pub(super) const TXEN: u8 = 0x08;
+    pub(super) const UCSZ2: u8 = 0x04;
+    pub(super) const TXB8: u8 = 0x01;
 }
 
 /// Characters of the receive buffer, and one in the shift register.
@@ -41,7 +41,7 @@ const RECEIVED: usize = 3;
 /// UARTs of the border: the world has cables and wires for these.
 const BORDERED: usize = 2;
 
-pub struct Usart {
+pub(crate) struct Usart {
     number: usize,
     wires: &'static UsartWires,
     control: u8,
@@ -59,7 +59,7 @@ pub struct Usart {
 }
 
 impl Usart {
-    pub fn new(number: usize, wires: &'static UsartWires) -> Self {
+    pub(crate) fn new(number: usize, wires: &'static UsartWires) -> Self {
         Self {
             number,
             wires,
@@ -77,7 +77,7 @@ impl Usart {
     }
 
     /// Returns the duration of a character.
-    pub fn character_ps(&self, sys: &Sys) -> Ps {
+    pub(crate) fn character_ps(&self, sys: &Sys) -> Ps {
         let size = 5 + u64::from(self.format >> 1 & 3);
         let parity = u64::from(self.format & 0x20 != 0);
         let stop = 1 + u64::from(self.format & 0x08 != 0);
@@ -86,12 +86,12 @@ impl Usart {
     }
 
     /// Returns whether characters from outside reach the receiver.
-    pub fn hears(&self) -> bool {
+    pub(crate) fn hears(&self) -> bool {
         self.control & b::RXEN != 0
     }
 
     /// Receives a character, whose stop bit ends now.
-    pub fn receive(&mut self, byte: u8) {
+    pub(crate) fn receive(&mut self, byte: u8) {
         if !self.hears() {
             return;
         }
@@ -102,7 +102,7 @@ impl Usart {
         }
     }
 
-    pub fn read(&mut self, offset: u16) -> u8 {
+    pub(crate) fn read(&mut self, offset: u16) -> u8 {
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         match offset {
             UCSRA => {
@@ -125,7 +125,7 @@ impl Usart {
         }
     }
 
-    pub fn write(&mut self, sys: &mut Sys, offset: u16, value: u8) {
+    pub(crate) fn write(&mut self, sys: &mut Sys, offset: u16, value: u8) {
         match offset {
             UCSRA => {
                 if value & a::TXC != 0 {
@@ -196,7 +196,7 @@ impl Usart {
     }
 
     /// Ends the character in transmission.
-    pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
+    pub(crate) fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
         let Some((byte, _)) = self.shifting.take() else { return };
         if self.number < BORDERED {
             world.uart_byte(sys, self.number, byte);
@@ -205,12 +205,12 @@ impl Usart {
         self.complete |= self.shifting.is_none();
     }
 
-    pub fn busy(&self) -> bool {
+    pub(crate) fn busy(&self) -> bool {
         self.shifting.is_some()
     }
 
     /// Returns the pending and enabled interrupts, as bits by vector number.
-    pub fn pending(&self) -> u64 {
+    pub(crate) fn pending(&self) -> u64 {
         let bit = |on: bool, n: u32| u64::from(on) << (self.wires.vector + n);
         bit(!self.received.is_empty() && self.control & b::RXCIE != 0, 0)
             | bit(self.waiting.is_none() && self.control & b::UDRIE != 0, 1)
@@ -218,17 +218,17 @@ impl Usart {
     }
 
     /// Clears the flag of an interrupt whose handler starts.
-    pub fn acknowledge(&mut self, vector: u32) {
+    pub(crate) fn acknowledge(&mut self, vector: u32) {
         if vector == self.wires.vector + 2 {
             self.complete = false;
         }
     }
 
-    pub fn vectors(&self) -> std::ops::Range<u32> {
+    pub(crate) fn vectors(&self) -> std::ops::Range<u32> {
         self.wires.vector..self.wires.vector + 3
     }
 
-    pub fn reset(&mut self, sys: &mut Sys) {
+    pub(crate) fn reset(&mut self, sys: &mut Sys) {
         *self = Self::new(self.number, self.wires);
         sys.schedule(event::USART[self.number], NEVER);
         self.select_pins(sys);

@@ -5,14 +5,14 @@ use sim::{NEVER, PS_PER_S};
 
 use crate::device::event;
 
-pub const WDTCSR: u16 = 0x60;
+pub(crate) const WDTCSR: u16 = 0x60;
 
 mod wdtcsr {
-    pub const WDIF: u8 = 0x80;
-    pub const WDIE: u8 = 0x40;
-    pub const WDP3: u8 = 0x20;
-    pub const WDCE: u8 = 0x10;
-    pub const WDE: u8 = 0x08;
+    pub(super) const WDIF: u8 = 0x80;
+    pub(super) const WDIE: u8 = 0x40;
+    pub(super) const WDP3: u8 = 0x20;
+    pub(super) const WDCE: u8 = 0x10;
+    pub(super) const WDE: u8 = 0x08;
 }
 
 const OSCILLATOR_HZ: u64 = 128_000;
@@ -20,7 +20,7 @@ const OSCILLATOR_HZ: u64 = 128_000;
 const CHANGE_CYCLES: u64 = 4;
 
 #[derive(Default)]
-pub struct Watchdog {
+pub(crate) struct Watchdog {
     control: u8,
     flag: bool,
     change_until: u64,
@@ -29,17 +29,17 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    pub fn new(always_on: bool) -> Self {
+    pub(crate) fn new(always_on: bool) -> Self {
         Self { always_on, ..Self::default() }
     }
 
-    pub fn read(&self, sys: &Sys) -> u8 {
+    pub(crate) fn read(&self, sys: &Sys) -> u8 {
         let flag = if self.flag { wdtcsr::WDIF } else { 0 };
         let change = if sys.cycle < self.change_until { wdtcsr::WDCE } else { 0 };
         self.control | flag | change | if self.always_on { wdtcsr::WDE } else { 0 }
     }
 
-    pub fn write(&mut self, sys: &mut Sys, value: u8) {
+    pub(crate) fn write(&mut self, sys: &mut Sys, value: u8) {
         let open = sys.cycle < self.change_until;
         if value & wdtcsr::WDIF != 0 {
             self.flag = false;
@@ -61,7 +61,7 @@ impl Watchdog {
     }
 
     /// Begins its time-out again, as WDR does.
-    pub fn restart(&mut self, sys: &mut Sys) {
+    pub(crate) fn restart(&mut self, sys: &mut Sys) {
         let prescaler = u32::from(self.control & 7 | (self.control & wdtcsr::WDP3) >> 2).min(9);
         let time = (2048 << prescaler) * PS_PER_S / OSCILLATOR_HZ;
         let due = if self.runs() { sys.now() + time } else { NEVER };
@@ -69,7 +69,7 @@ impl Watchdog {
     }
 
     /// Handles a time-out. Returns true if it resets the chip.
-    pub fn event(&mut self, sys: &mut Sys) -> bool {
+    pub(crate) fn event(&mut self, sys: &mut Sys) -> bool {
         if self.control & wdtcsr::WDIE != 0 && !self.always_on {
             self.flag = true;
             self.restart(sys);
@@ -78,12 +78,12 @@ impl Watchdog {
         true
     }
 
-    pub fn pending(&self) -> bool {
+    pub(crate) fn pending(&self) -> bool {
         self.flag && self.control & wdtcsr::WDIE != 0
     }
 
     /// The handler starts. With WDE the next time-out resets the chip.
-    pub fn acknowledge(&mut self) {
+    pub(crate) fn acknowledge(&mut self) {
         self.flag = false;
         if self.control & wdtcsr::WDE != 0 {
             self.control &= !wdtcsr::WDIE;
@@ -91,7 +91,7 @@ impl Watchdog {
     }
 
     /// `by_watchdog`: WDRF keeps WDE set, with the shortest time-out.
-    pub fn reset(&mut self, sys: &mut Sys, by_watchdog: bool) {
+    pub(crate) fn reset(&mut self, sys: &mut Sys, by_watchdog: bool) {
         *self = Self::new(self.always_on);
         if by_watchdog {
             self.control = wdtcsr::WDE;

@@ -23,7 +23,7 @@ fn write_bit(sio: &mut Sio, sys: &mut Sys, register: Gpio, change: Change, pin: 
 }
 
 /// Executes MRC; `None`: there is no such instruction. `qspi`: levels of the pins that IO_QSPI has.
-pub fn mrc(sio: &Sio, sys: &Sys, opc1: u32, crm: u32, qspi: u32) -> Option<u32> {
+pub(crate) fn mrc(sio: &Sio, sys: &Sys, opc1: u32, crm: u32, qspi: u32) -> Option<u32> {
     if opc1 != 0 || crm & 2 != 0 {
         return None;
     }
@@ -36,7 +36,7 @@ pub fn mrc(sio: &Sio, sys: &Sys, opc1: u32, crm: u32, qspi: u32) -> Option<u32> 
 }
 
 /// Executes MRRC; `None`: there is no such instruction.
-pub fn mrrc(sio: &Sio, sys: &Sys, opc1: u32, crm: u32, qspi: u32) -> Option<(u32, u32)> {
+pub(crate) fn mrrc(sio: &Sio, sys: &Sys, opc1: u32, crm: u32, qspi: u32) -> Option<(u32, u32)> {
     if crm & 1 != 0 {
         return None;
     }
@@ -44,7 +44,7 @@ pub fn mrrc(sio: &Sio, sys: &Sys, opc1: u32, crm: u32, qspi: u32) -> Option<(u32
 }
 
 /// Executes MCR; `None`: there is no such instruction.
-pub fn mcr(sio: &mut Sio, sys: &mut Sys, opc1: u32, crm: u32, value: u32) -> Option<()> {
+pub(crate) fn mcr(sio: &mut Sio, sys: &mut Sys, opc1: u32, crm: u32, value: u32) -> Option<()> {
     let register = register(crm)?;
     match opc1 {
         0..=3 => sio.write_gpio(sys, register, (crm & 1) as usize, change(opc1), value),
@@ -55,7 +55,7 @@ pub fn mcr(sio: &mut Sio, sys: &mut Sys, opc1: u32, crm: u32, value: u32) -> Opt
 }
 
 /// Executes MCRR; `None`: there is no such instruction.
-pub fn mcrr(sio: &mut Sio, sys: &mut Sys, opc1: u32, crm: u32, low: u32, high: u32) -> Option<()> {
+pub(crate) fn mcrr(sio: &mut Sio, sys: &mut Sys, opc1: u32, crm: u32, low: u32, high: u32) -> Option<()> {
     let register = register(crm)?;
     match opc1 {
         0..=3 => {

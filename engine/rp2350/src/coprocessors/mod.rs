@@ -7,9 +7,9 @@ use crate::world::World;
 use dcp::{Dcp, Unknown};
 use rcp::{Fault, Fields};
 
-pub mod dcp;
-pub mod gpioc;
-pub mod rcp;
+pub(crate) mod dcp;
+pub(crate) mod gpioc;
+pub(crate) mod rcp;
 
 const GPIOC: u32 = 0;
 /// DCP of the present state, and that of the Non-secure one for Secure code.

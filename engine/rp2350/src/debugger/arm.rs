@@ -3,14 +3,14 @@
 use crate::cpu::core::Core;
 
 /// Their description in gdb's XML format.
-pub const DESCRIPTION: &str = armv6m::description!("armv8-m.main");
+pub(crate) const DESCRIPTION: &str = armv6m::description!("armv8-m.main");
 
 /// Index of the program counter.
-pub const PC: usize = 15;
+pub(crate) const PC: usize = 15;
 const XPSR: usize = 16;
 
 /// Returns the registers of `core`, in the order of [`DESCRIPTION`].
-pub fn registers(core: &Core) -> Vec<u32> {
+pub(crate) fn registers(core: &Core) -> Vec<u32> {
     let mut all = core.regs.to_vec();
     all[PC] = core.pc;
     all.extend([core.xpsr(), core.msp(), core.psp()]);
@@ -18,7 +18,7 @@ pub fn registers(core: &Core) -> Vec<u32> {
 }
 
 /// Sets the registers that a program can set, but no stack pointer other than the active one.
-pub fn set_registers(core: &mut Core, all: &[u32]) {
+pub(crate) fn set_registers(core: &mut Core, all: &[u32]) {
     if let Some((registers, rest)) = all.split_at_checked(XPSR) {
         core.regs[..PC].copy_from_slice(&registers[..PC]);
         core.regs[13] &= !3;

@@ -1,4 +1,4 @@
 //! The registers of each kind of core as gdb sees them.
 
-pub mod arm;
-pub mod riscv;
+pub(crate) mod arm;
+pub(crate) mod riscv;

@@ -3,13 +3,13 @@
 use hazard3::core::Core;
 
 /// Their description in gdb's XML format.
-pub const DESCRIPTION: &str = include_str!("riscv.xml");
+pub(crate) const DESCRIPTION: &str = include_str!("riscv.xml");
 
 /// Index of the program counter.
-pub const PC: usize = 32;
+pub(crate) const PC: usize = 32;
 
 /// Returns the registers of `core`, in the order of [`DESCRIPTION`].
-pub fn registers(core: &Core) -> Vec<u32> {
+pub(crate) fn registers(core: &Core) -> Vec<u32> {
     let mut all = core.regs[..PC].to_vec();
     all[0] = 0;
     all.push(core.pc);
@@ -19,7 +19,7 @@ pub fn registers(core: &Core) -> Vec<u32> {
 }
 
 /// Sets x1 to x31 and the program counter.
-pub fn set_registers(core: &mut Core, all: &[u32]) {
+pub(crate) fn set_registers(core: &mut Core, all: &[u32]) {
     if let Some((registers, rest)) = all.split_at_checked(PC) {
         core.regs[1..PC].copy_from_slice(&registers[1..]);
         if let Some(pc) = rest.first() {

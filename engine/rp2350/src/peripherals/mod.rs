@@ -1,24 +1,24 @@
 //! One file per peripheral that only the RP2350 has, named as in its datasheet, beside the shared ones of [`parts`].
 
-pub mod accessctrl;
-pub mod bootram;
-pub mod busctrl;
-pub mod glitch_detector;
-pub mod otp;
-pub mod powman;
-pub mod psm;
-pub mod qmi;
-pub mod resets;
-pub mod sha256;
-pub mod sio;
-pub mod syscfg;
-pub mod sysinfo;
-pub mod tbman;
-pub mod ticks;
-pub mod trng;
-pub mod xip_ctrl;
+pub(crate) mod accessctrl;
+pub(crate) mod bootram;
+pub(crate) mod busctrl;
+pub(crate) mod glitch_detector;
+pub(crate) mod otp;
+pub(crate) mod powman;
+pub(crate) mod psm;
+pub(crate) mod qmi;
+pub(crate) mod resets;
+pub(crate) mod sha256;
+pub(crate) mod sio;
+pub(crate) mod syscfg;
+pub(crate) mod sysinfo;
+pub(crate) mod tbman;
+pub(crate) mod ticks;
+pub(crate) mod trng;
+pub(crate) mod xip_ctrl;
 
-pub use parts::{
+pub(crate) use parts::{
     Alias, Peripheral, Write, adc, clocks, dma, i2c, io_bank0, io_qspi, pads_bank0, pads_qspi, pio, pll, pwm, rosc,
     spi, timer, uart, unmodelled, usb, watchdog, xosc,
 };

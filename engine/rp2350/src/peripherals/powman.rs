@@ -20,17 +20,17 @@ const HAD_WATCHDOG_RESET_RSM: u32 = 1 << 28;
 const INT_TIMER: u32 = 2;
 
 mod timer {
-    pub const RUN: u32 = 1 << 1;
-    pub const CLEAR: u32 = 1 << 2;
-    pub const ALARM_ENAB: u32 = 1 << 4;
-    pub const ALARM: u32 = 1 << 6;
-    pub const USE_LPOSC: u32 = 1 << 8;
-    pub const USE_XOSC: u32 = 1 << 9;
-    pub const USE_GPIO: u32 = 1 << 10 | 1 << 13;
-    pub const USING_XOSC: u32 = 1 << 16;
-    pub const USING_LPOSC: u32 = 1 << 17;
+    pub(super) const RUN: u32 = 1 << 1;
+    pub(super) const CLEAR: u32 = 1 << 2;
+    pub(super) const ALARM_ENAB: u32 = 1 << 4;
+    pub(super) const ALARM: u32 = 1 << 6;
+    pub(super) const USE_LPOSC: u32 = 1 << 8;
+    pub(super) const USE_XOSC: u32 = 1 << 9;
+    pub(super) const USE_GPIO: u32 = 1 << 10 | 1 << 13;
+    pub(super) const USING_XOSC: u32 = 1 << 16;
+    pub(super) const USING_LPOSC: u32 = 1 << 17;
     /// NONSEC_WRITE, RUN, ALARM_ENAB and PWRUP_ON_ALARM.
-    pub const STORED: u32 = 0x33;
+    pub(super) const STORED: u32 = 0x33;
 }
 
 /// Registers that are only stored: their values after a reset and writable bits, by offset / 4.

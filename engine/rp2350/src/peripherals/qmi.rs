@@ -21,38 +21,38 @@ const FIFO_DEPTH: usize = 4;
 const LINE_BITS: u32 = 64;
 
 mod reg {
-    pub const DIRECT_CSR: u32 = 0x00;
-    pub const DIRECT_TX: u32 = 0x04;
-    pub const DIRECT_RX: u32 = 0x08;
-    pub const M0_TIMING: u32 = 0x0c;
-    pub const M1_WCMD: u32 = 0x30;
-    pub const ATRANS0: u32 = 0x34;
-    pub const ATRANS7: u32 = 0x50;
+    pub(super) const DIRECT_CSR: u32 = 0x00;
+    pub(super) const DIRECT_TX: u32 = 0x04;
+    pub(super) const DIRECT_RX: u32 = 0x08;
+    pub(super) const M0_TIMING: u32 = 0x0c;
+    pub(super) const M1_WCMD: u32 = 0x30;
+    pub(super) const ATRANS0: u32 = 0x34;
+    pub(super) const ATRANS7: u32 = 0x50;
 }
 mod csr {
-    pub const EN: u32 = 1 << 0;
-    pub const BUSY: u32 = 1 << 1;
-    pub const ASSERT_CS0N: u32 = 1 << 2;
-    pub const AUTO_CS0N: u32 = 1 << 6;
-    pub const TXFULL: u32 = 1 << 10;
-    pub const TXEMPTY: u32 = 1 << 11;
-    pub const RXEMPTY: u32 = 1 << 16;
-    pub const RXFULL: u32 = 1 << 17;
+    pub(super) const EN: u32 = 1 << 0;
+    pub(super) const BUSY: u32 = 1 << 1;
+    pub(super) const ASSERT_CS0N: u32 = 1 << 2;
+    pub(super) const AUTO_CS0N: u32 = 1 << 6;
+    pub(super) const TXFULL: u32 = 1 << 10;
+    pub(super) const TXEMPTY: u32 = 1 << 11;
+    pub(super) const RXEMPTY: u32 = 1 << 16;
+    pub(super) const RXFULL: u32 = 1 << 17;
     /// RXDELAY, CLKDIV, AUTO, ASSERT and EN.
-    pub const WRITABLE: u32 = 0xffc0_00cd;
-    pub const RESET: u32 = 0x0180_0000;
+    pub(super) const WRITABLE: u32 = 0xffc0_00cd;
+    pub(super) const RESET: u32 = 0x0180_0000;
 }
 mod tx {
-    pub const NOPUSH: u32 = 1 << 20;
-    pub const OE: u32 = 1 << 19;
-    pub const DWIDTH: u32 = 1 << 18;
+    pub(super) const NOPUSH: u32 = 1 << 20;
+    pub(super) const OE: u32 = 1 << 19;
+    pub(super) const DWIDTH: u32 = 1 << 18;
 }
 /// Registers of a memory window, by index: TIMING, RFMT, RCMD, WFMT, WCMD.
 mod window {
-    pub const RFMT: usize = 1;
-    pub const COUNT: usize = 5;
-    pub const MASKS: [u32; COUNT] = [0xf3ff_f7ff, 0x1007_d3ff, 0xffff, 0x1007_d3ff, 0xffff];
-    pub const RESET: [u32; COUNT] = [0x4000_0004, 0x1000, 0xa003, 0x1000, 0xa002];
+    pub(super) const RFMT: usize = 1;
+    pub(super) const COUNT: usize = 5;
+    pub(super) const MASKS: [u32; COUNT] = [0xf3ff_f7ff, 0x1007_d3ff, 0xffff, 0x1007_d3ff, 0xffff];
+    pub(super) const RESET: [u32; COUNT] = [0x4000_0004, 0x1000, 0xa003, 0x1000, 0xa002];
 }
 const RFMT_DTR: u32 = 1 << 28;
 const ATRANS_MASK: u32 = 0x07ff_0fff;

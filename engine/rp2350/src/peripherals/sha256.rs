@@ -12,13 +12,13 @@ use sim::NEVER;
 const BLOCK_CYCLES: u64 = 57;
 
 mod csr {
-    pub const START: u32 = 1 << 0;
-    pub const WDATA_RDY: u32 = 1 << 1;
-    pub const SUM_VLD: u32 = 1 << 2;
-    pub const ERR_WDATA_NOT_RDY: u32 = 1 << 4;
-    pub const BSWAP: u32 = 1 << 12;
-    pub const WRITABLE: u32 = 3 << 8 | BSWAP;
-    pub const RESET: u32 = 2 << 8 | BSWAP;
+    pub(super) const START: u32 = 1 << 0;
+    pub(super) const WDATA_RDY: u32 = 1 << 1;
+    pub(super) const SUM_VLD: u32 = 1 << 2;
+    pub(super) const ERR_WDATA_NOT_RDY: u32 = 1 << 4;
+    pub(super) const BSWAP: u32 = 1 << 12;
+    pub(super) const WRITABLE: u32 = 3 << 8 | BSWAP;
+    pub(super) const RESET: u32 = 2 << 8 | BSWAP;
 }
 
 /// The first 32 bits of the fractional parts of the square roots of the first 8 primes (FIPS 180-4, 5.3.3), and of the

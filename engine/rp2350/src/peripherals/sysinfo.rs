@@ -5,7 +5,7 @@ use crate::sys::Sys;
 use serde::{Deserialize, Serialize};
 
 /// Revision 2 (A2), part 0x0004, manufacturer 0x493.
-pub const CHIP_ID: u32 = 0x2000_4927;
+pub(crate) const CHIP_ID: u32 = 0x2000_4927;
 /// RP2350A, in the package with 60 pins.
 const PACKAGE_SEL: u32 = 1;
 const PLATFORM_ASIC: u32 = 1 << 1;

@@ -8,14 +8,14 @@ use parts::xip_stream::XipStream;
 use serde::{Deserialize, Serialize};
 
 mod ctrl {
-    pub const EN_SECURE: u32 = 1 << 0;
-    pub const POWER_DOWN: u32 = 1 << 3;
-    pub const NO_UNCACHED_SEC: u32 = 1 << 4;
-    pub const NO_UNTRANSLATED_SEC: u32 = 1 << 6;
-    pub const SPLIT_WAYS: u32 = 1 << 9;
-    pub const WRITABLE_M1: u32 = 1 << 11;
-    pub const MASK: u32 = 0xffb;
-    pub const RESET: u32 = 0x83;
+    pub(super) const EN_SECURE: u32 = 1 << 0;
+    pub(super) const POWER_DOWN: u32 = 1 << 3;
+    pub(super) const NO_UNCACHED_SEC: u32 = 1 << 4;
+    pub(super) const NO_UNTRANSLATED_SEC: u32 = 1 << 6;
+    pub(super) const SPLIT_WAYS: u32 = 1 << 9;
+    pub(super) const WRITABLE_M1: u32 = 1 << 11;
+    pub(super) const MASK: u32 = 0xffb;
+    pub(super) const RESET: u32 = 0x83;
 }
 #[derive(Debug, Serialize, Deserialize)]
 pub struct XipCtrl {
