@@ -279,9 +279,15 @@ fn cycle(sys: &Sys) -> u64 {
 /// The bus as DMA's two masters see it.
 pub trait DmaBus<const CHANNELS: usize> {
     /// Returns the state that all peripherals share.
-    fn sys(&mut self) -> &mut Sys;
+    #[inline]
+    fn sys(&mut self) -> &mut Sys {
+        self.dma_and_sys().1
+    }
     /// Returns the controller.
-    fn dma(&mut self) -> &mut Dma<CHANNELS>;
+    #[inline]
+    fn dma(&mut self) -> &mut Dma<CHANNELS> {
+        self.dma_and_sys().0
+    }
     /// Returns both at the same time.
     fn dma_and_sys(&mut self) -> (&mut Dma<CHANNELS>, &mut Sys);
     /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.

@@ -26,8 +26,6 @@ use crate::peripherals::{
     spi::Spi,
     ssi::Ssi,
     syscfg::Syscfg,
-    sysinfo::Sysinfo,
-    tbman::Tbman,
     timer::Timer,
     uart::Uart,
     usb::Usb,
@@ -42,7 +40,9 @@ use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
 pub use armv6m::Master;
 pub(crate) use parts::BusFault;
+use parts::constants::Constants;
 use parts::lane;
+use parts::passing::Reached;
 use parts::trace::kind;
 use parts::wires::{Event, Version};
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ pub struct Bus<W> {
 /// The register blocks that RESETS can hold in reset and that need only [`Sys`].
 #[derive(Serialize, Deserialize)]
 pub struct Blocks {
-    pub(crate) sysinfo: Sysinfo,
+    pub(crate) sysinfo: Constants,
     pub(crate) syscfg: Syscfg,
     pub(crate) clocks: Clocks,
     pub(crate) resets: Resets,
@@ -97,7 +97,7 @@ pub struct Blocks {
     pub(crate) rtc: Rtc,
     pub(crate) rosc: Rosc,
     pub(crate) vreg_and_chip_reset: VregAndChipReset,
-    pub(crate) tbman: Tbman,
+    pub(crate) tbman: Constants,
     pub(crate) dma: Dma<{ wires::DMA_CHANNELS }>,
     pub(crate) usb: Usb,
     pub(crate) pio: [Pio; 2],
@@ -125,7 +125,7 @@ impl<W> Bus<W> {
 impl Default for Blocks {
     fn default() -> Self {
         Self {
-            sysinfo: Sysinfo::default(),
+            sysinfo: wires::SYSINFO,
             syscfg: Syscfg::default(),
             clocks: Clocks::new(wires::CLOCKS),
             resets: Resets::new(resets::bit::ALL),
@@ -147,11 +147,19 @@ impl Default for Blocks {
             rtc: Rtc::default(),
             rosc: Rosc::new(Version::V0),
             vreg_and_chip_reset: VregAndChipReset::default(),
-            tbman: Tbman::default(),
+            tbman: wires::TBMAN,
             dma: Dma::new(wires::DMA),
             usb: Usb::new(wires::USB),
             pio: wires::PIO.map(Pio::new),
         }
+    }
+}
+
+impl Blocks {
+    #[inline]
+    pub(crate) fn reached(&mut self) -> Reached<'_, { wires::PWM_SLICES }> {
+        let Self { io_bank0, io_qspi, xosc, rosc, pll, clocks, uart, spi, pwm, pio, .. } = self;
+        Reached { io_bank0, io_qspi, xosc, rosc, pll, clocks, uart, spi, pwm, pio }
     }
 }
 
@@ -276,22 +284,7 @@ impl<W: World> Bus<W> {
     /// Updates pins for a program that reads them: PWM, CLOCKS, UART and SPI only maintain pins that are watched.
     pub(crate) fn refresh_pins(&mut self, mem: &mut Memory) {
         self.run_batch();
-        let Blocks { pwm, clocks, uart, spi, .. } = &mut self.blocks;
-        let (by_pwm, by_clocks) = (pwm.drives_pins(&self.sys), clocks.drives_pins(&self.sys));
-        let mut by_bits = false;
-        for uart in uart {
-            by_bits |= uart.refresh_pins(&mut self.sys);
-        }
-        for spi in spi {
-            by_bits |= spi.refresh_pins(&mut self.sys);
-        }
-        if by_pwm {
-            pwm.refresh_pins(&mut self.sys);
-        }
-        if by_clocks {
-            clocks.refresh_pins(&mut self.sys);
-        }
-        if by_pwm || by_clocks || by_bits {
+        if self.blocks.reached().refresh_pins(&mut self.sys) {
             self.settle(mem);
         }
     }
@@ -405,38 +398,8 @@ impl<W: World> Bus<W> {
             self.settle_stopped();
             return;
         }
-        if self.sys.watch_dirty {
-            self.sys.watch_dirty = false;
-            self.blocks.pwm.reschedule(&mut self.sys);
-            self.blocks.clocks.reschedule(&mut self.sys);
-            for uart in &mut self.blocks.uart {
-                uart.reschedule(&mut self.sys);
-            }
-            for spi in &mut self.blocks.spi {
-                spi.reschedule(&mut self.sys);
-            }
-        }
-        // A change may cause another (a pin that loops back); the limit stops a ring oscillator from hanging the host.
-        for _ in 0..8 {
-            if self.sys.pins.input_dirty {
-                self.sys.pins.input_dirty = false;
-                self.sys.trace_pins();
-                self.blocks.io_bank0.input_changed(&mut self.sys);
-                for pio in &mut self.blocks.pio {
-                    pio.input_changed(&mut self.sys);
-                }
-                self.blocks.pwm.input_changed(&mut self.sys);
-                self.blocks.clocks.reschedule(&mut self.sys);
-                for uart in &mut self.blocks.uart {
-                    uart.input_changed(&mut self.sys);
-                }
-            } else if self.sys.pins.world_dirty {
-                self.sys.pins.world_dirty = false;
-                self.world.pins_changed(&mut self.sys);
-            } else {
-                break;
-            }
-        }
+        self.blocks.reached().watch(&mut self.sys);
+        self.blocks.reached().settle(&mut self.sys, &mut self.world);
         if self.sys.dreq_rose != 0 {
             self.blocks.dma.requests_changed(&mut self.sys);
         }
@@ -450,16 +413,7 @@ impl<W: World> Bus<W> {
 
     /// Takes what reaches a chip without clk_sys: the levels of its pins, to which only their interrupts answer.
     fn settle_stopped(&mut self) {
-        for _ in 0..8 {
-            if std::mem::take(&mut self.sys.pins.input_dirty) {
-                self.sys.trace_pins();
-                self.blocks.io_bank0.input_changed(&mut self.sys);
-            } else if std::mem::take(&mut self.sys.pins.world_dirty) {
-                self.world.pins_changed(&mut self.sys);
-            } else {
-                break;
-            }
-        }
+        self.blocks.reached().settle(&mut self.sys, &mut self.world);
         self.wake_oscillators();
         if self.sys.clock_sources_dirty {
             self.update_clocks();
@@ -469,10 +423,8 @@ impl<W: World> Bus<W> {
     /// Wakes dormant oscillators if a signal for that is high (datasheet 2.11.2): DORMANT_WAKE of a pin, or the RTC's
     /// interrupt.
     fn wake_oscillators(&mut self) {
-        if self.blocks.io_bank0.wakes() || self.blocks.io_qspi.wakes() || self.sys.irq_level() >> irq::RTC & 1 != 0 {
-            self.blocks.xosc.wake(&mut self.sys);
-            self.blocks.rosc.wake(&mut self.sys);
-        }
+        let timer = self.sys.irq_level() >> irq::RTC & 1 != 0;
+        self.blocks.reached().wake_oscillators(&mut self.sys, timer);
     }
 
     /// Returns whether anything can end the sleep of a chip without clk_sys.
@@ -484,23 +436,13 @@ impl<W: World> Bus<W> {
     /// Recomputes all frequencies, and the events of the blocks whose counters run at them.
     fn update_clocks(&mut self) {
         let Self { sys, blocks, .. } = self;
-        blocks.rosc.update(sys);
-        sys.clock_sources_dirty = false;
-        for pll in &mut blocks.pll {
-            pll.update(sys);
-        }
-        blocks.clocks.update(sys);
+        blocks.reached().update_clocks(sys);
         // WATCHDOG first: it generates TIMER's tick.
         blocks.watchdog.clocks_changed(sys);
         blocks.timer.clocks_changed(sys);
         blocks.adc.clocks_changed(sys);
         blocks.rtc.clocks_changed(sys);
-        blocks.pwm.reschedule(sys);
-        for pio in &mut blocks.pio {
-            pio.clocks_changed(sys);
-        }
-        sys.clocks_changed = true;
-        sys.attention = true;
+        blocks.reached().clocks_changed(sys);
     }
 
     fn enter_reset(&mut self) {
@@ -601,14 +543,6 @@ struct DmaPort<'a, W> {
 }
 
 impl<W: World> DmaBus<{ wires::DMA_CHANNELS }> for DmaPort<'_, W> {
-    fn sys(&mut self) -> &mut Sys {
-        &mut self.bus.sys
-    }
-
-    fn dma(&mut self) -> &mut Dma<{ wires::DMA_CHANNELS }> {
-        &mut self.bus.blocks.dma
-    }
-
     fn dma_and_sys(&mut self) -> (&mut Dma<{ wires::DMA_CHANNELS }>, &mut Sys) {
         (&mut self.bus.blocks.dma, &mut self.bus.sys)
     }

@@ -1,10 +1,8 @@
-//! The table of RP2040's register blocks, from which decoding, resets, events and the use of pins are made.
+//! The table of RP2040's register blocks, with their use of pins.
 
 use crate::bus::Blocks;
-use crate::peripherals::{Peripheral, resets::bit};
-use crate::sys::Sys;
+use crate::peripherals::resets::bit;
 use crate::wires::event;
-use crate::world::World;
 use parts::wires::Event;
 
 pub(crate) const IO_BANK0: u32 = 0x4001_4000;
@@ -27,24 +25,6 @@ pub(crate) enum Use {
     Pio,
 }
 
-/// Calls the event handler of `$block` if `$id` is its event.
-macro_rules! handle {
-    ([], $id:ident, $block:expr, $sys:ident, $world:ident) => {};
-    ([$event:ident], $id:ident, $block:expr, $sys:ident, $world:ident) => {
-        if $id == event::$event {
-            $block.event($sys);
-            return true;
-        }
-    };
-    ([$event:ident, world], $id:ident, $block:expr, $sys:ident, $world:ident) => {
-        if $id == event::$event {
-            $block.event($sys, $world);
-            return true;
-        }
-    };
-    ([$event:ident, bus], $id:ident, $block:expr, $sys:ident, $world:ident) => {};
-}
-
 /// Returns `$pins` if `$id` is the event of the row.
 macro_rules! pins_of {
     ([], $id:ident, $pins:ident) => {};
@@ -57,28 +37,9 @@ macro_rules! pins_of {
 
 macro_rules! map {
     ($($address:tt $block:ident $([$index:literal])?, $reset:ident, $event:tt, $pins:ident;)*) => {
+        parts::register_map! { 0xffff_c000; $($address $block $([$index])?, $reset, $event;)* }
+
         impl Blocks {
-            /// Returns the register block at `address` and the RESETS bit that holds it in reset (0: none).
-            pub(crate) fn at(&mut self, address: u32) -> Option<(&mut dyn Peripheral, u32)> {
-                Some(match address & 0xffff_c000 {
-                    $($address => (&mut self.$block $([$index])?, bit::$reset),)*
-                    _ => return None,
-                })
-            }
-
-            /// Resets the blocks whose RESETS bit is in `entering`.
-            pub(crate) fn enter_reset(&mut self, sys: &mut Sys, entering: u32) {
-                $(if entering & bit::$reset != 0 {
-                    self.$block $([$index])?.reset(sys);
-                })*
-            }
-
-            /// Handles the event of a block that needs no more than the world. Returns whether `id` is one.
-            pub(crate) fn event<W: World>(&mut self, sys: &mut Sys, world: &mut W, id: Event) -> bool {
-                $(handle!($event, id, self.$block $([$index])?, sys, world);)*
-                false
-            }
-
             /// Returns what the block at `address` has to do with pins.
             pub(crate) fn pins_at(address: u32) -> Use {
                 match address & 0xffff_c000 {
@@ -97,7 +58,7 @@ macro_rules! map {
     };
 }
 
-// Address, block, RESETS bit, event with what its handler needs beside `Sys`, pins. Blocks enter reset in this order.
+// As in [`parts::register_map`], and pins.
 map! {
     0x4000_0000 sysinfo, SYSINFO, [], Any;
     0x4000_4000 syscfg, SYSCFG, [], Any;

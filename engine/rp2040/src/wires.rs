@@ -1,6 +1,7 @@
 //! The numbers by which RP2040's parts are connected: events, interrupts, DREQs and pins.
 
 use crate::sys::Sys;
+use parts::constants::Constants;
 use parts::wires::{
     AdcWires, ClocksWires, DmaWires, Event, FunctionPins, IoWires, Layout, PioWires, PwmWires, SerialWires, TimerWires,
     UsbWires, Version, WatchdogWires,
@@ -168,3 +169,12 @@ pub(crate) const TIMER: TimerWires =
     TimerWires { name: "TIMER", event: event::TIMER, irq: irq::TIMER_0, tick: 0, version: Version::V0 };
 
 pub(crate) const WATCHDOG: WatchdogWires = WatchdogWires { event: event::WATCHDOG, tick: 0, version: Version::V0 };
+
+/// Datasheet 2.20: CHIP_ID of revision 2 (B2, as on W5500-EVB-Pico), part 0x0002, manufacturer 0x927; PLATFORM, an ASIC;
+/// GITREF_RP2040 as read from silicon. With revision 1 (B0, B1) firmware would work around erratum RP2040-E5 at every
+/// enumeration.
+pub(crate) const SYSINFO: Constants =
+    Constants { name: "SYSINFO", registers: &[(0x00, 0x2000_2927), (0x04, 1 << 1), (0x40, 0xe0c9_12e8)] };
+
+/// Datasheet 2.21.3: PLATFORM, an ASIC and no test bench.
+pub(crate) const TBMAN: Constants = Constants { name: "TBMAN", registers: &[(0x00, 1 << 0)] };

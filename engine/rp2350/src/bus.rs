@@ -32,8 +32,6 @@ use crate::peripherals::{
     sio::Sio,
     spi::Spi,
     syscfg::Syscfg,
-    sysinfo::Sysinfo,
-    tbman::Tbman,
     ticks::Ticks,
     timer::Timer,
     trng::Trng,
@@ -48,7 +46,9 @@ use crate::wires::{self, event};
 use crate::world::{Inputs, World};
 pub(crate) use armv8m::Master;
 pub(crate) use parts::BusFault;
+use parts::constants::Constants;
 use parts::lane;
+use parts::passing::Reached;
 use parts::wires::{Event, Version};
 use serde::{Deserialize, Serialize};
 use sim::snapshot::{self, Bytes, Torn};
@@ -92,7 +92,7 @@ pub struct Bus<W> {
 /// The register blocks that need only [`Sys`].
 #[derive(Serialize, Deserialize)]
 pub struct Blocks {
-    pub sysinfo: Sysinfo,
+    pub sysinfo: Constants,
     pub syscfg: Syscfg,
     pub clocks: Clocks,
     pub resets: Resets,
@@ -120,7 +120,7 @@ pub struct Blocks {
     pub ticks: Ticks,
     pub otp: Otp,
     pub glitch_detector: GlitchDetector,
-    pub tbman: Tbman,
+    pub tbman: Constants,
     pub dma: Dma<{ wires::DMA_CHANNELS }>,
     pub usb: Usb,
     pub pio: [Pio; 3],
@@ -168,7 +168,7 @@ impl<W> Bus<W> {
 impl Default for Blocks {
     fn default() -> Self {
         Self {
-            sysinfo: Sysinfo::default(),
+            sysinfo: wires::SYSINFO,
             syscfg: Syscfg::default(),
             clocks: Clocks::new(wires::CLOCKS),
             resets: Resets::new(resets::bit::ALL),
@@ -196,11 +196,19 @@ impl Default for Blocks {
             ticks: Ticks::default(),
             otp: Otp::default(),
             glitch_detector: GlitchDetector::default(),
-            tbman: Tbman::default(),
+            tbman: wires::TBMAN,
             dma: Dma::new(wires::DMA),
             usb: Usb::new(wires::USB),
             pio: wires::PIO.map(Pio::new),
         }
+    }
+}
+
+impl Blocks {
+    #[inline]
+    pub(crate) fn reached(&mut self) -> Reached<'_, { wires::PWM_SLICES }> {
+        let Self { io_bank0, io_qspi, xosc, rosc, pll, clocks, uart, spi, pwm, pio, .. } = self;
+        Reached { io_bank0, io_qspi, xosc, rosc, pll, clocks, uart, spi, pwm, pio }
     }
 }
 
@@ -358,23 +366,8 @@ impl<W: World> Bus<W> {
 
     /// Updates pins for a program that reads them: PWM, CLOCKS, UART and SPI only maintain pins that are watched.
     pub fn refresh_pins(&mut self) {
-        let Blocks { pwm, clocks, uart, spi, .. } = &mut self.blocks;
-        let (by_pwm, by_clocks) = (pwm.drives_pins(&self.sys), clocks.drives_pins(&self.sys));
-        let mut by_bits = false;
-        for uart in uart {
-            by_bits |= uart.refresh_pins(&mut self.sys);
-        }
-        for spi in spi {
-            by_bits |= spi.refresh_pins(&mut self.sys);
-        }
-        if by_pwm {
-            pwm.refresh_pins(&mut self.sys);
-        }
-        if by_clocks {
-            clocks.refresh_pins(&mut self.sys);
-        }
-        if by_pwm || by_clocks || by_bits {
-            self.settle_pins();
+        if self.blocks.reached().refresh_pins(&mut self.sys) {
+            self.blocks.reached().settle(&mut self.sys, &mut self.world);
         }
     }
 
@@ -545,18 +538,8 @@ impl<W: World> Bus<W> {
             self.settle_stopped();
             return;
         }
-        if self.sys.watch_dirty {
-            self.sys.watch_dirty = false;
-            self.blocks.pwm.reschedule(&mut self.sys);
-            self.blocks.clocks.reschedule(&mut self.sys);
-            for uart in &mut self.blocks.uart {
-                uart.reschedule(&mut self.sys);
-            }
-            for spi in &mut self.blocks.spi {
-                spi.reschedule(&mut self.sys);
-            }
-        }
-        self.settle_pins();
+        self.blocks.reached().watch(&mut self.sys);
+        self.blocks.reached().settle(&mut self.sys, &mut self.world);
         if self.sys.dreq_rose != 0 {
             self.blocks.dma.requests_changed(&mut self.sys);
         }
@@ -565,43 +548,9 @@ impl<W: World> Bus<W> {
         }
     }
 
-    /// Tells all parts about changed pins. A change may cause another (a pin that loops back); the limit stops a ring
-    /// oscillator from hanging the host.
-    pub(crate) fn settle_pins(&mut self) {
-        for _ in 0..8 {
-            if self.sys.pins.input_dirty {
-                self.sys.pins.input_dirty = false;
-                self.sys.trace_pins();
-                self.blocks.io_bank0.input_changed(&mut self.sys);
-                for pio in &mut self.blocks.pio {
-                    pio.input_changed(&mut self.sys);
-                }
-                self.blocks.pwm.input_changed(&mut self.sys);
-                self.blocks.clocks.reschedule(&mut self.sys);
-                for uart in &mut self.blocks.uart {
-                    uart.input_changed(&mut self.sys);
-                }
-            } else if self.sys.pins.world_dirty {
-                self.sys.pins.world_dirty = false;
-                self.world.pins_changed(&mut self.sys);
-            } else {
-                break;
-            }
-        }
-    }
-
     /// Takes what reaches a chip without clk_sys: the levels of its pins, to which only their interrupts answer.
     fn settle_stopped(&mut self) {
-        for _ in 0..8 {
-            if std::mem::take(&mut self.sys.pins.input_dirty) {
-                self.sys.trace_pins();
-                self.blocks.io_bank0.input_changed(&mut self.sys);
-            } else if std::mem::take(&mut self.sys.pins.world_dirty) {
-                self.world.pins_changed(&mut self.sys);
-            } else {
-                break;
-            }
-        }
+        self.blocks.reached().settle(&mut self.sys, &mut self.world);
         self.wake_oscillators();
         if self.sys.clock_sources_dirty {
             self.update_clocks();
@@ -612,10 +561,7 @@ impl<W: World> Bus<W> {
     /// POWMAN.
     fn wake_oscillators(&mut self) {
         let timer = self.sys.irq_level() >> wires::irq::POWMAN_TIMER & 1 != 0;
-        if self.blocks.io_bank0.wakes() || self.blocks.io_qspi.wakes() || timer {
-            self.blocks.xosc.wake(&mut self.sys);
-            self.blocks.rosc.wake(&mut self.sys);
-        }
+        self.blocks.reached().wake_oscillators(&mut self.sys, timer);
     }
 
     /// Returns whether anything can end the sleep of a chip without clk_sys.
@@ -627,12 +573,7 @@ impl<W: World> Bus<W> {
     /// Recomputes all frequencies, and the events of the blocks whose counters run at them.
     fn update_clocks(&mut self) {
         let Self { sys, blocks, .. } = self;
-        blocks.rosc.update(sys);
-        sys.clock_sources_dirty = false;
-        for pll in &mut blocks.pll {
-            pll.update(sys);
-        }
-        blocks.clocks.update(sys);
+        blocks.reached().update_clocks(sys);
         blocks.ticks.update(sys);
         blocks.watchdog.clocks_changed(sys);
         for timer in &mut blocks.timer {
@@ -641,12 +582,7 @@ impl<W: World> Bus<W> {
         blocks.powman.clocks_changed(sys);
         self.sio.update_timer(sys);
         blocks.adc.clocks_changed(sys);
-        blocks.pwm.reschedule(sys);
-        for pio in &mut blocks.pio {
-            pio.clocks_changed(sys);
-        }
-        sys.clocks_changed = true;
-        sys.attention = true;
+        blocks.reached().clocks_changed(sys);
     }
 
     fn enter_reset(&mut self) {
@@ -734,14 +670,6 @@ struct DmaPort<'a, W, A: Architecture> {
 }
 
 impl<W: World, A: Architecture> DmaBus<{ wires::DMA_CHANNELS }> for DmaPort<'_, W, A> {
-    fn sys(&mut self) -> &mut Sys {
-        &mut self.bus.sys
-    }
-
-    fn dma(&mut self) -> &mut Dma<{ wires::DMA_CHANNELS }> {
-        &mut self.bus.blocks.dma
-    }
-
     fn dma_and_sys(&mut self) -> (&mut Dma<{ wires::DMA_CHANNELS }>, &mut Sys) {
         (&mut self.bus.blocks.dma, &mut self.bus.sys)
     }

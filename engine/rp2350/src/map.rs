@@ -1,11 +1,8 @@
-//! The table of RP2350's register blocks, from which decoding, resets and events are made.
+//! The table of RP2350's register blocks.
 
 use crate::bus::Blocks;
-use crate::peripherals::{Peripheral, resets::bit};
-use crate::sys::Sys;
+use crate::peripherals::resets::bit;
 use crate::wires::event;
-use crate::world::World;
-use parts::wires::Event;
 
 pub(crate) const IO_BANK0: u32 = 0x4002_8000;
 pub(crate) const TIMER0: u32 = 0x400b_0000;
@@ -15,53 +12,8 @@ pub(crate) const USB_DPRAM: u32 = 0x5010_0000;
 /// Registers are repeated for the atomic aliases; a block's place in the map is twice that.
 pub(crate) const BLOCK: u32 = 0xffff_8000;
 
-/// Calls the event handler of `$block` if `$id` is its event.
-macro_rules! handle {
-    ([], $id:ident, $block:expr, $sys:ident, $world:ident) => {};
-    ([$event:ident], $id:ident, $block:expr, $sys:ident, $world:ident) => {
-        if $id == event::$event {
-            $block.event($sys);
-            return true;
-        }
-    };
-    ([$event:ident, world], $id:ident, $block:expr, $sys:ident, $world:ident) => {
-        if $id == event::$event {
-            $block.event($sys, $world);
-            return true;
-        }
-    };
-    ([$event:ident, bus], $id:ident, $block:expr, $sys:ident, $world:ident) => {};
-}
-
-macro_rules! map {
-    ($($address:tt $block:ident $([$index:literal])?, $reset:ident, $event:tt;)*) => {
-        impl Blocks {
-            /// Returns the register block at `address` and the RESETS bit that holds it in reset (0: none).
-            pub(crate) fn at(&mut self, address: u32) -> Option<(&mut dyn Peripheral, u32)> {
-                Some(match address & BLOCK {
-                    $($address => (&mut self.$block $([$index])?, bit::$reset),)*
-                    _ => return None,
-                })
-            }
-
-            /// Resets the blocks whose RESETS bit is in `entering`.
-            pub(crate) fn enter_reset(&mut self, sys: &mut Sys, entering: u32) {
-                $(if entering & bit::$reset != 0 {
-                    self.$block $([$index])?.reset(sys);
-                })*
-            }
-
-            /// Handles the event of a block that needs no more than the world. Returns whether `id` is one.
-            pub(crate) fn event<W: World>(&mut self, sys: &mut Sys, world: &mut W, id: Event) -> bool {
-                $(handle!($event, id, self.$block $([$index])?, sys, world);)*
-                false
-            }
-        }
-    };
-}
-
-// Address, block, RESETS bit, event with what its handler needs beside `Sys`. Blocks enter reset in this order.
-map! {
+parts::register_map! {
+    BLOCK;
     0x4000_0000 sysinfo, SYSINFO, [];
     0x4000_8000 syscfg, SYSCFG, [];
     0x4001_0000 clocks, NONE, [CLOCKS];

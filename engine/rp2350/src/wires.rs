@@ -1,6 +1,7 @@
 //! The numbers by which RP2350's parts are connected: events, interrupts, DREQs, ticks and pins.
 
 use crate::sys::Sys;
+use parts::constants::Constants;
 use parts::wires::{
     AdcWires, ClocksWires, DmaWires, Event, FunctionPins, IoWires, Layout, PioWires, PwmWires, SerialWires, TimerWires,
     UsbWires, Version, WatchdogWires,
@@ -214,3 +215,11 @@ pub(crate) const CLOCKS: ClocksWires = ClocksWires {
 
 pub(crate) const IO_BANK0: IoWires = IoWires { irq: irq::IO_BANK0, version: Version::V1 };
 pub(crate) const IO_QSPI: IoWires = IoWires { irq: irq::IO_QSPI, version: Version::V1 };
+
+/// Datasheet 12.15.1: CHIP_ID of revision 2 (A2), part 0x0004, manufacturer 0x493; PACKAGE_SEL, RP2350A with 60 pins;
+/// PLATFORM, an ASIC. The value of GITREF_RP2350 on silicon is not published.
+pub(crate) const SYSINFO: Constants =
+    Constants { name: "SYSINFO", registers: &[(0x00, 0x2000_4927), (0x04, 1), (0x08, 1 << 1)] };
+
+/// Datasheet 12.15.3: PLATFORM, an ASIC and no test bench.
+pub(crate) const TBMAN: Constants = Constants { name: "TBMAN", registers: &[(0x00, 1 << 0)] };

@@ -7,8 +7,6 @@ pub(crate) mod rtc;
 pub mod sio;
 pub mod ssi;
 pub(crate) mod syscfg;
-pub(crate) mod sysinfo;
-pub(crate) mod tbman;
 pub(crate) mod vreg_and_chip_reset;
 pub(crate) mod xip_ctrl;
 

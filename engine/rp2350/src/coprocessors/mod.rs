@@ -61,7 +61,7 @@ impl<W: World> Bus<W> {
     /// Passes a change of SIO's pins on.
     fn gpio_changed(&mut self) {
         self.sio_changed();
-        self.settle_pins();
+        self.blocks.reached().settle(&mut self.sys, &mut self.world);
     }
 }
 

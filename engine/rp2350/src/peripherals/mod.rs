@@ -12,8 +12,6 @@ pub(crate) mod resets;
 pub(crate) mod sha256;
 pub(crate) mod sio;
 pub(crate) mod syscfg;
-pub(crate) mod sysinfo;
-pub(crate) mod tbman;
 pub(crate) mod ticks;
 pub(crate) mod trng;
 pub(crate) mod xip_ctrl;
