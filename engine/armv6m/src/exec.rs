@@ -2,25 +2,15 @@
 //!
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a cross-region jump.
 
-use parts::PROBED;
-
+use crate::architecture::V6m;
 use crate::bus::{Bus, Master};
 use crate::core::{Core, Exit, Left, NO_WORD, State};
 use crate::decode::{Kind, Op, decode};
 use crate::fault::Cause;
+use crate::interpreter::{Interpreter, region};
 use crate::map::Map;
 use crate::memory::Memory;
 use crate::mpu::Access;
-
-/// The regions that instructions are fetched from; each has a specialised copy of the loop.
-mod region {
-    /// ROM and SRAM: no wait states.
-    pub(crate) const FAST: u8 = 0;
-    /// Flash through the XIP cache.
-    pub(crate) const XIP: u8 = 1;
-    /// Anything else: every fetch goes over the bus.
-    pub(crate) const BUS: u8 = 2;
-}
 
 impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
@@ -35,43 +25,9 @@ impl Core {
                 // One instruction has started already.
                 Some(Left::Interpret) => limit.max(self.cycles + 1),
             };
-            let exit = if protected || bus.counted() != 0 {
-                self.run_here::<true, B>(mem, bus, limit)
-            } else {
-                self.run_here::<false, B>(mem, bus, limit)
-            };
-            if exit == Exit::Limit {
+            if self.run_here(mem, bus, limit) == Exit::Limit {
                 break;
             }
-        }
-    }
-
-    /// Runs in the region of the PC. `LOOK`: asks the MPU about every access and reports it to the bus, in the
-    /// same simulated time.
-    #[inline(always)]
-    fn run_here<const LOOK: bool, B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Exit {
-        let pc = self.pc;
-        let (rom, sram, flash) = (B::Map::ROM, B::Map::SRAM, B::Map::FLASH);
-        if sram.contains(pc) {
-            self.run_region::<{ region::FAST }, LOOK, B>(mem, bus, limit, sram.base, sram.bytes, B::Map::SRAM_OPS)
-        } else if pc.wrapping_sub(flash.base) < mem.flash_size() as u32 && !mem.xip.offline {
-            let (size, before) = (mem.flash_size() as u32, self.instructions);
-            let exit =
-                self.run_region::<{ region::XIP }, LOOK, B>(mem, bus, limit, flash.base, size, B::Map::FLASH_OPS);
-            if PROBED {
-                self.flash_instructions += self.instructions - before;
-            }
-            exit
-        } else if rom.contains(pc) {
-            let before = self.instructions;
-            let exit =
-                self.run_region::<{ region::FAST }, LOOK, B>(mem, bus, limit, rom.base, rom.bytes, B::Map::ROM_OPS);
-            if PROBED {
-                self.rom_instructions += self.instructions - before;
-            }
-            exit
-        } else {
-            self.run_region::<{ region::BUS }, LOOK, B>(mem, bus, limit, pc, 4, B::Map::SCRATCH_OP)
         }
     }
 
@@ -93,10 +49,27 @@ impl Core {
         let next = bus.fetch(mem, Master::Core(self.index), pc.wrapping_add(2), 2).unwrap_or(0);
         Ok(decode(hw as u16, next as u16))
     }
+}
+
+impl<B: Bus> Interpreter<V6m, B> for Core {
+    #[inline(always)]
+    fn next(&self) -> u32 {
+        self.pc
+    }
+
+    #[inline(always)]
+    fn counts(&mut self) -> [&mut u64; 3] {
+        [&mut self.instructions, &mut self.flash_instructions, &mut self.rom_instructions]
+    }
+
+    #[inline(always)]
+    fn guards(&self, _: u32, _: u32) -> bool {
+        self.ppb.mpu.enabled()
+    }
 
     #[inline(never)]
     #[allow(clippy::too_many_lines)]
-    fn run_region<const REGION: u8, const LOOK: bool, B: Bus>(
+    fn run_region<const REGION: u8, const LOOK: bool>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,

@@ -10,6 +10,7 @@ pub mod core;
 pub mod debugger;
 pub mod decode;
 mod exec;
+pub mod interpreter;
 pub mod map;
 pub mod memory;
 mod mpu;

@@ -3,23 +3,13 @@
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a cross-region jump.
 
 use armv6m::core::Exit;
-use parts::PROBED;
+use armv6m::interpreter::{Interpreter, region};
 
 use crate::core::{Core, NO_WORD, State, late};
 use crate::decode::{Kind, Op, decode, pushed};
 use crate::pmp::Access;
 use crate::traps::Cause;
-use crate::{Bus, Map, Master, Memory, time};
-
-/// The regions that instructions are fetched from; each has a specialised copy of the loop.
-mod region {
-    /// ROM and SRAM: no wait states.
-    pub(super) const FAST: u8 = 0;
-    /// Flash through the XIP cache.
-    pub(super) const XIP: u8 = 1;
-    /// Anything else: every fetch goes over the bus.
-    pub(super) const BUS: u8 = 2;
-}
+use crate::{Bus, Hazard3, Map, Master, Memory, time};
 
 /// The upper half of a product.
 fn high(product: i64) -> u32 {
@@ -84,43 +74,6 @@ impl Core {
         }
     }
 
-    /// Runs in the region of the PC.
-    #[inline(always)]
-    fn run_here<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Exit {
-        let pc = self.pc;
-        let (rom, sram, flash) = (B::Map::ROM, B::Map::SRAM, B::Map::FLASH);
-        let flash_size = mem.flash_size() as u32;
-        macro_rules! run {
-            ($region:ident, $start:expr, $size:expr, $ops:ident) => {{
-                let (start, size) = ($start, $size);
-                if self.guards() || bus.counted() != 0 {
-                    self.run_region::<{ region::$region }, true, B>(mem, bus, limit, start, size, B::Map::$ops)
-                } else {
-                    self.run_region::<{ region::$region }, false, B>(mem, bus, limit, start, size, B::Map::$ops)
-                }
-            }};
-        }
-        if sram.contains(pc) {
-            run!(FAST, sram.base, sram.bytes, SRAM_OPS)
-        } else if pc.wrapping_sub(flash.base) < flash_size && !mem.xip.offline {
-            let before = self.instructions;
-            let exit = run!(XIP, flash.base, flash_size, FLASH_OPS);
-            if PROBED {
-                self.flash_instructions += self.instructions - before;
-            }
-            exit
-        } else if rom.contains(pc) {
-            let before = self.instructions;
-            let exit = run!(FAST, rom.base, rom.bytes, ROM_OPS);
-            if PROBED {
-                self.rom_instructions += self.instructions - before;
-            }
-            exit
-        } else {
-            self.run_region::<{ region::BUS }, true, B>(mem, bus, limit, pc, 4, B::Map::SCRATCH_OP)
-        }
-    }
-
     /// Predecodes the instruction at `pc`. `Err`: it cannot be fetched.
     #[cold]
     #[inline(never)]
@@ -140,11 +93,27 @@ impl Core {
         };
         Ok(decode(half as u16, next as u16))
     }
+}
 
-    /// `LOOK`: asks the PMP about every access and reports it to the bus, in the same simulated time.
+impl<B: Bus> Interpreter<Hazard3, B> for Core {
+    #[inline(always)]
+    fn next(&self) -> u32 {
+        self.pc
+    }
+
+    #[inline(always)]
+    fn counts(&mut self) -> [&mut u64; 3] {
+        [&mut self.instructions, &mut self.flash_instructions, &mut self.rom_instructions]
+    }
+
+    #[inline(always)]
+    fn guards(&self, _: u32, _: u32) -> bool {
+        Core::guards(self)
+    }
+
     #[inline(never)]
     #[allow(clippy::too_many_lines)]
-    fn run_region<const REGION: u8, const LOOK: bool, B: Bus>(
+    fn run_region<const REGION: u8, const LOOK: bool>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,
@@ -531,7 +500,9 @@ impl Core {
             next!();
         }
     }
+}
 
+impl Core {
     /// Goes on behind `op`.
     fn pass(&mut self, op: Op) {
         self.pc = self.pc.wrapping_add(op.bytes());

@@ -1,0 +1,76 @@
+//! The frame of an interpreter's loop, which does not depend on the instruction set.
+
+use parts::PROBED;
+
+use crate::architecture::Architecture;
+use crate::bus::Bus;
+use crate::core::Exit;
+use crate::map::Map;
+use crate::memory::Memory;
+
+/// The regions that instructions are fetched from; each has a specialised copy of the loop.
+pub mod region {
+    /// ROM and SRAM: no wait states.
+    pub const FAST: u8 = 0;
+    /// Flash through the XIP cache.
+    pub const XIP: u8 = 1;
+    /// Anything else: every fetch goes over the bus.
+    pub const BUS: u8 = 2;
+}
+
+/// A core with a loop for each region, and one more that looks at each access.
+pub trait Interpreter<A: Architecture<Core = Self>, B: Bus<A>>: Sized {
+    /// Returns the address of the next instruction.
+    fn next(&self) -> u32;
+
+    /// Returns the counts of instructions: all, those from flash through the cache, those from ROM.
+    fn counts(&mut self) -> [&mut u64; 3];
+
+    /// Returns whether accesses of code in the `size` bytes at `start` must be checked one by one.
+    fn guards(&self, start: u32, size: u32) -> bool;
+
+    /// Runs instructions of `size` bytes at `start`, whose predecoded ones begin at `base`. `LOOK`: checks every access
+    /// and reports it to the bus, in the same simulated time.
+    fn run_region<const REGION: u8, const LOOK: bool>(
+        &mut self,
+        mem: &mut Memory<B::Map, A>,
+        bus: &mut B,
+        limit: u64,
+        start: u32,
+        size: u32,
+        base: usize,
+    ) -> Exit;
+
+    /// Runs in the region of the PC.
+    #[inline(always)]
+    fn run_here(&mut self, mem: &mut Memory<B::Map, A>, bus: &mut B, limit: u64) -> Exit {
+        let pc = self.next();
+        let (rom, sram, flash) = (B::Map::ROM, B::Map::SRAM, B::Map::FLASH);
+        let flash_size = mem.flash_size() as u32;
+        macro_rules! run {
+            ($region:ident, $start:expr, $size:expr, $ops:ident) => {{
+                let (start, size) = ($start, $size);
+                if self.guards(start, size) || bus.counted() != 0 {
+                    self.run_region::<{ region::$region }, true>(mem, bus, limit, start, size, B::Map::$ops)
+                } else {
+                    self.run_region::<{ region::$region }, false>(mem, bus, limit, start, size, B::Map::$ops)
+                }
+            }};
+        }
+        let [before, ..] = self.counts().map(|count| *count);
+        let (exit, place) = if sram.contains(pc) {
+            return run!(FAST, sram.base, sram.bytes, SRAM_OPS);
+        } else if pc.wrapping_sub(flash.base) < flash_size && !mem.xip.offline {
+            (run!(XIP, flash.base, flash_size, FLASH_OPS), 1)
+        } else if rom.contains(pc) {
+            (run!(FAST, rom.base, rom.bytes, ROM_OPS), 2)
+        } else {
+            return self.run_region::<{ region::BUS }, true>(mem, bus, limit, pc, 4, B::Map::SCRATCH_OP);
+        };
+        if PROBED {
+            let counts = self.counts();
+            *counts[place] += *counts[0] - before;
+        }
+        exit
+    }
+}
