@@ -4,6 +4,7 @@
 
 mod py_app;
 mod py_attribution;
+mod py_bench;
 mod py_card;
 mod py_chip_lan;
 mod py_config;
@@ -11,8 +12,6 @@ mod py_cpu;
 mod py_device;
 mod py_forward;
 mod py_gdb;
-mod py_hazard3;
-mod py_m33;
 mod py_machine;
 mod py_pins;
 mod py_profile;
@@ -70,8 +69,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<py_machine::PyMachine>()?;
     m.add_class::<py_gdb::PyGdbSession>()?;
     m.add_class::<py_cpu::PyCpuBench>()?;
-    m.add_class::<py_m33::PyM33Bench>()?;
-    m.add_class::<py_hazard3::PyHazard3Bench>()?;
+    m.add_class::<py_bench::PyM33Bench>()?;
+    m.add_class::<py_bench::PyHazard3Bench>()?;
     m.add_class::<py_chip_lan::PyChipLan>()?;
     m.add("TlsError", m.py().get_type::<py_tls::TlsError>())?;
     m.add_class::<py_tls::PyTlsPeer>()?;
