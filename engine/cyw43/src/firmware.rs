@@ -4,9 +4,8 @@
 //! all bytes before a block of some 40 bytes with a key in front of that line. A chip with a gap in its firmware
 //! crashes and never requests its high clock; without a valid NVRAM it does not either.
 
+use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
-
-use crate::crc;
 
 /// The longest trailer searched, including the block in front of its text.
 const TRAILER: usize = 2048;
@@ -27,14 +26,17 @@ pub(crate) fn check(ram: &[u8], loaded: usize) -> Result<Firmware, String> {
     let wanted = field(&text, "CRC: ").and_then(|hex| u32::from_str_radix(hex, 16).ok());
     let wanted = wanted.ok_or("the firmware's version line has no CRC")?;
     let first = start.saturating_sub(KEY_BLOCK);
-    let mut sum = crc::update(!0, &ram[..first]);
+    let mut sum = Hasher::new();
+    sum.update(&ram[..first]);
+    // Unlike CRC-32's, this result is not complemented.
+    let matches = |sum: &Hasher| !sum.clone().finalize() == wanted;
     for &byte in &ram[first..start] {
-        if sum == wanted {
+        if matches(&sum) {
             break;
         }
-        sum = crc::update(sum, &[byte]);
+        sum.update(&[byte]);
     }
-    if sum != wanted {
+    if !matches(&sum) {
         return Err(format!("the firmware does not match its CRC {wanted:08x}: its download is corrupt"));
     }
     Ok(Firmware { version: text })

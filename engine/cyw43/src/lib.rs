@@ -13,7 +13,6 @@
 mod backplane;
 mod bus;
 mod chip;
-mod crc;
 mod firmware;
 mod gspi;
 mod host;

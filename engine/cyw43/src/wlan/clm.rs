@@ -1,8 +1,7 @@
 //! The regulatory data, which the host loads in pieces, and its checks.
 
+use crc32fast::hash as crc32;
 use serde::{Deserialize, Serialize};
-
-use crate::crc::crc32;
 
 const BEGIN: u16 = 2;
 const END: u16 = 4;
