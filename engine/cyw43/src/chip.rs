@@ -246,9 +246,11 @@ impl Cyw43439 {
             let reads = matches!(self.phase, Phase::Read(..));
             return self.wires.shows_at().filter(|_| reads).map(|rising| Shifting::Out { rising });
         }
-        // These words are only stored until the last one arrives.
         let words = match &self.phase {
+            // Only stored until the last one arrives.
             Phase::Write(command, data) => command.length.saturating_sub(data.len()).div_ceil(4).saturating_sub(1),
+            // Ignored until chip select rises.
+            Phase::Over => return Some(Shifting::In(u32::MAX)),
             _ => 0,
         };
         Some(Shifting::In(32 * words as u32 + self.wires.room()))

@@ -8,6 +8,7 @@
 //!
 //! A register write in cycle `c` is seen by instructions whose effects appear in cycle `c + 1` or later.
 
+use crate::dma::REQUEST_CYCLES;
 use crate::sys::Sys;
 use crate::wires::{FunctionPins, PioWires, Version};
 use crate::{Peripheral, Write, unmodelled};
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use sim::{NEVER, Ps};
 
 pub(crate) use machine::State;
-pub use pass::{Batch, Sampled};
+pub use pass::{Batch, Sampled, Word};
 
 mod block;
 mod config;
@@ -78,6 +79,8 @@ mod offset {
 const MACHINES: usize = 4;
 /// 32 instructions, 4 state machines, 4 words per FIFO.
 const CFGINFO: u32 = 0x0020_0404;
+/// The interrupts by the levels of state machine 0's FIFOs.
+const FIFO_INTERRUPTS: u32 = 0x11;
 const FDEBUG_RXUNDER: u32 = 1 << 8;
 const FDEBUG_TXOVER: u32 = 1 << 16;
 const FDEBUG_BITS: u32 = 0x0f0f_0f0f;
@@ -287,14 +290,13 @@ impl Pio {
         sys.batch_possible |= due != NEVER;
     }
 
-    /// Returns whether an access to `register` is one to a FIFO of the deferred batch's state machine, which none of
-    /// its passes uses.
+    /// Returns whether an access to `register` is one to a FIFO of the deferred batch's state machine, which goes on.
     pub fn is_fifo_of_batch(&self, sys: &Sys, register: u32) -> bool {
         let Some(batch) = &self.batch else { return false };
         let index = batch.machine as u32;
         (register == offset::TXF0 + 4 * index || register == offset::RXF0 + 4 * index)
             && cycle_now(sys) < batch.end()
-            && self.machines[batch.machine].leaves_fifos_alone()
+            && self.machines[batch.machine].has_words()
     }
 
     /// Returns whether a read of `register` observes the effects of a batch, or changes its inputs.
@@ -319,7 +321,9 @@ impl Pio {
         }
         let mut running = self.machines.iter().filter(|machine| machine.next() != NEVER);
         let (machine, None) = (running.next()?, running.next()) else { return None };
-        machine.batch(&self.shared, &sys.clock, cycle_now(sys), HORIZON_CYCLES)
+        // An interrupt by the level of a FIFO comes in the cycle of the word.
+        let by_fifo = (FIFO_INTERRUPTS << machine.index) & (self.inte[0] | self.inte[1]);
+        machine.batch(&self.shared, &sys.clock, cycle_now(sys), HORIZON_CYCLES, by_fifo == 0)
     }
 
     /// Defers `batch`, at whose start the state machine is in `state`.
@@ -327,10 +331,50 @@ impl Pio {
         let machine = &mut self.machines[batch.machine];
         machine.state = state;
         machine.ahead = None;
-        self.due = batch.end();
         self.batch = Some(batch);
         sys.batched = Some(self.wires.number);
-        sys.schedule(self.wires.event, sys.clock.ps_at(self.due));
+        self.plan_batch(sys);
+    }
+
+    /// Fits the deferred batch to the words in its FIFOs, and schedules the event: at its end, or when the request for a
+    /// word that DMA waits for is seen, since DMA alone sees it, [`REQUEST_CYCLES`] later.
+    pub fn plan_batch(&mut self, sys: &mut Sys) {
+        let Some(batch) = &mut self.batch else { return };
+        let machine = &self.machines[batch.machine];
+        machine.fit(batch);
+        let mut due = batch.end();
+        let awaited = sys.watched_dreqs() & !sys.dreq_level();
+        let dreqs = [self.wires.tx_dreq, self.wires.rx_dreq].map(|first| first + batch.machine as u32);
+        for (word, dreq) in machine.words(batch).into_iter().zip(dreqs) {
+            if let Some(word) = word.filter(|_| awaited >> dreq & 1 != 0) {
+                due = due.min(word.cycle + REQUEST_CYCLES);
+            }
+        }
+        self.due = due;
+        sys.schedule(self.wires.event, sys.clock.ps_at(due));
+    }
+
+    /// Returns the next words that the deferred batch moves, from the TX FIFO and to the RX FIFO.
+    pub fn words(&self) -> [Option<Word>; 2] {
+        self.batch.as_ref().map_or([None; 2], |batch| self.machines[batch.machine].words(batch))
+    }
+
+    /// Returns whether the deferred batch goes on at `cycle`.
+    pub fn defers(&self, cycle: u64) -> bool {
+        self.batch.as_ref().is_some_and(|batch| cycle < batch.end())
+    }
+
+    /// Moves a word of the deferred batch: from the TX FIFO or, `to_rx`, to the RX FIFO.
+    pub fn move_word(&mut self, sys: &mut Sys, to_rx: bool) {
+        if let Some(batch) = &self.batch {
+            self.machines[batch.machine].move_word(to_rx);
+            self.update_lines(sys);
+        }
+    }
+
+    /// Returns the deferred batch.
+    pub fn batch(&self) -> Option<Batch> {
+        self.batch
     }
 
     /// Takes the deferred batch.
@@ -376,9 +420,12 @@ impl Pio {
         [self.shared.out, self.shared.oe]
     }
 
-    /// Runs `count` passes, which end with the levels `out`.
-    pub fn advance(&mut self, sys: &mut Sys, batch: &Batch, count: u64, inputs: Sampled, out: u32) {
-        self.machines[batch.machine].advance(&batch.pass, count, inputs);
+    /// Runs the first `count` passes of the deferred batch, which end with the levels `out`, but for their words.
+    pub fn advance(&mut self, sys: &mut Sys, count: u64, inputs: Sampled, out: u32) {
+        if let Some(batch) = &mut self.batch {
+            self.machines[batch.machine].advance(&batch.pass, count, inputs);
+            batch.passed(count);
+        }
         self.shared.out = out;
         self.update_pins(sys);
     }
@@ -575,13 +622,16 @@ impl Pio {
             self.fdebug |= FDEBUG_RXUNDER << index;
             return 0;
         };
-        if self.batch.is_none() {
-            if machine.state.stall() == Some(Stall::Rx) {
-                machine.wake(Some(Stall::Rx), now + 1);
-            }
-            machine.disturb(&self.shared, &sys.clock, now);
-            self.plan(sys, now);
+        if self.batch.is_some() {
+            self.update_lines(sys);
+            self.plan_batch(sys);
+            return word;
         }
+        if machine.state.stall() == Some(Stall::Rx) {
+            machine.wake(Some(Stall::Rx), now + 1);
+        }
+        machine.disturb(&self.shared, &sys.clock, now);
+        self.plan(sys, now);
         self.update_lines(sys);
         word
     }
@@ -755,8 +805,10 @@ impl Peripheral for Pio {
             self.look_at_programs();
         }
         self.update_lines(sys);
-        // A batch that is still deferred is not disturbed.
-        if self.batch.is_none() {
+        if self.batch.is_some() {
+            // The word was one for the deferred batch, which is not disturbed.
+            self.plan_batch(sys);
+        } else {
             self.plan(sys, now);
         }
     }

@@ -5,6 +5,10 @@
 //! Before an access or event that may observe or disturb them, the passes that are over by then are run. The last
 //! instructions, within a pass, are executed one by one as usual. The result is the same in every cycle in which it is
 //! observable.
+//!
+//! A batch goes on through the words that its passes move between FIFOs and shift registers. Registers and DMA see each of
+//! them from its cycle on: before an access or event that may, the passes up to the last word are run
+//! ([`Bus::move_words`]), and the batch continues.
 
 use crate::bus::{Blocks, Bus};
 use crate::map::{self, Use};
@@ -82,11 +86,12 @@ impl<W: World> Bus<W> {
     #[inline]
     pub(crate) fn run_batch_before_read(&mut self, address: u32) {
         let Some(index) = self.sys.batched else { return };
-        if Blocks::pins_at(address) == Use::Pio
-            && Pio::is_read_by_batch(address & 0xffc)
-            && !self.is_fifo_of_batch(index, address)
-        {
-            self.run_batch();
+        if Blocks::pins_at(address) == Use::Pio {
+            if !Pio::is_read_by_batch(address & 0xffc) || self.is_fifo_of_batch(index, address) {
+                self.move_words(cycle_by(&self.sys, self.sys.now()));
+            } else {
+                self.run_batch();
+            }
         }
     }
 
@@ -94,7 +99,10 @@ impl<W: World> Bus<W> {
     #[inline]
     pub(crate) fn run_batch_before_write(&mut self, address: u32) {
         let Some(index) = self.sys.batched else { return };
-        if Blocks::pins_at(address) != Use::None && !self.is_fifo_of_batch(index, address) {
+        if Blocks::pins_at(address) == Use::None || self.is_fifo_of_batch(index, address) {
+            // DMA and the FIFOs see which words have moved.
+            self.move_words(cycle_by(&self.sys, self.sys.now()));
+        } else {
             self.run_batch();
         }
     }
@@ -114,13 +122,22 @@ impl<W: World> Bus<W> {
     /// now.
     pub(crate) fn batch_before(&mut self, id: Event) -> bool {
         let Some(index) = self.sys.batched else { return true };
+        let own = EVENTS[index];
+        let now = self.sys.now();
+        let cycle = self.sys.clock.cycle_at(now);
+        if id == own && self.blocks.pio[index].defers(cycle) {
+            self.move_words(cycle);
+            self.blocks.pio[index].plan_batch(&mut self.sys);
+            return false;
+        }
+        if id == event::DMA {
+            self.move_words(cycle_by(&self.sys, now));
+        }
         if leaves_pins_alone(id) {
             return true;
         }
-        let own = EVENTS[index];
-        let now = self.sys.now();
         // Events at the same time are handled in order of their ids.
-        let until = if id > own { cycle_by(&self.sys, now) } else { self.sys.clock.cycle_at(now) - 1 };
+        let until = if id > own { cycle_by(&self.sys, now) } else { cycle - 1 };
         self.catch_up(until);
         if id != own {
             return true;
@@ -132,21 +149,68 @@ impl<W: World> Bus<W> {
         is_due
     }
 
-    /// Runs the deferred passes up to and including cycle `until`.
+    /// Runs the deferred passes up to and including cycle `until`, and ends the batch.
     #[inline(never)]
     fn catch_up(&mut self, until: u64) {
-        let Some(index) = self.sys.batched.take() else { return };
-        let (Some(batch), Some(deferred)) = (self.blocks.pio[index].take_batch(), self.deferred.take()) else { return };
+        let Some(index) = self.sys.batched else { return };
         let time = self.sys.set_event_time(Some(self.sys.clock.ps_at(until)));
-        let done = batch.done_by(until);
-        if done != 0 {
-            self.carry_out(&batch, &deferred, done);
-        }
+        self.carry_out_until(index, until);
+        self.sys.batched = None;
+        self.deferred = None;
+        self.blocks.pio[index].take_batch();
         while self.blocks.pio[index].step_once(&mut self.sys, until).is_some() {
             self.settle_pins();
+            self.settle_requests();
         }
         self.sys.set_event_time(time);
         self.blocks.pio[index].replan(&mut self.sys, until);
+    }
+
+    /// Moves the words between FIFOs and shift registers that are due up to and including cycle `until`, with the passes
+    /// before them. The batch goes on, unless one of these passes does.
+    fn move_words(&mut self, until: u64) {
+        let Some(index) = self.sys.batched else { return };
+        while let Some(word) = self.blocks.pio[index].words().into_iter().flatten().min_by_key(|word| word.cycle)
+            && word.cycle <= until
+        {
+            if word.complete > until {
+                self.catch_up(until);
+                return;
+            }
+            let time = self.sys.set_event_time(Some(self.sys.clock.ps_at(word.complete)));
+            self.carry_out_until(index, word.complete);
+            self.sys.set_event_time(time);
+        }
+    }
+
+    /// Carries out the deferred passes that are complete in cycle `until`, and moves each of their words in its cycle.
+    fn carry_out_until(&mut self, index: usize, until: u64) {
+        while let (Some(batch), Some(deferred)) = (self.blocks.pio[index].batch(), self.deferred) {
+            let together = if deferred.peer.is_some() { WORD_BITS } else { u64::MAX };
+            let words = self.blocks.pio[index].words();
+            let most = batch.done_by(until).min(together);
+            let done = words.iter().flatten().fold(most, |done, word| done.min(word.passes));
+            if done == 0 {
+                return;
+            }
+            self.carry_out(&batch, &deferred, done);
+            let mut words = [(words[0], false), (words[1], true)];
+            words.sort_by_key(|(word, _)| word.map(|word| word.cycle));
+            for (word, to_rx) in words {
+                let Some(word) = word.filter(|word| word.passes == done) else { continue };
+                let time = self.sys.set_event_time(Some(self.sys.clock.ps_at(word.cycle)));
+                self.blocks.pio[index].move_word(&mut self.sys, to_rx);
+                self.settle_requests();
+                self.sys.set_event_time(time);
+            }
+        }
+    }
+
+    /// Tells DMA about requests.
+    fn settle_requests(&mut self) {
+        if self.sys.dreq_rose != 0 {
+            self.blocks.dma.requests_changed(&mut self.sys);
+        }
     }
 
     /// Tells PIO, GPIO interrupts and the world about changed pins.
@@ -237,7 +301,7 @@ impl<W: World> Bus<W> {
                 }
             }
         };
-        blocks.pio[index].advance(sys, batch, done, inputs, out);
+        blocks.pio[index].advance(sys, done, inputs, out);
         if let Some(Exchange { data, way: Way::Gives { .. }, .. }) = deferred.peer {
             sys.pins.drive(data, Some(given & 1 != 0));
         }
@@ -364,7 +428,7 @@ impl<W: World> Bus<W> {
                     }
                     Way::Gives { rising } => edges[usize::from(rising)],
                 };
-                batch.limit(u64::from(bits).min(WORD_BITS));
+                batch.limit(u64::from(bits));
                 touched |= data_bit;
                 peer = Some(Exchange { data, way, step });
             }

@@ -398,7 +398,12 @@ impl<W: World> Bus<W> {
             self.settle_stopped();
             return;
         }
+        let watched = self.sys.watch_dirty;
         self.blocks.reached().watch(&mut self.sys);
+        // DMA may wait for other words.
+        if let Some(block) = self.sys.batched.filter(|_| watched) {
+            self.blocks.pio[block].plan_batch(&mut self.sys);
+        }
         self.blocks.reached().settle(&mut self.sys, &mut self.world);
         if self.sys.dreq_rose != 0 {
             self.blocks.dma.requests_changed(&mut self.sys);

@@ -4,7 +4,7 @@ use super::config::{Config, FJOIN_RX, FJOIN_TX, PinWrite, SHIFTCTRL_MASK};
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::machine::{Effects, Shared, Stall, State, View};
-use super::pass::{Batch, Pass, Sampled};
+use super::pass::{Batch, Pass, Sampled, Word};
 use crate::wires::Version;
 use serde::{Deserialize, Serialize};
 use sim::{Clock, NEVER};
@@ -14,7 +14,7 @@ const LOOKAHEAD: u32 = 128;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Machine {
-    index: u32,
+    pub(crate) index: u32,
     pub(crate) config: Config,
     divider: Divider,
     pub(crate) fifos: Fifos,
@@ -89,7 +89,14 @@ impl Machine {
     }
 
     /// Returns the next batch after cycle `now`, of at most `most` cycles, with the state at its start.
-    pub(crate) fn batch(&self, shared: &Shared, clock: &Clock, now: u64, most: u64) -> Option<(State, Batch)> {
+    pub(crate) fn batch(
+        &self,
+        shared: &Shared,
+        clock: &Clock,
+        now: u64,
+        most: u64,
+        through_fifos: bool,
+    ) -> Option<(State, Batch)> {
         let view = View { index: self.index, config: &self.config, divider: &self.divider, shared, clock };
         let mut state = self.state;
         // Quiet instructions do not change the FIFOs.
@@ -99,15 +106,37 @@ impl Machine {
             return None;
         }
         let pass = Pass::next(&state, &shared.memory, &self.config, &self.divider)?;
-        let (count, rest) = pass.most(&state, &self.config, &self.fifos);
-        let mut batch = Batch { machine: self.index as usize, pass, start, count, rest };
+        let (count, rest) = pass.most(&state, &self.config, &self.fifos, through_fifos);
+        let machine = self.index as usize;
+        let mut batch = Batch { machine, pass, start, count, rest, limit: u64::MAX, through_fifos };
         batch.limit(most / pass.cycles);
         (batch.count > 1).then_some((state, batch))
     }
 
-    /// Returns whether the FIFOs may change while `batch` is deferred: none of its passes asks for a word.
-    pub(crate) fn leaves_fifos_alone(&self) -> bool {
+    /// Returns whether others may use the FIFOs while a batch is deferred: none of its passes waits for a word.
+    pub(crate) fn has_words(&self) -> bool {
         !self.state.wants_refill(&self.config)
+    }
+
+    /// Fits `batch` to the words in the FIFOs.
+    pub(crate) fn fit(&self, batch: &mut Batch) {
+        let limit = batch.limit;
+        (batch.count, batch.rest) = batch.pass.most(&self.state, &self.config, &self.fifos, batch.through_fifos);
+        batch.limit(limit);
+    }
+
+    /// Returns the next words that `batch` moves, from the TX FIFO and to the RX FIFO.
+    pub(crate) fn words(&self, batch: &Batch) -> [Option<Word>; 2] {
+        batch.words(&self.state, &self.config)
+    }
+
+    /// Takes a word from the TX FIFO or, `to_rx`, pushes one into the RX FIFO.
+    pub(crate) fn move_word(&mut self, to_rx: bool) {
+        if to_rx {
+            self.state.push_isr(&mut self.fifos, &mut Effects::default());
+        } else {
+            self.state.refill(&mut self.fifos);
+        }
     }
 
     /// Returns the next `count` bits that OUT outputs in `pass`.

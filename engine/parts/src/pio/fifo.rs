@@ -32,6 +32,11 @@ impl Fifo {
         self.len >= self.depth
     }
 
+    /// Returns the number of words that it still takes.
+    pub(crate) fn room(&self) -> usize {
+        self.depth.saturating_sub(self.len)
+    }
+
     /// Returns false, and drops `word`, if the FIFO is full.
     pub(crate) fn push(&mut self, word: u32) -> bool {
         if self.is_full() {

@@ -532,7 +532,7 @@ impl State {
         Outcome::Next
     }
 
-    fn push_isr(&mut self, fifos: &mut Fifos, effects: &mut Effects) {
+    pub(super) fn push_isr(&mut self, fifos: &mut Fifos, effects: &mut Effects) {
         effects.fifo |= fifos.rx.push(self.isr);
         self.isr = 0;
         self.isr_count = 0;

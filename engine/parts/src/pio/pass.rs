@@ -156,9 +156,9 @@ impl Pass {
         (self.writes().fold(out, |out, write| write.apply(out)) == out).then(|| self.writes().scan(out, level))
     }
 
-    /// Returns the number of passes without external effects: no word moves between FIFO and shift register, and the
-    /// loop continues; and the cycles after these to the first instruction that may have one.
-    pub(crate) fn most(&self, state: &State, config: &Config, fifos: &Fifos) -> (u64, u64) {
+    /// Returns the number of passes that wait for nothing and change nothing but pins, registers and, if
+    /// `through_fifos`, the FIFOs; and the cycles after these to the first instruction that may do more.
+    pub(crate) fn most(&self, state: &State, config: &Config, fifos: &Fifos, through_fifos: bool) -> (u64, u64) {
         let takes_osr = self.output.is_some() || self.needs_osr;
         if state.wants_refill(config) && (takes_osr || !fifos.tx.is_empty()) {
             return (0, 0);
@@ -169,19 +169,37 @@ impl Pass {
             Some(Counter::Y) => (u64::from(state.y), 0),
             None => (u64::MAX, 0),
         };
-        let room = |taken: u32, limit: u32| u64::from(limit.saturating_sub(taken));
-        let below_threshold = config.pull_threshold() - 1;
+        let words = |count: usize| if through_fifos { count as u64 } else { 0 };
         if let Some((step, _)) = self.output {
-            let limit = if config.autopull() || self.needs_osr { below_threshold } else { WORD_BITS };
-            most = most.min((room(state.osr_count, limit), step));
-        } else if self.needs_osr && state.osr_count > below_threshold {
+            let passes = match self.until_refill(state, config) {
+                Some(first) => first + words(fifos.tx.len()) * u64::from(config.pull_threshold()) - 1,
+                None if self.needs_osr => u64::from((config.pull_threshold() - 1).saturating_sub(state.osr_count)),
+                None => u64::from(WORD_BITS - state.osr_count),
+            };
+            most = most.min((passes, step));
+        } else if self.needs_osr && state.osr_count >= config.pull_threshold() {
             return (0, 0);
         }
         if let Some((step, bits)) = self.input {
-            let limit = if config.autopush() { config.push_threshold() - 1 } else { WORD_BITS };
-            most = most.min((room(state.isr_count, limit) / u64::from(bits), step));
+            let passes = match self.until_push(state, config) {
+                Some(first) => first + words(fifos.rx.room()) * u64::from(config.push_threshold().div_ceil(bits)) - 1,
+                None => u64::from((WORD_BITS - state.isr_count) / bits),
+            };
+            most = most.min((passes, step));
         }
         (most.0, self.steps[most.1].at)
+    }
+
+    /// Returns the number of passes up to that whose OUT takes a word from the FIFO, if there is one.
+    fn until_refill(&self, state: &State, config: &Config) -> Option<u64> {
+        let pulls = self.output.is_some() && config.autopull();
+        pulls.then(|| u64::from(config.pull_threshold().saturating_sub(state.osr_count)).max(1))
+    }
+
+    /// Returns the number of passes up to that whose IN pushes a word, if there is room for it.
+    fn until_push(&self, state: &State, config: &Config) -> Option<u64> {
+        let (_, bits) = self.input.filter(|_| config.autopush())?;
+        Some(u64::from(config.push_threshold().saturating_sub(state.isr_count).div_ceil(bits)).max(1))
     }
 
     /// Returns the next `count` bits that OUT outputs, the first one in the most significant place.
@@ -253,6 +271,21 @@ pub struct Batch {
     pub count: u64,
     /// Cycles after the last pass that are deferred with it, a part of one more.
     pub(crate) rest: u64,
+    /// The most passes that there may be, however many words come.
+    pub(crate) limit: u64,
+    /// The passes go on through words from and for the FIFOs.
+    pub(crate) through_fifos: bool,
+}
+
+/// A word that moves between a FIFO and a shift register at the end of some passes.
+#[derive(Clone, Copy, Debug)]
+pub struct Word {
+    /// The number of passes, with that of the word.
+    pub passes: u64,
+    /// The cycle in which it moves.
+    pub cycle: u64,
+    /// The cycle of the last instruction of that pass.
+    pub complete: u64,
 }
 
 impl Batch {
@@ -263,6 +296,7 @@ impl Batch {
 
     /// Ends the batch after at most `count` whole passes.
     pub fn limit(&mut self, count: u64) {
+        self.limit = self.limit.min(count);
         if self.count >= count {
             self.count = count;
             self.rest = 0;
@@ -275,5 +309,23 @@ impl Batch {
             Some(past) => (past / self.pass.cycles + 1).min(self.count),
             None => 0,
         }
+    }
+
+    /// Returns the next words that the passes move, from the TX FIFO and to the RX FIFO.
+    pub(crate) fn words(&self, state: &State, config: &Config) -> [Option<Word>; 2] {
+        let Pass { output, input, .. } = self.pass;
+        let word = |passes: Option<u64>, step: Option<(usize, u32)>| {
+            let (passes, at) = (passes.filter(|&passes| passes <= self.count)?, self.pass.steps[step?.0].at);
+            let start = self.start + (passes - 1) * self.pass.cycles;
+            Some(Word { passes, cycle: start + at, complete: start + self.pass.last_at() })
+        };
+        [word(self.pass.until_refill(state, config), output), word(self.pass.until_push(state, config), input)]
+    }
+
+    /// Removes the first `count` passes, which are over.
+    pub(crate) fn passed(&mut self, count: u64) {
+        self.start += count * self.pass.cycles;
+        self.count -= count;
+        self.limit = self.limit.saturating_sub(count);
     }
 }
