@@ -78,6 +78,11 @@ pub trait Bus<A: Architecture = V6m> {
         None
     }
 
+    /// Returns whether the same holds of the read of `core` at `address`, of whatever size, wherever the address is.
+    fn is_steady(&self, core: usize, address: u32) -> bool {
+        self.peek(core, address).is_some()
+    }
+
     /// Returns the wait states of the last access.
     fn waits(&self) -> u32;
 

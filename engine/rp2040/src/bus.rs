@@ -511,6 +511,14 @@ impl<W: World> armv6m::Bus for Bus<W> {
         if seen || address & 0xffff_fe03 != 0xd000_0000 { None } else { self.sio.peek(core, address & 0x1fc) }
     }
 
+    fn is_steady(&self, core: usize, address: u32) -> bool {
+        if address & 0xffff_c000 == map::DMA {
+            // Transfers are events.
+            return !self.sys.trace.wants(kind::REGISTERS);
+        }
+        self.peek(core, address).is_some()
+    }
+
     #[inline]
     fn waits(&self) -> u32 {
         self.waits

@@ -7,6 +7,7 @@ use parts::wires::Event;
 
 pub(crate) const IO_BANK0: u32 = 0x4001_4000;
 pub(crate) const TIMER: u32 = 0x4005_4000;
+pub(crate) const DMA: u32 = 0x5000_0000;
 pub(crate) const PIO0: u32 = 0x5020_0000;
 pub(crate) const PIO1: u32 = 0x5030_0000;
 /// USB's memory, beside its registers.
@@ -87,7 +88,7 @@ map! {
     0x4006_0000 rosc, NONE, [], Any;
     0x4006_4000 vreg_and_chip_reset, NONE, [], Any;
     0x4006_c000 tbman, TBMAN, [], Any;
-    0x5000_0000 dma, DMA, [DMA, bus], None;
+    DMA dma, DMA, [DMA, bus], None;
     0x5011_0000 usb, USBCTRL, [USB], None;
     PIO0 pio[0], PIO0, [PIO0], Pio;
     PIO1 pio[1], PIO1, [PIO1], Pio;

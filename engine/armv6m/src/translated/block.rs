@@ -13,7 +13,7 @@ use crate::decode::{Kind, Op, decode};
 use crate::map::Map;
 use crate::memory::Memory;
 use crate::translator::mistakes::Mistake;
-use crate::translator::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, Routines};
+use crate::translator::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, PASS, Routines};
 use crate::translator::{Block, Part, region};
 
 /// Most instructions of one block.
@@ -131,6 +131,21 @@ pub(super) struct Translation<'a, M> {
     pub(super) stubs: Vec<Stub>,
     /// The preceding comparison.
     pub(super) compared: Option<Op>,
+    /// The address at which the block starts.
+    pub(super) start: u32,
+    /// The block's only load so far, if no instruction so far changes memory.
+    waits: Waits,
+    /// The load with which the block, a loop, polls.
+    pub(super) polls: Option<u32>,
+}
+
+/// What the instructions so far have done with memory.
+#[derive(Clone, Copy)]
+enum Waits {
+    Nothing,
+    /// The load at this address.
+    Loads(u32),
+    More,
 }
 
 /// Translates the block that starts at `pc` in `part`, for a buffer whose next address is `base`. `None`: its first
@@ -156,6 +171,9 @@ pub(super) fn translate<M: Map>(
         before: here,
         stubs: Vec::new(),
         compared: None,
+        start: pc,
+        waits: Waits::Nothing,
+        polls: None,
     };
     translation.run()?;
     let end = translation.here.pc;
@@ -193,6 +211,11 @@ impl<M: Map> Translation<'_, M> {
             self.before = self.here;
             self.fetch();
             self.here.executed += 1;
+            self.waits = match (op.kind, self.waits) {
+                (kind, waits) if leaves_memory_alone(kind) => waits,
+                (kind, Waits::Nothing) if is_load(kind) => Waits::Loads(self.here.pc),
+                _ => Waits::More,
+            };
             let goes_on = self.instruction(op);
             self.compared = matches!(op.kind, Kind::CmpImm | Kind::CmpReg).then_some(op);
             self.here.pc += op.bytes();
@@ -256,6 +279,23 @@ impl<M: Map> Translation<'_, M> {
         dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + executed], place.executed as i32);
         if place.fetched > 0 {
             dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + FETCHED], place.fetched as i32);
+        }
+    }
+
+    // -- loops
+
+    /// Records the end of a pass, if the block is a loop that leads to `target` and changes no memory.
+    pub(super) fn pass(&mut self, target: u32) {
+        if let Waits::Loads(pc) = self.waits
+            && target == self.start
+            && !self.ahead
+        {
+            self.polls = Some(pc);
+            dynasm!(self.ops
+                ; .arch x64
+                ; mov DWORD [r15 + PASS], target as i32
+                ; mov DWORD [r15 + PASS + 4], self.here.executed as i32
+            );
         }
     }
 
@@ -370,6 +410,50 @@ impl<M: Map> Translation<'_, M> {
             None => dynasm!(self.ops ; .arch x64 ; cmp eax, [rbx + memory(op.c)]),
         }
     }
+}
+
+/// Returns whether an instruction reads constants, registers and flags, and changes these alone, or branches.
+fn leaves_memory_alone(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::MovsReg
+            | Kind::LslImm
+            | Kind::LsrImm
+            | Kind::AsrImm
+            | Kind::AddReg
+            | Kind::SubReg
+            | Kind::AddImm
+            | Kind::SubImm
+            | Kind::MovImm
+            | Kind::CmpImm
+            | Kind::And
+            | Kind::Tst
+            | Kind::CmpReg
+            | Kind::Orr
+            | Kind::Bic
+            | Kind::MovHi
+            | Kind::LdrLit
+            | Kind::Uxth
+            | Kind::Uxtb
+            | Kind::Nop
+            | Kind::Beq
+            | Kind::Bne
+            | Kind::Bcs
+            | Kind::Bcc
+            | Kind::Bmi
+            | Kind::Bpl
+            | Kind::Bhi
+            | Kind::Bls
+            | Kind::Bge
+            | Kind::Blt
+            | Kind::Bgt
+            | Kind::Ble
+            | Kind::B
+    )
+}
+
+fn is_load(kind: Kind) -> bool {
+    matches!(kind, Kind::LdrReg | Kind::LdrImm | Kind::LdrhImm | Kind::LdrbImm)
 }
 
 /// Returns whether a block may contain `op`; other instructions are interpreted.

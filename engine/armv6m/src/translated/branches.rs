@@ -29,6 +29,7 @@ impl<M: Map> Translation<'_, M> {
             return;
         }
         self.count(place);
+        self.pass(target);
         let entry = self.part.slot(target) as i32 * 4;
         dynasm!(self.ops
             ; .arch x64

@@ -17,7 +17,7 @@ use crate::fault::Cause;
 use crate::map::Map;
 use crate::memory::Memory;
 use crate::translator::routines::Routines;
-use crate::translator::{self, Accesses, Block, Guest, Layout, Part, Translate};
+use crate::translator::{self, Accesses, Block, Guest, Layout, Part, STATE, Translate};
 
 const REGS: i32 = offset_of!(Core, regs) as i32;
 const NZ: i32 = offset_of!(Core, nz) as i32;
@@ -112,6 +112,18 @@ impl Guest for Core {
             add(&mut self.flash_instructions, flash);
             add(&mut self.rom_instructions, rom);
         }
+    }
+
+    fn state(&self) -> [u32; STATE] {
+        let mut state = [0; STATE];
+        state[..16].copy_from_slice(&self.regs);
+        let flags = [self.nz as u32, (self.nz >> 32) as u32, u32::from(self.c), u32::from(self.v)];
+        state[16..].copy_from_slice(&flags);
+        state
+    }
+
+    fn wait(&mut self, cycles: u64) {
+        self.cycles += cycles;
     }
 
     fn checkpoint(&self) -> Checkpoint {

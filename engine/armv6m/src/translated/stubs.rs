@@ -9,7 +9,7 @@ use crate::core::NO_WORD;
 use crate::map::Map;
 use crate::translator::ahead::PEEK;
 use crate::translator::mistakes::Mistake;
-use crate::translator::routines::{COUNTER, STATUS, VALUE};
+use crate::translator::routines::{COUNTER, POLLING, STATUS, VALUE};
 use crate::translator::{counted, status};
 
 impl<M: Map> Translation<'_, M> {
@@ -102,7 +102,9 @@ impl<M: Map> Translation<'_, M> {
             }
             Stub::Load { at, load, place, leave, done, take } => {
                 let size = load.size as usize;
-                let (flash, slow) = (self.routines.flash[size], self.routines.load[size]);
+                let polls = self.polls == Some(place.pc);
+                let flash = self.routines.flash[size];
+                let slow = if polls { self.routines.poll[size] } else { self.routines.load[size] };
                 dynasm!(self.ops ; .arch x64 ; =>at);
                 if self.counting {
                     self.counted_word(load.size, take);
@@ -125,6 +127,9 @@ impl<M: Map> Translation<'_, M> {
                 self.loaded(load);
                 dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; jmp =>done ; slow:);
                 self.tell(place);
+                if polls {
+                    dynasm!(self.ops ; .arch x64 ; mov DWORD [r15 + POLLING], self.start as i32);
+                }
                 dynasm!(self.ops ; .arch x64 ; call extern slow);
                 self.loaded(load);
                 self.uncount(place);

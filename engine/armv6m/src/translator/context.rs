@@ -8,7 +8,8 @@ use crate::fault::Cause;
 use crate::map::Map;
 use crate::memory::{Memory, Parts};
 
-use super::{Accesses, Guest, Translate, ahead};
+use super::mistakes::Mistake;
+use super::{Accesses, Guest, STATE, Translate, Translated, ahead};
 
 /// The next step of translated code after an access by the engine.
 pub mod status {
@@ -28,6 +29,19 @@ pub mod region {
     pub const FLASH: usize = 1;
     /// The boot ROM.
     pub const ROM: usize = 2;
+}
+
+/// What a loop that waits had when it read a register.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Seen {
+    pub(super) start: u32,
+    pc: u32,
+    address: u32,
+    value: u32,
+    registers: [u32; STATE],
+    cycles: u64,
+    executed: [u64; 3],
+    fetched: u64,
 }
 
 /// Data that translated code reads and writes at fixed offsets, during one [`super::Translated::run`].
@@ -50,6 +64,11 @@ pub(super) struct Context {
     /// Functions below, for accesses of 1, 2 and 4 bytes.
     pub(crate) load: [usize; 3],
     pub(crate) store: [usize; 3],
+    /// Like `load`, by a block that is a loop and changes no memory.
+    pub(crate) poll: [usize; 3],
+    /// The start of the loop that polls, and the instructions of the pass through one that ended last, with its start.
+    pub(crate) polling: u32,
+    pub(crate) pass: [u32; 2],
     pub(crate) miss: usize,
     /// Executes one instruction.
     pub(crate) execute: usize,
@@ -114,6 +133,13 @@ impl Context {
                 store::<2, A, B> as *const () as usize,
                 store::<4, A, B> as *const () as usize,
             ],
+            poll: [
+                poll::<1, A, B> as *const () as usize,
+                poll::<2, A, B> as *const () as usize,
+                poll::<4, A, B> as *const () as usize,
+            ],
+            polling: 0,
+            pass: [0; 2],
             miss: miss::<A, B::Map> as *const () as usize,
             execute: execute::<A, B> as *const () as usize,
             // SAFETY: the same.
@@ -190,6 +216,59 @@ where
     carry_out::<A, B>(context, address, |core, mem, bus| core.load::<SIZE>(mem, bus, address))
 }
 
+/// Reads a register in a loop that changes no memory. If the pass before this read had the same registers and read the
+/// same, the passes up to the limit are the same too, and only take their time.
+extern "sysv64" fn poll<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
+where
+    A: Translate<Core: Accesses<A, B>>,
+    B: Bus<A>,
+{
+    // SAFETY: as above.
+    let start = unsafe { (*(*context).core.cast::<A::Core>()).cycles() };
+    let value = load::<SIZE, A, B>(context, address);
+    // SAFETY: as above, and the call is over.
+    let (context, core, bus) =
+        unsafe { (&mut *context, &mut *(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
+    // SAFETY: the same.
+    let Translated { seen: before, mistakes, .. } =
+        unsafe { &mut (*context.mem.cast::<Memory<B::Map, A>>()).translated };
+    let seen = Seen {
+        start: context.polling,
+        pc: core.pc(),
+        address,
+        value,
+        registers: core.state(),
+        cycles: start,
+        executed: context.executed,
+        fetched: context.fetched,
+    };
+    let before = std::mem::replace(before, seen);
+    let pass = std::mem::take(&mut context.pass);
+    let executed: [u64; 3] = std::array::from_fn(|region| seen.executed[region].wrapping_sub(before.executed[region]));
+    // With fewer or more instructions it was not one pass from there to here.
+    let count = executed.iter().fold(0u32, |sum, &more| sum.wrapping_add(more as u32));
+    let one_pass = pass == [seen.start, if mistakes.makes(Mistake::WaitAfterOther) { pass[1] } else { count }];
+    let same = one_pass
+        && (before.start, before.pc, before.address) == (seen.start, seen.pc, seen.address)
+        && before.value == value
+        && before.registers == seen.registers;
+    if !same || context.status != status::CONTINUE || bus.counted() != 0 || bus.sys().records() {
+        return value;
+    }
+    if !bus.is_steady(core.index(), address) && !mistakes.makes(Mistake::WaitForAnything) {
+        return value;
+    }
+    let cycles = start - before.cycles;
+    let passes = (context.limit - 1 - start) / cycles + u64::from(mistakes.makes(Mistake::WaitPastLimit));
+    core.wait(passes * cycles);
+    bus.sys_mut().cycle += passes * cycles;
+    for (count, more) in context.executed.iter_mut().zip(executed) {
+        *count = count.wrapping_add(passes * more);
+    }
+    context.fetched = context.fetched.wrapping_add(passes * seen.fetched.wrapping_sub(before.fetched));
+    value
+}
+
 /// Executes the instruction at the PC.
 extern "sysv64" fn execute<A, B>(context: *mut Context) -> u32
 where
@@ -220,7 +299,10 @@ where
 /// Returns the wait states of a fetch or literal read that missed the cache. Its access is counted already.
 extern "sysv64" fn miss<A: Translate, M: Map>(context: *mut Context, offset: u32) -> u32 {
     // SAFETY: as above. Only the cache is accessed, and the access does not panic.
-    let mem = unsafe { &mut *(*context).mem.cast::<Memory<M, A>>() };
+    let (context, mem) = unsafe { (&mut *context, &mut *(*context).mem.cast::<Memory<M, A>>()) };
+    // The next pass of a loop may take less time.
+    context.pass = [0; 2];
+    mem.translated.seen.start = 0;
     mem.xip.look_up(offset)
 }
 

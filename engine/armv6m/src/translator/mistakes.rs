@@ -124,6 +124,12 @@ mistakes! {
     LiteralNotWatched,
     /// Core 1 is first in the same cycle.
     OtherCoreFirst,
+    /// A loop waits for one pass more than time is left for.
+    WaitPastLimit,
+    /// A loop waits although what it reads changes with time.
+    WaitForAnything,
+    /// A loop that was left and entered again waits as if it had not been.
+    WaitAfterOther,
 }
 
 /// The mistake of one chip's translator.

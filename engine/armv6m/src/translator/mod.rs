@@ -26,7 +26,7 @@ use std::panic::resume_unwind;
 use self::ahead::Ahead;
 pub use self::ahead::run_ahead;
 use self::buffer::Buffer;
-use self::context::Context;
+use self::context::{Context, Seen};
 pub use self::context::{region, status};
 use self::mistakes::Mistakes;
 pub use self::part::{Block, Part, counted};
@@ -72,6 +72,9 @@ pub trait Translate: Architecture<Translated = Translated, Core: Guest> + Sized 
     ) -> Option<Block>;
 }
 
+/// Most words of [`Guest::state`].
+pub const STATE: usize = 20;
+
 /// A core as the translator sees it.
 pub trait Guest {
     /// All that translated code changes of it.
@@ -99,6 +102,12 @@ pub trait Guest {
     fn stack_limit(&self) -> u32 {
         0
     }
+
+    /// Returns all registers and flags that an instruction may read.
+    fn state(&self) -> [u32; STATE];
+
+    /// Lets `cycles` pass.
+    fn wait(&mut self, cycles: u64);
 
     /// Returns the state that translated code can change.
     fn checkpoint(&self) -> Self::Checkpoint;
@@ -187,6 +196,8 @@ pub struct Translated {
     /// Bytes of code, after which all of it is dropped.
     room: usize,
     ahead: Box<Ahead>,
+    /// What a loop that polls had, in the present run.
+    seen: Seen,
     pub(crate) mistakes: Mistakes,
 }
 
@@ -215,6 +226,7 @@ impl Translated {
             hot: HOT,
             room: buffer::SIZE,
             ahead: Box::new(Ahead::new::<M>()),
+            seen: Seen::default(),
             mistakes: Mistakes::default(),
         }
     }
@@ -465,6 +477,7 @@ where
 {
     let blocks = mem.translated.blocks.as_ref()?;
     let code = blocks.buffer.start();
+    mem.translated.seen.start = 0;
     // SAFETY: the buffer contains that function, assembled for this ABI.
     let run = unsafe { std::mem::transmute::<usize, Enter<A::Core>>(blocks.routines.enter) };
     let (core, mem, bus) = (&raw mut *core, &raw mut *mem, &raw mut *bus);

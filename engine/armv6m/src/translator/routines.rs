@@ -51,7 +51,12 @@ pub const FETCHED: i32 = offset_of!(Context, fetched) as i32;
 pub const VALUE: i32 = offset_of!(Context, value) as i32;
 /// The next step after an access.
 pub const STATUS: i32 = offset_of!(Context, status) as i32;
+/// The start of the loop that polls.
+pub const POLLING: i32 = offset_of!(Context, polling) as i32;
+/// The start of a loop that was just passed, and the number of its instructions.
+pub const PASS: i32 = offset_of!(Context, pass) as i32;
 const LOAD: i32 = offset_of!(Context, load) as i32;
+const POLL: i32 = offset_of!(Context, poll) as i32;
 const STORE: i32 = offset_of!(Context, store) as i32;
 /// What a core ahead of the other may not access yet.
 pub const DENIED: i32 = offset_of!(Context, denied) as i32;
@@ -84,6 +89,8 @@ pub struct Routines {
     pub load: [usize; 3],
     /// Slow path: writes the context's value; otherwise like `load`.
     pub store: [usize; 3],
+    /// Like `load`, by a loop that changes no memory.
+    pub poll: [usize; 3],
     /// Reads from cached flash at EAX into EAX if a whole line is present: carry clear. Otherwise EAX is unchanged.
     pub flash: [usize; 3],
 }
@@ -200,7 +207,8 @@ pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> 
     dynasm!(ops ; .arch x64 ; mov [rbx + pc], ecx ; mov [rbx + fetch_word], edx);
     call_engine(&mut ops, A::LAYOUT, EXECUTE);
     for size in 0..3 {
-        for (routine, helper) in [(&mut routines.load[size], LOAD), (&mut routines.store[size], STORE)] {
+        let Routines { load, store, poll, .. } = &mut routines;
+        for (routine, helper) in [(&mut load[size], LOAD), (&mut store[size], STORE), (&mut poll[size], POLL)] {
             *routine = here(&ops);
             dynasm!(ops ; .arch x64 ; mov [rbx + pc], ecx ; mov [rbx + fetch_word], edx);
             call_engine(&mut ops, A::LAYOUT, helper + 8 * size as i32);

@@ -14,7 +14,7 @@ use std::mem::offset_of;
 
 use armv6m::core::Left;
 use armv6m::translator::routines::{Assembler, Routines};
-use armv6m::translator::{self, Accesses, Block, Guest, Layout, Part, Translate, region};
+use armv6m::translator::{self, Accesses, Block, Guest, Layout, Part, STATE, Translate, region};
 use dynasmrt::{DynasmApi, dynasm};
 use parts::PROBED;
 
@@ -116,6 +116,18 @@ impl Guest for Core {
     fn stack_limit(&self) -> u32 {
         let (bank, process) = self.active_stack();
         self.limits[bank][process]
+    }
+
+    fn state(&self) -> [u32; STATE] {
+        let mut state = [0; STATE];
+        state[..16].copy_from_slice(&self.regs);
+        let flags = u32::from(self.c) | u32::from(self.v) << 1 | u32::from(self.it) << 8;
+        state[16..].copy_from_slice(&[self.nz as u32, (self.nz >> 32) as u32, flags, self.late]);
+        state
+    }
+
+    fn wait(&mut self, cycles: u64) {
+        self.cycles += cycles;
     }
 
     fn checkpoint(&self) -> Checkpoint {
