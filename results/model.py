@@ -112,7 +112,7 @@ class Sim(_Model):
     """Costs and counters of an emulated row."""
 
     host_s: Annotated[float, Field(ge=0, le=_MOST)] | None = None
-    """Seconds that this PC took; differs from run to run."""
+    """CPU time of this PC in s; differs from run to run."""
     flash_sha256: _Hash | None = None
     """Of the flash content when the run had ended."""
     seed: _Count | None = None

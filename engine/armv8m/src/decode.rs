@@ -362,14 +362,15 @@ fn wide(hw: u32, next: u32) -> Op {
             let reads = bit(rm) | if matches!(plain, MovReg | MovRegS | MvnReg | MvnRegS) { 0 } else { bit(rn) };
             match (plain, kind, amount) {
                 (_, 0, 0) => Op::new(plain, rd, rn, rm, 0).timed(reads, 0),
-                (MovReg, 0, n) => Op::new(LslImm, rd, 0, rm, n).timed(reads, bit(rd)),
-                (MovRegS, 0, n) => Op::new(LslImmS, rd, 0, rm, n).timed(reads, bit(rd)),
-                (MovReg, 1, n) => Op::new(LsrImm, rd, 0, rm, if n == 0 { 32 } else { n }).timed(reads, bit(rd)),
-                (MovRegS, 1, n) => Op::new(LsrImmS, rd, 0, rm, if n == 0 { 32 } else { n }).timed(reads, bit(rd)),
-                (MovReg, 2, n) => Op::new(AsrImm, rd, 0, rm, if n == 0 { 32 } else { n }).timed(reads, bit(rd)),
-                (MovRegS, 2, n) => Op::new(AsrImmS, rd, 0, rm, if n == 0 { 32 } else { n }).timed(reads, bit(rd)),
-                (MovReg, 3, n) if n != 0 => Op::new(RorImm, rd, 0, rm, n).timed(reads, bit(rd)),
-                (MovRegS, 3, n) if n != 0 => Op::new(RorImmS, rd, 0, rm, n).timed(reads, bit(rd)),
+                // A shift by itself takes one stage of the pipeline, as its 16-bit forms do.
+                (MovReg, 0, n) => Op::new(LslImm, rd, 0, rm, n).timed(reads, 0),
+                (MovRegS, 0, n) => Op::new(LslImmS, rd, 0, rm, n).timed(reads, 0),
+                (MovReg, 1, n) => Op::new(LsrImm, rd, 0, rm, if n == 0 { 32 } else { n }).timed(reads, 0),
+                (MovRegS, 1, n) => Op::new(LsrImmS, rd, 0, rm, if n == 0 { 32 } else { n }).timed(reads, 0),
+                (MovReg, 2, n) => Op::new(AsrImm, rd, 0, rm, if n == 0 { 32 } else { n }).timed(reads, 0),
+                (MovRegS, 2, n) => Op::new(AsrImmS, rd, 0, rm, if n == 0 { 32 } else { n }).timed(reads, 0),
+                (MovReg, 3, n) if n != 0 => Op::new(RorImm, rd, 0, rm, n).timed(reads, 0),
+                (MovRegS, 3, n) if n != 0 => Op::new(RorImmS, rd, 0, rm, n).timed(reads, 0),
                 // The operation without a shift, the shift's type and its amount.
                 _ => {
                     let late = if rd == 15 { 0 } else { bit(rd) };
@@ -579,7 +580,7 @@ fn register(hw: u32, next: u32, word: u32) -> Op {
     match (hw >> 4 & 15, next >> 4 & 15) {
         (op, 0) if op < 8 => {
             let kind = [LslReg, LslRegS, LsrReg, LsrRegS, AsrReg, AsrRegS, RorReg, RorRegS][op as usize];
-            Op::new(kind, rd, rn, rm, 0).timed(both, bit(rd))
+            Op::new(kind, rd, rn, rm, 0).timed(both, 0)
         }
         (op, rotation) if op < 6 && rotation & 8 != 0 => {
             let plain = rn == 15 && rotation & 3 == 0;

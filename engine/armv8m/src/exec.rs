@@ -227,7 +227,14 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
             permitted = pc >> GRANULE_BITS;
             executed += 1;
             let before = late >> FLAGS_SHIFT;
-            cycles += u64::from(late & u32::from(op.reads) != 0);
+            let waits = late & u32::from(op.reads);
+            if waits != 0 {
+                cycles += match (waits, REGION) {
+                    (SECOND_HALF, region::XIP) => time::SECOND_HALF_IN_FLASH,
+                    (SECOND_HALF, _) => time::SECOND_HALF,
+                    _ => 1,
+                };
+            }
             late = u32::from(op.late) | u32::from(op.flags) << FLAGS_SHIFT;
             let mut kind = op.kind;
             if it != 0 {
@@ -805,7 +812,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
                 Kind::B => taken!(),
                 Kind::Bl => {
                     self.regs[14] = pc.wrapping_add(4) | 1;
-                    cycles += time::BL;
+                    cycles += time::TAKEN;
                     jump!(pc.wrapping_add(4).wrapping_add(op.imm));
                 }
                 Kind::Bx if op.imm == 0 => {

@@ -31,13 +31,15 @@ impl Random {
 
     /// Returns a value that a register may hold.
     fn value(&mut self) -> u32 {
-        match self.below(10) {
+        match self.below(13) {
             0..=3 => DATA + 4 * self.below(0x300),
             4 => DATA + self.below(0xc00),
             5 => (CODE + self.below(CODE_BYTES)) | 1,
             6 => FLASH + self.below(CODE_BYTES),
             7 => self.below(64),
-            8 => [0xe000_ed94, 0xe000_e100, 0x4000_0000, 0x2003_fffe, 0x2003_fffc, 0x2004_0000, 0, 0xffff_ffff]
+            // From where a list reaches into the code.
+            8 => CODE - 4 * (1 + self.below(7)),
+            9 | 10 => [0xe000_ed94, 0xe000_e100, 0x4000_0000, 0x2003_fffe, 0x2003_fffc, 0x2004_0000, 0, 0xffff_ffff]
                 [self.below(8) as usize],
             _ => self.next(),
         }
@@ -85,7 +87,12 @@ impl Random {
                 let kind = [0xee00, 0xee30, 0xeeb0, 0xed90, 0xed80][self.below(5) as usize];
                 code.extend([kind | half & 0xf, next & 0x70ef | 0xa00]);
             }
-            24 => match self.below(6) {
+            24 => match self.below(10) {
+                // SDIV and UDIV, SBFX and UBFX, MLS, STMIA of all but the base.
+                6 => code.extend([0xfb90 | half & 0x27, 0xf0f0 | next & 0x707]),
+                7 => code.extend([0xf340 | half & 0x87, next & 0x77df]),
+                8 => code.extend([0xfb00 | half & 7, 0x10 | next & 0x7707]),
+                9 => code.extend([0xe880 | half & 7, 0xff & !(1 << (half & 7))]),
                 0 => code.extend([0xe8df, 0xf000 | half & 0x17]),
                 1 => code.extend([0xf000, 0xf800 | half & 15]),
                 2 => code.extend([0x4770, 0x4718 | half & 0x98]),
@@ -243,6 +250,91 @@ fn explain(seed: u64, slices: &[(u64, u64)]) -> ! {
         }
     }
     panic!("seed {seed}: the interrupt after slice {} differs", before.len());
+}
+
+/// Runs a program both ways, up to the slice in which it stops. Returns whether it does the same.
+fn same(pair: &mut Pair, slices: &[(u64, u64)]) -> bool {
+    for &(cycles, irq) in slices {
+        if !pair.run(cycles, irq) {
+            return false;
+        }
+        if pair.0[0].core.state != State::Running {
+            break;
+        }
+    }
+    true
+}
+
+/// Most programs until a mistake is found.
+#[cfg(target_arch = "x86_64")]
+const PROGRAMS: u64 = 1500;
+
+/// Loops in SRAM that show what random programs hardly do.
+#[cfg(target_arch = "x86_64")]
+const LOOPS: [(crate::translated::mistakes::Mistake, &[u16]); 3] = {
+    use crate::translated::mistakes::Mistake;
+    // ADDS R5, #1; ADDS R6, #1; then R4, which has ADDS R5, #2 instead, is stored there; B.
+    [
+        // MOV R0, R7; STR R4, [R0, #12].
+        (Mistake::StoreIntoCode, &[0x3501, 0x3601, 0x4638, 0x60c4, 0xe7fa]),
+        // MOV R0, R7; STMIA R0!, {R1 to R4}.
+        (Mistake::LastWordIntoCode, &[0x3501, 0x3601, 0x4638, 0xc01e, 0xe7fa]),
+        // LDR R0, [PC, #124]; ADDS R5, R5, R0; ADDS R5, #1; MOV R0, R7; ADDS R0, #140; STR R5, [R0]; B.
+        (Mistake::StaleLiteral, &[0x481f, 0x182d, 0x3501, 0x4638, 0x308c, 0x6005, 0xe7f8]),
+    ]
+};
+
+/// Runs a loop both ways. Returns whether it does the same.
+#[cfg(target_arch = "x86_64")]
+fn loops_the_same(code: &[u16]) -> bool {
+    let code: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let mut pair = Pair::new(0);
+    for bench in &mut pair.0 {
+        assert!(bench.mem.poke(CODE, &code));
+        let mut registers = [0; 16];
+        (registers[4], registers[7]) = (0x3601_3502, CODE - 12);
+        (registers[13], registers[15]) = (STACK - 0x100, CODE);
+        bench.start(registers, 0, 0, [0; 32], VECTORS);
+    }
+    (0..8).all(|_| pair.run(100, 0))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn loops_show_what_random_programs_hardly_do() {
+    use crate::translated::mistakes::MADE;
+
+    for (mistake, code) in LOOPS {
+        assert!(loops_the_same(code), "{mistake:?}");
+        MADE.set(Some(mistake));
+        let same = loops_the_same(code);
+        MADE.set(None);
+        assert!(!same, "{mistake:?}");
+    }
+}
+
+/// The test of this test: each deliberate mistake of the block maker makes a difference.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn every_mistake_is_found() {
+    use crate::translated::mistakes::{MADE, Mistake};
+
+    let mut left = Vec::new();
+    let random = |mistake: &&Mistake| LOOPS.iter().all(|(other, _)| other != *mistake);
+    for &mistake in Mistake::ALL.iter().filter(random) {
+        let found = (0..PROGRAMS).find(|&seed| {
+            MADE.set(Some(mistake));
+            let differs = !same(&mut Pair::new(seed), &slices(seed));
+            MADE.set(None);
+            assert!(!differs || same(&mut Pair::new(seed), &slices(seed)), "seed {seed} without a mistake");
+            differs
+        });
+        match found {
+            Some(seed) => println!("{mistake:?}: {}", seed + 1),
+            None => left.push(mistake),
+        }
+    }
+    assert!(left.is_empty(), "not found by {PROGRAMS} programs: {left:?}");
 }
 
 #[test]

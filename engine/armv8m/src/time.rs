@@ -1,14 +1,16 @@
 //! Cycles of the Cortex-M33 r1p0.
 //!
 //! "Measured" is jnk0le's table, taken on an RP2350 (github.com/jnk0le/random, pipeline cycle test). "Fitted" follows
-//! published run times of CircuitPython and MicroPython; so does the late result of a transfer from a coprocessor, by
-//! the datasheet's time of a division of doubles (3.6.2.10). "Assumed" is neither; the Cortex-M33 manual has no table.
+//! published run times of CircuitPython; so does the late result of a transfer from a coprocessor, by the
+//! datasheet's time of a division of doubles (3.6.2.10). "Assumed" is neither; the Cortex-M33 manual has no table.
 
-/// BL (fitted, together with the cycle of [`SECOND_HALF`](crate::decode::SECOND_HALF), on CircuitPython's seven loops of
-/// one operation).
-pub(crate) const BL: u64 = 3;
-/// A taken branch (measured), and one paired with a 16-bit instruction before it that sets no flags; BX and BLX are
-/// paired with those that do, too (measured by picoem on an RP2354: BLX, ADDS, BX, SUBS and BNE take 7).
+/// What a branch to half of a 32-bit instruction waits for the word with its rest
+/// ([`SECOND_HALF`](crate::decode::SECOND_HALF)), in SRAM and in flash (fitted, with [`TAKEN`] for BL, on four figures of
+/// CircuitPython 9.2.0: docs/evidence/pico2.md).
+pub(crate) const SECOND_HALF: u64 = 3;
+pub(crate) const SECOND_HALF_IN_FLASH: u64 = 2;
+/// A taken branch (measured; BL: fitted), and one paired with a 16-bit instruction before it that sets no flags; BX and
+/// BLX are paired with those that do, too (measured by picoem on an RP2354: BLX, ADDS, BX, SUBS and BNE take 7).
 pub(crate) const TAKEN: u64 = 2;
 pub(crate) const TAKEN_PAIRED: u64 = 1;
 /// What a load of the PC takes beside its words (measured).

@@ -106,8 +106,8 @@ class Speed(Check):
     def summary(self, reports: Sequence[Report]) -> Iterator[str]:
         machine = describe_machine()
         yield (
-            f"{machine.processor}, {machine.cores} cores, load {self.load_before:.1f} before the start. Loops and"
-            " starts are in CPU time, rows and boards at once in elapsed time."
+            f"{machine.processor}, {machine.cores} cores, load {self.load_before:.1f} before the start. Loops, starts"
+            " and rows are in CPU time, boards at once in elapsed time."
         )
 
     def image(self, runtime: str) -> Path:
@@ -225,7 +225,7 @@ def probes(check: Speed) -> Iterator[Finding]:
 
 
 def rows(check: Speed) -> Iterator[Finding]:
-    """Elapsed time of whole rows, from the power cycle to the result, measured as `portbench run` measures them."""
+    """CPU time of whole rows, from the power cycle to the result, measured as `portbench run` measures them."""
     options = BenchOptions(runtimes=tuple(dict.fromkeys(runtime for runtime, _ in ROWS)))
     wanted = {(*key, PING_PONG.name): target for key, target in ROWS.items()}
     for name, target, took in _measured(check, options, wanted):

@@ -8,6 +8,7 @@ use armv6m::translator::routines::{DENIED, FLASH, GRANULES, STACK_LIMIT};
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::block::{After, Load, Place, Stub, Translation, guest, memory};
+use super::mistakes::{Mistake, makes};
 use crate::decode::{Kind, Op};
 use crate::{Map, time};
 
@@ -62,7 +63,8 @@ impl<M: Map> Translation<'_, M> {
         if size > 0 {
             dynasm!(self.ops ; .arch x64 ; ror ecx, size as i8);
         }
-        dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (end >> size) as i32 ; jae =>not);
+        let end = (end >> size) + u32::from(makes(Mistake::EndInside));
+        dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD end as i32 ; jae =>not);
     }
 
     /// Reads RAM at ECX units of its size into the register.
@@ -109,13 +111,17 @@ impl<M: Map> Translation<'_, M> {
             if self.ahead {
                 let stuck = self.bail_here();
                 self.jump_unless_cached(address >> 3, stuck);
-            } else if self.line != Some(address >> 3) {
+            } else if self.line != Some(address >> 3) && !makes(Mistake::LiteralNotFetched) {
                 let after = self.after(op, 1);
                 self.jump_unless_cached(address >> 3, at);
                 self.stubs.push(Stub::Literal { at, back, offset: in_flash, to: op.a, after });
             }
             dynasm!(self.ops ; .arch x64 ; =>back);
             self.take_literal(in_flash, op.a);
+            self.here.pending += 1;
+        } else if !self.in_flash() && in_ram < M::SRAM.bytes && address & 3 == 0 && makes(Mistake::StaleLiteral) {
+            let [low, high] = [0, 2].map(|at| self.mem.ram_u16(in_ram as usize + at));
+            self.write_constant(op.a, u32::from(high) << 16 | u32::from(low));
             self.here.pending += 1;
         } else if !self.in_flash() && in_ram < M::SRAM.bytes && address & 3 == 0 {
             let to = guest(op.a).unwrap_or(0);
@@ -187,7 +193,7 @@ impl<M: Map> Translation<'_, M> {
     /// Jumps to `marked` if the granule of RAM at ECX units of `size` contains code, or `words` further. A window has
     /// permitted the store, which is no code then.
     fn no_code(&mut self, size: u32, words: u32, marked: DynamicLabel) {
-        if self.ahead {
+        if self.ahead || makes(Mistake::StoreIntoCode) || words > 1 && makes(Mistake::LastWordIntoCode) {
             return;
         }
         dynasm!(self.ops
@@ -349,7 +355,7 @@ impl<M: Map> Translation<'_, M> {
     pub(super) fn store_multiple(&mut self, op: Op) {
         let words = op.imm.count_ones();
         let bail = self.begin_multiple(op);
-        if op.b == 13 && op.d != 0 && op.c != 0 {
+        if op.b == 13 && op.d != 0 && op.c != 0 && !makes(Mistake::LimitIgnored) {
             dynasm!(self.ops ; .arch x64 ; cmp eax, [r15 + STACK_LIMIT] ; jb =>bail);
         }
         for word in granules(words) {

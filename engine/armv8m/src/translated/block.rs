@@ -8,10 +8,11 @@ use armv6m::translator::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, R
 use armv6m::translator::{Block, Part, region};
 use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
+use super::mistakes::{Mistake, makes, mistaken};
 use super::{C, NZ, REGS, V, flags_of, late_after_branch};
 use crate::core::NO_WORD;
-use crate::decode::{CONDITIONS, FLAGS_SHIFT, Kind, Op, decode, flag};
-use crate::{Map, Memory};
+use crate::decode::{CONDITIONS, FLAGS_SHIFT, Kind, Op, SECOND_HALF, decode, flag};
+use crate::{Map, Memory, time};
 
 /// Most instructions of one block.
 const LONGEST: u32 = 96;
@@ -249,7 +250,7 @@ impl<M: Map> Translation<'_, M> {
     /// Returns the instruction at `pc`, if it can be translated.
     fn next(&self, pc: u32) -> Option<Op> {
         let (half, next) = self.part.halfwords(self.mem, pc);
-        let op = decode(half, next);
+        let op = mistaken(decode(half, next));
         let inside = self.part.contains(pc) && self.part.contains(pc + op.bytes() - 1);
         (inside && translatable(op)).then_some(op)
     }
@@ -282,7 +283,13 @@ impl<M: Map> Translation<'_, M> {
         let fetches = fetches..self.stubs.len();
         self.at = if self.ahead { place } else { self.here };
         self.here.executed += 1;
-        self.here.pending += u32::from(self.here.late & u32::from(op.reads) != 0);
+        let waits = self.here.late & u32::from(op.reads);
+        self.here.pending += match waits {
+            0 => 0,
+            SECOND_HALF if self.in_flash() => time::SECOND_HALF_IN_FLASH as u32,
+            SECOND_HALF => time::SECOND_HALF as u32,
+            _ => 1,
+        };
         self.here.late = u32::from(op.late) | u32::from(op.flags) << FLAGS_SHIFT;
         let mut kind = op.kind;
         if self.here.it != 0 {
@@ -402,7 +409,7 @@ impl<M: Map> Translation<'_, M> {
                 let same = known(one) == known(two);
                 let pending = if same { one.pending.max(two.pending) } else { one.pending };
                 if same {
-                    let more = (pending - two.pending) as i32;
+                    let more = if makes(Mistake::SkippedFree) { pending } else { pending - two.pending } as i32;
                     dynasm!(self.ops ; .arch x64 ; add r14, more ; jmp =>joined);
                 } else {
                     self.end_here();
@@ -480,6 +487,9 @@ impl<M: Map> Translation<'_, M> {
     }
 
     fn note_start(&mut self) {
+        if makes(Mistake::SegmentOverruns) {
+            return;
+        }
         let bound = &mut self.bounds[self.segment];
         *bound = (*bound).max(self.here.pending);
     }
@@ -497,6 +507,7 @@ impl<M: Map> Translation<'_, M> {
         let (first, last) = (pc & !3, ahead << 2);
         self.here.word = ahead;
         self.here.fetched += 1 + u32::from(both);
+        self.here.fetched += u32::from(makes(Mistake::FetchCountedTwice));
         let lines = if both { vec![first >> 3, last >> 3] } else { vec![last >> 3] };
         let back = self.ops.new_dynamic_label();
         let stuck = self
@@ -504,7 +515,7 @@ impl<M: Map> Translation<'_, M> {
             .then(|| self.bail(Place { word, fetched: self.here.fetched - 1 - u32::from(both), ..self.here }));
         let mut bail = None;
         for (number, &line) in lines.iter().enumerate() {
-            if self.line == Some(line) {
+            if self.line == Some(line) || makes(Mistake::EveryFetchHits) {
                 continue;
             }
             self.line = Some(line);

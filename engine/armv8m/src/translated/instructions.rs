@@ -6,6 +6,7 @@ use armv6m::translator::region;
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 
 use super::block::{Flow, Host, Place, Translation, guest, memory};
+use super::mistakes::{Mistake, makes};
 use super::{C, NZ, V};
 use crate::decode::{Kind, Op, flag};
 use crate::{Map, time};
@@ -171,7 +172,8 @@ impl<M: Map> Translation<'_, M> {
             Umull | Smull | Umlal | Smlal | Umaal => self.multiply_long(op),
             Sdiv | Udiv => self.divide(op),
             Adr => {
-                self.write_constant(op.a, (pc.wrapping_add(4) & !3).wrapping_add(op.imm));
+                let unaligned = if makes(Mistake::AdrUnaligned) { 0 } else { 3 };
+                self.write_constant(op.a, (pc.wrapping_add(4) & !unaligned).wrapping_add(op.imm));
                 self.here.pending += 1;
             }
             Movt => {
@@ -282,17 +284,20 @@ impl<M: Map> Translation<'_, M> {
                 return Flow::Ended;
             }
             Bl => {
-                self.write_constant(14, pc.wrapping_add(4) | 1);
-                self.branch_to(pc.wrapping_add(4).wrapping_add(op.imm), time::BL as u32);
+                self.write_constant(14, pc.wrapping_add(4) | u32::from(!makes(Mistake::LinksToArm)));
+                self.branch_to(pc.wrapping_add(4).wrapping_add(op.imm), time::TAKEN as u32);
                 return Flow::Ended;
             }
             Bx | Blx => {
                 let bail = self.bail_here();
                 self.read_or_pc(2, op.c);
+                if makes(Mistake::BxToArm) {
+                    dynasm!(self.ops ; .arch x64 ; or edx, 1);
+                }
                 dynasm!(self.ops ; .arch x64 ; test dl, 1 ; jz =>bail);
                 if op.kind == Blx {
                     self.write_constant(14, pc.wrapping_add(2) | 1);
-                } else {
+                } else if !makes(Mistake::ExceptionReturn) {
                     dynasm!(self.ops ; .arch x64 ; cmp edx, DWORD 0xf000_0000_u32 as i32 ; jae =>bail);
                 }
                 dynasm!(self.ops ; .arch x64 ; lea eax, [rdx - 1]);
@@ -662,9 +667,11 @@ impl<M: Map> Translation<'_, M> {
             ; add eax, 4
             ; shr eax, 2
             ; inc eax
-            ; sub r14, rax
-            ; short:
         );
+        if !makes(Mistake::DividesAtOnce) {
+            dynasm!(self.ops ; .arch x64 ; sub r14, rax);
+        }
+        dynasm!(self.ops ; .arch x64 ; short:);
         self.here.pending += 2;
         // The next instruction may start too late.
         let place = Place { pc: self.at.pc.wrapping_add(op.bytes()), ..self.here };

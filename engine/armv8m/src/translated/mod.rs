@@ -8,6 +8,7 @@ mod accesses;
 mod block;
 mod branches;
 mod instructions;
+pub(crate) mod mistakes;
 mod stubs;
 
 use std::mem::offset_of;

@@ -8,6 +8,7 @@ use armv6m::translator::status;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::block::{After, Load, Place, Stub, Translation, guest, memory};
+use super::mistakes::{Mistake, makes, told};
 use super::{IT, LATE};
 use crate::Map;
 
@@ -35,9 +36,11 @@ impl<M: Map> Translation<'_, M> {
                 for offset in offsets {
                     dynasm!(self.ops ; .arch x64 ; mov ecx, DWORD offset as i32 ; call extern miss);
                 }
-                self.compare_bound(segment);
                 let late = if free { back } else { bail };
-                dynasm!(self.ops ; .arch x64 ; jle =>late);
+                if !makes(Mistake::MissOverruns) {
+                    self.compare_bound(segment);
+                    dynasm!(self.ops ; .arch x64 ; jle =>late);
+                }
                 // A cache that is off keeps nothing.
                 self.jump_unless_cached(last, bail);
                 dynasm!(self.ops ; .arch x64 ; jmp =>back);
@@ -153,6 +156,7 @@ impl<M: Map> Translation<'_, M> {
 
     /// Passes `place` to the engine, with the instructions and cycles until then. Keeps EAX.
     fn tell(&mut self, place: Place) {
+        let place = told(place);
         self.count(place);
         if place.pending > 0 {
             dynasm!(self.ops ; .arch x64 ; sub r14, place.pending as i32);
@@ -179,8 +183,10 @@ impl<M: Map> Translation<'_, M> {
             ; .arch x64
             ; add r14, pending as i32
             ; cmp DWORD [r15 + STATUS], status::CONTINUE as i32
-            ; jne =>leave
         );
+        if !makes(Mistake::EventOverlooked) {
+            dynasm!(self.ops ; .arch x64 ; jne =>leave);
+        }
         if let Some(line) = line {
             self.jump_unless_cached(line, leave);
         }
