@@ -12,7 +12,7 @@ from portbench.toml_files import parse_toml, read_text
 
 FILE: Final = Path(__file__).with_name("silicon.toml")
 
-Method = Literal["script", "perf_bench", "client", "row", "guest"]
+Method = Literal["script", "perf_bench", "client", "row", "guest", "image"]
 Relation = Literal["same binary", "other version", "other conditions"]
 
 
@@ -33,9 +33,9 @@ class FigureSet(_Strict):
     """Figures that one author published of one firmware on one board, and how they are measured again.
 
     `measured_on` names the firmware on that board, `runtime` the same or the nearest of the catalogue, with the method
-    `guest` a program of `firmware/avr`. `relation` says how near the figures should be. `same binary`: within 1 %.
-    `other version`: within the effect of the code's layout in flash, and no difference is a fault. `other conditions`:
-    `note` explains the ratio.
+    `guest` a program of `firmware/avr`, with `image` the name of the file that `made_by` makes. `relation` says how
+    near the figures should be. `same binary`: within 1 %. `other version`: within the effect of the code's layout in
+    flash, and no difference is a fault. `other conditions`: `note` explains the ratio.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
@@ -48,6 +48,8 @@ class FigureSet(_Strict):
     unit: str
     method: Method
     scripts: tuple[Script, ...] = ()
+    made_by: str = ""
+    """The command that makes an image, without the path of the file, which comes last."""
     profile: str | None = None
     workload: str | None = None
     settings: tuple[str, ...] = ()
@@ -77,6 +79,8 @@ class FigureSet(_Strict):
             raise ValueError("a row has a workload and a profile, and nothing else has")
         if self.settings and self.method != "row":
             raise ValueError("settings are a row's; leave them out")
+        if (self.method == "image") != bool(self.made_by):
+            raise ValueError("made_by is for the method image, and only this has it")
         if (self.method in ("script", "client")) != bool(self.scripts):
             raise ValueError("scripts are for the methods script and client, and only these have them")
         if (self.method == "client") != (bool(self.server) and self.libraries is not None):

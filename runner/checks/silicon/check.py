@@ -66,6 +66,8 @@ class Silicon(Check):
             return self._row(publication)
         if publication.method == "guest":
             return self._guest(publication)
+        if publication.method == "image":
+            return self._image(publication)
         return self._program(publication)
 
     def summary(self, reports: Sequence[Report]) -> Iterator[str]:
@@ -92,6 +94,24 @@ class Silicon(Check):
         found = guests.figures(publication.runtime, publication.board, publication.stack_delay_us)
         if self._waveforms is not None and publication.runtime.startswith("ping"):
             guests.write_waveform(publication.runtime, publication.board, self._waveforms / f"{publication.id}.vcd")
+        return compare(publication, {name: [found[name]] for name in publication.silicon})
+
+    def _image(self, publication: FigureSet) -> Report:
+        from portbench.runner.checks.silicon import printed  # with the engine, which a record does without
+
+        foreign = catalogue.Family.FOREIGN
+        entry = catalogue.FirmwareEntry(
+            id=publication.runtime,
+            family=foreign,
+            board=publication.board,
+            profiles=foreign.traits.profiles,
+            version="unknown",
+            file=f"{publication.runtime}.uf2",
+            made_by=publication.made_by,
+        )
+        image = self._store.obtain(entry).path
+        assert image is not None
+        found = printed.figures(image, publication.board)
         return compare(publication, {name: [found[name]] for name in publication.silicon})
 
     def _program(self, publication: FigureSet) -> Report:

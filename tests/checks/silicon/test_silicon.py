@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from portbench.boards import BoardDefinition, BoardError, Deadline
 from portbench.errors import PortbenchError
+from portbench.firmware import uf2
+from portbench.firmware.images import ImageStore
 from portbench.results.silicon import FigureSet, Script
 from portbench.runner.checks.check import faults
 from portbench.runner.checks.silicon.check import Silicon
@@ -172,6 +174,40 @@ class TestPrinted:
         from portbench.runner.checks.silicon.programs import score_of
 
         assert score_of("2000 4 None", "bm") == 2000.0
+
+
+@pytest.mark.engine
+class TestImage:
+    PASSES = b"KB/Sec,usec,usec,usec\r\n447.9599, 9966, 1004, 1140\r\n448.0803, 6864, 1005, 1140\r\n"
+    READS = b"907.3829, 1188, 440, 563\r\n906.7247, 1182, 440, 564\r\nDone\r\n"
+
+    def test_the_first_pass_of_each_way_counts(self) -> None:
+        from portbench.runner.checks.silicon.printed import latencies_us
+
+        assert latencies_us(self.PASSES + self.READS, "x") == {
+            "write_latency_max_us": 9966,
+            "write_latency_min_us": 1004,
+            "write_latency_avg_us": 1140,
+            "read_latency_max_us": 1188,
+            "read_latency_min_us": 440,
+            "read_latency_avg_us": 563,
+        }
+        with pytest.raises(BoardError, match=r"x: printed 2 lines of figures, not 4; it said "):
+            latencies_us(self.PASSES, "x")
+
+    def test_without_the_image_the_command_that_builds_it_is_told(self, tmp_path: Path) -> None:
+        store = ImageStore(folder=tmp_path, cache=tmp_path, state=tmp_path)
+        report = Silicon(lambda _: None, store=store).measure("sd-card-fatfs")
+        assert "; provide it: sh workloads/sd_card/build-published.sh " in report.skipped
+        assert report.skipped.endswith("/pico-fatfs-c.uf2")
+
+    def test_an_image_that_does_not_start_is_told(self, tmp_path: Path) -> None:
+        from portbench.runner.checks.silicon.printed import figures as printed
+
+        path = tmp_path / "pico-fatfs-c.uf2"
+        path.write_bytes(uf2.build(bytes(4096)))
+        with pytest.raises(PortbenchError, match=r"pico-fatfs-c\.uf2: ended with "):
+            printed(path, "RPI_PICO")
 
 
 class ClientBoard:
