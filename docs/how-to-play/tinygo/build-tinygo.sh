@@ -4,7 +4,7 @@
 #     sh docs/how-to-play/tinygo/build-tinygo.sh ~/tinygo
 #     PATH=~/tinygo/bin:$PATH tinygo version
 #
-# It takes half an hour and 2 GB of memory. CLONES=FOLDER takes FOLDER/tinygo-org/tinygo and
+# It takes some minutes, and Go fetches its modules. CLONES=FOLDER takes FOLDER/tinygo-org/tinygo and
 # FOLDER/raspberrypi/pico-sdk, clones with their tags, in place of github.com. Only boards with a Cortex-M0+ are built
 # for: newlib and libgcc are Debian's of that core, in place of picolibc and compiler-rt, which TinyGo would compile from
 # submodules. So stacks are not sized by the linker: each goroutine has 2 KB (default-stack-size in targets/*.json).
