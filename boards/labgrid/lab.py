@@ -120,6 +120,8 @@ def _refresh() -> None:
     manager = _module("labgrid.resource.remote").RemotePlaceManager.get()
     session = manager.session
     if session is None:
+        # labgrid keeps a loop, but gRPC takes the thread's, and asyncio.run leaves none.
+        asyncio.set_event_loop(_module("labgrid.remote.client").ensure_event_loop())
         return
     try:
         # Without `stopping`, labgrid waits for ever for the answer of a coordinator that went before.

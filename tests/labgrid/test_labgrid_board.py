@@ -182,3 +182,12 @@ def test_a_coordinator_that_went_is_not_waited_for(monkeypatch: pytest.MonkeyPat
         gone.set()
         lab_module._refresh()
     assert manager.session is None
+
+
+def test_a_session_begins_after_asyncio_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """labgrid keeps its loop, but the thread has none then."""
+    monkeypatch.setattr(pytest.importorskip("labgrid.resource.remote").RemotePlaceManager.get(), "session", None)
+    loop = pytest.importorskip("labgrid.remote.client").ensure_event_loop()
+    asyncio.run(asyncio.sleep(0))
+    lab_module._refresh()
+    assert asyncio.get_event_loop() is loop
