@@ -117,11 +117,11 @@ class Lab:
 def _refresh() -> None:
     """Ask labgrid, which hears of changes only while it is asked, who has acquired which place. A session whose
     coordinator has gone is dropped, so that labgrid connects again."""
+    # labgrid keeps a loop, but gRPC takes the thread's, and asyncio.run leaves none.
+    asyncio.set_event_loop(_module("labgrid.remote.client").ensure_event_loop())
     manager = _module("labgrid.resource.remote").RemotePlaceManager.get()
     session = manager.session
     if session is None:
-        # labgrid keeps a loop, but gRPC takes the thread's, and asyncio.run leaves none.
-        asyncio.set_event_loop(_module("labgrid.remote.client").ensure_event_loop())
         return
     try:
         # Without `stopping`, labgrid waits for ever for the answer of a coordinator that went before.
