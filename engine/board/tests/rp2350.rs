@@ -104,22 +104,23 @@ fn circuitpython(file: &str) -> Option<Machine> {
     Some(board)
 }
 
-/// Loops of one operation on a list's items, and the nanoseconds that a pass takes on silicon: of the same image, by
-/// shaoziyang/micropython_benchmarks, README of 2024-11-04, a million passes of each. The product of integers, which fills
-/// the heap, is not among them: its time depends on how often the heap is collected.
-const LOOPS: [(&str, &str, f64); 6] = [
-    ("+", "12345678, 56781234", 5_594.0),
-    ("/", "99999991, 45481", 5_728.0),
-    ("+", "12345678.1234, 56781234.5678", 6_207.0),
-    ("*", "12345678.1234, 56781234.5678", 6_213.0),
-    ("/", "99999991.2345, 45481.1357", 6_314.0),
-    ("**", "1234.5678, 2.3456", 9_081.0),
+/// Loops of one operation on a list's items, the nanoseconds that a pass takes on silicon, and what it takes here as a
+/// share of that. Silicon: the same image, shaoziyang/micropython_benchmarks, README of 2024-11-04, a million passes of
+/// each. By that script all are within 1 % here; typed at the prompt, in 4000 passes, two are not. Why is not known. The
+/// product of integers, which fills the heap, is not among them: its time depends on how often the heap is collected.
+const LOOPS: [(&str, &str, f64, &str); 6] = [
+    ("+", "12345678, 56781234", 5_594.0, "1.0120"),
+    ("/", "99999991, 45481", 5_728.0, "1.0109"),
+    ("+", "12345678.1234, 56781234.5678", 6_207.0, "1.0067"),
+    ("*", "12345678.1234, 56781234.5678", 6_213.0, "1.0069"),
+    ("/", "99999991.2345, 45481.1357", 6_314.0, "1.0090"),
+    ("**", "1234.5678, 2.3456", 9_081.0, "1.0048"),
 ];
 
 #[test]
 fn circuitpython_on_pico2_takes_the_time_of_silicon() {
     let Some(mut board) = circuitpython("cp-pico2-9.2.0.uf2") else { return };
-    for (operation, operands, silicon_ns) in LOOPS {
+    for (operation, operands, silicon_ns, share) in LOOPS {
         let lines = [
             "\x05import time",
             "def loop(p):",
@@ -137,8 +138,7 @@ fn circuitpython_on_pico2_takes_the_time_of_silicon() {
         let output = board.expect("\n>>> ", 2 * PS_PER_S).expect("an answer");
         let took = output.rsplit("took ").next().and_then(|rest| rest.split("\r").next()).expect("a time");
         let ratio = took.parse::<f64>().expect("nanoseconds") / 4000.0 / silicon_ns;
-        println!("{operation} of {operands}: {ratio:.4} of silicon");
-        assert!((0.985..1.015).contains(&ratio), "{operation} of {operands}: {ratio:.4} of silicon");
+        assert_eq!(format!("{ratio:.4}"), share, "{operation} of {operands}");
     }
 }
 
@@ -180,11 +180,15 @@ fn runs_riscv(board: &Machine) -> bool {
 /// littleOS greets by its UART, and goes on to a display at HSTX.
 fn littleos(mut board: Machine) -> (Ps, String) {
     let start = board.now();
+    if !runs_riscv(&board) {
+        // The boot ROM of the Arm cores switches to the others by a reset, the boot loader by the one after its copy.
+        let stop = board.run(start + PS_PER_S).expect("nothing that is not modelled");
+        assert_eq!(stop, Stop::Reset("WATCHDOG timer"));
+    }
     let until = start + 3 * PS_PER_S;
-    // It is started by a reset, of the boot ROM for the Arm cores or of the boot loader before it.
     let end = loop {
         match board.run(until) {
-            Ok(stop) => assert!(stop != Stop::Time, "no end"),
+            Ok(stop) => assert_eq!(stop, Stop::Usb),
             Err(end) => break end.to_string(),
         }
         board.take_usb_events();
