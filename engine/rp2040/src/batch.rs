@@ -160,7 +160,6 @@ impl<W: World> Bus<W> {
         self.blocks.pio[index].take_batch();
         while self.blocks.pio[index].step_once(&mut self.sys, until).is_some() {
             self.settle_pins();
-            self.settle_requests();
         }
         self.sys.set_event_time(time);
         self.blocks.pio[index].replan(&mut self.sys, until);
@@ -202,31 +201,6 @@ impl<W: World> Bus<W> {
                 self.blocks.pio[index].move_word(&mut self.sys, to_rx);
                 self.settle_requests();
                 self.sys.set_event_time(time);
-            }
-        }
-    }
-
-    /// Tells DMA about requests.
-    fn settle_requests(&mut self) {
-        if self.sys.dreq_rose != 0 {
-            self.blocks.dma.requests_changed(&mut self.sys);
-        }
-    }
-
-    /// Tells PIO, GPIO interrupts and the world about changed pins.
-    fn settle_pins(&mut self) {
-        for _ in 0..8 {
-            if self.sys.pins.input_dirty {
-                self.sys.pins.input_dirty = false;
-                self.blocks.io_bank0.input_changed(&mut self.sys);
-                for pio in &mut self.blocks.pio {
-                    pio.input_changed(&mut self.sys);
-                }
-            } else if self.sys.pins.world_dirty {
-                self.sys.pins.world_dirty = false;
-                self.world.pins_changed(&mut self.sys);
-            } else {
-                break;
             }
         }
     }

@@ -404,15 +404,27 @@ impl<W: World> Bus<W> {
         if let Some(block) = self.sys.batched.filter(|_| watched) {
             self.blocks.pio[block].plan_batch(&mut self.sys);
         }
-        self.blocks.reached().settle(&mut self.sys, &mut self.world);
-        if self.sys.dreq_rose != 0 {
-            self.blocks.dma.requests_changed(&mut self.sys);
-        }
+        self.settle_pins();
         if self.sys.records() {
             self.observe(mem, false);
         }
         if self.sys.batch_possible {
             self.find_batch();
+        }
+    }
+
+    /// Tells the other parts and the world about changed pins, and DMA about requests.
+    #[inline]
+    pub(crate) fn settle_pins(&mut self) {
+        self.blocks.reached().settle(&mut self.sys, &mut self.world);
+        self.settle_requests();
+    }
+
+    /// Tells DMA about requests.
+    #[inline]
+    pub(crate) fn settle_requests(&mut self) {
+        if self.sys.dreq_rose != 0 {
+            self.blocks.dma.requests_changed(&mut self.sys);
         }
     }
 
