@@ -14,7 +14,7 @@ from portbench.results.model import Row, RunFile
 from portbench.runner.cli.completion import complete_rows
 from portbench.runner.cli.options import SETTINGS, F, bench_options, given
 from portbench.runner.options import BenchOptions, read_options
-from portbench.runner.plan import PlannedRow, plan
+from portbench.runner.plan import PlannedRow, is_file, plan
 
 DEFAULT_ROW: Final = "portbench-native"
 
@@ -28,8 +28,8 @@ class RowName:
 
     @classmethod
     def read(cls, text: str) -> RowName:
-        """Raises OptionError. A path of a .uf2 file may have slashes, and takes no profile."""
-        if text.lower().endswith(".uf2"):
+        """Raises OptionError. A path of an image file may have slashes, and takes no profile."""
+        if is_file(text):
             return cls(text, None)
         runtime, slash, profile = text.rpartition("/") if "/" in text else (text, "", "")
         if not runtime or (slash and not profile):

@@ -198,7 +198,8 @@ def test_a_row_without_attribution_is_not_taken_from_a_file(tmp_path: Path) -> N
 
 def test_names_of_rows() -> None:
     assert RowName.read("micropython-1.26.0/tuned") == RowName("micropython-1.26.0", "tuned")
-    assert RowName.read("build/firmware.uf2") == RowName("build/firmware.uf2", None)
+    for file in ("build/firmware.uf2", "build/ping_pong.hex", "BUILD/PING_PONG.ELF"):
+        assert RowName.read(file) == RowName(file, None)
     for wrong in ("/tuned", "micropython/"):
         with pytest.raises(OptionError, match="is no row"):
             RowName.read(wrong)
