@@ -27,7 +27,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from portbench.boards.pins import HeldPins
+from portbench.boards.pins import HeldPins, avr_pin_number
 from portbench.errors import BoardUnavailable, PortbenchError, UnknownName, first_complaint
 from portbench.firmware.identify import without_spaces
 from portbench.firmware.uf2 import Uf2Error
@@ -46,8 +46,8 @@ _Id = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_\-]*$")]
 
 def _number_of_pin(value: Any) -> Any:
     """Return the engine's number of an AVR's pin such as `PB4`, and GPIO numbers as they are."""
-    port_pin = re.fullmatch(r"P([A-C])([0-7])", value) if isinstance(value, str) else None
-    return value if port_pin is None else 8 * (ord(port_pin[1]) - ord("A")) + int(port_pin[2])
+    number = avr_pin_number(value) if isinstance(value, str) else None
+    return value if number is None else number
 
 
 _Pin = Annotated[StrictInt, Field(ge=0, le=29), BeforeValidator(_number_of_pin)]

@@ -24,6 +24,17 @@ def pin_number(name: object) -> int:
     return int(match[1])
 
 
+def avr_pin_number(name: str) -> int | None:
+    """The engine's number of an ATmega's pin, PA0 to PC7; None: no such name."""
+    match = re.fullmatch(r"P([A-C])([0-7])", name)
+    return None if match is None else 8 * (ord(match[1]) - ord("A")) + int(match[2])
+
+
+def avr_pin_name(number: int) -> str:
+    """The name of the ATmega's pin that has this number in the engine."""
+    return f"P{chr(ord('A') + number // 8)}{number % 8}"
+
+
 def pin_volts(value: object) -> float:
     """Read `low`, `high` or a voltage, with or without its unit. Raises ValueError."""
     if isinstance(value, str):

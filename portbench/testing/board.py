@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from portbench.boards.definition import BoardDefinition, board_definition, refusal
 from portbench.boards.emulated.config import CONFIG
-from portbench.boards.pins import pin_number
+from portbench.boards.pins import avr_pin_name, pin_number
 from portbench.boards.releases import selected
 from portbench.errors import BoardError, PortbenchError, first_complaint
 from portbench.firmware import catalogue, uf2
@@ -94,9 +94,8 @@ class Board:
     def driven_pins(self) -> list[str]:
         """The pins that the chip drives now: `GP25` and so on, or `PB4`."""
         driven = self._simulation.machine.pins()[1]
-        if self._definition.avr is not None:
-            return [f"P{chr(ord('A') + at // 8)}{at % 8}" for at in range(driven.bit_length()) if driven >> at & 1]
-        return [f"GP{number}" for number in range(driven.bit_length()) if driven >> number & 1]
+        name = "GP{}".format if self._definition.avr is None else avr_pin_name
+        return [name(number) for number in range(driven.bit_length()) if driven >> number & 1]
 
     @property
     def frames(self) -> list[Frame]:

@@ -103,9 +103,7 @@ def _fill(board: Board, definition: BoardDefinition) -> Mapping[str, float]:
 def _ping(board: Board) -> Mapping[str, float]:
     # The first one waits for ARP.
     times_ms = [pinged_ms(board, sequence) for sequence in range(_PINGS + 1)][1:]
-    board.machine.spi_log(True)
-    pinged_ms(board, _PINGS + 1)
-    frames = [SpiFrame(*frame) for frame in board.machine.spi_log_take()]
+    frames = _frames_of_ping(board, _PINGS + 1)
     reads, writes = (
         [frame for frame in frames if frame.name.endswith(memory)] for memory in ("RX buffer", "TX buffer")
     )
@@ -128,6 +126,13 @@ def pinged_ms(board: Board, sequence: int) -> float:
             raise BoardError(f"ping {sequence}: {len(replies)} answers")
 
 
+def _frames_of_ping(board: Board, sequence: int) -> list[SpiFrame]:
+    """The transfers of the Ethernet chip during one ping."""
+    board.machine.spi_log(True)
+    pinged_ms(board, sequence)
+    return [SpiFrame(*frame) for frame in board.machine.spi_log_take()]
+
+
 def write_waveform(guest: str, name: str, path: Path, **settings: Any) -> None:
     """Write the wires as a VCD file while the guest writes one payload byte of its answer to a ping to the chip.
 
@@ -137,12 +142,10 @@ def write_waveform(guest: str, name: str, path: Path, **settings: Any) -> None:
     assert isinstance(definition.network, Ethernet)
     board = started(guest, definition, **settings)
     pinged_ms(board, 0)
-    board.machine.spi_log(True)
     board.machine.trace_start(["wire", "pins"], _MOST_RECORDS)
-    pinged_ms(board, 1)
+    frames = _frames_of_ping(board, 1)
     board.machine.trace_stop()
     records, _ = board.machine.trace_take()
-    frames = [SpiFrame(*frame) for frame in board.machine.spi_log_take()]
     writes = [frame for frame in frames if frame.name.endswith("TX buffer")]
     shifts = [each for each in records if each["kind"] == "wire" and each["t_us"] >= writes[0].start_us]
     # Each byte has a frame to itself, or address and length come once before all.
