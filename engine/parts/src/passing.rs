@@ -52,20 +52,17 @@ impl<const SLICES: usize> Reached<'_, SLICES> {
         by_pwm || by_clocks || by_bits
     }
 
-    /// Tells the parts which pins are watched, if that has changed.
-    #[inline]
+    /// Tells the parts which pins are watched.
     pub fn watch(&mut self, sys: &mut Sys) {
-        if std::mem::take(&mut sys.watch_dirty) {
-            self.pwm.reschedule(sys);
-            self.clocks.reschedule(sys);
-            self.uart.iter_mut().for_each(|uart| uart.reschedule(sys));
-            self.spi.iter_mut().for_each(|spi| spi.reschedule(sys));
-        }
+        sys.watch_dirty = false;
+        self.pwm.reschedule(sys);
+        self.clocks.reschedule(sys);
+        self.uart.iter_mut().for_each(|uart| uart.reschedule(sys));
+        self.spi.iter_mut().for_each(|spi| spi.reschedule(sys));
     }
 
     /// Tells all parts and the world about changed pins, again for a change that this causes (a pin that loops back).
     /// Without clk_sys only the interrupts of pins answer.
-    #[inline]
     pub fn settle<W: World>(&mut self, sys: &mut Sys, world: &mut W) {
         for _ in 0..MOST_CHANGES {
             if std::mem::take(&mut sys.pins.input_dirty) {

@@ -73,6 +73,12 @@ pub struct Pins {
 }
 
 impl Pins {
+    /// Returns whether the parts or the world have to learn of a change.
+    #[inline]
+    pub fn changed(&self) -> bool {
+        self.input_dirty || self.world_dirty
+    }
+
     /// Returns the pads of the pins in `mask` after a reset: inputs that are pulled down.
     pub(crate) fn new(mask: u64) -> Self {
         Self {

@@ -398,11 +398,12 @@ impl<W: World> Bus<W> {
             self.settle_stopped();
             return;
         }
-        let watched = self.sys.watch_dirty;
-        self.blocks.reached().watch(&mut self.sys);
-        // DMA may wait for other words.
-        if let Some(block) = self.sys.batched.filter(|_| watched) {
-            self.blocks.pio[block].plan_batch(&mut self.sys);
+        if self.sys.watch_dirty {
+            self.blocks.reached().watch(&mut self.sys);
+            // DMA may wait for other words.
+            if let Some(block) = self.sys.batched {
+                self.blocks.pio[block].plan_batch(&mut self.sys);
+            }
         }
         self.settle_pins();
         if self.sys.records() {
@@ -416,7 +417,9 @@ impl<W: World> Bus<W> {
     /// Tells the other parts and the world about changed pins, and DMA about requests.
     #[inline]
     pub(crate) fn settle_pins(&mut self) {
-        self.blocks.reached().settle(&mut self.sys, &mut self.world);
+        if self.sys.pins.changed() {
+            self.blocks.reached().settle(&mut self.sys, &mut self.world);
+        }
         self.settle_requests();
     }
 

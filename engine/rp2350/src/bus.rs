@@ -538,8 +538,12 @@ impl<W: World> Bus<W> {
             self.settle_stopped();
             return;
         }
-        self.blocks.reached().watch(&mut self.sys);
-        self.blocks.reached().settle(&mut self.sys, &mut self.world);
+        if self.sys.watch_dirty {
+            self.blocks.reached().watch(&mut self.sys);
+        }
+        if self.sys.pins.changed() {
+            self.blocks.reached().settle(&mut self.sys, &mut self.world);
+        }
         if self.sys.dreq_rose != 0 {
             self.blocks.dma.requests_changed(&mut self.sys);
         }
