@@ -7,6 +7,7 @@ import ssl
 import tempfile
 from functools import cache
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from portbench.server.tls.identities import Identity, identities
 from portbench.server.tls.peer import TlsConnection, TlsFault
@@ -21,6 +22,9 @@ class OpensslPeer:
         self._identities = {each.name: each for each in identities()}
         self._first = next(iter(self._identities.values()))
         self._contexts: dict[str, ssl.SSLContext] = {}
+        self._asked: WeakKeyDictionary[ssl.SSLObject, str | None] = WeakKeyDictionary()
+        self._reader = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._reader.sni_callback = self._named
 
     def accept(self) -> TlsConnection:
         return _Accepting(self)
@@ -30,6 +34,20 @@ class OpensslPeer:
         context.load_verify_locations(cadata=root)
         _limit(context, version)
         return _Open(context, name, server_side=False)
+
+    def reader(self, received: ssl.MemoryBIO) -> ssl.SSLObject:
+        """An object whose handshake fails once it has read the name in the ClientHello: `asked` returns that.
+
+        All are of one context: OpenSSL's reference to a callback keeps its context for ever.
+        """
+        return self._reader.wrap_bio(received, ssl.MemoryBIO(), server_side=True)
+
+    def asked(self, reader: ssl.SSLObject) -> str | None:
+        return self._asked.get(reader)
+
+    def _named(self, reader: ssl.SSLObject, name: str | None, _context: ssl.SSLContext) -> int:
+        self._asked[reader] = name
+        return ssl.ALERT_DESCRIPTION_INTERNAL_ERROR  # it has read what it is for
 
     def context(self, name: str | None) -> ssl.SSLContext:
         """That of the identity for clients which ask for `name`."""
@@ -148,15 +166,8 @@ class _Accepting:
         self._peer = peer
         self._came = b""
         self._in = ssl.MemoryBIO()
-        self._asked: list[str | None] = []
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.sni_callback = self._named
-        self._reader = context.wrap_bio(self._in, ssl.MemoryBIO(), server_side=True)
+        self._reader = peer.reader(self._in)
         self._open: _Open | None = None
-
-    def _named(self, _tls: ssl.SSLObject, name: str | None, _context: ssl.SSLContext) -> int:
-        self._asked.append(name)
-        return ssl.ALERT_DESCRIPTION_INTERNAL_ERROR  # it has read what it is for
 
     def receive(self, data: bytes, unix_s: int) -> tuple[bytes, bytes, bool]:
         if self._open is not None:
@@ -169,7 +180,7 @@ class _Accepting:
             return b"", b"", False
         except (ssl.SSLError, UnicodeDecodeError):
             pass  # the connection itself finds the same fault; ssl raises the second one for a name beyond ASCII
-        name = self._asked[0] if self._asked else None
+        name = self._peer.asked(self._reader)
         self._open = _Open(self._peer.context(name), name, server_side=True)
         return self._open.receive(self._came, unix_s)
 
