@@ -28,6 +28,8 @@ from portbench.workloads.transfer import block
 from portbench.workloads.workload import each_number, number_list
 
 MOST_BYTES: Final = 1 << 20
+_LARGER_STACK: Final = b"CIRCUITPY_PYSTACK_SIZE=4096\n"
+"""For Python's calls; the 1536 bytes of CircuitPython 9 are too few for requests, connection manager and driver."""
 _LIBRARIES: Final = {
     "circuitpython": ("adafruit-circuitpython-requests", "adafruit-circuitpython-connectionmanager"),
     "micropython": ("requests",),
@@ -79,9 +81,12 @@ class HttpsWorkload(Workload):
         return _LIBRARIES.get(family, ())
 
     def files(self, family: str, settings: Settings) -> Mapping[str, bytes]:
-        if family != "circuitpython" or settings.scheme == "http":
+        if family != "circuitpython":
             return {}  # micropython-lib's requests checks no certificate
-        return {"root.pem": ssl.DER_cert_to_PEM_cert(root(settings.key)).encode()}
+        files = {"settings.toml": _LARGER_STACK}
+        if settings.scheme == "https":
+            files["root.pem"] = ssl.DER_cert_to_PEM_cert(root(settings.key)).encode()
+        return files
 
     def equipment(self, settings: Settings) -> Mapping[str, Any]:
         return {"resolves_names": True, "ntp_start_s": DATE_S}

@@ -12,7 +12,7 @@ FAULTS = (OSError, RuntimeError, MMQTTException)
 class Client:
     """Notes messages, and carries out commands. `look_s`: time of one look for messages, 0: the library's 1 s."""
 
-    def __init__(self, pool, server, port, keep_alive_s, look_s):
+    def __init__(self, pool, server, port, keep_alive_s, look_s, context):
         self.heard = None
         self.heard_ns = 0
         self.answered = 0
@@ -24,6 +24,8 @@ class Client:
             socket_pool=pool,
             keep_alive=keep_alive_s,
             socket_timeout=self.look_s,
+            is_ssl=context is not None,
+            ssl_context=context,
         )
         self.mqtt.on_message = self.take
 
@@ -59,6 +61,19 @@ def pool_of(sock):
     return pool
 
 
+def unchecked():
+    """A context that takes any certificate, as it has no roots."""
+    try:
+        import ssl
+    except ImportError:
+        ssl = None
+    if ssl is None or RESULT["runtime"] == "cpython":
+        raise OSError("unsupported: this port's ssl takes no socket of its driver")
+    context = ssl.create_default_context()
+    context.load_verify_locations(cadata="")
+    return context
+
+
 def idle(client, idle_s):
     """Nothing to publish. Returns whether the connection is still there."""
     started = time.monotonic_ns()
@@ -72,11 +87,11 @@ def idle(client, idle_s):
     return True
 
 
-def mqtt(sock, server, port, messages, payload_bytes, commands, poll_ms, keep_alive_s, idle_s, fault, fault_ms):
+def mqtt(sock, server, port, messages, payload_bytes, commands, poll_ms, keep_alive_s, idle_s, fault, fault_ms, tls):
     pool = pool_of(sock)
     sock.close()
     payload = b"m" * payload_bytes
-    client = Client(pool, server, port, keep_alive_s, poll_ms / 1000)
+    client = Client(pool, server, port, keep_alive_s, poll_ms / 1000, unchecked() if tls else None)
     mqtt = client.mqtt
     RESULT["stage"] = "connect"
     started = time.monotonic_ns()

@@ -58,7 +58,7 @@ class Settings(WorkloadSettings):
     )
     fault_ms: int = Field(default=2000, ge=1, le=60_000, description="for restart and cable")
 
-    tls: bool = Field(default=False, description="over TLS, without a check of the broker's certificate (umqtt only)")
+    tls: bool = Field(default=False, description="over TLS, without a check of the broker's certificate")
 
     @property
     def echoes(self) -> int:
@@ -128,10 +128,6 @@ class MqttWorkload(Workload):
 
     def libraries(self, family: str, settings: Settings) -> Sequence[str]:
         return _MINIMQTT if family in ("circuitpython", "blinka") else _UMQTT
-
-    def check_room(self, family: str, settings: Settings) -> None:
-        if settings.tls and family in ("circuitpython", "blinka"):
-            raise ValueError("tls: the body for adafruit_minimqtt has no TLS; leave it out")
 
     def exchanges(self, settings: Settings) -> int:
         return 2 * settings.messages + settings.echoes + settings.commands + 1

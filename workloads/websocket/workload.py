@@ -35,6 +35,10 @@ class Settings(WorkloadSettings):
         return [f"{kind}_{size}" for size in each_number(self.sizes) for kind in KINDS]
 
 
+class ClientSettings(Settings):
+    tls: bool = Field(default=False, description="over TLS, without a check of the certificate")
+
+
 class Result(WorkloadResult):
     """Microseconds on the board's clock."""
 
@@ -60,11 +64,12 @@ class WebsocketWorkload(Workload):
         Column("slowest/s", "slowest_per_s"),
         Column("connect ms", "connect_us", scale=0.001),
     )
-    settings_type = Settings
+    settings_type = ClientSettings
     exchange = "message"
+    secured = True
 
     def quick(self) -> Settings:
-        return Settings(messages=2)
+        return ClientSettings(messages=2)
 
     def libraries(self, family: str, settings: Settings) -> Sequence[str]:
         return ("aiohttp/__init__", "aiohttp/aiohttp_ws")
@@ -75,12 +80,16 @@ class WebsocketWorkload(Workload):
     def conversation(self, max_bytes: int) -> Echoes:
         return Echoes()
 
-    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
+    def check(
+        self, result: Mapping[str, Any], settings: ClientSettings, sessions: Sequence[Session] = ()
+    ) -> Measurement:
         said = Result.read(result)
         if [len(each) for each in said.round_trip_us] != [settings.messages] * len(settings.series):
             raise BadResult(
                 f"the client does not report {settings.messages} round trips of {len(settings.series)} kinds"
             )
+        if settings.tls and sessions and all(session.handshake is None for session in sessions):
+            raise BadResult("the board made no TLS connection")
         rates = {
             f"{name}_per_s": settings.messages * 1e6 / max(1, sum(times))
             for name, times in zip(settings.series, said.round_trip_us, strict=True)

@@ -13,7 +13,7 @@ from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Even
 from portbench.results.model import Status
 from portbench.workloads import BadResult, ConversationError, workload
 from portbench.workloads.websocket.conversation import MAX_MESSAGE_BYTES, Echoes
-from portbench.workloads.websocket.workload import Settings
+from portbench.workloads.websocket.workload import ClientSettings
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 
@@ -85,7 +85,7 @@ def test_any_bytes_are_answered_or_refused_in_one_line(data: bytes) -> None:
 
 
 def test_figures_are_of_each_kind_and_size() -> None:
-    settings = Settings(messages=2, sizes="16,1024")
+    settings = ClientSettings(messages=2, sizes="16,1024")
     trips = [[100, 300], [200, 200], [1000, 1000], [2000, 2000]]
     figures = WEBSOCKET.check({"connect_us": 5, "round_trip_us": trips}, settings).figures
     assert figures == {
@@ -104,7 +104,7 @@ def test_figures_are_of_each_kind_and_size() -> None:
 @pytest.mark.parametrize("trips", [[], [[1], [1, 2], [1, 2], [1, 2]], [[1, 2]] * 3])
 def test_a_result_that_is_none(trips: list[Any]) -> None:
     with pytest.raises(BadResult, match="does not report 2 round trips of 4 kinds"):
-        WEBSOCKET.check({"connect_us": 5, "round_trip_us": trips}, Settings(messages=2))
+        WEBSOCKET.check({"connect_us": 5, "round_trip_us": trips}, ClientSettings(messages=2))
 
 
 @pytest.mark.engine
