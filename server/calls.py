@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from ipaddress import IPv4Address
 from typing import Annotated, Final
 
@@ -10,6 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from portbench.server.recording import Recording
+from portbench.server.tls.channel import Channel
 from portbench.workloads import LoadGenerator, Session
 from portbench.workloads.conversation import LISTENING_PREFIX
 
@@ -49,11 +51,18 @@ def parse_listening(line: str) -> Listening | None:
 class Calls:
     """All connections of one run. Times are microseconds of the driver's clock.
 
-    `connect_limit_us`: the longest time to establish a connection, refusals included.
+    `connect_limit_us`: the longest time to establish a connection, refusals included. `channel`: makes what encrypts
+    one.
     """
 
-    def __init__(self, load: LoadGenerator, connect_limit_us: float = CONNECT_LIMIT_US) -> None:
+    def __init__(
+        self,
+        load: LoadGenerator,
+        connect_limit_us: float = CONNECT_LIMIT_US,
+        channel: Callable[[], Channel] | None = None,
+    ) -> None:
         self.load = load
+        self._channel = channel
         self._connect_limit_us = connect_limit_us
         self.fault: str | None = None
         """The reason why the run has no figures: the first failed connection, in one line."""
@@ -66,7 +75,8 @@ class Calls:
         conversation = self.load.begin()
         if conversation is None:
             return None
-        recording = Recording(len(self._recordings), peer, at_us, conversation)
+        channel = None if self._channel is None else self._channel()
+        recording = Recording(len(self._recordings), peer, at_us, conversation, channel=channel)
         self._recordings.append(recording)
         self._open[recording.number] = recording
         return recording

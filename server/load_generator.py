@@ -14,6 +14,8 @@ from portbench.errors import PortbenchError
 from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Calls, Listening
 from portbench.server.connection import Connection, Limits
 from portbench.server.recording import Recording
+from portbench.server.tls.channel import Channel
+from portbench.server.tls.openssl import peer
 from portbench.workloads import LoadGenerator, Session
 
 MAX_BYTES: Final = 4 << 20
@@ -40,7 +42,7 @@ class SocketLoadGenerator:
         on_fault: Callable[[str], None] = lambda fault: None,
     ) -> None:
         self.on_fault = on_fault
-        self._calls = Calls(load, connect_limit_s * 1e6)
+        self._calls = Calls(load, connect_limit_s * 1e6, None if load.tls is None else lambda: _channel(load))
         self._limits = Limits(max_bytes, idle_timeout_s)
         self._connect_limit_us = connect_limit_s * 1e6
         self._started_ns = time.perf_counter_ns()
@@ -153,3 +155,7 @@ class SocketLoadGenerator:
 
     def _clock_us(self) -> float:
         return (time.perf_counter_ns() - self._started_ns) / 1000
+
+
+def _channel(load: LoadGenerator) -> Channel:
+    return Channel(peer(), lambda _: int(time.time()), load.tls)

@@ -71,6 +71,8 @@ class Recording:
         """Note the end of the handshake. Returns the first bytes to send, handed over `handover_us` later."""
         self.established_us = now_us
         said = self.conversation.opened()
+        if self._channel is not None:
+            said = self._channel.opened(said, now_us)
         if said:
             self._asked_us = now_us + handover_us
         return said

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from portbench.server.calls import RETRY_US, Calls, Listening
 from portbench.server.recording import Recording
+from portbench.server.tls.channel import Channel
 from portbench.workloads import LoadGenerator
 
 Reply = tuple[bytes, bool, bool, float | None]
@@ -29,10 +31,13 @@ class CallingLan(Protocol):
 
 
 class SimulatedLoadGenerator:
-    """Opens the connections in simulated time. `turnaround_us`: from received data to the handover of the answer."""
+    """Opens the connections in simulated time.
 
-    def __init__(self, load: LoadGenerator, turnaround_us: float) -> None:
-        self.calls = Calls(load)
+    `turnaround_us`: from received data to the handover of the answer. `channel`: makes what encrypts a connection.
+    """
+
+    def __init__(self, load: LoadGenerator, turnaround_us: float, channel: Callable[[], Channel] | None = None) -> None:
+        self.calls = Calls(load, channel=channel)
         self.turnaround_us = turnaround_us
         self.killed = False
         self._listening: Listening | None = None

@@ -148,7 +148,7 @@ class SimulatedPc:
         self._server.limit = part.limit
         self._server.channel = _channels() if part.secured else None
         self._patience_us = part.patience_us
-        self._load = None if part.call is None else SimulatedLoadGenerator(part.call(), self._turnaround_us)
+        self._load = None if part.call is None else self._load_generator(part.call())
         self._polled_port, self._asks, self.polling = part.polls, part.asks, None
         datagrams = None if part.datagrams is None else part.datagrams()
         if self._udp is not None:
@@ -156,6 +156,9 @@ class SimulatedPc:
         elif datagrams is not None and self._server_port is not None:
             self._udp = UdpPort(datagrams)
             self._lan.udp_listen(self._server_port, self._udp)
+
+    def _load_generator(self, load: LoadGenerator) -> SimulatedLoadGenerator:
+        return SimulatedLoadGenerator(load, self._turnaround_us, None if load.tls is None else _channels(load.tls))
 
     def heard(self, line: str, at_us: float) -> None:
         """Take a `line` that the board printed; its end came at `at_us`."""
@@ -246,12 +249,12 @@ class SimulatedPc:
         return self._server.reports
 
 
-def _channels() -> Callable[[], Channel]:
-    """Makes the channels of one peer, whose clock is simulated time from a fixed date on."""
+def _channels(server: tuple[str, bytes] | None = None) -> Callable[[], Channel]:
+    """Makes the channels of one peer, whose clock is simulated time from a fixed date on. `server`: as of `Channel`."""
     from portbench.server.tls.seeded import SeededPeer  # comes with the engine, which other parts do without
 
     peer = SeededPeer()
-    return lambda: Channel(peer, lambda now_us: DATE_S + int(now_us / 1e6))
+    return lambda: Channel(peer, lambda now_us: DATE_S + int(now_us / 1e6), server)
 
 
 class FaultInjection:

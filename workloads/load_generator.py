@@ -12,7 +12,8 @@ class LoadGenerator:
 
     `conversation` makes the PC's part of a connection. A failed connection ends the run, which then has no figures,
     unless the workload counts failures: then only a connection that the board never accepts ends the run. `farewell`
-    makes the part of a last connection, opened after all others, which tells the board to stop.
+    makes the part of a last connection, opened after all others, which tells the board to stop. `tls`: the PC shakes
+    hands on each connection, with a server of that name below that root (DER).
     """
 
     def __init__(
@@ -24,6 +25,7 @@ class LoadGenerator:
         pause_us: int = 0,
         counts_failures: bool = False,
         farewell: Callable[[], Conversation] | None = None,
+        tls: tuple[str, bytes] | None = None,
     ) -> None:
         for name, value, least in (("connections", connections, 1), ("at_once", at_once, 1), ("pause_us", pause_us, 0)):
             if value < least:
@@ -33,6 +35,7 @@ class LoadGenerator:
         self.counts_failures = counts_failures
         self.at_once = min(at_once, connections)
         self.pause_us = pause_us
+        self.tls = tls
         self._conversation = conversation
         self._farewell = farewell
         self._begun = 0

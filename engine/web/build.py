@@ -43,7 +43,9 @@ LIBRARIES: Final = (
     *("mpremote", "rich", "tabulate", "h11", "wsproto", "jinja2", "markupsafe"),
 )
 """Those of this environment that measuring and its page import. Compiled modules are left out."""
-LEFT_OUT: Final = ("two_boards", "sd_card", "udp_service", "perf_bench", "tls", "mqtt")
+LEFT_OUT: Final = (
+    *("two_boards", "sd_card", "udp_service", "perf_bench", "mqtt", "tls", "tls_asyncio", "https", "https_server"),
+)
 """Workloads with a second board, a card, TLS, or files that are downloaded."""
 OF_PYODIDE: Final = ("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "314", "--abi", "cp314")
 

@@ -12,14 +12,16 @@ Sender = Literal["board", "pc"]
 
 
 class Channel:
-    """The server's side of a connection. One that does not begin with a TLS handshake is passed on as it is.
+    """One side of a connection. As the server, one that does not begin with a TLS handshake is passed on as it is.
 
-    `date_s`: the date, in seconds since 1970, of a time of the driver's clock, in microseconds.
+    `date_s`: the date, in seconds since 1970, of a time of the driver's clock, in microseconds. `server`: this is the
+    client of a server with that name, whose certificate is checked against that root (DER).
     """
 
-    def __init__(self, peer: TlsPeer, date_s: Callable[[float], int]) -> None:
+    def __init__(self, peer: TlsPeer, date_s: Callable[[float], int], server: tuple[str, bytes] | None = None) -> None:
         self._peer = peer
         self._date_s = date_s
+        self._server = server
         self._begun = False
         self._observed: dict[Sender, Messages] | None = {"board": Messages(), "pc": Messages()}
         self.tls: TlsConnection | None = None
@@ -27,6 +29,16 @@ class Channel:
         self.messages: list[tuple[Sender, str, int, float]] = []
         """Of the handshake: sender, name, bytes, and when it came, or when what it answers came."""
         self.handshake_bytes: dict[Sender, int] = {"board": 0, "pc": 0}
+
+    def opened(self, plaintext: bytes, now_us: float) -> bytes:
+        """The first bytes to send, and of the client the handshake's, after which the plaintext follows."""
+        if self._server is None:
+            return plaintext
+        self._begun = True
+        self.tls = self._peer.connect(*self._server)
+        said = self.tls.send(plaintext)
+        self._observe("pc", said, now_us)
+        return said
 
     def receive(self, data: bytes, now_us: float) -> tuple[bytes, bytes]:
         """Plaintext, and bytes to send before what answers it. Raises TlsFault."""

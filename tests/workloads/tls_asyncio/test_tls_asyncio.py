@@ -1,0 +1,26 @@
+"""Rows of the workload tls_asyncio on this PC and on an emulated board."""
+
+from __future__ import annotations
+
+import pytest
+
+from portbench.results.model import Status
+from portbench.workloads import workload
+from tests.measuring import Measure
+from tests.measuring import measured_row as measured_row
+
+TLS = workload("tls_asyncio")
+
+
+def test_a_hosted_row_shakes_hands_with_its_first_bytes(measured_row: Measure) -> None:
+    row = measured_row(TLS, "micropython-unix", verify=False, transfer_bytes=4096)
+    assert row.status is Status.MEASURED, row.reason
+    assert row.figures["round_trips"] == 2 and row.figures["up_kbit_s"] > 0
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_an_emulated_row_checks_the_certificate(measured_row: Measure) -> None:
+    row = measured_row(TLS, "micropython-1.28.0", "tuned", key="rsa-2048", transfer_bytes=1024)
+    assert row.status is Status.MEASURED, row.reason
+    assert row.figures["certificate_us"] < 1000 * row.figures["handshake_ms"]
