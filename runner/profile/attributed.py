@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import flash_content
 from portbench.runner.profile.names import image_symbols
-from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop
+from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop, mbedtls_regions
 from portbench.runner.profile.symbols import Symbol, Symbols, region
 
 _MOST_MISSING: Final = 100
@@ -36,7 +36,7 @@ def with_names(
 
 
 def certain_symbols(image: Path, elf: Path | None) -> tuple[KnownBy, list[Symbol]]:
-    """Functions whose start and end are certain, with the source of the names."""
+    """Functions whose start and end are certain, and parts of mbedTLS, with the source of the names."""
     names: list[Symbol] = []
     try:
         names = [symbol for symbol in image_symbols(image, elf) if symbol.size]
@@ -45,9 +45,11 @@ def certain_symbols(image: Path, elf: Path | None) -> tuple[KnownBy, list[Symbol
             raise
     if names:
         return "map" if any(symbol.section for symbol in names) else "elf", names
-    loop = bytecode_loop(flash_content(image))
+    flash = flash_content(image)
+    loop = bytecode_loop(flash)
     # The interpreter's loop covers at least all targets of its table.
-    return "image", [] if loop is None else [Symbol(loop.start, loop.end - loop.start, BYTECODE_LOOP)]
+    found = [] if loop is None else [Symbol(loop.start, loop.end - loop.start, BYTECODE_LOOP)]
+    return "image", found + [Symbol(each.start, each.end - each.start, each.name) for each in mbedtls_regions(flash)]
 
 
 def functions(symbols: Sequence[Symbol], known_by: KnownBy, lines: Iterable[tuple[int, int]]) -> list[dict[str, Any]]:
@@ -59,7 +61,7 @@ def functions(symbols: Sequence[Symbol], known_by: KnownBy, lines: Iterable[tupl
         if symbol is not None:
             misses[symbol] += count
     missing = sorted(misses, key=lambda symbol: (-misses[symbol], symbol))[:_MOST_MISSING]
-    quiet = symbols if known_by == "image" else [symbol for symbol in symbols if region(symbol.start) == "SRAM"]
+    quiet = [symbol for symbol in symbols if region(symbol.start) == "SRAM" or symbol.name == BYTECODE_LOOP]
     rest = sorted(set(quiet) - set(missing))[:_MOST_IN_SRAM]
     return [
         {

@@ -16,7 +16,7 @@ from portbench.firmware.uf2 import FLASH_BASE, flash_content
 from portbench.runner.profile.linker_map import map_symbols
 from portbench.runner.profile.model import sampled_profile
 from portbench.runner.profile.names import elf_symbols
-from portbench.runner.profile.recovered import BytecodeLoop, bytecode_loop, call_targets
+from portbench.runner.profile.recovered import BytecodeLoop, bytecode_loop, call_targets, mbedtls_regions
 from portbench.runner.profile.symbols import Symbol, Symbols, region
 from tests.conftest import Image
 
@@ -146,6 +146,47 @@ def test_a_call_leads_to_a_beginning(caller: int, function: int) -> None:
     code[1400 + 2 * function : 1402 + 2 * function] = b"\x00\xbf"
     code[1100:1104] = bl(1100, 1400 + 2 * function)
     assert call_targets(bytes(code), FLASH_BASE) == [FLASH_BASE + 1400 + 2 * function], "called twice"
+
+
+def library(order: str) -> bytes:
+    """A flash with a function of 256 bytes for each letter, and the tables of those of AES, GCM and the SHAs."""
+    code = bytearray(b"\x00\xbf" * 0x800)
+    tables = {
+        "a": bytes.fromhex("637c777bf26b6fc53001672bfed7ab76"),
+        "g": struct.pack("<4H", 0, 0x1C20, 0x3840, 0x2460),
+        "s": struct.pack("<4I", 0x428A2F98, 0x71374491, 0xB5C0FBCF, 0xE9B5DBA5),
+        "h": struct.pack("<2Q", 0x428A2F98D728AE22, 0x7137449123EF65CD),
+    }
+    for number, (letter, table) in enumerate(tables.items()):
+        place = 0xC00 + 0x40 * number
+        code[place : place + len(table)] = table
+        function = 0x100 + 0x100 * order.index(letter)
+        code[function + 0xF0 : function + 0xF4] = struct.pack("<I", FLASH_BASE + place)
+    for number in range(len(order) + 1):
+        function = 0x100 + 0x100 * number
+        code[function : function + 2] = b"\x10\xb5"  # push {r4, lr}
+        code[4 * number : 4 * number + 4] = bl(4 * number, function)
+    return bytes(code)
+
+
+def test_big_numbers_are_between_aes_and_gcm() -> None:
+    found = {region.name.split(" ")[0]: (region.start, region.end) for region in mbedtls_regions(library("abegsxh"))}
+    assert {name: (start - FLASH_BASE, end - FLASH_BASE) for name, (start, end) in found.items()} == {
+        "mbedtls_aes_": (0x100, 0x200),
+        "mbedtls_mpi_": (0x200, 0x400),
+        "mbedtls_gcm_": (0x400, 0x500),
+        "mbedtls_sha256_": (0x500, 0x600),
+        "mbedtls_sha512_": (0x700, 0x800),
+    }
+
+
+@pytest.mark.parametrize("order", ["gabsh", "hasgb"])
+def test_a_library_in_another_order_has_no_names(order: str) -> None:
+    assert mbedtls_regions(library(order)) == []
+
+
+def test_an_image_without_the_library_has_none() -> None:
+    assert mbedtls_regions(bytes(4096)) == []
 
 
 @given(st.binary(max_size=400))

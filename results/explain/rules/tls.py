@@ -20,6 +20,7 @@ _KINDS: Final = {
     "the certificates' format": re.compile(r"mbedtls_(x509|asn1|pem|oid|base64)|x509_"),
 }
 _KNOWN_LEAST: Final = 0.05
+_TOLD_LEAST: Final = 0.005
 
 
 @rule_of_share("executing and waiting for flash take at least half of a TLS handshake", 0.5, "code_run", "code_miss")
@@ -60,5 +61,8 @@ def handshake_code(facts: Facts) -> Sentence | None:
             shares[kind] += part
     if sum(shares.values()) < _KNOWN_LEAST:
         return None
-    told = [f"{percent(part)} {kind}" for kind, part in sorted(shares.items(), key=lambda each: -each[1]) if part]
-    return Sentence(f"of the handshake's flash cache misses, {', '.join(told)}")
+    most_first = sorted(shares.items(), key=lambda each: -each[1])
+    told = [f"{percent(part)} {kind}" for kind, part in most_first if part >= _TOLD_LEAST]
+    by_place = any(function.known_by == "image" for function, _ in facts.code_misses)
+    how = "; told by places in the image, as it names no function" if by_place else ""
+    return Sentence(f"of the handshake's flash cache misses, {', '.join(told)}{how}")

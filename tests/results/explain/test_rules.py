@@ -336,3 +336,14 @@ def test_spans_of_several_kinds_are_one_run() -> None:
     assert _said("executing", two) == [
         "100 % of the time the interpreter and C code execute, and wait for nothing: 10 instructions a run"
     ]
+
+
+def test_parts_of_an_image_without_names_are_told_by_their_place() -> None:
+    names = {"mbedtls_mpi_ and mbedtls_ecp_ (between AES and GCM)": 900, "mbedtls_gcm_ (by its table)": 1}
+    functions = [
+        Function(name=name, address="0x10050000", bytes=900, misses=misses, known_by="image")
+        for name, misses in names.items()
+    ]
+    one = row({"code_run": 1000}, names=_SHAKE, pages=_PAGES, functions=functions)
+    (said,) = [each.text for each in explained(one) if each.rule == "handshake_code"]
+    assert said.endswith(" bignum; told by places in the image, as it names no function")
