@@ -102,10 +102,10 @@ def _later(board: BoardDefinition, choices: Sequence[Choice], known: Catalogue) 
 def lines(advice: Advice) -> list[str]:
     """The advice for a terminal. A line that begins with four spaces is code, as in `results.answer`."""
     newest, fastest = advice.newest, advice.fastest
-    kind = "maintained firmware" if newest.maintained else "firmware; none of those measured is maintained"
+    upkeep = "maintained firmware that was measured" if newest.maintained else "firmware measured; none is maintained"
     drive = advice.board.volumes.bootloader
     said = [
-        f"{advice.board.title}: flash {newest.entry.id}, the newest {kind}, {newest.rate}.",
+        f"{advice.board.title}: flash {newest.entry.id}, the newest {upkeep}, {newest.rate}.",
         f"    {newest.entry.url}",
         f"Hold BOOTSEL while you plug the board in, and copy the file onto its drive {drive}. Or:",
         f"    portbench flash {newest.entry.id}",
@@ -125,7 +125,7 @@ def lines(advice: Advice) -> list[str]:
     if advice.later:
         names = " ".join(f"--runtime {each.id}" for each in advice.later)
         ids = ", ".join(each.id for each in advice.later)
-        said += [f"Released since, and not measured: {ids}.", f"    portbench run --board {advice.board.id} {names}"]
+        said += [f"Released later, not measured yet: {ids}.", f"    portbench run --board {advice.board.id} {names}"]
     ago = "today" if advice.age_days == 0 else "yesterday" if advice.age_days == 1 else f"{advice.age_days} days ago"
     said += [
         f"{workload_title(advice.workload)} on an {newest.group.first.where} board, measured {advice.measured:%Y-%m-%d}"

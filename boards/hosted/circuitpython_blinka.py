@@ -58,6 +58,8 @@ class HostedCircuitPython(HostedBoard):
                 f"hosted CircuitPython: {definition.id} has a {definition.network.chip}, whose driver is no library;"
                 " use the emulated board"
             )
+        if definition.network.rstn_pin is None:
+            raise BoardUnavailable(f"hosted CircuitPython: {definition.id} has no RSTn pin; choose a board with one")
         ethernet_settings(definition, definition.network)
         self._ethernet = asdict(definition.network)
         self._driver_version = _driver_version(driver_folder)

@@ -9,9 +9,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from portbench.firmware import catalogue
 from portbench.results.model import RunFile
 from portbench.results.shipped import shipped
-from portbench.results.storage import LATEST, RESULTS_FOLDER, read
+from portbench.results.storage import LATEST, RESULTS_FOLDER, StorageError, find_run, read
 from portbench.runner.cli.completion import completer
 from portbench.runner.options import DEFAULT_BOARD, OPTIONS, WORDS, chosen_workloads
 from portbench.runner.settings import Setting, workload_settings
@@ -103,16 +104,28 @@ def _named_workloads(words: Sequence[str]) -> list[str]:
     return [each for each in dict.fromkeys(named) if each in workloads()]
 
 
-def shown_run(file: str | None, results_dir: str | None) -> RunFile:
-    """The named run, without a name the newest; before the first run, the figures that come with portbench.
+def shown_run(name: str | None, results_dir: str | None) -> RunFile:
+    """The run that `name` means: a file, `latest`, a run's name or revision. A runtime: its rows of the newest run.
 
-    Raises PortbenchError.
+    Before the first run, the newest run is the figures that come with portbench. Raises PortbenchError.
     """
-    path = run_file(file, results_dir)
-    if file is None and not path.exists():
-        click.echo(f"{path}: nothing was measured yet; these figures come with portbench", err=True)
-        return shipped(DEFAULT_BOARD)
-    return read(path)
+    folder = Path(results_dir or RESULTS_FOLDER)
+    runtime = next((entry for entry in catalogue.load() if entry.id == name), None)
+    if runtime is None and name is not None:
+        return find_run(name, folder)
+    if (newest := folder / LATEST).exists():
+        run = read(newest)
+    else:
+        click.echo(f"{newest}: nothing was measured yet; these figures come with portbench", err=True)
+        run = shipped(DEFAULT_BOARD if runtime is None else runtime.board)
+    return run if runtime is None else _rows_of(run, runtime.id, newest)
+
+
+def _rows_of(run: RunFile, runtime: str, path: Path) -> RunFile:
+    rows = [row for row in run.rows if row.runtime == runtime]
+    if not rows:
+        raise StorageError(f"{path}: has no row of {runtime}; measure: portbench run --runtime {runtime}")
+    return run.model_copy(update={"rows": rows})
 
 
 def run_file(file: str | None, results_dir: str | None) -> Path:

@@ -88,7 +88,8 @@ def test_releases_since_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     advice = advise("W5500_EVB_PICO")
     assert [each.id for each in advice.later] == ["circuitpython-10.1.4"]  # MicroPython's newest there is measured
     said = lines(advice)
-    at = said.index("Released since, and not measured: circuitpython-10.1.4.")
+    assert "the newest maintained firmware that was measured, " in said[0]
+    at = said.index("Released later, not measured yet: circuitpython-10.1.4.")
     assert said[at + 1] == "    portbench run --board W5500_EVB_PICO --runtime circuitpython-10.1.4"
 
 

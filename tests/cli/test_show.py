@@ -72,6 +72,24 @@ def test_the_latest_run_is_shown(words: list[str], invoke: Invoke, results: Path
     assert "Ping-pong: emulated" not in only and "Ping-pong: hosted" in only
 
 
+def test_a_run_has_names(invoke: Invoke, results: Path) -> None:
+    (results / "runs").mkdir()
+    named = RUN.model_copy(update={"name": "nightly", "rows": [row(version="1.27.0")]})
+    (results / "runs" / "a.json").write_text(storage.to_json(named))
+    assert "1.27.0" in invoke("show", "nightly", "--csv").stdout
+    missing = invoke("show", "weekly")
+    assert missing.exit_code == 1 and "weekly: is no run file, no name" in missing.output
+
+
+def test_a_runtime_is_its_rows(invoke: Invoke, results: Path) -> None:
+    assert len(table(invoke("show", "micropython-1.26.0", "--csv").stdout)) == len(RUN.rows)
+    other = invoke("show", "micropython-pico-1.26.1")
+    assert other.exit_code == 1 and "has no row of micropython-pico-1.26.1; measure: portbench run" in other.output
+    (results / "latest.json").unlink()  # then the figures of the runtime's board, which come with portbench
+    shown = table(invoke("show", "micropython-pico-1.26.1", "--csv").stdout)
+    assert {each["runtime"] for each in shown} == {"micropython-pico-1.26.1"}
+
+
 def test_json_is_the_run(invoke: Invoke, results: Path) -> None:
     assert storage.parse(invoke("show", "--json").stdout, results) == RUN
     hosted = storage.parse(invoke("show", "--json", "--where=hosted").stdout, results)

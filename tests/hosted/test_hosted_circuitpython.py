@@ -170,6 +170,8 @@ def test_says_what_is_missing(tmp_path: Path) -> None:
         BoardUnavailable, match=r"^hosted CircuitPython: RPI_PICO has no network; choose a board with one$"
     ):
         HostedCircuitPython(board_definition("RPI_PICO"))
+    with pytest.raises(BoardUnavailable, match=r": ARDUINO_MEGA2560 has no RSTn pin; choose a board with one$"):
+        HostedCircuitPython(board_definition("ARDUINO_MEGA2560"))
     known = r"\(there are: W5500, W5100S, W5100, W5200\)"
     not_emulated = rf"^MINE: has a W6100, which is not emulated {known}; use a real board$"
     assert EVB.network is not None

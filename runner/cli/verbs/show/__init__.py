@@ -1,7 +1,8 @@
 """Show a run: tables, CSV, JSON, or another kind of board beside it.
 
-FILE is a run file; without it, or as `latest`, the newest of the results' folder. Before the
-first run, without FILE, the figures that come with portbench.
+RUN is a run file, `latest`, a run's name or the revision it was measured at; without it, the newest
+of the results' folder. A runtime's id shows its rows of the newest run. Before the first run these
+are the figures that come with portbench.
 """
 
 from __future__ import annotations
@@ -14,32 +15,31 @@ from portbench.console import console
 from portbench.results import boards_beside
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.model import RunFile, json_schema
-from portbench.results.storage import read, to_json
+from portbench.results.storage import to_json
 from portbench.results.table import terminal
-from portbench.runner.cli.options import bench_option, run_file, shown_run
+from portbench.runner.cli.options import bench_option, shown_run
 from portbench.where import Where
 
 
 @click.command()
-@click.argument("file", required=False, type=click.Path())
+@click.argument("name", metavar="[RUN]", required=False)
 @bench_option("results_dir")
 @click.option("--where", type=click.Choice([str(each) for each in Where]), help="only rows of this kind")
 @click.option(
     "--beside",
-    metavar="FILE",
-    type=click.Path(),
+    metavar="RUN",
     help="a run on another kind of board: the best row of each family beside the other's, and how many times better",
 )
 @click.option("--csv", "form", flag_value="csv", help="one line per row, for a spreadsheet")
 @click.option("--samples", "form", flag_value="samples", help="one line per sample, as CSV")
 @click.option("--json", "form", flag_value="json", help="the run file, in today's schema")
 @click.option("--json-schema", "form", flag_value="json-schema", help="the schema of run files, and no run")
-def COMMAND(file: str | None, results_dir: str | None, where: str | None, beside: str | None, form: str | None) -> None:
+def COMMAND(name: str | None, results_dir: str | None, where: str | None, beside: str | None, form: str | None) -> None:
     if form == "json-schema":
         click.echo(json_schema(), nl=False)
         return
-    run = _of(shown_run(file, results_dir), where)
-    other = None if beside is None else _of(read(run_file(beside, results_dir)), where)
+    run = _of(shown_run(name, results_dir), where)
+    other = None if beside is None else _of(shown_run(beside, results_dir), where)
     if other is not None:
         click.echo(_beside(run, other, form), nl=False)
     elif form is None:
