@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 from typing import Any, Final, Protocol
 
 from portbench.certificates import DATE_S
-from portbench.server.calls import parse_listening
+from portbench.server.calls import IDLE_LIMIT_US, parse_listening
 from portbench.server.recording import Recording
 from portbench.server.simulated_load_generator import NOTHING, RESET, Line, Reply, SimulatedLoadGenerator
 from portbench.server.simulated_polling import SimulatedPolling
@@ -210,8 +210,12 @@ class SimulatedPc:
 
     @property
     def pause_us(self) -> float:
-        """The pause between two connections to a listening board."""
-        return 0.0 if self._load is None else float(self._load.calls.load.pause_us)
+        """The longest time for which a listening board need not touch its network: between two connections, and while
+        it computes its part of a handshake, for which a connection may be silent."""
+        if self._load is None:
+            return 0.0
+        load = self._load.calls.load
+        return float(load.pause_us) + (0.0 if load.tls is None else IDLE_LIMIT_US)
 
     def kill(self) -> None:
         """End the PC's process: from now on its connections are reset."""

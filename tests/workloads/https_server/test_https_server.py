@@ -10,12 +10,14 @@ import pytest
 from portbench.certificates import DATE_S, chain, root, server_name
 from portbench.results.model import Status
 from portbench.server.recording import Recording
+from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.server.tls.channel import Channel
 from portbench.server.tls.openssl import OpensslPeer
 from portbench.server.tls.peer import TlsPeer
 from portbench.workloads import BadResult, ConversationError, Session, workload
 from portbench.workloads.https_server.workload import GetsPage, Settings
 from portbench.workloads.transfer import block
+from tests.conftest import NO_ENGINE
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 from tests.server.tls.test_peer import seeded
@@ -123,3 +125,14 @@ def test_sessions_without_tls_are_no_pages() -> None:
     plain = Session(0, "", 0.0, 9e6, 1, 10, None, established_us=1.0)
     with pytest.raises(BadResult):
         SERVER.check({"served": 1}, Settings(connections=1), [plain])
+
+
+def test_a_board_may_compute_its_handshake_without_a_look_at_its_network() -> None:
+    """10 s without an SPI frame are a hang elsewhere; micropython-1.28.0 takes 26.6 s with an RSA-4096 key."""
+
+    class Lan:
+        def listen(self, port: int, app: object) -> None: ...
+
+    pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+    part = part_in("https_server", {"key": "rsa-4096"})
+    assert SimulatedPc(Lan(), None, 200.0, part).pause_us == 30e6  # type: ignore[arg-type]
