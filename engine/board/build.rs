@@ -20,10 +20,9 @@ fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Returns the folders with the sources of all crates of the workspace; of this crate alone where it is packaged, when
 /// its version tells the others'.
-fn folders(own: &Path) -> io::Result<Vec<PathBuf>> {
-    let workspace = own.join("..");
+fn folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
     if !workspace.join("Cargo.lock").is_file() {
-        return Ok(vec![own.join("src")]);
+        return Ok(vec!["src".into()]);
     }
     let mut folders = Vec::new();
     for entry in fs::read_dir(workspace)? {
@@ -37,19 +36,18 @@ fn folders(own: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn main() -> io::Result<()> {
-    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    // Relative paths, by files: what a copy of the sources with the same dates has built before is not built again.
+    let workspace = Path::new("..");
+    let mut read = Vec::new();
+    for folder in folders(workspace)? {
+        read.extend(sources(&folder)?);
+    }
+    read.extend(Some(workspace.join("Cargo.lock")).filter(|lock| lock.is_file()));
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(env::var("CARGO_PKG_VERSION").expect("cargo sets it").as_bytes());
-    for folder in folders(&own)? {
-        println!("cargo::rerun-if-changed={}", folder.display());
-        for path in sources(&folder)? {
-            hasher.update(&fs::read(&path)?);
-        }
-    }
-    let lock = own.join("../Cargo.lock");
-    if let Ok(lock) = fs::read(&lock) {
-        println!("cargo::rerun-if-changed={}", own.join("../Cargo.lock").display());
-        hasher.update(&lock);
+    for path in read {
+        println!("cargo::rerun-if-changed={}", path.display());
+        hasher.update(&fs::read(&path)?);
     }
     println!("cargo::rustc-env=PORTBENCH_ENGINE_SOURCES={}", hasher.finalize());
     Ok(())

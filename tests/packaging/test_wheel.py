@@ -12,7 +12,6 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
-from filelock import FileLock
 
 from portbench.firmware.boot_roms import boot_rom
 from portbench.results.shipped import all_shipped
@@ -85,35 +84,17 @@ def engine_wheel(engine_sdist: Path) -> Path:
 
 
 def built_wheel(sdist: Path) -> Path:
-    """Unpacks into a folder that stays, whose path cargo knows from the run before: it compiles the changes alone.
-    Neither the profile nor the folder changes which files there are."""
-    folder, work = sdist.with_name("wheel"), _work(sdist)
+    """Shares its objects with the checkout's own build: cargo knows the crates of a workspace by their paths in it, and
+    compiles those whose files are newer than their objects, or missing."""
+    folder = sdist.with_name("wheel")
+    unpacked = sdist.with_name("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(unpacked, filter="data")
+    (source,) = unpacked.iterdir()
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
-    quickly = {
-        "SETUPTOOLS_RUST_CARGO_PROFILE": "dev",
-        "CARGO_PROFILE_DEV_DEBUG": "false",
-        "CARGO_INCREMENTAL": "0",
-        "CARGO_TARGET_DIR": str(work / "target"),
-    }
-    with FileLock(work / "lock", timeout=_LIMIT_S):
-        unpacked = work / "sdist"
-        shutil.rmtree(unpacked, ignore_errors=True)
-        with tarfile.open(sdist) as archive:
-            archive.extractall(unpacked, filter="data")
-        (source,) = unpacked.iterdir()
-        run(*pip, "--wheel-dir", folder, source, cwd=sdist.parent, **quickly)
+    run(*pip, "--wheel-dir", folder, source, cwd=sdist.parent, CARGO_TARGET_DIR=str(PROJECT / "engine" / "target"))
     (found,) = folder.iterdir()
     return found
-
-
-def _work(sdist: Path) -> Path:
-    """The folder of this sdist's builds, in the checkout unless that is another user's."""
-    kept = PROJECT / "engine" / "target" / "packaging" / sdist.parent.name
-    try:
-        kept.mkdir(parents=True, exist_ok=True)
-        return kept if os.access(kept, os.W_OK) else sdist.parent
-    except OSError:
-        return sdist.parent
 
 
 def sources(*endings: str) -> set[str]:
