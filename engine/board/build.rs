@@ -36,7 +36,7 @@ fn folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn main() -> io::Result<()> {
-    // Relative paths, by files: what a copy of the sources with the same dates has built before is not built again.
+    // Relative paths, by files: a copy of the sources with the same dates needs no second build.
     let workspace = Path::new("..");
     let mut read = Vec::new();
     for folder in folders(workspace)? {

@@ -56,7 +56,7 @@ def _key(row: PlannedRow, options: BenchOptions) -> str:
 def _open(
     row: PlannedRow, where: Where, options: BenchOptions, deadline: Deadline, listener: Listener, patient: bool
 ) -> Board:
-    if where is Where.EMULATED and row.partner is None:  # a pair is in one process of its own
+    if where is Where.EMULATED and row.partner is None:  # a process has a pair
         return direct_board(row.board, options)
     if where is Where.HOSTED:
         raise BoardUnavailable("tests/hosted measures it")
