@@ -26,7 +26,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
 .PHONY: help flash-and-bench benchmark unprobed trace soak test test-python test-engine fuzz quick build dependencies list \
-	boards publish site playground lint lint-python lint-engine format lock clean
+	boards publish site playground test-playground lint lint-python lint-engine format lock clean
 
 # The lines above, as help.
 help:
@@ -117,10 +117,13 @@ publish: dependencies
 site: dependencies
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The emulated board as a page of static files, in build/playground. It needs Node.js and Rust's target
-# wasm32-unknown-unknown.
+# The emulated board as a page of static files, in build/playground; docs/playground.md says what it needs.
 playground: build
 	$(BIN)/python $(ENGINE)/web/build.py build/playground
+
+# Its tests in Chromium and Firefox, for which it is compiled faster: sudo .ci/install-system-packages --playground
+test-playground: build
+	PORTBENCH_TEST_PLAYGROUND=1 $(BIN)/pytest -n0 tests/page/test_playground.py $(ARGS)
 
 lint: lint-python lint-engine
 

@@ -1,19 +1,20 @@
 """Builds the playground, a folder of static files: python engine/web/build.py FOLDER (make playground).
 
-It needs portbench's environment, Rust with the target wasm32-unknown-unknown, and Node.js.
+It needs portbench's environment, Node.js, and Rust with the target wasm32-unknown-unknown or the source of its library.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import portbench_engine
 from filelock import FileLock
@@ -29,6 +30,8 @@ from portbench.workloads import workloads
 HERE: Final = Path(__file__).parent
 BUILT: Final = HERE.parent / "target"
 TARGET: Final = "wasm32-unknown-unknown"
+DEBIANS_RUSTC: Final = "/usr/bin/rustc"
+NO_TARGET: Final = f"Rust cannot compile for WebAssembly here; run: rustup target add {TARGET}"
 ROOT: Final = HERE.parents[1]
 CLIENT: Final = ROOT / "workloads" / "ping_pong" / "native.uf2"
 ENTRIES: Final = ("page.ts", "worker.ts", "bench.ts", "offline.ts", "page.css")
@@ -54,10 +57,10 @@ class Failed(Exception):
     """A step failed: one line."""
 
 
-def run(*command: str, folder: Path, fix: str = "") -> None:
+def run(*command: str, folder: Path, fix: str = "", variables: Mapping[str, str] = os.environ) -> None:
     """Raises Failed with the last lines that the command said, or with `fix`."""
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise Failed(f"{command[0]} is not installed; {fix}") from None
     if done.returncode:
@@ -65,14 +68,34 @@ def run(*command: str, folder: Path, fix: str = "") -> None:
         raise Failed(f"{' '.join(command[:2])}: " + " / ".join(said[-4:]))
 
 
-def has_target() -> bool:
-    """Whether Rust can compile for WebAssembly here."""
-    rustc = shutil.which("rustc")
-    if rustc is None:
-        return False
-    asked = [rustc, "--print", "target-libdir", "--target", TARGET]
-    done = subprocess.run(asked, cwd=HERE, capture_output=True, text=True, check=False)
-    return done.returncode == 0 and Path(done.stdout.strip()).is_dir()
+class Cargo(NamedTuple):
+    """How cargo compiles for WebAssembly here: variables, and options of `cargo build`."""
+
+    variables: dict[str, str]
+    options: tuple[str, ...]
+
+
+def asked(rustc: str, *options: str) -> str:
+    """The answer of rustc to `--print`; empty without one."""
+    done = subprocess.run([rustc, *options], cwd=HERE, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def cargo() -> Cargo | None:
+    """Rust's compiled library for WebAssembly, as rustup has it, or its source, which is compiled as well. The source
+    belongs to its compiler's version: rustup's component rust-src, or Debian's rustc-web beside another rustc.
+    """
+    first = shutil.which("rustc")
+    found = [rustc for rustc in (first, DEBIANS_RUSTC) if rustc is not None and Path(rustc).exists()]
+    if first is not None and Path(asked(first, "--print", "target-libdir", "--target", TARGET) or "-").is_dir():
+        return Cargo({}, ())
+    libraries = {rustc: Path(asked(rustc, "--print", "sysroot"), "lib", "rustlib") for rustc in found}
+    linker = next((lld for library in libraries.values() for lld in library.glob("*/bin/rust-lld")), "rust-lld")
+    for rustc, library in libraries.items():
+        if (library / "src" / "rust" / "library" / "Cargo.lock").is_file():
+            options = {"RUSTC_BOOTSTRAP": "1", f"CARGO_TARGET_{TARGET.upper().replace('-', '_')}_LINKER": str(linker)}
+            return Cargo({"RUSTC": rustc, **options}, ("-Zbuild-std=std,panic_abort",))
+    return None
 
 
 def in_page(name: str) -> bool:
@@ -97,8 +120,9 @@ def known() -> str:
 
 def python_files() -> Iterator[tuple[str, Path]]:
     """The page's Python, each file by its name in the archive, without the packages of requirements.lock."""
-    for path in (ROOT / "portbench").glob("*.py"):
-        yield f"portbench/{path.name}", path
+    for path in (ROOT / "portbench").rglob("*"):  # which follows no link
+        if path.suffix in KINDS and path.is_file():
+            yield str(path.relative_to(ROOT)), path
     for part in PARTS:
         for path in (ROOT / part).rglob("*"):
             if path.suffix in KINDS and "native" not in path.parts and "runs" not in path.parts and path.is_file():
@@ -135,11 +159,13 @@ def write_python(folder: Path, pyodide: Path) -> None:
                     archive.writestr(zipfile.ZipInfo(info.filename), packed.read(info), zipfile.ZIP_DEFLATED)
 
 
-def build(folder: Path) -> None:
-    """Write the page into `folder`. Raises Failed."""
-    if not has_target():
-        raise Failed(f"Rust cannot compile for WebAssembly here; run: rustup target add {TARGET}")
-    run("cargo", "build", "--quiet", "--profile", "web", "--target", TARGET, "--package", "portbench-web", folder=HERE)
+def build(folder: Path, profile: str = "web") -> None:
+    """Write the page into `folder`. `profile`: cargo's, for the engine. Raises Failed."""
+    compiler = cargo()
+    if compiler is None:
+        raise Failed(NO_TARGET)
+    command = ("cargo", "build", "--quiet", "--profile", profile, "--target", TARGET, "--package", "portbench-web")
+    run(*command, *compiler.options, folder=HERE, variables={**os.environ, **compiler.variables})
     page = BUILT / "page"
     with FileLock(BUILT / "page.lock"):
         shutil.copytree(HERE / "page", page, dirs_exist_ok=True)
@@ -155,7 +181,7 @@ def build(folder: Path) -> None:
         run("npx", "esbuild", *ENTRIES, *options, "--log-level=warning", folder=page)
     shutil.copy(page / "index.html", folder)
     shutil.copy(CLIENT, folder)
-    shutil.copy(BUILT / TARGET / "web" / "web.wasm", folder / "engine.wasm")
+    shutil.copy(BUILT / TARGET / profile / "web.wasm", folder / "engine.wasm")
     (folder / "catalogue.json").write_text(known(), encoding="utf-8")
     write_python(folder / "python", page / "node_modules" / "pyodide")
     for mcu in BOOT_ROMS:

@@ -1,30 +1,39 @@
-"""Headless Chromium for pages, driven by Playwright."""
+"""Headless browsers for pages, driven by Playwright, and the playground's build."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import pytest
 from filelock import FileLock
 
 HERE: Final = Path(__file__).parent
-_LIMIT_S: Final = 400
+_LIMIT_S: Final = 600
+_NAMES: Final = {"chromium": ("chromium", "chromium-browser", "google-chrome"), "firefox": ("firefox-esr", "firefox")}
 
 Look = Callable[..., dict[str, Any]]
-"""Runs a script of this folder with arguments, and returns what it prints as JSON."""
+"""Runs a script of this folder with arguments in `browser` ("chromium"), and returns what it prints as JSON."""
+Shared = Callable[[str, Callable[[Path], object]], Path]
+"""The folder of that name, made by the first of pytest's processes that wants it."""
+
+
+def _browser(name: str) -> str:
+    found = next(filter(None, map(shutil.which, _NAMES[name])), None)
+    if found is None:
+        pytest.skip(f"no {name}; install it: sudo apt-get install {_NAMES[name][0]}")
+    return found
 
 
 @pytest.fixture(scope="session")
 def look() -> Look:
-    """Skips without Chromium, npm, or what package-lock.json pins."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        pytest.skip("no Chromium; install it: sudo apt-get install chromium")
+    """Skips without the browser, npm, or what package-lock.json pins: a Playwright that knows Debian's Firefox."""
     if shutil.which("npm") is None:
         pytest.skip("no npm; install Node.js 20 or later: sudo apt-get install nodejs npm")
     folder = HERE / "node_modules"
@@ -36,11 +45,40 @@ def look() -> Look:
             if done.returncode:
                 pytest.skip(f"npm could not install what this test wants: {done.stderr.strip()[-200:]}")
 
-    def run(script: str, *arguments: object) -> dict[str, Any]:
-        command = ["node", str(HERE / script), chromium, *map(str, arguments)]
+    def run(script: str, *arguments: object, browser: str = "chromium") -> dict[str, Any]:
+        command = ["node", str(HERE / script), _browser(browser), *map(str, arguments)]
         done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
         assert done.returncode == 0, done.stderr
         report: dict[str, Any] = json.loads(done.stdout)
         return report
 
     return run
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Shared:
+    own = tmp_path_factory.getbasetemp()
+    base = own if worker_id == "master" else own.parent
+
+    def folder(name: str, make: Callable[[Path], object]) -> Path:
+        made = base / name
+        with FileLock(base / f"{name}.lock"):
+            if not made.exists():
+                new = base / f"{name}.new"
+                shutil.rmtree(new, ignore_errors=True)
+                make(new)
+                new.rename(made)
+        return made
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tool() -> ModuleType:
+    """The playground's build script."""
+    pytest.importorskip("portbench_engine._native", reason="no engine; build it: make build")
+    spec = importlib.util.spec_from_file_location("web_build", HERE.parents[1] / "engine" / "web" / "build.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,95 +1,158 @@
-// Uses the playground in headless Chromium as people would, and prints as JSON what it found there.
-//   node playground.mjs CHROMIUM ADDRESS TORN.uf2            what it does at first sight, and how it looks
-//   node playground.mjs CHROMIUM ADDRESS prompt IMAGE.uf2    MicroPython's prompt, and a file through it
-//   node playground.mjs CHROMIUM ADDRESS drive IMAGE.uf2     CircuitPython's drive
-//   node playground.mjs CHROMIUM ADDRESS measure PROFILE [IMAGE.uf2]
+// Uses the playground in a headless browser as people would, and prints as JSON what it found there.
+//   node playground.mjs BROWSER ADDRESS sight TORN.uf2 FAR.uf2 HOSTILE.uf2 SPINS.uf2 SCRIPT.py    what it does at first sight
+//   node playground.mjs BROWSER ADDRESS looks [FOLDER]             how it looks, by axe; pictures go to FOLDER
+//   node playground.mjs BROWSER ADDRESS prompt IMAGE.uf2           MicroPython's prompt, and a file through it
+//   node playground.mjs BROWSER ADDRESS drive IMAGE.uf2            CircuitPython's drive
+//   node playground.mjs BROWSER ADDRESS measure PROFILE FIRST.uf2|- [SECOND.uf2]
+//   node playground.mjs BROWSER ADDRESS figures IMAGE.uf2          speed with MicroPython, memory, load
+// BROWSER is the path of Chromium or Firefox. Tasks may follow one another, with `+` between them.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { chromium } from "playwright-core";
+import { chromium, firefox } from "playwright-core";
 
-const [executablePath, address, task, ...given] = process.argv.slice(2);
+const [executablePath, address, ...tasks] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const browser = await chromium.launch({ executablePath, args: ["--disable-gpu", "--disable-dev-shm-usage"] });
+const isFirefox = executablePath.includes("firefox");
+const browser = isFirefox
+  ? await firefox.launch({ executablePath, channel: "moz-firefox" }) // Debian's, by WebDriver BiDi
+  : await chromium.launch({ executablePath, args: ["--disable-gpu", "--disable-dev-shm-usage"] });
 const LIMIT_MS = 230_000;
+const FAR = "https://firmware.test/far.uf2";
 
-async function open(options, found) {
+async function open(options, found, query = "") {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(LIMIT_MS);
-  // The test brings axe into the page, which the page's own policy forbids.
-  if (options.bypassCSP) return await start(await context.newPage(), {});
-  return await start(await context.newPage(), found);
-}
-
-async function start(tab, found) {
-  tab.on("console", (message) => found.console?.push(message.text()));
-  tab.on("pageerror", (error) => found.console?.push(String(error)));
-  tab.on("request", (request) => found.requests?.push(request.url()));
-  await tab.goto(address, { waitUntil: "load" });
+  const tab = await context.newPage();
+  if (!found) {
+    await tab.addInitScript({ content: axe });
+  } else {
+    tab.on("console", (message) => found.console.push(message.text()));
+    tab.on("pageerror", (error) => found.console.push(String(error)));
+    tab.on("request", (request) => found.requests.push(request.url()));
+  }
+  if (query.includes(FAR)) {
+    const body = readFileSync(new URL("../../workloads/ping_pong/native.uf2", import.meta.url));
+    await tab.route(FAR, (route) => route.fulfill({ body, headers: { "Access-Control-Allow-Origin": "*" } }));
+  }
+  await tab.goto(address + query, { waitUntil: "load" });
   await tab.waitForFunction(() => document.getElementById("message").textContent.includes(" runs "));
   return tab;
 }
 
 const text = (tab, id) => tab.locator(`#${id}`).textContent();
+const says = (tab, id, wanted) =>
+  tab.waitForFunction(([id, wanted]) => document.getElementById(id).textContent.includes(wanted), [id, wanted]);
 const printed = (tab, wanted) =>
   tab.waitForFunction((wanted) => document.querySelector(".xterm-rows").textContent.includes(wanted), wanted);
 const seconds = async (tab) => parseFloat(await text(tab, "time"));
-
-const found = { console: [], requests: [], looks: [] };
-const wide = { viewport: { width: 1440, height: 900 } };
-
-async function atFirstSight(torn) {
-  const tab = await open(wide, found);
-  await tab.waitForFunction(() => document.getElementById("report").dataset.report);
-  found.report = JSON.parse(await tab.locator("#report").getAttribute("data-report"));
-  found.said = await text(tab, "report");
-
-  await tab.setInputFiles("#image", torn);
+const later = (tab, than) =>
+  tab.waitForFunction((than) => parseFloat(document.getElementById("time").textContent) > than, than);
+const reports = (tab) => tab.waitForFunction(() => document.getElementById("report").dataset.report);
+/** The page's complaint about a file. */
+async function refused(tab, file) {
+  await tab.setInputFiles("#image", file);
   await tab.waitForFunction(() => document.getElementById("message").classList.contains("failed"));
-  found.torn = await text(tab, "message");
+  const said = await text(tab, "message");
   await tab.click("#reset");
   await tab.waitForFunction(() => !document.getElementById("message").classList.contains("failed"));
-  const before = await seconds(tab);
-  await tab.waitForFunction((before) => parseFloat(document.getElementById("time").textContent) !== before, before);
+  await later(tab, 0);
+  return said;
+}
+/** Sum of the layout shifts since the page was opened; Chromium alone tells of them. */
+const shifts = (tab) =>
+  tab.evaluate(
+    () =>
+      new Promise((found) => {
+        let sum = 0;
+        new PerformanceObserver((list) => list.getEntries().forEach((each) => (sum += each.value))).observe({ type: "layout-shift", buffered: true });
+        setTimeout(() => found(sum), 100);
+      }),
+  );
 
+const found = { console: [], requests: [], looks: [], far: FAR };
+const wide = { viewport: { width: 1440, height: 900 } };
+
+async function sight(torn, far, hostile, spins, script) {
+  const tab = await open(wide, found);
+  await reports(tab);
+  found.report = JSON.parse(await tab.locator("#report").getAttribute("data-report"));
+  found.said = await text(tab, "report");
+  found.memory_mb = parseFloat(await text(tab, "memory"));
+  if (!isFirefox) found.shifts = await shifts(tab);
+
+  found.refused = [await refused(tab, torn), await refused(tab, far)];
+  await tab.setInputFiles("#image", hostile);
+  await says(tab, "message", "stopped");
+  found.hostile = await text(tab, "message");
+  await tab.setInputFiles("#image", spins);
+  await says(tab, "message", "runs spins.uf2");
+  await later(tab, 0.2);
+  await tab.setInputFiles("#image", script);
+  await says(tab, "message", "under Files");
+  found.spun = await tab.inputValue("#text");
+
+  await tab.click("#tab-console");
+  await tab.selectOption("#board", "W5100S_EVB_PICO");
+  await says(tab, "message", "W5100S");
+  await tab.selectOption("#board", "W5500_EVB_PICO");
+  await says(tab, "message", "W5500");
+  await tab.context().close();
+
+  const linked = await open(wide, found, `?board=W5500_EVB_PICO&workload=ping_pong&profile=tuned&seed=1&image=${FAR}`);
+  await reports(linked);
+  found.linked_report = JSON.parse(await linked.locator("#report").getAttribute("data-report"));
+  found.link = [await linked.inputValue("#profile"), await linked.inputValue("#seed"), await linked.getAttribute("#link", "href")];
+  await linked.context().close();
+  await handle();
+}
+
+/** Pause, step, the views of the traffic, BOOTSEL; and the page without a network. */
+async function handle() {
+  const tab = await open(wide, found);
   await tab.click("#pause");
-  await tab.waitForFunction(() => document.getElementById("pause").textContent === "Continue");
+  await tab.waitForSelector("#step:enabled");
   const paused = await seconds(tab);
   await tab.click("#step");
-  await tab.waitForFunction((paused) => parseFloat(document.getElementById("time").textContent) > paused, paused);
+  await later(tab, paused);
   found.stepped_s = (await seconds(tab)) - paused;
 
   await tab.focus("#tab-console");
   await tab.keyboard.press("ArrowRight");
   await tab.keyboard.press("ArrowRight");
   await tab.click("#reset");
-  await tab.waitForFunction(() => document.getElementById("cable-frames").textContent.includes("TCP"));
-  await tab.waitForFunction(() => document.getElementById("spi-frames").textContent.includes("S0_"));
+  await says(tab, "cable-frames", "TCP");
+  await says(tab, "spi-frames", "S0_");
   found.protocols = await tab.evaluate(() => [...document.querySelectorAll("#cable-frames td:nth-child(4)")].map((cell) => cell.textContent.split(/[ ,]/)[0]));
   await tab.keyboard.press("Tab");
   await tab.click("#tab-pins");
-  await tab.waitForFunction(() => document.getElementById("analyser-says").textContent.includes("SPI"));
+  await says(tab, "analyser-says", "SPI");
   await tab.click("#bootsel");
-  await tab.waitForFunction(() => document.getElementById("message").textContent.includes("BOOTSEL"));
-  await tab.waitForFunction(() => navigator.serviceWorker.controller !== null);
-  const said = found.console.length;
-  await tab.context().setOffline(true);
-  await tab.reload({ waitUntil: "load" });
-  await tab.waitForFunction(() => document.getElementById("report").dataset.report);
-  found.offline = true;
-  found.console.length = said; // the browser tells of each request that failed
+  await says(tab, "message", "BOOTSEL");
+  if (!isFirefox) {
+    // WebDriver BiDi cannot take Firefox off the network.
+    await tab.waitForFunction(() => navigator.serviceWorker.controller !== null);
+    const said = found.console.length;
+    await tab.context().setOffline(true);
+    await tab.reload({ waitUntil: "load" });
+    await reports(tab);
+    found.offline = true;
+    found.console.length = said; // the browser tells of each request that failed
+  }
   await tab.context().close();
 }
 
-async function looks() {
+async function looks(folder) {
   for (const width of [360, 1440]) {
-    for (const colorScheme of ["light", "dark"]) {
-      const looked = await open({ viewport: { width, height: 900 }, colorScheme, bypassCSP: true }, {});
-      await looked.evaluate(axe);
+    // Firefox's colours cannot be set by WebDriver BiDi.
+    for (const colorScheme of isFirefox ? ["light"] : ["light", "dark"]) {
+      const looked = await open({ viewport: { width, height: 900 }, ...(isFirefox ? {} : { colorScheme }) }, undefined);
+      if (folder) await reports(looked);
       await looked.click("#pause");
       for (const view of ["console", "drive", "network", "pins", "measure"]) {
         await looked.click(`#tab-${view}`);
-        const overflow_px = await looked.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        const overflow_px = await looked.evaluate(() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth));
         const { violations } = await looked.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+        if (folder) await looked.screenshot({ path: `${folder}/${width}-${colorScheme}-${view}.png`, fullPage: true });
         found.looks.push({
           width,
           colorScheme,
@@ -122,11 +185,11 @@ async function prompt(image) {
   // A guest that spins does not hold up the page.
   await tab.click("#console");
   await tab.keyboard.type("while True: pass\r");
-  const before = await seconds(tab);
-  await tab.waitForFunction((before) => parseFloat(document.getElementById("time").textContent) > before + 0.2, before);
+  await later(tab, (await seconds(tab)) + 0.2);
   await tab.keyboard.press("Control+c");
   await printed(tab, "KeyboardInterrupt");
   found.prompt = true;
+  await tab.context().close();
 }
 
 async function drive(image) {
@@ -145,40 +208,60 @@ async function drive(image) {
   await tab.click("#tab-console");
   await printed(tab, "saved 48");
   found.drive = true;
+  await tab.context().close();
 }
 
-async function measure(profile, image) {
+async function measure(profile, image, other) {
   const tab = await open(wide, found);
   await tab.click("#pause");
-  if (image) {
+  if (image !== "-") {
     await tab.setInputFiles("#image", image);
-    await tab.waitForFunction((name) => document.getElementById("message").textContent.includes(name), image.split("/").at(-1));
+    await says(tab, "message", image.split("/").at(-1));
     await tab.click("#pause");
   }
   await tab.click("#tab-measure");
   await tab.selectOption("#profile", profile);
-  found.link = await tab.locator("#link").getAttribute("href");
+  if (other) await tab.setInputFiles("#other", other);
   await tab.click("#measure");
   await tab.waitForFunction(() => !document.getElementById("measure").disabled);
   found.stage = await text(tab, "stage");
   found.run = await tab.locator("#result").getAttribute("data-run");
   found.shown = await tab.evaluate(() => document.getElementById("result").shadowRoot?.textContent ?? "");
   found.drawings = await tab.evaluate(() => document.getElementById("result").shadowRoot?.querySelectorAll("svg path").length ?? 0);
+  await tab.context().close();
 }
 
-switch (task) {
-  case "prompt":
-    await prompt(...given);
-    break;
-  case "drive":
-    await drive(...given);
-    break;
-  case "measure":
-    await measure(...given);
-    break;
-  default:
-    await atFirstSight(task);
-    await looks();
+/** Of the host, so no test asks for them: docs/playground.md has them. */
+async function figures(image) {
+  const began = performance.now();
+  const tab = await open(wide, found);
+  found.boots_ms = performance.now() - began;
+  found.load = await tab.evaluate(() => {
+    const [page] = performance.getEntriesByType("navigation");
+    return { interactive_ms: page.domInteractive, loaded_ms: page.loadEventEnd, bytes: performance.getEntriesByType("resource").reduce((sum, each) => sum + each.encodedBodySize, 0) };
+  });
+  await tab.setInputFiles("#image", image);
+  await printed(tab, ">>>");
+  await tab.click("#console");
+  await tab.keyboard.type("x = 0\rwhile True: x = (x + 1) & 1023\r\r");
+  await tab.waitForTimeout(2000);
+  found.paces = [];
+  for (let times = 0; times < 10; times += 1) {
+    await tab.waitForTimeout(1000);
+    found.paces.push([parseFloat(await text(tab, "pace")), parseFloat(await text(tab, "speed-now"))]);
+  }
+  found.memory_mb = parseFloat(await text(tab, "memory"));
+  await tab.keyboard.press("Control+c");
+  await tab.context().close();
 }
-await browser.close();
+
+const doings = { sight, looks, prompt, drive, measure, figures };
+try {
+  for (const task of tasks.join("\n").split("\n+\n")) {
+    const [name, ...given] = task.split("\n");
+    await doings[name](...given);
+  }
+} finally {
+  await browser.close();
+}
 console.log(JSON.stringify(found));

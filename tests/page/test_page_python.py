@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import json
 import subprocess
 import sys
@@ -24,27 +23,18 @@ import portbench.runner.in_page, portbench.results.publish
 import jinja2
 from portbench.workloads import workloads
 workloads()
-files = {name.partition(".")[0] for name, module in sys.modules.items() if getattr(module, "__file__", None)}
-print(json.dumps(sorted(files - sys.stdlib_module_names)))
+files = {name: module.__file__ for name, module in sys.modules.items() if getattr(module, "__file__", None)}
+print(json.dumps({name: file for name, file in files.items() if name.partition(".")[0] not in sys.stdlib_module_names}))
 """
 
 pytestmark = pytest.mark.engine
 
 
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    pytest.importorskip("portbench_engine._native", reason="no engine; build it: make build")
-    spec = importlib.util.spec_from_file_location("web_build", ROOT / "engine" / "web" / "build.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.slow
 def test_each_library_that_measuring_imports_is_in_the_page(tool: ModuleType) -> None:
     done = subprocess.run([sys.executable, "-c", IMPORTED], cwd=ROOT, capture_output=True, text=True, check=True)
-    imported = {name for name in json.loads(done.stdout) if not name.startswith(("_", "__"))}
+    files = json.loads(done.stdout)
+    imported = {name.partition(".")[0] for name in files if not name.startswith("_")}
     brought = {
         Path(file.parts[0]).stem
         for library in tool.LIBRARIES
@@ -52,6 +42,8 @@ def test_each_library_that_measuring_imports_is_in_the_page(tool: ModuleType) ->
         if file.suffix == ".py"
     }
     assert imported - STOOD_IN_FOR - OF_THE_LOCK <= brought
+    own = {Path(file).resolve() for name, file in files.items() if name.partition(".")[0] == "portbench"}
+    assert own <= {path.resolve() for path in dict(tool.python_files()).values()}
 
 
 def test_the_archive_has_portbench_and_its_data(tool: ModuleType) -> None:

@@ -88,6 +88,10 @@ export class Board {
     return this.#engine.instructions();
   }
 
+  get memoryBytes(): number {
+    return this.#engine.memory.buffer.byteLength;
+  }
+
   get frames(): number {
     return this.#engine.frames();
   }

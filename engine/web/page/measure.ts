@@ -20,6 +20,7 @@ const [workload, profile, seed, other] = [find<HTMLSelectElement>("workload"), f
 const [button, cancel, stage, result, link, download] = [find<HTMLButtonElement>("measure"), find<HTMLButtonElement>("cancel"), find("stage"), find("result"), find<HTMLAnchorElement>("link"), find<HTMLAnchorElement>("export")];
 
 let worker: Worker | undefined;
+let images: Image[] = [];
 
 function tell(text: string, failed = false): void {
   stage.textContent = text;
@@ -67,12 +68,13 @@ function heard({ data }: MessageEvent<FromBench>): void {
       tell(data.what);
       break;
     case "measured": {
-      const rows = (JSON.parse(data.run) as { rows: { status: string; reason?: string }[] }).rows;
+      const rows = (JSON.parse(data.run) as { rows: { runtime: string; status: string; reason?: string }[] }).rows;
       const failed = rows.find((row) => row.status !== "measured");
+      const missing = new Set(rows.map((row) => row.runtime)).size < images.length;
       download.href = URL.createObjectURL(new Blob([data.run], { type: "application/json" }));
       download.hidden = false;
       result.dataset["run"] = data.run;
-      tell(failed ? `A row has no figures: ${failed.reason}` : "drawing", failed !== undefined);
+      tell(failed ? `A row has no figures: ${failed.reason}` : missing ? "One of the images has no such profile." : "drawing", failed !== undefined || missing);
       draw(data.wanted).then(
         (drawn) => worker?.postMessage({ do: "draw", drawn } satisfies ToBench),
         (error) => tell(`The drawings failed: ${error}`, true),
@@ -108,8 +110,10 @@ export function measureView(known: Catalogue, current: () => { board: string; im
   }
   const relink = () => {
     const settings = new URLSearchParams({ board: current().board, workload: workload.value, profile: profile.value, seed: seed.value });
-    const from = asked.get("image");
-    if (from) settings.set("image", from);
+    for (const name of ["image", "script"]) {
+      const from = asked.get(name);
+      if (from) settings.set(name, from);
+    }
     link.href = `?${settings}`;
   };
   for (const select of [workload, profile, seed]) select.addEventListener("change", relink);
@@ -119,7 +123,7 @@ export function measureView(known: Catalogue, current: () => { board: string; im
     busy(true);
     tell("loading");
     const { board, image } = current();
-    const images = [image];
+    images = [image];
     const further = other.files?.[0];
     if (further) images.push([further.name, new Uint8Array(await further.arrayBuffer())]);
     if (!worker) {

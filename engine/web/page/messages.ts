@@ -25,6 +25,9 @@ export interface State {
   frames: number;
   levels: number;
   driven: number;
+  paused: boolean;
+  /** What the engine has of the PC's memory. */
+  memoryBytes: number;
 }
 
 export type FromWorker =

@@ -48,7 +48,9 @@ function tell(text: string, failed = false): void {
 const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 async function load(address: string): Promise<Uint8Array> {
-  const answer = await fetch(address);
+  const answer = await fetch(address).catch(() => {
+    throw new Error(`${address}: no answer, or its host does not let other pages read it`);
+  });
   if (!answer.ok) throw new Error(`${address}: the server answers ${answer.status}`);
   return new Uint8Array(await answer.arrayBuffer());
 }
@@ -75,8 +77,8 @@ async function power(bootsel: boolean, fresh: boolean): Promise<void> {
     setPaused(false);
     analyser.clear();
     hasDrive = false;
-    send({ do: "power", kind: kinds.selectedIndex, rom, uf2: fresh ? firmware[1] : new Uint8Array(), bootsel });
     const id = await named(firmware[1]);
+    send({ do: "power", kind: kinds.selectedIndex, rom, uf2: fresh ? firmware[1] : new Uint8Array(), bootsel });
     tell(`${kind.title} runs ${firmware[0]}${id && id !== firmware[0].replace(".uf2", "") ? ` (${id})` : ""}${bootsel ? ", with BOOTSEL pressed" : ""}.`);
     cable.disabled = !kind.cable;
     cable.checked = kind.cable;
@@ -85,33 +87,34 @@ async function power(bootsel: boolean, fresh: boolean): Promise<void> {
   }
 }
 
-async function take(file: File): Promise<void> {
-  const contents = new Uint8Array(await file.arrayBuffer());
-  const name = file.name.toLowerCase();
-  if (name.endsWith(".uf2")) {
-    firmware = [file.name, contents];
+async function take(name: string, contents: Uint8Array): Promise<void> {
+  if (/\.uf2$/i.test(name)) {
+    firmware = [name, contents];
     await power(false, true);
-    return;
-  }
-  if (name.endsWith(".py")) {
+  } else if (/\.py$/i.test(name)) {
     path.value = hasDrive ? "code.py" : "main.py";
     text.value = new TextDecoder().decode(contents);
     select("drive");
-    tell(`${file.name} is below; save it on the board.`);
-    return;
+    tell(`${name} is under Files; save it on the board.`);
+  } else {
+    send({ do: "file", path: name, contents });
   }
-  send({ do: "file", path: file.name, contents });
 }
+
+const takeFile = async (file: File) => take(file.name, new Uint8Array(await file.arrayBuffer()));
+const fileOf = (address: string) => new URL(address, location.href).pathname.split("/").at(-1) || address;
 
 const seconds = (us: number) => `${(us / 1e6).toFixed(3)} s`;
 
 function show(state: State): void {
   timeUs = state.timeUs;
+  step.disabled = !state.paused;
   find("time").textContent = seconds(state.timeUs);
   find("real").textContent = seconds(state.realUs);
   find("pace").textContent = `${state.pace.toFixed(2)} × real time`;
   find("speed-now").textContent = `${(state.instructionsPerS / 1e6).toFixed(1)} MIPS`;
   find("frames").textContent = `${state.frames} frames`;
+  find("memory").textContent = `${(state.memoryBytes / 1e6).toFixed(1)} MB`;
   const lit = (((state.driven & state.levels) >>> BLINK_PIN) & 1) === 1;
   drawing.show(state, lit);
   const says = words(state, lit);
@@ -158,8 +161,10 @@ function showTraffic(observed: Parameters<Analyser["take"]>[0]): void {
 function showFiles(paths: string[], wrote: string): void {
   hasDrive = paths.length > 0;
   if (wrote) tell(`${wrote} is on the board's drive, beside: ${paths.join(", ")}`);
-  else if (!hasDrive) tell("The board shows no drive now.");
+  const none = document.createElement("li");
+  none.textContent = "The board shows no drive now.";
   find("files").replaceChildren(
+    ...(hasDrive ? [] : [none]),
     ...paths.map((name) => {
       const item = document.createElement("li");
       const open = document.createElement("button");
@@ -210,9 +215,10 @@ async function begin(): Promise<void> {
   try {
     known = JSON.parse(new TextDecoder().decode(await load("catalogue.json"))) as Catalogue;
     measureView(known, () => ({ board: kinds.value, image: firmware }));
-    const from = asked.get("image");
-    firmware = from === null ? [CLIENT_NAME, await load(CLIENT)] : [from.split("/").at(-1) || from, await load(from)];
+    const [linked, script] = [asked.get("image"), asked.get("script")];
+    firmware = linked === null ? [CLIENT_NAME, await load(CLIENT)] : [fileOf(linked), await load(linked)];
     await power(false, true);
+    if (script !== null) await take(fileOf(script), await load(script));
   } catch (error) {
     tell(`${reason(error)}. Choose a file instead.`, true);
   }
@@ -221,7 +227,6 @@ async function begin(): Promise<void> {
 function setPaused(is: boolean): void {
   paused = is;
   pause.textContent = paused ? "Continue" : "Pause";
-  step.disabled = !paused;
 }
 
 const tabs = [...document.querySelectorAll<HTMLButtonElement>('[role="tab"]')];
@@ -260,7 +265,7 @@ for (let number = 0; number < 30; number++) {
   pins.append(pin);
 }
 terminal.onData((typed) => send({ do: "type", text: new TextEncoder().encode(typed) }));
-image.onchange = () => image.files?.[0] && void take(image.files[0]);
+image.onchange = () => image.files?.[0] && void takeFile(image.files[0]);
 kinds.onchange = () => {
   draw();
   dispatchEvent(new Event("board"));
@@ -306,6 +311,6 @@ addEventListener("drop", (event) => {
   event.preventDefault();
   document.body.classList.remove("over");
   const file = event.dataTransfer?.files[0];
-  if (file) void take(file);
+  if (file) void takeFile(file);
 });
 if ("serviceWorker" in navigator) void navigator.serviceWorker.register("offline.js");

@@ -33,6 +33,8 @@ function tell(nowMs: number): void {
       pace: (timeUs - told.timeUs) / passedUs,
       instructionsPerS: ((instructions - told.instructions) / passedUs) * 1e6,
       frames: board.frames,
+      paused,
+      memoryBytes: board.memoryBytes,
       ...board.pins,
     },
   });
@@ -115,6 +117,7 @@ function obey(data: ToWorker): void {
     }
     case "pause":
       paused = data.paused;
+      tell(performance.now());
       restart();
       break;
     case "speed":
