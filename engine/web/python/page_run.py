@@ -36,10 +36,10 @@ def _kept(name: str, content: bytes) -> str:
     """Keep the image where portbench finds it; its name in the catalogue, or its path."""
     _IMAGES.mkdir(exist_ok=True)
     sha256 = hashlib.sha256(content).hexdigest()
-    known = next((entry.id for entry in catalogue.load() if entry.sha256 == sha256), None)
-    path = _IMAGES / (f"{known}.uf2" if known else Path(name).name)
+    known = next((entry for entry in catalogue.load() if entry.sha256 == sha256), None)
+    path = _IMAGES / Path(name if known is None else known.file or f"{known.id}.uf2").name
     path.write_bytes(content)
-    return known or str(path)
+    return str(path) if known is None else known.id
 
 
 def html(drawn: str) -> str:
