@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _PAGE_BYTES: Final = 4096
 _EXCEPTIONS = {2: "NMI", 3: "HardFault", 11: "SVCall", 14: "PendSV", 15: "SysTick"}
+_TRAPS: Final = 0x100
+"""Beginning of the traps of RISC-V cores, by the code in MCAUSE."""
 _IRQS = {
     "RP2040": (
         *("TIMER_IRQ_0", "TIMER_IRQ_1", "TIMER_IRQ_2", "TIMER_IRQ_3", "PWM_IRQ_WRAP", "USBCTRL_IRQ", "XIP_IRQ"),
@@ -41,10 +43,12 @@ _IRQS = {
 
 
 def exception_name(number: int, mcu: str = "RP2040") -> str:
-    """Return the name of an exception by its number in xPSR: `SysTick`, `USBCTRL_IRQ`."""
+    """Return the name of an exception by its number in xPSR, as `SysTick` or `USBCTRL_IRQ`, or of a trap."""
     irq = number - 16
     if 0 <= irq < len(_IRQS[mcu]):
         return _IRQS[mcu][irq]
+    if number >= _TRAPS:
+        return f"trap {number - _TRAPS}"
     return _EXCEPTIONS.get(number, f"exception {number}")
 
 

@@ -40,8 +40,6 @@ _BOOT_US = 12_000_000.0
 _CLOSE_SLICE_PS = 50 * PS_PER_US
 """The slice while a fault is to strike in the middle of something."""
 _GDB_WAIT_S = 0.02
-_SRAM = 0x20000000
-_SRAM_BYTES = 264 << 10
 
 
 def _unsaved(error: OSError) -> str:
@@ -414,7 +412,8 @@ class BoardProcess:
         self.usb.leave_bus(duration_ms)
 
     def crash(self) -> None:
-        self.machine.write_sram(_SRAM, b"\xff" * _SRAM_BYTES)
+        start, count = self.machine.sram
+        self.machine.write_sram(start, b"\xff" * count)
 
     def reset_cores(self) -> None:
         self.machine.reset_cores()

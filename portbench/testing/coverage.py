@@ -16,9 +16,6 @@ from typing import Final
 from portbench.errors import BoardError
 from portbench.testing.simulation import RecordedSimulation
 
-_RAM: Final = 0x2000_0000
-_RAM_BYTES: Final = (520 * 1024, 264 * 1024)
-"""Of the microcontrollers, the largest first."""
 _BEGIN: Final = "PORTBENCH-LINES-"
 _END: Final = "-END"
 _UNSEEN: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Try, ast.Global, ast.Nonlocal)
@@ -72,12 +69,8 @@ class Coverage:
         return self._files
 
     def _memory(self) -> bytes:
-        for size in _RAM_BYTES:
-            try:
-                return self._simulation.machine.read_sram(_RAM, size)
-            except ValueError:  # a smaller chip
-                continue
-        raise AssertionError("a microcontroller without RAM")
+        machine = self._simulation.machine
+        return machine.read_sram(*machine.sram)
 
 
 def marked_source(text: str, number: int) -> tuple[str, frozenset[int]]:

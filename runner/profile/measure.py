@@ -19,7 +19,6 @@ from portbench.runner.program import image_store
 from portbench.runner.replayed import ReplayedRow
 from portbench.runner.stages import Stage
 
-_SRAM = (0x2000_0000, 264 << 10)
 _MOST_BEFORE = 0x1000
 _MOST_AFTER = 0x400
 _TIMES_SLOWER = 30
@@ -37,7 +36,9 @@ def profile_row(row: PlannedRow, options: BenchOptions, elf: Path | None, *, sam
     names = image_symbols(image, elf)
     replayed = ReplayedRow(row, options)
     run, figures = replayed.finished_run()
-    symbols = Symbols(names) if names else recovered_symbols(flash_content(image), run.machine.read_sram(*_SRAM))
+    start, count = run.machine.sram
+    sram = run.machine.read_sram(start, count), start
+    symbols = Symbols(names) if names else recovered_symbols(flash_content(image), *sram)
     del run
     window = (0.0, figures.end_us) if whole else measured_window(figures)
     deadline = Deadline(_TIMES_SLOWER * options.timeouts_s[Stage.RUN], row.label)
@@ -48,9 +49,9 @@ def profile_row(row: PlannedRow, options: BenchOptions, elf: Path | None, *, sam
     return exact_profile(raw, symbols, window, title)
 
 
-def recovered_symbols(flash: bytes, sram: bytes) -> Symbols:
+def recovered_symbols(flash: bytes, sram: bytes, sram_start: int) -> Symbols:
     """Functions of an image without names: targets of calls, and MicroPython's loop by its table."""
-    starts = [*call_targets(flash, FLASH_BASE), *call_targets(sram, _SRAM[0])]
+    starts = [*call_targets(flash, FLASH_BASE), *call_targets(sram, sram_start)]
     loop = bytecode_loop(flash)
     if loop is None:
         return Symbols().with_starts(starts)

@@ -24,6 +24,7 @@ _SHA512_K: Final = struct.pack("<2Q", 0x428A2F98D728AE22, 0x7137449123EF65CD)
 """The first bytes of tables of mbedTLS's aes.c, gcm.c, sha256.c and sha512.c."""
 _LIBRARY_MOST: Final = 0x20000
 _PUSH_LR: Final = 0xB5
+_WIDE_PUSH: Final = 0xE92D
 _CALLERS: Final = 2
 
 
@@ -59,7 +60,8 @@ def bytecode_loop(flash: bytes) -> BytecodeLoop | None:
 def call_targets(code: bytes, base: int) -> list[int]:
     """Starts of functions in a memory at `base`: targets of its BL instructions.
 
-    A target must be a PUSH with LR, or be called more than once, since data among the code may look like a call.
+    A target must be a PUSH with LR or a wide one, or be called more than once, since data among the code may look like
+    a call.
     """
     halfwords = struct.unpack(f"<{len(code) // 2}H", code[: len(code) // 2 * 2])
     callers: Counter[int] = Counter()
@@ -76,7 +78,7 @@ def call_targets(code: bytes, base: int) -> list[int]:
     return sorted(
         base + target
         for target, count in callers.items()
-        if halfwords[target // 2] >> 8 == _PUSH_LR or count >= _CALLERS
+        if halfwords[target // 2] >> 8 == _PUSH_LR or halfwords[target // 2] == _WIDE_PUSH or count >= _CALLERS
     )
 
 

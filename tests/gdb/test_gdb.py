@@ -59,6 +59,10 @@ class Gdb:
         assert self._process.stdout is not None
         self._said = self._process.stdout.read()
 
+    @property
+    def runs(self) -> bool:
+        return self._reader.is_alive()
+
     def wait(self) -> bool:
         """A moment; whether it still runs."""
         self._reader.join(0.02)

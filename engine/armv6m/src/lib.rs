@@ -15,7 +15,7 @@ pub mod map;
 pub mod memory;
 mod mpu;
 pub mod ppb;
-pub mod probe;
+mod probed;
 pub mod systick;
 #[cfg(target_arch = "x86_64")]
 mod translated;
@@ -30,6 +30,7 @@ pub use bus::{Bus, Master};
 pub use map::{Kind, Map, Region};
 pub use memory::Memory;
 pub use parts::fault;
+pub use probed::{Lent, seen};
 #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
 pub use translator::mistakes::Mistake;
 pub use translator::run_ahead;

@@ -355,7 +355,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     }
 
     /// Returns the predecoded instruction in `slot`.
-    pub(crate) fn op(&self, slot: usize) -> A::Op {
+    pub fn op(&self, slot: usize) -> A::Op {
         self.ops[slot]
     }
 
@@ -370,17 +370,6 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             M::ROM_OPS + offset(M::ROM.base)
         } else {
             M::SCRATCH_OP
-        }
-    }
-
-    /// Returns the address of a slot; code outside the table has address 0xffff_fffe.
-    pub(crate) fn address(slot: usize) -> u32 {
-        let at = |region: crate::Region, first: usize| region.base + 2 * (slot - first) as u32;
-        match slot {
-            _ if slot == M::SCRATCH_OP => 0xffff_fffe,
-            _ if slot >= M::FLASH_OPS => at(M::FLASH, M::FLASH_OPS),
-            _ if slot >= M::SRAM_OPS => at(M::SRAM, M::SRAM_OPS),
-            _ => at(M::ROM, M::ROM_OPS),
         }
     }
 }

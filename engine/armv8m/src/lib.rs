@@ -17,6 +17,7 @@ mod fpu;
 mod fuzz;
 mod mpu;
 mod ppb;
+pub mod probed;
 mod rare;
 mod sau;
 #[cfg(test)]

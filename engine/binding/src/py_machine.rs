@@ -615,6 +615,14 @@ impl PyMachine {
         Ok(d)
     }
 
+    /// The first address of SRAM, and its bytes.
+    #[getter]
+    fn sram(&self) -> (u32, usize) {
+        let machine = self.lock();
+        let memories = machine.chip().memories();
+        memories.iter().find(|memory| memory.writable).map_or((0, 0), |sram| (sram.start, sram.bytes.len()))
+    }
+
     /// `length` bytes of SRAM from `address`, as a debugger reads them.
     fn read_sram<'py>(&self, py: Python<'py>, address: u32, length: usize) -> PyResult<Bound<'py, PyBytes>> {
         let machine = self.lock();

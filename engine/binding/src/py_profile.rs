@@ -1,7 +1,7 @@
 //! Profiles of the guest as Python objects.
 
-use board::mcu::Profiled;
-use board::mcu::profile::{Node, Profile, Spent};
+use board::mcu::probe::Profiled;
+use board::mcu::probe::profile::{Node, Profile, Spent};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

@@ -6,15 +6,15 @@ use sim::snapshot::{Refused, Torn};
 
 use parts::Sys;
 use parts::debug::{Debug, Place};
+use parts::probe::{Probes, Profiled, Seen};
 use parts::world::World;
-use parts::xip_cache::{Evictions, XipCache};
-use rp2040::probe::profile::Profile;
+use parts::xip_cache::XipCache;
 
 pub use avr::{ATMEGA1284P_FACTS as ATMEGA1284P, ATMEGA2560_FACTS as ATMEGA2560};
 pub use parts::mcu::{ChipConfig, Debugged, Facts, Image, Mcu, RunEnd};
 pub(crate) use parts::mcu::{Contents, Halt, Reached};
+pub use parts::probe;
 pub use rp2040::FACTS as RP2040;
-pub use rp2040::probe::profile;
 pub use rp2350::{FACTS as RP2350, NO_BOOT_LOADER};
 
 /// Passes calls to the chip of any kind: `&` for a method that changes nothing, `mut` for another.
@@ -60,45 +60,29 @@ pub fn named(name: &str) -> Option<&'static Facts> {
     ALL.iter().copied().find(|facts| facts.name == name)
 }
 
-/// The result of [`AnyChip::take_profile`].
-pub struct Profiled {
-    /// Each instruction and call; `None`: it was sampled.
-    pub exact: Option<Box<Profile>>,
-    /// Core, address, and how often it was there.
-    pub samples: Vec<(usize, u32, u64)>,
-    /// Lines of flash that replaced others in the cache.
-    pub evictions: Box<Evictions>,
-}
-
 impl<W: World + 'static> AnyChip<W> {
     /// Starts a profile of each instruction and call, or of samples every `sample_cycles` of clk_sys if that is not 0.
     /// `starts`: addresses at which functions begin. `Err`: the chip has none.
     pub fn start_profile(&mut self, sample_cycles: u64, starts: Vec<u32>) -> Result<(), String> {
-        let Self::Rp2040(chip) = self else {
-            let name = self.facts().name;
-            return Err(format!("{name}: no profile; the profiler knows Armv6-M only, use a board with an RP2040"));
+        let name = self.facts().name;
+        let Some((probes, xip, cores)) = self.probed() else {
+            return Err(format!("{name}: no profile of this core; use a board with an RP2040 or an RP2350"));
         };
-        chip.mem.xip.evictions = Some(Box::default());
-        if sample_cycles == 0 {
-            chip.probes.profile = Some(Box::new(Profile::new(&chip.cores, &chip.mem, starts)));
-        } else {
-            chip.start_sampler(sample_cycles);
+        probes.start_profile(xip, cores, sample_cycles != 0, starts);
+        if sample_cycles != 0 {
+            self.sample_pc(sample_cycles);
         }
         Ok(())
     }
 
     /// Ends the profile and takes it.
     pub fn take_profile(&mut self) -> Profiled {
-        let evictions = self.xip().and_then(|xip| xip.evictions.take()).unwrap_or_default();
-        let (mut exact, mut samples) = (None, Vec::new());
-        if let Self::Rp2040(chip) = self {
-            exact = chip.probes.profile.take();
-            if exact.is_none() {
-                chip.sample_pc(0);
-                samples = chip.probes.sampler.stop().into_iter().map(|((core, pc), n)| (core, pc, n)).collect();
-            }
+        let Some((probes, xip, _)) = self.probed() else { return Profiled::default() };
+        let profiled = probes.take_profile(xip);
+        if profiled.exact.is_none() {
+            self.sample_pc(0);
         }
-        Profiled { exact, samples, evictions }
+        profiled
     }
 }
 
@@ -132,6 +116,7 @@ impl<W: World + 'static> Mcu<W> for AnyChip<W> {
         & counts(core: usize) -> (u64, u64);
         mut start_trace(mask: u32, limit: usize);
         mut sample_pc(cycles: u64);
+        mut probed() -> Option<(&mut Probes, &mut XipCache, [Seen; 2])>;
         mut start_recording(limit: usize);
         mut stop_recording() -> Option<Recording>;
     }

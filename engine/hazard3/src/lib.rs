@@ -12,6 +12,7 @@ mod decode;
 mod exec;
 mod interrupts;
 mod pmp;
+pub mod probed;
 #[cfg(test)]
 mod tests;
 mod time;

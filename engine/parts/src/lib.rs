@@ -23,6 +23,7 @@ pub mod peripheral;
 pub mod pins;
 pub mod pio;
 pub mod pll;
+pub mod probe;
 pub mod psm;
 pub mod pwm;
 pub mod random;

@@ -7,6 +7,7 @@ use sim::snapshot::{Refused, Torn};
 use crate::Sys;
 use crate::adc::Adc;
 use crate::debug::{Debug, Place};
+use crate::probe::{Probes, Seen};
 use crate::sys::Unmodelled;
 use crate::uart::Uarts;
 use crate::world::World;
@@ -216,6 +217,11 @@ pub trait Mcu<W: World>: Debugged + Sized + 'static {
 
     /// Samples the program counters every `cycles` of clk_sys into the trace (0: never).
     fn sample_pc(&mut self, cycles: u64);
+
+    /// Returns the probes with the flash cache and what they see of the cores; `None`: the chip has no profiler.
+    fn probed(&mut self) -> Option<(&mut Probes, &mut XipCache, [Seen; 2])> {
+        None
+    }
 
     /// Appends the state of all but the world to a snapshot. Probes are left out, but a debugger's refuse it.
     fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused>;

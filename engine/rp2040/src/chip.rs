@@ -1,5 +1,7 @@
 //! The whole chip: its cores, memories and bus, and what each reset restarts.
 
+use armv6m::{Lent, seen};
+use parts::probe::Probes;
 use parts::run::{CoreState, Runner, Runs};
 use parts::wires::Event;
 use sim::Ps;
@@ -8,7 +10,6 @@ use crate::bus::Bus;
 use crate::cpu::core::{Core, State};
 use crate::memory::Memory;
 use crate::peripherals::psm;
-use crate::probe::Probes;
 use crate::sys::{ResetRequest, Sys};
 use crate::trace::{Record, kind};
 use crate::wires::event;
@@ -124,12 +125,6 @@ impl<W: World> Chip<W> {
         self.with_runner(|runner, chip| runner.start_trace(chip, mask, limit));
     }
 
-    /// Samples the program counters into [`Probes::sampler`] every `cycles` of clk_sys.
-    pub fn start_sampler(&mut self, cycles: u64) {
-        self.probes.sampler.start();
-        self.sample_pc(cycles);
-    }
-
     fn start_core(&mut self, index: usize, cycle: u64) {
         self.cores[index].reset(&self.mem, self.bus.sys.irq_level_for_core(index));
         self.cores[index].cycles = self.cores[index].cycles.max(cycle);
@@ -161,7 +156,8 @@ impl<W: World> Runs for Chip<W> {
     #[inline]
     fn run_core(&mut self, index: usize, limit: u64) -> bool {
         if self.probes.look() {
-            return self.probes.run(&mut self.cores[index], &mut self.mem, &mut self.bus, limit);
+            let (core, mem, bus) = (&mut self.cores[index], &mut self.mem, &mut self.bus);
+            return self.probes.run(&mut Lent { core, mem, bus }, limit);
         }
         self.cores[index].take_pending_exception(&mut self.mem, &mut self.bus);
         self.cores[index].run(&mut self.mem, &mut self.bus, limit);
@@ -241,10 +237,6 @@ impl<W: World> Runs for Chip<W> {
     }
 
     fn count_sample(&mut self) {
-        if self.probes.sampler.on() {
-            for core in self.cores.iter().filter(|c| c.state == State::Running) {
-                self.probes.sampler.count(core);
-            }
-        }
+        self.probes.count_sample(self.cores.each_ref().map(seen));
     }
 }

@@ -15,8 +15,7 @@ pub mod peripherals;
 pub mod wires;
 
 pub use armv6m as cpu;
-pub use armv6m::probe;
-pub use parts::{Sys, World, sys, world};
+pub use parts::{Sys, World, probe, sys, world};
 pub(crate) use parts::{ticks, trace, xip_cache};
 
 #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]

@@ -3,6 +3,7 @@
 use attribution::Recording;
 use parts::debug::{Debug, Place};
 use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
+use parts::probe::{Probes, Seen};
 use sim::Ps;
 use sim::snapshot::{Refused, Torn};
 
@@ -120,6 +121,10 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
 
     fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
         self.restore(from)
+    }
+
+    fn probed(&mut self) -> Option<(&mut Probes, &mut XipCache, [Seen; 2])> {
+        Some((&mut self.probes, &mut self.mem.xip, self.cores.each_ref().map(armv6m::seen)))
     }
 
     fn start_recording(&mut self, limit: usize) {

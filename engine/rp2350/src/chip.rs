@@ -1,15 +1,14 @@
 //! The whole chip: its cores, memories and bus, and what each reset restarts.
 
 use armv8m::V8m;
-use parts::debug::Debug;
+use parts::probe::{self, Probes};
 use parts::run::{CoreState, Runner, Runs};
 use parts::wires::Event;
 use sim::Ps;
 
-use crate::PROBED;
 use crate::bootrom;
 use crate::bus::Bus;
-use crate::cores::{Kind, Seen};
+use crate::cores::{Kind, Lent, Seen};
 use crate::cpu::core::State;
 use crate::memory::Memory;
 use crate::peripherals::{Peripheral, psm};
@@ -31,7 +30,7 @@ pub struct Chip<W, K: Kind = V8m> {
     /// Everything else on its bus.
     pub bus: Bus<W>,
     runner: Runner,
-    pub(crate) debug: Debug,
+    pub(crate) probes: Probes,
 }
 
 impl<W: World, K: Kind> Chip<W, K> {
@@ -44,7 +43,7 @@ impl<W: World, K: Kind> Chip<W, K> {
         bus.own_boot_rom = bootrom::is_own(config.bootrom);
         bus.power_on(&mut mem, config.bootsel_pressed);
         let mut chip =
-            Self { cores: [K::new(0), K::new(1)], mem, bus, runner: Runner::default(), debug: Debug::default() };
+            Self { cores: [K::new(0), K::new(1)], mem, bus, runner: Runner::default(), probes: Probes::default() };
         for core in &mut chip.cores {
             K::start(core, &chip.mem, 0, 0);
         }
@@ -53,7 +52,7 @@ impl<W: World, K: Kind> Chip<W, K> {
 
     /// Appends the state of all but the world to a snapshot. A trace is left out. `Err`: a debugger watches the chip.
     pub(crate) fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
-        self.debug.refuses_snapshot()?;
+        self.probes.debug.refuses_snapshot()?;
         snapshot::save(&(&self.cores, &self.runner), to);
         self.mem.save(to);
         self.bus.save(to);
@@ -70,7 +69,7 @@ impl<W: World, K: Kind> Chip<W, K> {
 
     /// Puts cores of another kind into the sockets; their reset has just ended.
     pub(crate) fn replace_cores<L: Kind>(self) -> Chip<W, L> {
-        let Self { cores, mem, bus, runner, debug } = self;
+        let Self { cores, mem, bus, runner, probes } = self;
         let mem = mem.for_architecture();
         let start = |core: &K::Core| {
             let (seen, mut new) = (K::seen(core), L::new(K::seen(core).index));
@@ -80,11 +79,16 @@ impl<W: World, K: Kind> Chip<W, K> {
             }
             new
         };
-        Chip { cores: [start(&cores[0]), start(&cores[1])], mem, bus, runner, debug }
+        Chip { cores: [start(&cores[0]), start(&cores[1])], mem, bus, runner, probes }
     }
 
     pub(crate) fn seen(&self, core: usize) -> Seen {
         K::seen(&self.cores[core])
+    }
+
+    /// Returns what the probes see of the cores.
+    pub(crate) fn probed(&self) -> [probe::Seen; 2] {
+        [0, 1].map(|core| self.seen(core).probed())
     }
 
     pub(crate) fn registers(&self, core: usize) -> Vec<u32> {
@@ -143,25 +147,6 @@ impl<W: World, K: Kind> Chip<W, K> {
             recorder.reset();
         }
     }
-
-    /// Runs a core as [`Kind::run`] does, one instruction at a time. Returns true if the debugger stops the chip.
-    fn step_debugged(&mut self, index: usize, limit: u64) -> bool {
-        let core = &mut self.cores[index];
-        K::take_pending(core, &mut self.mem, &mut self.bus);
-        loop {
-            let seen = K::seen(core);
-            if seen.state != State::Running || seen.cycles >= limit || self.bus.sys.attention {
-                return false;
-            }
-            if self.debug.stops_at(seen.place()) {
-                return true;
-            }
-            K::run(core, &mut self.mem, &mut self.bus, seen.cycles + 1);
-            if self.debug.executed(index, seen.exception, self.mem.sram()) {
-                return true;
-            }
-        }
-    }
 }
 
 impl<W: World, K: Kind> Runs for Chip<W, K> {
@@ -183,8 +168,9 @@ impl<W: World, K: Kind> Runs for Chip<W, K> {
 
     #[inline]
     fn run_core(&mut self, index: usize, limit: u64) -> bool {
-        if PROBED && self.debug.looks() {
-            return self.step_debugged(index, limit);
+        if self.probes.look() {
+            let (core, mem, bus) = (&mut self.cores[index], &mut self.mem, &mut self.bus);
+            return self.probes.run(&mut Lent::<W, K> { core, mem, bus }, limit);
         }
         K::take_pending(&mut self.cores[index], &mut self.mem, &mut self.bus);
         K::run(&mut self.cores[index], &mut self.mem, &mut self.bus, limit);
@@ -193,7 +179,7 @@ impl<W: World, K: Kind> Runs for Chip<W, K> {
 
     #[inline]
     fn run_ahead(&mut self, index: usize, end: u64) -> bool {
-        !(PROBED && self.debug.looks()) && K::run_ahead(&mut self.cores, &mut self.mem, &mut self.bus, index, end)
+        !self.probes.look() && K::run_ahead(&mut self.cores, &mut self.mem, &mut self.bus, index, end)
     }
 
     #[inline]
@@ -266,5 +252,7 @@ impl<W: World, K: Kind> Runs for Chip<W, K> {
         &mut self.mem.xip.stalled
     }
 
-    fn count_sample(&mut self) {}
+    fn count_sample(&mut self) {
+        self.probes.count_sample(self.probed());
+    }
 }

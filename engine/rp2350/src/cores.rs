@@ -4,6 +4,8 @@ use armv8m::V8m;
 use hazard3::Hazard3;
 use hazard3::core::Wires;
 use parts::debug::Place;
+use parts::mcu::Contents;
+use parts::probe::{self, Flow, Probed};
 use parts::wires::Event;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,6 +17,7 @@ use crate::memory::{Architecture, Memory};
 use crate::sys::Sys;
 use crate::wires::{event, irq, tick};
 use crate::world::World;
+use crate::xip_cache::XipCache;
 
 /// What the chip sees of a core of any kind.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +28,8 @@ pub struct Seen {
     pub cycles: u64,
     /// Number of the exception being handled, or how many traps are; 0: none.
     pub exception: u32,
+    /// Stack pointer.
+    pub sp: u32,
     /// Instructions: all, those from flash through the cache, those from ROM.
     pub instructions: [u64; 3],
 }
@@ -33,6 +38,12 @@ impl Seen {
     /// Returns where the core is, for the debugger.
     pub(crate) fn place(&self) -> Place {
         Place { core: self.index, pc: self.pc, exception: self.exception, instructions: self.instructions[0] }
+    }
+
+    /// Returns the same for the probes.
+    pub(crate) fn probed(&self) -> probe::Seen {
+        let running = self.state == State::Running;
+        probe::Seen { place: self.place(), running, cycles: self.cycles, sp: self.sp }
     }
 }
 
@@ -85,11 +96,58 @@ pub trait Kind: Architecture<Core: Serialize + DeserializeOwned> + Sized {
     /// Handles an event of one of the timers of core `index`. False: `id` is none.
     fn event(core: &mut Self::Core, sys: &mut Sys, id: Event, cycle: u64) -> bool;
 
+    /// Returns what the instruction at `pc` does to the path of calls, once it was executed.
+    fn flow(mem: &Memory<Self>, pc: u32) -> Flow;
+
+    /// Returns the number of the exception that the core has entered since [`Seen::exception`] was `before`.
+    fn entered(core: &Self::Core, before: u32) -> Option<u32>;
+
     /// Returns the registers as gdb sees them.
     fn registers(core: &Self::Core) -> Vec<u32>;
 
     /// Sets the registers that a program can set.
     fn set_registers(core: &mut Self::Core, all: &[u32]);
+}
+
+/// A core with the chip's memories and bus, as the probes run it.
+pub(crate) struct Lent<'a, W, K: Kind> {
+    pub(crate) core: &'a mut K::Core,
+    pub(crate) mem: &'a mut Memory<K>,
+    pub(crate) bus: &'a mut Bus<W>,
+}
+
+impl<W: World, K: Kind> Probed for Lent<'_, W, K> {
+    fn seen(&self) -> probe::Seen {
+        K::seen(self.core).probed()
+    }
+
+    fn take_pending(&mut self) {
+        K::take_pending(self.core, self.mem, self.bus);
+    }
+
+    fn run(&mut self, limit: u64) {
+        K::run(self.core, self.mem, self.bus, limit);
+    }
+
+    fn attention(&self) -> bool {
+        self.bus.sys.attention
+    }
+
+    fn flow(&self, pc: u32) -> Flow {
+        K::flow(self.mem, pc)
+    }
+
+    fn entered(&self, before: u32) -> Option<u32> {
+        K::entered(self.core, before)
+    }
+
+    fn xip(&self) -> &XipCache {
+        &self.mem.xip
+    }
+
+    fn sram(&self) -> Contents<'_> {
+        self.mem.sram()
+    }
 }
 
 /// The lines of the NVIC.
@@ -117,8 +175,8 @@ impl Kind for V8m {
     #[inline]
     fn seen(core: &Self::Core) -> Seen {
         let instructions = [core.instructions, core.flash_instructions, core.rom_instructions];
-        let (state, exception) = (core.state, core.ipsr);
-        Seen { index: core.index, state, pc: core.pc, cycles: core.cycles, exception, instructions }
+        let (state, exception, sp) = (core.state, core.ipsr, core.regs[13]);
+        Seen { index: core.index, state, pc: core.pc, cycles: core.cycles, exception, sp, instructions }
     }
 
     fn count_from(core: &mut Self::Core, seen: &Seen) {
@@ -164,6 +222,14 @@ impl Kind for V8m {
         own
     }
 
+    fn flow(mem: &Memory<Self>, pc: u32) -> Flow {
+        armv8m::probed::flow(mem, pc)
+    }
+
+    fn entered(core: &Self::Core, before: u32) -> Option<u32> {
+        core.entered(before)
+    }
+
     fn registers(core: &Self::Core) -> Vec<u32> {
         debugger::arm::registers(core)
     }
@@ -205,8 +271,8 @@ impl Kind for Hazard3 {
     #[inline]
     fn seen(core: &Self::Core) -> Seen {
         let instructions = [core.instructions, core.flash_instructions, core.rom_instructions];
-        let (state, exception) = (core.state, core.depth);
-        Seen { index: core.index, state, pc: core.pc, cycles: core.cycles, exception, instructions }
+        let (state, exception, sp) = (core.state, core.depth, core.regs[2]);
+        Seen { index: core.index, state, pc: core.pc, cycles: core.cycles, exception, sp, instructions }
     }
 
     fn count_from(core: &mut Self::Core, seen: &Seen) {
@@ -233,6 +299,14 @@ impl Kind for Hazard3 {
 
     fn event(_: &mut Self::Core, _: &mut Sys, _: Event, _: u64) -> bool {
         false
+    }
+
+    fn flow(mem: &Memory<Self>, pc: u32) -> Flow {
+        hazard3::probed::flow(mem, pc)
+    }
+
+    fn entered(core: &Self::Core, before: u32) -> Option<u32> {
+        core.entered(before)
     }
 
     fn registers(core: &Self::Core) -> Vec<u32> {

@@ -5,6 +5,7 @@ use attribution::Recording;
 use hazard3::Hazard3;
 use parts::debug::{Debug, Place};
 use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
+use parts::probe::{Probes, Seen};
 use sim::Ps;
 use sim::snapshot::{self, Refused, Torn};
 
@@ -192,6 +193,13 @@ impl<W: World + 'static> Mcu<W> for Rp2350<W> {
         either!(self, chip => chip.restore(from))
     }
 
+    fn probed(&mut self) -> Option<(&mut Probes, &mut XipCache, [Seen; 2])> {
+        either!(self, chip => {
+            let seen = chip.probed();
+            Some((&mut chip.probes, &mut chip.mem.xip, seen))
+        })
+    }
+
     fn start_recording(&mut self, limit: usize) {
         either!(self, chip => chip.start_recording(limit));
     }
@@ -244,6 +252,6 @@ impl<W: World> Debugged for Rp2350<W> {
     }
 
     fn debug(&mut self) -> &mut Debug {
-        either!(self, chip => &mut chip.debug)
+        either!(self, chip => &mut chip.probes.debug)
     }
 }

@@ -1,6 +1,6 @@
 //! The chip with its RISC-V cores, which a small ROM of the tests switches to: no boot ROM and no image is needed.
 
-use parts::mcu::{Debugged, Mcu};
+use parts::mcu::{Debugged, Halt, Mcu};
 use rp2350::world::Nothing;
 use rp2350::{ChipConfig, Rp2350, RunEnd};
 use sim::{PS_PER_US, Ps};
@@ -106,6 +106,57 @@ fn the_platform_timer_wakes_a_core_at_its_time() {
     assert_eq!((word(&chip, 0x1000), word(&chip, 0x1004)), (0, 0x80));
 }
 
+/// ADDI x10, x10, 1; RET.
+const F: [u32; 2] = [0x0015_0513, 0x0000_8067];
+/// ADDI sp, sp, -16; SW ra, 0(sp); JAL ra, -16 (F); LW ra, 0(sp); ADDI sp, sp, 16; RET.
+const G: [u32; 6] = [0xff01_0113, 0x0011_2023, 0xff1f_f0ef, 0x0001_2083, 0x0101_0113, 0x0000_8067];
+const F_AT: u32 = SRAM + 0x10;
+const G_AT: u32 = F_AT + 8;
+
+/// LUI sp, 0x20040; JAL ra, 12 (F); JAL ra, 16 (G); WFI; then F and G.
+fn calls() -> Vec<u8> {
+    bytes(&[&[0x2004_0137, 0x00c0_00ef, 0x0100_00ef, 0x1050_0073][..], &F, &G].concat())
+}
+
+#[test]
+fn a_profile_follows_calls_and_changes_nothing() {
+    let [mut plain, mut chip] = [(); 2].map(|()| chip(&calls()));
+    plain.run_until(plain.now() + 100 * PS_PER_US);
+    let (probes, xip, cores) = chip.probed().expect("it has probes");
+    probes.start_profile(xip, cores, false, vec![SRAM]);
+    chip.run_until(chip.now() + 100 * PS_PER_US);
+    assert_eq!(chip.counts(0), plain.counts(0));
+    let (probes, xip, _) = chip.probed().expect("it has probes");
+    let profile = probes.take_profile(xip).exact.expect("it was started");
+    let of = |function, parent| {
+        let nodes = profile.nodes();
+        let found =
+            nodes.iter().filter(|n| n.core == 0 && n.function == function && nodes[n.parent].function == parent);
+        found.map(|node| (node.calls, node.spent.instructions)).collect::<Vec<_>>()
+    };
+    assert_eq!((of(F_AT, SRAM), of(G_AT, SRAM), of(F_AT, G_AT)), (vec![(1, 2)], vec![(1, 6)], vec![(1, 2)]));
+}
+
+#[test]
+fn a_debugger_stops_and_steps_a_core() {
+    let mut chip = chip(&calls());
+    assert!(chip.debug().add_breakpoint(F_AT));
+    let pc = chip.facts().pc;
+    for (back, x10) in [(SRAM + 8, 0), (G_AT + 12, 1)] {
+        // Core 1 is there, too, whenever core 0 stops: that counts as told.
+        assert_eq!(chip.run_until(chip.now() + 100 * PS_PER_US), RunEnd::Halted);
+        assert_eq!(chip.debug().take_halt(), Some(Halt::Breakpoint { core: 0 }));
+        let registers = chip.registers(0);
+        assert_eq!((registers[pc], registers[1], registers[10]), (F_AT, back, x10));
+        assert_eq!(chip.registers(1)[pc], F_AT);
+        chip.resume();
+    }
+    chip.debug().remove_breakpoint(F_AT);
+    chip.step(1);
+    assert_eq!(chip.run_until(chip.now() + 100 * PS_PER_US), RunEnd::Halted);
+    assert_eq!((chip.debug().take_halt(), chip.registers(1)[pc]), (Some(Halt::Step { core: 1 }), F_AT + 4));
+}
+
 /// A multiplicative congruential generator.
 struct Random(u64);
 
@@ -182,8 +233,20 @@ const GO_ON_AT: usize = 0x7f40;
 /// LUI x5, 0x20008; ADDI x5, x5, -192; CSRW MTVEC, x5.
 const PRELUDE: [u32; 3] = [0x2000_82b7, 0xf402_8293, 0x3052_9073];
 
-/// Runs a guest of random code in `slices` of 10 us. Returns its instructions and what it leaves.
-fn hostile(seed: u64, slices: u64) -> (u64, Vec<Vec<u32>>, Ps, String) {
+/// Returns a chip that goes on from the snapshot of `chip`.
+fn restored(chip: &Rp2350<Nothing>) -> Rp2350<Nothing> {
+    let mut bytes = Vec::new();
+    chip.save(&mut bytes).expect("it can be saved");
+    let config = ChipConfig { bootrom: &rom(), flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
+    let mut new = Rp2350::new(&config, Nothing);
+    let mut from = &bytes[..];
+    assert_eq!((new.restore(&mut from), from.len()), (Ok(()), 0));
+    new
+}
+
+/// Runs a guest of random code in `slices` of 10 us; `interrupted`: from snapshots of its own now and then. Returns its
+/// instructions and what it leaves.
+fn hostile(seed: u64, slices: u64, interrupted: bool) -> (u64, Vec<Vec<u32>>, Ps, String) {
     let mut random = Random(seed);
     let mut sram: Vec<u8> = Vec::new();
     while sram.len() < 0x8000 {
@@ -199,7 +262,11 @@ fn hostile(seed: u64, slices: u64) -> (u64, Vec<Vec<u32>>, Ps, String) {
         chip.set_registers(core, &registers);
     }
     let mut end = RunEnd::Time;
-    for _ in 0..slices {
+    for slice in 0..slices {
+        if interrupted && slice % 32 == 5 {
+            chip = restored(&chip);
+            assert!(matches!(chip, Rp2350::Riscv(_)));
+        }
         end = chip.run_until(chip.now() + 10 * PS_PER_US);
         if matches!(end, RunEnd::Unmodelled(_)) {
             break;
@@ -215,9 +282,9 @@ fn a_hostile_guest_ends_like_itself_and_harms_no_host() {
     let long = std::env::var_os("PORTBENCH_FUZZ_LONG").is_some();
     let (least, mut instructions, mut named, mut seed) = (if long { 10_000_000 } else { 100_000 }, 0, 0, 0);
     while instructions < least {
-        let first = hostile(seed, 200);
+        let first = hostile(seed, 200, false);
         if seed % 16 == 0 {
-            assert_eq!(hostile(seed, 200), first, "seed {seed}");
+            assert_eq!(hostile(seed, 200, true), first, "seed {seed}");
         }
         instructions += first.0;
         named += u32::from(first.3.contains("Unmodelled"));

@@ -11,9 +11,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from portbench.boards import Deadline
+from portbench.boards import Deadline, board_definition
 from portbench.boards.pins import HeldPins, Wire
 from portbench.errors import PortbenchError, first_complaint
+from portbench.firmware import uf2
 from portbench.runner.checks.check import Finding, Report
 from portbench.runner.checks.peers.place import Place
 from portbench.runner.checks.peers.program_board import ProgramBoard
@@ -57,7 +58,10 @@ class Program(_Model):
 
 
 class Programs(_Model):
-    """A file of programs: their repository and revision, their board, and the time that a step may take."""
+    """A file of programs: their repository and revision, their board, and the time that a step may take.
+
+    `like`: another file, whose programs are these, too, but for those named here or in `without`.
+    """
 
     title: _Name
     repository: _Name
@@ -66,11 +70,15 @@ class Programs(_Model):
     built: _Name
     """The choices to make in the README's build instructions, for people."""
     within_s: Annotated[float, Field(gt=0)] = 10.0
-    program: Annotated[tuple[Program, ...], Field(min_length=1)]
+    like: str | None = None
+    without: tuple[_Name, ...] = ()
+    program: tuple[Program, ...] = ()
 
     @model_validator(mode="after")
     def _names_each_once(self) -> Programs:
-        paths = [each.path for each in self.program]
+        if not self.program and self.like is None:
+            raise ValueError("has no program")
+        paths = [*self.without, *(each.path for each in self.program)]
         if twice := next((path for path in paths if paths.count(path) > 1), None):
             raise ValueError(f"has {twice} twice; a program is one entry")
         return self
@@ -87,7 +95,7 @@ class Built(Suite):
 
     def run(self, place: Place) -> Report:
         programs = self._programs
-        images = {each.path: _image(each, place.built) for each in programs.program}
+        images = {each.path: _image(each, place.built, each.board or programs.board) for each in programs.program}
         if not any(images.values()):
             looked = ", ".join(map(str, place.built)) or "no --built DIR was given"
             raise PortbenchError(
@@ -138,11 +146,24 @@ def files() -> dict[str, Path]:
 def _load(path: Path) -> Programs:
     """Raises PortbenchError."""
     try:
-        return Programs.model_validate(parse_toml(read_text(path), path))
+        own = Programs.model_validate(parse_toml(read_text(path), path))
     except ValidationError as error:
         raise PortbenchError(f"{path.name}: {first_complaint(error)}") from None
+    if own.like is None:
+        return own
+    others = _load(path.with_name(f"{own.like}{path.suffix}")).program
+    paths = {each.path for each in others}
+    if unknown := next((each for each in own.without if each not in paths), None):
+        raise PortbenchError(f"{path.name}: without {unknown}, which {own.like} does not have; remove it")
+    mine = {each.path: each for each in own.program}
+    shared = [mine.pop(each.path, each) for each in others if each.path not in own.without]
+    return own.model_copy(update={"program": (*shared, *mine.values())})
 
 
-def _image(program: Program, folders: Sequence[Path]) -> Path | None:
-    paths = (folder / f"{program.path}{_SUFFIX}" for folder in folders)
-    return next((path for path in paths if path.is_file()), None)
+def _image(program: Program, folders: Sequence[Path], board: str) -> Path | None:
+    """The first that is there; of several, such as one for each chip, the first for that of `board`."""
+    paths = [path for folder in folders if (path := folder / f"{program.path}{_SUFFIX}").is_file()]
+    if len(paths) < 2:
+        return next(iter(paths), None)
+    family = board_definition(board).uf2_family
+    return next((path for path in paths if uf2.read(path).family_id == family), paths[0])

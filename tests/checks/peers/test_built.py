@@ -193,3 +193,30 @@ def test_what_is_sent_may_be_sent_several_times() -> None:
     board: Any = SimpleNamespace(listen=lambda port: SimpleNamespace(accept=lambda within_s: connection))
     step({"listens": 1, "sends": "ab", "times": 3}).do(board, 1.0)
     assert sent == [b"ababab"]
+
+
+def test_a_file_may_build_on_another(tmp_path: Path) -> None:
+    first = '[[program]]\npath = "one"\nsteps = [{ runs = 1 }]\n[[program]]\npath = "two"\nsteps = [{ runs = 1 }]\n'
+    (tmp_path / "first.toml").write_text(HEAD + first, encoding="utf-8")
+    entries = '[[program]]\npath = "three"\nsteps = [{ runs = 3 }]\n[[program]]\npath = "two"\nsteps = [{ runs = 2 }]\n'
+    second = tmp_path / "second.toml"
+    second.write_text(HEAD + 'like = "first"\nwithout = ["one"]\n' + entries, encoding="utf-8")
+    steps = Built("second", second)._steps
+    assert {path: [each.model_dump()["runs"] for each in of] for path, of in steps.items()} == {
+        "two": [2],
+        "three": [3],
+    }
+    second.write_text(HEAD + 'like = "first"\nwithout = ["zero"]\n', encoding="utf-8")
+    with pytest.raises(PortbenchError, match=r"second\.toml: without zero, which first does not have"):
+        Built("second", second)
+    second.write_text(HEAD, encoding="utf-8")
+    with pytest.raises(PortbenchError, match="has no program"):
+        Built("second", second)
+
+
+def test_of_two_images_the_boards_is_taken(built: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "client.uf2").write_bytes(uf2.build(bytes(256), family_id=0xE48B_FF59))
+    (found,) = judged(tmp_path, (other, built), '[[program]]\npath = "client"\nsteps = [{ runs = 0.01 }]').findings
+    assert found.outcome is Verdict.RIGHT

@@ -3,9 +3,9 @@
 use crate::common;
 
 use common::{CODE, DATA, Rig, STACK, asm};
-use parts::mcu::{Debugged, Halt};
+use parts::mcu::{Debugged, Halt, Mcu};
+use parts::probe::profile::{Node, Profile};
 use rp2040::RunEnd;
-use rp2040::probe::profile::{Node, Profile};
 
 /// Returns `BL` from the halfword `from` of the code to the halfword `to`.
 fn bl(from: i32, to: i32) -> [u16; 2] {
@@ -39,12 +39,17 @@ const F: u32 = CODE + 32;
 const G: u32 = CODE + 48;
 
 fn profiled(rig: &mut Rig) {
-    let chip = &mut rig.chip;
-    chip.probes.profile = Some(Box::new(Profile::new(&chip.cores, &chip.mem, [])));
+    profiled_from(rig, &[]);
+}
+
+fn profiled_from(rig: &mut Rig, starts: &[u32]) {
+    let (probes, xip, cores) = rig.chip.probed().expect("it has probes");
+    probes.start_profile(xip, cores, false, starts.to_vec());
 }
 
 fn take(rig: &mut Rig) -> Profile {
-    *rig.chip.probes.profile.take().expect("it was started")
+    let (probes, xip, _) = rig.chip.probed().expect("it has probes");
+    *probes.take_profile(xip).exact.expect("it was started")
 }
 
 fn node<'a>(profile: &'a Profile, path: &[u32]) -> &'a Node {
@@ -104,8 +109,7 @@ fn a_function_entered_before_the_profile_can_return() {
     let mut rig = Rig::new(&program());
     rig.run(8);
     assert!((F..G).contains(&rig.chip.cores[0].pc), "within the second call of f");
-    let chip = &mut rig.chip;
-    chip.probes.profile = Some(Box::new(Profile::new(&chip.cores, &chip.mem, [CODE, F, G])));
+    profiled_from(&mut rig, &[CODE, F, G]);
     rig.run(500);
     let profile = take(&mut rig);
     assert_eq!(node(&profile, &[CODE, G]).calls, 1);

@@ -2,38 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::{Core, State};
-use crate::decode::Kind;
-use crate::map::Map;
-use crate::memory::Memory;
+use crate::debug::Place;
+
+use super::{Flow, Probed, Seen};
 
 /// Longest call path; deeper calls are charged to its last function.
 const DEEPEST: usize = 512;
-
-/// The state before one instruction.
-pub(crate) struct Instruction {
-    pc: u32,
-    cycles: u64,
-    pub(super) instructions: u64,
-    misses: u64,
-    pub(super) exception: u32,
-    slot: usize,
-    sp: u32,
-}
-
-impl Instruction {
-    pub(super) fn at<M: Map>(core: &Core, mem: &Memory<M>) -> Self {
-        Self {
-            pc: core.pc,
-            cycles: core.cycles,
-            instructions: core.instructions,
-            misses: mem.xip.misses,
-            exception: core.ipsr,
-            slot: mem.slot(core.pc),
-            sp: core.regs[13],
-        }
-    }
-}
 
 /// Cycles and instructions spent at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,9 +77,8 @@ impl Path {
 /// shrunk below its frame, as by `longjmp`. A jump to the start of a function (a tail call) replaces the jumping
 /// function by it. Known starts are those given and those called so far.
 pub struct Profile {
-    /// Returns the address of a slot.
-    address: fn(usize) -> u32,
-    at: Vec<Spent>,
+    /// By the address of the instruction.
+    at: BTreeMap<u32, Spent>,
     nodes: Vec<Node>,
     children: BTreeMap<(usize, u32, u32), usize>,
     starts: BTreeSet<u32>,
@@ -114,7 +87,7 @@ pub struct Profile {
 
 impl Profile {
     /// Starts a profile; `starts`: known addresses of functions.
-    pub fn new<M: Map>(cores: &[Core; 2], mem: &Memory<M>, starts: impl IntoIterator<Item = u32>) -> Self {
+    pub(super) fn new(cores: [Seen; 2], starts: impl IntoIterator<Item = u32>) -> Self {
         let root = |core: usize| Node {
             parent: core,
             function: 0,
@@ -126,27 +99,25 @@ impl Profile {
         };
         let path = |core: usize| Path { root: core, frames: Vec::new(), until: cores[core].cycles };
         let mut profile = Self {
-            address: Memory::<M>::address,
-            at: vec![Spent::default(); mem.ops.len()],
+            at: BTreeMap::new(),
             nodes: vec![root(0), root(1)],
             children: BTreeMap::new(),
             starts: starts.into_iter().map(|start| start & !1).collect(),
             paths: [path(0), path(1)],
         };
-        for core in cores {
-            if core.state == State::Running {
-                profile.enter_unknown(core);
-            }
+        for core in cores.iter().filter(|core| core.running) {
+            profile.enter_unknown(core.place);
         }
         profile
     }
 
     /// Returns the cost of each address, in order.
     pub fn addresses(&self) -> Vec<(u32, Spent)> {
-        let spent = self.at.iter().enumerate().filter(|(_, spent)| **spent != Spent::default());
-        let mut found: Vec<_> = spent.map(|(slot, spent)| ((self.address)(slot), *spent)).collect();
-        found.sort_unstable_by_key(|(address, _)| *address);
-        found
+        self.at
+            .iter()
+            .map(|(&address, &spent)| (address, spent))
+            .filter(|(_, spent)| *spent != Spent::default())
+            .collect()
     }
 
     /// Returns all call paths; each node follows its parent.
@@ -160,8 +131,8 @@ impl Profile {
     }
 
     /// Accounts for the time that the core slept or was held since the last call.
-    pub(super) fn catch_up(&mut self, core: &Core) {
-        let path = &mut self.paths[core.index];
+    pub(super) fn catch_up(&mut self, core: &Seen) {
+        let path = &mut self.paths[core.place.core];
         let gap = core.cycles.saturating_sub(path.until);
         path.until = core.cycles;
         if gap != 0 {
@@ -170,45 +141,43 @@ impl Profile {
         }
     }
 
-    /// Handles an exception that `core` took at `from`, with stack pointer `sp`.
-    pub(super) fn interrupted(&mut self, core: &Core, from: u32, sp: u32) {
-        self.push(core.index, core.pc, core.ipsr, from, sp);
-        self.charge(core, Spent::default());
+    /// Handles `exception`, which the core took between `before` and `after`.
+    pub(super) fn interrupted(&mut self, before: &Seen, after: &Seen, exception: u32) {
+        self.push(after.place.core, after.place.pc, exception, before.place.pc, before.sp);
+        self.charge(after, Spent::default());
     }
 
-    /// Handles the instruction at `before` that `core` has executed.
-    pub(super) fn executed<M: Map>(&mut self, before: &Instruction, core: &Core, mem: &Memory<M>) {
-        let misses = mem.xip.misses - before.misses;
-        let stalls = if mem.xip.cost_enabled { misses * u64::from(mem.xip.miss_cycles) } else { 0 };
-        let cycles = core.cycles - before.cycles;
-        let instructions = core.instructions - before.instructions;
+    /// Handles the instruction that `core` has executed since `before`. `counts`: misses of the flash cache, and cycles
+    /// of waiting for them, there.
+    pub(super) fn executed(&mut self, before: &Seen, counts: (u64, u64), core: &impl Probed) {
+        let after = core.seen();
+        let cycles = after.cycles - before.cycles;
+        let instructions = after.place.instructions - before.place.instructions;
+        let (misses, stalls) = (core.xip().misses - counts.0, core.xip().stalled - counts.1);
         let spent = Spent { instructions, cycles, stalls: stalls.min(cycles), misses };
-        self.at[before.slot].add(spent);
-        self.charge(core, spent);
-        let (pc, next) = (before.pc, core.pc);
+        let (pc, next) = (before.place.pc, after.place.pc);
+        self.at.entry(pc).or_default().add(spent);
+        self.charge(&after, spent);
         if instructions == 0 && next == pc {
             return;
         }
         if next == pc.wrapping_add(2) || next == pc.wrapping_add(4) {
             return;
         }
-        let index = core.index;
-        if core.ipsr != before.exception && core.regs[14] >= 0xffff_fff0 {
+        if let Some(exception) = core.entered(before.place.exception) {
             // An SVC or a fault: it may continue after the instruction or repeat it.
-            self.push(index, next, core.ipsr, pc, before.sp);
+            self.push(after.place.core, next, exception, pc, before.sp);
             return;
         }
-        match mem.op(before.slot).kind {
-            Kind::Bl => self.call(index, next, pc.wrapping_add(4), before.sp),
-            Kind::Blx => self.call(index, next, pc.wrapping_add(2), before.sp),
-            Kind::Beq | Kind::Bne | Kind::Bcs | Kind::Bcc | Kind::Bmi | Kind::Bpl | Kind::Bvs | Kind::Bvc => {}
-            Kind::Bhi | Kind::Bls | Kind::Bge | Kind::Blt | Kind::Bgt | Kind::Ble => {}
-            kind => self.jump(core, matches!(kind, Kind::Bx | Kind::PopPc)),
+        match core.flow(pc) {
+            Flow::Within => {}
+            Flow::Call(bytes) => self.call(after.place.core, next, pc.wrapping_add(bytes), before.sp),
+            flow => self.jump(&after, flow == Flow::Return),
         }
     }
 
-    fn charge(&mut self, core: &Core, mut spent: Spent) {
-        let path = &mut self.paths[core.index];
+    fn charge(&mut self, core: &Seen, mut spent: Spent) {
+        let path = &mut self.paths[core.place.core];
         // Includes the cycles of an exception's entry, which belong to no instruction.
         spent.cycles = core.cycles.saturating_sub(path.until);
         path.until = core.cycles;
@@ -222,9 +191,9 @@ impl Profile {
     }
 
     /// Handles a jump. `leaves`: the instruction is one that returns from functions.
-    fn jump(&mut self, core: &Core, leaves: bool) {
-        let (sp, pc) = (core.regs[13], core.pc);
-        let path = &mut self.paths[core.index];
+    fn jump(&mut self, after: &Seen, leaves: bool) {
+        let (core, sp, pc) = (after.place.core, after.sp, after.place.pc);
+        let path = &mut self.paths[core];
         let mut returned = false;
         while let Some(frame) = path.frames.last() {
             let is_back = frame.sp == sp && frame.back & !1 == pc;
@@ -242,22 +211,22 @@ impl Profile {
         if unknown && (returned || leaves) && !self.starts.contains(&pc) {
             // Back in the unknown caller.
             path.frames.clear();
-            self.enter_unknown(core);
+            self.enter_unknown(after.place);
         } else if self.starts.contains(&pc) {
-            let Some(Frame { node, back, sp }) = self.paths[core.index].frames.pop() else { return };
+            let Some(Frame { node, back, sp }) = self.paths[core].frames.pop() else { return };
             if self.nodes[node].function == pc {
-                self.paths[core.index].frames.push(Frame { node, back, sp });
+                self.paths[core].frames.push(Frame { node, back, sp });
                 return;
             }
             let exception = self.nodes[node].exception;
-            self.push(core.index, pc, exception, back, sp);
+            self.push(core, pc, exception, back, sp);
         }
     }
 
     /// Enters a function that was called before the profile started.
-    fn enter_unknown(&mut self, core: &Core) {
-        let function = self.starts.range(..=core.pc).next_back().copied().unwrap_or(core.pc);
-        self.push(core.index, function, 0, u32::MAX, u32::MAX);
+    fn enter_unknown(&mut self, place: Place) {
+        let function = self.starts.range(..=place.pc).next_back().copied().unwrap_or(place.pc);
+        self.push(place.core, function, 0, u32::MAX, u32::MAX);
     }
 
     fn push(&mut self, core: usize, function: u32, exception: u32, back: u32, sp: u32) {
@@ -278,31 +247,25 @@ impl Profile {
 
 /// Samples of the program counter at regular cycles of clk_sys.
 #[derive(Default)]
-pub struct Sampler {
+pub(super) struct Sampler {
     counts: Option<BTreeMap<(usize, u32), u64>>,
 }
 
 impl Sampler {
     /// Starts with no samples.
-    pub fn start(&mut self) {
+    pub(super) fn start(&mut self) {
         self.counts = Some(BTreeMap::new());
     }
 
     /// Ends sampling; returns the samples of each core and address.
-    pub fn stop(&mut self) -> BTreeMap<(usize, u32), u64> {
+    pub(super) fn stop(&mut self) -> BTreeMap<(usize, u32), u64> {
         self.counts.take().unwrap_or_default()
     }
 
-    /// Returns whether samples are taken.
-    #[inline]
-    pub fn on(&self) -> bool {
-        self.counts.is_some()
-    }
-
-    /// Takes a sample of `core`.
-    pub fn count(&mut self, core: &Core) {
+    /// Takes a sample of a core, if samples are taken.
+    pub(super) fn count(&mut self, place: Place) {
         if let Some(counts) = &mut self.counts {
-            *counts.entry((core.index, core.pc)).or_default() += 1;
+            *counts.entry((place.core, place.pc)).or_default() += 1;
         }
     }
 }
