@@ -20,7 +20,7 @@ fn bl(from: i32, to: i32) -> [u16; 2] {
 
 /// Calls `f` twice, then `g`, which calls `f` and ends in a jump to it; then sleeps.
 fn program() -> Vec<u8> {
-    let mut code = vec![0xbf00; 48];
+    let mut code = [0xbf00; 48];
     code[0..2].copy_from_slice(&bl(0, 16));
     code[2..4].copy_from_slice(&bl(2, 16));
     code[4..6].copy_from_slice(&bl(4, 32));

@@ -1,6 +1,7 @@
 //! One file per peripheral that only the RP2350 has, named as in its datasheet, beside the shared ones of [`parts`].
 
 pub(crate) mod accessctrl;
+mod bootdis;
 pub(crate) mod bootram;
 pub(crate) mod busctrl;
 pub(crate) mod glitch_detector;

@@ -3,6 +3,7 @@
 //! Programming is not modelled. Rows are read through four windows: with error correction (two rows a word) or raw (a
 //! row a word), each also guarded, which never fails here.
 
+use super::bootdis::BootDis;
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,7 @@ pub struct Otp {
     debugen_lock: u32,
     archsel: u32,
     archsel_status: u32,
-    bootdis: u32,
+    bootdis: BootDis,
     inte: u32,
     intf: u32,
 }
@@ -40,7 +41,7 @@ impl Default for Otp {
             debugen_lock: 0,
             archsel: 0,
             archsel_status: 0,
-            bootdis: 0,
+            bootdis: BootDis::default(),
             inte: 0,
             intf: 0,
         }
@@ -106,7 +107,7 @@ impl Peripheral for Otp {
             0x154 => self.debugen_lock,
             0x158 => self.archsel,
             0x15c => self.archsel_status,
-            0x160 => self.bootdis,
+            0x160 => self.bootdis.read(),
             0x168 => self.inte,
             0x16c => self.intf,
             0x170 => self.intf,
@@ -127,7 +128,7 @@ impl Peripheral for Otp {
             0x150 => self.debugen = write.apply_masked(self.debugen, 0x10f) & !self.debugen_lock,
             0x154 => self.debugen_lock |= write.apply(0) & 0x10f,
             0x158 => self.archsel = write.apply_masked(self.archsel, 3),
-            0x160 => self.bootdis |= write.apply(0) & 3,
+            0x160 => self.bootdis.write(write),
             0x168 => self.inte = write.apply_masked(self.inte, 0x1f),
             0x16c => self.intf = write.apply_masked(self.intf, 0x1f),
             0x100 if write.apply(0) != 0 => unmodelled(sys, "OTP.SBPI_INSTR", offset, Some(write.bits)),
@@ -139,7 +140,9 @@ impl Peripheral for Otp {
     fn reset(&mut self, _sys: &mut Sys) {
         let rows = std::mem::take(&mut self.rows);
         let (archsel, archsel_status) = (self.archsel, self.archsel_status);
-        *self = Self { rows, archsel, archsel_status, ..Self::default() };
+        let mut bootdis = self.bootdis;
+        bootdis.reset();
+        *self = Self { rows, archsel, archsel_status, bootdis, ..Self::default() };
     }
 }
 
@@ -160,14 +163,29 @@ mod tests {
     }
 
     #[test]
-    fn locks_and_what_disables_booting_only_advance() {
+    fn locks_only_advance() {
         let mut sys = crate::wires::sys(12_000_000);
         let mut otp = Otp::default();
-        for offset in [0x10, 0x160] {
-            otp.write(&mut sys, offset, Write::normal(1));
-            otp.write(&mut sys, offset, Write::normal(2));
-            assert_eq!(otp.read(&mut sys, offset), 3);
+        for bits in [1, 2] {
+            otp.write(&mut sys, 0x10, Write::normal(bits));
         }
+        assert_eq!(otp.read(&mut sys, 0x10), 3);
+    }
+
+    #[test]
+    fn scratch_registers_are_ignored_once_after_a_reset() {
+        let mut sys = crate::wires::sys(12_000_000);
+        let mut otp = Otp::default();
+        let bootdis = |otp: &mut Otp, sys: &mut Sys| otp.read(sys, 0x160);
+        for bits in [1, 2, 0] {
+            otp.write(&mut sys, 0x160, Write::normal(bits));
+        }
+        assert_eq!(bootdis(&mut otp, &mut sys), 2, "NOW is cleared by a one, NEXT is not");
+        otp.reset(&mut sys);
+        assert_eq!(bootdis(&mut otp, &mut sys), 1);
+        otp.write(&mut sys, 0x160, Write::normal(1));
+        otp.reset(&mut sys);
+        assert_eq!(bootdis(&mut otp, &mut sys), 0);
     }
 
     #[test]

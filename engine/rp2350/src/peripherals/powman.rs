@@ -3,6 +3,7 @@
 //! Settings of regulator, brown-out detector and oscillator are stored without effect. Switching power domains is not
 //! modelled. The timer counts milliseconds of the crystal or of the low-power oscillator at its nominal rate.
 
+use super::bootdis::BootDis;
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
 use crate::wires::{event, irq};
@@ -78,7 +79,7 @@ pub struct Powman {
     bad_password: bool,
     chip_reset: u32,
     timer: u32,
-    bootdis: u32,
+    bootdis: BootDis,
     /// SCRATCH0 to 7, BOOT0 to 3.
     scratch: [u32; 12],
     /// The timer's oscillator is the crystal.
@@ -97,7 +98,7 @@ impl Default for Powman {
             bad_password: false,
             chip_reset: HAD_POR,
             timer: 0,
-            bootdis: 0,
+            bootdis: BootDis::default(),
             scratch: [0; 12],
             by_xosc: false,
             base: 0,
@@ -112,6 +113,7 @@ impl Powman {
     /// Records a watchdog reset of the chip.
     pub fn watchdog_reset(&mut self) {
         self.chip_reset = HAD_WATCHDOG_RESET_RSM;
+        self.bootdis.reset();
     }
 
     /// Handles the alarm's time.
@@ -213,7 +215,7 @@ impl Peripheral for Powman {
                 let using = if self.by_xosc { timer::USING_XOSC } else { timer::USING_LPOSC };
                 self.timer | if self.timer & timer::RUN != 0 { using } else { 0 }
             }
-            0xa8 => self.bootdis,
+            0xa8 => self.bootdis.read(),
             0xb0..=0xdc => self.scratch[((offset - 0xb0) / 4) as usize],
             0xe0 => self.intr(),
             0xe4 => self.inte,
@@ -245,7 +247,7 @@ impl Peripheral for Powman {
                 let value = write.apply(self.timer);
                 self.write_timer(sys, value);
             }
-            0xa8 => self.bootdis |= write.apply(0) & 3,
+            0xa8 => self.bootdis.write(write),
             0xe4 => self.inte = write.apply_masked(self.inte, 0xf),
             0xe8 => self.intf = write.apply_masked(self.intf, 0xf),
             _ => {
