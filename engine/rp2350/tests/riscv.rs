@@ -244,7 +244,7 @@ fn restored(chip: &Rp2350<Nothing>) -> Rp2350<Nothing> {
     new
 }
 
-/// Runs a guest of random code in `slices` of 10 us; `interrupted`: from snapshots of its own now and then. Returns its
+/// Runs a guest of random code in `slices` of 10 us; `interrupted`: from its own snapshots now and then. Returns its
 /// instructions and what it leaves.
 fn hostile(seed: u64, slices: u64, interrupted: bool) -> (u64, Vec<Vec<u32>>, Ps, String) {
     let mut random = Random(seed);

@@ -15,7 +15,7 @@ use profile::{Profile, Sampler};
 /// What the probes see of a core between two instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Where it is in its program.
+    /// The place in its program.
     pub place: Place,
     /// It executes instructions.
     pub running: bool,
