@@ -184,7 +184,7 @@ async function prompt(image) {
   await printed(tab, "saved 48");
   // A guest that spins does not hold up the page.
   await tab.click("#console");
-  await tab.keyboard.type("while True: pass\r");
+  await tab.keyboard.type("while True: pass\r\r");
   await later(tab, (await seconds(tab)) + 0.2);
   await tab.keyboard.press("Control+c");
   await printed(tab, "KeyboardInterrupt");
