@@ -268,6 +268,15 @@ fn a_riscv_program_on_the_drive_starts() {
     littleos(board);
 }
 
+/// An image for SRAM, which only the parameters of the boot loader's reset start.
+#[test]
+fn a_riscv_program_for_sram_on_the_drive_starts() {
+    let Some((mut board, _)) = copied_to_drive("blink-riscv.uf2") else { return };
+    blinks(&mut board);
+    let pc = board.chip().registers(0)[board.chip().facts().pc];
+    assert!(runs_riscv(&board) && pc >> 28 == 2, "0x{pc:08x}");
+}
+
 #[test]
 fn micropython_on_the_drive_starts() {
     let Some(mut board) = with_drive("mp-pico2-1.25.0-preview.393.uf2") else { return };
