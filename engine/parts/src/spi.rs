@@ -511,7 +511,12 @@ impl Spi {
                 Some((edges, _)) => frame.edge_at(bitwise, (edges + 1).min(2 * u64::from(frame.bits))),
             });
         }
-        if sys.due(self.wires.event) != due {
+        // An access can come late in its instruction, after a fetch that waited: the edges until then are yet to come.
+        let pending = sys.due(self.wires.event);
+        if pending <= sys.now() {
+            due = due.min(pending);
+        }
+        if pending != due {
             sys.schedule(self.wires.event, due);
         }
     }

@@ -291,3 +291,24 @@ fn random_use_never_panics() {
         }
     }
 }
+
+#[test]
+fn an_access_after_pending_edges_drops_none() {
+    let mut b = Bench::new(0);
+    b.sys.follow_pins(0, 1 << 18);
+    b.w(reg::DR, 0x00);
+    let (mut edges, mut high) = (Vec::new(), false);
+    while b.sys.next_due() != NEVER {
+        // Some edges, 2 cycles apart, are due before the access and not handled yet.
+        b.sys.cycle += 13;
+        b.w(reg::ICR, 0);
+        while b.sys.take_event(b.sys.clock.ps_at(b.sys.cycle)).is_some() {
+            b.spi.event(&mut b.sys, &mut b.world);
+            if high != (b.sys.pins.function_out[function::SPI] >> 18 & 1 != 0) {
+                high = !high;
+                edges.push(b.sys.now());
+            }
+        }
+    }
+    assert_eq!(edges, (2..=17).map(|half| SCK / 2 * half).collect::<Vec<_>>());
+}
