@@ -89,22 +89,27 @@ class Servers:
 
 
 def sessions_since(server: WorkloadServer, number: int, address: str | None = None) -> list[Session]:
-    """The good sessions among those numbered `number` or more, once one has ended.
+    """The good sessions among those numbered `number` or more, once all have ended; one may be a connection without an
+    exchange, before the one that counts.
 
     `address`: only of this client, where several boards use the server.
 
-    Empty where none has ended in time: the client has checked every answer itself, and the W5500's CLOSE command, which
+    Those that have ended in time: the client has checked every answer itself, and the W5500's CLOSE command, which
     ioLibrary and adafruit_wiznet5k before 7 end with, sends no FIN, so the server cannot know that they have gone.
     """
-    limit = Deadline(_SESSION_END_S, "server")
+
+    def of_client(peer: str) -> bool:
+        return address is None or peer.rpartition(":")[0] == address
+
+    def good() -> list[Session]:
+        return [each for each in server.sessions() if each.number >= number and each.ok and of_client(each.peer)]
+
+    def ended() -> bool:
+        return not any(map(of_client, server.connected(number - 1))) and bool(good())
+
     with contextlib.suppress(DeadlineExceeded):
-        return limit.poll(lambda: _find(server, number, address), _LOOK_S, "the session's end")
-    return []
-
-
-def _find(server: WorkloadServer, number: int, address: str | None) -> list[Session]:
-    good = (each for each in server.sessions() if each.number >= number and each.ok)
-    return [each for each in good if address is None or each.peer.rpartition(":")[0] == address]
+        Deadline(_SESSION_END_S, "server").poll(ended, _LOOK_S, "the session's end")
+    return good()
 
 
 def address_of_this_pc() -> str:

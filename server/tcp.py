@@ -126,6 +126,10 @@ class WorkloadServer:
 
         return self._wait(find, "a client's report", timeout_s)
 
+    def connected(self, after: int) -> list[str]:
+        """The addresses of the connected clients whose number is above `after`."""
+        return [each.recording.peer for number, each in list(self._active.items()) if number > after]
+
     @property
     def active_clients(self) -> int:
         """Number of connected clients."""

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import NO_ENGINE
-from tests.gdb.test_gdb import LIMIT_S, Gdb
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
@@ -17,6 +16,7 @@ from portbench_engine import Machine
 
 from portbench.boards import Deadline
 from portbench.boards.emulated.gdb_server import GdbServer
+from tests.gdb.test_gdb import LIMIT_S, Gdb
 
 pytestmark = pytest.mark.engine
 SRAM = 0x2000_0000

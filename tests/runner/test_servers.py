@@ -46,6 +46,25 @@ def test_all_threads_use_one_server(servers: Servers) -> None:
     assert server.accepted == first + 1 and len(server.sessions()) == first + 1
 
 
+def test_a_boards_sessions_are_there_once_all_its_connections_have_ended(
+    servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, server = servers.peer_for(HOSTED, PING_PONG)
+    assert server is not None
+    first, connected = server.accepted, server.connected
+    with socket.create_connection((server.host, server.port), timeout=5) as client:
+
+        def connected_and_gone(after: int) -> list[str]:
+            found = connected(after)
+            client.close()
+            return found
+
+        monkeypatch.setattr(server, "connected", connected_and_gone)
+        measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
+        assert [each.exchanges for each in sessions_since(server, first) if each.exchanges] == [5]
+    assert len(server.sessions()) == first + 2
+
+
 def test_each_workload_has_a_server_of_its_own(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
     (one, _), (two, _), again = (servers.peer_for(HOSTED, each) for each in (PING_PONG, workload("echo"), PING_PONG))

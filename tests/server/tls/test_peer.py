@@ -149,16 +149,17 @@ def test_what_is_no_tls_is_refused_and_further_bytes_too(peer: TlsPeer) -> None:
 def test_connections_leave_no_context_behind() -> None:
     """One for each took 104 KB of memory that was never freed."""
 
-    def contexts() -> int:
+    def contexts() -> list[ssl.SSLContext]:
         gc.collect()
-        return sum(isinstance(each, ssl.SSLContext) for each in gc.get_objects())
+        return [each for each in gc.get_objects() if isinstance(each, ssl.SSLContext)]
 
     peer = OpensslPeer()
     met(peer, server_name(KIND))
     before = contexts()
     for _ in range(3):
         met(peer, server_name(KIND))
-    assert contexts() == before
+    # Other tests' contexts, in `before` as well, may go meanwhile.
+    assert [each for each in contexts() if not any(each is known for known in before)] == []
 
 
 @pytest.mark.parametrize("kind", KEY_KINDS)
