@@ -158,7 +158,7 @@ def test_connections_leave_no_context_behind() -> None:
     before = contexts()
     for _ in range(3):
         met(peer, server_name(KIND))
-    # Other tests' contexts, in `before` as well, may go meanwhile.
+    # Contexts of other tests are in `before`, and may be gone.
     assert [each for each in contexts() if not any(each is known for known in before)] == []
 
 
