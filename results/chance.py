@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Sequence
 from typing import Any, Final
@@ -10,6 +11,12 @@ from portbench.errors import LibraryMissing
 
 LEVEL: Final = 0.05
 """The share of comparisons of equal runs that may show a difference: 5 of 100."""
+
+
+def check_installed() -> None:
+    """Raises LibraryMissing, without the second that the import takes."""
+    if importlib.util.find_spec("scipy") is None:
+        _scipy()
 
 
 def mean_interval(shifts: Sequence[float]) -> tuple[float, float, float]:

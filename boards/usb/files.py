@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import errno
 import hashlib
+import importlib.util
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -207,6 +208,8 @@ def deploy_rshell(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) ->
     """Close `repl`, whose port rshell needs, and copy all files. Raises BoardError."""
     if "://" in repl.port:
         raise BoardUnavailable(f"{repl.port}: rshell knows no network ports; use --deploy mpremote")
+    if importlib.util.find_spec("rshell") is None:
+        raise BoardUnavailable("--deploy rshell: is not installed; install it: pip install 'portbench[rshell]'")
     repl.close()
     copy_with_rshell(repl.port, repl.name, files, deadline)
 

@@ -15,6 +15,7 @@ from portbench.console import shown
 from portbench.errors import OptionError, PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.firmware.images import ImageStore
+from portbench.results.chance import check_installed
 from portbench.results.environment import describe_machine, git_state, tool_versions
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.storage import RunWriter, StorageError
@@ -173,12 +174,14 @@ def measure_images(
     """All rows of `images`, files or ids, in one run, and of that the part of each image.
 
     `asked` as `runner.options.read_options` takes it. `elfs`: files with the names of functions, by image. Raises
-    PortbenchError.
+    PortbenchError, and before the first row if the library that compares runs with jitter is missing.
     """
     try:
         rows, options = planned({**asked, "runtime": images})
     except OptionError as error:  # it would show the help of a verb that has no such option
         raise PortbenchError(str(error)) from None
+    if options.runs > 1 and options.seed is not None:
+        check_installed()
     with Run(rows, replace(options, elfs=elfs or {})) as run:
         for _ in run.measured():
             pass

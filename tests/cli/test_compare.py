@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from portbench.results import storage
 from portbench.results.model import RunFile
 from portbench.workloads import workload
 from tests.cli.conftest import Invoke, Start
+from tests.ping_pong import NATIVE_IMAGE
 from tests.results.rows import missing, row, run_of
 from tests.slowed import calls, slowed
 
@@ -161,3 +164,14 @@ def test_firmware_is_named_as_for_run(monkeypatch: pytest.MonkeyPatch, invoke: I
     ):
         done = invoke("compare", *names)
         assert done.exit_code in (1, 2) and re.search(said, done.stderr) and not asked
+
+
+def test_a_missing_library_is_told_before_a_row_is_measured(
+    monkeypatch: pytest.MonkeyPatch, invoke: Invoke, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    for name in ("a.uf2", "b.uf2"):
+        shutil.copy(NATIVE_IMAGE, tmp_path / name)
+    done = invoke("compare", "a.uf2", "b.uf2")
+    assert done.exit_code == 1 and "needs scipy; install it: pip install 'portbench[compare]'" in done.stderr
+    assert not (tmp_path / "results").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from portbench.boards.usb.files import (
     copy_with_rshell,
     deploy_circuitpython,
     deploy_mpremote,
+    deploy_rshell,
 )
 from tests.usb.conftest import DEFINITION, link_to
 from tests.usb.fake_board import FakeBoard
@@ -103,6 +105,16 @@ def test_rshell_gets_all_files_in_one_run(monkeypatch: pytest.MonkeyPatch, deadl
     assert [line.split()[0] for line in lines] == ["cp", "mkdir", "mkdir", "cp"]
     assert lines[1:3] == ["mkdir /pyboard/lib", "mkdir /pyboard/lib/a"]
     assert lines[3].endswith(" /pyboard/lib/a/b.py")
+
+
+def test_rshell_that_is_not_installed_is_one_line(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch, deadline: Deadline
+) -> None:
+    repl = link_to(boards()).open_repl(deadline)
+    monkeypatch.setitem(sys.modules, "rshell", None)
+    with pytest.raises(BoardError, match=r"install it: pip install 'portbench\[rshell\]'$"):
+        deploy_rshell(repl, FILES, deadline)
+    repl.close()
 
 
 def test_what_rshell_could_not_do_is_a_failure_whatever_its_status(
