@@ -9,12 +9,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from portbench.firmware import catalogue
-from portbench.results.model import RunFile
-from portbench.results.shipped import shipped
-from portbench.results.storage import LATEST, RESULTS_FOLDER, StorageError, find_run, read
+from portbench.results.storage import LATEST, RESULTS_FOLDER
 from portbench.runner.cli.completion import completer
-from portbench.runner.options import DEFAULT_BOARD, OPTIONS, WORDS, chosen_workloads
+from portbench.runner.options import OPTIONS, WORDS, chosen_workloads
 from portbench.runner.settings import Setting, workload_settings
 from portbench.workloads import workloads
 
@@ -102,30 +99,6 @@ def _named_workloads(words: Sequence[str]) -> list[str]:
     named = [after for word, after in pairwise(words) if word == flag]
     named += [word.removeprefix(f"{flag}=") for word in words if word.startswith(f"{flag}=")]
     return [each for each in dict.fromkeys(named) if each in workloads()]
-
-
-def shown_run(name: str | None, results_dir: str | None) -> RunFile:
-    """The run that `name` means: a file, `latest`, a run's name or revision. A runtime: its rows of the newest run.
-
-    Before the first run, the newest run is the figures that come with portbench. Raises PortbenchError.
-    """
-    folder = Path(results_dir or RESULTS_FOLDER)
-    runtime = next((entry for entry in catalogue.load() if entry.id == name), None)
-    if runtime is None and name is not None:
-        return find_run(name, folder)
-    if (newest := folder / LATEST).exists():
-        run = read(newest)
-    else:
-        click.echo(f"{newest}: nothing was measured yet; these figures come with portbench", err=True)
-        run = shipped(DEFAULT_BOARD if runtime is None else runtime.board)
-    return run if runtime is None else _rows_of(run, runtime.id, newest)
-
-
-def _rows_of(run: RunFile, runtime: str, path: Path) -> RunFile:
-    rows = [row for row in run.rows if row.runtime == runtime]
-    if not rows:
-        raise StorageError(f"{path}: has no row of {runtime}; measure: portbench run --runtime {runtime}")
-    return run.model_copy(update={"rows": rows})
 
 
 def run_file(file: str | None, results_dir: str | None) -> Path:

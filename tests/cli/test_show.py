@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from portbench.results import storage
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.model import Conditions, Headline, Machine, Offers, Published, Row, RunFile, Sim, json_schema
 from tests.cli.conftest import Invoke
+from tests.ping_pong import NATIVE_IMAGE
 
 DOCS = Path(__file__).parents[2] / "docs"
 MACHINE = Machine(system="Linux", release="6", architecture="x86_64", processor="CPU", cores=2, python="3.11")
@@ -81,10 +84,17 @@ def test_a_run_has_names(invoke: Invoke, results: Path) -> None:
     assert missing.exit_code == 1 and "weekly: is no run file, no name" in missing.output
 
 
-def test_a_runtime_is_its_rows(invoke: Invoke, results: Path) -> None:
+def test_a_runtime_is_its_rows(invoke: Invoke, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
     assert len(table(invoke("show", "micropython-1.26.0", "--csv").stdout)) == len(RUN.rows)
     other = invoke("show", "micropython-pico-1.26.1")
     assert other.exit_code == 1 and "has no row of micropython-pico-1.26.1; measure: portbench run" in other.output
+    assert len(table(invoke("show", "micropython@1.26.0", "--csv").stdout)) == len(RUN.rows)
+    own = results.parent / "own.uf2"
+    shutil.copy(NATIVE_IMAGE, own)
+    measured = row(runtime="own", image_sha256=hashlib.sha256(own.read_bytes()).hexdigest())
+    (results / "latest.json").write_text(storage.to_json(RUN.model_copy(update={"rows": [*RUN.rows, measured]})))
+    assert [each["runtime"] for each in table(invoke("show", "own.uf2", "--csv").stdout)] == ["own"]
     (results / "latest.json").unlink()  # then the figures of the runtime's board, which come with portbench
     shown = table(invoke("show", "micropython-pico-1.26.1", "--csv").stdout)
     assert {each["runtime"] for each in shown} == {"micropython-pico-1.26.1"}

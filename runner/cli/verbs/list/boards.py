@@ -6,12 +6,14 @@ Asking interrupts the program that runs on a board.
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import Any
 
 import click
 
 from portbench.boards import Deadline
 from portbench.boards.usb import AttachedBoard, attached_selectors, listing
+from portbench.console import console
 from portbench.runner.cli.options import Seconds
 
 _LOOK_S = 0.1
@@ -28,10 +30,17 @@ def COMMAND(no_ask: bool, as_json: bool, wait_s: float | None) -> None:
     if as_json:
         click.echo(json.dumps([_described(board) for board in found], indent=1))
         return
+    out = console()
     for board in found:
-        click.echo(board.line())
+        line = board.line()
+        # A line for each board where a program may read it; a terminal would break it within a path.
+        click.echo(_broken(line, out.width) if out.is_terminal else line)
     if not found:
         click.echo("no board is attached")
+
+
+def _broken(line: str, width: int) -> str:
+    return textwrap.fill(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def _described(board: AttachedBoard) -> dict[str, Any]:

@@ -1,23 +1,33 @@
 """Show a run: tables, CSV, JSON, or another kind of board beside it.
 
 RUN is a run file, `latest`, a run's name or the revision it was measured at; without it, the newest
-of the results' folder. A runtime's id shows its rows of the newest run. Before the first run these
-are the figures that come with portbench.
+of the results' folder. A runtime (an id, a .uf2 file, or a release as micropython@latest) shows its
+rows of the newest run. Before the first run these are the figures that come with portbench.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import click
 
+from portbench.boards import board_definition
+from portbench.boards.releases import is_selector, selected
 from portbench.console import console
+from portbench.errors import PortbenchError
+from portbench.firmware import catalogue
+from portbench.firmware.identify import Uf2File
 from portbench.results import boards_beside
 from portbench.results.csv_export import rows_csv, samples_csv
-from portbench.results.model import RunFile, json_schema
-from portbench.results.storage import to_json
+from portbench.results.model import Row, RunFile, json_schema
+from portbench.results.shipped import shipped
+from portbench.results.storage import LATEST, RESULTS_FOLDER, StorageError, find_run, read, to_json
 from portbench.results.table import terminal
-from portbench.runner.cli.options import bench_option, shown_run
+from portbench.runner.cli.options import bench_option
+from portbench.runner.options import DEFAULT_BOARD
+from portbench.runner.plan import is_file
 from portbench.where import Where
 
 
@@ -38,8 +48,8 @@ def COMMAND(name: str | None, results_dir: str | None, where: str | None, beside
     if form == "json-schema":
         click.echo(json_schema(), nl=False)
         return
-    run = _of(shown_run(name, results_dir), where)
-    other = None if beside is None else _of(shown_run(beside, results_dir), where)
+    run = _of(_run_or_rows(name, results_dir), where)
+    other = None if beside is None else _of(_run_or_rows(beside, results_dir), where)
     if other is not None:
         click.echo(_beside(run, other, form), nl=False)
     elif form is None:
@@ -47,6 +57,40 @@ def COMMAND(name: str | None, results_dir: str | None, where: str | None, beside
         out.print(terminal(run, out.width), crop=False)
     else:
         click.echo(_as_text(run, form), nl=False)
+
+
+def _run_or_rows(name: str | None, results_dir: str | None) -> RunFile:
+    """The run that `name` means, or the rows of a runtime in the newest run. Raises PortbenchError."""
+    folder = Path(results_dir or RESULTS_FOLDER)
+    runtime = None if name is None else _runtime(name)
+    if name is not None and runtime is None:
+        return find_run(name, folder)
+    is_its, board = runtime or (None, DEFAULT_BOARD)
+    if (newest := folder / LATEST).exists():
+        run = read(newest)
+    else:
+        click.echo(f"{newest}: nothing was measured yet; these figures come with portbench", err=True)
+        run = shipped(board)
+    if is_its is None:
+        return run
+    if not (rows := [row for row in run.rows if is_its(row)]):
+        raise StorageError(f"{newest}: has no row of {name}; measure: portbench run --runtime {name}")
+    return run.model_copy(update={"rows": rows})
+
+
+def _runtime(name: str) -> tuple[Callable[[Row], bool], str] | None:
+    """Tells the rows of the runtime `name`, and its board; None for another name. Raises PortbenchError."""
+    if is_file(name):
+        sha256 = Uf2File.read(Path(name)).sha256
+        return lambda row: row.image_sha256 == sha256, DEFAULT_BOARD
+    try:
+        entries = selected(name, board_definition(DEFAULT_BOARD), catalogue.load())
+    except PortbenchError:
+        if is_selector(name):
+            raise
+        return None
+    ids = {entry.id for entry in entries}
+    return lambda row: row.runtime in ids, entries[0].board
 
 
 def _of(run: RunFile, where: str | None) -> RunFile:
