@@ -176,6 +176,8 @@ def test_the_workflows_of_the_pages_give_what_the_action_takes() -> None:
     known = action()["inputs"]
     assert len(ours) == 2 and all(set(step["with"]) <= set(known) for step in ours)
     assert action()["runs"]["using"] == "composite"
+    run_here = {"Name", "Install", "Compare", "Comment"}
+    assert {step["name"] for step in action()["runs"]["steps"] if "run" in step} == run_here
 
 
 def test_a_release_is_refused_where_something_has_another_version(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -30,9 +31,9 @@ StartDesk = Callable[..., subprocess.Popen[str]]
 def desk_with(empty: Path, environment: dict[str, str]) -> Iterator[StartDesk]:
     with ExitStack() as stack:
 
-        def start(*words: str) -> subprocess.Popen[str]:
+        def start(command: str = "desk") -> subprocess.Popen[str]:
             process = subprocess.Popen(
-                [*COMMAND, "desk", "--log", "events.txt", *words],
+                [*COMMAND, *shlex.split(command), "--log", "events.txt"],
                 cwd=empty,
                 env=environment,
                 stdout=subprocess.PIPE,
@@ -85,40 +86,63 @@ def test_a_desk_is_found_measured_switched_and_ended(
     assert not (tmp_path / "run" / "desk").exists()
 
 
-def test_a_desk_tells_of_a_crash(desk: subprocess.Popen[str], empty: Path) -> None:
+def test_a_desk_tells_of_a_crash_and_has_a_card(desk_with: StartDesk, empty: Path) -> None:
+    desk = desk_with("desk --sd-card card.img")
     drive = line(desk, r"^desk: drive RPI-RP2 at (.+)$")[1]
     write(empty / "dead.uf2", DeadImage.LOCKS_UP, Family.MICROPYTHON, "1.26.0")
     shutil.copy(empty / "dead.uf2", drive)
     line(desk, r"^desk: core 0 locked up at pc 0x10000280, lr 0x[0-9a-f]{8}, exception \d+: ")
+    command = shlex.split("mdir -i card.img")
+    if shutil.which(command[0]) is None:
+        pytest.skip("mtools is not installed; run: sudo .ci/install-system-packages")
+    assert "SDCARD" in subprocess.run(command, cwd=empty, capture_output=True, text=True, timeout=LIMIT_S).stdout
 
 
 def test_ports_lead_to_a_desk(desk_with: StartDesk, start: Start) -> None:
-    desk = desk_with("--forward", "tcp:0:80")
+    desk = desk_with(re.sub("8080|5353", "0", "desk --forward tcp:8080:80 --forward udp:5353:53"))
     port = line(desk, r"^desk: tcp 127\.0\.0\.1:(\d+) leads to 80 of the board$")[1]
+    udp = line(desk, r"^desk: (udp 127\.0\.0\.1:\d+ leads to 53 of the board)$")[1]
     line(desk, r"^desk: drive ")
-    assert start("desk", "forward", "usb:desk").stdout == f"tcp 127.0.0.1:{port} leads to 80 of the board\n"
-    added = start("desk", "forward", "desk", "udp:0:192.168.50.9:53").stdout
-    assert re.fullmatch(r"udp 127\.0\.0\.1:\d+ leads to 192\.168\.50\.9:53 of the board\n", added)
-    assert start("desk", "forward", "desk", "--end", f"tcp:{port}").returncode == 0
-    assert start("desk", "forward", "desk").stdout == added
-    done = start("desk", "forward", "desk", "--end", f"tcp:{port}")
+    listed = start("desk", "forward", "usb:desk").stdout
+    assert listed == f"tcp 127.0.0.1:{port} leads to 80 of the board\n{udp}\n"
+    added = start("desk", "forward", "desk", "tcp:0:7").stdout
+    assert re.fullmatch(r"tcp 127\.0\.0\.1:\d+ leads to 7 of the board\n", added)
+    end = "desk forward desk --end tcp:8080".replace("8080", port).split()
+    assert start(*end).returncode == 0
+    assert start("desk", "forward", "desk").stdout == f"{udp}\n{added}"
+    done = start(*end)
     assert done.returncode == 1 and "does not lead to the board" in done.stderr and done.stderr.count("\n") == 1
     taken = added.split()[1].rpartition(":")[2]
-    done = start("desk", "forward", "desk", f"udp:{taken}:53")
+    done = start("desk", "forward", "desk", f"tcp:{taken}:53")
     assert done.returncode == 1 and f"port {taken} of 127.0.0.1 is not available" in done.stderr
-    done = start("desk", "ping", "desk", "-c", "1")
+    done = start("desk", "ping", "desk", "-c", "4")
     assert done.returncode == 1 and done.stderr == "portbench: desk: ping: the board has no address yet; name one\n"
     done = start("desk", "ping", "usb:desk", "192.168.50.9", "-c", "1", "-W", "0.01")
     assert done.returncode == 1 and "1 packets transmitted, 0 received, 100% packet loss, time 0ms" in done.stdout
 
 
-@pytest.mark.parametrize(("words", "scheme"), [([], "rfc2217"), (["--raw"], "socket")])
+@pytest.mark.parametrize(
+    ("command", "remote", "scheme"),
+    [
+        (
+            """desk --config '{"pc_ip": "127.0.0.1", "bridge": [["127.0.0.1:5000", "127.0.0.1:5000"]]}'""",
+            "desk remote --device usb:desk --listen 127.0.0.1:2217",
+            "rfc2217",
+        ),
+        (
+            "desk --name victim --config"
+            """ '{"board_faults": [{"kind": "power-lost", "when": "answered", "after": 500}]}'""",
+            "desk remote --device auto --listen 192.168.1.30:2217".replace("auto", "usb:victim") + " --raw",
+            "socket",
+        ),
+    ],
+)
 def test_a_desks_console_is_served(
-    words: list[str], scheme: str, desk: subprocess.Popen[str], empty: Path, environment: dict[str, str]
+    command: str, remote: str, scheme: str, desk_with: StartDesk, empty: Path, environment: dict[str, str]
 ) -> None:
-    line(desk, r"^desk: drive ")
-    command = [*COMMAND, "desk", "remote", "--device=usb:desk", "--listen=127.0.0.1:0", *words]
-    with subprocess.Popen(command, cwd=empty, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    line(desk_with(command), ": drive ")
+    words = [*COMMAND, *re.sub(r"[\d.]+:2217", "127.0.0.1:0", remote).split()]
+    with subprocess.Popen(words, cwd=empty, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
             line(process, rf"^--device={scheme}://127\.0\.0\.1:\d+$")
             process.terminate()
@@ -147,27 +171,31 @@ def test_a_board_that_cannot_be_is_one_line(words: list[str], says: str, start: 
 def test_a_desk_has_ports_with_names_that_stay_pins_and_a_flash_that_does(
     start: Start, empty: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    words = ["desk", "--board=RPI_PICO", "--flash=desk.bin", "--pin=GP15=low", "--wire=GP0:GP1", "--free-running"]
+    pins = "desk --pin GP15=low --pin GP26=1.65 --wire GP0:GP1"
+    command = f"desk --board RPI_PICO --flash desk.bin{pins.removeprefix('desk')} --free-running"
     for session in range(2):
         with subprocess.Popen(
-            [*COMMAND, *words], cwd=empty, env=environment, stdout=subprocess.PIPE, text=True
+            [*COMMAND, *command.split()], cwd=empty, env=environment, stdout=subprocess.PIPE, text=True
         ) as desk:
             try:
                 assert line(desk, r"^desk: UART0 (.+)$")[1] == str(tmp_path / "run" / "desk.uart0")
                 line(desk, r"^desk: drive RPI-RP2 at ")
-                assert start("desk", "pins", "usb:desk", "GP0=high", "GP26=1.65").stdout == ""
+                assert start("desk", "pins", "desk", "GP15=high", "GP2:GP3").stdout == ""
+                assert start("desk", "pins", "usb:desk", "GP0=high").stdout == ""
                 assert start("desk", "pins", "desk").stdout.splitlines() == [
                     "GP0  high  held at high, wired to GP1",
                     "GP1  high  wired to GP0",
-                    "GP15 low   held at low",
+                    "GP2  low   wired to GP3",
+                    "GP3  low   wired to GP2",
+                    "GP15 high  held at high",
                     "GP24 high  held at high",
                     "GP26 high  held at 1.65 V",
                     "GP29 low   held at 1.57 V",
                 ]
-                now = json.loads(start("desk", "pins", "desk", "GP26=open", "--cut=GP1:GP0", "--json").stdout)
-                assert (now["wires"], now["held"]) == ([], {"0": 3.3, "15": 0.0, "24": 3.3, "29": 1.57})
-                wrong = start("desk", "pins", "desk", "--cut=GP1:GP0")
-                assert (wrong.returncode, wrong.stderr) == (1, "portbench: desk: pins: no wire joins GP1 and GP0\n")
+                now = json.loads(start("desk", "pins", "desk", "GP15=open", "--cut", "GP2:GP3", "--json").stdout)
+                assert (now["wires"], now["held"]) == ([[0, 1]], {"0": 3.3, "24": 3.3, "26": 1.65, "29": 1.57})
+                wrong = start("desk", "pins", "desk", "--cut=GP3:GP2")
+                assert (wrong.returncode, wrong.stderr) == (1, "portbench: desk: pins: no wire joins GP3 and GP2\n")
                 if session:
                     refused = start("desk", "--name=other", "--board=RPI_PICO", "--flash=desk.bin")
                     assert refused.returncode == 1 and "another board that runs has it" in refused.stderr

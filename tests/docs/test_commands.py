@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -20,85 +21,115 @@ from tests.firmware.test_image_identity import micropython
 from tests.ping_pong import NATIVE_IMAGE
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "workloads").rglob("README.md")])
+PAGES = sorted(
+    [
+        *(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "engine/README.md")),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "workloads").rglob("README.md"),
+    ]
+)
+PROGRAMS = (
+    r"\.ci/|\.venv/|apt-get |cargo |cd |curl |dask |gdb|git |labgrid-|make |mdir |node |pip |portbench |pytest |python"
+    r"|ser2net |sh |sigrok-cli |sudo |tinygo |tshark "
+)
 READING = {"advise", "images", "list", "show"}
 """Verbs that start no board."""
-MEASURING = {"compare", "explain", "profile", "trace"}
-LONG = {"interpreter", "perf_bench"}
-"""Workloads of minutes: their commands' options are checked by tests/cli/test_documented.py."""
+MEASURING = {"compare", "explain", "flash", "profile", "trace"}
 AVR_IMAGE = ROOT / "firmware" / "avr" / "ping_pong.hex"
 FOREIGN = {"httpd.uf2", "my-client.uf2", "server.uf2"}
-ELSEWHERE = {
-    "README.md": "tests/docs/test_readme.py",
+BUILDS = {"RPI_PICO-v1.24.1.uf2": "micropython-pico-1.24.1", "RPI_PICO-v1.26.1.uf2": "micropython-pico-1.26.1"}
+"""Files that are images of the catalogue; the others are the native client."""
+LINKER_MAP = "Linker script and memory map\n .text.main     0x10000200       0x40 main.o\n"
+
+BLOCKS = {
     "docs/adding-a-board.md": "tests/boards/test_adding_a_board.py",
     "docs/hardware.md": "tests/cli/test_documented.py",
-    "docs/other-test-tools.md": "tests/testing/test_page.py",
+    "docs/other-test-tools.md": "tests/testing/conftest.py",
+    "docs/tutorials/app.md": "tests/docs/test_tutorials.py",
     "docs/tutorials/maintainer.md": "tests/docs/test_tutorials.py",
     "docs/tutorials/maker.md": "tests/docs/test_tutorials.py",
 }
-"""Pages whose commands another test runs."""
-WAITING = {
-    "check": "tests/checks",
-    "desk": "tests/cli/test_desk.py",
-    "flash": "tests/cli/test_flash.py",
-    "gdb": "tests/gdb",
+"""Pages with a block of `sh`, which that test runs as it stands."""
+TAKEN = {
+    ("docs/adding-a-chip.md", "cargo test"): "tests/engine/test_adding_a_chip.py",
 }
-"""Verbs that measure for hours or stay until Ctrl-C: their options are checked, and these tests run them."""
-
+"""Lines that another test takes from the page."""
+QUOTED = {
+    "portbench desk": "tests/cli/test_desk.py",
+    "mdir": "tests/cli/test_desk.py",
+    "curl": "tests/forward/test_tools.py",
+    "(CONSOLE_PORT=2217 )?labgrid-": "tests/labgrid/conftest.py",
+}
+"""Commands that a test has in its text. It replaces only ports, boards and folders."""
+UNRUN = {
+    r"git clone |apt-get install|python3 -m venv |pip install ": "needs the internet; tests/packaging/test_wheel.py"
+    " installs the wheels, and tests/cli/test_action.py runs the action's steps",
+    r"sudo |ser2net ": "needs rights, or a board on a cable; tests/remote has both servers on the loopback",
+    r"make (quick|lint|build|test)$": ".ci/run, or a part of it",
+    r"make flash-and-bench": "compiles, then measures all firmware: tests/cli/test_documented.py checks its options",
+    r"make playground|python3 -m http.server": "compiles for WebAssembly: tests/page/test_playground.py",
+    r"make fuzz |\.ci/mutants |PORTBENCH_(LOCKSTEP|TLS_FUZZ_RECORDS)=": "hours; the tests take fewer steps",
+    r"(cd|sh) docs/how-to-play/tinygo|(PATH=\S+ )?tinygo |sh workloads/sd_card/": "a compiler's build of hours:"
+    " tests/docs/test_build_scripts.py, tests/workloads/sd_card/test_tinygo.py",
+    r"cargo run .* --example repl": "a release build: engine/board/tests/examples.rs calls the example",
+    r"PORTBENCH_FIRMWARE_DIR=FOLDER cargo test": "images of other projects: engine/board/tests/rp2350.rs",
+    r"python -m portbench\.clients\.arduino": "a library from the internet: tests/clients/test_arduino.py",
+    r"python -m portbench_engine": "the user's cache: tests/engine/test_bootrom.py",
+    r"dask ": "a cluster: tests/jobs/test_cluster.py",
+    r"gdb-multiarch |portbench gdb ": "the port 3333 and the user's ELF file: tests/gdb/test_gdb.py",
+    r"portbench compare .*perf_bench": "hours of 16 layouts: tests/emulated/test_flash_layouts.py",
+}
+"""Commands that no test runs as they stand: the reason, and the tests of what remains."""
 PLANNED = {
-    "--on tcp": "a cluster: tests/jobs",
-    "--device|--where silicon": "a board: tests/usb, tests/labgrid and tests/emulated have stand-ins",
-    "--workload all": "hours",
-    "(interpreter|perf_bench) --runtime .*uf2": "builds of MicroPython: tests/emulated, tests/workloads",
-    "--workload sd_card": "a card of 30 s of a PC's time: tests/workloads/sd_card",
-    "httpd.uf2|server.uf2": "images of other projects: tests/workloads",
-    "seed=1..20": "120 rows; tests/sweep",
+    "run .*--on tcp": "a cluster: tests/jobs",
+    "run .*(--device|--where silicon)": "a board: tests/usb, tests/labgrid and tests/emulated have stand-ins",
+    "run .*--workload all": "hours",
+    "run .*(interpreter|perf_bench) --runtime .*uf2": "minutes for a build: tests/emulated, tests/workloads",
+    "run .*--workload sd_card": "a card of 30 s of a PC's time: tests/workloads/sd_card",
+    "run .*(httpd.uf2|server.uf2)": "images of other projects: tests/workloads",
+    "run .*seed=1..20": "120 rows: tests/sweep",
+    "check ": "minutes to hours, and suites of other projects: tests/checks",
 }
-"""Commands that are planned here instead of run, and why."""
-
-OTHERS = {
-    r"(git clone|apt-get|python3 -m venv|pip install 'portbench\[labgrid\]') ?": "the network of the user",
-    r"sudo ": "rights of the user",
-    r"make flash-and-bench ARGS": "a board: tests/cli/test_documented.py checks the options",
-    r"make flash-and-bench": "the user's .venv: tests/packaging/test_wheel.py installs, `portbench run` is here",
-    r"make playground|python3 -m http.server": "tests/page/test_playground.py",
-    r"make fuzz STEPS=10000000": "hours",
-    r"\.ci/mutants ": "hours",
-    r"pip install \./engine ": "tests/packaging/test_wheel.py",
-    r"cargo test --manifest-path chip/": "tests/engine/test_adding_a_chip.py",
-    r"python -m portbench\.clients\.arduino": "tests/clients/test_arduino.py",
-    r"cd docs/how-to-play/tinygo|tinygo build": "a compiler of hours: tests/docs/test_build_scripts.py",
-    r"labgrid-": "tests/labgrid/test_labgrid_board.py",
-    r"gdb-multiarch ": "tests/gdb/test_gdb.py",
-    r"curl http://127\.0\.0\.1:8080/": "tests/forward",
-    r"dask ": "tests/jobs/test_cluster.py",
-    r"pytest --embedded-services": "tests/testing/test_page.py",
-    r"pytest test_main\.py": "tests/docs/test_tutorials.py",
-    r"kill %1": "tests/cli/test_documented.py",
-}
-"""Other programs' commands: the test that runs them, or what keeps a test from it."""
-PROGRAMS = r"(?:apt-get|cargo|cd|curl|dask|gdb|git|kill|labgrid|make|pip|pytest|python3?|sudo|tinygo|\.ci/)\S* \S"
+"""Commands that are planned here instead of run (`--dry-run`, or `--list` of `check`), and why."""
 
 
 def code(page: Path) -> str:
-    """The page's lines of code, indented, and all others."""
-    text = re.sub(r"\\\n *", "", page.read_text(encoding="utf-8"))
-    return re.sub(r"```\w*\n(.*?)```", lambda block: re.sub(r"(?m)^", "    ", block[1]), text, flags=re.DOTALL)
+    """The page's lines of code, indented, without blocks of `sh`, and all others."""
+    text = re.sub(r"```sh\n.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"\\\n *", "", text)
+    return re.sub(r"```[\w,]*\n(.*?)```", lambda block: re.sub(r"(?m)^", "    ", block[1]), text, flags=re.DOTALL)
 
 
-def commands(page: Path) -> list[list[str]]:
-    """Words behind `portbench` of each line of code on the page."""
-    lines = re.findall(r"^ {4,}portbench (.+)$", code(page), re.MULTILINE)
-    return [shlex.split(line.partition("  #")[0].rstrip(" &")) for line in lines]
+def commands(page: Path) -> list[str]:
+    """Each line of code on the page that is a command, without its comment."""
+    lines = re.findall(rf"^ {{4,}}((?:[A-Z_]+=\S+ )?(?:{PROGRAMS}).*)$", code(page), re.MULTILINE)
+    return [re.split(" +# ", line)[0].rstrip(" &") for line in lines]
 
 
-SHOWN = [
-    pytest.param(words, id=f"{name}-{' '.join(words)}")
-    for page in PAGES
-    for name in [page.relative_to(ROOT).as_posix()]
-    for words in commands(page)
-    if name not in ELSEWHERE or (name == "README.md" and words[0] == "run")
-]
+SHOWN = [(page.relative_to(ROOT).as_posix(), line) for page in PAGES for line in commands(page)]
+THEN = r"sigrok-cli |tshark "
+"""Commands that read what the line before has written."""
+
+
+def _matches(patterns: Iterable[str], line: str) -> bool:
+    return any(re.match(pattern, line) for pattern in patterns)
+
+
+def _elsewhere(page: str, line: str) -> bool:
+    taken = [begin for name, begin in TAKEN if name == page]
+    return _matches([*taken, *QUOTED, *UNRUN], line)
+
+
+OURS = {
+    line.removeprefix("portbench "): [after] if re.match(THEN, after) else []
+    for (page, line), (_, after) in zip(SHOWN, [*SHOWN[1:], ("", "")], strict=True)
+    if line.startswith("portbench ") and not _elsewhere(page, line)
+}
+"""Commands of portbench that run here, each once, and the commands that read what they write."""
+
+
+def _of(verbs: set[str], *, planned: bool = False) -> list[str]:
+    return [each for each in OURS if each.split()[0] in verbs and _matches(PLANNED, each) is planned]
 
 
 @pytest.fixture
@@ -119,6 +150,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def provide(words: list[str], folder: Path, content: Callable[[str], bytes]) -> None:
+    """The files of firmware that a command names."""
     for path in (folder / word for word in words if word.endswith((".hex", ".uf2"))):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content(path.name))
@@ -136,17 +168,12 @@ def images_of(words: list[str]) -> set[str]:
     return known & {part for word in words for part in re.split(r"[/,=]", word)}
 
 
-RUNS = [each for each in SHOWN if each.values[0][0] == "run"]
-
-
-def _planned_only(words: list[str]) -> bool:
-    return any(re.search(pattern, shlex.join(words)) for pattern in PLANNED)
-
-
-@pytest.mark.parametrize("words", [each for each in RUNS if _planned_only(each.values[0])])
-def test_a_run_is_planned(words: list[str], folder: Path, invoke: Invoke, image: Image) -> None:  # noqa: F811
+@pytest.mark.parametrize("line", _of({"run", "check"}, planned=True))
+def test_a_command_is_planned(line: str, folder: Path, invoke: Invoke, image: Image) -> None:  # noqa: F811
+    words = shlex.split(line)
     provide(words, folder, planned)
-    done = invoke(*words, "--dry-run")
+    (folder / "FOLDER").mkdir()
+    done = invoke(*words, "--dry-run" if words[0] == "run" else "--list")
     if "forbids the download" in done.output:  # a sweep reads its images first
         for runtime in images_of(words):
             image(runtime)
@@ -155,14 +182,15 @@ def test_a_run_is_planned(words: list[str], folder: Path, invoke: Invoke, image:
 
 @pytest.mark.engine
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [each for each in RUNS if not _planned_only(each.values[0])])
+@pytest.mark.parametrize("line", _of({"run"}))
 def test_a_run_measures(
-    words: list[str],
+    line: str,
     folder: Path,
     invoke: Invoke,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without images the native client is measured; a command that names others says where to get each."""
+    words = shlex.split(line)
     monkeypatch.setattr("portbench.runner.jobs.run.measure", rows_once.measure)
     named = images_of(words) - {"portbench-native"}
     if not named:
@@ -184,55 +212,83 @@ def test_a_run_measures(
         assert re.search(r"all \d+ were skipped; get an image|forbids the download", done.output), done.output
 
 
-@pytest.mark.parametrize("words", [each for each in SHOWN if each.values[0][0] in READING])
+@pytest.mark.parametrize("line", _of(READING))
 def test_a_command_that_reads_runs(
-    words: list[str],
+    line: str,
     folder: Path,
     invoke: Invoke,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    words = shlex.split(line)
     for name in ("CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / name))
     done = invoke(*(word.replace("~", str(folder)) for word in words))
     assert done.exit_code == 0 and done.stdout, done.output
 
 
-def _measured(words: list[str]) -> bool:
-    """ELF files are read in tests/cli/test_profile.py."""
-    return words[0] in MEASURING and not LONG & set(words) and not any(".elf" in word for word in words)
-
-
 @pytest.mark.engine
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [each for each in SHOWN if _measured(each.values[0])])
+@pytest.mark.parametrize("line", _of(MEASURING))
 def test_a_command_that_measures_runs(
-    words: list[str],
+    line: str,
     folder: Path,
     invoke: Invoke,  # noqa: F811
     image: Image,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    own = images_of(words) or {"micropython-1.28.0"}
-    content = next(image(runtime) for runtime in own).read_bytes()
-    provide([*words, "builds/1.uf2", "builds/2.uf2"], folder, lambda name: content)
+    monkeypatch.setattr("portbench.runner.jobs.run.measure", rows_once.measure)
+    words = shlex.split(line)
+    for runtime in images_of(words):
+        image(runtime)
+    provide(
+        [*words, "builds/1.uf2", "builds/2.uf2"],
+        folder,
+        lambda name: (image(BUILDS[name]) if name in BUILDS else NATIVE_IMAGE).read_bytes(),
+    )
+    for path in (folder / word for word in words if word.endswith((".elf", ".map"))):
+        path.write_text(LINKER_MAP)
     done = invoke(*words)
     if "forbids the download" in done.output:
         pytest.skip(done.output.strip())
     none_is_slower = words == ["compare", "builds/"]
     assert done.exit_code == (1 if none_is_slower else 0) and done.stdout, done.output
+    for reader in OURS[line]:
+        command = shlex.split(reader)
+        if shutil.which(command[0]) is None:
+            pytest.skip(f"{command[0]} is not installed; run: sudo .ci/install-system-packages")
+        assert subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=240).stdout
 
 
-def test_each_command_is_run_somewhere() -> None:
-    verbs = {each.values[0][0] for each in SHOWN}
-    assert verbs <= {"run", "completion"} | READING | MEASURING | set(WAITING), "add the verb, with its test"
-    for path in (*ELSEWHERE.values(), *WAITING.values()):
-        assert (ROOT / path).exists(), path
+def has(test: str, words: str) -> bool:
+    """The test has the words in its text: in one string or several, or as a list of words."""
+    text = (ROOT / test).read_text(encoding="utf-8")
+    return words in text or words in re.sub(r'"\s*\n\s*"+', "", text) or words in re.sub(r'",\s+"', " ", text)
 
 
-def test_each_command_of_another_program_is_run_somewhere() -> None:
-    shown = [line for page in PAGES for line in re.findall(rf"^ {{4,}}({PROGRAMS}.*)$", code(page), re.MULTILINE)]
-    for line in shown:
-        assert any(re.match(pattern, line) for pattern in OTHERS), f"name the test that runs it: {line}"
-    for pattern, told in OTHERS.items():
-        assert any(re.match(pattern, line) for line in shown), f"no page shows it: {pattern}"
-        for path in re.findall(r"tests/[\w/.]+", told):
+def test_each_command_is_run_or_says_why_not() -> None:
+    """A test that is named here has the words in it, or takes them from the page."""
+    verbs = {"check", "run"} | READING | MEASURING
+    for page, line in SHOWN:
+        if tests := [test for (name, begin), test in TAKEN.items() if name == page and re.match(begin, line)]:
+            assert has(tests[0], Path(page).name), line
+        elif tests := [test for begin, test in QUOTED.items() if re.match(begin, line)]:
+            assert has(tests[0], re.sub("^(portbench|CONSOLE_PORT=2217) ", "", line)), f"{tests[0]} lacks: {line}"
+        elif not _matches([*UNRUN, THEN], line):
+            assert line.split()[1] in verbs, f"{page}: name the test that runs: {line}"
+    for page, test in BLOCKS.items():
+        assert has(test, Path(page).name), page
+    assert {page.relative_to(ROOT).as_posix() for page in PAGES if "\n```sh\n" in page.read_text()} == set(BLOCKS)
+
+
+def test_no_reason_outlives_its_command() -> None:
+    for patterns, among in (
+        ([begin for _, begin in TAKEN], [line for _, line in SHOWN]),
+        (QUOTED, [line for _, line in SHOWN]),
+        (UNRUN, [line for _, line in SHOWN]),
+        (PLANNED, OURS),
+    ):
+        for pattern in patterns:
+            assert any(re.match(pattern, line) for line in among), f"no page shows it: {pattern}"
+    for told in (*UNRUN.values(), *PLANNED.values()):
+        for path in re.findall(r"(?:tests|engine)/[\w/.]+", told):
             assert (ROOT / path).exists(), path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,10 @@ from tests import patience
 from tests.remote.ports import free_port
 from tests.usb.conftest import boards, deadline, own_locks  # noqa: F401  (fixtures)
 
-EXAMPLE = Path(__file__).parents[2] / "boards" / "labgrid" / "example"
+_EXAMPLES = "boards/labgrid/example"
+EXAMPLE = Path(__file__).parents[2] / _EXAMPLES
+_COORDINATOR = "labgrid-coordinator -l 127.0.0.1:20408"
+_EXPORTER = "labgrid-exporter -c 127.0.0.1:20408 --hostname 127.0.0.1 -n lab boards/labgrid/example/exporter.yaml"
 _START_S = 30.0
 
 
@@ -32,10 +36,10 @@ class Desk:
         self.coordinator = coordinator
         self.find: Callable[[], UsbDevice | None] = lambda: None
 
-    def client(self, *arguments: str) -> None:
-        """Run labgrid-client."""
-        command = [tool("labgrid-client"), "-x", self.coordinator, "-p", "desk", *arguments]
-        done = patience.run(command, _START_S)
+    def client(self, command: str) -> None:
+        """Run labgrid-client, as docs/labgrid.md does."""
+        program, *words = shlex.split(command)
+        done = patience.run([tool(program), "-x", self.coordinator, *words], _START_S)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -72,14 +76,17 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     importlib.import_module("tests.labgrid.drivers")  # which registers them with labgrid
     folder = tmp_path_factory.mktemp("labgrid")
     desk = Desk(f"127.0.0.1:{free_port()}")
-    exporter = [tool("labgrid-exporter"), "-c", desk.coordinator, "--hostname", "127.0.0.1", "-n", "lab"]
+    coordinator, exporter = (
+        [tool(program), *words.replace("127.0.0.1:20408", desk.coordinator).replace(_EXAMPLES, str(EXAMPLE)).split()]
+        for program, _, words in (line.partition(" ") for line in (_COORDINATOR, _EXPORTER))
+    )
     with (
         SerialServer(lambda: desk.find()) as console,
-        running([tool("labgrid-coordinator"), "-l", desk.coordinator], folder, "listening on 127.0.0.1:"),
-        running([*exporter, str(EXAMPLE / "exporter.yaml")], folder, "Exporter ready", CONSOLE_PORT=str(console.port)),
+        running(coordinator, folder, "listening on 127.0.0.1:"),
+        running(exporter, folder, "Exporter ready", CONSOLE_PORT=str(console.port)),
     ):
-        desk.client("create")
-        desk.client("add-match", "lab/desk/*")
+        desk.client("labgrid-client -p desk create")
+        desk.client("labgrid-client -p desk add-match 'lab/desk/*'")
         yield desk
 
 
@@ -87,7 +94,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 def desk(lab: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     """The place, acquired for the test."""
     monkeypatch.setenv("LG_COORDINATOR", lab.coordinator)
-    lab.client("acquire")
+    lab.client("labgrid-client -p desk acquire")
     yield lab
-    lab.client("release")
+    lab.client("labgrid-client -p desk release")
     lab.find = lambda: None
