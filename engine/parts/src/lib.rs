@@ -5,6 +5,7 @@
 
 pub mod adc;
 pub mod attributed;
+pub mod batch;
 pub mod clocks;
 pub mod constants;
 pub mod debug;

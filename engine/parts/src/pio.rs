@@ -4,13 +4,14 @@
 //! are executed at once, ahead of time, on a copy of its state; a disturbance of the state machine before that time
 //! drops the copy. A disabled or stalled state machine has no events.
 //!
-//! Loops that shift bits, to or from at most one device, are deferred until they become observable (the chip's `batch.rs`).
+//! Loops that shift bits, to or from at most one device, are deferred until they become observable ([`crate::batch`]).
 //!
 //! A register write in cycle `c` is seen by instructions whose effects appear in cycle `c + 1` or later.
 
 use crate::dma::REQUEST_CYCLES;
+use crate::pins::Pins;
 use crate::sys::Sys;
-use crate::wires::{FunctionPins, PioWires, Version};
+use crate::wires::{Event, FunctionPins, PioWires, Version};
 use crate::{Peripheral, Write, unmodelled};
 use block::Machine;
 use config::{CLKDIV_MASK, EXEC_STALLED};
@@ -139,6 +140,16 @@ impl Pio {
             base: 0,
             batch: None,
         }
+    }
+
+    /// Returns this block's event.
+    pub(crate) fn event_id(&self) -> Event {
+        self.wires.event
+    }
+
+    /// Returns those of the block's pins that it drives or may drive.
+    pub(crate) fn selected(&self, pins: &Pins) -> u32 {
+        self.wires.pins.selected(pins) as u32
     }
 
     /// Handles this block's event.
@@ -291,7 +302,7 @@ impl Pio {
     }
 
     /// Returns whether an access to `register` is one to a FIFO of the deferred batch's state machine, which goes on.
-    pub fn is_fifo_of_batch(&self, sys: &Sys, register: u32) -> bool {
+    pub(crate) fn is_fifo_of_batch(&self, sys: &Sys, register: u32) -> bool {
         let Some(batch) = &self.batch else { return false };
         let index = batch.machine as u32;
         (register == offset::TXF0 + 4 * index || register == offset::RXF0 + 4 * index)
@@ -300,7 +311,7 @@ impl Pio {
     }
 
     /// Returns whether a read of `register` observes the effects of a batch, or changes its inputs.
-    pub fn is_read_by_batch(register: u32) -> bool {
+    pub(crate) fn is_read_by_batch(register: u32) -> bool {
         match register {
             offset::RXF0..=offset::RXF3 | offset::DBG_PADOUT | offset::DBG_PADOE => true,
             offset::SM0_CLKDIV..=offset::SM3_PINCTRL => {
@@ -310,13 +321,14 @@ impl Pio {
         }
     }
 
-    /// Returns the next batch, if one state machine has one and no other does anything.
-    pub fn find_batch(&self, sys: &Sys) -> Option<(State, Batch)> {
+    /// Returns the next batch, if one state machine has one and no other does anything. A block whose first pin is not
+    /// GPIO0 has none.
+    pub(crate) fn find_batch(&self, sys: &Sys) -> Option<(State, Batch)> {
         let idle = |machine: &Machine| {
             let sticky = machine.sticky.iter().any(Option::is_some);
             machine.refill == NEVER && !sticky && !machine.state.waits_for_input()
         };
-        if self.reassert != NEVER || !self.machines.iter().all(idle) {
+        if self.base != 0 || self.reassert != NEVER || !self.machines.iter().all(idle) {
             return None;
         }
         let mut running = self.machines.iter().filter(|machine| machine.next() != NEVER);
@@ -327,18 +339,17 @@ impl Pio {
     }
 
     /// Defers `batch`, at whose start the state machine is in `state`.
-    pub fn defer(&mut self, sys: &mut Sys, state: State, batch: Batch) {
+    pub(crate) fn defer(&mut self, sys: &mut Sys, state: State, batch: Batch) {
         let machine = &mut self.machines[batch.machine];
         machine.state = state;
         machine.ahead = None;
         self.batch = Some(batch);
-        sys.batched = Some(self.wires.number);
         self.plan_batch(sys);
     }
 
     /// Fits the deferred batch to the words in its FIFOs, and schedules the event: at its end, or when the request for a
     /// word that DMA waits for is seen, since DMA alone sees it, [`REQUEST_CYCLES`] later.
-    pub fn plan_batch(&mut self, sys: &mut Sys) {
+    pub(crate) fn plan_batch(&mut self, sys: &mut Sys) {
         let Some(batch) = &mut self.batch else { return };
         let machine = &self.machines[batch.machine];
         machine.fit(batch);
@@ -355,17 +366,17 @@ impl Pio {
     }
 
     /// Returns the next words that the deferred batch moves, from the TX FIFO and to the RX FIFO.
-    pub fn words(&self) -> [Option<Word>; 2] {
+    pub(crate) fn words(&self) -> [Option<Word>; 2] {
         self.batch.as_ref().map_or([None; 2], |batch| self.machines[batch.machine].words(batch))
     }
 
     /// Returns whether the deferred batch goes on at `cycle`.
-    pub fn defers(&self, cycle: u64) -> bool {
+    pub(crate) fn defers(&self, cycle: u64) -> bool {
         self.batch.as_ref().is_some_and(|batch| cycle < batch.end())
     }
 
     /// Moves a word of the deferred batch: from the TX FIFO or, `to_rx`, to the RX FIFO.
-    pub fn move_word(&mut self, sys: &mut Sys, to_rx: bool) {
+    pub(crate) fn move_word(&mut self, sys: &mut Sys, to_rx: bool) {
         if let Some(batch) = &self.batch {
             self.machines[batch.machine].move_word(to_rx);
             self.update_lines(sys);
@@ -373,55 +384,55 @@ impl Pio {
     }
 
     /// Returns the deferred batch.
-    pub fn batch(&self) -> Option<Batch> {
+    pub(crate) fn batch(&self) -> Option<Batch> {
         self.batch
     }
 
     /// Takes the deferred batch.
-    pub fn take_batch(&mut self) -> Option<Batch> {
+    pub(crate) fn take_batch(&mut self) -> Option<Batch> {
         self.batch.take()
     }
 
     /// Returns the next `count` bits that OUT outputs in `batch`, the first one in the most significant place.
-    pub fn bits_out(&self, batch: &Batch, count: u64) -> u32 {
+    pub(crate) fn bits_out(&self, batch: &Batch, count: u64) -> u32 {
         self.machines[batch.machine].bits_out(&batch.pass, count)
     }
 
     /// Returns the levels that IN reads in `cycle`, with IN_BASE's in the lowest place, and whether they stay the same
     /// while the pins do.
-    pub fn sample(&self, sys: &Sys, machine: usize, cycle: u64) -> (u32, bool) {
+    pub(crate) fn sample(&self, sys: &Sys, machine: usize, cycle: u64) -> (u32, bool) {
         let inputs = &self.shared.inputs;
         let levels = inputs.sample(&sys.clock, cycle).rotate_right(self.machines[machine].config.in_base());
         (levels, inputs.next_visible(&sys.clock, cycle).is_none())
     }
 
     /// Returns the pins that IN of `bits` bits reads.
-    pub fn read_by_in(&self, machine: usize, bits: u32) -> u32 {
+    pub(crate) fn read_by_in(&self, machine: usize, bits: u32) -> u32 {
         config::low_bits(bits).rotate_left(self.machines[machine].config.in_base())
     }
 
     /// Returns the cycles from a change of `pin` at an edge of clk_sys to the first instruction that sees it.
-    pub fn input_delay(&self, sys: &Sys, pin: u32) -> u64 {
+    pub(crate) fn input_delay(&self, sys: &Sys, pin: u32) -> u64 {
         self.shared.inputs.delay(&sys.clock, pin)
     }
 
     /// Returns the pins that enabled state machines may read.
-    pub fn looks(&self) -> u32 {
+    pub(crate) fn looks(&self) -> u32 {
         self.looks
     }
 
     /// Returns whether a state machine has an instruction from SMx_INSTR to execute.
-    pub fn is_forced(&self) -> bool {
+    pub(crate) fn is_forced(&self) -> bool {
         self.machines.iter().any(|machine| machine.state.forced.is_some())
     }
 
     /// Returns the registers that drive the pins: levels and directions.
-    pub fn outputs(&self) -> [u32; 2] {
+    pub(crate) fn outputs(&self) -> [u32; 2] {
         [self.shared.out, self.shared.oe]
     }
 
     /// Runs the first `count` passes of the deferred batch, which end with the levels `out`, but for their words.
-    pub fn advance(&mut self, sys: &mut Sys, count: u64, inputs: Sampled, out: u32) {
+    pub(crate) fn advance(&mut self, sys: &mut Sys, count: u64, inputs: Sampled, out: u32) {
         if let Some(batch) = &mut self.batch {
             self.machines[batch.machine].advance(&batch.pass, count, inputs);
             batch.passed(count);
@@ -431,14 +442,14 @@ impl Pio {
     }
 
     /// Records that the input buffers had these levels from `at` on.
-    pub fn note_inputs(&mut self, at: Ps, levels: u32) {
+    pub(crate) fn note_inputs(&mut self, at: Ps, levels: u32) {
         if levels != self.shared.inputs.levels() {
             self.shared.inputs.change(at, levels);
         }
     }
 
     /// Executes the next action, if it is in cycle `until` or before. Returns that cycle.
-    pub fn step_once(&mut self, sys: &mut Sys, until: u64) -> Option<u64> {
+    pub(crate) fn step_once(&mut self, sys: &mut Sys, until: u64) -> Option<u64> {
         let next = self.machines.iter().map(Machine::next).min().filter(|&next| next <= until)?;
         sys.set_event_time(Some(sys.clock.ps_at(next)));
         self.step(sys, next);
@@ -451,7 +462,7 @@ impl Pio {
     }
 
     /// Plans again after cycle `now`.
-    pub fn replan(&mut self, sys: &mut Sys, now: u64) {
+    pub(crate) fn replan(&mut self, sys: &mut Sys, now: u64) {
         self.plan(sys, now);
     }
 
@@ -814,7 +825,7 @@ impl Peripheral for Pio {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        if sys.batched == Some(self.wires.number) {
+        if sys.batched.is_some_and(|deferred| deferred.block == self.wires.number) {
             sys.batched = None;
         }
         *self = Self::new(self.wires);

@@ -1,6 +1,7 @@
 //! State shared by all peripherals: time, the event queue, interrupt and DREQ lines, clock frequencies and pins.
 
 use crate::PROBED;
+use crate::batch::Deferred;
 use crate::fault::Faults;
 use crate::pins::Pins;
 use crate::ticks::Ticks;
@@ -165,8 +166,8 @@ pub struct Sys {
     pub spi_shifted: (Ps, u64),
     /// Set when a core must leave its inner loop to handle events, interrupts or resets.
     pub attention: bool,
-    /// The PIO block with a deferred batch (the chip's `batch.rs`).
-    pub batched: Option<usize>,
+    /// The deferred batch of a PIO program, as it appears at the pins.
+    pub(crate) batched: Option<Deferred>,
     /// A PIO block has planned again: it may have a batch to defer.
     pub batch_possible: bool,
     /// Off: every edge of PIO is an event. The chip's behaviour is the same; only the simulation is slower.

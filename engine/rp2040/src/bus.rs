@@ -1,6 +1,5 @@
 //! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheet 2.1 and 2.2).
 
-use crate::batch;
 use crate::cpu::core::Core;
 use crate::map;
 use crate::memory::{APB, Addresses, Memory, RAM_BASE, RAM_SIZE, ROM_SIZE, bank_offset};
@@ -39,7 +38,8 @@ use crate::wires::{self, event, irq};
 use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
 pub use armv6m::Master;
-pub(crate) use parts::BusFault;
+use parts::BusFault;
+pub(crate) use parts::batch::{Batches, Involved, Use};
 use parts::constants::Constants;
 use parts::lane;
 use parts::passing::Reached;
@@ -65,8 +65,6 @@ pub struct Bus<W> {
     pub ssi: Ssi,
     /// The register blocks.
     pub blocks: Blocks,
-    /// The deferred batch of a PIO program, as it appears at the pins.
-    pub(crate) deferred: Option<batch::Deferred>,
 }
 
 /// The register blocks that RESETS can hold in reset and that need only [`Sys`].
@@ -107,7 +105,7 @@ impl<W> Bus<W> {
     /// Appends the state of all but the world to a snapshot.
     pub(crate) fn save(&self, to: &mut Vec<u8>) {
         snapshot::save(&(&self.sys, self.waits, self.waited, &self.sio, &self.xip_ctrl), to);
-        snapshot::save(&(&self.ssi, &self.blocks, &self.deferred), to);
+        snapshot::save(&(&self.ssi, &self.blocks), to);
     }
 
     pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
@@ -117,8 +115,7 @@ impl<W> Bus<W> {
         snapshot::restore(&mut self.sio, from)?;
         snapshot::restore(&mut self.xip_ctrl, from)?;
         snapshot::restore(&mut self.ssi, from)?;
-        snapshot::restore(&mut self.blocks, from)?;
-        snapshot::restore(&mut self.deferred, from)
+        snapshot::restore(&mut self.blocks, from)
     }
 }
 
@@ -175,7 +172,6 @@ impl<W: World> Bus<W> {
             xip_ctrl: XipCtrl::default(),
             ssi: Ssi::default(),
             blocks: Blocks::default(),
-            deferred: None,
         }
     }
 
@@ -401,9 +397,7 @@ impl<W: World> Bus<W> {
         if self.sys.watch_dirty {
             self.blocks.reached().watch(&mut self.sys);
             // DMA may wait for other words.
-            if let Some(block) = self.sys.batched {
-                self.blocks.pio[block].plan_batch(&mut self.sys);
-            }
+            self.replan_batch();
         }
         self.settle_pins();
         if self.sys.records() {
@@ -411,23 +405,6 @@ impl<W: World> Bus<W> {
         }
         if self.sys.batch_possible {
             self.find_batch();
-        }
-    }
-
-    /// Tells the other parts and the world about changed pins, and DMA about requests.
-    #[inline]
-    pub(crate) fn settle_pins(&mut self) {
-        if self.sys.pins.changed() {
-            self.blocks.reached().settle(&mut self.sys, &mut self.world);
-        }
-        self.settle_requests();
-    }
-
-    /// Tells DMA about requests.
-    #[inline]
-    pub(crate) fn settle_requests(&mut self) {
-        if self.sys.dreq_rose != 0 {
-            self.blocks.dma.requests_changed(&mut self.sys);
         }
     }
 
@@ -472,7 +449,7 @@ impl<W: World> Bus<W> {
 
     /// Handles one due event.
     pub fn event(&mut self, mem: &mut Memory, id: Event) {
-        if self.sys.batched.is_some() && !self.batch_before(id) {
+        if !self.batch_before(id) {
             return;
         }
         if id == event::ADC && self.blocks.adc.reads_pin() {
@@ -493,6 +470,46 @@ impl<W: World> Bus<W> {
         }
         self.check_flash_answers(mem);
         self.settle(mem);
+    }
+}
+
+impl<W: World> Batches for Bus<W> {
+    type World = W;
+    const DMA: Event = event::DMA;
+    const PIO0: u32 = map::PIO0;
+
+    #[inline]
+    fn pins_at(address: u32) -> Use {
+        Blocks::pins_at(address)
+    }
+
+    fn pins_of(id: Event) -> Use {
+        match id {
+            // They belong to the flash.
+            event::SSI | event::XIP_STREAM => Use::None,
+            _ => Blocks::pins_of(id),
+        }
+    }
+
+    #[inline]
+    fn involved(&mut self) -> Involved<'_, W> {
+        let Self { sys, world, blocks: Blocks { pio, io_bank0, .. }, .. } = self;
+        Involved { sys, pio, io_bank0, world }
+    }
+
+    #[inline]
+    fn settle_pins(&mut self) {
+        if self.sys.pins.changed() {
+            self.blocks.reached().settle(&mut self.sys, &mut self.world);
+        }
+        self.settle_requests();
+    }
+
+    #[inline]
+    fn settle_requests(&mut self) {
+        if self.sys.dreq_rose != 0 {
+            self.blocks.dma.requests_changed(&mut self.sys);
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::sys::{ResetRequest, Sys};
 use crate::trace::{Record, kind};
 use crate::wires::event;
 use crate::world::World;
+use parts::batch::Batches;
 use parts::mcu::{ChipConfig, RunEnd};
 use sim::snapshot::{self, Refused, Torn};
 

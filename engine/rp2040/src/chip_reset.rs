@@ -4,6 +4,7 @@ use crate::bus::Bus;
 use crate::memory::Memory;
 use crate::peripherals::{Peripheral, psm, resets};
 use crate::world::World;
+use parts::batch::Batches;
 
 impl<W: World> Bus<W> {
     /// Puts every block into its power-on state, with the BOOTSEL button as given.

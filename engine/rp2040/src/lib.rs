@@ -4,7 +4,8 @@
 #![warn(missing_docs, unreachable_pub)]
 
 mod attributed;
-mod batch;
+#[cfg(test)]
+mod batch_tests;
 pub mod bus;
 pub mod chip;
 mod chip_reset;

@@ -1,66 +1,18 @@
-//! The table of RP2040's register blocks, with their use of pins.
+//! The table of RP2040's register blocks.
 
 use crate::bus::Blocks;
 use crate::peripherals::resets::bit;
 use crate::wires::event;
-use parts::wires::Event;
 
 pub(crate) const IO_BANK0: u32 = 0x4001_4000;
 pub(crate) const TIMER: u32 = 0x4005_4000;
 pub(crate) const DMA: u32 = 0x5000_0000;
 pub(crate) const PIO0: u32 = 0x5020_0000;
-pub(crate) const PIO1: u32 = 0x5030_0000;
 /// USB's memory, beside its registers.
 pub(crate) const USB_DPRAM: u32 = 0x5010_0000;
 
-/// What a block has to do with the pins of a deferred batch ([`crate::batch`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
-    /// A write or its event may read or change pins.
-    Any,
-    /// A write may; its event does not.
-    Written,
-    /// Neither may.
-    None,
-    /// It is PIO, whose registers show a batch.
-    Pio,
-}
-
-/// Returns `$pins` if `$id` is the event of the row.
-macro_rules! pins_of {
-    ([], $id:ident, $pins:ident) => {};
-    ([$event:ident $(, $with:ident)?], $id:ident, $pins:ident) => {
-        if $id == event::$event {
-            return Some(Use::$pins);
-        }
-    };
-}
-
-macro_rules! map {
-    ($($address:tt $block:ident $([$index:literal])?, $reset:ident, $event:tt, $pins:ident;)*) => {
-        parts::register_map! { 0xffff_c000; $($address $block $([$index])?, $reset, $event;)* }
-
-        impl Blocks {
-            /// Returns what the block at `address` has to do with pins.
-            pub(crate) fn pins_at(address: u32) -> Use {
-                match address & 0xffff_c000 {
-                    $($address => Use::$pins,)*
-                    USB_DPRAM => Use::None,
-                    _ => Use::Any,
-                }
-            }
-
-            /// Returns what the block with event `id` has to do with pins; `None`: no register block.
-            pub(crate) fn pins_of(id: Event) -> Option<Use> {
-                $(pins_of!($event, id, $pins);)*
-                None
-            }
-        }
-    };
-}
-
-// As in [`parts::register_map`], and pins.
-map! {
+parts::register_map! {
+    0xffff_c000;
     0x4000_0000 sysinfo, SYSINFO, [], Any;
     0x4000_4000 syscfg, SYSCFG, [], Any;
     0x4000_8000 clocks, NONE, [CLOCKS], Any;
@@ -91,5 +43,5 @@ map! {
     DMA dma, DMA, [DMA, bus], None;
     0x5011_0000 usb, USBCTRL, [USB], None;
     PIO0 pio[0], PIO0, [PIO0], Pio;
-    PIO1 pio[1], PIO1, [PIO1], Pio;
+    0x5030_0000 pio[1], PIO1, [PIO1], Pio;
 }

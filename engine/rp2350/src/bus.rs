@@ -45,7 +45,8 @@ use crate::sys::Sys;
 use crate::wires::{self, event};
 use crate::world::{Inputs, World};
 pub(crate) use armv8m::Master;
-pub(crate) use parts::BusFault;
+use parts::BusFault;
+pub(crate) use parts::batch::{Batches, Involved, Use};
 use parts::constants::Constants;
 use parts::lane;
 use parts::passing::Reached;
@@ -253,6 +254,8 @@ impl<W: World> Bus<W> {
             4 | 5 => {
                 if address & map::BLOCK == map::IO_BANK0 {
                     self.refresh_pins();
+                } else {
+                    self.run_batch_before_read(address);
                 }
                 self.read_peripheral(mem, address)?
             }
@@ -309,9 +312,15 @@ impl<W: World> Bus<W> {
                 }
                 return Ok(());
             }
-            4 | 5 => self.write_peripheral(mem, address, value, size)?,
+            4 | 5 => {
+                self.run_batch_before_write(address);
+                self.write_peripheral(mem, address, value, size)?;
+            }
             0xd => match master {
                 Master::Core(core) if address & 0x0fff_fe00 == 0 => {
+                    if matches!(address & 0x1fc, 0x010..=0x04c) {
+                        self.run_batch();
+                    }
                     self.sio.write(&mut self.sys, core, address & 0x1fc, Write::at(address, value, size).bits);
                     self.sio_changed();
                 }
@@ -366,6 +375,7 @@ impl<W: World> Bus<W> {
 
     /// Updates pins for a program that reads them: PWM, CLOCKS, UART and SPI only maintain pins that are watched.
     pub fn refresh_pins(&mut self) {
+        self.run_batch();
         if self.blocks.reached().refresh_pins(&mut self.sys) {
             self.blocks.reached().settle(&mut self.sys, &mut self.world);
         }
@@ -540,15 +550,15 @@ impl<W: World> Bus<W> {
         }
         if self.sys.watch_dirty {
             self.blocks.reached().watch(&mut self.sys);
+            // DMA may wait for other words.
+            self.replan_batch();
         }
-        if self.sys.pins.changed() {
-            self.blocks.reached().settle(&mut self.sys, &mut self.world);
-        }
-        if self.sys.dreq_rose != 0 {
-            self.blocks.dma.requests_changed(&mut self.sys);
-        }
+        self.settle_pins();
         if self.sys.records() {
             self.observe(mem, false);
+        }
+        if self.sys.batch_possible {
+            self.find_batch();
         }
     }
 
@@ -596,6 +606,9 @@ impl<W: World> Bus<W> {
 
     /// Handles one due event.
     pub fn event(&mut self, mem: &mut Memory<impl Architecture>, id: Event) {
+        if !self.batch_before(id) {
+            return;
+        }
         if id == event::ADC && self.blocks.adc.reads_pin() {
             self.refresh_pins();
         }
@@ -615,6 +628,46 @@ impl<W: World> Bus<W> {
         }
         self.check_flash_answers(mem);
         self.settle(mem);
+    }
+}
+
+impl<W: World> Batches for Bus<W> {
+    type World = W;
+    const DMA: Event = event::DMA;
+    const PIO0: u32 = map::PIO0;
+
+    #[inline]
+    fn pins_at(address: u32) -> Use {
+        Blocks::pins_at(address)
+    }
+
+    fn pins_of(id: Event) -> Use {
+        match id {
+            // They belong to the flash and to the RISC-V timer.
+            event::QMI | event::XIP_STREAM | event::MTIME => Use::None,
+            _ => Blocks::pins_of(id),
+        }
+    }
+
+    #[inline]
+    fn involved(&mut self) -> Involved<'_, W> {
+        let Self { sys, world, blocks: Blocks { pio, io_bank0, .. }, .. } = self;
+        Involved { sys, pio, io_bank0, world }
+    }
+
+    #[inline]
+    fn settle_pins(&mut self) {
+        if self.sys.pins.changed() {
+            self.blocks.reached().settle(&mut self.sys, &mut self.world);
+        }
+        self.settle_requests();
+    }
+
+    #[inline]
+    fn settle_requests(&mut self) {
+        if self.sys.dreq_rose != 0 {
+            self.blocks.dma.requests_changed(&mut self.sys);
+        }
     }
 }
 

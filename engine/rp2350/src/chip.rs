@@ -15,6 +15,7 @@ use crate::peripherals::{Peripheral, psm};
 use crate::sys::{ResetRequest, Sys};
 use crate::trace::{Record, kind};
 use crate::world::World;
+use parts::batch::Batches;
 pub use parts::mcu::{ChipConfig, RunEnd};
 use sim::snapshot::{self, Refused, Torn};
 
@@ -107,12 +108,16 @@ impl<W: World, K: Kind> Chip<W, K> {
     /// Runs until simulated time `until`, a reset, or a fault of the model. An instruction in progress is completed,
     /// together with the events due within it.
     pub fn run_until(&mut self, until: Ps) -> RunEnd {
-        self.with_runner(|runner, chip| runner.run(chip, until, false))
+        let end = self.with_runner(|runner, chip| runner.run(chip, until, false));
+        self.bus.end_batch(self.now());
+        end
     }
 
     /// Like [`Self::run_until`], but handles no event due after `until`, since an external event may come before it.
     pub fn run_no_further_than(&mut self, until: Ps) -> RunEnd {
-        self.with_runner(|runner, chip| runner.run(chip, until, true))
+        let end = self.with_runner(|runner, chip| runner.run(chip, until, true));
+        self.bus.end_batch(self.settled());
+        end
     }
 
     /// Returns the time before which everything has happened.

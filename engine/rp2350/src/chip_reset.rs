@@ -5,6 +5,7 @@ use crate::coprocessors::rcp::Rcp;
 use crate::memory::{Architecture, Memory};
 use crate::peripherals::{Peripheral, psm, resets};
 use crate::world::World;
+use parts::batch::Batches;
 
 impl<W: World> Bus<W> {
     /// Puts every block into its power-on state, with the BOOTSEL button as given.
@@ -23,6 +24,7 @@ impl<W: World> Bus<W> {
     /// Performs a watchdog reset of the blocks selected by PSM.WDSEL and RESETS.WDSEL. Returns whether the cores are
     /// reset.
     pub fn watchdog_reset(&mut self, mem: &mut Memory<impl Architecture>, timer: bool) -> bool {
+        self.run_batch();
         let selected = self.blocks.psm.watchdog_selection();
         // PSM starts again from the first selected block, followed by all later ones.
         let restarted = match selected & selected.wrapping_neg() {

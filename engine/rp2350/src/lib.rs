@@ -4,6 +4,8 @@
 #![warn(missing_docs, unreachable_pub)]
 
 mod attributed;
+#[cfg(test)]
+mod batch_tests;
 mod bootrom;
 mod bus;
 pub mod chip;

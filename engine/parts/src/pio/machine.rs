@@ -111,7 +111,7 @@ enum Outcome {
 
 /// The state that a program changes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct State {
+pub(crate) struct State {
     pub(crate) enabled: bool,
     pub(crate) pc: u32,
     pub(super) x: u32,

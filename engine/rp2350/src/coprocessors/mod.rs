@@ -5,6 +5,7 @@ use armv8m::{Attribution, Refused, Transfer};
 use crate::bus::Bus;
 use crate::world::World;
 use dcp::{Dcp, Unknown};
+use parts::batch::Batches;
 use rcp::{Fault, Fields};
 
 pub(crate) mod dcp;
@@ -96,6 +97,7 @@ impl<W: World> armv8m::Bus for Bus<W> {
         let Transfer { core, coprocessor, opc1, crm, .. } = transfer;
         match coprocessor {
             GPIOC => {
+                self.run_batch();
                 gpioc::mcr(&mut self.sio, &mut self.sys, opc1, crm, value).ok_or(Refused)?;
                 self.gpio_changed();
                 Ok(())
@@ -138,6 +140,7 @@ impl<W: World> armv8m::Bus for Bus<W> {
         let Transfer { core, coprocessor, opc1, crm, .. } = transfer;
         match coprocessor {
             GPIOC => {
+                self.run_batch();
                 gpioc::mcrr(&mut self.sio, &mut self.sys, opc1, crm, low, high).ok_or(Refused)?;
                 self.gpio_changed();
                 Ok(())

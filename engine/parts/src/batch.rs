@@ -1,38 +1,37 @@
 //! Batches of passes through a PIO loop, deferred until they become observable or the loop ends, and then run at once.
 //!
-//! A state machine that shifts bits between its registers and pins ([`crate::peripherals::pio`] finds such loops) costs
-//! two events per bit. If at most one device ([`BitPeer`]) observes these pins, the passes are deferred as a batch.
-//! Before an access or event that may observe or disturb them, the passes that are over by then are run. The last
-//! instructions, within a pass, are executed one by one as usual. The result is the same in every cycle in which it is
-//! observable.
+//! A state machine that shifts bits between its registers and pins ([`crate::pio`] finds such loops) costs two events per
+//! bit. If at most one device ([`BitPeer`]) observes these pins, the passes are deferred as a batch. Before an access or
+//! event that may observe or disturb them, the passes that are over by then are run. The last instructions, within a
+//! pass, are executed one by one as usual. The result is the same in every cycle in which it is observable.
 //!
 //! A batch goes on through the words that its passes move between FIFOs and shift registers. Registers and DMA see each of
-//! them from its cycle on: before an access or event that may, the passes up to the last word are run
-//! ([`Bus::move_words`]), and the batch continues.
+//! them from its cycle on: before an access or event that may, the passes up to the last word are run, and the batch
+//! continues.
 
-use crate::bus::{Blocks, Bus};
-use crate::map::{self, Use};
-use crate::peripherals::pio::{Batch, Pio, Sampled, inputs};
+use crate::io_bank0::IoBank0;
+use crate::pio::{Batch, Pio, Sampled, inputs};
 use crate::sys::{Sys, watcher};
 use crate::trace::kind;
-use crate::wires::event;
-use crate::wires::{PIN_MASK, function};
+use crate::wires::Event;
 use crate::world::{BitPeer, Way, World};
-use parts::wires::Event;
 use serde::{Deserialize, Serialize};
 use sim::Ps;
 
-const FUNCTIONS: [usize; 2] = [function::PIO0, function::PIO1];
-const EVENTS: [Event; 2] = [event::PIO0, event::PIO1];
-const ADDRESSES: [u32; 2] = [map::PIO0, map::PIO1];
 /// Bits transferred to or from a peer at once.
 const WORD_BITS: u64 = 32;
 
-/// Returns whether `id` neither reads nor changes pins.
-fn leaves_pins_alone(id: Event) -> bool {
-    // SSI and XIP_STREAM belong to the flash.
-    Blocks::pins_of(id)
-        .map_or(matches!(id, event::SSI | event::XIP_STREAM), |pins| matches!(pins, Use::None | Use::Written))
+/// What a register block has to do with the pins of a deferred batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// A write or its event may read or change pins.
+    Any,
+    /// A write may; its event does not.
+    Written,
+    /// Neither may.
+    None,
+    /// It is PIO, whose registers show a batch.
+    Pio,
 }
 
 /// Returns the last cycle that starts at `now` or before.
@@ -43,8 +42,8 @@ fn cycle_by(sys: &Sys, now: Ps) -> u64 {
 
 /// The effects of a deferred batch on the pins.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Deferred {
-    block: usize,
+pub struct Deferred {
+    pub(crate) block: usize,
     /// Pins that follow the state machine's writes.
     driven: u32,
     peer: Option<Exchange>,
@@ -71,12 +70,48 @@ enum Source {
     LastBit,
 }
 
-impl<W: World> Bus<W> {
+/// The parts of a chip that a batch involves.
+#[expect(missing_docs, reason = "named as in the datasheet")]
+pub struct Involved<'a, W> {
+    pub sys: &'a mut Sys,
+    pub pio: &'a mut [Pio],
+    pub io_bank0: &'a mut IoBank0,
+    /// Everything outside the chip.
+    pub world: &'a mut W,
+}
+
+/// A chip whose PIO runs in batches.
+pub trait Batches {
+    /// Everything outside the chip.
+    type World: World;
+    /// The event of the DMA.
+    const DMA: Event;
+    /// Address of PIO0; each further block is 1 MiB after the one before it.
+    const PIO0: u32;
+
+    /// Returns what the block at `address` has to do with pins.
+    fn pins_at(address: u32) -> Use;
+    /// Returns what the event `id` has to do with pins.
+    fn pins_of(id: Event) -> Use;
+    /// Returns the parts of the chip.
+    fn involved(&mut self) -> Involved<'_, Self::World>;
+    /// Tells the other parts and the world about changed pins, and DMA about requests.
+    fn settle_pins(&mut self);
+    /// Tells DMA about requests.
+    fn settle_requests(&mut self);
+
+    /// Returns the block with the deferred batch.
+    #[inline]
+    fn batched(&mut self) -> Option<usize> {
+        self.involved().sys.batched.map(|deferred| deferred.block)
+    }
+
     /// Runs the passes that are over in this cycle, before something may observe or disturb the batch.
     #[inline]
-    pub fn run_batch(&mut self) {
-        if self.sys.batched.is_some() {
-            let until = cycle_by(&self.sys, self.sys.now());
+    fn run_batch(&mut self) {
+        if self.batched().is_some() {
+            let sys = self.involved().sys;
+            let until = cycle_by(sys, sys.now());
             self.catch_up(until);
         }
     }
@@ -84,11 +119,11 @@ impl<W: World> Bus<W> {
     /// Runs the passes before a read of the register at `address`, if it observes their effects. For registers of
     /// IO_BANK0 and SIO's inputs the pins are refreshed separately.
     #[inline]
-    pub(crate) fn run_batch_before_read(&mut self, address: u32) {
-        let Some(index) = self.sys.batched else { return };
-        if Blocks::pins_at(address) == Use::Pio {
+    fn run_batch_before_read(&mut self, address: u32) {
+        let Some(index) = self.batched() else { return };
+        if Self::pins_at(address) == Use::Pio {
             if !Pio::is_read_by_batch(address & 0xffc) || self.is_fifo_of_batch(index, address) {
-                self.move_words(cycle_by(&self.sys, self.sys.now()));
+                self.move_words_by_now();
             } else {
                 self.run_batch();
             }
@@ -97,54 +132,69 @@ impl<W: World> Bus<W> {
 
     /// Runs the passes before a write to the register at `address`, if it may disturb them.
     #[inline]
-    pub(crate) fn run_batch_before_write(&mut self, address: u32) {
-        let Some(index) = self.sys.batched else { return };
-        if Blocks::pins_at(address) == Use::None || self.is_fifo_of_batch(index, address) {
+    fn run_batch_before_write(&mut self, address: u32) {
+        let Some(index) = self.batched() else { return };
+        if Self::pins_at(address) == Use::None || self.is_fifo_of_batch(index, address) {
             // DMA and the FIFOs see which words have moved.
-            self.move_words(cycle_by(&self.sys, self.sys.now()));
+            self.move_words_by_now();
         } else {
             self.run_batch();
         }
     }
 
-    fn is_fifo_of_batch(&self, index: usize, address: u32) -> bool {
-        address & 0xffff_c000 == ADDRESSES[index] && self.blocks.pio[index].is_fifo_of_batch(&self.sys, address & 0xffc)
+    /// Returns whether `address` is that of a FIFO of the batch in block `index`.
+    fn is_fifo_of_batch(&mut self, index: usize, address: u32) -> bool {
+        let Involved { sys, pio, .. } = self.involved();
+        Self::pins_at(address) == Use::Pio
+            && (address - Self::PIO0) >> 20 == index as u32
+            && pio[index].is_fifo_of_batch(sys, address & 0xffc)
     }
 
     /// Runs the passes at the end of a run at `now`; until the next run everything is in its observable state.
-    pub(crate) fn end_batch(&mut self, now: Ps) {
-        if self.sys.batched.is_some() {
-            self.catch_up(cycle_by(&self.sys, now));
+    fn end_batch(&mut self, now: Ps) {
+        if self.batched().is_some() {
+            let until = cycle_by(self.involved().sys, now);
+            self.catch_up(until);
+        }
+    }
+
+    /// Plans a batch again whose words DMA may wait for.
+    fn replan_batch(&mut self) {
+        if let Some(index) = self.batched() {
+            let Involved { sys, pio, .. } = self.involved();
+            pio[index].plan_batch(sys);
         }
     }
 
     /// Runs the passes before event `id`. Returns false if the event was the end of the batch and needs no handling
     /// now.
-    pub(crate) fn batch_before(&mut self, id: Event) -> bool {
-        let Some(index) = self.sys.batched else { return true };
-        let own = EVENTS[index];
-        let now = self.sys.now();
-        let cycle = self.sys.clock.cycle_at(now);
-        if id == own && self.blocks.pio[index].defers(cycle) {
+    fn batch_before(&mut self, id: Event) -> bool {
+        let Some(index) = self.batched() else { return true };
+        let Involved { sys, pio, .. } = self.involved();
+        let own = pio[index].event_id();
+        let now = sys.now();
+        let cycle = sys.clock.cycle_at(now);
+        let by_now = cycle_by(sys, now);
+        if id == own && pio[index].defers(cycle) {
             self.move_words(cycle);
-            self.blocks.pio[index].plan_batch(&mut self.sys);
+            self.replan_batch();
             return false;
         }
-        if id == event::DMA {
-            self.move_words(cycle_by(&self.sys, now));
+        if id == Self::DMA {
+            self.move_words(by_now);
         }
-        if leaves_pins_alone(id) {
+        if matches!(Self::pins_of(id), Use::None | Use::Written) {
             return true;
         }
         // Events at the same time are handled in order of their ids.
-        let until = if id > own { cycle_by(&self.sys, now) } else { cycle - 1 };
-        self.catch_up(until);
+        self.catch_up(if id > own { by_now } else { cycle - 1 });
         if id != own {
             return true;
         }
-        let is_due = self.sys.due(id) <= now;
+        let sys = self.involved().sys;
+        let is_due = sys.due(id) <= now;
         if is_due {
-            self.sys.cancel(id);
+            sys.cancel(id);
         }
         is_due
     }
@@ -152,64 +202,89 @@ impl<W: World> Bus<W> {
     /// Runs the deferred passes up to and including cycle `until`, and ends the batch.
     #[inline(never)]
     fn catch_up(&mut self, until: u64) {
-        let Some(index) = self.sys.batched else { return };
-        let time = self.sys.set_event_time(Some(self.sys.clock.ps_at(until)));
+        let Some(index) = self.batched() else { return };
+        let sys = self.involved().sys;
+        let time = sys.set_event_time(Some(sys.clock.ps_at(until)));
         self.carry_out_until(index, until);
-        self.sys.batched = None;
-        self.deferred = None;
-        self.blocks.pio[index].take_batch();
-        while self.blocks.pio[index].step_once(&mut self.sys, until).is_some() {
+        let Involved { sys, pio, .. } = self.involved();
+        sys.batched = None;
+        pio[index].take_batch();
+        loop {
+            let Involved { sys, pio, .. } = self.involved();
+            if pio[index].step_once(sys, until).is_none() {
+                break;
+            }
             self.settle_pins();
         }
-        self.sys.set_event_time(time);
-        self.blocks.pio[index].replan(&mut self.sys, until);
+        let Involved { sys, pio, .. } = self.involved();
+        sys.set_event_time(time);
+        pio[index].replan(sys, until);
+    }
+
+    /// Moves the words that are due by now.
+    fn move_words_by_now(&mut self) {
+        let sys = self.involved().sys;
+        let until = cycle_by(sys, sys.now());
+        self.move_words(until);
     }
 
     /// Moves the words between FIFOs and shift registers that are due up to and including cycle `until`, with the passes
     /// before them. The batch goes on, unless one of these passes does.
     fn move_words(&mut self, until: u64) {
-        let Some(index) = self.sys.batched else { return };
-        while let Some(word) = self.blocks.pio[index].words().into_iter().flatten().min_by_key(|word| word.cycle)
-            && word.cycle <= until
-        {
+        let Some(index) = self.batched() else { return };
+        loop {
+            let Involved { sys, pio, .. } = self.involved();
+            let next = pio[index].words().into_iter().flatten().min_by_key(|word| word.cycle);
+            let Some(word) = next.filter(|word| word.cycle <= until) else { return };
             if word.complete > until {
                 self.catch_up(until);
                 return;
             }
-            let time = self.sys.set_event_time(Some(self.sys.clock.ps_at(word.complete)));
+            let time = sys.set_event_time(Some(sys.clock.ps_at(word.complete)));
             self.carry_out_until(index, word.complete);
-            self.sys.set_event_time(time);
+            self.involved().sys.set_event_time(time);
         }
     }
 
     /// Carries out the deferred passes that are complete in cycle `until`, and moves each of their words in its cycle.
     fn carry_out_until(&mut self, index: usize, until: u64) {
-        while let (Some(batch), Some(deferred)) = (self.blocks.pio[index].batch(), self.deferred) {
+        loop {
+            let Involved { sys, pio, .. } = self.involved();
+            let (Some(batch), Some(deferred)) = (pio[index].batch(), sys.batched) else { return };
             let together = if deferred.peer.is_some() { WORD_BITS } else { u64::MAX };
-            let words = self.blocks.pio[index].words();
+            let words = pio[index].words();
             let most = batch.done_by(until).min(together);
             let done = words.iter().flatten().fold(most, |done, word| done.min(word.passes));
             if done == 0 {
                 return;
             }
-            self.carry_out(&batch, &deferred, done);
+            self.involved().carry_out(&batch, &deferred, done);
             let mut words = [(words[0], false), (words[1], true)];
             words.sort_by_key(|(word, _)| word.map(|word| word.cycle));
             for (word, to_rx) in words {
                 let Some(word) = word.filter(|word| word.passes == done) else { continue };
-                let time = self.sys.set_event_time(Some(self.sys.clock.ps_at(word.cycle)));
-                self.blocks.pio[index].move_word(&mut self.sys, to_rx);
+                let Involved { sys, pio, .. } = self.involved();
+                let time = sys.set_event_time(Some(sys.clock.ps_at(word.cycle)));
+                pio[index].move_word(sys, to_rx);
                 self.settle_requests();
-                self.sys.set_event_time(time);
+                self.involved().sys.set_event_time(time);
             }
         }
     }
 
+    /// Defers the next passes of a state machine, if they are unobservable.
+    #[inline(never)]
+    fn find_batch(&mut self) {
+        self.involved().find_batch();
+    }
+}
+
+impl<W: World> Involved<'_, W> {
     fn carry_out(&mut self, batch: &Batch, deferred: &Deferred, done: u64) {
-        let Self { sys, blocks, world, .. } = self;
+        let Self { sys, pio, io_bank0, world } = self;
         let index = deferred.block;
         let pass = &batch.pass;
-        let [mut out, _] = blocks.pio[index].outputs();
+        let [mut out, _] = pio[index].outputs();
         let before = sys.pins.level() as u32;
         let (mut rose, mut fell) = (0, 0);
         let mut level = before;
@@ -223,7 +298,7 @@ impl<W: World> Bus<W> {
         let mut changing = 0;
         let mut bits = 0;
         if let Some((_, pin)) = pass.output {
-            bits = blocks.pio[index].bits_out(batch, done);
+            bits = pio[index].bits_out(batch, done);
             out = (out & !(1 << pin)) | (bits & 1) << pin;
             changing = deferred.driven & (1 << pin);
         }
@@ -255,11 +330,11 @@ impl<W: World> Bus<W> {
         let inputs = match (pass.input, deferred.inputs) {
             (None, _) => Sampled::Same(0),
             (Some((step, _)), source) => {
-                let (first, _) = blocks.pio[index].sample(sys, batch.machine, batch.start + pass.steps()[step].at);
+                let (first, _) = pio[index].sample(sys, batch.machine, batch.start + pass.steps()[step].at);
                 let bit_of = |levels: u32| {
                     deferred.peer.map_or(0, |peer| (sys.pins.input_of(levels.into()) >> peer.data) as u32 & 1)
                 };
-                let seen = |bits: u32| match (bit_of(0), bit_of(PIN_MASK)) {
+                let seen = |bits: u32| match (bit_of(0), bit_of(u32::MAX)) {
                     (0, 1) => bits,
                     (1, 0) => !bits & word_mask(done),
                     (0, _) => 0,
@@ -275,19 +350,19 @@ impl<W: World> Bus<W> {
                 }
             }
         };
-        blocks.pio[index].advance(sys, done, inputs, out);
+        pio[index].advance(sys, done, inputs, out);
         if let Some(Exchange { data, way: Way::Gives { .. }, .. }) = deferred.peer {
             sys.pins.drive(data, Some(given & 1 != 0));
         }
         sys.pins.world_dirty = false;
         sys.pins.input_dirty = false;
-        blocks.io_bank0.edges_passed(sys, rose.into(), fell.into());
+        io_bank0.edges_passed(sys, rose.into(), fell.into());
         self.note_last_passes(batch, deferred, done, (before, bits, changing));
     }
 
     /// Tells the inputs of PIO about the edges that their flip-flops may still hold.
     fn note_last_passes(&mut self, batch: &Batch, deferred: &Deferred, done: u64, changing: (u32, u32, u32)) {
-        let Self { sys, blocks, .. } = self;
+        let Self { sys, pio, .. } = self;
         let pass = &batch.pass;
         let (before, bits, changing) = changing;
         let bit = |number: Option<u64>| match number {
@@ -304,7 +379,7 @@ impl<W: World> Bus<W> {
             (Some(Exchange { way: Way::Gives { .. }, step, .. }), _) | (_, Some((step, _))) => step,
             _ => usize::MAX,
         };
-        let [out, _] = blocks.pio[deferred.block].outputs();
+        let [out, _] = pio[deferred.block].outputs();
         let first = done.saturating_sub(1 + inputs::longest_delay(&sys.clock).div_ceil(pass.cycles));
         let fixed = deferred.driven & !changing;
         let others = sys.pins.level() as u32 & !(fixed | changing);
@@ -322,38 +397,37 @@ impl<W: World> Bus<W> {
                 if level.replace(next) != Some(next) {
                     let at = sys.clock.ps_at(batch.start + number * pass.cycles + step.at);
                     let inputs = sys.pins.input_of(next.into()) as u32;
-                    blocks.pio.iter_mut().for_each(|pio| pio.note_inputs(at, inputs));
+                    pio.iter_mut().for_each(|pio| pio.note_inputs(at, inputs));
                 }
             }
         }
     }
 
-    /// Defers the next passes of a state machine, if they are unobservable.
-    #[inline(never)]
-    pub(crate) fn find_batch(&mut self) {
-        self.sys.batch_possible = false;
-        let traced = self.sys.trace.wants(kind::PINS) || self.sys.records();
-        if self.sys.batched.is_some() || !self.sys.batches_enabled || traced {
+    fn find_batch(&mut self) {
+        let Self { sys, pio, world, .. } = self;
+        sys.batch_possible = false;
+        let traced = sys.trace.wants(kind::PINS) || sys.records();
+        if sys.batched.is_some() || !sys.batches_enabled || traced {
             return;
         }
         // Most often the next pass is its last: not worth the search.
-        if self.world.bit_peer().is_some_and(|peer| peer.bits < 2) {
+        if world.bit_peer().is_some_and(|peer| peer.bits < 2) {
             return;
         }
-        for block in 0..FUNCTIONS.len() {
-            let Some((state, mut batch)) = self.blocks.pio[block].find_batch(&self.sys) else { continue };
+        for block in 0..pio.len() {
+            let Some((state, mut batch)) = self.pio[block].find_batch(self.sys) else { continue };
             let Some(deferred) = self.unseen(block, &mut batch) else { continue };
-            self.deferred = Some(deferred);
-            self.blocks.pio[block].defer(&mut self.sys, state, batch);
+            self.sys.batched = Some(deferred);
+            self.pio[block].defer(self.sys, state, batch);
             return;
         }
     }
 
     /// Returns the effects of `batch` at the pins, and limits it to unobservable passes; `None` if there are none.
     fn unseen(&self, block: usize, batch: &mut Batch) -> Option<Deferred> {
-        let (sys, pass) = (&self.sys, &batch.pass);
+        let (sys, pass) = (&*self.sys, &batch.pass);
         let pins = &sys.pins;
-        let pio = &self.blocks.pio[block];
+        let pio = &self.pio[block];
         let [out, oe] = pio.outputs();
         let mut previous = out;
         let mut written = 0;
@@ -366,7 +440,7 @@ impl<W: World> Bus<W> {
         if written | out_pin == 0 {
             return None;
         }
-        let selected = (written | out_pin) & pins.function_mask[FUNCTIONS[block]] as u32;
+        let selected = (written | out_pin) & pio.selected(pins);
         let driven = selected & oe;
         let mut touched = driven;
         let mut peer = None;
@@ -414,8 +488,8 @@ impl<W: World> Bus<W> {
         {
             return None;
         }
-        let other = &self.blocks.pio[1 - block];
-        if other.looks() & touched != 0 || other.is_forced() {
+        let mut others = self.pio.iter().enumerate().filter(|&(other, _)| other != block);
+        if others.any(|(_, other)| other.looks() & touched != 0 || other.is_forced()) {
             return None;
         }
         let mut deferred = Deferred { block, driven, peer, inputs: Source::Steady };
@@ -427,7 +501,7 @@ impl<W: World> Bus<W> {
 
     /// Returns the levels that IN in `step` reads, if they are known for all passes.
     fn source(&self, deferred: &Deferred, batch: &Batch, step: usize, bits: u32) -> Option<Source> {
-        let pio = &self.blocks.pio[deferred.block];
+        let pio = &self.pio[deferred.block];
         let read = pio.read_by_in(batch.machine, bits);
         let at = batch.pass.steps()[step].at;
         let given = match deferred.peer {
@@ -441,15 +515,15 @@ impl<W: World> Bus<W> {
                 return None;
             }
             // Changes up to this cycle of the pass are visible.
-            let seen = at.checked_sub(pio.input_delay(&self.sys, data));
+            let seen = at.checked_sub(pio.input_delay(self.sys, data));
             let edge = batch.pass.steps()[edge].at;
             return match seen {
                 Some(seen) if seen >= edge => Some(Source::Bit),
-                _ if at + batch.pass.cycles >= edge + pio.input_delay(&self.sys, data) => Some(Source::LastBit),
+                _ if at + batch.pass.cycles >= edge + pio.input_delay(self.sys, data) => Some(Source::LastBit),
                 _ => None,
             };
         }
-        let steady = pio.sample(&self.sys, batch.machine, batch.start + at).1;
+        let steady = pio.sample(self.sys, batch.machine, batch.start + at).1;
         (read & deferred.driven == 0 && steady).then_some(Source::Steady)
     }
 }
@@ -464,5 +538,5 @@ fn after(first: u32, bits: u32, count: u64) -> u32 {
     first << (count - 1) | bits >> 1
 }
 
-#[cfg(test)]
-mod tests;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
