@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use parts::world::Nothing;
+use board::{BoardConfig, Wiring};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -21,11 +21,11 @@ type Registers = [u32; 16];
 /// `bootrom`: contents of the 16 KiB ROM from its start.
 #[pyclass(name = "CpuBench", module = "portbench_engine")]
 pub(crate) struct PyCpuBench {
-    inner: Mutex<Chip<Nothing>>,
+    inner: Mutex<Chip<Wiring>>,
 }
 
 impl PyCpuBench {
-    fn lock(&self) -> MutexGuard<'_, Chip<Nothing>> {
+    fn lock(&self) -> MutexGuard<'_, Chip<Wiring>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -42,12 +42,14 @@ fn sram_range(address: u32, length: usize) -> PyResult<std::ops::Range<usize>> {
 impl PyCpuBench {
     #[new]
     #[pyo3(signature = (bootrom = vec![]))]
-    fn new(bootrom: Vec<u8>) -> Self {
+    fn new(bootrom: Vec<u8>) -> PyResult<Self> {
         let config = ChipConfig { bootrom: &bootrom, flash_size: 1 << 16, flash: &[], ..ChipConfig::default() };
-        let mut chip = Chip::new(&config, Nothing);
+        // A board's chip, so that the chip is compiled once.
+        let empty = Wiring::new(&BoardConfig::default()).map_err(|error| EngineError::new_err(error.to_string()))?;
+        let mut chip = Chip::new(&config, empty);
         chip.cores[1].state = State::Held;
         chip.cores[0].regs = [0; 16];
-        Self { inner: Mutex::new(chip) }
+        Ok(Self { inner: Mutex::new(chip) })
     }
 
     /// R0 to R12, SP, LR and PC of `core`.
