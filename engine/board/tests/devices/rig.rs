@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use board::{BoardConfig, Surroundings, WifiConfig, Wiring};
+use parts::batch::Batches;
 use parts::wires::Event;
 use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
