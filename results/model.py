@@ -47,6 +47,9 @@ class Status(StrEnum):
 
     MEASURED = "measured"
     SKIPPED = "skipped"
+    """Something is missing on this PC, such as an image."""
+    UNSUPPORTED = "unsupported"
+    """The runtime lacks what the workload needs."""
     FAILED = "failed"
 
 
@@ -213,7 +216,7 @@ class Row(_Model):
     """The clock of the figures: the client's on the board, or the PC's for an image that reports nothing."""
     status: Status
     reason: str | None = None
-    """One line that says why a row is skipped or failed."""
+    """One line that says why a row is not measured."""
     board: str | None = None
     profile: str | None = None
     """The profile's name in the catalogue; None where profiles make no difference to the workload."""

@@ -298,7 +298,7 @@ def _said_once(lines: list[dict[str, str]], columns: Iterable[str]) -> dict[str,
 
 
 def not_measured(run: RunFile) -> Table:
-    """Skipped and failed rows, except those without an image. May be empty."""
+    """Rows that are not measured, except those without an image. May be empty."""
     rows = [row for row in run.rows if row.status is not Status.MEASURED and row.image_url is None]
     seen: dict[tuple[str, ...], list[int]] = {}
     for row in rows:
@@ -306,7 +306,7 @@ def not_measured(run: RunFile) -> Table:
         seen.setdefault(key, []).append(row.run_index)
     columns = ("workload", "runtime", "profile", "board", "where", "status", "reason")
     lines = [{**dict(zip(columns, key, strict=True)), "runs": str(len(indices))} for key, indices in seen.items()]
-    return _table("Not measured", "Rows that were skipped or failed, and why.", lines)
+    return _table("Not measured", "Rows that were skipped, are unsupported, or failed, and why.", lines)
 
 
 def _table(

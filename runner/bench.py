@@ -17,7 +17,7 @@ from portbench.firmware.images import ImageStore, ImageUnavailable
 from portbench.results.model import Row
 from portbench.results.storage import StorageError
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
-from portbench.runner.collect import RowDraft, one_line, surroundings
+from portbench.runner.collect import RowDraft, Unsupported, one_line, surroundings
 from portbench.runner.kinds import measurement_of
 from portbench.runner.kinds.paired import PartnerBoard
 from portbench.runner.kinds.row import ReadyRow
@@ -122,6 +122,9 @@ class Bench:
                     row = draft.skipped(str(error))
                 else:
                     row = draft.failed(str(error), [])
+            except Unsupported as error:
+                self._drop_board()
+                row = draft.unsupported(str(error))
             except PortbenchError as error:
                 tail = self._tail()
                 self._drop_board()

@@ -63,11 +63,21 @@ class ClientResult:
     """Version of CircuitPython's driver, if it may differ from the deployed one."""
 
 
+class Unsupported(PortbenchError):
+    """The runtime lacks what the workload needs; the text says what."""
+
+
+_UNSUPPORTED: Final = re.compile(r"\w+\((['\"])unsupported: (.*)\1,?\)", re.DOTALL)
+"""A client's error, which says that its port lacks something."""
+
+
 def result_without_error(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The result line. Raises PortbenchError if there is none, or if it has an error."""
+    """The result line. Raises PortbenchError if there is none, or if it has an error; Unsupported, if that says so."""
     if result is None:
         raise PortbenchError("no result line came")
     if "error" in result:
+        if (lacks := _UNSUPPORTED.fullmatch(str(result["error"]))) is not None:
+            raise Unsupported(f"unsupported: {lacks[2]}")
         last = f", last refused with {result['last_connect_error']}" if "last_connect_error" in result else ""
         raise PortbenchError(f"the client failed in stage {result.get('stage', 'unknown')}: {result['error']}{last}")
     return result
@@ -179,6 +189,9 @@ class RowDraft:
         # The command for all images takes the maker's names; the reason has the line for another, and for a boot ROM.
         url = entry.url if self.image is None and (entry.url or "").endswith(f"/{entry.file}") else None
         return self._row(status=Status.SKIPPED, reason=one_line(reason), image_url=url)
+
+    def unsupported(self, reason: str) -> Row:
+        return self._row(status=Status.UNSUPPORTED, reason=one_line(reason.removeprefix("unsupported: ")))
 
     def failed(self, reason: str, console_tail: list[str]) -> Row:
         tail = [shown(line) for line in console_tail]

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -46,6 +47,7 @@ class PlannedRow:
 
     `device`: the board, as `--device` names it. `is_one_of_several`: others measure the same rows. `surroundings`:
     instead of those of the bench's options. `partner`: the row of a second board at the same time, if there is one.
+    `lacks`: why the runtime cannot run it; the row ends as unsupported.
     """
 
     entry: FirmwareEntry
@@ -59,6 +61,7 @@ class PlannedRow:
     is_one_of_several: bool = False
     surroundings: Surroundings | None = None
     partner: PlannedRow | None = None
+    lacks: str | None = None
 
     @property
     def id(self) -> str:
@@ -156,6 +159,8 @@ def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedR
         )
     if not rows:
         raise OptionError(_nothing_left(entries, options))
+    if all(row.lacks for row in rows):
+        raise OptionError(f"{rows[0].entry.id}: {rows[0].lacks}")
     return rows
 
 
@@ -237,7 +242,10 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
     for workload in options.chosen_workloads:
         if reason := why_not(entry, board, workload):
             if options.runtimes and options.workloads and options.workloads_by_name:  # asked for by name, both of them
-                raise OptionError(f"{entry.id}: {reason}")
+                for profile, settings in islice(_profiles(entry, workload, options), 1):
+                    yield PlannedRow(
+                        entry, profile, workload, settings, board, 1, 1, device, is_one_of_several, lacks=reason
+                    )
             continue
         serves = entry.family.traits.timed_by_pc and workload.readiness is Readiness.LISTENING
         if serves and not options.workloads_by_name:
@@ -258,7 +266,7 @@ def _with_partners(
     row: PlannedRow, options: BenchOptions, entries: list[FirmwareEntry], known: Catalogue
 ) -> Iterator[PlannedRow]:
     """A row of two boards once with each partner; any other as it is. Raises OptionError."""
-    serving = row.workload.serving(row.settings, row.client_family)
+    serving = None if row.lacks else row.workload.serving(row.settings, row.client_family)
     if serving is None:
         yield row
         return

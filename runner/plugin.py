@@ -204,10 +204,10 @@ class RowItem(pytest.Item):
             pytest.skip("not measured: no row can follow")
         if row.headline is not None:  # for JUnit's file
             self.user_properties += [("unit", row.headline.unit), *row.figures.items()]
-        if row.status == "skipped" and not self.rows.is_required(self.row):
+        if row.status in ("skipped", "unsupported") and not self.rows.is_required(self.row):
             pytest.skip(row.reason or "")
-        if row.status == "skipped":
-            raise RowFailed(f"{self.row.label}: is required, and was skipped: {row.reason}")
+        if row.status in ("skipped", "unsupported"):
+            raise RowFailed(f"{self.row.label}: is required, and was {row.status}: {row.reason}")
         if row.status == "failed":
             raise RowFailed(self.rows.report_of(self.row, row))
 

@@ -36,7 +36,7 @@ _DOING: dict[str, str] = {
     Stage.READY: "waiting until ready",
     Stage.RUN: "running",
 }
-_STYLES = {"measured": "green", "skipped": "yellow", "failed": "bold red"}
+_STYLES = {"measured": "green", "skipped": "yellow", "unsupported": "yellow", "failed": "bold red"}
 _PARTS = 10
 _TAIL_BYTES = 4096
 _BAR = 10
@@ -130,7 +130,7 @@ class ProgressView:
                 self._live.remove_task(task)
             self._live.update(self._task, advance=1, description=f"{self._done}/{self._rows} rows")
             details = describe(row)
-            if row.status is Status.SKIPPED and details in self._told:
+            if row.status in (Status.SKIPPED, Status.UNSUPPORTED) and details in self._told:
                 return
             if row.status is Status.FAILED and not self._failures:
                 return

@@ -64,8 +64,9 @@ class Recording:
 
     @property
     def whole(self) -> bool:
-        """All exchanges of a limited run have come."""
-        return self._limit is not None and self.exchanges >= self._limit
+        """All exchanges of a limited run have come, and their connection has ended if the PC closes it."""
+        all_came = self._limit is not None and self.exchanges >= self._limit
+        return all_came and (self._ended_us is not None or not self.conversation.finished)
 
     def established(self, now_us: float, *, handover_us: float = 0.0) -> bytes:
         """Note the end of the handshake. Returns the first bytes to send, handed over `handover_us` later."""

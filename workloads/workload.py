@@ -307,7 +307,7 @@ class Workload(ABC):
         return {}
 
     def measure_session(self, session: Session, settings: Any) -> Measurement:
-        """The figures of a silent client in a `session` with at least `exchanges(settings)`. Raises BadResult."""
+        """The figures of a silent client in a `session` with its `foreign_exchanges`. Raises BadResult."""
         raise NotImplementedError(f"{self.name}: cannot be timed by the PC")
 
     def foreign_load_generator(self, settings: Any, max_bytes: int) -> LoadGenerator:
@@ -329,6 +329,10 @@ class Workload(ABC):
     def exchanges(self, settings: Any) -> int:
         """The number of exchanges with the PC in a run."""
         return 0
+
+    def foreign_exchanges(self, settings: Any) -> int:
+        """The same of a foreign image, on one connection."""
+        return self.exchanges(settings)
 
     def conversation(self, max_bytes: int) -> Conversation:
         """The PC's side of one connection that the board opens; it keeps at most `max_bytes`.

@@ -104,7 +104,8 @@ class EmulatedConfig:
     pause of the PC's USB driver between two requests while it enumerates the board; USB asks for none, and some devices
     need one (docs/emulator-limits.md). `wall_clock`: simulated time is never ahead of the host's, however busy the
     board is. `uart_ports`: its UARTs are pseudo-terminals of this machine. `spi_speed`: a factor on the SPI clocks, to
-    see what a faster bus would bring. `access_point`: the one that a radio chip finds. `sd_card`: the card in the
+    see what a faster bus would bring. `peer_mss`: the PC sends TCP segments of that size, whatever the board announces;
+    None: as it announces. `access_point`: the one that a radio chip finds. `sd_card`: the card in the
     socket that the board's file names; None: no card. `flash_id`: the flash chip's number, of which firmware makes the
     board's id and its MAC address; None: the one that all emulated boards have.
     """
@@ -127,6 +128,7 @@ class EmulatedConfig:
     stack_delay_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 0
     delayed_ack_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 40_000
     quick_ack: StrictBool = True
+    peer_mss: Annotated[StrictInt, Field(ge=536, le=1460)] | None = None
     bridge: tuple[tuple[StrictStr, StrictStr], ...] = ()
     forward: tuple[Annotated[StrictStr, AfterValidator(_rule)], ...] = ()
     faults: LanFaults = field(default_factory=LanFaults)
@@ -168,6 +170,7 @@ class EmulatedConfig:
             "stack_delay_us": self.stack_delay_us,
             "delayed_ack_us": self.delayed_ack_us,
             "quick_ack": self.quick_ack,
+            "peer_mss": self.peer_mss,
             "bridge": list(self.bridge),
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
@@ -24,6 +24,8 @@ class Facts:
     """The noun for one span: `message`; `run` if the spans have different names."""
     lacks_intn: bool
     """INTn is not connected, and the driver would take it: MicroPython's does, WIZnet's own has no argument for it."""
+    figures: Mapping[str, float]
+    """The row's own."""
 
     @classmethod
     def of(cls, row: Row) -> Facts | None:
@@ -35,7 +37,7 @@ class Facts:
         noun = attribution.spans.names[0] if len(names) == 1 else "run"
         spans = len(attribution.spans) if len(names) == 1 else 1
         lacks_intn = row.conditions.intn is False and row.family == "micropython"
-        return cls(attribution, row.conditions, attribution.spans.total(), spans, noun, lacks_intn)
+        return cls(attribution, row.conditions, attribution.spans.total(), spans, noun, lacks_intn, row.figures)
 
     def share(self, *causes: str) -> float:
         """Part of the time, 0 to 1."""

@@ -13,6 +13,7 @@ from typing import Final
 from portbench.firmware.images import ImageStore
 from portbench.runner.bench import Bench, Outcome
 from portbench.runner.boards_for import AUTO, where_for
+from portbench.runner.collect import RowDraft
 from portbench.runner.jobs.job import Rows, Watch
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -46,6 +47,10 @@ def measure(
 
     Closing the iterator ends what still runs. Raises PortbenchError where no row can follow.
     """
+    for row in rows:
+        if row.lacks is not None:
+            yield row, RowDraft(row, options, where_for(row, options)).unsupported(row.lacks)
+    rows = [row for row in rows if row.lacks is None]
     if on is not None:
         from portbench.runner.jobs.cluster import measure_on
 

@@ -133,8 +133,10 @@ class Run:
         self._interruptions.check()
         if len(done) == len(self._rows):
             self._writer.finish()
-        if done and all(row.status is Status.SKIPPED for row in done) and not self.faults:
-            self.faults.append(f"no row was measured: all {len(done)} were skipped; get an image, or choose other rows")
+        ended = {row.status for row in done}
+        if done and ended <= {Status.SKIPPED, Status.UNSUPPORTED} and not self.faults:
+            how = "were skipped; get an image, or" if ended == {Status.SKIPPED} else "are unsupported or skipped;"
+            self.faults.append(f"no row was measured: all {len(done)} {how} choose other rows")
 
     def log_of(self, row: Row) -> Path | None:
         return None if row.log is None else self._options.results_dir / row.log
@@ -164,8 +166,8 @@ class Run:
 
     def _tell(self, row: PlannedRow, measured: Row) -> None:
         self._view.done(row.label, measured, self.log_of(measured))
-        if measured.status is Status.SKIPPED and self.is_required(row):
-            self.faults.append(f"{row.label}: is required, and was skipped: {measured.reason}")
+        if measured.status in (Status.SKIPPED, Status.UNSUPPORTED) and self.is_required(row):
+            self.faults.append(f"{row.label}: is required, and was {measured.status}: {measured.reason}")
 
 
 def measure_images(

@@ -58,7 +58,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
     _, server = row.peer()
     if server is not None and options.parallel > 1:
         raise PortbenchError("a foreign image does not tell which board it is; measure without --parallel")
-    alone = Unattended(planned.workload.exchanges(planned.settings), options.timeouts_s[Stage.READY])
+    alone = Unattended(planned.workload.foreign_exchanges(planned.settings), options.timeouts_s[Stage.READY])
     # Flashing starts the image, so the PC is ready before that.
     first = 0
     if server is None:
@@ -66,6 +66,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
         row.board.serve(planned.workload.name, planned.settings.model_dump(mode="json"), deadline, alone)
     else:
         first, server.limit = server.accepted, alone.exchanges
+    row.board.equipment = planned.workload.equipment(planned.settings)
     try:
         row.prepared.prepare(row.program(None), row.clock)
         output = row.run(serve=False)

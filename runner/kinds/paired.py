@@ -15,7 +15,7 @@ from portbench.boards.jitter import Jitter
 from portbench.clients.deployment import as_partner
 from portbench.errors import PortbenchError
 from portbench.runner.boards_for import AUTO, Listener, open_board
-from portbench.runner.collect import check_result, result_without_error
+from portbench.runner.collect import Unsupported, check_result, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -52,7 +52,7 @@ class PartnerBoard:
 
     def _device(self, beside: Board) -> str:
         if beside.where is Where.EMULATED:
-            raise PortbenchError(
+            raise Unsupported(
                 f"unsupported: {beside.name} has its own simulated network, which no other board can join; leave out"
                 " --device"
             )
@@ -122,7 +122,7 @@ def pc_of(partner: PlannedRow, server: Board, port: int) -> Peer:
     if partner.entry.family.traits.has_console:
         return Peer(None, port)
     if server.own_network is None:
-        raise PortbenchError(
+        raise Unsupported(
             f"unsupported: {partner.entry.id} has no console, and tells only a simulated PC where it listens; choose"
             " another --partner"
         )

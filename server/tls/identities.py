@@ -1,4 +1,7 @@
-"""The identities of the PC's server. A client chooses one by name (SNI)."""
+"""The identities of the PC's server. A client chooses one by the first label of its name (SNI).
+
+In another domain than the certificates' it gets the same one, which then has the wrong name.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class OpensslPeer:
     """A server with all identities, and a client."""
 
     def __init__(self) -> None:
-        self._identities = {each.name: each for each in identities()}
+        self._identities = {_label(each.name): each for each in identities()}
         self._first = next(iter(self._identities.values()))
         self._contexts: dict[str, ssl.SSLContext] = {}
         self._asked: WeakKeyDictionary[ssl.SSLObject, str | None] = WeakKeyDictionary()
@@ -51,7 +51,7 @@ class OpensslPeer:
 
     def context(self, name: str | None) -> ssl.SSLContext:
         """That of the identity for clients which ask for `name`."""
-        identity = self._identities.get(name or "", self._first)
+        identity = self._identities.get(_label(name or ""), self._first)
         if identity.name not in self._contexts:
             self._contexts[identity.name] = _server(identity)
         return self._contexts[identity.name]
@@ -61,6 +61,11 @@ class OpensslPeer:
 def peer() -> OpensslPeer:
     """The one of this process, so that sessions can be resumed from row to row as well."""
     return OpensslPeer()
+
+
+def _label(name: str) -> str:
+    """What a client chooses an identity by."""
+    return name.partition(".")[0]
 
 
 def _server(identity: Identity) -> ssl.SSLContext:

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ["docs/how-to-play/tinygo/build-tinygo.sh", "workloads/sd_card/build-published.sh"]
+TINYGO = "docs/how-to-play/tinygo/build-tinygo.sh"
+SCRIPTS = {
+    TINYGO: ["made"],
+    "workloads/sd_card/build-published.sh": ["made"],
+    "workloads/https/published/build.sh": ["rsa-2048", "Release", "made"],
+}
+"""With their arguments."""
 
 
 def ran(script: str, tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -24,17 +30,18 @@ def ran(script: str, tmp_path: Path, *words: str) -> subprocess.CompletedProcess
 def test_without_a_target_the_use_is_told(script: str, tmp_path: Path) -> None:
     done = ran(script, tmp_path)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
-    assert f"{Path(script).name}: takes one argument, " in done.stderr
+    counted = "one argument" if len(SCRIPTS[script]) == 1 else "three arguments"
+    assert f"{Path(script).name}: takes {counted}, " in done.stderr
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_source_or_a_tool_that_is_missing_leaves_nothing(script: str, tmp_path: Path) -> None:
-    done = ran(script, tmp_path, str(tmp_path / "made"))
+    done = ran(script, tmp_path, *SCRIPTS[script])
     assert done.returncode != 0
     assert "is missing; install it: apt-get install " in done.stderr or str(tmp_path / "clones") in done.stderr
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["clones", "tmp"]
 
 
 def test_a_folder_that_exists_is_not_replaced(tmp_path: Path) -> None:
-    done = ran(SCRIPTS[0], tmp_path, str(tmp_path))
+    done = ran(TINYGO, tmp_path, str(tmp_path))
     assert done.returncode == 1 and done.stderr.endswith("exists; name a new folder, or remove it\n")

@@ -225,6 +225,26 @@ def test_what_the_client_says_can_fail_a_row(output: RunOutput, says: str, world
     assert world.measure().row.reason == says
 
 
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        ("OSError('unsupported: no ssl')", Status.UNSUPPORTED, "no ssl"),
+        ("""OSError("unsupported: no 'x': OSError(22)")""", Status.UNSUPPORTED, "no 'x': OSError(22)"),
+        ("OSError('unsupported: no ssl',)", Status.UNSUPPORTED, "no ssl"),
+        (
+            "ValueError('x unsupported: y')",
+            Status.FAILED,
+            "run: the client failed in stage ssl: ValueError('x unsupported: y')",
+        ),
+    ],
+)
+def test_a_client_says_that_its_port_lacks_something(error: str, status: Status, reason: str, world: World) -> None:
+    said = RunOutput({"error": error, "stage": "ssl"}, [])
+    world.boards = [ScriptedBoard(lambda stage: said if stage == "run" else None)]
+    row = world.measure().row
+    assert (row.status, row.reason) == (status, reason)
+
+
 def test_a_lost_console_fails_the_row(world: World) -> None:
     world.boards = [ScriptedBoard(raises("run", ConsoleLost("the port went away")))]
     assert world.measure().row.reason == "run: the port went away"

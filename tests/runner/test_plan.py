@@ -12,7 +12,7 @@ from portbench.boards import board_definition
 from portbench.errors import OptionError
 from portbench.firmware import catalogue, uf2
 from portbench.runner.options import BenchOptions, read_options
-from portbench.runner.plan import chosen_entries, left_out, plan
+from portbench.runner.plan import chosen_entries, left_out, plan, remarks
 from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload, workloads
 from tests.workloads.own import FOLDER
 
@@ -176,8 +176,15 @@ def test_all_workloads_leave_out_what_a_runtime_cannot_run() -> None:
     known = workloads()
     assert measured == [name for name, each in known.items() if each.body("native") is not None]
     assert {"ping_pong", "ping", "two_boards"} <= set(measured) < set(known)
+
+
+def test_what_a_runtime_lacks_for_a_named_workload_is_planned_as_unsupported() -> None:
+    options = read_options({"workload": ["ping", "many"], "runtime": ["portbench-native"], "runs": "2"})
+    found = [(row.workload.name, row.number, row.lacks) for row in plan(options)]
+    assert found == [("ping", 1, None), ("ping", 2, None), ("many", 1, "many has no native client")]
+    assert remarks(plan(options), options) == []
     with pytest.raises(OptionError, match=r"^portbench-native: many has no native client$"):
-        plan(read_options({"workload": ["ping", "many"], "runtime": ["portbench-native"]}))
+        plan(read_options({"workload": ["many"], "runtime": ["portbench-native"]}))
 
 
 def test_a_runtimes_workloads_follow_one_another(own: tuple[Workload, Workload]) -> None:
@@ -215,8 +222,10 @@ def test_a_board_without_network_runs_what_needs_none(own: tuple[Workload, Workl
     options = replace(OPTIONS, board=board_definition("RPI_PICO"), runtimes=(str(uf2_file(tmp_path)),), runs=1)
     rows = plan(replace(options, workloads=(own[1],)))
     assert [(row.id, row.board.id) for row in rows] == [("firmware-spin", "RPI_PICO")]
+    both = [(row.workload.name, row.lacks) for row in plan(replace(options, workloads=own))]
+    assert both == [("echo", "echo needs a network, and RPI_PICO has none"), ("spin", None)]
     with pytest.raises(OptionError, match=r"^firmware: echo needs a network, and RPI_PICO has none$"):
-        plan(replace(options, workloads=own))
+        plan(replace(options, workloads=own[:1]))
 
 
 def test_two_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:

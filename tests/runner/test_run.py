@@ -79,6 +79,15 @@ def test_measures_prints_and_stores(harness: Harness) -> None:
     assert "messages/s" in done.stdout and "server on 127.0.0.1" in done.stdout
 
 
+def test_what_a_runtime_lacks_is_a_row_and_no_failure(harness: Harness) -> None:
+    done = harness.run(*HOSTED, "--workload=ping_pong", "--workload=https_server", "--messages=3", "--runs=1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    reason = "https_server is a question to boards, not to a port on a PC"
+    found = [(row.workload, row.status, row.reason) for row in harness.stored().rows]
+    assert found == [("https_server", Status.UNSUPPORTED, reason), ("ping_pong", Status.MEASURED, None)]
+    assert f"[1/2] unsupported micropython-unix https_server  {reason}" in done.stderr
+
+
 def test_only_skips_are_a_failure(harness: Harness) -> None:
     done = harness.run("--runtime=micropython-1.20.0")
     assert done.returncode == 1 and "no row was measured: all 6 were skipped" in done.stderr

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 import h11
 from pydantic import Field
 
-from portbench.certificates import DATE_S, KeyKind, root
+from portbench.certificates import DATE_S, KEY_KINDS, KeyKind, root
 from portbench.workloads import (
     BadResult,
     Column,
@@ -19,11 +19,13 @@ from portbench.workloads import (
     Metric,
     Readiness,
     Session,
+    Timed,
     Workload,
     WorkloadResult,
     WorkloadSettings,
 )
 from portbench.workloads.conversation import shown
+from portbench.workloads.handshakes import SIZES, client_stages, shaken, sizes, spans, until_finished_us
 from portbench.workloads.transfer import block
 from portbench.workloads.workload import each_number, number_list
 
@@ -69,10 +71,13 @@ class HttpsWorkload(Workload):
         Column("connections", "connections"),
         Column("100 KB first ms", "page_102400_first_us", scale=1e-3),
         Column("100 KB again ms", "page_102400_again_us", scale=1e-3),
+        Column("handshake ms", "handshake_ms"),
+        *SIZES,
     )
     settings_type = Settings
     exchange = "page"
     secured = True
+    timed_by_pc = True
 
     def quick(self) -> Settings:
         return Settings(pages="1024")
@@ -97,6 +102,16 @@ class HttpsWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return 2 * len(settings.sizes)
 
+    def alternatives(self, settings: Settings) -> Mapping[str, tuple[str, WorkloadSettings]]:
+        if settings.scheme == "http":
+            return {}
+        keys = {
+            f"key_{key}": (f"certificates with {key} keys", settings.model_copy(update={"key": key}))
+            for key in KEY_KINDS
+            if key != settings.key
+        }
+        return keys | {"http": ("without TLS", settings.model_copy(update={"scheme": "http"}))}
+
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         pages = Result.read(result).pages
         if (said := [size for size, _, _ in pages]) != settings.sizes:
@@ -108,8 +123,34 @@ class HttpsWorkload(Workload):
             plain = [session for session in used if session.handshake is None]
             if plain and settings.scheme == "https":
                 raise BadResult(f"the board fetched pages without TLS on {len(plain)} connections")
-            figures["connections"] = float(len(used))
+            figures |= {"connections": float(len(used)), **_of_handshake(sessions)}
         return Measurement(figures)
+
+    def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:
+        """The handshakes; of plain pages the pages."""
+        times = [us for _, *each in Result.read(result).pages for us in each]
+        return spans(sessions) or [Timed("page", us, exchange=number) for number, us in enumerate(times)]
+
+    def foreign_exchanges(self, settings: Settings) -> int:
+        return 1
+
+    def measure_session(self, session: Session, settings: Settings) -> Measurement:
+        if (settings.scheme == "https") is not (session.handshake is not None):
+            raise BadResult(f"the image asked for a page by {'http' if session.handshake is None else 'https'}")
+        if (name := session.handshake and session.handshake.server_name) and not name.startswith(f"{settings.key}-"):
+            raise BadResult(f"the image asked for {name}, not for a server with {settings.key}; name its key by -s key")
+        if session.established_us is None or session.ended_us is None:
+            raise BadResult("the image did not close the connection after its page")
+        first_ms = (session.ended_us - session.established_us) / 1000
+        return Measurement({"first_ms": first_ms, "connections": 1.0, **_of_handshake([session])})
+
+
+def _of_handshake(sessions: Sequence[Session]) -> dict[str, float]:
+    """Of the first connection with TLS; nothing without one."""
+    for _, handshake, start_us in shaken(sessions):
+        took = {"handshake_ms": until_finished_us(handshake, start_us) / 1000}
+        return took | sizes(handshake) | client_stages(sessions)
+    return {}
 
 
 class Pages(Conversation):

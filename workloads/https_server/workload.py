@@ -15,7 +15,6 @@ from portbench.workloads import (
     Column,
     Conversation,
     ConversationError,
-    Handshake,
     LoadGenerator,
     Measurement,
     Metric,
@@ -26,6 +25,7 @@ from portbench.workloads import (
     WorkloadResult,
     WorkloadSettings,
 )
+from portbench.workloads.handshakes import SIZES, shaken, sizes, spans, until_finished_us
 from portbench.workloads.transfer import block
 
 _REQUEST: Final = h11.Request(method="GET", target="/", headers=[("Host", "board")])
@@ -54,8 +54,7 @@ class HttpsServerWorkload(Workload):
     columns = (
         Column("again ms", "again_ms"),
         Column("handshake ms", "handshake_ms"),
-        Column("bytes in", "handshake_in_bytes"),
-        Column("bytes out", "handshake_out_bytes"),
+        *SIZES,
     )
     comparable = ("page_ms", "handshake_ms")
     settings_type = Settings
@@ -88,28 +87,23 @@ class HttpsServerWorkload(Workload):
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = Result.read(result)
-        encrypted = _encrypted(sessions)
-        if said.served != settings.connections or len(encrypted) != settings.connections:
+        served = list(shaken(sessions))
+        if said.served != settings.connections or len(served) != settings.connections:
             raise BadResult(
-                f"the board sent {said.served} pages and the PC has {len(encrypted)}, not {settings.connections}"
+                f"the board sent {said.served} pages and the PC has {len(served)}, not {settings.connections}"
             )
-        pages = [page_us for page_us, _, _ in encrypted]
-        _, handshake_us, handshake = encrypted[0]
+        pages = [session.received_us[0] - start_us for session, _, start_us in served]
+        _, handshake, start_us = served[0]
         figures = {
             "page_ms": pages[0] / 1000,
             "again_ms": pages[-1] / 1000,
-            "handshake_ms": handshake_us / 1000,
-            "handshake_in_bytes": float(handshake.pc_bytes),
-            "handshake_out_bytes": float(handshake.board_bytes),
+            "handshake_ms": until_finished_us(handshake, start_us) / 1000,
+            **sizes(handshake),
         }
         return Measurement(figures, {"page_us": pages})
 
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> list[Timed]:
-        starts = (session.established_us for session in sessions if session.exchanges)
-        return [
-            Timed("handshake", handshake_us, start_us=start_us)
-            for start_us, (_, handshake_us, _) in zip(starts, _encrypted(sessions), strict=True)
-        ]
+        return spans(sessions)
 
 
 class GetsPage(Conversation):
@@ -145,21 +139,6 @@ class GetsPage(Conversation):
             raise ConversationError(f"the board's page of {len(self._body)} bytes is not that of {len(self._page)}")
         self.exchanges += 1
         self.finished = True
-
-
-def _encrypted(sessions: Sequence[Session]) -> list[tuple[float, float, Handshake]]:
-    """Of each connection with a page: microseconds to the page's last byte and to the board's Finished; the handshake.
-
-    TLS 1.3 hides the Finished: there it is until the board's last message of the handshake.
-    """
-    found = []
-    for session in sessions:
-        if session.exchanges and session.handshake is not None and session.established_us is not None:
-            shaken = session.handshake
-            ends = [at for by, _, _, at in shaken.messages if by == "board"]
-            page_us = session.received_us[0] - session.established_us
-            found.append((page_us, ends[-1] - session.established_us, shaken))
-    return found
 
 
 WORKLOAD = HttpsServerWorkload()

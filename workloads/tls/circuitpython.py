@@ -83,4 +83,13 @@ def tls(sock, server, port, key, chain, version, verify, fault, transfer_bytes):
     take(stream, total)
     RESULT["down_us"] = since(started)
     stream.close()
+    if verify and fault == "none":  # a server with a wrong name tells the PC when the certificate is checked
+        RESULT["stage"] = "certificate"
+        sock = pool.socket(pool.AF_INET, pool.SOCK_STREAM)
+        stream = context.wrap_socket(sock, server_hostname=name + ".elsewhere.test")
+        try:
+            stream.connect((server, port))
+        except (OSError, ValueError) as error:
+            RESULT["refusal"] = repr(error)
+        stream.close()
     del RESULT["stage"]

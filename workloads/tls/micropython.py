@@ -5,23 +5,10 @@ import socket
 import time
 
 import machine
+from board_tls import check_ssl, client_context, server_name, set_clock
 from portbench_client import RESULT
 
 PAINT = b"\xa5" * 1024
-
-
-def set_clock(server):
-    """As a user does: a board without battery does not know the date, which the check of a certificate needs."""
-    import ntptime
-
-    ntptime.timeout = 2
-    for host in (server, "pool.ntp.org"):
-        ntptime.host = host
-        try:
-            ntptime.settime()
-            return
-        except OSError as error:
-            RESULT["clock_error"] = repr(error)
 
 
 def painted():
@@ -77,25 +64,25 @@ def take(stream, count):
         count -= len(data)
 
 
+def meet_stranger(context, address, name):
+    """The board refuses a server with a wrong name, which tells the PC when the certificate is checked."""
+    sock = socket.socket()
+    sock.connect(address)
+    try:
+        context.wrap_socket(sock, server_hostname=name)
+    except (OSError, ValueError) as error:
+        RESULT["refusal"] = repr(error)
+    sock.close()
+
+
 def tls(sock, server, port, key, chain, version, verify, fault, transfer_bytes):
     sock.close()
     RESULT["stage"] = "ssl"
-    try:
-        import ssl
-    except ImportError:
-        ssl = None
-    if ssl is None:
-        raise OSError("unsupported: this port has no module ssl")
-    if not hasattr(ssl, "SSLContext"):
-        raise OSError("unsupported: this port's ssl has no SSLContext")
-    if verify and not hasattr(ssl.SSLContext, "load_verify_locations"):
-        raise OSError("unsupported: this port's ssl checks no certificate; add -s verify=no")
-    name = "%s-%s" % (key, "chain%d" % chain if fault == "none" else fault)
-    if version != "any":
-        name += "-tls" + version.replace(".", "")
+    check_ssl(verify)
     if verify:
         RESULT["stage"] = "clock"
-        set_clock(server)
+        set_clock(server, RESULT)
+    name = server_name(key, chain, version, fault)
     gc.collect()
     RESULT["heap_before_bytes"] = gc.mem_alloc()
     places = painted()
@@ -109,15 +96,9 @@ def tls(sock, server, port, key, chain, version, verify, fault, transfer_bytes):
     RESULT["tcp_us"] = time.ticks_diff(time.ticks_us(), started)
     RESULT["stage"] = "handshake"
     started = time.ticks_us()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if verify:
-        context.verify_mode = ssl.CERT_REQUIRED
-        with open("root.der", "rb") as file:
-            context.load_verify_locations(cadata=file.read())
-    else:
-        context.verify_mode = ssl.CERT_NONE
+    context = client_context(verify)
     try:
-        stream = context.wrap_socket(sock, server_hostname=name + ".portbench.test")
+        stream = context.wrap_socket(sock, server_hostname=name)
     except OSError as error:
         if version != "1.3":
             raise
@@ -147,4 +128,7 @@ def tls(sock, server, port, key, chain, version, verify, fault, transfer_bytes):
     RESULT["down_us"] = time.ticks_diff(time.ticks_us(), started)
     stream.close()
     sock.close()
+    if verify and fault == "none":
+        RESULT["stage"] = "certificate"
+        meet_stranger(context, address, server_name(key, chain, version, fault, "elsewhere.test"))
     del RESULT["stage"]

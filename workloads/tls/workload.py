@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -12,7 +13,6 @@ from portbench.certificates import DATE_S, KEY_KINDS, LONGEST_CHAIN, KeyKind, ro
 from portbench.workloads import (
     BadResult,
     Column,
-    Handshake,
     Measurement,
     Metric,
     Readiness,
@@ -22,8 +22,10 @@ from portbench.workloads import (
     WorkloadResult,
     WorkloadSettings,
 )
+from portbench.workloads.handshakes import SIZES, client_stages, shaken, sizes
 from portbench.workloads.transfer import Transfers
 
+_ON_BOARD: Final = Path(__file__).with_name("board_tls.py")
 _Us = Annotated[int, Field(ge=1)]
 _Bytes = Annotated[int, Field(ge=0)]
 
@@ -67,9 +69,11 @@ class TlsWorkload(Workload):
     )
     columns = (
         Column("hello ms", "hello_us", scale=1e-3),
-        Column("certificate and key exchange ms", "certificate_us", scale=1e-3),
+        Column("certificate and key exchange ms", "certificate_and_key_exchange_us", scale=1e-3),
+        Column("certificate ms", "certificate_us", scale=1e-3),
+        Column("key exchange ms", "key_exchange_us", scale=1e-3),
         Column("finished ms", "finished_us", scale=1e-3),
-        Column("bytes in", "handshake_in_bytes"),
+        SIZES[0],
         Column("heap touched KB", "heap_touched_bytes", scale=1 / 1024),
         Column("heap kept KB", "heap_kept_bytes", scale=1 / 1024),
         Column("up kbit/s", "up_kbit_s"),
@@ -85,11 +89,9 @@ class TlsWorkload(Workload):
         return Settings(transfer_bytes=2048)
 
     def files(self, family: str, settings: Settings) -> Mapping[str, bytes]:
-        if not settings.verify:
-            return {}
         if family in ("circuitpython", "blinka"):
-            return {"root.pem": ssl.DER_cert_to_PEM_cert(root(settings.key)).encode()}
-        return {"root.der": root(settings.key)}
+            return {"root.pem": ssl.DER_cert_to_PEM_cert(root(settings.key)).encode()} if settings.verify else {}
+        return {"board_tls.py": _ON_BOARD.read_bytes()} | ({"root.der": root(settings.key)} if settings.verify else {})
 
     def equipment(self, settings: Settings) -> Mapping[str, Any]:
         return {"ntp_start_s": DATE_S} if settings.verify else {}
@@ -118,21 +120,17 @@ class TlsWorkload(Workload):
         for way, us in (("up", said.up_us), ("down", said.down_us)):
             figures[f"{way}_ms"] = us / 1000
             figures[f"{way}_kbit_s"] = settings.transfers_each_way * 8000 / us
-        shaken = [session for session in sessions if session.handshake is not None]
-        if sessions and not shaken:
-            raise BadResult("the board made no TLS connection")
-        for session in shaken[:1]:
-            assert session.handshake is not None and session.established_us is not None
-            figures |= _stages(session.handshake, session.established_us)
+        if sessions:
+            if (first := next(shaken(sessions), None)) is None:
+                raise BadResult("the board made no TLS connection")
+            figures |= sizes(first[1]) | client_stages(sessions)
         return Measurement(figures)
 
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:
         """The handshake, where the PC saw it: the board begins as soon as its TCP connection stands."""
         said = Result.read(result)
-        found = next((session for session in sessions if session.handshake is not None), None)
-        if found is None or found.established_us is None or len(found.received_us) != 2:
-            return ()
-        return [Timed("handshake", said.handshake_us, start_us=found.established_us)]
+        found = next((at for session, _, at in shaken(sessions) if len(session.received_us) == 2), None)
+        return () if found is None else [Timed("handshake", said.handshake_us, start_us=found)]
 
 
 class TlsTransfers(Transfers):
@@ -141,24 +139,6 @@ class TlsTransfers(Transfers):
     def eof(self) -> None:
         if self.exchanges or self._line or self._kind:
             super().eof()
-
-
-def _stages(handshake: Handshake, established_us: float) -> dict[str, float]:
-    """The stages on the PC's clock, from one arrival to the next; a stage that TLS 1.3 encrypts is left out."""
-    figures = {"handshake_in_bytes": float(handshake.pc_bytes), "handshake_out_bytes": float(handshake.board_bytes)}
-    figures["round_trips"] = float(len({at for by, _, _, at in handshake.messages if by == "pc"}))
-    before = established_us
-    for name, message in (
-        ("hello_us", "ClientHello"),
-        ("certificate_us", "ClientKeyExchange"),
-        ("finished_us", "Finished"),
-    ):
-        at = handshake.when(message)
-        if at is None:
-            break
-        figures[name] = at - before
-        before = at
-    return figures
 
 
 WORKLOAD = TlsWorkload()

@@ -4,21 +4,8 @@ import asyncio
 import gc
 import time
 
+from board_tls import check_ssl, client_context, server_name, set_clock
 from portbench_client import RESULT
-
-
-def set_clock(server):
-    """As a user does: a board without battery does not know the date, which the check of a certificate needs."""
-    import ntptime
-
-    ntptime.timeout = 2
-    for host in (server, "pool.ntp.org"):
-        ntptime.host = host
-        try:
-            ntptime.settime()
-            return
-        except OSError as error:
-            RESULT["clock_error"] = repr(error)
 
 
 def since(started):
@@ -66,26 +53,14 @@ def tls_asyncio(sock, server, port, key, chain, version, verify, fault, transfer
         why = "unsupported: this port's sockets cannot be non-blocking, which asyncio needs: %r"
         raise OSError(why % error) from None
     sock.close()
-    try:
-        import ssl
-    except ImportError:
-        ssl = None
-    if ssl is None or not hasattr(ssl, "SSLContext"):
-        raise OSError("unsupported: this port has no module ssl with an SSLContext")
-    name = "%s-%s" % (key, "chain%d" % chain if fault == "none" else fault)
-    if version != "any":
-        name += "-tls" + version.replace(".", "")
+    check_ssl(verify)
     if verify:
         RESULT["stage"] = "clock"
-        set_clock(server)
+        set_clock(server, RESULT)
     gc.collect()
     RESULT["heap_before_bytes"] = gc.mem_alloc()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.verify_mode = ssl.CERT_NONE
-    if verify:
-        context.verify_mode = ssl.CERT_REQUIRED
-        with open("root.der", "rb") as file:
-            context.load_verify_locations(cadata=file.read())
+    context = client_context(verify)
     RESULT["stage"] = "tcp"
-    asyncio.run(transfer(server, port, context, name + ".portbench.test", transfer_bytes // 1024 * 1024))
+    name = server_name(key, chain, version, fault)
+    asyncio.run(transfer(server, port, context, name, transfer_bytes // 1024 * 1024))
     del RESULT["stage"]

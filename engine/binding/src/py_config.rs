@@ -70,6 +70,7 @@ impl NetworkConfig {
             "stack_delay_us" => self.lan.stack_delay_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
             "delayed_ack_us" => self.lan.delayed_ack_ps = value.extract::<u64>()?.saturating_mul(PS_PER_US),
             "quick_ack" => self.lan.quick_ack = value.extract()?,
+            "peer_mss" => self.lan.peer_mss = value.extract()?,
             "max_connections" => self.lan.max_connections = value.extract()?,
             "tcp_echo_port" => self.lan.tcp_echo_port = value.extract()?,
             "udp_echo_port" => self.lan.udp_echo_port = value.extract()?,

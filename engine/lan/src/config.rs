@@ -54,6 +54,9 @@ pub struct LanConfig {
     pub seed: u64,
     /// Most TCP connections at a time, 1 to 1024; a further SYN is dropped, as by a full backlog.
     pub max_connections: usize,
+    /// Maximum segment size that the PC takes the board to have announced, 536 to 1460; `None`: the one it announces. To
+    /// see how much larger segments would bring.
+    pub peer_mss: Option<u16>,
     /// Send and receive buffer of each TCP connection in bytes, 1460 to 1 MiB; the receive buffer is the largest window.
     pub tcp_buffer_bytes: usize,
     /// The PC's DHCP server; `None`: there is none.
@@ -90,6 +93,7 @@ impl Default for LanConfig {
             max_connections: 64,
             // Linux's first window: 44 segments of 1460 bytes.
             tcp_buffer_bytes: 64_240,
+            peer_mss: None,
             dhcp: Some(DhcpConfig {
                 first: Ipv4Addr::new(192, 168, 50, 100),
                 last: Ipv4Addr::new(192, 168, 50, 199),
@@ -177,6 +181,9 @@ impl LanConfig {
         })?;
         check((1460..=1 << 20).contains(&self.tcp_buffer_bytes), || {
             format!("tcp_buffer_bytes = {}: use 1460 to 1048576", self.tcp_buffer_bytes)
+        })?;
+        check(self.peer_mss.is_none_or(|mss| (536..=1460).contains(&mss)), || {
+            format!("peer_mss = {}: use 536 to 1460", self.peer_mss.unwrap_or(0))
         })?;
         for (name, port) in [("tcp_echo_port", self.tcp_echo_port), ("udp_echo_port", self.udp_echo_port)] {
             check(port != Some(0), || format!("{name} = 0: use 1 to 65535"))?;
@@ -282,6 +289,7 @@ mod tests {
         assert!(fails(|c| c.turnaround_ps = u64::MAX).starts_with("turnaround_ps"));
         assert!(fails(|c| c.max_connections = 0).starts_with("max_connections"));
         assert!(fails(|c| c.tcp_buffer_bytes = 1).starts_with("tcp_buffer_bytes"));
+        assert!(fails(|c| c.peer_mss = Some(1461)).starts_with("peer_mss = 1461"));
         assert!(fails(|c| c.udp_echo_port = Some(0)).starts_with("udp_echo_port"));
         assert!(fails(|c| c.udp_echo_port = Some(53)).starts_with("udp_echo_port = 53: used by the name server"));
         assert!(fails(|c| (c.udp_echo_port, c.ntp_start_s) = (Some(123), Some(0))).contains("the time server"));

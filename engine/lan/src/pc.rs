@@ -38,6 +38,7 @@ pub(crate) struct Pc {
     broadcast: Ipv4Addr,
     turnaround: Ps,
     dhcp_delay: Ps,
+    peer_mss: Option<u16>,
     interface: Interface,
     sockets: SocketSet<'static>,
     tcp: TcpConnections,
@@ -108,6 +109,7 @@ impl Pc {
             addresses,
             turnaround: config.turnaround_ps,
             dhcp_delay: config.dhcp_delay_ps,
+            peer_mss: config.peer_mss,
             interface,
             sockets,
             tcp,
@@ -130,7 +132,10 @@ impl Pc {
     }
 
     /// Passes a frame to the stack.
-    pub(crate) fn receive(&mut self, now: Ps, frame: Vec<u8>) {
+    pub(crate) fn receive(&mut self, now: Ps, mut frame: Vec<u8>) {
+        if let Some(mss) = self.peer_mss {
+            peek::set_mss(&mut frame, mss);
+        }
         if let Some(sender) = peek::sender(&frame).filter(|&sender| self.is_neighbour(sender)) {
             self.board = Some(sender);
         }

@@ -6,7 +6,7 @@ use crate::ack::Segment;
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
     ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetFrame, EthernetProtocol, EthernetRepr, IpAddress,
-    IpProtocol, Ipv4Packet, Ipv4Repr, TcpPacket, UdpPacket, UdpRepr,
+    IpProtocol, Ipv4Packet, Ipv4Repr, TcpOption, TcpPacket, UdpPacket, UdpRepr,
 };
 
 const DHCP_SERVER_PORT: u16 = 67;
@@ -109,6 +109,38 @@ pub(crate) fn peek_sent(frame: &[u8]) -> Peek<'_> {
     look().unwrap_or(Peek::Other)
 }
 
+/// Changes the maximum segment size that a SYN announces. Other frames, and a SYN that announces none, stay as they are.
+pub(crate) fn set_mss(frame: &mut [u8], mss: u16) {
+    let start = EthernetFrame::<&[u8]>::header_len();
+    let Ok(ethernet) = EthernetFrame::new_checked(&frame[..]) else { return };
+    if ethernet.ethertype() != EthernetProtocol::Ipv4 {
+        return;
+    }
+    let Ok(ip) = Ipv4Packet::new_checked(&frame[start..]) else { return };
+    if ip.next_header() != IpProtocol::Tcp {
+        return;
+    }
+    let (src, dst) = (IpAddress::Ipv4(ip.src_addr()), IpAddress::Ipv4(ip.dst_addr()));
+    let body = start + usize::from(ip.header_len())..start + usize::from(ip.total_len());
+    let Ok(mut tcp) = TcpPacket::new_checked(&mut frame[body]) else { return };
+    if !tcp.syn() || !tcp.verify_checksum(&src, &dst) {
+        return;
+    }
+    let options = tcp.options_mut();
+    let mut at = 0;
+    while let Ok((rest, option)) = TcpOption::parse(&options[at..]) {
+        let next = options.len() - rest.len();
+        match option {
+            TcpOption::EndOfList => return,
+            TcpOption::MaxSegmentSize(_) => {
+                options[at + 2..next].copy_from_slice(&mss.to_be_bytes());
+                return tcp.fill_checksum(&src, &dst);
+            }
+            _ => at = next,
+        }
+    }
+}
+
 /// Returns the sender address in the frame.
 pub(crate) fn sender(frame: &[u8]) -> Option<Ipv4Addr> {
     let at = match EthernetFrame::new_checked(frame).ok()?.ethertype() {
@@ -170,4 +202,69 @@ fn ethernet(src: EthernetAddress, dst: EthernetAddress, ethertype: EthernetProto
     let mut frame = vec![0; EthernetFrame::<&[u8]>::buffer_len(payload_len)];
     repr.emit(&mut EthernetFrame::new_unchecked(&mut frame));
     frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smoltcp::wire::{TcpControl, TcpRepr, TcpSeqNumber};
+
+    fn segment(control: TcpControl, mss: Option<u16>) -> Vec<u8> {
+        let (src, dst) = (Ipv4Addr::new(192, 168, 50, 100), Ipv4Addr::new(192, 168, 50, 1));
+        let tcp = TcpRepr {
+            src_port: 4000,
+            dst_port: 5000,
+            control,
+            seq_number: TcpSeqNumber(7),
+            ack_number: None,
+            window_len: 6400,
+            window_scale: Some(2),
+            max_seg_size: mss,
+            sack_permitted: true,
+            sack_ranges: [None; 3],
+            timestamp: None,
+            payload: &[],
+        };
+        let ip = Ipv4Repr {
+            src_addr: src,
+            dst_addr: dst,
+            next_header: IpProtocol::Tcp,
+            payload_len: tcp.buffer_len(),
+            hop_limit: 64,
+        };
+        let (one, other) = (EthernetAddress([2; 6]), EthernetAddress([4; 6]));
+        let mut frame = ethernet(one, other, EthernetProtocol::Ipv4, ip.buffer_len() + ip.payload_len);
+        let checks = ChecksumCapabilities::default();
+        let mut packet = Ipv4Packet::new_unchecked(&mut frame[14..]);
+        ip.emit(&mut packet, &checks);
+        tcp.emit(&mut TcpPacket::new_unchecked(packet.payload_mut()), &src.into(), &dst.into(), &checks);
+        frame
+    }
+
+    fn read(frame: &[u8]) -> Option<u16> {
+        let ip = Ipv4Packet::new_checked(&frame[14..]).unwrap();
+        let (src, dst) = (IpAddress::Ipv4(ip.src_addr()), IpAddress::Ipv4(ip.dst_addr()));
+        let tcp = TcpPacket::new_checked(ip.payload()).unwrap();
+        TcpRepr::parse(&tcp, &src, &dst, &ChecksumCapabilities::default()).unwrap().max_seg_size
+    }
+
+    #[test]
+    fn a_syn_gets_another_segment_size_and_its_checksum() {
+        let mut frame = segment(TcpControl::Syn, Some(800));
+        set_mss(&mut frame, 1460);
+        assert_eq!(read(&frame), Some(1460));
+        set_mss(&mut frame, 800);
+        assert_eq!(frame, segment(TcpControl::Syn, Some(800)));
+    }
+
+    #[test]
+    fn other_frames_keep_their_bytes() {
+        let mut torn = segment(TcpControl::Syn, Some(800));
+        *torn.last_mut().unwrap() ^= 1;
+        for frame in [segment(TcpControl::Syn, None), segment(TcpControl::Fin, None), torn, vec![1; 9], vec![]] {
+            let mut changed = frame.clone();
+            set_mss(&mut changed, 1460);
+            assert_eq!(changed, frame);
+        }
+    }
 }

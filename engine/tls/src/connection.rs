@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustls::server::Acceptor;
 use rustls::{Connection as Rustls, HandshakeKind, ServerConfig};
 
-use crate::peer::Clock;
+use crate::peer::{Clock, label};
 use crate::random::Generator;
 
 /// The result of received bytes.
@@ -96,7 +96,7 @@ impl Connection {
                 };
                 if let Some(accepted) = acceptor.accept().map_err(refused)? {
                     let hello = accepted.client_hello();
-                    let named = hello.server_name().and_then(|name| identities.get(name));
+                    let named = hello.server_name().and_then(|name| identities.get(label(name)));
                     let tls = accepted.into_connection(named.unwrap_or(first).clone()).map_err(refused)?;
                     let mut tls: Rustls = tls.into();
                     write(&mut tls, &mut received.answer);

@@ -103,8 +103,8 @@ impl Peer {
         }
     }
 
-    /// Add the identity for clients that ask for `name`. The first one is also that of clients that ask for none, or for
-    /// another name.
+    /// Add the identity for clients that ask for `name`, or for the same first label in another domain, where its
+    /// certificate has the wrong name. The first one is also that of clients that ask for none, or for another name.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl Peer {
         config.send_tls13_tickets = 1;
         let config = Arc::new(config);
         self.first.get_or_insert_with(|| config.clone());
-        self.identities.insert(name.to_owned(), config);
+        self.identities.insert(label(name).to_owned(), config);
         Ok(())
     }
 
@@ -156,6 +156,11 @@ impl Peer {
         })?;
         Ok(Connection::new(self.generator.clone(), self.clock.clone(), client.into()))
     }
+}
+
+/// What a client chooses an identity by: the first label of the server's name.
+pub(crate) fn label(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(label, _)| label)
 }
 
 fn roots(root: Vec<u8>) -> Result<RootCertStore, SetupError> {

@@ -23,6 +23,7 @@ def row(
     pages: Mapping[str, int] | None = None,
     functions: Sequence[Function] = (),
     stages: Spans | None = None,
+    figures: Mapping[str, float] | None = None,
     **conditions: Any,
 ) -> Row:
     """Every span has the same causes and counts; `every_us`: from the start of one to the next."""
@@ -36,7 +37,7 @@ def row(
         where=Where.EMULATED,
         status=Status.MEASURED,
         headline=Headline(name="rate", unit="1/s"),
-        figures={"rate": 1.0},
+        figures={"rate": 1.0, **(figures or {})},
         conditions=Conditions(**conditions),
         attribution=Attribution(
             spans=spans,

@@ -40,6 +40,16 @@ FIRES: dict[str, tuple[Row, str]] = {
         row({"code_run": 800, "air": 100, "power_save": 100}, names=_SHAKE),
         "20 % of the handshake are its round trips: 200 us; a kept connection has none of them",
     ),
+    "handshake_stages": (
+        row({"code_run": 1000}, names=_SHAKE, figures={"certificate_us": 445_000, "key_exchange_us": 876_000}),
+        "of the handshake, 445 ms are the server's certificate and its check, 876 ms the key exchange with the server's"
+        " signature",
+    ),
+    "resumption": (
+        row({"code_run": 1_000_000}, names=_SHAKE, figures={"certificate_and_key_exchange_us": 900_000}),
+        "a resumed session would leave out the certificate and the key exchange, 0.9 of 1 s: at most 10x from there, if"
+        " the port's ssl could keep a session",
+    ),
     "handshake_code": (
         row({"code_run": 1000}, names=_SHAKE, pages=_PAGES, functions=[_ECP, _SHA, _X509, _RECEIVE]),
         "of the handshake's flash cache misses, 32 % bignum, 3 % hashing, 2 % the certificates' format",
@@ -140,6 +150,15 @@ SILENT: dict[str, list[Row]] = {
         row({"code_run": 400, "air": 600}, names=_SHAKE),
     ],
     "handshake_waits": [row({"code_run": 800, "pc": 200}), row({"code_run": 1_000_000, "pc": 400}, names=_SHAKE)],
+    "handshake_stages": [
+        row({"code_run": 1000}, names=_SHAKE, figures={"certificate_and_key_exchange_us": 500}),
+        row({"code_run": 1000}, figures={"certificate_us": 445, "key_exchange_us": 500}),
+    ],
+    "resumption": [
+        row({"code_run": 1000}, names=_SHAKE, figures={"certificate_and_key_exchange_us": 130}),
+        row({"code_run": 1000}, names=_SHAKE),
+        row({"code_run": 1000}, figures={"certificate_and_key_exchange_us": 900}),
+    ],
     "handshake_code": [
         row({"code_run": 1000}, pages=_PAGES, functions=[_ECP]),
         row({"code_run": 1000}, names=_SHAKE, pages=_PAGES, functions=[_LOOP, _RECEIVE]),  # of others

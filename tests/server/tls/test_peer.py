@@ -9,7 +9,7 @@ import ssl
 
 import pytest
 
-from portbench.certificates import DATE_S, KEY_KINDS, KeyKind, chain, root, server_name
+from portbench.certificates import DATE_S, DOMAIN, KEY_KINDS, KeyKind, chain, root, server_name
 from portbench.server.tls.handshake import Messages
 from portbench.server.tls.openssl import OpensslPeer
 from portbench.server.tls.peer import TlsFault, TlsPeer
@@ -69,6 +69,13 @@ def test_a_client_that_asks_for_no_name_gets_the_first_identity(peer: TlsPeer) -
     meeting = met(peer, "", None, "1.2")
     assert meeting.server.server_name is None
     assert chain(KIND).certificates[0] in meeting.down
+
+
+def test_in_another_domain_a_server_shows_the_same_certificate_and_is_refused(peer: TlsPeer) -> None:
+    elsewhere = server_name(KIND, 2, "1.2").replace(DOMAIN, "elsewhere.test")
+    meeting = met(peer, elsewhere)
+    assert "Hostname mismatch" in str(meeting.refusal)
+    assert all(each in meeting.down for each in chain(KIND, 2).certificates)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +205,7 @@ def test_hostile_records_end_the_connection_or_wait_for_more(peer: TlsPeer) -> N
     good.shake()
     whole = bytes(good.up)
     messages = Messages()
-    tried = 0
+    tried = refused = 0
     while tried < count:
         connection, told = peer.accept(), 0
         hostile = bytearray(whole[: draw.randrange(1, len(whole))])
@@ -215,9 +222,11 @@ def test_hostile_records_end_the_connection_or_wait_for_more(peer: TlsPeer) -> N
                 told += len(answer)
         except TlsFault as fault:
             told += len(fault.answer)
+            refused += 1
             assert "\n" not in str(fault) and str(fault)
             with pytest.raises(TlsFault):
                 connection.receive(b"\x16\x03\x03\x00\x01\x00", DATE_S)
         assert told < 10_000
         messages.receive(whole[: draw.randrange(len(whole))])
         tried += 1
+    print(f"{type(peer).__name__}: {tried} hostile records, {refused} refused, the others wait for more")

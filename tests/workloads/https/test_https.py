@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.results.model import Status
-from portbench.workloads import BadResult, ConversationError, workload
+from portbench.workloads import BadResult, ConversationError, Session, workload
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
 
@@ -65,6 +65,48 @@ def test_a_row_has_the_first_and_the_second_time_of_each_page() -> None:
     assert (figures["first_ms"], figures["again_ms"], figures["page_2000_again_us"]) == (900, 800, 850_000)
     with pytest.raises(BadResult, match="fetched pages of"):
         HTTPS.check({"pages": SAID["pages"][:1]}, SETTINGS)
+
+
+def served(**fields: object) -> Session:
+    tls = {"version": "TLSv1.2", "cipher_suite": "TLS", "server_name": "rsa-2048-chain1.portbench.test"}
+    messages = [["board", "ClientHello", 200, 3e3], ["board", "ClientKeyExchange", 70, 9e5]]
+    messages += [["board", "Finished", 40, 9.1e5], ["pc", "Finished", 40, 9.1e5]]
+    tls |= {"resumed": False, "board_bytes": 300, "pc_bytes": 900, "messages": messages}
+    made: dict[str, object] = {"number": 0, "peer": "", "started_us": 0.0, "ended_us": 1.2e6, "exchanges": 1}
+    made |= {"received_bytes": 0, "error": None, "established_us": 1e3, "received_us": [9.2e5], "tls": tls}
+    return Session(**made | fields)  # type: ignore[arg-type]
+
+
+def test_a_foreign_images_page_ends_when_it_closes() -> None:
+    settings = HTTPS.settings_type.model_validate({"key": "rsa-2048"})
+    figures = HTTPS.measure_session(served(), settings).figures
+    assert (figures["first_ms"], figures["handshake_ms"]) == (1199, 909)
+    assert figures["certificate_and_key_exchange_us"] == 897_000
+    assert HTTPS.foreign_exchanges(settings) == 1 and HTTPS.exchanges(settings) == 4
+    with pytest.raises(BadResult, match="asked for rsa-2048-chain1"):
+        HTTPS.measure_session(served(), SETTINGS)
+    with pytest.raises(BadResult, match=r"asked for a page by http$"):
+        HTTPS.measure_session(served(tls=None), SETTINGS)
+    with pytest.raises(BadResult, match="did not close"):
+        HTTPS.measure_session(served(ended_us=None), settings)
+
+
+def test_an_attribution_is_of_the_handshakes_and_without_tls_of_the_pages() -> None:
+    shaken = HTTPS.timed(SAID, [served(), served(established_us=2e3)])
+    assert [(each.name, each.start_us, each.duration_us) for each in shaken] == [
+        ("handshake", 1e3, 909_000),
+        ("handshake", 2e3, 908_000),
+    ]
+    plain = HTTPS.timed(SAID, [served(tls=None)])
+    assert [(each.name, each.duration_us, each.exchange) for each in plain][:2] == [
+        ("page", 900_000, 0),
+        ("page", 800_000, 1),
+    ]
+
+
+def test_what_if_tries_the_other_keys_and_no_tls() -> None:
+    assert list(HTTPS.alternatives(SETTINGS)) == ["key_rsa-2048", "key_rsa-4096", "key_ecdsa-p384", "http"]
+    assert HTTPS.alternatives(HTTPS.settings_type.model_validate({"scheme": "http"})) == {}
 
 
 @pytest.mark.engine

@@ -42,15 +42,26 @@ HANDSHAKE = {
 def test_the_stages_go_from_one_arrival_to_the_next() -> None:
     figures = TLS.check(SAID, SETTINGS, [session(), session(tls=HANDSHAKE)]).figures
     assert figures["handshake_ms"] == 1000 and figures["heap_kept_bytes"] == 22_000
-    assert (figures["hello_us"], figures["certificate_us"], figures["finished_us"]) == (2000, 900_000, 10_000)
+    stages = [figures[f"{name}_us"] for name in ("hello", "certificate_and_key_exchange", "finished")]
+    assert stages == [2000, 900_000, 10_000] and "certificate_us" not in figures
     assert (figures["handshake_in_bytes"], figures["handshake_out_bytes"], figures["round_trips"]) == (900, 300, 2)
     assert figures["up_kbit_s"] == 2048 * 8000 / 200_000  # whole writes of 1024
+
+
+def test_a_refused_name_tells_the_certificate_from_the_key_exchange() -> None:
+    messages = [["board", "ClientHello", 200, 5e6], ["pc", "Certificate", 500, 5e6], ["board", "Alert", 2, 5.3e6]]
+    refused = session(exchanges=0, tls={**HANDSHAKE, "messages": messages})
+    figures = TLS.check(SAID, SETTINGS, [session(), session(tls=HANDSHAKE), refused]).figures
+    assert (figures["certificate_us"], figures["key_exchange_us"]) == (300_000, 600_000)
+    assert figures["handshake_in_bytes"] == 900
+    (span,) = TLS.timed(SAID, [session(tls=HANDSHAKE, received_us=[1e6, 2e6]), refused])
+    assert (span.start_us, span.duration_us) == (1000, 1_000_000)
 
 
 def test_an_encrypted_handshake_has_fewer_stages() -> None:
     messages = [*HANDSHAKE["messages"][:2], ["board", "encrypted", 70, 903_000.0]]  # type: ignore[index]
     figures = TLS.check(SAID, SETTINGS, [session(tls={**HANDSHAKE, "messages": messages})]).figures
-    assert "hello_us" in figures and "certificate_us" not in figures
+    assert "hello_us" in figures and "certificate_and_key_exchange_us" not in figures
 
 
 def test_a_row_without_a_tls_connection_is_refused() -> None:
@@ -60,9 +71,10 @@ def test_a_row_without_a_tls_connection_is_refused() -> None:
 
 def test_a_board_gets_the_root_and_a_time_server_only_if_it_verifies() -> None:
     off = TLS.settings_type.model_validate({"verify": False})
-    assert TLS.files("micropython", SETTINGS) == {"root.der": root("ecdsa-p256")}
+    assert TLS.files("micropython", SETTINGS)["root.der"] == root("ecdsa-p256")
     assert TLS.equipment(SETTINGS) == {"ntp_start_s": DATE_S}
-    assert TLS.files("micropython", off) == {} == TLS.equipment(off)
+    assert list(TLS.files("micropython", off)) == ["board_tls.py"] and TLS.files("circuitpython", off) == {}
+    assert TLS.equipment(off) == {}
 
 
 def test_a_hosted_row(measured_row: Measure) -> None:
@@ -78,21 +90,24 @@ def test_an_emulated_row_repeats_exactly(measured_row: Measure) -> None:
     assert first.status is Status.MEASURED, first.reason
     assert first.figures == second.figures
     assert first.figures["round_trips"] == 2 and first.figures["heap_touched_bytes"] > 10_000
+    assert 100_000 < first.figures["certificate_us"] < first.figures["key_exchange_us"]
 
 
 @pytest.mark.engine
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "status", "told"),
     [
-        ({"fault": "expired"}, "The certificate validity has expired"),
-        ({"fault": "wrong-name"}, "does not match with the expected CN"),
-        ({"version": "1.3"}, "unsupported: the server speaks TLS 1.3 only"),
+        ({"fault": "expired"}, Status.FAILED, "The certificate validity has expired"),
+        ({"fault": "wrong-name"}, Status.FAILED, "does not match with the expected CN"),
+        ({"version": "1.3"}, Status.UNSUPPORTED, "the server speaks TLS 1.3 only"),
     ],
 )
-def test_the_clients_own_error_is_the_reason(settings: dict[str, object], told: str, measured_row: Measure) -> None:
+def test_the_clients_own_error_is_the_reason(
+    settings: dict[str, object], status: Status, told: str, measured_row: Measure
+) -> None:
     row = measured_row(TLS, "micropython-1.28.0", "tuned", **settings)
-    assert row.status is Status.FAILED and told in (row.reason or "")
+    assert row.status is status and told in (row.reason or "")
 
 
 def test_what_if_tries_the_other_keys_and_no_check() -> None:
