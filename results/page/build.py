@@ -25,7 +25,7 @@ from portbench.results.table import not_measured, panels
 
 _FOLDER: Final = Path(__file__).parent
 _TEMPLATE: Final = "page.html.j2"
-_ADDRESS: Final = re.compile(r"(https?://[^\s<>\"]*[^\s<>\".,:;)])")
+_MARKED: Final = re.compile(r"https?://(?P<address>[^\s<>\"]*[^\s<>\".,:;)])|`(?P<code>[^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,15 @@ def html_page(
 
 
 def _linked(text: str) -> str:
-    """With its addresses as links. The text is escaped."""
+    """With its addresses as links and its names as code. The text is escaped."""
     with page_libraries():
-        from markupsafe import Markup
-    pieces = _ADDRESS.split(text)
-    link = Markup('<a href="{0}">{0}</a>')
-    return Markup("").join(link.format(piece) if at % 2 else piece for at, piece in enumerate(pieces))
+        from markupsafe import Markup, escape
+    made, end = Markup(""), 0
+    for found in _MARKED.finditer(text):
+        form = '<a href="{0}">{1}</a>' if found["code"] is None else "<code>{2}</code>"
+        made += escape(text[end : found.start()]) + Markup(form).format(found[0], found["address"], found["code"])
+        end = found.end()
+    return made + escape(text[end:])
 
 
 def _facts(run: RunFile) -> dict[str, str]:

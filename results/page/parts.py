@@ -101,8 +101,11 @@ class Chart:
 
 @dataclass(frozen=True)
 class Paragraph:
+    """`links`: addresses by their words, behind the text."""
+
     text: str
     is_code: bool = False
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from portbench.results.answer import fastest, flash, is_python, published_lines,
 from portbench.results.cells import figure, stated
 from portbench.results.model import Published
 from portbench.results.page.drawing import SOFT, Place, colour, in_lanes, marks
-from portbench.results.page.parts import Chart, Data, Section, Value, names, paragraphs
+from portbench.results.page.parts import Chart, Data, Paragraph, Section, Value, names, paragraphs
 from portbench.results.published import nearest
 from portbench.results.stats import Group
 from portbench.results.table import Panel
@@ -32,9 +32,9 @@ def section(panel: Panel) -> Section:
         pythons = [group for group in panel.groups if is_python(group.first)]
         lines = [*flash(panel.groups), *fastest(pythons, panel.where), *published_lines(panel.known, panel.groups)]
     found = {group.first.family for group in panel.groups}
-    if pages := [_PORT_PAGE.format(name) for name in PORTS if name in found]:
-        lines.append(f"What each port does with the chip: {', '.join(pages)}")
-    return Section("Answer", paragraphs(lines), charts=(chart(panel),), is_beside=True)
+    pages: dict[str, str] = {name: _PORT_PAGE.format(name) for name in PORTS if name in found}
+    ports = (Paragraph("What each port does with the chip:", links=pages),) if pages else ()
+    return Section("Answer", (*paragraphs(dict.fromkeys(lines)), *ports), charts=(chart(panel),), is_beside=True)
 
 
 def chart(panel: Panel) -> Chart:
