@@ -42,6 +42,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:20])
 def test_any_value_anywhere_is_shown_or_refused(value: Any) -> None:
     told = 0
