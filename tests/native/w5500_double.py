@@ -1,7 +1,8 @@
-"""A W5500 with scripted peers for `rp2040py`: enough of the chip to run the native firmware, no wire and no timing.
+"""A W5500 with scripted peers: enough of the chip to run the native firmware, no wire and no timing.
 
 It keeps the register file of the datasheet's chapter 3 and acts on socket commands at once. TCP peers are `TcpServer`
-objects, DHCP is answered by `DhcpServer`; both reply after a simulated delay.
+objects, DHCP is answered by `DhcpServer`; both reply after a simulated delay. It knows no emulator: that of the board
+is its `Host`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from typing import Final, Protocol
-
-from rp2040py.gpio_pin import GPIOPinState
-from rp2040py.rp2040 import RP2040
 
 CSN, RSTN, INTN = 17, 20, 21
 
@@ -83,17 +81,35 @@ def pack_ipv4(text: str) -> bytes:
     return bytes(int(part) for part in text.split("."))
 
 
+class Host(Protocol):
+    """The board on which the chip is."""
+
+    @property
+    def now_ns(self) -> float:
+        """Simulated time."""
+
+    def after(self, nanoseconds: float, action: Callable[[], None]) -> None:
+        """Call `action` in that time."""
+
+    def drive_intn(self, low: bool) -> None:
+        """Drive INTn low, or let it be high."""
+
+
 class W5500Double:
-    """Attach with `attach(mcu)` before execution. `link_after_us` counts from the release of RSTn."""
+    """Give it its `host` before execution. `link_after_us` counts from the release of RSTn."""
+
+    host: Host
 
     def __init__(self, server: TcpServer, dhcp: DhcpServer | None = None, *, link_after_us: float = 2000) -> None:
         self.server = server
         self.dhcp = dhcp
         self.link_after_us = link_after_us
         self.present = True
+        self.released_ns: float | None = None
         self.frames: list[tuple[int, int, bool, bytes]] = []
         """(block, address, write, data) of every frame"""
         self.problems: list[str] = []
+        self._frame = bytearray()
         self._reset_state()
 
     def _reset_state(self) -> None:
@@ -106,53 +122,52 @@ class W5500Double:
         self.tx = [bytearray(0x10000) for _ in range(8)]
         self.rx = [bytearray(0x10000) for _ in range(8)]
 
-    def attach(self, mcu: RP2040) -> None:
-        self.mcu = mcu
-        self.selected = False
-        self._frame = bytearray()
-        mcu.spi[0].on_transmit = self._transmit
-        mcu.gpio[CSN].add_listener(self._csn)
-        mcu.gpio[RSTN].add_listener(self._rstn)
-        self.released_ns: float | None = None
+    def reset(self) -> None:
+        """RSTn is low."""
+        self._reset_state()
+        self.released_ns = None
         self._update_intn()
 
-    def after(self, nanoseconds: float, action: Callable[[], None]) -> None:
-        self.mcu.clock.create_alarm(action).schedule(nanoseconds)
-
-    def _rstn(self, state: GPIOPinState, _old: GPIOPinState) -> None:
-        if state == GPIOPinState.HIGH:
-            self.released_ns = self.mcu.clock.nanos
-        else:
-            self._reset_state()
-            self.released_ns = None
+    def release(self) -> None:
+        """RSTn is high."""
+        self.released_ns = self.host.now_ns
         self._update_intn()
 
-    def _csn(self, state: GPIOPinState, _old: GPIOPinState) -> None:
-        low = state == GPIOPinState.LOW
-        if self.selected and not low and len(self._frame) > 3:
+    def end_frame(self) -> None:
+        """CSn is high."""
+        if len(self._frame) > 3:
             address = self._frame[0] << 8 | self._frame[1]
             control = self._frame[2]
             self.frames.append((control >> 3, address, bool(control & 4), bytes(self._frame[3:])))
             if control & 3:
                 self.problems.append(f"not variable length mode: {control:#04x}")
-        self.selected = low
-        self._frame = bytearray()
+        self._frame.clear()
 
-    def _transmit(self, mosi: int) -> None:
-        miso = 0xFF
-        if self.selected and self.released_ns is not None and self.present:
-            if len(self._frame) >= 3:
-                offset = (self._frame[0] << 8 | self._frame[1]) + len(self._frame) - 3
-                miso = self._access(self._frame[2] >> 3, offset, bool(self._frame[2] & 4), mosi)
-            self._frame.append(mosi)
-        elif not self.selected:
-            self.problems.append("SPI byte without chip select")
-        self.mcu.spi[0].complete_transmit(miso)
+    @property
+    def miso(self) -> int:
+        """The next byte on MISO of a selected chip."""
+        if not self._answers or len(self._frame) < 3 or self._frame[2] & 4:
+            return 0xFF
+        return self._access(None)
 
-    def _access(self, block: int, offset: int, write: bool, value: int) -> int:
+    def mosi(self, byte: int) -> None:
+        """The byte on MOSI at the same time."""
+        if self._answers:
+            if len(self._frame) >= 3 and self._frame[2] & 4:
+                self._access(byte)
+            self._frame.append(byte)
+
+    @property
+    def _answers(self) -> bool:
+        return self.released_ns is not None and self.present
+
+    def _access(self, value: int | None) -> int:
+        """Read the byte that the frame has come to, or write it."""
+        block = self._frame[2] >> 3
+        offset = (self._frame[0] << 8 | self._frame[1]) + len(self._frame) - 3
         number, kind = divmod(block, 4)
         if block == 0:
-            return self._common_access(offset, write, value)
+            return self._common_access(offset, value)
         memory = (None, self.sockets[number], self.tx[number], self.rx[number])[kind]
         if memory is None:
             self.problems.append(f"reserved block {block}")
@@ -160,24 +175,24 @@ class W5500Double:
         if kind != 1:
             size = self.sockets[number][TXBUF_SIZE if kind == 2 else RXBUF_SIZE] << 10
             offset %= size or 1
-            if write and kind == 3:
+            if value is not None and kind == 3:
                 self.problems.append("write into a receive buffer")
-        elif write:
+        elif value is not None:
             self._socket_write(number, offset, value)
             return 0
         else:
             self._refresh(number)
-        if write:
+        if value is not None:
             memory[offset] = value
         return memory[offset]
 
-    def _common_access(self, offset: int, write: bool, value: int) -> int:
-        if write:
+    def _common_access(self, offset: int, value: int | None) -> int:
+        if value is not None:
             self.common[offset] = value
             self._update_intn()
         if offset == PHYCFGR:
             assert self.released_ns is not None
-            up = self.mcu.clock.nanos - self.released_ns >= self.link_after_us * 1000
+            up = self.host.now_ns - self.released_ns >= self.link_after_us * 1000
             return 0xBF if up else 0xB8
         return self.common[offset]
 
@@ -208,7 +223,7 @@ class W5500Double:
 
     def _update_intn(self) -> None:
         self.common[SIR] = sum(1 << n for n, s in enumerate(self.sockets) if s[SN_IR] & (s[SN_IMR] or 0xFF))
-        self.mcu.gpio[INTN].set_input_value(not self.common[SIR] & self.common[SIMR])
+        self.host.drive_intn(bool(self.common[SIR] & self.common[SIMR]))
 
     def _command(self, number: int, command: int) -> None:
         socket = self.sockets[number]
@@ -223,7 +238,7 @@ class W5500Double:
             for offset in (SN_TX_RD, SN_TX_WR, SN_RX_RD, SN_RX_WR):
                 self._word(number, offset, 0xFFF0)
             accepted = self.server.accept(address, self._word(number, SN_DPORT))
-            self.after(REPLY_DELAY_NS, lambda: self._connected(number, accepted))
+            self.host.after(REPLY_DELAY_NS, lambda: self._connected(number, accepted))
         elif command == SEND:
             start, end = self._word(number, SN_TX_RD), self._word(number, SN_TX_WR)
             size = socket[TXBUF_SIZE] << 10
@@ -255,14 +270,14 @@ class W5500Double:
             if reply is not None:
                 assert self.dhcp is not None
                 header = pack_ipv4(self.dhcp.server) + struct.pack(">HH", 67, len(reply))
-                self.after(REPLY_DELAY_NS, lambda: self._arrive(number, header + reply))
+                self.host.after(REPLY_DELAY_NS, lambda: self._arrive(number, header + reply))
             return
         answer = self.server.receive(data)
         if isinstance(answer, End):
-            self.after(REPLY_DELAY_NS, lambda: self._ended_by_peer(number, answer))
+            self.host.after(REPLY_DELAY_NS, lambda: self._ended_by_peer(number, answer))
             return
         for index, segment in enumerate(answer):
-            self.after(REPLY_DELAY_NS * (index + 1), partial(self._arrive, number, segment))
+            self.host.after(REPLY_DELAY_NS * (index + 1), partial(self._arrive, number, segment))
 
     def _ended_by_peer(self, number: int, end: End) -> None:
         self.sockets[number][SN_SR] = CLOSE_WAIT if end is End.FIN else CLOSED
