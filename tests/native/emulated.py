@@ -1,4 +1,4 @@
-"""What a run of the built native firmware beside a `W5500Double` has, whichever emulator it is on."""
+"""A run of the built native firmware beside a `W5500Double`, on any emulator."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The built image, run from reset: what it does on the wire and how it ends. On the engine, since `rp2040py` takes a
-minute for some of these; what it says about a measurement is compared."""
+"""The built image, run from reset: what it does on the wire and how it ends. `rp2040py`, which takes a minute for some of
+these, runs two of them."""
 
 from __future__ import annotations
 
