@@ -1,5 +1,4 @@
-"""The built image, run from reset: what it does on the wire and how it ends. `rp2040py`, which takes a minute for some of
-these, runs two of them."""
+"""The built image, run from reset: what it does on the wire and how it ends. Two runs are on `rp2040py`, too."""
 
 from __future__ import annotations
 
