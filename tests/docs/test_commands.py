@@ -36,7 +36,7 @@ READING = {"advise", "images", "list", "show"}
 """Verbs that start no board."""
 MEASURING = {"compare", "explain", "flash", "profile", "trace"}
 AVR_IMAGE = ROOT / "firmware" / "avr" / "ping_pong.hex"
-FOREIGN = {"httpd.uf2", "my-client.uf2", "server.uf2"}
+FOREIGN = {"httpd.uf2", "my-client.uf2", "server.uf2", "tls-client.uf2"}
 BUILDS = {"RPI_PICO-v1.24.1.uf2": "micropython-pico-1.24.1", "RPI_PICO-v1.26.1.uf2": "micropython-pico-1.26.1"}
 """Files that are images of the catalogue; the others are the native client."""
 LINKER_MAP = "Linker script and memory map\n .text.main     0x10000200       0x40 main.o\n"
@@ -69,7 +69,7 @@ UNRUN = {
     r"make flash-and-bench": "compiles, then measures all firmware: tests/cli/test_documented.py checks its options",
     r"make playground|python3 -m http.server": "compiles for WebAssembly: tests/page/test_playground.py",
     r"make fuzz |\.ci/mutants |PORTBENCH_(LOCKSTEP|TLS_FUZZ_RECORDS)=": "hours; the tests take fewer steps",
-    r"(cd|sh) docs/how-to-play/tinygo|(PATH=\S+ )?tinygo |sh workloads/sd_card/": "a compiler's build of hours:"
+    r"(cd|sh) docs/how-to-play/tinygo|(PATH=\S+ )?tinygo |sh workloads/(sd_card|https)/": "a compiler's build of hours:"
     " tests/docs/test_build_scripts.py, tests/workloads/sd_card/test_tinygo.py",
     r"cargo run .* --example repl": "a release build: engine/board/tests/examples.rs calls the example",
     r"PORTBENCH_FIRMWARE_DIR=FOLDER cargo test": "images of other projects: engine/board/tests/rp2350.rs",
@@ -86,7 +86,7 @@ PLANNED = {
     "run .*--workload all": "hours",
     "run .*(interpreter|perf_bench) --runtime .*uf2": "minutes for a build: tests/emulated, tests/workloads",
     "run .*--workload sd_card": "a card of 30 s of a PC's time: tests/workloads/sd_card",
-    "run .*(httpd.uf2|server.uf2)": "images of other projects: tests/workloads",
+    "run .*(httpd.uf2|server.uf2|tls-client.uf2)": "images of other projects: tests/workloads",
     "run .*seed=1..20": "120 rows: tests/sweep",
     "check ": "minutes to hours, and suites of other projects: tests/checks",
 }

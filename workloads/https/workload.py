@@ -78,6 +78,7 @@ class HttpsWorkload(Workload):
     exchange = "page"
     secured = True
     timed_by_pc = True
+    patience_us = 30e6  # of a port whose handshake never ends
 
     def quick(self) -> Settings:
         return Settings(pages="1024")

@@ -84,6 +84,7 @@ class TlsWorkload(Workload):
     settings_type = Settings
     exchange = "transfer"
     secured = True
+    patience_us = 30e6  # of a port whose handshake never ends
 
     def quick(self) -> Settings:
         return Settings(transfer_bytes=2048)

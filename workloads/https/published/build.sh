@@ -1,14 +1,15 @@
 #!/bin/sh
 # Builds the published program, pico-examples' TLS client for a Pico W, with the packages of Debian 12:
 #
-#     sh workloads/https/published/build.sh rsa-2048 Release tls-client.uf2
-#     portbench run --workload https --board pico-w --runtime tls-client.uf2 -s key=rsa-2048 -s server_port=443
+#     sh workloads/https/published/build.sh ecdsa-p256 Release tls-client.uf2
+#     portbench run --workload https --board pico-w --runtime tls-client.uf2 -s server_port=443
 #
 # The first word is the key of the server that it asks for a page of 1024 bytes, the second CMake's build type; a fourth,
-# twice, makes it shake hands once before and resume that session. SDK=2.1.0 takes the release of the published figures
-# (mbedTLS 2.28.8) in place of 2.2.0 (3.6.2). CLONES=FOLDER takes FOLDER/OWNER/NAME, clones, in place of github.com.
-# The program stays when it has its page; as published it returns from main, which stops the core. It joins the emulated
-# network; a real one's name and passphrase are WIFI_SSID and WIFI_PASSWORD, which are then in the image.
+# twice, makes it shake hands once before and resume that session. SDK=2.2.0 takes that pico-sdk (mbedTLS 3.6.2) in
+# place of 2.1.0 (2.28.8), the release of the published figures. CLONES=FOLDER takes FOLDER/OWNER/NAME, clones, in place
+# of github.com. The program stays when it has its page; as published it returns from main, which stops the core. It
+# joins the emulated network; a real one's name and passphrase are WIFI_SSID and WIFI_PASSWORD, which are then in the
+# image.
 set -eu
 
 fail() {
@@ -23,7 +24,7 @@ checkout() {
     git -C "$3" -c advice.detachedHead=false checkout --quiet FETCH_HEAD
 }
 
-[ $# -ge 3 ] || fail "takes three arguments, key, build type and image: sh build.sh rsa-2048 Release tls-client.uf2"
+[ $# -ge 3 ] || fail "takes three arguments, key, build type and image: sh build.sh ecdsa-p256 Release tls-client.uf2"
 for each in git:git cmake:cmake make:make arm-none-eabi-g++:gcc-arm-none-eabi python3:python3; do
     command -v "${each%:*}" >/dev/null || fail "${each%:*} is missing; install it: apt-get install ${each#*:}"
 done
@@ -32,7 +33,7 @@ done
 base=https://github.com
 [ -z "${CLONES:-}" ] || base=file://$(cd "$CLONES" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-case ${SDK:-2.2.0} in
+case ${SDK:-2.1.0} in
 2.2.0)
     sdk=a1438dff1d38bd9c65dbd693f0e5db4b9ae91779 examples=4c3a3dc0196dd426fddd709616d0da984e027bab
     lwip=77dcd25a72509eb83f72b033d219b1d40cd8eb95 mbedtls=107ea89daaefb9867ea9121002fbbdf926780e98
