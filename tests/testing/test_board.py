@@ -160,6 +160,21 @@ def test_a_second_board_boots_from_the_state_of_the_first(
     assert ends[0] == ends[1] and ends[0][1].count("main ") == 2
 
 
+@pytest.mark.parametrize(
+    ("kind", "runtime"),
+    [("RPI_PICO_W", "micropython-pico-w-1.26.1"), ("RPI_PICO2_W", "micropython-pico2-w-1.28.0")],
+)
+def test_boards_with_a_radio_take_a_state_too(
+    kind: str, runtime: str, make_emulated_board: Make, image: Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = []
+    for board in once_and_again(lambda: make_emulated_board(kind), monkeypatch):
+        board.boot(image(runtime))
+        assert board.execute("print(6 * 7)") == "42\r\n"
+        ends.append((board.time_ps, board.console))
+    assert ends[0] == ends[1]
+
+
 def test_a_restored_board_meets_its_server_at_the_same_time(
     make_emulated_board: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
