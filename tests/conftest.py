@@ -26,6 +26,7 @@ from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, ImageStore, ImageUnavailable
+from portbench.firmware.releases import usual_index
 from portbench.workloads import workload
 
 Image = Callable[[str], Path]
@@ -105,6 +106,13 @@ def _own_folders(request: pytest.FixtureRequest) -> Iterator[None]:
         environment.setenv(KEPT_FLASH_VARIABLE, "")  # tests see a board being flashed
         yield
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _own_choices() -> Iterator[None]:
+    """The releases that a test chose are no remarks on the rows of another one."""
+    yield
+    usual_index().remarks.clear()
 
 
 def pytest_collection_finish() -> None:
