@@ -112,7 +112,7 @@ def _own_folders(request: pytest.FixtureRequest) -> Iterator[None]:
 def _own_choices() -> Iterator[None]:
     """The releases that a test chose are no remarks on the rows of another one."""
     yield
-    usual_index().remarks.clear()
+    usual_index()._remarks.clear()
 
 
 def pytest_collection_finish() -> None:
