@@ -91,6 +91,13 @@ PLANNED = {
     "check ": "minutes to hours, and suites of other projects: tests/checks",
 }
 """Commands that are planned here instead of run (`--dry-run`, or `--list` of `check`), and why."""
+SAYS = {
+    "advise W5500_EVB_PICO": r"flash micropython-1\.28\.0, the newest maintained firmware",
+    "flash my.uf2": r"frames sent, address 192\.168\.50\.",
+    "explain micropython-1.26.0/as-published": r"Where the time goes",
+    "compare before.uf2 after.uf2 --fail-if-slower 2%": r"the same",
+}
+"""Words of what the README's commands print."""
 
 
 def code(page: Path) -> str:
@@ -223,7 +230,7 @@ def test_a_command_that_reads_runs(
     for name in ("CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / name))
     done = invoke(*(word.replace("~", str(folder)) for word in words))
-    assert done.exit_code == 0 and done.stdout, done.output
+    assert done.exit_code == 0 and re.search(SAYS.get(line, "."), done.stdout), done.output
 
 
 @pytest.mark.engine
@@ -251,7 +258,8 @@ def test_a_command_that_measures_runs(
     if "forbids the download" in done.output:
         pytest.skip(done.output.strip())
     none_is_slower = words == ["compare", "builds/"]
-    assert done.exit_code == (1 if none_is_slower else 0) and done.stdout, done.output
+    assert done.exit_code == (1 if none_is_slower else 0), done.output
+    assert re.search(SAYS.get(line, "."), done.stdout), done.output
     for reader in OURS[line]:
         command = shlex.split(reader)
         if shutil.which(command[0]) is None:
@@ -287,6 +295,7 @@ def test_no_reason_outlives_its_command() -> None:
         (QUOTED, [line for _, line in SHOWN]),
         (UNRUN, [line for _, line in SHOWN]),
         (PLANNED, OURS),
+        (map(re.escape, SAYS), OURS),
     ):
         for pattern in patterns:
             assert any(re.match(pattern, line) for line in among), f"no page shows it: {pattern}"
