@@ -168,26 +168,31 @@ pub trait Batches {
 
     /// Runs the passes before event `id`. Returns false if the event was the end of the batch and needs no handling
     /// now.
+    #[inline]
     fn batch_before(&mut self, id: Event) -> bool {
-        let Some(index) = self.batched() else { return true };
+        self.batched().is_none_or(|index| self.run_before(index, id))
+    }
+
+    /// Does so for the batch of block `index`.
+    fn run_before(&mut self, index: usize, id: Event) -> bool {
         let Involved { sys, pio, .. } = self.involved();
         let own = pio[index].event_id();
         let now = sys.now();
         let cycle = sys.clock.cycle_at(now);
-        let by_now = cycle_by(sys, now);
         if id == own && pio[index].defers(cycle) {
             self.move_words(cycle);
             self.replan_batch();
             return false;
         }
         if id == Self::DMA {
-            self.move_words(by_now);
+            self.move_words_by_now();
         }
         if matches!(Self::pins_of(id), Use::None | Use::Written) {
             return true;
         }
         // Events at the same time are handled in order of their ids.
-        self.catch_up(if id > own { by_now } else { cycle - 1 });
+        let until = if id > own { cycle_by(self.involved().sys, now) } else { cycle - 1 };
+        self.catch_up(until);
         if id != own {
             return true;
         }
@@ -277,6 +282,52 @@ pub trait Batches {
     fn find_batch(&mut self) {
         self.involved().find_batch();
     }
+}
+
+/// Implements [`Batches`] for the chip's bus, which has `sys`, `world` and the `blocks` of [`crate::register_map`]: the
+/// DMA's event, the address of PIO0, and the events of no register block that leave pins alone.
+#[macro_export]
+macro_rules! batches {
+    ($bus:ident, $dma:expr, $pio0:expr, $apart:pat) => {
+        impl<W: $crate::World> $crate::batch::Batches for $bus<W> {
+            type World = W;
+            const DMA: $crate::wires::Event = $dma;
+            const PIO0: u32 = $pio0;
+
+            #[inline]
+            fn pins_at(address: u32) -> $crate::batch::Use {
+                Blocks::pins_at(address)
+            }
+
+            fn pins_of(id: $crate::wires::Event) -> $crate::batch::Use {
+                match id {
+                    $apart => $crate::batch::Use::None,
+                    _ => Blocks::pins_of(id),
+                }
+            }
+
+            #[inline]
+            fn involved(&mut self) -> $crate::batch::Involved<'_, W> {
+                let Self { sys, world, blocks: Blocks { pio, io_bank0, .. }, .. } = self;
+                $crate::batch::Involved { sys, pio, io_bank0, world }
+            }
+
+            #[inline]
+            fn settle_pins(&mut self) {
+                if self.sys.pins.changed() {
+                    self.blocks.reached().settle(&mut self.sys, &mut self.world);
+                }
+                self.settle_requests();
+            }
+
+            #[inline]
+            fn settle_requests(&mut self) {
+                if self.sys.dreq_rose != 0 {
+                    self.blocks.dma.requests_changed(&mut self.sys);
+                }
+            }
+        }
+    };
 }
 
 impl<W: World> Involved<'_, W> {

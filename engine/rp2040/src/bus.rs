@@ -39,7 +39,7 @@ use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
 pub use armv6m::Master;
 use parts::BusFault;
-pub(crate) use parts::batch::{Batches, Involved, Use};
+pub(crate) use parts::batch::Batches;
 use parts::constants::Constants;
 use parts::lane;
 use parts::passing::Reached;
@@ -473,45 +473,8 @@ impl<W: World> Bus<W> {
     }
 }
 
-impl<W: World> Batches for Bus<W> {
-    type World = W;
-    const DMA: Event = event::DMA;
-    const PIO0: u32 = map::PIO0;
-
-    #[inline]
-    fn pins_at(address: u32) -> Use {
-        Blocks::pins_at(address)
-    }
-
-    fn pins_of(id: Event) -> Use {
-        match id {
-            // They belong to the flash.
-            event::SSI | event::XIP_STREAM => Use::None,
-            _ => Blocks::pins_of(id),
-        }
-    }
-
-    #[inline]
-    fn involved(&mut self) -> Involved<'_, W> {
-        let Self { sys, world, blocks: Blocks { pio, io_bank0, .. }, .. } = self;
-        Involved { sys, pio, io_bank0, world }
-    }
-
-    #[inline]
-    fn settle_pins(&mut self) {
-        if self.sys.pins.changed() {
-            self.blocks.reached().settle(&mut self.sys, &mut self.world);
-        }
-        self.settle_requests();
-    }
-
-    #[inline]
-    fn settle_requests(&mut self) {
-        if self.sys.dreq_rose != 0 {
-            self.blocks.dma.requests_changed(&mut self.sys);
-        }
-    }
-}
+// The two events belong to the flash.
+parts::batches! { Bus, event::DMA, map::PIO0, event::SSI | event::XIP_STREAM }
 
 impl<W: World> armv6m::Bus for Bus<W> {
     type Map = Addresses;

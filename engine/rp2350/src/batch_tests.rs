@@ -2,66 +2,21 @@
 
 use crate::bus::{Bus, Master};
 use crate::memory::Memory;
-use parts::batch::fuzz::{self, Coreless, Peer, Registers};
-use parts::wires::Event;
+use crate::wires;
+use parts::batch::fuzz::Registers;
 
-struct Chip {
-    bus: Bus<Peer>,
-    mem: Memory,
-}
-
-impl Coreless for Chip {
-    type Bus = Bus<Peer>;
-    const REGISTERS: Registers = Registers {
-        io_bank0: 0x4002_8000,
-        pads_bank0: 0x4003_8000,
-        intr0: 0x230,
-        proc0_inte0: 0x248,
-        intr: 0x16c,
-        gpio: [0x10, 0x18, 0x20, 0x30, 0x38],
-        timer0: 0x440,
-        chan_abort: 0x464,
-        incr_write: 6,
-        ring_size: 8,
-        ring_sel: 12,
-        chain_to: 13,
-        treq_sel: 17,
-    };
-
-    fn new(peer: Peer) -> Self {
-        let mut bus = Bus::new(crate::wires::sys(125_000_000), peer);
-        bus.sys.freq.clk_sys_hz = 125_000_000;
-        bus.sys.clock_sources_dirty = false;
-        Self { bus, mem: Memory::new(&[0; 16384], 1 << 20) }
-    }
-
-    fn bus(&mut self) -> &mut Bus<Peer> {
-        &mut self.bus
-    }
-
-    fn read(&mut self, address: u32) -> u32 {
-        self.bus.read(&mut self.mem, Master::Core(0), address, 4).unwrap()
-    }
-
-    fn write(&mut self, address: u32, value: u32) {
-        self.bus.write(&mut self.mem, Master::Core(0), address, value, 4).unwrap();
-    }
-
-    fn handle(&mut self, id: Event) {
-        self.bus.event(&mut self.mem, id);
-    }
-
-    fn settle(&mut self) {
-        self.bus.settle(&mut self.mem);
-    }
-}
-
-#[test]
-fn deferred_batches_equal_single_events() {
-    fuzz::batches_equal_single_events::<Chip>();
-}
-
-#[test]
-fn a_word_costs_three_events() {
-    fuzz::a_word_costs_three_events::<Chip>();
-}
+parts::batch_tests!(Registers {
+    io_bank0: 0x4002_8000,
+    pads_bank0: 0x4003_8000,
+    intr0: 0x230,
+    proc0_inte0: 0x248,
+    intr: 0x16c,
+    gpio: [0x10, 0x18, 0x20, 0x30, 0x38],
+    timer0: 0x440,
+    chan_abort: 0x464,
+    incr_write: 6,
+    ring_size: 8,
+    ring_sel: 12,
+    chain_to: 13,
+    treq_sel: 17,
+});

@@ -553,3 +553,58 @@ pub fn a_word_costs_three_events<C: Coreless>() {
     assert_eq!((lazy, plain), (50 * 3, 50 * 66));
     compare_all(&mut pair, "at the end");
 }
+
+/// Makes the tests of a chip whose `Bus`, `Master`, `Memory` and `wires` are in scope.
+#[macro_export]
+macro_rules! batch_tests {
+    ($registers:expr) => {
+        use $crate::batch::fuzz::{self, Peer};
+
+        struct Chip {
+            bus: Bus<Peer>,
+            mem: Memory,
+        }
+
+        impl fuzz::Coreless for Chip {
+            type Bus = Bus<Peer>;
+            const REGISTERS: fuzz::Registers = $registers;
+
+            fn new(peer: Peer) -> Self {
+                let mut bus = Bus::new(wires::sys(125_000_000), peer);
+                bus.sys.freq.clk_sys_hz = 125_000_000;
+                bus.sys.clock_sources_dirty = false;
+                Self { bus, mem: Memory::new(&[0; 16384], 1 << 20) }
+            }
+
+            fn bus(&mut self) -> &mut Bus<Peer> {
+                &mut self.bus
+            }
+
+            fn read(&mut self, address: u32) -> u32 {
+                self.bus.read(&mut self.mem, Master::Core(0), address, 4).unwrap()
+            }
+
+            fn write(&mut self, address: u32, value: u32) {
+                self.bus.write(&mut self.mem, Master::Core(0), address, value, 4).unwrap();
+            }
+
+            fn handle(&mut self, id: $crate::wires::Event) {
+                self.bus.event(&mut self.mem, id);
+            }
+
+            fn settle(&mut self) {
+                self.bus.settle(&mut self.mem);
+            }
+        }
+
+        #[test]
+        fn deferred_batches_equal_single_events() {
+            fuzz::batches_equal_single_events::<Chip>();
+        }
+
+        #[test]
+        fn a_word_costs_three_events() {
+            fuzz::a_word_costs_three_events::<Chip>();
+        }
+    };
+}
