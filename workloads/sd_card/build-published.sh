@@ -7,19 +7,10 @@
 # branches, in place of github.com. pico-sdk writes the day of the build into the image, so its hash is not fixed.
 set -eu
 
-fail() {
-    echo "build-published.sh: $1" >&2
-    exit 1
-}
+. "$(dirname "$0")/../published.sh"
 
 [ $# -eq 1 ] || fail "takes one argument, the image that it writes: sh build-published.sh pico-fatfs-c.uf2"
-for each in git:git g++:g++ make:make cmake:cmake arm-none-eabi-g++:gcc-arm-none-eabi python3:python3; do
-    command -v "${each%:*}" >/dev/null || fail "${each%:*} is missing; install it: apt-get install ${each#*:}"
-done
-[ -e "$(arm-none-eabi-g++ -print-file-name=libstdc++.a)" ] ||
-    fail "the C++ library is missing; install it: apt-get install libstdc++-arm-none-eabi-newlib"
-base=https://github.com
-[ -z "${CLONES:-}" ] || base=file://$(cd "$CLONES" && pwd)
+needs g++:g++
 
 mkdir -p "$(dirname "$1")"
 target=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")

@@ -12,10 +12,7 @@
 # image.
 set -eu
 
-fail() {
-    echo "build.sh: $1" >&2
-    exit 1
-}
+. "$(dirname "$0")/../../published.sh"
 
 # checkout REPOSITORY COMMIT FOLDER
 checkout() {
@@ -25,13 +22,7 @@ checkout() {
 }
 
 [ $# -ge 3 ] || fail "takes three arguments, key, build type and image: sh build.sh ecdsa-p256 Release tls-client.uf2"
-for each in git:git cmake:cmake make:make arm-none-eabi-g++:gcc-arm-none-eabi python3:python3; do
-    command -v "${each%:*}" >/dev/null || fail "${each%:*} is missing; install it: apt-get install ${each#*:}"
-done
-[ -e "$(arm-none-eabi-g++ -print-file-name=libstdc++.a)" ] ||
-    fail "the C++ library is missing; install it: apt-get install libstdc++-arm-none-eabi-newlib"
-base=https://github.com
-[ -z "${CLONES:-}" ] || base=file://$(cd "$CLONES" && pwd)
+needs
 here=$(cd "$(dirname "$0")" && pwd)
 case ${SDK:-2.1.0} in
 2.2.0)
