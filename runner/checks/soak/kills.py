@@ -148,13 +148,15 @@ class World:
         self._sweep += 1
         record = Record(number, self._name)
         with self._started(record) as session:
-            self._wait(session, record, _COMMAND_S, moment * self._cpu_s, with_child=below)
-            command, *children = with_descendants([session.process.pid])
-            victim = children[int(chosen * len(children))] if below and children else command
             record.status = "measured"
-            with contextlib.suppress(psutil.NoSuchProcess):
-                if session.process.poll() is None:
-                    self._strike(psutil.Process(victim), session, record)
+            # A process below the command may end before it is struck: then another one is.
+            while session.process.poll() is None and not (record.struck or record.hangs or self._stopped):
+                self._wait(session, record, _COMMAND_S, moment * self._cpu_s, with_child=below)
+                command, *children = with_descendants([session.process.pid])
+                among = children if below else [command]
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if among and session.process.poll() is None:
+                        self._strike(psutil.Process(among[int(chosen * len(among))]), session, record)
         return record
 
     def _strike(self, victim: psutil.Process, session: Session, record: Record) -> None:
