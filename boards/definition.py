@@ -6,6 +6,7 @@ docs/adding-a-board.md explains the keys.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import field, replace
 from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -320,9 +321,14 @@ def board_of_machine(machine: str) -> BoardDefinition | None:
     return next((each for each in known_boards().values() if without_spaces(each.machine) == name), None)
 
 
+def boards_taking(families: Collection[int]) -> list[BoardDefinition]:
+    """The boards with a chip that images of one of the UF2 `families` are for."""
+    return [board for board in known_boards().values() if {*taken_with(board.uf2_family)} & {*families}]
+
+
 def refusal(error: Uf2Error) -> str:
     """Why an image is refused, with the boards that it is for where that is known."""
-    boards = [board.id for board in known_boards().values() if {*taken_with(board.uf2_family)} & {*error.families}]
+    boards = [board.id for board in boards_taking(error.families)]
     return f"{error} (this one is for {', '.join(boards)})" if boards else str(error)
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from portbench.boards import BoardDefinition, Wifi, board_definition, board_of_machine, known_boards
+from portbench.boards import BoardDefinition, Wifi, board_definition, board_of_machine, boards_taking, known_boards
 from portbench.boards.releases import named
 from portbench.clients import FAMILIES
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
@@ -373,8 +373,7 @@ def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
         image = Uf2File.read(path)
         machine = image.identity.machine
         says = board_of_machine(machine) if machine else None
-        board = says or options.board
-        board = board or board_definition(DEFAULT_BOARD)
+        board = says or options.board or _usual_board(image)
         if (image.content is None) != (board.avr is not None):
             like = next(each for each in known_boards().values() if (each.avr is None) != (image.content is None))
             raise PortbenchError(f"{path}: is no image for {board.id}; name another board: --board {like.id}")
@@ -385,6 +384,19 @@ def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
     if says is not None and options.board not in (None, says):
         raise OptionError(f"{path}: says {says.id}, not {options.board.id}; leave out --board")
     return entry
+
+
+def _usual_board(image: Uf2File) -> BoardDefinition:
+    """The default board; for an image of another chip a board with that chip, if possible one with the same network."""
+    usual = board_definition(DEFAULT_BOARD)
+    if image.content is None:
+        return usual
+
+    def chip(board: BoardDefinition) -> str | None:
+        return None if board.network is None else board.network.chip
+
+    takers = boards_taking([image.content.family_id])
+    return min(takers, key=lambda board: (board != usual, chip(board) != chip(usual)), default=usual)
 
 
 def _named_apart(entries: list[FirmwareEntry]) -> list[FirmwareEntry]:

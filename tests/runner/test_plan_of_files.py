@@ -9,7 +9,7 @@ import pytest
 
 from portbench.boards import board_definition, board_of_machine
 from portbench.errors import OptionError
-from portbench.firmware import catalogue, uf2
+from portbench.firmware import catalogue, uf2, uf2_families
 from portbench.firmware.catalogue import Family
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan, remarks
@@ -44,6 +44,20 @@ def test_a_file_that_names_no_board_is_for_the_one_asked_for(tmp_path: Path) -> 
     path.write_bytes(uf2.build(b"\0MicroPython v1.26.0 on 2025-08-09\0; Nobody's with RP2040\0".ljust(256, b"\0")))
     assert {row.board for row in plan(BenchOptions(runtimes=(str(path),)))} == {W5500}
     assert {row.board for row in plan(BenchOptions(runtimes=(str(path),), board=W5100S))} == {W5100S}
+
+
+@pytest.mark.parametrize(
+    ("family", "board"),
+    [
+        (uf2_families.RP2040, "W5500_EVB_PICO"),
+        (uf2_families.RP2350, "W5500_EVB_PICO2"),
+        (uf2_families.RP2350_RISCV, "W5500_EVB_PICO2"),
+    ],
+)
+def test_a_file_that_names_no_board_is_for_one_with_its_chip(family: int, board: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.uf2"
+    path.write_bytes(uf2.build(b"silence".ljust(256), family_id=family))
+    assert {row.board.id for row in plan(BenchOptions(runtimes=(str(path),)))} == {board}
 
 
 def of_board(path: Path, board: str, python: str = "MicroPython v1.26.0 on 2025-08-09\0") -> str:
