@@ -16,7 +16,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, Unsupported
 from portbench.files import replace_file
 from portbench.firmware.download import download
 from portbench.firmware.images import FOLDER_VARIABLE, OFFLINE_VARIABLE
@@ -45,7 +45,7 @@ class Library:
 def pinned_libraries(major: int, path: Path = PINS, names: Collection[str] | None = None) -> list[Library]:
     """The libraries that CircuitPython `major` needs with a network, or those of `names`.
 
-    Raises PortbenchError for a major without pinned libraries.
+    Raises Unsupported for a major without pinned libraries.
     """
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["libraries"]
     every = [
@@ -58,7 +58,7 @@ def pinned_libraries(major: int, path: Path = PINS, names: Collection[str] | Non
         known = ", ".join(
             str(m) for m in sorted({m for library in every if library.name == name for m in library.majors})
         )
-        raise PortbenchError(f"CircuitPython {major}: {path.name} pins {name} for {known} only; add {major} to it")
+        raise Unsupported(f"CircuitPython {major}: {path.name} pins {name} for {known} only; add {major} to it")
     return wanted
 
 

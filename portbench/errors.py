@@ -44,6 +44,10 @@ class LibraryMissing(PortbenchError):
             raise cls(f"{purpose} needs {error.name}; install it: pip install 'portbench[{extra}]'") from error
 
 
+class Unsupported(PortbenchError):
+    """The runtime lacks what the workload needs. Says what."""
+
+
 class BoardError(PortbenchError):
     """A board did not do as it was asked."""
 

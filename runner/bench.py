@@ -10,14 +10,14 @@ from pathlib import Path
 
 from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Progress
 from portbench.boards.jitter import Jitter, draw, still
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, Unsupported
 from portbench.files import TemporaryFolder
 from portbench.firmware.boot_roms import has_own_boot_rom
 from portbench.firmware.images import ImageStore, ImageUnavailable
 from portbench.results.model import Row
 from portbench.results.storage import StorageError
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
-from portbench.runner.collect import RowDraft, Unsupported, one_line, surroundings
+from portbench.runner.collect import RowDraft, one_line, surroundings
 from portbench.runner.kinds import measurement_of
 from portbench.runner.kinds.paired import PartnerBoard
 from portbench.runner.kinds.row import ReadyRow

@@ -17,7 +17,7 @@ from pydantic import Field
 from portbench.boards import Ethernet, OwnNetwork, RunOutput, Wifi
 from portbench.boards.jitter import Jitter
 from portbench.console import shown
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, Unsupported
 from portbench.firmware.images import FOLDER_VARIABLE, Image
 from portbench.results.attribution import Attribution
 from portbench.results.model import Conditions, Headline, Layouts, Offers, Row, Sim, Status, Waveform, WhatIf
@@ -61,10 +61,6 @@ class ClientResult:
     version: str | None
     library: str | None
     """Version of CircuitPython's driver, if it may differ from the deployed one."""
-
-
-class Unsupported(PortbenchError):
-    """The runtime lacks what the workload needs; the text says what."""
 
 
 _UNSUPPORTED: Final = re.compile(r"\w+\((['\"])unsupported: (.*)\1,?\)", re.DOTALL)

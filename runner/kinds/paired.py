@@ -13,9 +13,9 @@ from typing import Any, Final, Protocol
 from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.jitter import Jitter
 from portbench.clients.deployment import as_partner
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, Unsupported
 from portbench.runner.boards_for import AUTO, Listener, open_board
-from portbench.runner.collect import Unsupported, check_result, result_without_error
+from portbench.runner.collect import check_result, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow

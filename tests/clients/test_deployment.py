@@ -17,7 +17,7 @@ from portbench.boards import board_definition
 from portbench.clients import FAMILIES, ClientNetwork, build_deployment
 from portbench.clients.deployment import config_json
 from portbench.clients.libraries import library_files, pinned_libraries
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, Unsupported
 from portbench.workloads import WORKLOADS_VARIABLE, Readiness, Workload, workload, workloads
 from portbench.workloads.ping_pong.workload import PingPongWorkload
 from tests.conftest import libraries_or_skip
@@ -167,7 +167,7 @@ def test_the_driver_follows_the_firmwares_major() -> None:
 
 
 def test_a_major_without_pins_lists_those_with() -> None:
-    with pytest.raises(PortbenchError, match=r"3: .* pins adafruit-circuitpython-busdevice for 7, 8, 9, 10 only"):
+    with pytest.raises(Unsupported, match=r"3: .* pins adafruit-circuitpython-busdevice for 7, 8, 9, 10 only"):
         pinned_libraries(3)
 
 

@@ -245,6 +245,14 @@ def test_a_client_says_that_its_port_lacks_something(error: str, status: Status,
     assert (row.status, row.reason) == (status, reason)
 
 
+def test_a_library_that_is_not_pinned_for_the_image_leaves_its_row_unsupported(world: World) -> None:
+    world.image.write_bytes(uf2.build(b"CircuitPython 8.0.5 on 2023-03-31; W5500-EVB-Pico with rp2040".ljust(256)))
+    world.boards = [ScriptedBoard()]
+    row = world.measure(world.planned(Family.CIRCUITPYTHON, workload=workload("websocket_server"))).row
+    reason = "CircuitPython 8: circuitpython_libraries.toml pins adafruit-circuitpython-httpserver for 9, 10 only"
+    assert (row.status, row.reason) == (Status.UNSUPPORTED, f"{reason}; add 8 to it")
+
+
 def test_a_lost_console_fails_the_row(world: World) -> None:
     world.boards = [ScriptedBoard(raises("run", ConsoleLost("the port went away")))]
     assert world.measure().row.reason == "run: the port went away"
