@@ -101,6 +101,33 @@ pub(crate) enum Kind {
     Barrier,
 }
 
+/// For each conditional branch, from [`Kind::Beq`] on, the flags with which it is taken: bit NZCV is set.
+const TAKEN: [u16; 14] = {
+    let mut taken = [0; 14];
+    let mut flags = 0;
+    while flags < 16 {
+        let (n, z, c, v) = (flags >> 3 & 1 != 0, flags >> 2 & 1 != 0, flags >> 1 & 1 != 0, flags & 1 != 0);
+        let pairs = [z, c, n, v, c && !z, n == v, !z && n == v];
+        let mut condition = 0;
+        while condition < taken.len() {
+            // The second of a pair is the opposite of the first.
+            let holds = pairs[condition / 2] == (condition % 2 == 0);
+            taken[condition] |= (holds as u16) << flags;
+            condition += 1;
+        }
+        flags += 1;
+    }
+    taken
+};
+
+impl Kind {
+    /// Returns, for a conditional branch, the flags with which it is taken: bit NZCV is set.
+    #[inline(always)]
+    pub(crate) fn taken(self) -> Option<u16> {
+        TAKEN.get(usize::from((self as u8).wrapping_sub(Kind::Beq as u8))).copied()
+    }
+}
+
 /// One predecoded instruction. Nothing in it depends on its address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Op {

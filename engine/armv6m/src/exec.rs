@@ -12,6 +12,9 @@ use crate::map::Map;
 use crate::memory::Memory;
 use crate::mpu::Access;
 
+/// In place of [`XipCache::changes`](parts::xip_cache::XipCache::changes): a run of code that is not to be remembered.
+const NO_RUN: u64 = u64::MAX;
+
 impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
     pub fn run<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) {
@@ -83,6 +86,14 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         let mut executed: u64 = 0;
         // A local variable, kept in a register: a chain of additions in memory would limit the loop.
         let mut cycles = self.cycles;
+        // Before this address the cache holds all words of the instructions, and their accesses are not counted yet:
+        // `settle` does that. 0: each fetch is looked up, and `word` is the last one.
+        let mut held: u32 = 0;
+        // The address at which such a run began, and how often the cache had changed then.
+        let (mut run, mut changes) = (pc, NO_RUN);
+        let runs = REGION == region::XIP && !LOOK;
+        // An instruction's slot, less half of its address.
+        let bias = base.wrapping_sub((start >> 1) as usize);
 
         // Changes by a store take effect when the loop is entered again.
         let counted = if LOOK { bus.counted() } else { 0 };
@@ -92,19 +103,37 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
             };
         }
 
-        // Writes back the state that calls, the caller and exceptions read.
+        // Counts the words of a run, up to those of the instruction at `$last`; the last word that was fetched.
+        macro_rules! fetched {
+            ($last:expr) => {
+                if runs && held != 0 {
+                    let last = $last.wrapping_add(2) >> 2;
+                    mem.xip.accesses += u64::from(last.wrapping_sub(word));
+                    last
+                } else {
+                    word
+                }
+            };
+        }
+        macro_rules! settle {
+            ($last:expr) => {{
+                word = fetched!($last);
+                held = 0;
+            }};
+        }
+        // Writes back the state that calls, the caller and exceptions read. The instruction at `$last` was fetched last.
         macro_rules! sync {
-            () => {{
+            ($last:expr) => {{
+                self.fetch_word = fetched!($last);
                 self.pc = pc;
                 self.instructions += executed;
-                self.fetch_word = word;
                 self.cycles = cycles;
             }};
         }
 
         macro_rules! leave {
-            ($exit:expr) => {{
-                sync!();
+            ($exit:expr, $last:expr) => {{
+                sync!($last);
                 return $exit;
             }};
         }
@@ -112,7 +141,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
             ($cause:expr) => {{
                 let cause: Cause = $cause;
                 cycles += 1;
-                sync!();
+                sync!(pc);
                 self.hard_fault(mem, bus, cause);
                 return Exit::Region;
             }};
@@ -141,13 +170,23 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         }
         macro_rules! jump {
             ($target:expr) => {{
-                pc = $target;
-                word = NO_WORD;
+                let target: u32 = $target;
+                let _ = fetched!(pc);
+                pc = target;
+                (word, held) = (NO_WORD, 0);
                 if REGION == region::BUS || pc.wrapping_sub(start) >= size {
-                    leave!(Exit::Region);
+                    leave!(Exit::Region, pc);
                 }
-                if REGION != region::BUS && mem.translated.wants(base + (pc.wrapping_sub(start) >> 1) as usize) {
-                    leave!(Exit::Region);
+                if REGION != region::BUS && mem.translated.wants(bias.wrapping_add((pc >> 1) as usize)) {
+                    leave!(Exit::Region, pc);
+                }
+                // At the limit the next instruction is not fetched.
+                if runs && cycles < limit {
+                    (run, changes) = (pc, mem.xip.changes());
+                    held = mem.xip.run_from(pc);
+                    if held != 0 {
+                        word = (pc >> 2).wrapping_sub(1);
+                    }
                 }
                 continue;
             }};
@@ -184,6 +223,36 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 sum
             }};
         }
+        macro_rules! subtract {
+            ($x:expr, $y:expr) => {{
+                let (x, y): (u32, u32) = ($x, $y);
+                let difference = x.wrapping_sub(y);
+                self.c = x >= y;
+                self.v = ((x ^ y) & (x ^ difference)) >> 31 != 0;
+                difference
+            }};
+        }
+        // A comparison, and the branch that mostly follows it: that needs no turn of the loop.
+        macro_rules! compare {
+            ($slot:expr, $value:expr) => {{
+                let value: u32 = $value;
+                self.nz = i64::from(value as i32);
+                cycles += 1;
+                if !LOOK {
+                    let next = mem.ops[$slot + 1];
+                    if let Some(taken) = next.kind.taken() {
+                        pc = pc.wrapping_add(2);
+                        if cycles >= limit || runs && pc >= held {
+                            continue;
+                        }
+                        executed += 1;
+                        let nz = u32::from(self.nz < 0) << 3 | u32::from(value == 0) << 2;
+                        let flags = nz | u32::from(self.c) << 1 | u32::from(self.v);
+                        branch_if!(next, taken >> flags & 1 != 0);
+                    }
+                }
+            }};
+        }
         macro_rules! load {
             ($size:literal, $address:expr) => {
                 load!($size, $address, {})
@@ -197,8 +266,12 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                         bus.count(address);
                     }
                     cycles += 1 + u64::from(waits);
+                    if runs && !B::Map::SRAM.contains(address) && mem.xip.changes() != changes {
+                        settle!(pc);
+                    }
                     value
                 } else {
+                    settle!(pc);
                     self.cycles = cycles;
                     self.pc = pc;
                     let result = self.load_slow(mem, bus, address, $size);
@@ -223,6 +296,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     }
                     cycles += 1;
                 } else {
+                    settle!(pc);
                     self.cycles = cycles;
                     let result = self.store_slow(mem, bus, address, value, $size);
                     cycles = self.cycles;
@@ -240,8 +314,9 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         macro_rules! attend {
             ($next:expr) => {
                 if bus.sys().attention {
+                    let last = pc;
                     pc = pc.wrapping_add($next);
-                    leave!(Exit::Limit);
+                    leave!(Exit::Limit, last);
                 }
             };
         }
@@ -249,7 +324,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
             ($target:expr) => {{
                 let target: u32 = $target;
                 if target >= 0xf000_0000 && self.ipsr != 0 {
-                    sync!();
+                    sync!(pc);
                     if let Err(cause) = self.exception_return(mem, bus, target) {
                         self.hard_fault(mem, bus, cause);
                     }
@@ -257,6 +332,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 }
                 if target & 1 == 0 {
                     // A branch that leaves Thumb state faults at the target.
+                    settle!(pc);
                     pc = target;
                     fault!(Cause::InvalidState { target });
                 }
@@ -266,9 +342,10 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
 
         loop {
             if cycles >= limit {
-                leave!(Exit::Limit);
+                leave!(Exit::Limit, pc.wrapping_sub(2));
             }
-            if LOOK || REGION == region::XIP {
+            if LOOK || REGION == region::XIP && pc >= held {
+                settle!(pc.wrapping_sub(2));
                 // The core fetches words, the next one while the instruction in the upper halfword executes. A taken
                 // branch there waits for an unused word, and a branch to an upper halfword fetches two
                 // (docs/evidence/cache.md).
@@ -277,11 +354,26 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     if pc & 2 != 0 && word != pc >> 2 {
                         fetch!(pc);
                     }
-                    fetch!(ahead << 2);
+                    if runs {
+                        let (waits, whole) = mem.xip.access_line((ahead << 2) & (B::Map::FLASH.bytes - 1));
+                        cycles += u64::from(waits);
+                        if whole {
+                            // The upper halfword of a line's last word needs the next line.
+                            held = ((ahead | 1) << 2) + 2;
+                            if mem.xip.changes() == changes {
+                                mem.xip.remember_run(run, held);
+                            }
+                        } else {
+                            changes = NO_RUN;
+                        }
+                    } else {
+                        fetch!(ahead << 2);
+                    }
                     word = ahead;
                 }
             }
             permit!(Access::Fetch, pc);
+            let slot = bias.wrapping_add((pc >> 1) as usize);
             let op = if REGION == region::BUS {
                 self.cycles = cycles;
                 let fetched = self.predecode(mem, bus, pc);
@@ -291,11 +383,11 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     Err(cause) => fault!(cause),
                 }
             } else {
-                match mem.ops[base + (pc.wrapping_sub(start) >> 1) as usize] {
+                match mem.ops[slot] {
                     Op { kind: Kind::Undecoded, .. } => {
                         // Running past the end of a region is a cross-region jump.
                         if pc.wrapping_sub(start) >= size {
-                            leave!(Exit::Region);
+                            leave!(Exit::Region, pc);
                         }
                         match self.predecode(mem, bus, pc) {
                             Ok(op) => op,
@@ -329,15 +421,11 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     result!(op, (x >> op.imm) as u32);
                 }
                 Kind::AddReg => result!(op, add_with_carry!(reg!(op.b), reg!(op.c), false)),
-                Kind::SubReg => result!(op, add_with_carry!(reg!(op.b), !reg!(op.c), true)),
+                Kind::SubReg => result!(op, subtract!(reg!(op.b), reg!(op.c))),
                 Kind::AddImm => result!(op, add_with_carry!(reg!(op.b), op.imm, false)),
-                Kind::SubImm => result!(op, add_with_carry!(reg!(op.b), !op.imm, true)),
+                Kind::SubImm => result!(op, subtract!(reg!(op.b), op.imm)),
                 Kind::MovImm => result!(op, op.imm),
-                Kind::CmpImm => {
-                    let value = add_with_carry!(reg!(op.b), !op.imm, true);
-                    self.nz = i64::from(value as i32);
-                    cycles += 1;
-                }
+                Kind::CmpImm => compare!(slot, subtract!(reg!(op.b), op.imm)),
                 Kind::And => result!(op, reg!(op.b) & reg!(op.c)),
                 Kind::Eor => result!(op, reg!(op.b) ^ reg!(op.c)),
                 Kind::LslReg => {
@@ -371,21 +459,10 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     }
                     result!(op, value);
                 }
-                Kind::Tst => {
-                    self.nz = i64::from((reg!(op.b) & reg!(op.c)) as i32);
-                    cycles += 1;
-                }
-                Kind::Rsb => result!(op, add_with_carry!(!reg!(op.c), 0, true)),
-                Kind::CmpReg => {
-                    let value = add_with_carry!(reg!(op.b), !reg!(op.c), true);
-                    self.nz = i64::from(value as i32);
-                    cycles += 1;
-                }
-                Kind::Cmn => {
-                    let value = add_with_carry!(reg!(op.b), reg!(op.c), false);
-                    self.nz = i64::from(value as i32);
-                    cycles += 1;
-                }
+                Kind::Tst => compare!(slot, reg!(op.b) & reg!(op.c)),
+                Kind::Rsb => result!(op, subtract!(0, reg!(op.c))),
+                Kind::CmpReg => compare!(slot, subtract!(reg!(op.b), reg!(op.c))),
+                Kind::Cmn => compare!(slot, add_with_carry!(reg!(op.b), reg!(op.c), false)),
                 Kind::Orr => result!(op, reg!(op.b) | reg!(op.c)),
                 Kind::Mul => result!(op, reg!(op.b).wrapping_mul(reg!(op.c))),
                 Kind::Bic => result!(op, reg!(op.b) & !reg!(op.c)),
@@ -429,6 +506,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     self.regs[14] = pc.wrapping_add(2) | 1;
                     cycles += 2;
                     if target & 1 == 0 {
+                        settle!(pc);
                         pc = target;
                         fault!(Cause::InvalidState { target });
                     }
@@ -570,9 +648,10 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                         // 3 + N, where N includes the PC.
                         cycles += 3;
                         if bus.sys().attention && target & 1 != 0 && target < 0xf000_0000 {
+                            let _ = fetched!(pc);
                             pc = target & !1;
-                            word = NO_WORD;
-                            leave!(Exit::Limit);
+                            (word, held) = (NO_WORD, 0);
+                            leave!(Exit::Limit, pc);
                         }
                         interwork!(target);
                     }
@@ -621,7 +700,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     }
                     pc = pc.wrapping_add(2);
                     self.state = State::Wfe;
-                    sync!();
+                    sync!(pc.wrapping_sub(2));
                     self.wake(cycles);
                     return Exit::Limit;
                 }
@@ -629,7 +708,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     cycles += 2;
                     pc = pc.wrapping_add(2);
                     self.state = State::Wfi;
-                    sync!();
+                    sync!(pc.wrapping_sub(2));
                     self.wake(cycles);
                     return Exit::Limit;
                 }
@@ -678,7 +757,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 Kind::Bgt => branch_if!(op, self.nz as u32 != 0 && (self.nz < 0) == self.v),
                 Kind::Ble => branch_if!(op, self.nz as u32 == 0 || (self.nz < 0) != self.v),
                 Kind::Svc => {
-                    sync!();
+                    sync!(pc);
                     self.supervisor_call(mem, bus, pc.wrapping_add(2));
                     return Exit::Region;
                 }
@@ -689,13 +768,18 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 Kind::Bl => {
                     // The branch is in BL's second half, so a first half in a lower halfword fetches ahead.
                     if (LOOK || REGION == region::XIP) && pc & 2 == 0 {
-                        fetch!(pc.wrapping_add(4));
+                        if pc.wrapping_add(2) < held {
+                            settle!(pc.wrapping_add(2));
+                        } else {
+                            fetch!(pc.wrapping_add(4));
+                        }
                     }
                     self.regs[14] = pc.wrapping_add(4) | 1;
                     cycles += 3;
                     jump!(pc.wrapping_add(4).wrapping_add(op.imm));
                 }
                 Kind::Msr => {
+                    settle!(pc);
                     let value = reg!(op.b);
                     self.msr(op.imm, value);
                     cycles += 3;
@@ -706,18 +790,20 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     pc = pc.wrapping_add(2);
                 }
                 Kind::Mrs => {
+                    settle!(pc);
                     reg!(op.a) = self.mrs(op.imm);
                     cycles += 3;
                     pc = pc.wrapping_add(2);
                 }
                 Kind::Barrier => {
+                    settle!(pc);
                     cycles += 3;
                     pc = pc.wrapping_add(2);
                 }
             }
             pc = pc.wrapping_add(2);
             if REGION == region::BUS {
-                leave!(Exit::Region);
+                leave!(Exit::Region, pc);
             }
         }
     }

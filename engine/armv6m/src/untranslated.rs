@@ -28,10 +28,6 @@ impl crate::Translations for Translated {
 }
 
 impl Translated {
-    pub(crate) fn new<M: Map>(_flash_size: usize) -> Self {
-        Self::default()
-    }
-
     pub(crate) fn turn_off(&mut self) {}
 
     pub(crate) fn make_at_once(&mut self) {}
@@ -50,8 +46,6 @@ impl Translated {
     pub fn wants(&mut self, _slot: usize) -> bool {
         false
     }
-
-    pub(crate) fn forget(&mut self, _slot: usize) {}
 }
 
 impl Core {

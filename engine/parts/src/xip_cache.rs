@@ -8,10 +8,12 @@
 //! half-filled lines on the chip, and a flash read of the SSI in XIP mode is one 32-bit frame (datasheet 4.10).
 
 mod placement;
+mod runs;
 
 use std::collections::BTreeMap;
 
 use placement::Placement;
+use runs::Runs;
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::Array;
@@ -40,6 +42,11 @@ pub struct XipCache {
     /// which of the two finds it.
     pub lines: Box<Array<[u32; 2], SETS>>,
     placement: Option<Box<Placement>>,
+    /// How often it has gained or lost a word.
+    #[serde(skip)]
+    changes: u64,
+    #[serde(skip)]
+    runs: Runs,
     /// RP2350: the ways of each set that are not replaced, a bit for each.
     pinned: Box<Array<u8, SETS>>,
     /// Shift register whose lowest bit selects the way that the next new line replaces.
@@ -80,6 +87,8 @@ impl Default for XipCache {
         Self {
             lines: Box::new(Array([[0; 2]; SETS])),
             placement: None,
+            changes: 0,
+            runs: Runs::default(),
             pinned: Box::new(Array([0; SETS])),
             victim: VICTIM_SEED,
             enabled: true,
@@ -148,6 +157,7 @@ impl XipCache {
             let (set, tag) = self.place_of(line);
             let way = self.victim as usize & 1;
             let pinned = self.pinned[set] >> way & 1 != 0;
+            self.changes += 1;
             let ways = self.ways(set);
             let gone =
                 if let Some(held) = ways.iter_mut().find(|way| **way & BOTH_WORDS != 0 && **way >> TAG_SHIFT == tag) {
@@ -241,6 +251,7 @@ impl XipCache {
 
     /// Performs XIP_CTRL.FLUSH.
     pub fn flush(&mut self) {
+        self.changes += 1;
         self.lines.fill([0; 2]);
         self.pinned.fill(0);
         if let Some(placement) = &mut self.placement {
@@ -259,6 +270,7 @@ impl XipCache {
     }
 
     fn set_way(&mut self, set: usize, way: usize, content: u32, pinned: bool) {
+        self.changes += 1;
         let gone = std::mem::replace(&mut self.ways(set)[way], content);
         if self.placement.is_some() {
             self.hide(gone >> TAG_SHIFT);

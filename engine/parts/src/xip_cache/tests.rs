@@ -278,3 +278,46 @@ fn a_line_fills_whole_and_the_next_one_costs_less() {
     c.invalidate_way(0, 1);
     assert_eq!(c.access_word(0), 50);
 }
+
+proptest! {
+    /// A run is forgotten before any of its words can miss, whatever happens to the cache in between.
+    #[test]
+    fn a_run_is_known_only_while_its_words_hit(
+        seed in 0u32..3,
+        actions in prop::collection::vec((0u8..12, 0u32..4, 0u32..3), 1..200),
+    ) {
+        let mut c = cache();
+        if seed != 0 {
+            c.place(seed);
+        }
+        // Few lines, three of which share a set.
+        for (action, line, tag) in actions {
+            let line = tag << SETS.ilog2() | line;
+            let offset = line << LINE_BYTES_LOG2;
+            match action {
+                0..6 => {
+                    let (waits, whole) = c.access_line(offset);
+                    prop_assert!(!whole || waits == 0);
+                    if whole {
+                        c.remember_run(offset, offset + 6);
+                        prop_assert_eq!(c.run_from(offset), offset + 6);
+                    }
+                }
+                6..8 => drop(c.access_word(offset + 4)),
+                8 => c.flush(),
+                9 => c.invalidate(line),
+                10 => c.pin(line),
+                _ => c.invalidate_way(line, tag),
+            }
+            for line in (0..12).map(|number| (number % 4) | ((number / 4) << SETS.ilog2())) {
+                let offset = line << LINE_BYTES_LOG2;
+                if c.run_from(offset) != 0 {
+                    let misses = c.misses;
+                    c.access_word(offset);
+                    c.access_word(offset + 4);
+                    prop_assert_eq!(c.misses, misses);
+                }
+            }
+        }
+    }
+}
