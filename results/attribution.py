@@ -141,9 +141,9 @@ class Spans(_Model):
     reported_us: list[Annotated[float, Field(ge=0)] | None] = []
     causes_ps: dict[Text, list[_Count]] = {}
     counts: dict[Text, list[_Count]] = {}
-    """`spi_frames`, `spi_bytes`, `cache_accesses`, `cache_misses`, `instructions`, of these `flash_instructions` and
-    `rom_instructions`, `frames_from_board`, `frames_to_board`, `sleeps`, and `hidden_ps`: network time that the board
-    did not wait for."""
+    """`spi_frames`, `spi_bytes`, `cache_accesses`, `cache_misses`, `instructions`, of these `flash_instructions`,
+    `rom_instructions`, `fpu_instructions` (arithmetic) and `dcp_instructions`, `frames_from_board`, `frames_to_board`,
+    `sleeps`, and `hidden_ps`: network time that the board did not wait for."""
     interrupts: dict[Text, list[_Count]] = {}
     registers: dict[Text, list[_Count]] = {}
 
@@ -237,8 +237,12 @@ class Attribution(_Model):
     spi_hz: _Count | None = None
     """The network chip's SPI clock as programmed at the end of the run."""
     clk_sys_hz: _Count | None = None
+    flash_hz: _Count | None = None
+    """The clock at which the flash is read."""
     miss_cycles: _Count | None = None
     """Cycles of clk_sys that a flash cache miss takes."""
+    next_line_cycles: _Count | None = None
+    """Of an RP2350: cycles of a miss of the line after the one that was filled last."""
     flash_pages: FlashPages = FlashPages()
     functions: list[Function] = []
     """Functions with most misses, and functions in SRAM, if their names are known."""

@@ -125,8 +125,7 @@ def _as_json(found: Mapping[str, Any], timed: Sequence[Timed], spi_hz: int | Non
         },
         "stages": {**_columns(stages, mcu), "names": names, "reported_us": [None] * len(names)},
         "spi_hz": spi_hz,
-        "clk_sys_hz": found["clk_sys_hz"],
-        "miss_cycles": found["miss_cycles"],
+        **{name: found[name] for name in ("clk_sys_hz", "flash_hz", "miss_cycles", "next_line_cycles")},
         "flash_pages": {"misses": _pages(found["misses"])},
         "flash_lines": found["misses"],
     }

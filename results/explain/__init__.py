@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portbench.results.explain.facts import RULES, Comparison, Facts, Sentence
-from portbench.results.explain.rules import board, flash, network, spi, tls  # noqa: F401  (they register their rules)
+from portbench.results.explain.rules import board, flash, floats, network, spi, tls  # noqa: F401  (they register)
 from portbench.results.model import Row
 
 __all__ = ["RULES", "Comparison", "Facts", "Sentence", "compared", "explained"]

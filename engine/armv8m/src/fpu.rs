@@ -26,6 +26,8 @@ pub struct Fpu {
     ready_at: u64,
     /// Cycle from which on it takes an instruction.
     free_at: u64,
+    /// Arithmetic instructions since the core's reset: no loads, stores or moves to and from other registers.
+    pub executed: u64,
 }
 
 impl Fpu {
@@ -73,6 +75,7 @@ impl Core {
         if double {
             return Err(Cause::UndefinedInstruction);
         }
+        self.fpu.executed += 1;
         // Results come a cycle late.
         let accumulates = word >> 24 == 0xee && matches!(word >> 20 & 0xb, 0..=1 | 9..=10);
         let reads = 1 << n | 1 << m | u32::from(accumulates) << d;

@@ -119,6 +119,14 @@ fn floating_point_state_is_stacked_when_it_is_used() {
 }
 
 #[test]
+fn the_fpus_arithmetic_is_counted_and_its_moves_are_not() {
+    // VADD S0, S1, S2; VMOV S0, R4; VADD S2, S3, S4.
+    let mut bench = bench(&[0xee30, 0x0a81, 0xee00, 0x4a10, 0xee31, 0x1a82], &[BX_LR]);
+    run_to(&mut bench, CODE + 12);
+    assert_eq!(bench.core.fpu.executed, 2);
+}
+
+#[test]
 fn interrupts_preempt_by_priority_and_masks() {
     let mut bench = bench(&[0xbf00, 0xe7fd], &[0xbf00, 0xe7fd]);
     let Bench { core, bus, .. } = &mut bench;

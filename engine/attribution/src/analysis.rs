@@ -9,7 +9,7 @@ use crate::cause::{Cause, of_sleep};
 use crate::lan::Frame;
 pub use crate::overlay::JOIN;
 use crate::overlay::{Overlays, Sparse, overlays, stretches, whole};
-use crate::recorder::{Record, Recording, Transfers, state};
+use crate::recorder::{COUNTED, FLOATS, Record, Recording, Transfers, state};
 use crate::tape::{Cursor, with_next};
 
 /// Most time between two frames to the network chip for which the core counts as running the chip's driver: some 6000
@@ -61,7 +61,7 @@ pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &Transfers,
         }
         passed = interval.1;
         let mut causes = [0; Cause::COUNT];
-        let mut counts = Counts::default();
+        let mut counts = [0; COUNTED.len()];
         views.share(interval, &overlays, &mut causes, &mut counts);
         let named: Ps = causes.iter().sum();
         causes[Cause::Unnamed as usize] += (interval.1 - interval.0) - named;
@@ -69,11 +69,9 @@ pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &Transfers,
         let mut count = |name: &'static str, value: u64| {
             shares.counts.entry(name).or_insert_with(|| vec![0; intervals.len()])[index] = value;
         };
-        count("cache_accesses", counts.accesses);
-        count("cache_misses", counts.misses);
-        count("instructions", counts.instructions);
-        count("flash_instructions", counts.flash_instructions);
-        count("rom_instructions", counts.rom_instructions);
+        for (name, counted) in COUNTED.into_iter().zip(counts) {
+            count(name, counted);
+        }
         count("frames_from_board", within(&from_board, interval));
         count("frames_to_board", within(&to_board, interval));
         count("hidden_ps", overlays.hidden.iter().map(|&each| length(common(each, interval))).sum());
@@ -100,6 +98,11 @@ pub fn attribute(recording: &Recording, frames: &[Frame], transfers: &Transfers,
         taken.first(|each| each.0 < interval.0);
         while let Some((_, number)) = taken.take_if(|each| each.0 < interval.1) {
             shares.exceptions.entry(number).or_insert_with(|| vec![0; intervals.len()])[index] += 1;
+        }
+    }
+    for name in &COUNTED[FLOATS..] {
+        if shares.counts.get(name).is_some_and(|column| column.iter().all(|&count| count == 0)) {
+            shares.counts.remove(name);
         }
     }
     let used = registers.into_iter().enumerate().filter(|(_, column)| !column.is_empty());
@@ -179,14 +182,7 @@ fn length((from, to): Interval) -> Ps {
     to.saturating_sub(from)
 }
 
-#[derive(Default)]
-struct Counts {
-    accesses: u64,
-    misses: u64,
-    instructions: u64,
-    flash_instructions: u64,
-    rom_instructions: u64,
-}
+type Counts = [u64; COUNTED.len()];
 
 enum Piece {
     /// A stretch of the recording: all of it, and the part within the interval. Its pieces follow.
@@ -222,7 +218,7 @@ impl<'a> Views<'a> {
 
     fn share(&mut self, interval: Interval, overlays: &Overlays, causes: &mut [Ps; Cause::COUNT], counts: &mut Counts) {
         self.walk(interval, overlays, |views, piece| match piece {
-            Piece::Stretch(record, whole, inside) => counts.add(&record, whole, inside),
+            Piece::Stretch(record, whole, inside) => add(counts, &record, whole, inside),
             Piece::Wait(part, cause) => causes[cause as usize] += length(part),
             Piece::Board(record, whole, part) => views.board(record, whole, part, causes),
         });
@@ -327,14 +323,10 @@ impl<'a> Views<'a> {
     }
 }
 
-impl Counts {
-    fn add(&mut self, record: &Record, whole: Interval, part: Interval) {
-        let of = |value: u32| scaled(u64::from(value), length(part), length(whole));
-        self.accesses += of(record.accesses);
-        self.misses += of(record.misses);
-        self.instructions += of(record.instructions);
-        self.flash_instructions += of(record.flash_instructions);
-        self.rom_instructions += of(record.rom_instructions);
+/// Adds what the `part` of a stretch has of its counts.
+fn add(counts: &mut Counts, record: &Record, whole: Interval, part: Interval) {
+    for (sum, value) in counts.iter_mut().zip(record.counts) {
+        *sum += scaled(u64::from(value), length(part), length(whole));
     }
 }
 

@@ -23,6 +23,21 @@ pub mod state {
     pub const LINK: u8 = 32;
 }
 
+/// Names of the counts, in the order of [`Counters::counts`].
+pub(crate) const COUNTED: [&str; 7] = [
+    "cache_accesses",
+    "cache_misses",
+    "instructions",
+    "flash_instructions",
+    "rom_instructions",
+    "fpu_instructions",
+    "dcp_instructions",
+];
+/// The first of them that are instructions.
+const INSTRUCTIONS: usize = 2;
+/// The first of them that not every chip has.
+pub(crate) const FLOATS: usize = 5;
+
 /// Core 0's counters since power-on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -30,16 +45,9 @@ pub struct Counters {
     pub stalled: u64,
     /// Cycles of wait states on the peripheral bus.
     pub waited: u64,
-    /// Accesses to the flash cache.
-    pub accesses: u64,
-    /// Accesses that missed the flash cache.
-    pub misses: u64,
-    /// Instructions executed.
-    pub instructions: u64,
-    /// Instructions executed from flash.
-    pub flash_instructions: u64,
-    /// Instructions executed from ROM.
-    pub rom_instructions: u64,
+    /// Accesses to the flash cache; those that missed it; instructions; those from flash; those from ROM; the FPU's
+    /// arithmetic; those that reach DCP.
+    pub counts: [u64; COUNTED.len()],
 }
 
 /// One record: `state` holds from `at` to the next record; the other fields are the counters' increase until then.
@@ -49,11 +57,7 @@ pub(crate) struct Record {
     pub(crate) state: u8,
     pub(crate) stalled_ps: Ps,
     pub(crate) waited_ps: Ps,
-    pub(crate) accesses: u32,
-    pub(crate) misses: u32,
-    pub(crate) instructions: u32,
-    pub(crate) flash_instructions: u32,
-    pub(crate) rom_instructions: u32,
+    pub(crate) counts: [u32; COUNTED.len()],
 }
 
 impl Item for Record {
@@ -62,8 +66,7 @@ impl Item for Record {
         put(self.state.into());
         put(self.stalled_ps);
         put(self.waited_ps);
-        let counts = [self.accesses, self.misses, self.instructions, self.flash_instructions, self.rom_instructions];
-        counts.into_iter().for_each(|count| put(count.into()));
+        self.counts.into_iter().for_each(|count| put(count.into()));
     }
 
     fn read(before: &Self, get: &mut impl FnMut() -> u64) -> Self {
@@ -72,11 +75,7 @@ impl Item for Record {
             state: get() as u8,
             stalled_ps: get(),
             waited_ps: get(),
-            accesses: get() as u32,
-            misses: get() as u32,
-            instructions: get() as u32,
-            flash_instructions: get() as u32,
-            rom_instructions: get() as u32,
+            counts: std::array::from_fn(|_| get() as u32),
         }
     }
 }
@@ -193,7 +192,7 @@ pub struct Recorder {
     /// The last record, whose counts are not complete.
     open: Option<Record>,
     /// Counts last reported by the chip.
-    instructions: [u64; 3],
+    instructions: [u64; COUNTED.len() - INSTRUCTIONS],
     asleep: bool,
     stopped: bool,
     /// Exceptions being served, innermost last.
@@ -209,7 +208,7 @@ impl Recorder {
             limit: limit as u64,
             last: Counters::default(),
             open: None,
-            instructions: [0; 3],
+            instructions: [0; COUNTED.len() - INSTRUCTIONS],
             asleep: false,
             stopped: false,
             serving: Vec::new(),
@@ -218,8 +217,8 @@ impl Recorder {
         }
     }
 
-    /// Sets core 0's state and its instructions so far: all, those from flash, those from ROM.
-    pub fn core(&mut self, asleep: bool, stopped: bool, instructions: [u64; 3]) {
+    /// Sets core 0's state and its instructions so far, as [`Counters::counts`] has them.
+    pub fn core(&mut self, asleep: bool, stopped: bool, instructions: [u64; COUNTED.len() - INSTRUCTIONS]) {
         self.asleep = asleep;
         self.stopped = stopped;
         self.instructions = instructions;
@@ -282,18 +281,16 @@ impl Recorder {
 
     /// Adds the counts since the last record to it.
     fn count(&mut self, counters: Counters, clk_sys_hz: u64) {
-        let [instructions, flash_instructions, rom_instructions] = self.instructions;
-        let counters = Counters { instructions, flash_instructions, rom_instructions, ..counters };
+        let mut counters = counters;
+        counters.counts[INSTRUCTIONS..].copy_from_slice(&self.instructions);
         let before = std::mem::replace(&mut self.last, counters);
         let Some(record) = &mut self.open else { return };
         let ps = |cycles: u64| (u128::from(cycles) * u128::from(PS_PER_S) / u128::from(clk_sys_hz.max(1))) as u64;
         record.stalled_ps += ps(moved(before.stalled, counters.stalled));
         record.waited_ps += ps(moved(before.waited, counters.waited));
-        record.accesses += moved(before.accesses, counters.accesses) as u32;
-        record.misses += moved(before.misses, counters.misses) as u32;
-        record.instructions += moved(before.instructions, counters.instructions) as u32;
-        record.flash_instructions += moved(before.flash_instructions, counters.flash_instructions) as u32;
-        record.rom_instructions += moved(before.rom_instructions, counters.rom_instructions) as u32;
+        for (sum, (before, now)) in record.counts.iter_mut().zip(before.counts.into_iter().zip(counters.counts)) {
+            *sum += moved(before, now) as u32;
+        }
     }
 
     /// Returns whether a copy of the misses is due.
@@ -342,16 +339,16 @@ mod tests {
         recorder.observe(0, 0, at(0), 1_000_000, false);
         recorder.observe(5_000_000, 0, at(2), 1_000_000, false);
         recorder.observe(9_000_000, state::SELECTED, at(3), 1_000_000, false);
-        recorder.core(true, false, [70, 50, 20]);
+        recorder.core(true, false, [70, 50, 20, 6, 3]);
         recorder.observe(12_000_000, state::SELECTED, at(4), 1_000_000, false);
         let kept = recorder.finish(13_000_000, at(4), 1_000_000);
-        let states: Vec<_> = kept.records.iter().map(|r| (r.at, r.state, r.stalled_ps, r.instructions)).collect();
+        let states: Vec<_> = kept.records.iter().map(|r| (r.at, r.state, r.stalled_ps, r.counts)).collect();
         assert_eq!(
             states,
             [
-                (0, 0, 3_000_000, 0),
-                (9_000_000, state::SELECTED, 1_000_000, 70),
-                (12_000_000, state::SELECTED | state::ASLEEP, 0, 0)
+                (0, 0, 3_000_000, [0; 7]),
+                (9_000_000, state::SELECTED, 1_000_000, [0, 0, 70, 50, 20, 6, 3]),
+                (12_000_000, state::SELECTED | state::ASLEEP, 0, [0; 7])
             ]
         );
     }

@@ -1,30 +1,13 @@
 //! An attribution of time as Python has it: dicts of lists, an entry for each span.
 
 use attribution::{Cause, Interval, Shares, Sought};
-use board::mcu::{AnyChip, Debugged, Mcu};
-use board::{Recorded, Wiring};
+use board::{Clocks, Recorded};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sim::Ps;
 
-/// What an attribution says of the chip.
-pub(crate) struct Clocks {
-    clk_sys_hz: u64,
-    miss_cycles: u32,
-    flash_base: u32,
-}
-
-impl Clocks {
-    pub(crate) fn of(chip: &mut AnyChip<Wiring>) -> Self {
-        Self {
-            clk_sys_hz: chip.sys().freq.clk_sys_hz,
-            miss_cycles: chip.xip().map_or(0, |xip| xip.miss_cycles),
-            flash_base: chip.facts().flash_base,
-        }
-    }
-}
-
-/// `{"spans": {...} or None, "stages": {...}, "misses": [...], "lost": bool, "clk_sys_hz": int, "miss_cycles": int}`.
+/// `{"spans": {...} or None, "stages": {...}, "misses": [...], "lost": bool, "clk_sys_hz": int, ...}`, and what else
+/// [`Clocks`] has.
 ///
 /// `given`: the intervals, if they are known.
 /// `misses`: (address of a line of flash, how often it was missed) from the first span to the last one.
@@ -32,13 +15,16 @@ impl Clocks {
 pub(crate) fn shared<'py>(
     py: Python<'py>,
     clocks: &Clocks,
+    flash_base: u32,
     recorded: &Recorded,
     sought: &Sought,
     given: Option<Vec<Interval>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let d = PyDict::new(py);
     d.set_item("clk_sys_hz", clocks.clk_sys_hz)?;
+    d.set_item("flash_hz", clocks.flash_hz)?;
     d.set_item("miss_cycles", clocks.miss_cycles)?;
+    d.set_item("next_line_cycles", clocks.next_line_cycles)?;
     let Some(account) = recorded.account(sought, given) else {
         d.set_item("lost", recorded.is_torn())?;
         d.set_item("spans", py.None())?;
@@ -46,7 +32,7 @@ pub(crate) fn shared<'py>(
     };
     let told = columns(py, &account.stages)?;
     told.set_item("names", account.names)?;
-    let lines = account.spans.1.misses.iter().map(|(line, count)| (clocks.flash_base + line, *count));
+    let lines = account.spans.1.misses.iter().map(|(line, count)| (flash_base + line, *count));
     d.set_item("misses", lines.collect::<Vec<_>>())?;
     d.set_item("spans", columns(py, &account.spans)?)?;
     d.set_item("stages", told)?;

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attribution::{Clock, Sought};
 use board::mcu::{Debugged, Mcu};
-use board::{ConsoleError, Machine, Network, Pair, Side, Stop, Unmodelled};
+use board::{Clocks, ConsoleError, Machine, Network, Pair, Side, Stop, Unmodelled};
 use lan::{ForwardTarget, FrameRecord};
 use parts::sys::ResetRequest;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -746,9 +746,9 @@ impl PyMachine {
         let sought = Sought { intervals_us: spans_us, clock: Clock::default(), within, ready_us, link_us };
         let given = windows_us.map(|each| each.into_iter().map(|(from, to)| (ps(from), ps(to))).collect::<Vec<_>>());
         let mut machine = self.lock();
-        let clocks = py_attribution::Clocks::of(machine.chip_mut());
+        let (clocks, base) = (Clocks::of(machine.chip_mut()), machine.chip().facts().flash_base);
         let recorded = machine.attribution();
-        recorded.map(|recorded| py_attribution::shared(py, &clocks, recorded, &sought, given)).transpose()
+        recorded.map(|recorded| py_attribution::shared(py, &clocks, base, recorded, &sought, given)).transpose()
     }
 
     /// What went on at each moment from one time to another: `[(start_us, end_us, cause)]` without a gap; None where

@@ -9,6 +9,8 @@ use attribution::{
     attribute, lan, timeline,
 };
 use cyw43::FRAME_TIME;
+use parts::mcu::Mcu;
+use serde::Serialize;
 use sim::{LogReader, Ps, SpiFrame};
 
 use crate::wiring::Wiring;
@@ -17,6 +19,30 @@ use crate::wiring::Wiring;
 const MOST_FRAMES: usize = 1 << 17;
 /// Most frames of the cable whose passage over the air is still to come; older ones were lost.
 const MOST_PENDING: usize = 1 << 12;
+
+/// What an attribution says of a chip, as it is at the end of the run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Clocks {
+    /// Frequency of clk_sys.
+    pub clk_sys_hz: u64,
+    /// Frequency at which the flash is read.
+    pub flash_hz: u64,
+    /// Cycles of clk_sys that a miss of the flash cache takes.
+    pub miss_cycles: u32,
+    /// Cycles of a miss of the line after the one filled last; `None`: as many.
+    pub next_line_cycles: Option<u32>,
+}
+
+impl Clocks {
+    /// Returns those of `chip`.
+    pub fn of(chip: &mut impl Mcu<Wiring>) -> Self {
+        let clk_sys_hz = chip.sys().freq.clk_sys_hz;
+        let xip = chip.xip().map(|xip| (xip.sck_cycles, xip.miss_cycles, xip.next_line_cycles));
+        let (sck_cycles, miss_cycles, next_line_cycles) = xip.unwrap_or_default();
+        let flash_hz = clk_sys_hz.checked_div(sck_cycles.into()).unwrap_or(0);
+        Self { clk_sys_hz, flash_hz, miss_cycles, next_line_cycles }
+    }
+}
 
 /// What a board recorded for [`attribution::attribute`].
 #[derive(Debug)]

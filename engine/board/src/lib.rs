@@ -48,7 +48,7 @@ mod wiring;
 
 pub use air::{AccessPoint, Delay};
 pub use attachment::Attachment;
-pub use attributed::{Account, Recorded};
+pub use attributed::{Account, Clocks, Recorded};
 pub use bootrom::{bootrom, bootrom_path};
 pub use card_socket::CardSocket;
 pub use chip::{Chip, EthernetPart, MCUS, RADIOS};

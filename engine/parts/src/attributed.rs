@@ -17,13 +17,15 @@ pub struct Counted {
     pub asleep: bool,
     /// Locked up or held in reset.
     pub stopped: bool,
-    /// Instructions; those from flash; those from ROM.
-    pub instructions: [u64; 3],
+    /// Instructions; those from flash; those from ROM; the FPU's arithmetic; those that reach DCP.
+    pub instructions: [u64; 5],
 }
 
 /// Returns the counters at this time; `waited`: cycles of core 0 in wait states of the peripheral bus.
 fn counters(xip: &XipCache, waited: u64) -> Counters {
-    Counters { stalled: xip.stalled, waited, accesses: xip.accesses, misses: xip.misses, ..Counters::default() }
+    let mut counters = Counters { stalled: xip.stalled, waited, ..Counters::default() };
+    counters.counts[..2].copy_from_slice(&[xip.accesses, xip.misses]);
+    counters
 }
 
 /// Starts recording; `limit`: most changes recorded.

@@ -57,6 +57,8 @@ pub struct XipCache {
     powered_down: bool,
     /// Cycles of clk_sys for which one 32-bit flash read occupies the bus; set by the SSI from its registers.
     pub miss_cycles: u32,
+    /// Of them, those of one SCK.
+    pub sck_cycles: u32,
     /// RP2350: a miss fills the whole line.
     pub whole_lines: bool,
     /// Cycles of a miss of the line after the one that was filled last, while that can go on.
@@ -95,6 +97,7 @@ impl Default for XipCache {
             cost_enabled: true,
             powered_down: false,
             miss_cycles: 0,
+            sck_cycles: 0,
             whole_lines: false,
             next_line_cycles: None,
             filled: NO_LINE,

@@ -36,7 +36,7 @@ impl<W: World> Chip<W> {
         let counted = Counted {
             asleep: matches!(core.state, State::Wfi | State::Wfe),
             stopped: matches!(core.state, State::LockedUp | State::Held),
-            instructions: [core.instructions, core.flash_instructions, core.rom_instructions],
+            instructions: [core.instructions, core.flash_instructions, core.rom_instructions, 0, 0],
         };
         attributed::note_core(&mut self.bus.sys, counted);
         self.bus.observe(&mut self.mem, false);

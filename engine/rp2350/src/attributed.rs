@@ -35,10 +35,11 @@ impl<W: World, K: Kind> Chip<W, K> {
     #[cold]
     fn note_core(&mut self) {
         let core = K::seen(&self.cores[0]);
+        let [all, flash, rom] = core.instructions;
         let counted = Counted {
             asleep: matches!(core.state, State::Wfi | State::Wfe),
             stopped: matches!(core.state, State::LockedUp | State::Held),
-            instructions: core.instructions,
+            instructions: [all, flash, rom, K::float_instructions(&self.cores[0]), self.bus.dcp_instructions],
         };
         attributed::note_core(&mut self.bus.sys, counted);
         self.bus.observe(&mut self.mem, false);

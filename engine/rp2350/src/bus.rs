@@ -75,6 +75,8 @@ pub struct Bus<W> {
     pub waits: u32,
     /// Cycles that core 0 has spent in wait states of the peripheral bus.
     pub(crate) waited: u64,
+    /// Instructions of core 0 that reached DCP.
+    pub(crate) dcp_instructions: u64,
     pub sio: Sio,
     pub xip_ctrl: XipCtrl,
     pub qmi: Qmi,
@@ -144,7 +146,8 @@ fn unmodelled_at(sys: &mut Sys, address: u32, write: Option<u32>) -> Result<(), 
 impl<W> Bus<W> {
     /// Appends the state of all but the world to a snapshot.
     pub(crate) fn save(&self, to: &mut Vec<u8>) {
-        snapshot::save(&(&self.sys, self.waits, self.waited, &self.sio, &self.xip_ctrl, &self.qmi), to);
+        snapshot::save(&(&self.sys, self.waits, self.waited, self.dcp_instructions), to);
+        snapshot::save(&(&self.sio, &self.xip_ctrl, &self.qmi), to);
         snapshot::save(&(Bytes(&self.cache[..]), &self.rcp, &self.dcp, self.sleepctrl, &self.blocks), to);
     }
 
@@ -153,6 +156,7 @@ impl<W> Bus<W> {
         snapshot::restore(&mut self.sys, from)?;
         snapshot::restore(&mut self.waits, from)?;
         snapshot::restore(&mut self.waited, from)?;
+        snapshot::restore(&mut self.dcp_instructions, from)?;
         snapshot::restore(&mut self.sio, from)?;
         snapshot::restore(&mut self.xip_ctrl, from)?;
         snapshot::restore(&mut self.qmi, from)?;
@@ -220,6 +224,7 @@ impl<W: World> Bus<W> {
             world,
             waits: 0,
             waited: 0,
+            dcp_instructions: 0,
             sio: Sio::default(),
             xip_ctrl: XipCtrl::default(),
             qmi: Qmi::default(),

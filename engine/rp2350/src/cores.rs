@@ -67,6 +67,11 @@ pub trait Kind: Architecture<Core: Serialize + DeserializeOwned> + Sized {
 
     fn seen(core: &Self::Core) -> Seen;
 
+    /// Returns how many arithmetic instructions its FPU has executed since the last reset.
+    fn float_instructions(_: &Self::Core) -> u64 {
+        0
+    }
+
     /// Sets the counts of cycles and of instructions, as [`Seen`] has them.
     fn count_from(core: &mut Self::Core, seen: &Seen);
 
@@ -177,6 +182,10 @@ impl Kind for V8m {
         let instructions = [core.instructions, core.flash_instructions, core.rom_instructions];
         let (state, exception, sp) = (core.state, core.ipsr, core.regs[13]);
         Seen { index: core.index, state, pc: core.pc, cycles: core.cycles, exception, sp, instructions }
+    }
+
+    fn float_instructions(core: &Self::Core) -> u64 {
+        core.fpu.executed
     }
 
     fn count_from(core: &mut Self::Core, seen: &Seen) {

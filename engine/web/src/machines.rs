@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use attribution::{Clock, Sought};
 use board::mcu::{Debugged, Mcu};
-use board::{Account, Machine, Network, Stop, flash_of_image, mcu};
+use board::{Account, Clocks, Machine, Network, Stop, flash_of_image, mcu};
 use parts::trace::{Record, kind};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -295,11 +295,11 @@ impl Slot {
         let given: Option<Vec<(f64, f64)>> = arguments.get(4)?;
         let given = given.map(|each| each.into_iter().map(|(from, to)| (ps(from), ps(to))).collect());
         let chip = self.machine.chip_mut();
-        let (hz, misses, base) =
-            (chip.sys().freq.clk_sys_hz, chip.xip().map_or(0, |xip| xip.miss_cycles), chip.facts().flash_base);
+        let (clocks, base) = (Clocks::of(chip), chip.facts().flash_base);
         let Some(recorded) = self.machine.attribution() else { return plain(Value::Null) };
         let account = recorded.account(&sought, given);
-        let mut told = json!({ "clk_sys_hz": hz, "miss_cycles": misses, "spans": null });
+        let mut told = json!(clocks);
+        told["spans"] = Value::Null;
         if let Some(Account { spans, names, stages }) = account {
             let lines: Vec<_> = spans.1.misses.iter().map(|(line, count)| json!([base + line, count])).collect();
             told["misses"] = lines.into();

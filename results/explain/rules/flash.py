@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 
 from portbench.results.attribution import Function
 from portbench.results.explain.facts import Comparison, Facts, Sentence, rule, rule_of_share
-from portbench.results.explain.words import count, factor, percent
+from portbench.results.explain.words import PS_PER_US, count, duration, factor, megahertz, percent
 
+_MISSES = ("gap_miss", "driver_miss", "code_miss")
 _PLACE_STANDS_OUT = 0.1
 _NAME_COUNTS = 0.05
 _FLASH_MISSES_MOST_NAMES = 2
@@ -29,7 +31,7 @@ def _where(facts: Facts) -> str:
     return f"{text}; the misses are spread: no {size} has more than {percent(part)} of them"
 
 
-@rule_of_share("flash cache misses take at least 25 % of the time", 0.25, "gap_miss", "driver_miss", "code_miss")
+@rule_of_share("flash cache misses take at least 25 % of the time", 0.25, *_MISSES)
 def flash_misses(facts: Facts, share: float) -> Sentence | None:
     """The core often waits for flash."""
     misses, accesses = facts.each("cache_misses"), facts.each("cache_accesses")
@@ -39,11 +41,62 @@ def flash_misses(facts: Facts, share: float) -> Sentence | None:
     text += f" {facts.noun}"
     if facts.attribution.miss_cycles:
         text += f", {facts.attribution.miss_cycles} cycles each"
+    if facts.attribution.next_line_cycles:
+        text += f" or {facts.attribution.next_line_cycles} for the next line"
     flash_share = facts.flash_share
     if flash_share is not None and flash_share >= _FROM_FLASH:
         text += f"; {percent(flash_share)} of the instructions come from flash"
     text += _where(facts)
     return Sentence(text, figures={"misses": misses, "accesses": accesses})
+
+
+_FLASH_HZ = 133_000_000
+"""Guaranteed by the W25Q16JV and W25Q32JV at 3.0 V and more: their datasheets, AC characteristics."""
+_LEAST_DIVIDER = 2
+"""Of clk_sys: the SSI of an RP2040 has even ones, and the QMI's 1 is too fast at 150 MHz."""
+_SLOW_FLASH_LEAST_GAIN = 1.1
+
+
+@rule("with flash read at clk_sys/2, or as fast as 133 MHz allow, a span would take 1/1.1 of its time or less")
+def slow_flash(facts: Facts) -> Sentence | None:
+    """The divider of the flash window's clock is greater than it has to be."""
+    clk_sys_hz, hz = facts.attribution.clk_sys_hz, facts.attribution.flash_hz
+    if not clk_sys_hz or not hz:
+        return None
+    best_hz = clk_sys_hz / max(_LEAST_DIVIDER, math.ceil(clk_sys_hz / _FLASH_HZ))
+    share = facts.share(*_MISSES)
+    gain = 1 / (1 - share * max(0.0, 1 - hz / best_hz))
+    if gain < _SLOW_FLASH_LEAST_GAIN:
+        return None
+    text = (
+        f"flash is read at {megahertz(hz)} of {megahertz(best_hz)} MHz: {percent(share)} of the time is flash cache"
+        f" misses, at most {factor(gain)} from there"
+    )
+    return Sentence(text, share, _MISSES, {"gain": gain, "flash_hz": hz})
+
+
+_OTHER_MISSES_LEAST_SHARE = 0.1
+_OTHER_MISSES_LEAST_RATIO = 1.15
+
+
+@rule(
+    "flash cache misses take at least 10 % of one row's time, and on an average 1.15 times as long in one as in the"
+    " other"
+)
+def other_misses(rows: Comparison) -> Sentence | None:
+    """The flash window of the other board, or of the other build, has another timing."""
+    both = (rows.one, rows.other)
+    counts = [facts.each("cache_misses") for facts in both]
+    if not all(counts) or max(facts.share(*_MISSES) for facts in both) < _OTHER_MISSES_LEAST_SHARE:
+        return None
+    each_ps = [facts.each_ps(*_MISSES) / count for facts, count in zip(both, counts, strict=True)]
+    if min(each_ps) * _OTHER_MISSES_LEAST_RATIO > max(each_ps):
+        return None
+    text = (
+        f"a flash cache miss took {duration(each_ps[0])} on an average and takes {duration(each_ps[1])};"
+        f" {count(counts[0])} a {rows.one.noun} became {count(counts[1])}"
+    )
+    return Sentence(text, None, _MISSES, {"miss_us": each_ps[0] / PS_PER_US, "miss_us_beside": each_ps[1] / PS_PER_US})
 
 
 _MOVED_TO_FLASH_LEAST_MOVED = 0.3

@@ -24,9 +24,10 @@ def row(
     functions: Sequence[Function] = (),
     stages: Spans | None = None,
     figures: Mapping[str, float] | None = None,
+    chip: Mapping[str, int] | None = None,
     **conditions: Any,
 ) -> Row:
-    """Every span has the same causes and counts; `every_us`: from the start of one to the next."""
+    """Every span has the same causes and counts; `every_us`: from the start of one to the next. `chip`: its clocks."""
     spans = spans_of(causes_us, counts or {}, registers or {}, names, every_us)
     return Row(
         workload="ping_pong",
@@ -43,8 +44,7 @@ def row(
             spans=spans,
             stages=stages or Spans(),
             spi_hz=spi_hz,
-            clk_sys_hz=125_000_000,
-            miss_cycles=48,
+            **{"clk_sys_hz": 125_000_000, "miss_cycles": 48, **(chip or {})},
             flash_pages=FlashPages(misses=dict(pages or {})),
             functions=list(functions),
         ),

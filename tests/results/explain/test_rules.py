@@ -70,6 +70,15 @@ FIRES: dict[str, tuple[Row, str]] = {
         " instructions come from flash; 53 % of the misses in `mp_execute_bytecode` and 9 % of the misses in"
         " `tcp_receive`, which this build runs from flash",
     ),
+    "slow_flash": (
+        row({"code_miss": 300, "code_run": 700}, chip={"clk_sys_hz": 150_000_000, "flash_hz": 50_000_000}),
+        "flash is read at 50 of 75 MHz: 30 % of the time is flash cache misses, at most 1.11x from there",
+    ),
+    "float_units": (
+        row({"code_run": 9}, counts={"instructions": 1000, "fpu_instructions": 90, "dcp_instructions": 10}),
+        "of 1 000 instructions a message, 90 are the FPU's arithmetic (single precision) and 10 are for DCP (double"
+        " precision), 10 %: floats are computed in hardware, and the code around them takes the rest",
+    ),
     "byte_by_byte": (
         row({"gap_run": 230, "spi_bits": 4, "code_run": 600}, counts={"spi_frames": 1, "spi_bytes": 4}),
         "the driver hands the SPI bus each byte by itself: 57.5 us between two bytes that take 1 us each, 234 us for a"
@@ -169,6 +178,16 @@ SILENT: dict[str, list[Row]] = {
         row({"code_miss": 24, "code_run": 76}, counts={"cache_misses": 2, "cache_accesses": 9}),
         row({"code_wait": 90, "code_run": 10}, counts={"cache_misses": 2, "cache_accesses": 9}),
     ],
+    "slow_flash": [
+        row({"code_miss": 200, "code_run": 800}, chip={"clk_sys_hz": 150_000_000, "flash_hz": 50_000_000}),  # too few
+        row({"code_miss": 900, "code_run": 100}, chip={"clk_sys_hz": 150_000_000, "flash_hz": 75_000_000}),
+        row({"code_miss": 900, "code_run": 100}, chip={"clk_sys_hz": 280_000_000, "flash_hz": 93_333_333}),  # 133 MHz
+        row({"code_miss": 900, "code_run": 100}),  # not known
+    ],
+    "float_units": [
+        row({"code_run": 9}, counts={"instructions": 1000, "fpu_instructions": 3, "dcp_instructions": 1}),
+        row({"code_run": 9}, counts={"instructions": 1000}),
+    ],
     "byte_by_byte": [
         # The same time in gaps, but of frames of two bytes, or of bytes that are slow themselves.
         row({"gap_run": 230, "spi_bits": 4, "code_run": 600}, counts={"spi_frames": 2, "spi_bytes": 4}),
@@ -224,7 +243,26 @@ def _interpreter(flash: int, us: float, accesses: int = 150) -> Row:
     return row({"code_run": us}, counts=counts, names=_LOOPS)
 
 
+def _missing(us: float, misses: int) -> Row:
+    return row({"code_miss": us, "code_run": 600}, counts={"cache_misses": misses}, names=("loop",))
+
+
+def _floats(instructions: int, fpu: int = 0) -> Row:
+    return row({"code_run": 600}, counts={"instructions": instructions, "fpu_instructions": fpu}, names=("loop",))
+
+
 BESIDE: dict[str, tuple[Row, Row, str]] = {
+    "other_misses": (
+        _missing(400, 1000),
+        _missing(300, 1500),
+        "a flash cache miss took 0.4 us on an average and takes 0.2 us; 1 000 a loop became 1 500",
+    ),
+    "float_units_beside": (
+        _floats(5000),
+        _floats(1000, 60),
+        "of 1 000 instructions a loop, 60 are the FPU's arithmetic (single precision), 6 %; the other row has 5 000 and"
+        " no such unit at work",
+    ),
     "moved_to_flash": (
         _interpreter(120, 100),
         _interpreter(930, 187, 640),
@@ -233,6 +271,12 @@ BESIDE: dict[str, tuple[Row, Row, str]] = {
     ),
 }
 SILENT_BESIDE: dict[str, list[tuple[Row, Row]]] = {
+    "other_misses": [
+        (_missing(400, 1000), _missing(360, 1000)),  # much the same
+        (_missing(40, 100), _missing(20, 100)),  # hardly any
+        (_missing(400, 1000), _floats(1000)),
+    ],
+    "float_units_beside": [(_floats(5000), _floats(5000)), (_floats(900, 50), _floats(1000, 60))],
     "moved_to_flash": [
         (_interpreter(700, 100), _interpreter(930, 187)),  # slower, and not for that
         (_interpreter(120, 100), row({"code_run": 100}, counts=_COUNTS)),  # nothing in common

@@ -609,7 +609,7 @@ impl Ssi {
         self.priced = Some(format);
         let scks = self.head_scks() + 32 / self.lanes() + SELECT_SCKS as u32;
         let cycles = scks.saturating_mul(self.baudr).saturating_add(XIP_OVERHEAD_CYCLES);
-        mem.xip.miss_cycles = cycles;
+        (mem.xip.miss_cycles, mem.xip.sck_cycles) = (cycles, self.baudr);
         mem.xip.uncached_cycles = cycles;
     }
 }

@@ -28,6 +28,7 @@ impl Fields {
 impl<W: World> Bus<W> {
     /// Returns the instance of DCP that an instruction reaches.
     fn dcp(&mut self, transfer: Transfer) -> Result<&mut Dcp, Refused> {
+        self.dcp_instructions += u64::from(transfer.core == 0);
         let instances = &mut self.dcp[transfer.core];
         match (transfer.coprocessor, transfer.secure) {
             (DCP, secure) => Ok(&mut instances[usize::from(!secure)]),

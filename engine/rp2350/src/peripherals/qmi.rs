@@ -393,6 +393,7 @@ impl Qmi {
         let change = if cooldown == 0 { 0 } else { hold + deselected };
         let setup = timing >> 25 & 1;
         mem.xip.whole_lines = true;
+        mem.xip.sck_cycles = clkdiv;
         mem.xip.miss_cycles = change + setup + format.head_scks() * clkdiv + data;
         mem.xip.uncached_cycles = change + setup + (format.head_scks() + 32 / format.data_lanes) * clkdiv;
         mem.xip.next_line_cycles = (cooldown != 0).then_some(data);
