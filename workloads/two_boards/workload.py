@@ -56,6 +56,10 @@ class Serving(Workload):
     settings_type = ServingSettings
     boards_only = True
 
+    def __reduce__(self) -> tuple[type[Serving], tuple[()]]:
+        """It is none of the registry's."""
+        return Serving, ()
+
     def native_count(self, settings: ServingSettings) -> int:
         return settings.messages
 
@@ -99,6 +103,9 @@ class TwoBoardsWorkload(Workload):
     def body(self, language: str) -> Path | None:
         """The client's side is the ping-pong's."""
         return workload("ping_pong").body(language)
+
+    def native(self, mcu: str = "RP2040") -> Path | None:
+        return workload("ping_pong").native(mcu)
 
     def quick(self) -> Settings:
         return Settings(messages=20)

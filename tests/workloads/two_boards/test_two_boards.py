@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -66,6 +67,13 @@ def test_an_image_without_a_console_serves_with_a_body_of_its_own() -> None:
     assert [each.entry.path for each in partners] == [TWO_BOARDS.folder / "native.uf2", None] * 2
     told = ServingSettings(messages=200, takes_report=True)
     assert (partners[0].settings, SERVING.native_count(told), SERVING.native_settings(told)) == (told, 200, (1,))
+
+
+def test_a_row_goes_to_another_process() -> None:
+    (one,) = plan(read_options({"workload": ["two_boards"], "runtime": ["portbench-native"], "runs": "1"}))
+    assert one.partner is not None
+    partner = pickle.loads(pickle.dumps(one)).partner
+    assert isinstance(partner.workload, Serving) and partner.settings == one.partner.settings
 
 
 def test_of_real_boards_none_without_a_console_serves() -> None:
