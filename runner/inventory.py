@@ -48,7 +48,7 @@ def _runtime(entry: FirmwareEntry, store: ImageStore) -> dict[str, Any]:
 def _image(entry: FirmwareEntry, store: ImageStore) -> str:
     """`folder` (of the user's), `cache`, `package` (installed), `bundled`, or `missing`."""
     if entry.family.traits.client_in_image and entry.path is None:
-        return "bundled" if any(each.body("native") for each in workloads().values()) else "missing"
+        return "bundled" if any(each.native() for each in workloads().values()) else "missing"
     return str(store.at_hand(entry) or "missing")
 
 

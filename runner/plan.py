@@ -209,8 +209,8 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
     family = client_family(entry)
     traits = entry.family.traits
     if traits.client_in_image:
-        if workload.body("native") is None:
-            return f"{workload.name} has no native client"
+        if workload.native(board.mcu) is None:
+            return f"{workload.name} has no native client" + (f" for an {board.mcu}" if workload.native() else "")
     elif traits.timed_by_pc:
         if not workload.timed_by_pc:
             return f"{workload.name} cannot be timed by the PC, and a foreign image tells nothing"
@@ -252,7 +252,7 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
             continue  # which images serve, and what, only their makers know
         image = entry
         if entry.family.traits.client_in_image and entry.path is None:
-            image = replace(entry, path=workload.body("native"))
+            image = replace(entry, path=workload.native(board.mcu))
         for profile, settings in _profiles(entry, workload, options):
             _check_room(entry, workload, settings)
             _check_published(entry, profile, workload)
@@ -301,14 +301,15 @@ def _with_partner(row: PlannedRow, entry: FirmwareEntry, serving: tuple[Workload
     """`row` with `entry` on its partner."""
     workload, settings = serving
     # A bundled image holds one workload: the partner needs a different image than the client.
-    bundled = entry.family.traits.client_in_image and entry.path in (None, row.workload.body("native"))
+    board = row.board if entry.board == row.entry.board else board_definition(entry.board)
+    bundled = entry.family.traits.client_in_image and entry.path in (None, row.workload.native(row.board.mcu))
     partner = replace(
         row,
-        entry=replace(entry, path=workload.body("native")) if bundled else entry,
+        entry=replace(entry, path=workload.native(board.mcu)) if bundled else entry,
         profile=next((each for each in entry.profiles if each.name == row.profile.name), entry.profiles[0]),
         workload=workload,
         settings=settings,
-        board=row.board if entry.board == row.entry.board else board_definition(entry.board),
+        board=board,
     )
     return replace(row, settings=row.settings.model_copy(update={"partner": entry.id}), partner=partner)
 

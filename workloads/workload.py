@@ -222,8 +222,9 @@ class Workload(ABC):
     """One question that is asked of every port.
 
     Its folder holds this class (`workload.py`), a README, and a body for each language: `micropython.py`,
-    `circuitpython.py`, one `python.py` for both, or `native.uf2` in C. A body in Python is a function with the name of
-    the folder; its parameters are the open connection or the listening socket, if any, and settings by name.
+    `circuitpython.py`, one `python.py` for both, or in C `native.uf2` (`native_rp2350.uf2`). A body in Python is a
+    function with the name of the folder; its parameters are the open connection or the listening socket, if any, and
+    settings by name.
     """
 
     name: ClassVar[str]
@@ -282,9 +283,16 @@ class Workload(ABC):
 
     def body(self, language: str) -> Path | None:
         """The file that the board runs; None if the workload has none in that language."""
-        names = ["native.uf2" if language == "native" else f"{language}.py"]
+        names = [f"{language}.py"]
         if language in _PYTHONS:
             names.append("python.py")
+        return self._first(*names)
+
+    def native(self, mcu: str = "RP2040") -> Path | None:
+        """The image in C for boards with this microcontroller; None if the workload has none."""
+        return self._first("native.uf2" if mcu == "RP2040" else f"native_{mcu.lower()}.uf2")
+
+    def _first(self, *names: str) -> Path | None:
         return next((path for name in names if (path := self.folder / name).is_file()), None)
 
     def quick(self) -> WorkloadSettings:

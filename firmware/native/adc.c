@@ -1,7 +1,7 @@
 #include "adc.h"
 
 #include "clocks.h"
-#include "rp2040.h"
+#include "chip.h"
 
 #define PIN_ADC0 26u
 #define PAD_OD BIT(7)

@@ -11,8 +11,8 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-NEEDS: Final = {"mcu": "RP2040", "network.chip": "W5500", "network.bus": "spi0"}
-"""The board properties that the C sources need."""
+NEEDS: Final = {"mcu": ("RP2040", "RP2350"), "network.chip": ("W5500",), "network.bus": ("spi0",)}
+"""The board properties that the C sources need: one of these."""
 FLASH_BYTES_MIN: Final = 2 << 20
 """The configuration block is in the last sector of these."""
 PINS: Final = ("sck_pin", "mosi_pin", "miso_pin", "csn_pin", "rstn_pin", "intn_pin")
@@ -24,11 +24,13 @@ def header(board: dict[str, Any], file: Path) -> str:
     network = board.get("network", {})
     has = {"mcu": board.get("mcu"), "network.chip": network.get("chip"), "network.bus": network.get("bus")}
     for key, needed in NEEDS.items():
-        if has[key] != needed:
-            raise ValueError(f"{file}: {key} is {has[key]!r}; the native firmware needs {needed!r}")
+        if has[key] not in needed:
+            wanted = " or ".join(map(repr, needed))
+            raise ValueError(f"{file}: {key} is {has[key]!r}; the native firmware needs {wanted}")
     if board["flash_bytes"] < FLASH_BYTES_MIN:
         raise ValueError(f"{file}: flash_bytes is {board['flash_bytes']}; the native firmware needs {FLASH_BYTES_MIN}")
-    lines = [f"#define PIN_{pin.removesuffix('_pin').upper()} {network[pin]}u" for pin in PINS]
+    lines = [f'#define MACHINE "{board["machine"]} with {board["mcu"]}"']
+    lines += [f"#define PIN_{pin.removesuffix('_pin').upper()} {network[pin]}u" for pin in PINS]
     # The C sources use a card on SPI1 only.
     if (card := board.get("sd_card", {})).get("bus") == "spi1":
         lines += [f"#define PIN_SD_{pin.removesuffix('_pin').upper()} {card[pin]}u" for pin in CARD_PINS]

@@ -1,7 +1,7 @@
 #include "clocks.h"
 
 #include "board.h"
-#include "rp2040.h"
+#include "chip.h"
 #include "watchdog.h"
 
 /* XOSC start-up delay in units of 256 crystal cycles (2.16.3): 6 ms, as some boards' crystals need more than 1 ms */

@@ -1,6 +1,5 @@
 /* Start-up: copies the whole program from flash to SRAM and enters it there, so that nothing timed waits for XIP. */
         .syntax unified
-        .cpu cortex-m0plus
         .thumb
 
         .section .flash_vectors, "a"
@@ -8,6 +7,16 @@
         .word   reset
         .word   fatal                   /* NMI */
         .word   fatal                   /* HardFault before the program is in SRAM */
+#ifdef IMAGE_DEFINITION
+        /* Where pico-sdk has them: a loop of two blocks, of which the first defines a program for Arm cores (RP2350
+           datasheet 5.9). */
+        .org    0x138
+first_block:
+        .word   0xffffded3, 0x10210142, 0x000001ff, last_block - first_block, 0xab123579
+        .section .flash_end, "a"
+last_block:
+        .word   0xffffded3, 0x000001fe, 0x000001ff, first_block - last_block, 0xab123579
+#endif
 
         .section .flash_text, "ax"
         .global reset
@@ -44,9 +53,9 @@ fatal:
         b       fatal
         .ltorg
 
-        /* 16 exceptions and the RP2040's 26 interrupts; 256-byte aligned for VTOR. Only the sleep timer's is ever enabled. */
+        /* 16 exceptions and the chip's interrupts; aligned for VTOR. Only the sleep timer's is ever enabled. */
         .section .ram_vectors, "a"
-        .balign 256
+        .balign TABLE_BYTES
         .global ram_vectors
 ram_vectors:
         .word   __stack_top
@@ -55,6 +64,6 @@ ram_vectors:
         .word   hard_fault
         .endr
         .word   timer_alarm0            /* TIMER_IRQ_0 */
-        .rept   25
+        .rept   INTERRUPTS - 1
         .word   hard_fault
         .endr

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "board.h"
-#include "rp2040.h"
+#include "chip.h"
 
 /* Pads and functions of every pin the board uses: W5500 on SPI0 with CSn released and RSTn asserted, LED off. */
 void gpio_init(void);

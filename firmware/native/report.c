@@ -1,6 +1,7 @@
 #include "report.h"
 
 #include "board.h"
+#include "board.h"
 #include "json.h"
 #include "version.h"
 
@@ -25,7 +26,7 @@ bool report_send(struct tcp *tcp, const struct config *config, const struct netw
     json_string(&json, "address_mode", config->flags & CONFIG_FLAG_STATIC ? "static" : "dhcp");
     json_string(&json, "runtime", "portbench-native");
     json_string(&json, "version", VERSION);
-    json_string(&json, "machine", "W5500-EVB-Pico with RP2040");
+    json_string(&json, "machine", MACHINE);
     json_number(&json, "clk_sys_hz", CLK_SYS_HZ);
     json_number(&json, "run", run->number);
     body_report_samples(&json, figures);

@@ -10,7 +10,7 @@ void timer_alarm0(void) { TIMER_INTR = BIT(0); }
 void sleep_until(uint32_t deadline_us) {
     watchdog_feed();
     TIMER_INTE = BIT(0);
-    M0PLUS_NVIC_ISER = BIT(TIMER_IRQ_0);
+    NVIC_ISER = BIT(TIMER_IRQ_0);
     for (;;) {
         TIMER_ALARM0 = deadline_us; /* armed before the check: a deadline that passes in between has already fired */
         if (time_reached(deadline_us)) {
@@ -18,8 +18,8 @@ void sleep_until(uint32_t deadline_us) {
         }
         wait_for_event();
     }
-    M0PLUS_NVIC_ICER = BIT(TIMER_IRQ_0);
+    NVIC_ICER = BIT(TIMER_IRQ_0);
     TIMER_ARMED = BIT(0); /* writing disarms: the alarm of a deadline that was over already would fire in 71 minutes */
     TIMER_INTR = BIT(0);
-    M0PLUS_NVIC_ICPR = BIT(TIMER_IRQ_0);
+    NVIC_ICPR = BIT(TIMER_IRQ_0);
 }

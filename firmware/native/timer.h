@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rp2040.h"
+#include "chip.h"
 
 static inline uint32_t time_us(void) { return TIMER_TIMERAWL; }
 static inline bool time_reached(uint32_t deadline_us) { return (int32_t)(time_us() - deadline_us) >= 0; }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "board.h"
-#include "rp2040.h"
+#include "chip.h"
 #include "w5500_regs.h"
 
 #define W5500_CONTROL_WRITE 0x04u
@@ -34,7 +34,7 @@ static inline void w5500_header(uint32_t control, uint32_t address) {
 /* Ends the frame. CSn must stay high for 30 ns (datasheet 5.5.4, TCS): 4 cycles of 7.5 ns, and one for the next edge. */
 static inline void w5500_release(void) {
     SIO_GPIO_OUT_SET = BIT(PIN_CSN);
-    __asm volatile("nop\n\tnop\n\tnop\n\tnop");
+    wait_4_cycles();
 }
 
 static inline uint32_t w5500_collect(void) {

@@ -8,7 +8,7 @@
 #define MAGIC_RUNNING 0x50425255u /* "PBRU" */
 #define MAGIC_FAULT 0x50424846u   /* "PBHF" */
 
-void watchdog_tick_start(uint32_t cycles) { WATCHDOG_TICK = WATCHDOG_TICK_ENABLE | cycles; }
+void watchdog_tick_start(uint32_t cycles) { ticks_start(cycles); }
 
 void watchdog_start(void) {
     REG_CLR(WATCHDOG_CTRL) = WATCHDOG_CTRL_ENABLE;

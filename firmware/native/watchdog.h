@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rp2040.h"
+#include "chip.h"
 
 enum crash { CRASH_NONE, CRASH_WATCHDOG, CRASH_HARD_FAULT };
 
@@ -20,7 +20,7 @@ struct crash_record {
 void watchdog_tick_start(uint32_t cycles);
 void watchdog_start(void);
 
-static inline void watchdog_feed(void) { WATCHDOG_LOAD = WATCHDOG_LOAD_MAX; }
+static inline void watchdog_feed(void) { WATCHDOG_LOAD = WATCHDOG_LOAD_8S; }
 
 /* What the previous run left behind. Also clears the record's crash kind, keeping its count for the next crash. */
 struct crash_record watchdog_take_crash(void);

@@ -15,35 +15,45 @@ import pytest
 from portbench.results.model import Status
 from portbench.workloads import workload, workloads
 from tests.measuring import rows_of
+from tests.native.emulated import BOARDS as DEFINITIONS
 from tests.native.emulated import SOURCES
 
 COMPILER = "arm-none-eabi-gcc"
-BODIES = [name for name, each in workloads().items() if (each.folder / "native.uf2").is_file()]
+BOARDS = {"RP2040": "W5500_EVB_PICO", "RP2350": "W5500_EVB_PICO2"}
+IMAGES = sorted(image for each in workloads().values() for image in each.folder.glob("native*.uf2"))
 
 
-def record(name: str) -> dict[str, str]:
-    read: dict[str, str] = json.loads((workload(name).folder / "native.json").read_text())
+def record(image: Path) -> dict[str, str]:
+    read: dict[str, str] = json.loads(image.with_suffix(".json").read_text())
     return read
 
 
-@pytest.mark.parametrize("name", BODIES)
-def test_the_record_is_of_this_image(name: str) -> None:
-    image = workload(name).folder / "native.uf2"
-    assert hashlib.sha256(image.read_bytes()).hexdigest() == record(name)["sha256"]
+def title(image: Path) -> str:
+    return f"{image.parent.name}-{image.stem}"
+
+
+@pytest.mark.parametrize("image", IMAGES, ids=title)
+def test_the_record_is_of_this_image(image: Path) -> None:
+    assert hashlib.sha256(image.read_bytes()).hexdigest() == record(image)["sha256"]
     assert image.stat().st_size < 40_000  # all of them are in every clone
 
 
+REBUILT = [image for image in IMAGES if "rp2350" not in image.stem or image.parent.name in ("ping_pong", "sd_card")]
+"""Of the RP2350's two, which stand for all: the sources are the same."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BODIES)
-def test_a_rebuild_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("image", REBUILT, ids=title)
+def test_a_rebuild_gives_the_same_bytes(image: Path, tmp_path: Path) -> None:
     if shutil.which(COMPILER) is None or shutil.which("make") is None:
         pytest.skip(f"{COMPILER} or make is not installed; run: sudo .ci/install-system-packages")
     version = subprocess.run([COMPILER, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    if version != record(name)["compiler"]:
-        pytest.skip(f"the image was built with {record(name)['compiler']}, installed is {version}")
-    command = ["make", "-s", "-C", f"{SOURCES}", f"WORKLOAD={name}", f"PYTHON={sys.executable}"]
-    subprocess.run([*command, f"BUILD={tmp_path}", f"OUTPUT={tmp_path}"], check=True)
-    assert (tmp_path / "native.uf2").read_bytes() == (workload(name).folder / "native.uf2").read_bytes()
+    if version != record(image)["compiler"]:
+        pytest.skip(f"the image was built with {record(image)['compiler']}, installed is {version}")
+    board = DEFINITIONS / f"{BOARDS['RP2350' if 'rp2350' in image.stem else 'RP2040']}.toml"
+    command = ["make", "-s", "-C", f"{SOURCES}", f"WORKLOAD={image.parent.name}", f"PYTHON={sys.executable}"]
+    subprocess.run([*command, f"BUILD={tmp_path}", f"OUTPUT={tmp_path}", f"BOARD={board}"], check=True)
+    assert (tmp_path / image.name).read_bytes() == image.read_bytes()
 
 
 EXACT: dict[str, list[tuple[dict[str, Any], dict[str, float]]]] = {
@@ -73,11 +83,23 @@ EXACT: dict[str, list[tuple[dict[str, Any], dict[str, float]]]] = {
 }
 
 
+EXACT_RP2350: dict[str, list[tuple[dict[str, Any], dict[str, float]]]] = {
+    "duplex": [({"transfer_bytes": 8192, "writes": "16,4096"}, {"both_16_us": 6233, "both_4096_us": 4012})],
+    "fill": [({"buffers": 3, "fills": 5}, {"fill_bytes_ns_per_pass": 30.115, "fill_port_ns_per_pass": 52.669})],
+    "ping_pong": [({"messages": 20}, {"total_us": 4466, "ready_us": 1_507_308})],
+    "sd_card": [({"file_bytes": 65_536}, {"read_kb_s": 987.434})],
+}
+
+
 @pytest.mark.engine
-@pytest.mark.parametrize("name", EXACT)
-def test_rows_are_exact(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = [asked for asked, _ in EXACT[name]]
-    rows = rows_of(workload(name), "portbench-native", tmp_path, monkeypatch, *settings)
-    for row, (_, expected) in zip(rows, EXACT[name], strict=True):
+@pytest.mark.parametrize(
+    ("runtime", "name"),
+    [*(("portbench-native", name) for name in EXACT), *(("portbench-native-pico2", name) for name in EXACT_RP2350)],
+)
+def test_rows_are_exact(runtime: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = (EXACT if runtime == "portbench-native" else EXACT_RP2350)[name]
+    settings = [asked for asked, _ in cases]
+    rows = rows_of(workload(name), runtime, tmp_path, monkeypatch, *settings)
+    for row, (_, expected) in zip(rows, cases, strict=True):
         assert row.status is Status.MEASURED, row.reason
         assert {figure: round(row.figures[figure], 3) for figure in expected} == expected

@@ -57,7 +57,7 @@ def test_each_keeps_the_contract(name: str) -> None:
     assert each.folder.resolve() == (OURS / name).resolve() and each is workloads()[name]
     assert each.title and (each.folder / "README.md").is_file()
     assert list((Path(__file__).parent / name).glob("test_*.py"))
-    assert each.body("micropython") or each.body("circuitpython") or each.body("native") or each.timed_by_pc
+    assert each.body("micropython") or each.body("circuitpython") or each.native() or each.timed_by_pc
     assert each.body("cobol") is None
     assert isinstance(each.quick(), each.settings_type)
     assert all(field.description for field in each.settings_type.model_fields.values())

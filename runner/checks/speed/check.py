@@ -214,7 +214,7 @@ def _memory(name: str, value: int | None, note: str) -> Finding:
 def probes(check: Speed) -> Iterator[Finding]:
     """The cost of an attribution, a trace and a profile while they are on, and while they are off."""
     engine = unprobed_engine(check.project)
-    image = PING_PONG.body("native")
+    image = PING_PONG.native()
     assert image is not None  # it is in the repository
     rounds = 1 if check.quick else 7
     cost = measure_probes(image, check.definition, engine, check.deadline("probes"), rounds=rounds)

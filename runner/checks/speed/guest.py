@@ -27,7 +27,7 @@ _START_PS: Final = 10_000 * PS_PER_US
 
 def flash(definition: BoardDefinition, program: bytes, *, stack: int, entry: int = PROGRAM) -> bytes:
     """A flash with `program` at PROGRAM; every vector leads to `entry`."""
-    native = PING_PONG.body("native")
+    native = PING_PONG.native()
     assert native is not None  # it is in the repository, and begins with our boot stage 2
     boot2 = flash_content(native, definition.flash_bytes)[: VECTORS - FLASH]
     vectors = struct.pack("<48I", stack, *[entry | 1] * 47).ljust(PROGRAM - VECTORS, b"\xff")

@@ -16,7 +16,7 @@ HTTPSERVER = workload("http_httpserver")
 def test_it_asks_as_http_does_and_has_a_body_of_its_own() -> None:
     http = workload("http")
     assert HTTPSERVER.settings_type is http.settings_type and HTTPSERVER.columns == http.columns
-    assert HTTPSERVER.body("micropython") is None and HTTPSERVER.body("native") is None
+    assert HTTPSERVER.body("micropython") is None and HTTPSERVER.native() is None
     body = HTTPSERVER.body("circuitpython")
     assert body is not None and body.parent == HTTPSERVER.folder != http.folder
     assert HTTPSERVER.libraries("circuitpython", Settings()) == ("adafruit-circuitpython-httpserver",)

@@ -1,6 +1,6 @@
 #include "body.h"
 
-#include "rp2040.h"
+#include "chip.h"
 #include "settings.h"
 #include "stream.h"
 #include "timer.h"

@@ -4,7 +4,7 @@
 
 #include "board.h"
 #include "clocks.h"
-#include "rp2040.h"
+#include "chip.h"
 #include "timer.h"
 #include "watchdog.h"
 

@@ -1,6 +1,6 @@
 /* RP2040 registers used by this firmware. Names, addresses and bits: RP2040 datasheet; section numbers at each block. */
-#ifndef RP2040_H
-#define RP2040_H
+#ifndef CHIP_H
+#define CHIP_H
 
 #include <stdint.h>
 
@@ -18,10 +18,9 @@
 #define SIO_GPIO_OE_SET REG32(0xd0000024u)
 
 /* Cortex-M0+ private peripherals, 2.4.8 */
-#define M0PLUS_NVIC_ISER REG32(0xe000e100u)
-#define M0PLUS_NVIC_ICER REG32(0xe000e180u)
-#define M0PLUS_NVIC_ICPR REG32(0xe000e280u)
-#define M0PLUS_VTOR REG32(0xe000ed08u)
+#define NVIC_ISER REG32(0xe000e100u)
+#define NVIC_ICER REG32(0xe000e180u)
+#define NVIC_ICPR REG32(0xe000e280u)
 #define TIMER_IRQ_0 0u
 
 /* PSM, 2.13.5 */
@@ -147,11 +146,14 @@
 #define WATCHDOG_CTRL_ENABLE BIT(30)
 #define WATCHDOG_CTRL_TRIGGER BIT(31)
 #define WATCHDOG_LOAD REG32(0x40058004u)
-#define WATCHDOG_LOAD_MAX 0xffffffu
+#define WATCHDOG_LOAD_8S 0xffffffu /* the most; a tick takes two (erratum E1) */
 #define WATCHDOG_REASON REG32(0x40058008u)
 #define WATCHDOG_SCRATCH(n) REG32(0x4005800cu + 4u * (n))
 #define WATCHDOG_TICK REG32(0x4005802cu)
 #define WATCHDOG_TICK_ENABLE BIT(9)
+
+/* `cycles` of clk_ref per tick of the watchdog and the timer */
+static inline void ticks_start(uint32_t cycles) { WATCHDOG_TICK = WATCHDOG_TICK_ENABLE | cycles; }
 
 /* SSI, 4.10.13 */
 #define SSI_SR REG32(0x18000028u)
@@ -161,5 +163,6 @@
 
 static inline void interrupts_enable(void) { __asm volatile("cpsie i" ::: "memory"); }
 static inline void wait_for_event(void) { __asm volatile("wfe" ::: "memory"); }
+static inline void wait_4_cycles(void) { __asm volatile("nop\n\tnop\n\tnop\n\tnop"); }
 
 #endif

@@ -1,6 +1,6 @@
 #include "bootrom.h"
 
-#include "rp2040.h"
+#include "chip.h"
 
 #define ROM_CODE(a, b) ((uint32_t)(a) | (uint32_t)(b) << 8)
 
@@ -37,7 +37,7 @@ static void flash_select(uint32_t outover) {
     (void)IO_QSPI_SS_CTRL; /* the override has reached the pad when the read returns */
 }
 
-void bootrom_flash_unique_id(uint8_t id[8]) {
+void bootrom_unique_id(uint8_t id[8]) {
     typedef void (*rom_void)(void);
     const rom_void connect_internal_flash = (rom_void)rom_function(ROM_CODE('I', 'F'));
     const rom_void flash_exit_xip = (rom_void)rom_function(ROM_CODE('E', 'X'));
