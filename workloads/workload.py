@@ -261,7 +261,7 @@ class Workload(ABC):
     across: ClassVar[str | None] = None
     """The setting whose values are the columns of a further table, with the runtimes as rows."""
 
-    def __reduce__(self) -> tuple[Callable[[str], Workload], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[..., Workload], tuple[str, ...]]:
         """In another process it is the one of its name there."""
         from portbench.workloads.registry import workload
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ class Serving(Workload):
     settings_type = ServingSettings
     boards_only = True
 
-    def __reduce__(self) -> tuple[type[Serving], tuple[()]]:
+    def __reduce__(self) -> tuple[Callable[..., Workload], tuple[str, ...]]:
         """It is none of the registry's."""
         return Serving, ()
 
