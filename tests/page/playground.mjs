@@ -8,6 +8,7 @@
 // BROWSER is the path of Chromium or Firefox. Tasks may follow one another, with `+` between them.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import { chromium, firefox } from "playwright-core";
 
 const [executablePath, address, ...tasks] = process.argv.slice(2);
@@ -15,9 +16,11 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const isFirefox = executablePath.includes("firefox");
 const browser = isFirefox
   ? await firefox.launch({ executablePath, channel: "moz-firefox" }) // Debian's, by WebDriver BiDi
-  : await chromium.launch({ executablePath, args: ["--disable-gpu", "--disable-dev-shm-usage"] });
+  : await chromium.launch({ executablePath, args: ["--disable-gpu", "--disable-dev-shm-usage", "--enable-blink-features=ForceEagerMeasureMemory"] });
+const CLIENT = new URL("../../workloads/ping_pong/native.uf2", import.meta.url);
 const LIMIT_MS = 230_000;
 const FAR = "https://firmware.test/far.uf2";
+const FAR_SCRIPT = "https://firmware.test/far.py";
 
 async function open(options, found, query = "") {
   const context = await browser.newContext(options);
@@ -31,8 +34,9 @@ async function open(options, found, query = "") {
     tab.on("request", (request) => found.requests.push(request.url()));
   }
   if (query.includes(FAR)) {
-    const body = readFileSync(new URL("../../workloads/ping_pong/native.uf2", import.meta.url));
+    const body = readFileSync(CLIENT);
     await tab.route(FAR, (route) => route.fulfill({ body, headers: { "Access-Control-Allow-Origin": "*" } }));
+    await tab.route(FAR_SCRIPT, (route) => route.fulfill({ body: "print('far')\n", headers: { "Access-Control-Allow-Origin": "*" } }));
   }
   await tab.goto(address + query, { waitUntil: "load" });
   await tab.waitForFunction(() => document.getElementById("message").textContent.includes(" runs "));
@@ -69,7 +73,18 @@ const shifts = (tab) =>
       }),
   );
 
-const found = { console: [], requests: [], looks: [], far: FAR };
+/** Memory of the scripts of the tab and its workers in MB, without WebAssembly's; Chromium alone tells of it, where the
+ * server isolates the page. */
+const scriptsMb = async (tab) => (isFirefox ? undefined : (await tab.evaluate(() => performance.measureUserAgentSpecificMemory())).bytes / 1e6);
+/** Seconds of processor time that all of the browser's processes have taken; Chromium alone tells of them. */
+async function processorS() {
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  await session.detach();
+  return processInfo.reduce((sum, each) => sum + each.cpuTime, 0);
+}
+
+const found = { console: [], requests: [], looks: [], far: [FAR, FAR_SCRIPT] };
 const wide = { viewport: { width: 1440, height: 900 } };
 
 async function sight(torn, far, hostile, spins, script) {
@@ -98,8 +113,9 @@ async function sight(torn, far, hostile, spins, script) {
   await says(tab, "message", "W5500");
   await tab.context().close();
 
-  const linked = await open(wide, found, `?board=W5500_EVB_PICO&workload=ping_pong&profile=tuned&seed=1&image=${FAR}`);
+  const linked = await open(wide, found, `?board=W5500_EVB_PICO&workload=ping_pong&profile=tuned&seed=1&image=${FAR}&script=${FAR_SCRIPT}`);
   await reports(linked);
+  found.linked_script = [await linked.inputValue("#path"), await linked.inputValue("#text")];
   found.linked_report = JSON.parse(await linked.locator("#report").getAttribute("data-report"));
   found.link = [await linked.inputValue("#profile"), await linked.inputValue("#seed"), await linked.getAttribute("#link", "href")];
   await linked.context().close();
@@ -126,8 +142,20 @@ async function handle() {
   await tab.keyboard.press("Tab");
   await tab.click("#tab-pins");
   await says(tab, "analyser-says", "SPI");
+  await tab.selectOption("#window", "10");
+  await tab.click("#reset");
+  await tab.waitForFunction(() => / [1-9]\d* bytes on the SPI wires/.test(document.getElementById("analyser-says").textContent));
+  await tab.click("#hold");
+  found.wires = await text(tab, "analyser-says");
+  await tab.click("#hold");
   await tab.click("#bootsel");
   await says(tab, "message", "BOOTSEL");
+  await tab.click("#tab-drive");
+  await says(tab, "files", "INFO_UF2.TXT");
+  await tab.setInputFiles("#image", fileURLToPath(CLIENT));
+  await says(tab, "message", "boot loader has taken native.uf2");
+  await reports(tab);
+  found.copied_report = JSON.parse(await tab.locator("#report").getAttribute("data-report"));
   if (!isFirefox) {
     // WebDriver BiDi cannot take Firefox off the network.
     await tab.waitForFunction(() => navigator.serviceWorker.controller !== null);
@@ -171,6 +199,8 @@ async function prompt(image) {
   const tab = await open(wide, found);
   await tab.setInputFiles("#image", image);
   await printed(tab, ">>>");
+  await later(tab, (await seconds(tab)) + 2);
+  found.idle_mips = await tab.evaluate(() => parseFloat(document.getElementById("speed-now").textContent) / parseFloat(document.getElementById("pace").textContent));
   await tab.click("#console");
   await tab.keyboard.type("6 * 7\r");
   await printed(tab, "42");
@@ -195,13 +225,9 @@ async function prompt(image) {
 async function drive(image) {
   const tab = await open(wide, found);
   await tab.setInputFiles("#image", image);
-  await printed(tab, "Adafruit CircuitPython");
+  await printed(tab, "Press any key to enter the REPL");
   await tab.click("#tab-drive");
-  await tab.waitForFunction(() => {
-    if (document.getElementById("files").textContent.includes("code.py")) return true;
-    document.getElementById("list").click();
-    return false;
-  }, undefined, { polling: 1000 });
+  await says(tab, "files", "code.py");
   await tab.fill("#path", "code.py");
   await tab.fill("#text", "print('saved', 6 * 8)\n");
   await tab.click("#save");
@@ -227,6 +253,7 @@ async function measure(profile, image, other) {
   found.stage = await text(tab, "stage");
   found.run = await tab.locator("#result").getAttribute("data-run");
   found.shown = await tab.evaluate(() => document.getElementById("result").shadowRoot?.textContent ?? "");
+  found.scripts_mb = await scriptsMb(tab);
   found.drawings = await tab.evaluate(() => document.getElementById("result").shadowRoot?.querySelectorAll("svg path").length ?? 0);
   await tab.context().close();
 }
@@ -242,6 +269,11 @@ async function figures(image) {
   });
   await tab.setInputFiles("#image", image);
   await printed(tab, ">>>");
+  if (!isFirefox) {
+    const [before, from] = [await processorS(), performance.now()];
+    await tab.waitForTimeout(5000);
+    found.idle_share = ((await processorS()) - before) / ((performance.now() - from) / 1000);
+  }
   await tab.click("#console");
   await tab.keyboard.type("x = 0\rwhile True: x = (x + 1) & 1023\r\r");
   await tab.waitForTimeout(2000);
@@ -251,6 +283,7 @@ async function figures(image) {
     found.paces.push([parseFloat(await text(tab, "pace")), parseFloat(await text(tab, "speed-now"))]);
   }
   found.memory_mb = parseFloat(await text(tab, "memory"));
+  found.scripts_mb = await scriptsMb(tab);
   await tab.keyboard.press("Control+c");
   await tab.context().close();
 }

@@ -1,4 +1,5 @@
 // The typed interface of the engine's module (../src/lib.rs). Times are microseconds of simulated time.
+import type { Byte } from "./wave.js";
 
 export interface Kind {
   id: string;
@@ -30,6 +31,8 @@ export interface Observed {
   frames: [number, number, boolean, string, number[]][];
   /** When, levels, which the chip drives: of GPIO0 to GPIO31 as bits. */
   pins: [number, number, number][];
+  /** SPI bytes on the wires, the oldest: see `Byte` in wave.ts. */
+  wire: Byte[];
 }
 
 interface Exports {
@@ -46,6 +49,7 @@ interface Exports {
   levels(): number;
   driven(): number;
   set_cable(plugged: boolean): void;
+  has_drive(): number;
   frames(): number;
   report(): number;
   write_file(): number;
@@ -114,6 +118,10 @@ export class Board {
   /** The report of a client without a console, as JSON. */
   report(): string {
     return this.#text(this.#engine.report());
+  }
+
+  get hasDrive(): boolean {
+    return this.#engine.has_drive() !== 0;
   }
 
   plug(plugged: boolean): void {

@@ -28,7 +28,7 @@ export class Drawing {
       const shape = `<circle cx="${x}" cy="${y}" r="4.4" class="${isPin ? "pin" : "metal"}"${isPin ? ` data-pin="${name}"` : ""}/>`;
       return `${shape}<text x="${x}" y="${textY}" text-anchor="middle" class="silk${name.length > 2 ? " small" : ""}">${name}</text>`;
     });
-    const socket = wired ? '<rect x="338" y="40" width="42" height="50" rx="2" class="metal"/><rect x="356" y="50" width="24" height="30" class="part"/>' : "";
+    const socket = wired ? '<rect x="338" y="40" width="42" height="50" rx="2" class="metal"/><rect x="350" y="50" width="24" height="30" class="part"/>' : "";
     const chip = network ? `<rect x="226" y="46" width="62" height="38" rx="3" class="part"/><text x="257" y="68" text-anchor="middle" class="silk">${network}</text>` : "";
     place.innerHTML = `<svg viewBox="0 0 380 130" role="img" aria-label="${title}: pins, LED and connectors">
       <rect x="14" y="2" width="352" height="126" rx="6" class="pcb"/>

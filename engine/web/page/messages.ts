@@ -25,6 +25,8 @@ export interface State {
   frames: number;
   levels: number;
   driven: number;
+  /** The PC has found a drive on the board. */
+  hasDrive: boolean;
   paused: boolean;
   /** What the engine has of the PC's memory. */
   memoryBytes: number;

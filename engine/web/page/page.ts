@@ -38,6 +38,8 @@ let known: Catalogue | undefined;
 let firmware: Image = ["", new Uint8Array()];
 let hasDrive = false;
 let paused = false;
+/** The boot loader runs, with its drive. */
+let inBootLoader = false;
 let timeUs = 0;
 
 function tell(text: string, failed = false): void {
@@ -76,7 +78,7 @@ async function power(bootsel: boolean, fresh: boolean): Promise<void> {
     delete report.dataset["report"];
     setPaused(false);
     analyser.clear();
-    hasDrive = false;
+    [hasDrive, inBootLoader] = [false, bootsel];
     const id = await named(firmware[1]);
     send({ do: "power", kind: kinds.selectedIndex, rom, uf2: fresh ? firmware[1] : new Uint8Array(), bootsel });
     tell(`${kind.title} runs ${firmware[0]}${id && id !== firmware[0].replace(".uf2", "") ? ` (${id})` : ""}${bootsel ? ", with BOOTSEL pressed" : ""}.`);
@@ -90,7 +92,12 @@ async function power(bootsel: boolean, fresh: boolean): Promise<void> {
 async function take(name: string, contents: Uint8Array): Promise<void> {
   if (/\.uf2$/i.test(name)) {
     firmware = [name, contents];
-    await power(false, true);
+    if (inBootLoader && hasDrive) {
+      inBootLoader = false;
+      send({ do: "file", path: name, contents });
+    } else {
+      await power(false, true);
+    }
   } else if (/\.py$/i.test(name)) {
     path.value = hasDrive ? "code.py" : "main.py";
     text.value = new TextDecoder().decode(contents);
@@ -108,6 +115,10 @@ const seconds = (us: number) => `${(us / 1e6).toFixed(3)} s`;
 
 function show(state: State): void {
   timeUs = state.timeUs;
+  if (hasDrive !== state.hasDrive) {
+    hasDrive = state.hasDrive;
+    if (!find("view-drive").hidden) send({ do: "list" });
+  }
   step.disabled = !state.paused;
   find("time").textContent = seconds(state.timeUs);
   find("real").textContent = seconds(state.realUs);
@@ -122,7 +133,11 @@ function show(state: State): void {
   pins.querySelectorAll("li").forEach((pin, number) => {
     pin.className = `${(state.levels >>> number) & 1 ? "high" : "low"}${(state.driven >>> number) & 1 ? " driven" : ""}`;
   });
-  if (!find("view-pins").hidden && !analyser.held) find("analyser-says").textContent = analyser.draw(timeUs);
+  if (!find("view-pins").hidden && !analyser.held) showPins();
+}
+
+function showPins(): void {
+  find("analyser-says").textContent = analyser.draw(timeUs);
 }
 
 function showReport(text: string): void {
@@ -159,12 +174,11 @@ function showTraffic(observed: Parameters<Analyser["take"]>[0]): void {
 }
 
 function showFiles(paths: string[], wrote: string): void {
-  hasDrive = paths.length > 0;
-  if (wrote) tell(`${wrote} is on the board's drive, beside: ${paths.join(", ")}`);
+  if (wrote) tell(/\.uf2$/i.test(wrote) ? `The boot loader has taken ${wrote}: the board runs it.` : `${wrote} is on the board's drive, beside: ${paths.join(", ")}`);
   const none = document.createElement("li");
   none.textContent = "The board shows no drive now.";
   find("files").replaceChildren(
-    ...(hasDrive ? [] : [none]),
+    ...(paths.length ? [] : [none]),
     ...paths.map((name) => {
       const item = document.createElement("li");
       const open = document.createElement("button");
@@ -242,6 +256,7 @@ function select(name: string): void {
   send({ do: "watch", on: name === "network" || name === "pins" });
   if (name === "drive") send({ do: "list" });
   if (name === "console") fit.fit();
+  if (name === "pins") showPins();
 }
 
 tabs.forEach((tab, index) => {
@@ -296,7 +311,7 @@ find("hold").onclick = () => {
 };
 find<HTMLSelectElement>("window").onchange = ({ target }) => {
   analyser.windowUs = Number((target as HTMLSelectElement).value);
-  find("analyser-says").textContent = analyser.draw(timeUs);
+  showPins();
 };
 find("network-clear").onclick = () => {
   for (const id of ["cable-frames", "spi-frames"]) find(id).replaceChildren();

@@ -33,6 +33,7 @@ function tell(nowMs: number): void {
       pace: (timeUs - told.timeUs) / passedUs,
       instructionsPerS: ((instructions - told.instructions) / passedUs) * 1e6,
       frames: board.frames,
+      hasDrive: board.hasDrive,
       paused,
       memoryBytes: board.memoryBytes,
       ...board.pins,

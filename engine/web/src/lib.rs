@@ -111,6 +111,12 @@ pub extern "C" fn set_cable(plugged: bool) {
     with(|page| page.set_cable(plugged));
 }
 
+/// Returns whether the PC has found a drive on the board.
+#[unsafe(no_mangle)]
+pub extern "C" fn has_drive() -> bool {
+    with(|page| page.has_drive())
+}
+
 /// Returns the number of frames on the cable, in both directions.
 #[unsafe(no_mangle)]
 pub extern "C" fn frames() -> f64 {

@@ -7,6 +7,7 @@ use board::{BoardConfig, Machine, Stop, flash_of_uf2};
 use parts::trace::{Record, kind};
 use serde_json::{Value, json};
 use sim::{LogReader, PS_PER_US, Ps};
+use usb_host::Stage;
 
 use crate::machines::us;
 use crate::ping_pong::{PingPong, Report};
@@ -33,6 +34,10 @@ pub(crate) const BOARDS: &[(&str, Make)] = &[
 /// Most frames of the cable and changes of the pins from one look to the next.
 const MOST_FRAMES: usize = 200;
 const MOST_CHANGES: usize = 20_000;
+/// Most SPI bytes on the wires in one look: the oldest, with which a triggered picture begins.
+const MOST_WIRE: usize = 400;
+/// What the trace of the pins records.
+const TRACED: u32 = kind::PINS | kind::WIRE;
 /// Most SPI frames that one look shows: the newest.
 const MOST_SPI: usize = 400;
 
@@ -48,6 +53,10 @@ pub(crate) struct Page {
     pub(crate) output: Vec<u8>,
     pub(crate) boot_rom: Vec<u8>,
     machine: Option<Machine>,
+    /// Its number in [`BOARDS`].
+    board: usize,
+    /// It was powered up with BOOTSEL pressed.
+    bootsel: bool,
     report: Report,
     watch: Option<Watch>,
 }
@@ -80,7 +89,7 @@ impl Page {
             machine.listen(SERVER_PORT, server).map_err(|error| error.to_string())?;
         }
         self.report.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        self.machine = Some(machine);
+        (self.machine, self.board, self.bootsel) = (Some(machine), board, bootsel);
         self.watch = None;
         Ok(())
     }
@@ -97,7 +106,7 @@ impl Page {
         }
         if on {
             let frames = machine.lan().ok().map(|lan| lan.log_frames(MOST_FRAMES));
-            machine.chip_mut().start_trace(kind::PINS, MOST_CHANGES);
+            machine.chip_mut().start_trace(TRACED, MOST_CHANGES);
             self.watch = Some(Watch { spi: machine.wiring().log_spi(), frames });
         }
     }
@@ -132,7 +141,7 @@ impl Page {
             .map(|f| json!([us(f.start), us(f.arrival), f.to_board, format!("{:?}", f.fate), f.frame]))
             .collect();
         let (records, _) = machine.chip_mut().sys().trace.take();
-        machine.chip_mut().start_trace(kind::PINS, MOST_CHANGES);
+        machine.chip_mut().start_trace(TRACED, MOST_CHANGES);
         let pins: Vec<Value> = records
             .iter()
             .filter_map(|(at, record)| match *record {
@@ -140,7 +149,19 @@ impl Page {
                 _ => None,
             })
             .collect();
-        json!({ "spi": spi, "spiLeftOut": left_out, "frames": frames, "pins": pins }).to_string().into_bytes()
+        let wire: Vec<Value> = records
+            .iter()
+            .filter_map(|(at, record)| match *record {
+                Record::Wire { spi, bits, mosi, miso, first, polarity, phase, .. } => {
+                    Some(json!([us(first), us(*at), spi, bits, mosi, miso, polarity, phase]))
+                }
+                _ => None,
+            })
+            .take(MOST_WIRE)
+            .collect();
+        json!({ "spi": spi, "spiLeftOut": left_out, "frames": frames, "pins": pins, "wire": wire })
+            .to_string()
+            .into_bytes()
     }
 
     pub(crate) fn run(&mut self, us: f64) -> String {
@@ -148,6 +169,13 @@ impl Page {
         let until = machine.now() + (us.clamp(0.0, 1e6) * PS_PER_US as f64) as Ps;
         while machine.now() < until {
             match machine.run(until) {
+                Ok(Stop::Reset(_)) if self.bootsel => {
+                    // The button that led into the boot loader is let go now, or the image would never start.
+                    let watched = self.watch.is_some();
+                    let failure = self.power_up(self.board, false).err();
+                    self.watch(watched);
+                    return failure.unwrap_or_default();
+                }
                 Ok(Stop::Time | Stop::Halted | Stop::Reset(_)) => {}
                 Ok(Stop::Usb) => drop(machine.take_usb_events()),
                 Ok(Stop::Console) => return String::new(),
@@ -194,6 +222,10 @@ impl Page {
         }
     }
 
+    pub(crate) fn has_drive(&mut self) -> bool {
+        self.machine.as_mut().is_some_and(|machine| machine.usb().drive_blocks(0) > 0)
+    }
+
     pub(crate) fn frames(&mut self) -> f64 {
         let Some(lan) = self.machine.as_mut().and_then(|machine| machine.lan().ok()) else { return 0.0 };
         let stats = lan.stats();
@@ -210,7 +242,11 @@ impl Page {
         let path = String::from_utf8_lossy(&input[..end]).into_owned();
         let machine = self.machine.as_mut().ok_or("no board is powered up")?;
         let volume = machine.volume(0).map_err(|error| error.to_string())?;
-        volume.write_file(&path, &input[end + 1..]).and_then(|()| volume.flush()).map_err(|error| error.to_string())
+        match volume.write_file(&path, &input[end + 1..]).and_then(|()| volume.flush()) {
+            // A boot loader that has a whole image restarts the board, and its drive is gone.
+            Err(error) if error.stage == Stage::Structure && machine.usb().drive_blocks(0) == 0 => Ok(()),
+            written => written.map_err(|error| error.to_string()),
+        }
     }
 
     pub(crate) fn read_file(&mut self) -> Result<Vec<u8>, String> {
