@@ -84,6 +84,8 @@ pub enum Exit {
     Limit,
     /// The PC left the region of this copy of the loop.
     Region,
+    /// The next instruction is for the copy of the loop that looks; it may have been fetched.
+    Step,
 }
 
 /// Why translated code was left.

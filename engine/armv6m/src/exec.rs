@@ -12,8 +12,8 @@ use crate::map::Map;
 use crate::memory::Memory;
 use crate::mpu::Access;
 
-/// In place of [`XipCache::changes`](parts::xip_cache::XipCache::changes): a run of code that is not to be remembered.
-const NO_RUN: u64 = u64::MAX;
+/// The start of a run of code that is not to be remembered: no jump goes to an odd address.
+const NO_RUN: u32 = 1;
 
 impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
@@ -28,8 +28,10 @@ impl Core {
                 // One instruction has started already.
                 Some(Left::Interpret) => limit.max(self.cycles + 1),
             };
-            if self.run_here(mem, bus, limit) == Exit::Limit {
-                break;
+            match self.run_here(mem, bus, limit, false) {
+                Exit::Limit => break,
+                Exit::Region => {}
+                Exit::Step => _ = self.run_here(mem, bus, self.cycles + 1, true),
             }
         }
     }
@@ -86,12 +88,20 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         let mut executed: u64 = 0;
         // A local variable, kept in a register: a chain of additions in memory would limit the loop.
         let mut cycles = self.cycles;
+        // The plain copy has no call in its loop, so that its state stays in registers: it leaves all that needs one to a
+        // step of the copy that looks.
+        let plain = !LOOK;
+        let runs = REGION == region::XIP && plain;
         // Before this address the cache holds all words of the instructions, and their accesses are not counted yet:
-        // `settle` does that. 0: each fetch is looked up, and `word` is the last one.
+        // `fetched` does that. 0: the next fetch is looked up, and `word` is the last one.
         let mut held: u32 = 0;
-        // The address at which such a run began, and how often the cache had changed then.
-        let (mut run, mut changes) = (pc, NO_RUN);
-        let runs = REGION == region::XIP && !LOOK;
+        // The address at which such a run began.
+        let mut run = NO_RUN;
+        // Accesses to the counted bank, which `sync` adds to its counter, and the bytes of that bank.
+        let mut banked: u32 = 0;
+        let bank_bytes = if plain && bus.counted() != 0 { B::Map::COUNTED.bytes } else { 0 };
+        // The cycle of an instruction's start, after its fetch, and `banked` then.
+        let mut began: (u64, u32);
         // An instruction's slot, less half of its address.
         let bias = base.wrapping_sub((start >> 1) as usize);
 
@@ -103,7 +113,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
             };
         }
 
-        // Counts the words of a run, up to those of the instruction at `$last`; the last word that was fetched.
+        // Counts the words of a run, up to those of the instruction at `$last`; returns the last word that was fetched.
         macro_rules! fetched {
             ($last:expr) => {
                 if runs && held != 0 {
@@ -115,15 +125,15 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 }
             };
         }
-        macro_rules! settle {
-            ($last:expr) => {{
-                word = fetched!($last);
-                held = 0;
-            }};
-        }
         // Writes back the state that calls, the caller and exceptions read. The instruction at `$last` was fetched last.
         macro_rules! sync {
             ($last:expr) => {{
+                if plain
+                    && banked != 0
+                    && let Some(counter) = bus.bank_counter()
+                {
+                    *counter = counter.saturating_add(banked).min(B::Map::MOST_COUNTED);
+                }
                 self.fetch_word = fetched!($last);
                 self.pc = pc;
                 self.instructions += executed;
@@ -135,6 +145,14 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
             ($exit:expr, $last:expr) => {{
                 sync!($last);
                 return $exit;
+            }};
+        }
+        // Leaves an instruction that has begun to a step. What it did so far may be done again.
+        macro_rules! step {
+            () => {{
+                executed -= 1;
+                (cycles, banked) = began;
+                leave!(Exit::Step, pc)
             }};
         }
         macro_rules! fault {
@@ -169,9 +187,13 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
             }};
         }
         macro_rules! jump {
-            ($target:expr) => {{
+            ($target:expr) => {
+                jump!($target, pc)
+            };
+            // `$last`: the address up to whose words the instruction has fetched.
+            ($target:expr, $last:expr) => {{
                 let target: u32 = $target;
-                let _ = fetched!(pc);
+                let _ = fetched!($last);
                 pc = target;
                 (word, held) = (NO_WORD, 0);
                 if REGION == region::BUS || pc.wrapping_sub(start) >= size {
@@ -182,8 +204,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 }
                 // At the limit the next instruction is not fetched.
                 if runs && cycles < limit {
-                    (run, changes) = (pc, mem.xip.changes());
-                    held = mem.xip.run_from(pc);
+                    (run, held) = (pc, mem.xip.run_from(pc));
                     if held != 0 {
                         word = (pc >> 2).wrapping_sub(1);
                     }
@@ -238,8 +259,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 let value: u32 = $value;
                 self.nz = i64::from(value as i32);
                 cycles += 1;
-                if !LOOK {
-                    let next = mem.ops[$slot + 1];
+                if plain && let Some(next) = mem.ops.get($slot + 1) {
                     if let Some(taken) = next.kind.taken() {
                         pc = pc.wrapping_add(2);
                         if cycles >= limit || runs && pc >= held {
@@ -253,34 +273,54 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 }
             }};
         }
+        macro_rules! bank {
+            ($address:expr) => {
+                banked += u32::from($address.wrapping_sub(B::Map::COUNTED.base) < bank_bytes)
+            };
+        }
+        // A step may repeat the loads of several words from SRAM, but not those from flash, which are counted.
+        macro_rules! repeatable {
+            ($address:expr) => {
+                if plain && !B::Map::SRAM.contains($address) {
+                    step!();
+                }
+            };
+        }
+        // `$undo` runs before a fault or a step.
         macro_rules! load {
             ($size:literal, $address:expr) => {
                 load!($size, $address, {})
             };
-            // `$undo` runs before the fault.
             ($size:literal, $address:expr, $undo:expr) => {{
                 let address: u32 = $address;
-                permit!(Access::Read, address, $undo);
-                if let Some((value, waits)) = mem.load_fast::<$size>(address) {
-                    if counts!(address) {
-                        bus.count(address);
+                if plain {
+                    if let Some(value) = mem.load_held::<$size>(address) {
+                        cycles += 1;
+                        bank!(address);
+                        value
+                    } else {
+                        $undo;
+                        step!();
                     }
-                    cycles += 1 + u64::from(waits);
-                    if runs && !B::Map::SRAM.contains(address) && mem.xip.changes() != changes {
-                        settle!(pc);
-                    }
-                    value
                 } else {
-                    settle!(pc);
-                    self.cycles = cycles;
-                    self.pc = pc;
-                    let result = self.load_slow(mem, bus, address, $size);
-                    cycles = self.cycles;
-                    match result {
-                        Ok(value) => value,
-                        Err(cause) => {
-                            $undo;
-                            fault!(cause)
+                    permit!(Access::Read, address, $undo);
+                    if let Some((value, waits)) = mem.load_fast::<$size>(address) {
+                        if counts!(address) {
+                            bus.count(address);
+                        }
+                        cycles += 1 + u64::from(waits);
+                        value
+                    } else {
+                        self.cycles = cycles;
+                        self.pc = pc;
+                        let result = self.load_slow(mem, bus, address, $size);
+                        cycles = self.cycles;
+                        match result {
+                            Ok(value) => value,
+                            Err(cause) => {
+                                $undo;
+                                fault!(cause)
+                            }
                         }
                     }
                 }
@@ -289,23 +329,31 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         macro_rules! store {
             ($size:literal, $address:expr, $value:expr) => {{
                 let (address, value): (u32, u32) = ($address, $value);
-                permit!(Access::Write, address);
-                if mem.store_fast::<$size>(address, value) {
-                    if counts!(address) {
-                        bus.count(address);
+                if plain {
+                    if mem.store_plain::<$size>(address, value) {
+                        cycles += 1;
+                        bank!(address);
+                    } else {
+                        step!();
                     }
-                    cycles += 1;
                 } else {
-                    settle!(pc);
-                    self.cycles = cycles;
-                    let result = self.store_slow(mem, bus, address, value, $size);
-                    cycles = self.cycles;
-                    if let Err(cause) = result {
-                        fault!(cause);
-                    }
-                    if REGION == region::XIP && mem.xip.offline {
-                        // The rest of this flash can no longer be fetched.
-                        bus.sys_mut().attention = true;
+                    permit!(Access::Write, address);
+                    if mem.store_fast::<$size>(address, value) {
+                        if counts!(address) {
+                            bus.count(address);
+                        }
+                        cycles += 1;
+                    } else {
+                        self.cycles = cycles;
+                        let result = self.store_slow(mem, bus, address, value, $size);
+                        cycles = self.cycles;
+                        if let Err(cause) = result {
+                            fault!(cause);
+                        }
+                        if REGION == region::XIP && mem.xip.offline {
+                            // The rest of this flash can no longer be fetched.
+                            bus.sys_mut().attention = true;
+                        }
                     }
                 }
             }};
@@ -313,26 +361,33 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         // A slow access may have raised an interrupt, moved an event or requested a reset.
         macro_rules! attend {
             ($next:expr) => {
-                if bus.sys().attention {
+                if LOOK && bus.sys().attention {
                     let last = pc;
                     pc = pc.wrapping_add($next);
                     leave!(Exit::Limit, last);
                 }
             };
         }
+        // In the plain copy, before the instruction changes anything: a jump out of Thumb state or from an exception steps.
+        macro_rules! plain_target {
+            ($target:expr) => {
+                if plain && ($target & 1 == 0 || $target >= 0xf000_0000) {
+                    step!();
+                }
+            };
+        }
         macro_rules! interwork {
             ($target:expr) => {{
                 let target: u32 = $target;
-                if target >= 0xf000_0000 && self.ipsr != 0 {
+                if LOOK && target >= 0xf000_0000 && self.ipsr != 0 {
                     sync!(pc);
                     if let Err(cause) = self.exception_return(mem, bus, target) {
                         self.hard_fault(mem, bus, cause);
                     }
                     return Exit::Region;
                 }
-                if target & 1 == 0 {
+                if LOOK && target & 1 == 0 {
                     // A branch that leaves Thumb state faults at the target.
-                    settle!(pc);
                     pc = target;
                     fault!(Cause::InvalidState { target });
                 }
@@ -344,32 +399,35 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
             if cycles >= limit {
                 leave!(Exit::Limit, pc.wrapping_sub(2));
             }
-            if LOOK || REGION == region::XIP && pc >= held {
-                settle!(pc.wrapping_sub(2));
-                // The core fetches words, the next one while the instruction in the upper halfword executes. A taken
-                // branch there waits for an unused word, and a branch to an upper halfword fetches two
-                // (docs/evidence/cache.md).
+            // The core fetches words, the next one while the instruction in the upper halfword executes. A taken branch
+            // there waits for an unused word, and a branch to an upper halfword fetches two (docs/evidence/cache.md).
+            if LOOK && (REGION != region::FAST || counted != 0) {
                 let ahead = pc.wrapping_add(2) >> 2;
                 if ahead != word {
                     if pc & 2 != 0 && word != pc >> 2 {
                         fetch!(pc);
                     }
-                    if runs {
-                        let (waits, whole) = mem.xip.access_line((ahead << 2) & (B::Map::FLASH.bytes - 1));
-                        cycles += u64::from(waits);
-                        if whole {
-                            // The upper halfword of a line's last word needs the next line.
-                            held = ((ahead | 1) << 2) + 2;
-                            if mem.xip.changes() == changes {
-                                mem.xip.remember_run(run, held);
-                            }
-                        } else {
-                            changes = NO_RUN;
-                        }
-                    } else {
-                        fetch!(ahead << 2);
-                    }
+                    fetch!(ahead << 2);
                     word = ahead;
+                }
+            } else if REGION == region::FAST && pc.wrapping_sub(start) >= size {
+                leave!(Exit::Region, pc);
+            } else if runs && pc >= held {
+                word = fetched!(pc.wrapping_sub(2));
+                held = 0;
+                let ahead = pc.wrapping_add(2) >> 2;
+                let mut words = 1;
+                if ahead != word {
+                    words = mem.xip.holds((ahead << 2) & (B::Map::FLASH.bytes - 1));
+                    let both = pc & 2 != 0 && word != pc >> 2;
+                    if words == 0 || both && mem.xip.holds(pc & (B::Map::FLASH.bytes - 1)) == 0 {
+                        leave!(Exit::Step, pc);
+                    }
+                    word = ahead.wrapping_sub(1 + u32::from(both));
+                }
+                held = ((ahead.wrapping_add(words)) << 2).wrapping_sub(2);
+                if run != NO_RUN {
+                    mem.xip.remember_run(run, held);
                 }
             }
             permit!(Access::Fetch, pc);
@@ -381,6 +439,11 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 match fetched {
                     Ok(op) => op,
                     Err(cause) => fault!(cause),
+                }
+            } else if plain {
+                match mem.ops.get(slot) {
+                    Some(op) if op.kind != Kind::Undecoded => *op,
+                    _ => leave!(Exit::Step, pc),
                 }
             } else {
                 match mem.ops[slot] {
@@ -401,7 +464,11 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 permit!(Access::Fetch, pc.wrapping_add(2));
             }
             executed += 1;
+            began = (cycles, banked);
             match op.kind {
+                Kind::Undecoded | Kind::Undefined | Kind::Bkpt | Kind::Svc if plain => step!(),
+                Kind::Cps | Kind::Msr | Kind::Mrs | Kind::Barrier if plain => step!(),
+                Kind::Sev | Kind::Wfe | Kind::Wfi if plain => step!(),
                 // Predecoding leaves none undecoded.
                 Kind::Undecoded => fault!(Cause::UndefinedInstruction),
                 Kind::MovsReg => result!(op, reg!(op.c)),
@@ -498,15 +565,17 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     jump!(target & !1);
                 }
                 Kind::Bx => {
+                    let target = reg!(op.c);
+                    plain_target!(target);
                     cycles += 2;
-                    interwork!(reg!(op.c));
+                    interwork!(target);
                 }
                 Kind::Blx => {
                     let target = reg!(op.c);
+                    plain_target!(target);
                     self.regs[14] = pc.wrapping_add(2) | 1;
                     cycles += 2;
-                    if target & 1 == 0 {
-                        settle!(pc);
+                    if LOOK && target & 1 == 0 {
                         pc = target;
                         fault!(Cause::InvalidState { target });
                     }
@@ -637,20 +706,22 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     let mut list = op.imm;
                     let mut at = self.regs[13];
                     while list != 0 {
+                        repeatable!(at);
                         let value = load!(4, at);
                         reg!(list.trailing_zeros() as u8) = value;
                         at = at.wrapping_add(4);
                         list &= list - 1;
                     }
                     if op.kind == Kind::PopPc {
+                        repeatable!(at);
                         let target = load!(4, at);
+                        plain_target!(target);
                         self.regs[13] = at.wrapping_add(4);
                         // 3 + N, where N includes the PC.
                         cycles += 3;
-                        if bus.sys().attention && target & 1 != 0 && target < 0xf000_0000 {
-                            let _ = fetched!(pc);
+                        if LOOK && bus.sys().attention && target & 1 != 0 && target < 0xf000_0000 {
                             pc = target & !1;
-                            (word, held) = (NO_WORD, 0);
+                            word = NO_WORD;
                             leave!(Exit::Limit, pc);
                         }
                         interwork!(target);
@@ -730,6 +801,10 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     let mut at = base;
                     while list != 0 {
                         // The handler sees the original base, so that it can repeat the instruction.
+                        if plain && !B::Map::SRAM.contains(at) {
+                            reg!(op.b) = base;
+                            step!();
+                        }
                         let value = load!(4, at, reg!(op.b) = base);
                         reg!(list.trailing_zeros() as u8) = value;
                         at = at.wrapping_add(4);
@@ -767,19 +842,22 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 }
                 Kind::Bl => {
                     // The branch is in BL's second half, so a first half in a lower halfword fetches ahead.
-                    if (LOOK || REGION == region::XIP) && pc & 2 == 0 {
-                        if pc.wrapping_add(2) < held {
-                            settle!(pc.wrapping_add(2));
-                        } else {
-                            fetch!(pc.wrapping_add(4));
-                        }
+                    let second = pc.wrapping_add(2);
+                    if LOOK && pc & 2 == 0 {
+                        fetch!(pc.wrapping_add(4));
+                    }
+                    if runs
+                        && second >= held
+                        && pc & 2 == 0
+                        && mem.xip.holds(pc.wrapping_add(4) & (B::Map::FLASH.bytes - 1)) == 0
+                    {
+                        step!();
                     }
                     self.regs[14] = pc.wrapping_add(4) | 1;
                     cycles += 3;
-                    jump!(pc.wrapping_add(4).wrapping_add(op.imm));
+                    jump!(pc.wrapping_add(4).wrapping_add(op.imm), if pc & 2 == 0 { second } else { pc });
                 }
                 Kind::Msr => {
-                    settle!(pc);
                     let value = reg!(op.b);
                     self.msr(op.imm, value);
                     cycles += 3;
@@ -790,13 +868,11 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     pc = pc.wrapping_add(2);
                 }
                 Kind::Mrs => {
-                    settle!(pc);
                     reg!(op.a) = self.mrs(op.imm);
                     cycles += 3;
                     pc = pc.wrapping_add(2);
                 }
                 Kind::Barrier => {
-                    settle!(pc);
                     cycles += 3;
                     pc = pc.wrapping_add(2);
                 }

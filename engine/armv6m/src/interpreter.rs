@@ -41,29 +41,35 @@ pub trait Interpreter<A: Architecture<Core = Self>, B: Bus<A>>: Sized {
         base: usize,
     ) -> Exit;
 
-    /// Runs in the region of the PC.
+    /// Runs in the region of the PC. `look`: see [`run_region`](Self::run_region).
     #[inline(always)]
-    fn run_here(&mut self, mem: &mut Memory<B::Map, A>, bus: &mut B, limit: u64) -> Exit {
+    fn run_here(&mut self, mem: &mut Memory<B::Map, A>, bus: &mut B, limit: u64, look: bool) -> Exit {
         let pc = self.next();
+        let counted = bus.counted() != 0;
+        // The copy that does not look counts accesses to this bank alone.
+        let look = look || counted && bus.bank_counter().is_none();
         let (rom, sram, flash) = (B::Map::ROM, B::Map::SRAM, B::Map::FLASH);
         let flash_size = mem.flash_size() as u32;
         macro_rules! run {
-            ($region:ident, $start:expr, $size:expr, $ops:ident) => {{
+            ($region:ident, $look:expr, $start:expr, $size:expr, $ops:ident) => {{
                 let (start, size) = ($start, $size);
-                if self.guards(start, size) || bus.counted() != 0 {
+                if $look || self.guards(start, size) {
                     self.run_region::<{ region::$region }, true>(mem, bus, limit, start, size, B::Map::$ops)
                 } else {
                     self.run_region::<{ region::$region }, false>(mem, bus, limit, start, size, B::Map::$ops)
                 }
             }};
         }
-        let [before, ..] = self.counts().map(|count| *count);
-        let (exit, place) = if sram.contains(pc) {
-            return run!(FAST, sram.base, sram.bytes, SRAM_OPS);
+        let before = *self.counts()[0];
+        let in_sram = pc.wrapping_sub(sram.base);
+        let (exit, place) = if in_sram < sram.bytes {
+            let apart = counted && in_sram < B::Map::UNCOUNTED;
+            let size = if apart { B::Map::UNCOUNTED } else { sram.bytes };
+            return run!(FAST, look || counted && !apart, sram.base, size, SRAM_OPS);
         } else if pc.wrapping_sub(flash.base) < flash_size && !mem.xip.offline {
-            (run!(XIP, flash.base, flash_size, FLASH_OPS), 1)
+            (run!(XIP, look, flash.base, flash_size, FLASH_OPS), 1)
         } else if rom.contains(pc) {
-            (run!(FAST, rom.base, rom.bytes, ROM_OPS), 2)
+            (run!(FAST, look, rom.base, rom.bytes, ROM_OPS), 2)
         } else {
             return self.run_region::<{ region::BUS }, true>(mem, bus, limit, pc, 4, B::Map::SCRATCH_OP);
         };

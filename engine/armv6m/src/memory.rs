@@ -35,6 +35,17 @@ pub struct Memory<M, A: Architecture = V6m> {
     map: PhantomData<M>,
 }
 
+/// Reads the value of `SIZE` (1, 2, 4) bytes at `offset` of a memory.
+#[inline(always)]
+fn value<const SIZE: u32>(memory: &[u8], offset: usize) -> Option<u32> {
+    let at = memory.get(offset..)?;
+    match SIZE {
+        1 => at.first().map(|&byte| u32::from(byte)),
+        2 => at.first_chunk().map(|&bytes| u32::from(u16::from_le_bytes(bytes))),
+        _ => at.first_chunk().map(|&bytes| u32::from_le_bytes(bytes)),
+    }
+}
+
 impl<M: Map, A: Architecture> Memory<M, A> {
     /// Creates the memories. A longer `rom` is cut; `flash_size` in bytes is a power of two of at most the window. Flash
     /// starts erased.
@@ -290,6 +301,44 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             _ => self.set_ram_u32(offset, value),
         }
         true
+    }
+
+    /// Reads an aligned value of `SIZE` (1, 2, 4) bytes without wait states and without a call: from SRAM, ROM, or flash
+    /// that the cache holds. `None`: use the bus.
+    #[inline(always)]
+    pub fn load_held<const SIZE: u32>(&mut self, address: u32) -> Option<u32> {
+        if address & (SIZE - 1) != 0 {
+            return None;
+        }
+        let offset = address.wrapping_sub(M::SRAM.base) as usize;
+        if offset < M::SRAM.bytes as usize {
+            return value::<SIZE>(&self.ram, offset);
+        }
+        if M::FLASH.contains(address) && !self.xip.offline {
+            let offset = address & (M::FLASH.bytes - 1);
+            if self.xip.holds(offset) == 0 {
+                return None;
+            }
+            self.xip.accesses += 1;
+            return value::<SIZE>(&self.flash, offset as usize & (self.flash.len() - SIZE as usize));
+        }
+        value::<SIZE>(&self.rom, address.wrapping_sub(M::ROM.base) as usize)
+    }
+
+    /// Writes an aligned value of `SIZE` (1, 2, 4) bytes to SRAM that holds no code, without a call; false: it is not.
+    #[inline(always)]
+    pub fn store_plain<const SIZE: u32>(&mut self, address: u32, value: u32) -> bool {
+        let offset = address.wrapping_sub(M::SRAM.base) as usize;
+        if address & (SIZE - 1) != 0 || self.code.get(offset >> CODE_GRANULE_BITS) != Some(&false) {
+            return false;
+        }
+        let Some(at) = self.ram.get_mut(offset..) else { return false };
+        let to = match SIZE {
+            1 => at.first_mut().map(|to| *to = value as u8),
+            2 => at.first_chunk_mut().map(|to| *to = (value as u16).to_le_bytes()),
+            _ => at.first_chunk_mut().map(|to| *to = value.to_le_bytes()),
+        };
+        to.is_some()
     }
 
     /// Reserves `address` for an exclusive store of `core`.

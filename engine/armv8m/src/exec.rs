@@ -62,7 +62,7 @@ impl Core {
                 // One instruction has started already.
                 Some(Left::Interpret) => limit.max(self.cycles + 1),
             };
-            if self.run_here(mem, bus, limit) == Exit::Limit {
+            if self.run_here(mem, bus, limit, false) == Exit::Limit {
                 break;
             }
         }

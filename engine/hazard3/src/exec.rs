@@ -66,7 +66,7 @@ impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
     pub fn run<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys().attention {
-            if self.run_here(mem, bus, limit) == Exit::Limit {
+            if self.run_here(mem, bus, limit, false) == Exit::Limit {
                 break;
             }
             // The last instruction may have let an interrupt through.

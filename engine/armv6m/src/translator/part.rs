@@ -35,8 +35,7 @@ pub struct Part {
 impl Part {
     /// Returns the region of `pc`. `counting`: accesses to [`Map::COUNTED`] are counted, including fetches.
     pub fn of<M: Map>(pc: u32, flash_size: usize, counting: bool) -> Option<Self> {
-        // The last halfword before the bank executes while the core fetches the bank's first word.
-        let ram_size = if counting { counted::<M>() - 2 } else { M::SRAM.bytes };
+        let ram_size = if counting { M::UNCOUNTED } else { M::SRAM.bytes };
         let parts = [
             Self { start: M::FLASH.base, size: flash_size as u32, slots: M::FLASH_OPS, region: region::FLASH },
             Self { start: M::SRAM.base, size: ram_size, slots: M::SRAM_OPS, region: region::RAM },

@@ -26,24 +26,17 @@ fn place(start: u32) -> usize {
 }
 
 impl XipCache {
-    /// Returns how often its content has changed.
+    /// Returns how many words of a line, from the one at flash offset `offset` on, are known to be in the cache.
     #[inline(always)]
-    pub fn changes(&self) -> u64 {
-        self.changes
-    }
-
-    /// Accesses the word at flash offset `offset`; returns its wait states, and whether all of its line is known to be
-    /// in the cache.
-    #[inline(always)]
-    pub fn access_line(&mut self, offset: u32) -> (u32, bool) {
+    pub fn holds(&self, offset: u32) -> u32 {
         let line = offset >> LINE_BYTES_LOG2;
-        let whole = line >> SETS.ilog2() << TAG_SHIFT | BOTH_WORDS;
+        let tag = line >> SETS.ilog2() << TAG_SHIFT;
         let ways = &self.lines[line as usize & (SETS - 1)];
-        if ways[0] == whole || ways[1] == whole {
-            self.accesses += 1;
-            return (0, true);
-        }
-        (self.access_word(offset), false)
+        let (first, second) = (ways[0] ^ tag, ways[1] ^ tag);
+        // A way that holds nothing looks like the line of tag 0.
+        let valid = if first.wrapping_sub(1) < BOTH_WORDS { first } else { second };
+        let from = valid >> (offset >> 2 & 1);
+        if valid > BOTH_WORDS || from & 1 == 0 { 0 } else { 1 + (from >> 1) }
     }
 
     /// Remembers that it holds every word from which the instructions from `start` to before `end` are fetched.

@@ -279,6 +279,18 @@ fn a_line_fills_whole_and_the_next_one_costs_less() {
     assert_eq!(c.access_word(0), 50);
 }
 
+#[test]
+fn it_tells_which_words_of_a_line_it_holds() {
+    for line in [0, 5 << LINE_BYTES_LOG2, 7 << 13] {
+        let mut c = cache();
+        c.access_word(line + 4);
+        assert_eq!((c.holds(line), c.holds(line + 4)), (0, 1));
+        c.access_word(line);
+        assert_eq!((c.holds(line), c.holds(line + 4)), (2, 1));
+        assert_eq!(c.holds(line ^ 1 << 13), 0);
+    }
+}
+
 proptest! {
     /// A run is forgotten before any of its words can miss, whatever happens to the cache in between.
     #[test]
@@ -295,28 +307,30 @@ proptest! {
             let line = tag << SETS.ilog2() | line;
             let offset = line << LINE_BYTES_LOG2;
             match action {
-                0..6 => {
-                    let (waits, whole) = c.access_line(offset);
-                    prop_assert!(!whole || waits == 0);
-                    if whole {
-                        c.remember_run(offset, offset + 6);
-                        prop_assert_eq!(c.run_from(offset), offset + 6);
+                0..3 => _ = c.access_word(offset),
+                3..6 => _ = c.access_word(offset + 4),
+                6..8 => {
+                    for word in [offset, offset + 4] {
+                        let words = c.holds(word);
+                        if words != 0 {
+                            c.remember_run(word, word + 4 * words - 2);
+                            prop_assert_eq!(c.run_from(word), word + 4 * words - 2);
+                        }
                     }
                 }
-                6..8 => drop(c.access_word(offset + 4)),
                 8 => c.flush(),
                 9 => c.invalidate(line),
                 10 => c.pin(line),
                 _ => c.invalidate_way(line, tag),
             }
-            for line in (0..12).map(|number| (number % 4) | ((number / 4) << SETS.ilog2())) {
-                let offset = line << LINE_BYTES_LOG2;
-                if c.run_from(offset) != 0 {
-                    let misses = c.misses;
-                    c.access_word(offset);
-                    c.access_word(offset + 4);
-                    prop_assert_eq!(c.misses, misses);
-                }
+            for word in 0..24 {
+                let line = (word / 2 % 4) | ((word / 8) << SETS.ilog2());
+                let (start, misses) = ((line << LINE_BYTES_LOG2) | ((word & 1) << 2), c.misses);
+                let (held, end) = (c.holds(start), c.run_from(start));
+                prop_assert!(held <= 2 - (word & 1));
+                let words = held.max(if end == 0 { 0 } else { (end + 2 - start) / 4 });
+                (0..words).for_each(|next| _ = c.access_word(start + 4 * next));
+                prop_assert_eq!(c.misses, misses);
             }
         }
     }
