@@ -2,8 +2,9 @@
 
 use region::{Allocation, Protection};
 
-/// Bytes of code, after which all of it is dropped. Only the written part takes memory.
-pub(super) const SIZE: usize = 32 << 20;
+/// Bytes of code, after which all of it is dropped. Only the written part takes memory. CircuitPython fills 6 MB in the
+/// interpreter workload; a hostile guest fills everything.
+pub(super) const SIZE: usize = 16 << 20;
 
 pub(super) struct Buffer {
     pages: Allocation,
