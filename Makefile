@@ -57,11 +57,12 @@ test: build
 test-python: build
 	$(BIN)/pytest tests $(ON_ALL_CORES) $(ARGS)
 
-# Its output comes whole, not among that of pytest. The binding is tested in Python, and the examples by a test.
+# Its output comes whole, not among that of pytest. The binding is tested in Python, and the examples by a test. For the
+# examples in documents cargo would compile the browser's library too, which has none.
 test-engine:
 	@$(call need_cargo)
 	@if [ -x $(BIN)/python ]; then PORTBENCH_BOOTROM=$$($(BIN)/python -m portbench_engine) && export PORTBENCH_BOOTROM; fi; \
-		output=$$({ $(CARGO_TEST) --tests && $(CARGO_TEST) --doc; } 2>&1); status=$$?; \
+		output=$$({ $(CARGO_TEST) --tests && $(CARGO_TEST) --exclude portbench-web --doc; } 2>&1); status=$$?; \
 		printf '%s\n' "$$output"; exit $$status
 
 # Hostile guests on whole boards, with an ATmega too, and on the LAN, nonsense on gSPI, random PIO programs, and translated code beside the
@@ -71,7 +72,7 @@ fuzz:
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-board --test hostile -- --nocapture
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-board --test avr hostile -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-board --test machine avr::hostile -- --nocapture
 	LAN_FUZZ_FRAMES=$(STEPS) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-lan --test cable fuzz::arbitrary -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \

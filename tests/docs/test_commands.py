@@ -71,8 +71,8 @@ UNRUN = {
     r"make fuzz |\.ci/mutants |PORTBENCH_(LOCKSTEP|TLS_FUZZ_RECORDS)=": "hours; the tests take fewer steps",
     r"(cd|sh) docs/how-to-play/tinygo|(PATH=\S+ )?tinygo |sh workloads/(sd_card|https)/": "a compiler's build of hours:"
     " tests/docs/test_build_scripts.py, tests/workloads/sd_card/test_tinygo.py",
-    r"cargo run .* --example repl": "a release build: engine/board/tests/examples.rs calls the example",
-    r"PORTBENCH_FIRMWARE_DIR=FOLDER cargo test": "images of other projects: engine/board/tests/rp2350.rs",
+    r"cargo run .* --example repl": "a release build: engine/board/tests/machine/examples.rs calls the example",
+    r"PORTBENCH_FIRMWARE_DIR=FOLDER cargo test": "images of other projects: engine/board/tests/machine/rp2350.rs",
     r"python -m portbench\.clients\.arduino": "a library from the internet: tests/clients/test_arduino.py",
     r"python -m portbench_engine": "the user's cache: tests/engine/test_bootrom.py",
     r"dask ": "a cluster: tests/jobs/test_cluster.py",

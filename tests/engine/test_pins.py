@@ -1,4 +1,4 @@
-"""Pins, wires and UARTs of the emulated board as Python has them; the inside: `engine/board/tests/devices/pins.rs`."""
+"""Pins, wires and UARTs of the emulated board in Python. Their inside: `engine/board/tests/machine/devices/`."""
 
 from __future__ import annotations
 

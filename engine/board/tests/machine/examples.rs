@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-#[path = "../examples/blink.rs"]
+#[path = "../../examples/blink.rs"]
 mod blink;
-#[path = "../examples/ping.rs"]
+#[path = "../../examples/ping.rs"]
 mod ping;
-#[path = "../examples/repl.rs"]
+#[path = "../../examples/repl.rs"]
 mod repl;
-#[path = "../examples/sensor.rs"]
+#[path = "../../examples/sensor.rs"]
 mod sensor;
-#[path = "../examples/two_boards.rs"]
+#[path = "../../examples/two_boards.rs"]
 mod two_boards;
 
 const NATIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/ping_pong/native.uf2");

@@ -6,7 +6,7 @@ use board::{SidePins, UartWires};
 use parts::pins::function;
 use sim::{Device, Ps, UartDevice};
 
-use crate::rig::{CYCLE_PS, Log, Rig, taken};
+use super::rig::{CYCLE_PS, Log, Rig, taken};
 
 const UART1: u32 = 0x4003_8000;
 const FR_RXFE: u32 = 1 << 4;

@@ -5,7 +5,7 @@ use parts::pins::function;
 use sd_card::{CardConfig, Direction, KINDS, Medium, Wear};
 use sim::{PS_PER_MS, Ps};
 
-use crate::rig::{CYCLE_PS, Rig};
+use super::rig::{CYCLE_PS, Rig};
 
 const SPI1: u32 = 0x4004_0000;
 const CSN: u32 = 13;

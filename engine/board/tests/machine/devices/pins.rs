@@ -5,7 +5,7 @@ use parts::pins::function;
 use rp2040::wires::event;
 use sim::Ps;
 
-use crate::rig::{CYCLE_PS, Rig};
+use super::rig::{CYCLE_PS, Rig};
 
 const UART0: u32 = 0x4003_4000;
 const UART1: u32 = 0x4003_8000;

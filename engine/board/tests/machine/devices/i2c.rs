@@ -4,7 +4,7 @@ use board::{I2cWires, SidePins};
 use parts::pins::function;
 use sim::{Device, I2cDevice, Ps};
 
-use crate::rig::{CYCLE_PS, Log, Rig, taken};
+use super::rig::{CYCLE_PS, Log, Rig, taken};
 
 const I2C0: u32 = 0x4004_4000;
 const DATA_CMD: u32 = I2C0 + 0x10;

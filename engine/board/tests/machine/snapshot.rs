@@ -114,7 +114,7 @@ fn the_native_client_goes_on_in_the_same_way() {
 #[test]
 fn a_board_with_an_rp2350_and_a_card_goes_on_in_the_same_way() {
     let config = || BoardConfig { card: Some(socket(&Medium::new(64 << 11))), ..pico2() };
-    let flash = include_bytes!("rp2350_guest/ping_pong.bin").to_vec();
+    let flash = include_bytes!("../rp2350_guest/ping_pong.bin").to_vec();
     let step = 9 * PS_PER_MS + 12_345_678;
     let _ = assert_same(&Played { config: &config, flash, boot: 3 * PS_PER_MS, step, times: 20, typed: &[] });
 }

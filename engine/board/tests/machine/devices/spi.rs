@@ -4,7 +4,7 @@ use board::{SidePins, SpiWires};
 use parts::pins::function;
 use sim::{Device, PS_PER_US, Ps, SpiDevice, SpiFrame};
 
-use crate::rig::{CYCLE_PS, Log, Rig, taken};
+use super::rig::{CYCLE_PS, Log, Rig, taken};
 
 const SPI0: u32 = 0x4003_c000;
 const SPI1: u32 = 0x4004_0000;

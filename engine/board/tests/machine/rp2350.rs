@@ -298,7 +298,7 @@ fn sram_u32(board: &Machine, offset: usize) -> u32 {
 
 /// The flash of the program of these tests, with content where that erases and beside.
 fn guests_flash() -> Vec<u8> {
-    let mut flash = include_bytes!("rp2350_guest/guest.bin").to_vec();
+    let mut flash = include_bytes!("../rp2350_guest/guest.bin").to_vec();
     flash.resize(CHANGED.start, 0xff);
     flash.extend((0..=255).cycle().take(CHANGED.len() + 0x1000));
     flash
@@ -402,7 +402,7 @@ impl TcpApp for Echo {
     }
 }
 
-const PING_PONG: &[u8] = include_bytes!("rp2350_guest/ping_pong.bin");
+const PING_PONG: &[u8] = include_bytes!("../rp2350_guest/ping_pong.bin");
 
 /// Runs `rp2350_guest/ping_pong.c`, built for either kind of core. Returns the version of the W5500, how many messages came back, and when they came to
 /// the PC.
@@ -434,7 +434,7 @@ fn ping_pong_takes_the_same_time_with_both_boot_roms() {
 #[test]
 fn ping_pong_on_riscv() {
     let Some(rom) = chips_rom() else { return };
-    let (version, echoed, times) = ping_pong_on(rom, include_bytes!("rp2350_guest/ping_pong_riscv.bin"));
+    let (version, echoed, times) = ping_pong_on(rom, include_bytes!("../rp2350_guest/ping_pong_riscv.bin"));
     assert_eq!((version, echoed, times.len()), (4, 100, 100));
     // 4745 cycles.
     assert!(times.windows(2).all(|pair| matches!(pair[1] - pair[0], 431_363_636 | 431_363_637)), "{times:?}");
@@ -455,11 +455,11 @@ fn compare_on(rom: Vec<u8>, flash: &[u8]) -> Vec<(u32, u32)> {
 /// The same source by GCC 12.2 for both kinds of core, -Os, from SRAM. docs/evidence/pico2.md has these cycles.
 #[test]
 fn arm_and_riscv_do_the_same_work() {
-    let arm = compare_on(own_rom(), include_bytes!("rp2350_guest/compare.bin"));
+    let arm = compare_on(own_rom(), include_bytes!("../rp2350_guest/compare.bin"));
     let cycles = |found: &[(u32, u32)]| -> Vec<u32> { found.iter().map(|work| work.0).collect() };
     assert_eq!(cycles(&arm), [33_909, 1_551, 7_183, 2_062, 6_999, 213_704, 4_048], "{WORK:?}");
     let Some(rom) = chips_rom() else { return };
-    let riscv = compare_on(rom, include_bytes!("rp2350_guest/compare_riscv.bin"));
+    let riscv = compare_on(rom, include_bytes!("../rp2350_guest/compare_riscv.bin"));
     assert_eq!(cycles(&riscv), [31_906, 1_552, 8_206, 1_806, 11_490, 133_456, 4_750], "{WORK:?}");
     assert!(arm.iter().zip(&riscv).all(|(arm, riscv)| arm.1 == riscv.1), "{arm:?} {riscv:?}");
 }

@@ -4,7 +4,7 @@ use board::{AccessPoint, WifiConfig, WifiWires};
 use parts::pins::function;
 use sim::PS_PER_MS;
 
-use crate::rig::{CYCLE_PS, Rig};
+use super::rig::{CYCLE_PS, Rig};
 
 const ON: u32 = 23;
 const DATA: u32 = 24;

@@ -1,0 +1,6 @@
+//! The whole chip.
+
+mod hostile_guest;
+mod profile;
+mod riscv;
+mod two_cores;
