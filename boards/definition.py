@@ -40,7 +40,7 @@ BOARDS_VARIABLE: Final = "PORTBENCH_BOARDS"
 """Files and folders of a user's own boards, separated as in PATH."""
 _USUAL: Final = "boards"
 
-_STRICT = ConfigDict(extra="forbid")
+_STRICT = ConfigDict(extra="forbid", defer_build=True)
 _Text = Annotated[StrictStr, Field(min_length=1)]
 _Id = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_\-]*$")]
 

@@ -61,7 +61,7 @@ def _credentials(ssid: str, passphrase: str | None, where: str) -> WifiCredentia
         raise BoardUnavailable(f"{where}: {error}") from None
 
 
-@checked_dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+@checked_dataclass(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
 class AccessPoint:
     """An access point. `passphrase` None: open, else WPA2. `hidden`: its beacons leave out its name. `rssi_dbm`: its
     signal at the board; below -92 dBm the board is out of range. `beacon_tu`: time between beacons in units of 1024 us;

@@ -22,7 +22,7 @@ from pydantic.dataclasses import dataclass
 from portbench.errors import PortbenchError, first_complaint
 from portbench.toml_files import parse_toml, read_text, users_files
 
-STRICT = ConfigDict(extra="forbid")
+STRICT = ConfigDict(extra="forbid", defer_build=True)
 Id = Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.\-]*$")]
 
 

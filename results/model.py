@@ -39,7 +39,7 @@ _NOT_SIMULATED: Final = frozenset(
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Status(StrEnum):

@@ -17,7 +17,7 @@ Relation = Literal["same binary", "other version", "other conditions"]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Script(_Strict):

@@ -30,7 +30,7 @@ _Figure = Annotated[int | float, Field(gt=0, le=10**24, allow_inf_nan=False)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class PublishedFirmware(_Part):
@@ -114,7 +114,7 @@ class WorkloadSettings(BaseModel):
     Each field is also an option of the same name, a key of the catalogue, and a part of the deployed configuration.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class WorkloadResult(BaseModel):

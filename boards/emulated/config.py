@@ -56,7 +56,7 @@ def _not_emulated(definition: BoardDefinition, has: str, there_are: tuple[str, .
     )
 
 
-_STRICT = ConfigDict(extra="forbid")
+_STRICT = ConfigDict(extra="forbid", defer_build=True)
 _Natural = Annotated[StrictInt, Field(ge=0)]
 _Port = Annotated[StrictInt, Field(ge=1, le=65535)]
 _PerMille = Annotated[StrictInt, Field(ge=0, le=1000)]

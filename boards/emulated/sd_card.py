@@ -40,7 +40,7 @@ def _kind(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
 class SdCard:
     """An SD card. `kind`: the card whose times it has, see `engine/sd_card/src/kind.rs`; `seed`: draws these times.
     `state`: `full` has no room in its file system, `read-only` says TMP_WRITE_PROTECT, `worn` refuses to write after
