@@ -40,7 +40,6 @@ class InFolder(Workload):
         (["python.py"], {"micropython": "python.py", "circuitpython": "python.py"}),
         (["micropython.py"], {"micropython": "micropython.py"}),
         (["python.py", "circuitpython.py"], {"micropython": "python.py", "circuitpython": "circuitpython.py"}),
-        (["native.uf2"], {"native": "native.uf2"}),
     ],
 )
 def test_a_languages_own_body_comes_before_the_one_for_all(
@@ -49,5 +48,14 @@ def test_a_languages_own_body_comes_before_the_one_for_all(
     for name in files:
         (tmp_path / name).touch()
     workload = InFolder(tmp_path)
-    found = {language: workload.body(language) for language in ("micropython", "circuitpython", "native", "lua")}
+    found = {language: workload.body(language) for language in ("micropython", "circuitpython", "lua")}
     assert {language: path.name for language, path in found.items() if path} == bodies
+
+
+def test_each_chip_has_a_native_body_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "native.uf2").touch()
+    workload = InFolder(tmp_path)
+    assert workload.native() == tmp_path / "native.uf2"
+    assert workload.native("RP2350") is None
+    (tmp_path / "native_rp2350.uf2").touch()
+    assert workload.native("RP2350") == tmp_path / "native_rp2350.uf2"
