@@ -21,6 +21,8 @@ pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench_engine import EngineError
 from portbench_engine.boot_rom import chips_bootrom
 
+from portbench import testing
+
 pytestmark = pytest.mark.engine
 
 
@@ -73,6 +75,26 @@ def test_two_runs_are_the_same(
     assert first.sim is not None and second.sim is not None
     assert (first.figures, first.samples) == (second.figures, second.samples)
     assert (first.sim.counters, first.sim.flash_sha256) == (second.sim.counters, second.sim.flash_sha256)
+
+
+VERSIONR = """
+from machine import Pin, SPI
+spi, csn, rstn = SPI(0, 8_000_000, sck=Pin(18), mosi=Pin(19), miso=Pin(16)), Pin(17, Pin.OUT, value=1), Pin(20, Pin.OUT)
+time.sleep_ms(1)
+rstn(1)
+time.sleep_ms(100)
+csn(0)
+spi.write(bytes([0x0F, 0x00, 0x80]))
+print(hex(spi.read(1)[0]))
+csn(1)
+"""
+"""Reads the W5100S's version, in its frames, which no other chip of WIZnet's has."""
+
+
+def test_a_w5100s_evb_pico2_has_its_chip_on_its_pins(image: Image) -> None:
+    board = testing.Board("W5100S_EVB_PICO2")
+    board.flash(image("wiznet-w5500-evb-pico2-1.27.0-preview.85"))  # none is public for this board
+    assert board.execute(f"import time{VERSIONR}") == "0x51\r\n"
 
 
 @pytest.mark.timeout(600)

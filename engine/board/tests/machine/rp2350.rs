@@ -106,21 +106,22 @@ fn circuitpython(file: &str) -> Option<Machine> {
 
 /// Loops of one operation on a list's items, the nanoseconds that a pass takes on silicon, and what it takes here as a
 /// share of that. Silicon: the same image, shaoziyang/micropython_benchmarks, README of 2024-11-04, a million passes of
-/// each. By that script all are within 1 % here; typed at the prompt, in 4000 passes, two are not. Why is not known. The
-/// product of integers, which fills the heap, is not among them: its time depends on how often the heap is collected.
+/// each. Typed at the prompt, 20 000 passes are within 0.05 % of what that script's are here, but for the quotient of
+/// floats, 0.4 % over: why is not known. Fewer passes tell less, as the clock has steps of 31 us. The product of integers,
+/// which fills the heap, is not among them: its time depends on how often the heap is collected.
 const LOOPS: [(&str, &str, f64, &str); 6] = [
-    ("+", "12345678, 56781234", 5_594.0, "1.0120"),
-    ("/", "99999991, 45481", 5_728.0, "1.0109"),
-    ("+", "12345678.1234, 56781234.5678", 6_207.0, "1.0067"),
-    ("*", "12345678.1234, 56781234.5678", 6_213.0, "1.0069"),
-    ("/", "99999991.2345, 45481.1357", 6_314.0, "1.0090"),
-    ("**", "1234.5678, 2.3456", 9_081.0, "1.0048"),
+    ("+", "12345678, 56781234", 5_594.0, "1.0098"),
+    ("/", "99999991, 45481", 5_728.0, "1.0083"),
+    ("+", "12345678.1234, 56781234.5678", 6_207.0, "1.0052"),
+    ("*", "12345678.1234, 56781234.5678", 6_213.0, "1.0067"),
+    ("/", "99999991.2345, 45481.1357", 6_314.0, "1.0109"),
+    ("**", "1234.5678, 2.3456", 9_081.0, "1.0033"),
 ];
 
 #[test]
 fn circuitpython_on_pico2_takes_the_time_of_silicon() {
     let Some(mut board) = circuitpython("cp-pico2-9.2.0.uf2") else { return };
-    for (operation, operands, silicon_ns, share) in LOOPS {
+    let taken = LOOPS.map(|(operation, operands, silicon_ns, _)| {
         let lines = [
             "\x05import time",
             "def loop(p):",
@@ -131,15 +132,16 @@ fn circuitpython_on_pico2_takes_the_time_of_silicon() {
             &format!("    loop([n, {operands}])"),
             "    return time.monotonic_ns() - start",
             "took(100)",
-            "print('took', took(5000) - took(1000))",
+            "print('took', took(21000) - took(1000))",
             "\x04",
         ];
         board.type_in(&lines.join("\r"));
         let output = board.expect("\n>>> ", 2 * PS_PER_S).expect("an answer");
         let took = output.rsplit("took ").next().and_then(|rest| rest.split("\r").next()).expect("a time");
-        let ratio = took.parse::<f64>().expect("nanoseconds") / 4000.0 / silicon_ns;
-        assert_eq!(format!("{ratio:.4}"), share, "{operation} of {operands}");
-    }
+        let ratio = took.parse::<f64>().expect("nanoseconds") / 20_000.0 / silicon_ns;
+        format!("{ratio:.4}")
+    });
+    assert_eq!(taken, LOOPS.map(|(_, _, _, share)| share));
 }
 
 #[test]
@@ -381,6 +383,15 @@ fn without_a_program_our_boot_rom_says_what_it_lacks() {
         let error = board.run(PS_PER_S).expect_err("no USB boot loader").to_string();
         assert!(error.contains("the USB boot loader needs the RP2350's own boot ROM"), "{error}");
     }
+}
+
+#[test]
+fn our_boot_rom_says_what_a_riscv_program_needs() {
+    let flash = include_bytes!("rp2350_guest/compare_riscv.bin");
+    let mut board = Machine::new(BoardConfig::pico2(own_rom()), flash, false).expect("a valid board");
+    let error = board.run(PS_PER_S).expect_err("no RISC-V").to_string();
+    let fix = "a program for the RISC-V cores needs the RP2350's own boot ROM; run: python -m portbench_engine RP2350";
+    assert!(error.contains(fix), "{error}");
 }
 
 /// An echo server that notes when messages come.
