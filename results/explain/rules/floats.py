@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from portbench.results.explain.facts import Comparison, Facts, Sentence, rule
-from portbench.results.explain.words import count, percent
+from portbench.results.explain.words import count
 
-_LEAST = 0.005
+_LEAST = 0.0005
+"""The workload `interpreter` has 0.13 % with CircuitPython 9.2.0, and 0.39 % with MicroPython 1.25.0-preview."""
 
 
 def _units(facts: Facts) -> tuple[float, float]:
@@ -21,10 +22,12 @@ def _told(facts: Facts) -> str | None:
         return None
     named = [(fpu, "the FPU's arithmetic (single precision)"), (dcp, "for DCP (double precision)")]
     told = " and ".join(f"{count(number)} are {what}" for number, what in named if number)
-    return f"of {count(instructions)} instructions a {facts.noun}, {told}, {percent((fpu + dcp) / instructions)}"
+    return (
+        f"of {count(instructions)} instructions a {facts.noun}, {told}, {100 * (fpu + dcp) / instructions:.2g} % in all"
+    )
 
 
-@rule("the FPU's arithmetic and DCP have at least 0.5 % of the instructions")
+@rule("the FPU's arithmetic and DCP have at least 0.05 % of the instructions")
 def float_units(facts: Facts) -> Sentence | None:
     """Floats are computed in hardware, so a share of the instructions is all that faster arithmetic could gain."""
     told = _told(facts)
@@ -35,7 +38,7 @@ def float_units(facts: Facts) -> Sentence | None:
     return Sentence(text, figures={"fpu_instructions": fpu, "dcp_instructions": dcp})
 
 
-@rule("the FPU's arithmetic and DCP have at least 0.5 % of one row's instructions, and none of the other's")
+@rule("the FPU's arithmetic and DCP have at least 0.05 % of one row's instructions, and none of the other's")
 def float_units_beside(rows: Comparison) -> Sentence | None:
     """One row's floats are computed in hardware, the other's by software, or it has none."""
     with_units, without = (rows.other, rows.one) if any(_units(rows.other)) else (rows.one, rows.other)

@@ -77,7 +77,7 @@ FIRES: dict[str, tuple[Row, str]] = {
     "float_units": (
         row({"code_run": 9}, counts={"instructions": 1000, "fpu_instructions": 90, "dcp_instructions": 10}),
         "of 1 000 instructions a message, 90 are the FPU's arithmetic (single precision) and 10 are for DCP (double"
-        " precision), 10 %: floats are computed in hardware, and the code around them takes the rest",
+        " precision), 10 % in all: floats are computed in hardware, and the code around them takes the rest",
     ),
     "byte_by_byte": (
         row({"gap_run": 230, "spi_bits": 4, "code_run": 600}, counts={"spi_frames": 1, "spi_bytes": 4}),
@@ -185,7 +185,7 @@ SILENT: dict[str, list[Row]] = {
         row({"code_miss": 900, "code_run": 100}),  # not known
     ],
     "float_units": [
-        row({"code_run": 9}, counts={"instructions": 1000, "fpu_instructions": 3, "dcp_instructions": 1}),
+        row({"code_run": 9}, counts={"instructions": 10_000, "fpu_instructions": 3, "dcp_instructions": 1}),
         row({"code_run": 9}, counts={"instructions": 1000}),
     ],
     "byte_by_byte": [
@@ -260,8 +260,8 @@ BESIDE: dict[str, tuple[Row, Row, str]] = {
     "float_units_beside": (
         _floats(5000),
         _floats(1000, 60),
-        "of 1 000 instructions a loop, 60 are the FPU's arithmetic (single precision), 6 %; the other row has 5 000 and"
-        " no such unit at work",
+        "of 1 000 instructions a loop, 60 are the FPU's arithmetic (single precision), 6 % in all; the other row has"
+        " 5 000 and no such unit at work",
     ),
     "moved_to_flash": (
         _interpreter(120, 100),
