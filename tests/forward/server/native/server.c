@@ -59,7 +59,7 @@ static _Noreturn void fail(enum stage stage) {
 
 static void bring_up(void) {
     uint8_t id[8];
-    bootrom_flash_unique_id(id);
+    bootrom_unique_id(id);
     const uint32_t hash = crc32(id, sizeof id);
     const uint8_t mac[6] = {0x02, 'P', 'B', (uint8_t)(hash >> 16), (uint8_t)(hash >> 8), (uint8_t)hash};
     memcpy(network.mac, mac, sizeof mac);
