@@ -387,7 +387,7 @@ fn without_a_program_our_boot_rom_says_what_it_lacks() {
 
 #[test]
 fn our_boot_rom_says_what_a_riscv_program_needs() {
-    let flash = include_bytes!("rp2350_guest/compare_riscv.bin");
+    let flash = include_bytes!("../rp2350_guest/compare_riscv.bin");
     let mut board = Machine::new(BoardConfig::pico2(own_rom()), flash, false).expect("a valid board");
     let error = board.run(PS_PER_S).expect_err("no RISC-V").to_string();
     let fix = "a program for the RISC-V cores needs the RP2350's own boot ROM; run: python -m portbench_engine RP2350";
