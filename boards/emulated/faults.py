@@ -117,6 +117,8 @@ class Fault:
 
 
 _FAULT: Final = TypeAdapter(Fault)
+_ANSWERED_LOOK_US: Final = 50.0
+"""Between looks for the next answer of the PC's server."""
 
 
 class Afflicted(Protocol):
@@ -184,12 +186,18 @@ class FaultInjector:
         self._end_refusal()
 
     @property
-    def watches_closely(self) -> bool:
-        """Whether a fault waits for a moment that may pass between two ordinary looks."""
-        return any(
-            armed.fault.when in (When.ANSWERED, When.POWERED_US) and not self._waits_for_power(armed)
-            for armed in self._armed
-        ) or any(end is not None for end in (self._cable_in_us, self._lan_calm_us))
+    def next_look_us(self) -> float:
+        """Simulated time until a fault is due or over, or may be; infinite if none waits for such a moment."""
+        now_us = self._board.time_us
+        looks = [end - now_us for end in (self._cable_in_us, self._lan_calm_us) if end is not None]
+        for armed in self._armed:
+            if armed.fault.kind is FaultKind.ENUMERATION_SLOW or self._waits_for_power(armed):
+                continue
+            if armed.fault.when is When.POWERED_US:
+                looks.append(self._left(armed))
+            elif armed.fault.when is When.ANSWERED:
+                looks.append(_ANSWERED_LOOK_US)
+        return min(looks, default=float("inf"))
 
     def look(self) -> None:
         """Strike with the faults that are due, and end those that are over."""

@@ -37,8 +37,6 @@ from portbench.errors import BoardError
 from portbench.server.simulated_pc import Part
 
 _BOOT_US = 12_000_000.0
-_CLOSE_SLICE_PS = 50 * PS_PER_US
-"""The slice while a fault is to strike in the middle of something."""
 _GDB_WAIT_S = 0.02
 
 
@@ -276,8 +274,8 @@ class BoardProcess:
         self.faults.look()
         self.usb.come_back()
         slice_ps = SERVING_SLICE_PS if self.forwards.serving else SLICE_PS
-        if self.faults.watches_closely:
-            slice_ps = _CLOSE_SLICE_PS
+        if (look_us := self.faults.next_look_us) < slice_ps / PS_PER_US:
+            slice_ps = max(ps(look_us), PS_PER_US)
         simulation = self.simulation
         step = simulation.step(simulation.time_ps + slice_ps)
         if self.fault is not None:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from portbench.boards.emulated.faults import Fault, FaultInjector, FaultKind, When
 
+NEVER = float("inf")
+
 
 class Board:
     """Notes each call."""
@@ -109,20 +111,20 @@ def test_each_kind_strikes_once(fault: Fault, done: tuple[str, Any]) -> None:
 def test_waits_for_simulated_time_and_for_messages() -> None:
     world = World(Fault(FaultKind.GUEST_CRASH, When.POWERED_US, 1000), Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 3))
     world.board.time_us, world.board.answered = 999.0, 2
-    assert world.look() == [] and world.injector.watches_closely
+    assert world.look() == [] and world.injector.next_look_us == 1.0
     world.board.time_us = 1000.0
-    assert world.look() == [("crash", None)]
+    assert world.look() == [("crash", None)] and world.injector.next_look_us == 50.0
     world.board.answered = 3
-    assert world.look() == [("crash", None), ("kill_server", None)] and not world.injector.watches_closely
+    assert world.look() == [("crash", None), ("kill_server", None)] and world.injector.next_look_us == NEVER
 
 
 def test_waits_for_the_next_power_up_where_that_is_asked_for() -> None:
     world = World(Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 3, next_power_up=True))
     world.board.answered = 20  # of the run before
-    assert world.look() == [] and not world.injector.watches_closely
+    assert world.look() == [] and world.injector.next_look_us == NEVER
     world.board.answered = 0
     world.injector.powered_up()
-    assert world.look() == [] and world.injector.watches_closely
+    assert world.look() == [] and world.injector.next_look_us == 50.0
     world.board.answered = 3
     assert world.look() == [("kill_server", None)]
 
@@ -178,11 +180,11 @@ def test_power_ends_silence() -> None:
 
 def test_the_cable_and_the_lan_recover() -> None:
     world = World(Fault(FaultKind.LINK_DOWN, duration_ms=2), Fault(FaultKind.PACKETS_LOST, amount=5, duration_ms=3))
-    assert len(world.look()) == 2 and world.injector.watches_closely
+    assert len(world.look()) == 2 and world.injector.next_look_us == 2000.0
     world.board.time_us = 2000.0
-    assert world.look()[2:] == [("plug_cable", True)]
+    assert world.look()[2:] == [("plug_cable", True)] and world.injector.next_look_us == 1000.0
     world.board.time_us = 3000.0
-    assert world.look()[3:] == [("disturb_lan", {})] and not world.injector.watches_closely
+    assert world.look()[3:] == [("disturb_lan", {})] and world.injector.next_look_us == NEVER
 
 
 def test_a_drive_that_refuses_accepts_again_after_the_next_mount_or_in_time() -> None:
@@ -292,20 +294,20 @@ def test_counts_begin_when_a_fault_is_armed() -> None:
 )
 def test_what_has_a_duration_is_watched_and_ends_with_it(kind: FaultKind, over: tuple[str, Any]) -> None:
     world = World(Fault(kind, amount=1, duration_ms=2))
-    assert not world.injector.watches_closely
+    assert world.injector.next_look_us == NEVER
     world.board.time_us = 500.0
     world.look()
-    assert world.injector.watches_closely
+    assert world.injector.next_look_us == 2000.0
     world.board.time_us = 2499.0
-    assert over not in world.look()
+    assert over not in world.look() and world.injector.next_look_us == 1.0
     world.board.time_us = 2500.0
-    assert world.look()[1:] == [over] and not world.injector.watches_closely
+    assert world.look()[1:] == [over] and world.injector.next_look_us == NEVER
     endless = World(Fault(kind, amount=1))
     endless.look()
     endless.board.time_us = 1e15
     assert endless.look()[1:] == []
     endless.injector.powered_up()
-    assert endless.look()[1:] == [] and not endless.injector.watches_closely, "a new one needs no mending"
+    assert endless.look()[1:] == [] and endless.injector.next_look_us == NEVER, "a new one needs no mending"
     endless.injector.disarm()
     assert endless.board.done[1:] == [("accept_files", None)]
 
@@ -317,7 +319,7 @@ def test_a_silent_console_speaks_after_its_time_and_not_before() -> None:
     world.look()
     world.board.time_us = 1099.0
     world.look()
-    assert world.print(b"x") == b"" and not world.injector.watches_closely
+    assert world.print(b"x") == b"" and world.injector.next_look_us == NEVER
     world.board.time_us = 1100.0
     assert world.print(b"x") == b"", "it has ended by then"
     assert world.print(b"x") == b"x"
