@@ -6,7 +6,7 @@
 //   node playground.mjs BROWSER ADDRESS measure PROFILE FIRST.uf2|- [SECOND.uf2]
 //   node playground.mjs BROWSER ADDRESS figures IMAGE.uf2          speed with MicroPython, memory, load
 // BROWSER is the path of Chromium or Firefox. Tasks may follow one another, with `+` between them.
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { chromium, firefox } from "playwright-core";
@@ -76,12 +76,23 @@ const shifts = (tab) =>
 /** Memory of the scripts of the tab and its workers in MB, without WebAssembly's; Chromium alone tells of it, where the
  * server isolates the page. */
 const scriptsMb = async (tab) => (isFirefox ? undefined : (await tab.evaluate(() => performance.measureUserAgentSpecificMemory())).bytes / 1e6);
-/** Seconds of processor time that all of the browser's processes have taken; Chromium alone tells of them. */
-async function processorS() {
+/** The browser's processes; Chromium alone tells of them. */
+async function processes() {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");
   await session.detach();
-  return processInfo.reduce((sum, each) => sum + each.cpuTime, 0);
+  return processInfo;
+}
+const renderers = async () => (await processes()).filter(({ type }) => type === "renderer").map(({ id }) => `/proc/${id}`);
+/** Seconds of processor time that all of the browser's processes have taken. */
+const processorS = async () => (await processes()).reduce((sum, each) => sum + each.cpuTime, 0);
+/** Memory of the largest tab with its workers in MB: Linux's proportional set size, shared libraries included. */
+const tabMb = async () => Math.max(...(await renderers()).map((each) => (1024 * Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`${each}/smaps_rollup`, "utf8"))[1])) / 1e6));
+/** Seconds of processor time that the tabs' workers have taken, by Linux. */
+async function workersS() {
+  const threads = (await renderers()).flatMap((each) => readdirSync(`${each}/task`).map((id) => `${each}/task/${id}/stat`));
+  const stats = threads.map((each) => readFileSync(each, "utf8")).filter((stat) => stat.includes("(DedicatedWorker"));
+  return stats.reduce((sum, stat) => sum + stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).reduce((a, b) => a + Number(b), 0) / 100, 0);
 }
 
 const found = { console: [], requests: [], looks: [], far: [FAR, FAR_SCRIPT] };
@@ -254,12 +265,18 @@ async function measure(profile, image, other) {
   found.run = await tab.locator("#result").getAttribute("data-run");
   found.shown = await tab.evaluate(() => document.getElementById("result").shadowRoot?.textContent ?? "");
   found.scripts_mb = await scriptsMb(tab);
+  if (!isFirefox) found.tab_mb = await tabMb();
   found.drawings = await tab.evaluate(() => document.getElementById("result").shadowRoot?.querySelectorAll("svg path").length ?? 0);
   await tab.context().close();
 }
 
 /** Of the host, so no test asks for them: docs/playground.md has them. */
 async function figures(image) {
+  if (!isFirefox) {
+    const blank = await (await browser.newContext()).newPage();
+    found.blank_mb = await tabMb();
+    await blank.context().close();
+  }
   const began = performance.now();
   const tab = await open(wide, found);
   found.boots_ms = performance.now() - began;
@@ -275,13 +292,16 @@ async function figures(image) {
     found.idle_share = ((await processorS()) - before) / ((performance.now() - from) / 1000);
   }
   await tab.click("#console");
-  await tab.keyboard.type("x = 0\rwhile True: x = (x + 1) & 1023\r\r");
+  await tab.keyboard.type("for i in range(100000000): pass\r\r"); // as `portbench check speed --part loop`
   await tab.waitForTimeout(2000);
   found.paces = [];
+  const [worked, ran] = isFirefox ? [] : [await workersS(), await seconds(tab)];
   for (let times = 0; times < 10; times += 1) {
     await tab.waitForTimeout(1000);
     found.paces.push([parseFloat(await text(tab, "pace")), parseFloat(await text(tab, "speed-now"))]);
   }
+  // On a busy PC the worker waits for a core, so its pace is also given by the processor time that it took.
+  if (!isFirefox) [found.pace_of_processor, found.tab_mb] = [((await seconds(tab)) - ran) / ((await workersS()) - worked), await tabMb()];
   found.memory_mb = parseFloat(await text(tab, "memory"));
   found.scripts_mb = await scriptsMb(tab);
   await tab.keyboard.press("Control+c");
