@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urljoin
 
 from portbench.console import shown
@@ -21,7 +21,7 @@ from portbench.results.page.sections import ranking
 from portbench.results.shipped import without_samples
 from portbench.results.stats import UNSTABLE_RULE, known_workload
 from portbench.results.storage import StorageError, read, to_json, writing
-from portbench.results.table import markdown, panels, tables
+from portbench.results.table import Panel, markdown, panels, tables
 from portbench.toml_files import read_text
 
 PAGE: Final = Path("docs/results.md")
@@ -75,7 +75,7 @@ def chart(run: RunFile) -> str:
     """The first table of `run` as an SVG file. Raises LibraryMissing and StorageError."""
     if not (measured := panels(run)):
         raise StorageError("no row was measured; a chart needs one")
-    return picture(lambda width: ranking.drawing(measured[0], width))
+    return picture(lambda width: _titled(measured[0], width))
 
 
 def _text(run: RunFile, path: Path, history: Sequence[Entry], address: str, pictures: Sequence[BoardPicture]) -> str:
@@ -95,9 +95,13 @@ def _preview(run: RunFile, path: Path) -> dict[Path, bytes]:
     """The picture that a link to a page of HTML shows: the best rows of its first table, in the shape of a preview."""
     if path.suffix.lower() not in (".html", ".htm") or not (measured := panels(run)):
         return {}
-    first = measured[0]
-    title = {"title": shown(f"{first.title}, {first.groups[0].headline.unit}")}
-    return {path.with_suffix(".png"): preview(lambda width: ranking.drawing(first, width, _PREVIEW_ROWS) | title)}
+    return {path.with_suffix(".png"): preview(lambda width: _titled(measured[0], width, _PREVIEW_ROWS))}
+
+
+def _titled(panel: Panel, width: int, most: int | None = None) -> dict[str, Any]:
+    """A drawing that stands alone: its title has the unit of the figures."""
+    title = shown(f"{panel.title}, {panel.groups[0].headline.unit}")
+    return ranking.drawing(panel, width, most) | {"title": title}
 
 
 def measured_rows(run: RunFile) -> str:
