@@ -22,7 +22,7 @@ from portbench.workloads import (
     WorkloadResult,
     WorkloadSettings,
 )
-from portbench.workloads.handshakes import SIZES, client_stages, shaken, sizes
+from portbench.workloads.handshakes import SIZES, client_stages, shaken, sizes, spans
 from portbench.workloads.transfer import Transfers
 
 _ON_BOARD: Final = Path(__file__).with_name("board_tls.py")
@@ -128,10 +128,7 @@ class TlsWorkload(Workload):
         return Measurement(figures)
 
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:
-        """The handshake, where the PC saw it: the board begins as soon as its TCP connection stands."""
-        said = Result.read(result)
-        found = next((at for session, _, at in shaken(sessions) if len(session.received_us) == 2), None)
-        return () if found is None else [Timed("handshake", said.handshake_us, start_us=found)]
+        return spans(sessions)
 
 
 class TlsTransfers(Transfers):
