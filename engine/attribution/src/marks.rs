@@ -27,11 +27,15 @@ pub enum Clock {
     /// The microseconds themselves: MicroPython's `ticks_us`, C.
     #[default]
     Timer,
-    /// CircuitPython's `monotonic_ns` on the RP2040: ticks of 1/1024 s, which it counts as 977 us within a second, and
-    /// 32nds of them.
+    /// The `monotonic_ns` of CircuitPython 9: ticks of 1/1024 s, which it counts as 977 us within a second, and 32nds of
+    /// them.
     CircuitPython,
     /// The same, with each reading truncated to whole microseconds by the client before it subtracts.
     CircuitPythonMicroseconds,
+    /// CircuitPython's clock from release 10 on: 32nds of exact ticks of 1/1024 s.
+    CircuitPython10,
+    /// The same, truncated to whole microseconds.
+    CircuitPython10Microseconds,
     /// CircuitPython's clock before release 9: whole ticks.
     CircuitPythonTicks,
     /// The same, truncated to whole microseconds.
@@ -40,30 +44,30 @@ pub enum Clock {
 
 impl Clock {
     /// Finer clocks before coarser ones: whole ticks match more readings than intended.
-    pub const ALL: [Clock; 5] = [
+    pub const ALL: [Clock; 7] = [
         Clock::Timer,
         Clock::CircuitPython,
         Clock::CircuitPythonMicroseconds,
+        Clock::CircuitPython10,
+        Clock::CircuitPython10Microseconds,
         Clock::CircuitPythonTicks,
         Clock::CircuitPythonTicksMicroseconds,
     ];
 
     fn ns(self, timer_us: u32) -> u64 {
         let us = u64::from(timer_us);
-        match self {
-            Clock::Timer => us * 1000,
-            Clock::CircuitPython => {
-                let (seconds, rest) = (us / 1_000_000, us % 1_000_000);
-                let (ticks, subticks) = (1024 * seconds + rest / 977, rest % 977 / 31);
-                976_562 * ticks + ticks / 2 + 30_518 * subticks
-            }
-            Clock::CircuitPythonMicroseconds => Clock::CircuitPython.ns(timer_us) / 1000 * 1000,
-            Clock::CircuitPythonTicks => {
-                let ticks = 1024 * (us / 1_000_000) + us % 1_000_000 / 977;
-                976_562 * ticks + ticks / 2
-            }
-            Clock::CircuitPythonTicksMicroseconds => Clock::CircuitPythonTicks.ns(timer_us) / 1000 * 1000,
-        }
+        let (seconds, rest) = (us / 1_000_000, us % 1_000_000);
+        let ticks = 1024 * seconds + rest / 977;
+        let (ticks, subticks) = match self {
+            Clock::Timer => return us * 1000,
+            Clock::CircuitPython => (ticks, rest % 977 / 31),
+            Clock::CircuitPython10 => (us * 512 / 15_625 / 32, us * 512 / 15_625 % 32),
+            Clock::CircuitPythonTicks => (ticks, 0),
+            Clock::CircuitPythonMicroseconds => return Clock::CircuitPython.ns(timer_us) / 1000 * 1000,
+            Clock::CircuitPython10Microseconds => return Clock::CircuitPython10.ns(timer_us) / 1000 * 1000,
+            Clock::CircuitPythonTicksMicroseconds => return Clock::CircuitPythonTicks.ns(timer_us) / 1000 * 1000,
+        };
+        976_562 * ticks + ticks / 2 + 30_518 * subticks
     }
 }
 
@@ -523,6 +527,22 @@ mod tests {
         let intervals_us = vec![told(980_000, 1_013_390), told(1_013_700, 1_047_000)];
         let sought = Sought { intervals_us, clock, ..Sought::default() };
         assert_eq!(us(&find(&all, &sought).unwrap()), [(980_000, 1_013_390), (1_013_700, 1_047_000)]);
+    }
+
+    #[test]
+    fn circuitpython_10_s_clock_moves_in_even_steps() {
+        let clock = Clock::CircuitPython10;
+        let told = |from: u32, to: u32| (clock.ns(to) - clock.ns(from)) / 1000;
+        assert_eq!(
+            (clock.ns(30), clock.ns(31), clock.ns(977), clock.ns(1_000_000)),
+            (0, 30_518, 976_562, 1_000_000_000)
+        );
+        assert_eq!((told(100_000, 133_390), told(980_000, 1_013_390)), (33_386, 33_386));
+        let all = marks(&[(980_000, 1), (1_013_390, 1), (1_013_700, 1), (1_047_000, 1)]);
+        let intervals_us = vec![told(980_000, 1_013_390), told(1_013_700, 1_047_000)];
+        let sought = |clock| Sought { intervals_us: intervals_us.clone(), clock, ..Sought::default() };
+        assert_eq!(us(&find(&all, &sought(clock)).unwrap()), [(980_000, 1_013_390), (1_013_700, 1_047_000)]);
+        assert_eq!(find(&all, &sought(Clock::CircuitPython)), None);
     }
 
     #[test]

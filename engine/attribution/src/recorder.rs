@@ -250,6 +250,11 @@ impl Recorder {
         }
     }
 
+    /// Returns whether `value` is what the instruction at `pc` read last, as in a loop that polls the clock.
+    pub fn has_read(&self, value: u32, pc: u32) -> bool {
+        self.kept.marks.last().is_some_and(|last| (last.value, last.pc) == (value, pc))
+    }
+
     /// Records a reading of core 0's clock.
     pub fn read_clock(&mut self, mark: Mark) {
         if self.has_room(self.kept.marks.count()) {
@@ -331,6 +336,14 @@ fn moved(before: u64, now: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reading_is_known_until_the_clock_moves_or_another_instruction_reads_it() {
+        let mut recorder = Recorder::new(10);
+        assert!(!recorder.has_read(7, 0x100));
+        recorder.read_clock(Mark { at: 7_000_000, value: 7, pc: 0x100 });
+        assert!(recorder.has_read(7, 0x100) && !recorder.has_read(8, 0x100) && !recorder.has_read(7, 0x102));
+    }
 
     #[test]
     fn only_changes_are_kept_with_the_counts_before_them() {

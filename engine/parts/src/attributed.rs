@@ -61,9 +61,9 @@ pub fn observe(sys: &mut Sys, xip: &mut XipCache, waited: u64, outside: u8, alwa
     }
 }
 
-/// Returns whether the register at `offset` shows the low word of a timer.
-pub fn is_clock(offset: u32) -> bool {
-    LOW_WORDS.contains(&offset)
+/// Returns whether a reading of the register at `offset` is one of a timer's low word that says something new.
+pub fn is_clock(sys: &mut Sys, offset: u32, value: u32, pc: u32) -> bool {
+    LOW_WORDS.contains(&offset) && sys.recorder().is_some_and(|recorder| !recorder.has_read(value, pc))
 }
 
 /// Tells the recorder that core 0 read `value` from a timer with the tick `tick`.

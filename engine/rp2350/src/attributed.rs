@@ -66,9 +66,10 @@ impl<W: World> Bus<W> {
     #[cold]
     pub(crate) fn note_clock(&mut self, mem: &mut Memory<impl Architecture>, core: &Seen, address: u32, value: u32) {
         // The timer's registers have atomic aliases.
-        if core.index == 0 && address & BLOCK == TIMER0 && attributed::is_clock(address & 0xfff) {
+        let (offset, pc) = (address & 0xfff, core.pc);
+        if core.index == 0 && address & BLOCK == TIMER0 && attributed::is_clock(&mut self.sys, offset, value, pc) {
             self.observe(mem, true);
-            attributed::read_clock(&mut self.sys, tick::TIMER0, value, core.pc);
+            attributed::read_clock(&mut self.sys, tick::TIMER0, value, pc);
         }
     }
 }
