@@ -88,8 +88,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         let mut executed: u64 = 0;
         // A local variable, kept in a register: a chain of additions in memory would limit the loop.
         let mut cycles = self.cycles;
-        // The plain copy has no call in its loop, so that its state stays in registers: it leaves all that needs one to a
-        // step of the copy that looks.
+        // The plain copy leaves what is rare to a step of the copy that looks.
         let plain = !LOOK;
         let runs = REGION == region::XIP && plain;
         // Before this address the cache holds all words of the instructions, and their accesses are not counted yet:
@@ -125,15 +124,26 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 }
             };
         }
+        macro_rules! count_bank {
+            () => {
+                if banked != 0
+                    && let Some(counter) = bus.bank_counter()
+                {
+                    *counter = counter.saturating_add(std::mem::take(&mut banked)).min(B::Map::MOST_COUNTED);
+                }
+            };
+        }
+        // Before an access over the bus, which may read the counters and change the cache.
+        macro_rules! settle {
+            () => {{
+                count_bank!();
+                (word, held, run) = (fetched!(pc), 0, NO_RUN);
+            }};
+        }
         // Writes back the state that calls, the caller and exceptions read. The instruction at `$last` was fetched last.
         macro_rules! sync {
             ($last:expr) => {{
-                if plain
-                    && banked != 0
-                    && let Some(counter) = bus.bank_counter()
-                {
-                    *counter = counter.saturating_add(banked).min(B::Map::MOST_COUNTED);
-                }
+                count_bank!();
                 self.fetch_word = fetched!($last);
                 self.pc = pc;
                 self.instructions += executed;
@@ -286,41 +296,39 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 }
             };
         }
-        // `$undo` runs before a fault or a step.
+        // `$undo` runs before a fault.
         macro_rules! load {
             ($size:literal, $address:expr) => {
                 load!($size, $address, {})
             };
             ($size:literal, $address:expr, $undo:expr) => {{
                 let address: u32 = $address;
-                if plain {
-                    if let Some(value) = mem.load_held::<$size>(address) {
-                        cycles += 1;
-                        bank!(address);
-                        value
-                    } else {
-                        $undo;
-                        step!();
-                    }
+                permit!(Access::Read, address, $undo);
+                let found = if plain {
+                    mem.load_held::<$size>(address).map(|value| (value, 0))
                 } else {
-                    permit!(Access::Read, address, $undo);
-                    if let Some((value, waits)) = mem.load_fast::<$size>(address) {
-                        if counts!(address) {
-                            bus.count(address);
-                        }
-                        cycles += 1 + u64::from(waits);
-                        value
-                    } else {
-                        self.cycles = cycles;
-                        self.pc = pc;
-                        let result = self.load_slow(mem, bus, address, $size);
-                        cycles = self.cycles;
-                        match result {
-                            Ok(value) => value,
-                            Err(cause) => {
-                                $undo;
-                                fault!(cause)
-                            }
+                    mem.load_fast::<$size>(address)
+                };
+                if let Some((value, waits)) = found {
+                    if counts!(address) {
+                        bus.count(address);
+                    }
+                    bank!(address);
+                    cycles += 1 + u64::from(waits);
+                    value
+                } else if plain && B::Map::FLASH.contains(address) {
+                    step!();
+                } else {
+                    settle!();
+                    self.cycles = cycles;
+                    self.pc = pc;
+                    let result = self.load_slow(mem, bus, address, $size);
+                    cycles = self.cycles;
+                    match result {
+                        Ok(value) => value,
+                        Err(cause) => {
+                            $undo;
+                            fault!(cause)
                         }
                     }
                 }
@@ -329,31 +337,24 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         macro_rules! store {
             ($size:literal, $address:expr, $value:expr) => {{
                 let (address, value): (u32, u32) = ($address, $value);
-                if plain {
-                    if mem.store_plain::<$size>(address, value) {
-                        cycles += 1;
-                        bank!(address);
-                    } else {
-                        step!();
+                permit!(Access::Write, address);
+                if plain && mem.store_plain::<$size>(address, value) || mem.store_fast::<$size>(address, value) {
+                    if counts!(address) {
+                        bus.count(address);
                     }
+                    bank!(address);
+                    cycles += 1;
                 } else {
-                    permit!(Access::Write, address);
-                    if mem.store_fast::<$size>(address, value) {
-                        if counts!(address) {
-                            bus.count(address);
-                        }
-                        cycles += 1;
-                    } else {
-                        self.cycles = cycles;
-                        let result = self.store_slow(mem, bus, address, value, $size);
-                        cycles = self.cycles;
-                        if let Err(cause) = result {
-                            fault!(cause);
-                        }
-                        if REGION == region::XIP && mem.xip.offline {
-                            // The rest of this flash can no longer be fetched.
-                            bus.sys_mut().attention = true;
-                        }
+                    settle!();
+                    self.cycles = cycles;
+                    let result = self.store_slow(mem, bus, address, value, $size);
+                    cycles = self.cycles;
+                    if let Err(cause) = result {
+                        fault!(cause);
+                    }
+                    if REGION == region::XIP && mem.xip.offline {
+                        // The rest of this flash can no longer be fetched.
+                        bus.sys_mut().attention = true;
                     }
                 }
             }};
@@ -361,7 +362,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         // A slow access may have raised an interrupt, moved an event or requested a reset.
         macro_rules! attend {
             ($next:expr) => {
-                if LOOK && bus.sys().attention {
+                if bus.sys().attention {
                     let last = pc;
                     pc = pc.wrapping_add($next);
                     leave!(Exit::Limit, last);
