@@ -37,6 +37,7 @@ _IRQS = {
         *("SIO_IRQ_BELL_NS", "SIO_IRQ_MTIMECMP", "CLOCKS_IRQ", "SPI0_IRQ", "SPI1_IRQ", "UART0_IRQ", "UART1_IRQ"),
         *("ADC_IRQ_FIFO", "I2C0_IRQ", "I2C1_IRQ", "OTP_IRQ", "TRNG_IRQ", "PROC0_IRQ_CTI", "PROC1_IRQ_CTI"),
         *("PLL_SYS_IRQ", "PLL_USB_IRQ", "POWMAN_IRQ_POW", "POWMAN_IRQ_TIMER"),
+        *(f"SPAREIRQ_IRQ_{number}" for number in range(6)),
     ),
 }
 """RP2040 datasheet 2.3.2 and RP2350 datasheet 3.2, by IRQ number."""

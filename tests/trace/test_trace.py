@@ -22,13 +22,16 @@ def test_exceptions_have_the_datasheets_names(number: int, name: str) -> None:
     assert exception_name(number) == name
 
 
-@pytest.mark.parametrize(("irq", "name"), [(0, "TIMER0_IRQ_0"), (14, "USBCTRL_IRQ"), (45, "POWMAN_IRQ_TIMER")])
+@pytest.mark.parametrize(
+    ("irq", "name"),
+    [(0, "TIMER0_IRQ_0"), (14, "USBCTRL_IRQ"), (45, "POWMAN_IRQ_TIMER"), (51, "SPAREIRQ_IRQ_5")],
+)
 def test_the_rp2350_has_other_numbers(irq: int, name: str) -> None:
     assert exception_name(16 + irq, "RP2350") == name
 
 
 def test_unknown_exceptions_keep_their_number() -> None:
-    assert exception_name(62, "RP2350") == "exception 62"
+    assert exception_name(68, "RP2350") == "exception 68"
     assert exception_name(42) == "exception 42" and exception_name(7) == "exception 7"
 
 
