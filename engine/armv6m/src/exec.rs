@@ -88,7 +88,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         let mut executed: u64 = 0;
         // A local variable, kept in a register: a chain of additions in memory would limit the loop.
         let mut cycles = self.cycles;
-        // The plain copy leaves what is rare to a step of the copy that looks.
+        // The plain copy leaves rare instructions to a step of the copy that looks.
         let plain = !LOOK;
         let runs = REGION == region::XIP && plain;
         // Before this address the cache holds all words of the instructions, and their accesses are not counted yet:
