@@ -64,8 +64,7 @@ def slow_flash(facts: Facts) -> Sentence | None:
     if not clk_sys_hz or not hz:
         return None
     best_hz = clk_sys_hz / max(_LEAST_DIVIDER, math.ceil(clk_sys_hz / _FLASH_HZ))
-    share = facts.share(*_MISSES)
-    gain = 1 / (1 - share * max(0.0, 1 - hz / best_hz))
+    share, gain = facts.share(*_MISSES), facts.gain(hz, best_hz, *_MISSES)
     if gain < _SLOW_FLASH_LEAST_GAIN:
         return None
     text = (

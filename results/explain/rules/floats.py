@@ -45,5 +45,5 @@ def float_units_beside(rows: Comparison) -> Sentence | None:
     told = _told(with_units)
     if told is None or any(_units(without)):
         return None
-    software = f"the other row has {count(without.each('instructions'))} and no such unit at work"
+    software = f"the other row has {count(without.each('instructions'))} instructions and no such unit at work"
     return Sentence(f"{told}; {software}", None, (), {"instructions": without.each("instructions")})

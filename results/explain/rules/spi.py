@@ -85,10 +85,9 @@ _SLOW_SPI_CAUSES = ("spi_bits", "gap_pause")
 def slow_spi(facts: Facts) -> Sentence | None:
     """The SPI clock is far below what the chip takes, and bits are a part of the time that counts."""
     hz = facts.attribution.spi_hz
-    if not hz or hz >= _GUARANTEED_HZ:
+    if not hz:
         return None
-    share = facts.share(*_SLOW_SPI_CAUSES)
-    gain = 1 / (1 - share * (1 - hz / _GUARANTEED_HZ))
+    share, gain = facts.share(*_SLOW_SPI_CAUSES), facts.gain(hz, _GUARANTEED_HZ, *_SLOW_SPI_CAUSES)
     if gain < _SLOW_SPI_LEAST_GAIN:
         return None
     text = (

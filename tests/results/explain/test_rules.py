@@ -261,7 +261,7 @@ BESIDE: dict[str, tuple[Row, Row, str]] = {
         _floats(5000),
         _floats(1000, 60),
         "of 1 000 instructions a loop, 60 are the FPU's arithmetic (single precision), 6 % in all; the other row has"
-        " 5 000 and no such unit at work",
+        " 5 000 instructions and no such unit at work",
     ),
     "moved_to_flash": (
         _interpreter(120, 100),
