@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -32,7 +33,7 @@ def _browser(name: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def look() -> Look:
+def look(tmp_path_factory: pytest.TempPathFactory) -> Look:
     """Skips without the browser, npm, or what package-lock.json pins: a Playwright that knows Debian's Firefox."""
     if shutil.which("npm") is None:
         pytest.skip("no npm; install Node.js 20 or later: sudo apt-get install nodejs npm")
@@ -45,9 +46,14 @@ def look() -> Look:
             if done.returncode:
                 pytest.skip(f"npm could not install what this test wants: {done.stderr.strip()[-200:]}")
 
+    # Firefox refuses to run as root in another user's home, as GitHub's containers have it.
+    variables = {**os.environ, "HOME": str(tmp_path_factory.mktemp("home"))}
+
     def run(script: str, *arguments: object, browser: str = "chromium") -> dict[str, Any]:
         command = ["node", str(HERE / script), _browser(browser), *map(str, arguments)]
-        done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
+        done = subprocess.run(
+            command, cwd=HERE, env=variables, capture_output=True, text=True, timeout=_LIMIT_S, check=False
+        )
         assert done.returncode == 0, done.stderr
         report: dict[str, Any] = json.loads(done.stdout)
         return report
