@@ -83,6 +83,8 @@ impl Page {
         if flash.len() > config.flash_size {
             return Err(format!("the image has {} bytes; the board's flash has {}", flash.len(), config.flash_size));
         }
+        // WebAssembly gives no memory back, so the old board goes first.
+        self.machine = None;
         let mut machine = Machine::new(config, &flash, bootsel).map_err(|error| error.to_string())?;
         if machine.network().is_ok() {
             let server = Box::new(PingPong::new(self.report.clone()));
