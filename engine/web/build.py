@@ -37,6 +37,8 @@ CLIENT: Final = ROOT / "workloads" / "ping_pong" / "native.uf2"
 ENTRIES: Final = ("page.ts", "worker.ts", "bench.ts", "offline.ts", "page.css")
 PUBLISHED: Final = ROOT / "results" / "page" / "page.css"
 """The published page's look, which is this page's."""
+LIST: Final = "files.json"
+"""Names of the files that the page keeps for use without a network."""
 PYODIDE: Final = ("pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 PARTS: Final = ("boards", "clients", "firmware", "results", "runner", "server", "workloads")
 """The folders that `portbench/` has links to."""
@@ -159,6 +161,14 @@ def write_python(folder: Path, pyodide: Path) -> None:
                     archive.writestr(zipfile.ZipInfo(info.filename), packed.read(info), zipfile.ZIP_DEFLATED)
 
 
+def clear(folder: Path) -> None:
+    """Remove the files of an earlier build: some names contain a hash, and the page keeps what its list names."""
+    if (folder / LIST).is_file():
+        for name in json.loads((folder / LIST).read_text(encoding="utf-8")):
+            if (folder / name).is_file():
+                (folder / name).unlink()
+
+
 def build(folder: Path, profile: str = "web") -> None:
     """Write the page into `folder`. `profile`: cargo's, for the engine. Raises Failed."""
     compiler = cargo()
@@ -176,6 +186,7 @@ def build(folder: Path, profile: str = "web") -> None:
             run(*install, folder=page, fix="install Node.js 20 or later")
         run("npx", "tsc", folder=page)
         folder.mkdir(parents=True, exist_ok=True)
+        clear(folder)
         options = ("--bundle", "--minify", "--format=esm", "--target=es2022", f"--outdir={folder.resolve()}")
         options += ("--splitting", "--external:node:*")
         run("npx", "esbuild", *ENTRIES, *options, "--log-level=warning", folder=page)
@@ -187,7 +198,7 @@ def build(folder: Path, profile: str = "web") -> None:
     for mcu in BOOT_ROMS:
         (folder / f"{mcu}.rom").write_bytes(bootrom(mcu))
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
-    (folder / "files.json").write_text(json.dumps(["./", *files]), encoding="utf-8")
+    (folder / LIST).write_text(json.dumps(["./", *files]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -63,3 +63,11 @@ def test_the_page_knows_its_boards_workloads_and_images(tool: ModuleType) -> Non
     known = json.loads(tool.known())
     assert "ping_pong" in [each["name"] for each in known["workloads"]]
     assert "micropython-1.26.0" in known["images"].values()
+
+
+def test_a_build_leaves_no_file_of_an_earlier_one(tool: ModuleType, tmp_path: Path) -> None:
+    for name in ("page.js", "vega-OLD.js", "own.txt"):
+        (tmp_path / name).write_text(name, encoding="utf-8")
+    (tmp_path / tool.LIST).write_text(json.dumps(["./", "page.js", "vega-OLD.js", "gone.js"]), encoding="utf-8")
+    tool.clear(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [tool.LIST, "own.txt"]
