@@ -60,6 +60,7 @@ async function load(address: string): Promise<Uint8Array> {
 function draw(): void {
   const { title, mcu, network, cable: wired } = KINDS[kinds.selectedIndex]!;
   drawing = new Drawing(find("drawing"), title, mcu, network, wired);
+  shown = [-1, -1];
 }
 
 /** The image's name in the catalogue, where its contents are known. */
@@ -113,6 +114,26 @@ const fileOf = (address: string) => new URL(address, location.href).pathname.spl
 
 const seconds = (us: number) => `${(us / 1e6).toFixed(3)} s`;
 
+/** Changes a text only where it differs: the browser draws it again. */
+function put(id: string, said: string): void {
+  const place = find(id);
+  if (place.textContent !== said) place.textContent = said;
+}
+
+/** Levels and directions of the pins that are shown. */
+let shown = [-1, -1];
+
+function showLevels(state: State): void {
+  if (shown[0] === state.levels && shown[1] === state.driven) return;
+  shown = [state.levels, state.driven];
+  const lit = (((state.driven & state.levels) >>> BLINK_PIN) & 1) === 1;
+  drawing.show(state, lit);
+  put("pins-say", words(state, lit));
+  pins.querySelectorAll("li").forEach((pin, number) => {
+    pin.className = `${(state.levels >>> number) & 1 ? "high" : "low"}${(state.driven >>> number) & 1 ? " driven" : ""}`;
+  });
+}
+
 function show(state: State): void {
   timeUs = state.timeUs;
   if (hasDrive !== state.hasDrive) {
@@ -120,19 +141,13 @@ function show(state: State): void {
     if (!find("view-drive").hidden) send({ do: "list" });
   }
   step.disabled = !state.paused;
-  find("time").textContent = seconds(state.timeUs);
-  find("real").textContent = seconds(state.realUs);
-  find("pace").textContent = `${state.pace.toFixed(2)} × real time`;
-  find("speed-now").textContent = `${(state.instructionsPerS / 1e6).toFixed(1)} MIPS`;
-  find("frames").textContent = `${state.frames} frames`;
-  find("memory").textContent = `${(state.memoryBytes / 1e6).toFixed(1)} MB`;
-  const lit = (((state.driven & state.levels) >>> BLINK_PIN) & 1) === 1;
-  drawing.show(state, lit);
-  const says = words(state, lit);
-  if (find("pins-say").textContent !== says) find("pins-say").textContent = says;
-  pins.querySelectorAll("li").forEach((pin, number) => {
-    pin.className = `${(state.levels >>> number) & 1 ? "high" : "low"}${(state.driven >>> number) & 1 ? " driven" : ""}`;
-  });
+  put("time", seconds(state.timeUs));
+  put("real", seconds(state.realUs));
+  put("pace", `${state.pace.toFixed(2)} × real time`);
+  put("speed-now", `${(state.instructionsPerS / 1e6).toFixed(1)} MIPS`);
+  put("frames", `${state.frames} frames`);
+  put("memory", `${(state.memoryBytes / 1e6).toFixed(1)} MB`);
+  showLevels(state);
   if (!find("view-pins").hidden && !analyser.held) showPins();
 }
 

@@ -4,9 +4,15 @@ import type { FromWorker, ToWorker } from "./messages.js";
 
 const SLICE_MS = 12;
 const STEP_US = 1000;
+/** So often the page hears of a board; of one that only waits, and changes nothing but the time: */
 const STATE_MS = 100;
-/** A board that is idle keeps to the clock, and costs little. */
+const IDLE_STATE_MS = 1000;
+/** A board that is idle keeps to the clock, as one whose speed is set. It runs ahead, and then sleeps until it is level. */
 const IDLE_SHARE = 0.02;
+const IDLE_STEP_US = 10_000;
+const AHEAD_MS = 100;
+/** A PC that is too slow for the speed does not catch up later. */
+const BEHIND_MS = 250;
 
 const say = (message: FromWorker, moved: Transferable[] = []) => postMessage(message, { transfer: moved });
 
@@ -18,12 +24,13 @@ let watches = false;
 let report = "";
 let typed: Uint8Array = new Uint8Array();
 let realMs = 0;
-/** Where simulated and real time were level, for a speed that is a factor of real time. */
+let isIdle = false;
+/** Where simulated and real time were level. */
 let level = { atMs: 0, timeUs: 0 };
-let told = { atMs: performance.now(), timeUs: 0, instructions: 0 };
+let told = { atMs: performance.now(), timeUs: 0, instructions: 0, levels: 0, driven: 0, isIdle };
 
 function tell(nowMs: number): void {
-  const [timeUs, instructions] = [board.timeUs, board.instructions];
+  const [timeUs, instructions, pins] = [board.timeUs, board.instructions, board.pins];
   const passedUs = (nowMs - told.atMs) * 1000;
   say({
     is: "state",
@@ -36,10 +43,10 @@ function tell(nowMs: number): void {
       hasDrive: board.hasDrive,
       paused,
       memoryBytes: board.memoryBytes,
-      ...board.pins,
+      ...pins,
     },
   });
-  told = { atMs: nowMs, timeUs, instructions };
+  told = { atMs: nowMs, timeUs, instructions, ...pins, isIdle };
   if (watches) {
     const observed = board.observed();
     if (observed) say({ is: "observed", observed, nowUs: timeUs });
@@ -61,55 +68,70 @@ function advance(us: number): boolean {
   return false;
 }
 
+/** Whether the page is to hear of the board now. */
+function isNews(nowMs: number): boolean {
+  const passedMs = nowMs - told.atMs;
+  if (!powered || passedMs >= IDLE_STATE_MS) return true;
+  if (passedMs < STATE_MS) return false;
+  const { levels, driven } = board.pins;
+  return !isIdle || !told.isIdle || watches || levels !== told.levels || driven !== told.driven;
+}
+
 /** Runs for one slice of real time; returns how many milliseconds the board is ahead of the clock. */
 function slice(): number {
   const startMs = performance.now();
   const [startUs, instructions] = [board.timeUs, board.instructions];
-  const isIdle = () => board.instructions - instructions < IDLE_SHARE * 125 * (board.timeUs - startUs);
-  const dueUs = () => level.timeUs + (performance.now() - level.atMs) * 1000 * factor;
-  while (performance.now() - startMs < SLICE_MS) {
-    if (factor && board.timeUs >= dueUs()) break;
-    if (!advance(factor ? Math.max(1, Math.min(STEP_US, STEP_US * factor)) : STEP_US)) break;
-    if (!factor && isIdle() && board.timeUs - startUs > SLICE_MS * 1000) break;
-  }
+  const aheadMs = () => (board.timeUs - level.timeUs) / 1000 / (factor || 1) - (performance.now() - level.atMs);
+  const stepUs = isIdle ? IDLE_STEP_US : STEP_US * Math.min(1, factor || 1);
+  do {
+    if (!advance(stepUs)) break;
+    isIdle = !factor && !typed.length && board.instructions - instructions < IDLE_SHARE * 125 * (board.timeUs - startUs);
+  } while (performance.now() - startMs < SLICE_MS && !((factor || isIdle) && aheadMs() >= AHEAD_MS));
   const nowMs = performance.now();
-  if (nowMs - told.atMs >= STATE_MS || !powered) tell(nowMs);
-  if (factor) {
-    // A PC that is too slow for the speed does not catch up later.
-    if (dueUs() - board.timeUs > 250_000 * factor) level = { atMs: nowMs, timeUs: board.timeUs };
-    return Math.max(0, (board.timeUs - dueUs()) / 1000 / factor);
-  }
-  return isIdle() ? Math.max(0, (board.timeUs - startUs) / 1000 - (nowMs - startMs)) : 0;
+  if (!(factor || isIdle) || aheadMs() < -BEHIND_MS) level = { atMs: nowMs, timeUs: board.timeUs };
+  if (isNews(nowMs)) tell(nowMs);
+  return aheadMs();
 }
 
 let endedMs = 0;
 let goesOn = false;
+let timer = 0;
 /** A timer of a browser waits for 4 ms at least: a quarter of the time of a busy board. A message to oneself does not. */
 const again = new MessageChannel();
 again.port1.onmessage = loop;
 
 function loop(): void {
-  goesOn = false;
+  [timer, goesOn] = [0, false];
   if (!powered || paused) return;
   const startMs = performance.now();
   const aheadMs = slice();
-  realMs += performance.now() - Math.max(endedMs, startMs - STATE_MS);
+  realMs += performance.now() - Math.max(endedMs, startMs - IDLE_STATE_MS);
   endedMs = performance.now();
-  goOn(Math.min(aheadMs, STATE_MS));
+  goOn(aheadMs);
 }
 
 function goOn(afterMs: number): void {
   if (goesOn) return;
   goesOn = true;
   if (afterMs < 1) again.port2.postMessage(null);
-  else setTimeout(loop, afterMs);
+  else timer = setTimeout(loop, afterMs);
+}
+
+/** What the page asks for does not wait for a board that sleeps. */
+function wake(): void {
+  if (timer) {
+    clearTimeout(timer);
+    [timer, goesOn] = [0, false];
+  }
+  goOn(0);
 }
 
 function restart(): void {
   const nowMs = performance.now();
-  told = { atMs: nowMs, timeUs: board.timeUs, instructions: board.instructions };
+  told = { ...told, atMs: nowMs, timeUs: board.timeUs, instructions: board.instructions };
   level = { atMs: nowMs, timeUs: board.timeUs };
   endedMs = nowMs;
+  isIdle = false;
 }
 
 function obey(data: ToWorker): void {
@@ -170,6 +192,6 @@ onmessage = ({ data }: MessageEvent<ToWorker>) => {
   } catch (error) {
     say({ is: "failed", why: error instanceof Error ? error.message : String(error) });
   }
-  if (powered && !paused) goOn(0);
+  if (powered && !paused) wake();
 };
 say({ is: "ready" });
