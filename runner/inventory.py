@@ -21,7 +21,7 @@ def inventory() -> dict[str, list[dict[str, Any]]]:
     store = image_store(known)
     return {
         "runtimes": [_runtime(entry, store) for entry in known],
-        "workloads": [_workload(each) for each in workloads().values()],
+        "workloads": [workload_inventory(each) for each in workloads().values()],
         "boards": [_board(each) for each in known_boards().values()],
     }
 
@@ -71,7 +71,8 @@ def _profile(entry: FirmwareEntry, board: BoardDefinition, profile: Profile) -> 
     }
 
 
-def _workload(workload: Workload) -> dict[str, Any]:
+def workload_inventory(workload: Workload) -> dict[str, Any]:
+    """A workload with its settings."""
     schema = workload.settings_type.model_json_schema()
     headline = workload.headline
     return {

@@ -25,6 +25,7 @@ from portbench_engine.boot_rom import BOOT_ROMS, bootrom
 from portbench.boards import known_boards
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.firmware import catalogue
+from portbench.runner.inventory import workload_inventory
 from portbench.workloads import workloads
 
 HERE: Final = Path(__file__).parent
@@ -114,8 +115,8 @@ def facts() -> str:
 
 
 def known() -> str:
-    """The workloads that the page measures, and the catalogue's images by their SHA-256."""
-    measured = [{"name": each.name, "title": each.title} for each in workloads().values() if each.name not in LEFT_OUT]
+    """The workloads that the page measures, with their settings, and the catalogue's images by their SHA-256."""
+    measured = [workload_inventory(each) for each in workloads().values() if each.name not in LEFT_OUT]
     images = {entry.sha256: entry.id for entry in catalogue.load() if entry.sha256}
     return json.dumps({"workloads": measured, "images": images})
 

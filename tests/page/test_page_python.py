@@ -61,7 +61,8 @@ def test_the_page_knows_its_boards_workloads_and_images(tool: ModuleType) -> Non
     listed = [line.partition('"')[2].partition('"')[0] for line in kinds.splitlines() if "{ id: " in line]
     assert sorted(boards) == sorted(listed)
     known = json.loads(tool.known())
-    assert "ping_pong" in [each["name"] for each in known["workloads"]]
+    settings = {each["name"]: [setting["name"] for setting in each["settings"]] for each in known["workloads"]}
+    assert settings["ping_pong"] == ["messages"]
     assert "micropython-1.26.0" in known["images"].values()
 
 

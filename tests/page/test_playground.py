@@ -139,9 +139,10 @@ def test_a_guest_that_spins_does_not_block_the_page(found: dict[str, Any]) -> No
 
 
 def test_a_link_has_board_image_script_and_settings(found: dict[str, Any]) -> None:
-    profile, seed, link = found["link"]
-    assert (profile, seed) == ("tuned", "1")
-    for part in (f"board={BOARD}", "workload=ping_pong", "profile=tuned", "seed=1", "far.uf2"):
+    *fields, link = found["link"]
+    assert fields == ["tuned", "1", "500"]
+    chosen = ("workload=ping_pong", "profile=tuned", "seed=1", "setting=messages%3D500")
+    for part in (f"board={BOARD}", *chosen, "far.uf2"):
         assert part in link
     assert found["linked_report"] == found["report"]
     assert found["linked_script"] == ["main.py", "print('far')\n"]
@@ -211,6 +212,7 @@ def test_two_images_are_measured_and_the_row_is_the_golden_one(found: dict[str, 
     golden_row(found, tmp_path, "portbench-native")
     (other,) = (row for row in read(tmp_path / "run.json").rows if "mine" in row.runtime)
     assert other.figures["messages_per_s"] > 1000
+    assert [row["settings"]["messages"] for row in found["short_run"]["rows"]] == [20, 20]
 
 
 WITH_IMAGES: Final = [

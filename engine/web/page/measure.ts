@@ -1,9 +1,21 @@
 // The view in which rows are measured: its settings, which a link carries, the run file, and the published page of it.
 import type { FromBench, ToBench } from "./messages.js";
 
+/** As `portbench list workloads --json` has it. */
+interface Setting {
+  name: string;
+  type?: string;
+  description?: string;
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  choices?: string[];
+}
+
 interface Known {
   name: string;
   title: string;
+  settings: Setting[];
 }
 
 /** Files of the page's build. */
@@ -17,6 +29,7 @@ export type Image = [string, Uint8Array];
 
 const find = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 const [workload, profile, seed, other] = [find<HTMLSelectElement>("workload"), find<HTMLSelectElement>("profile"), find<HTMLSelectElement>("seed"), find<HTMLInputElement>("other")];
+const places = find("settings");
 const [button, cancel, stage, result, link, download] = [find<HTMLButtonElement>("measure"), find<HTMLButtonElement>("cancel"), find("stage"), find("result"), find<HTMLAnchorElement>("link"), find<HTMLAnchorElement>("export")];
 
 let worker: Worker | undefined;
@@ -31,6 +44,34 @@ function busy(is: boolean): void {
   button.disabled = is;
   cancel.disabled = !is;
 }
+
+/** A field for each setting, with its default or what `asked` has as NAME=VALUE. */
+function showSettings(settings: Setting[], asked: string[]): void {
+  places.replaceChildren(
+    ...settings.map((each) => {
+      const choices = each.type === "boolean" ? ["true", "false"] : each.choices;
+      const field = document.createElement(choices ? "select" : "input");
+      if (field instanceof HTMLSelectElement) field.append(...(choices ?? []).map((choice) => new Option(choice)));
+      else if (each.type === "integer") [field.type, field.min, field.max] = ["number", `${each.minimum ?? ""}`, `${each.maximum ?? ""}`];
+      [field.id, field.name] = [`setting-${each.name}`, each.name];
+      const usual = String(each.default ?? "");
+      field.dataset["usual"] = usual;
+      field.value = asked.find((text) => text.startsWith(`${each.name}=`))?.slice(each.name.length + 1) ?? usual;
+      const label = document.createElement("label");
+      label.htmlFor = field.id;
+      label.textContent = `${each.name}: ${each.description}`;
+      const place = document.createElement("div");
+      place.append(label, field);
+      return place;
+    }),
+  );
+}
+
+/** The settings that differ from their defaults, as `portbench run` takes them. */
+const given = () =>
+  [...places.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input, select")]
+    .filter((field) => field.value !== field.dataset["usual"])
+    .map((field) => `${field.name}=${field.value}`);
 
 /** Vega draws as the published page's own tool does; it interprets its expressions, since the page forbids `eval`. */
 async function draw(specifications: string[]): Promise<Record<string, string>> {
@@ -114,9 +155,13 @@ export function measureView(known: Catalogue, current: () => { board: string; im
       const from = asked.get(name);
       if (from) settings.set(name, from);
     }
+    for (const setting of given()) settings.append("setting", setting);
     link.href = `?${settings}`;
   };
-  for (const select of [workload, profile, seed]) select.addEventListener("change", relink);
+  const choose = (asked: string[]) => showSettings(known.workloads[workload.selectedIndex]!.settings, asked);
+  choose(asked.getAll("setting"));
+  workload.addEventListener("change", () => choose([]));
+  for (const place of [workload, profile, seed, places]) place.addEventListener("change", relink);
   addEventListener("board", relink);
   relink();
   button.onclick = async () => {
@@ -131,7 +176,7 @@ export function measureView(known: Catalogue, current: () => { board: string; im
       worker.onmessage = heard;
       worker.onerror = (event) => stop(`Measuring ended: ${event.message}`);
     }
-    const settings = [`seed=${seed.value}`];
+    const settings = [`seed=${seed.value}`, ...given()];
     const asked = { workload: [workload.value], setting: settings, runs: "1", attribute: true, board, ...(profile.value ? { profile: [profile.value] } : { newest: true }) };
     worker.postMessage({ do: "measure", images, asked } satisfies ToBench);
   };
