@@ -1,16 +1,18 @@
-"""The clients of MicroPython releases whose module `network` differs from the one that the scripts are written for.
+"""The clients of MicroPython releases whose modules differ from those that the scripts are written for.
 
 Every deployed byte moves simulated figures, so only the clients of those releases are changed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, Unsupported
 from portbench.firmware.identify import release
 
+_FAMILIES: Final = ("micropython", "wiznet")
 _Changes = tuple[tuple[str, str], ...]
 _ETHERNET: Final = "network.WIZNET5K"
 _RADIO: Final = "network.WLAN"
@@ -22,7 +24,7 @@ _WITHOUT_DHCP: Final = (
     (
         "        except OSError:  # the driver gave up",
         "        except TypeError:\n"
-        '            raise OSError("this firmware has no DHCP client; use -s address_mode=static")\n'
+        '            raise OSError("unsupported: this firmware has no DHCP client; add -s address_mode=static")\n'
         "        except OSError:  # the driver gave up",
     ),
 )
@@ -36,13 +38,18 @@ _OLD_RADIO: Final = (
     ),
 )
 """The constants came with 1.21, the signal's strength with 1.20."""
+_ASYNCIO: Final = re.compile(r"^import asyncio$", re.MULTILINE)
+"""The module has this name since 1.21, and before it in builds that count from 1.20."""
 
 
 def adapted(script: str, family: str, version: str) -> str:
     """`script` for that MicroPython. `version`: as the firmware reports it; one without numbers may be an old one.
 
-    Raises PortbenchError if the script uses a class without a line that is to change.
+    Raises PortbenchError if the script uses a class without a line that is to change; Unsupported if it imports
+    asyncio, and the release is too old for it.
     """
+    if family in _FAMILIES and () < release(version) < (1, 20) and _ASYNCIO.search(script):
+        raise Unsupported(f"unsupported: {version} has no module asyncio, which the workload's libraries need")
     uses = {name for name in (_ETHERNET, _RADIO) if name in script}
     for of, changes in _changes(family, version):
         for old, new in changes if of in uses else ():
@@ -57,7 +64,7 @@ def adapted(script: str, family: str, version: str) -> str:
 
 def _changes(family: str, version: str) -> Iterator[tuple[str, _Changes]]:
     """With the class of `network` whose use they change."""
-    if family not in ("micropython", "wiznet"):
+    if family not in _FAMILIES:
         return
     if "-WIZnet" in version:
         yield _ETHERNET, _WIZNETS_CLASS

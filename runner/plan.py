@@ -223,6 +223,17 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
     return None
 
 
+def _why_not_foreign(entry: FirmwareEntry, workload: Workload, options: BenchOptions) -> str | None:
+    """The same of a foreign image's content."""
+    if not entry.family.traits.timed_by_pc or entry.path is None:
+        return None
+    content = Uf2File.read(entry.path).content
+    if content is None:  # an ATmega's
+        return None
+    settings = options.settings_for(workload, entry.profiles[0])
+    return workload.foreign_lacks(b"\0".join(content.ranges().values()), settings)
+
+
 def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions, known: Catalogue) -> Iterator[PlannedRow]:
     """Board by board, as changing boards costs a flash; hosted ports have this PC only."""
     several = len(options.devices) > 1
@@ -240,7 +251,7 @@ def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions, known: Catalo
 def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of_several: bool) -> Iterator[PlannedRow]:
     board = _board_of(entry) or options.board or board_definition(DEFAULT_BOARD)
     for workload in options.chosen_workloads:
-        if reason := why_not(entry, board, workload):
+        if reason := why_not(entry, board, workload) or _why_not_foreign(entry, workload, options):
             if options.runtimes and options.workloads and options.workloads_by_name:  # asked for by name, both of them
                 for profile, settings in islice(_profiles(entry, workload, options), 1):
                     yield PlannedRow(

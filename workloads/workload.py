@@ -318,6 +318,10 @@ class Workload(ABC):
         """The figures of a silent client in a `session` with its `foreign_exchanges`. Raises BadResult."""
         raise NotImplementedError(f"{self.name}: cannot be timed by the PC")
 
+    def foreign_lacks(self, image: bytes, settings: Any) -> str | None:
+        """Why a foreign image with that content cannot play, as one clause; None if the content does not tell."""
+        return None
+
     def foreign_load_generator(self, settings: Any, max_bytes: int) -> LoadGenerator:
         """How the PC connects to a foreign image that listens."""
         raise NotImplementedError(f"{self.name}: the PC does not connect to foreign images in it")

@@ -6,13 +6,13 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
-from portbench.boards.definition import UsbId, refusal
+from portbench.boards.definition import UsbId, board_of_machine, refusal
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import UsbDevice, is_bootloader
 from portbench.boards.usb.link import Link, run_program
 from portbench.boards.usb.port import open_port
 from portbench.boards.usb.volume import wait_volume, write_until_gone
-from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
+from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded, Unsupported
 from portbench.firmware import uf2
 from portbench.firmware.identify import Identity, Uf2File
 from portbench.firmware.uf2_families import chip_name
@@ -212,6 +212,11 @@ def _wait_started(link: Link, before: UsbDevice, identity: Identity, name: str, 
     if is_bootloader(device, link.definition):
         raise BoardError(f"{link.name}: after {name} was programmed the boot loader came back, not {identity.family}")
     if device.usb_id != expected:
+        if identity.machine is not None and board_of_machine(identity.machine) is None:
+            raise Unsupported(
+                f"{name} is for {identity.machine}, and {device.usb_id} came back on USB: no definition of a board"
+                " names it; add one: docs/adding-a-board.md"
+            )
         raise BoardError(
             f"{link.name}: {name} is {identity.family} and should be USB {expected}, but {device.usb_id} came back"
         )

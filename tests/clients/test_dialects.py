@@ -13,7 +13,7 @@ import pytest
 from portbench.boards import BoardDefinition, WifiCredentials, board_definition
 from portbench.clients import ClientNetwork, nic_line
 from portbench.clients.dialects import adapted
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, Unsupported
 from tests.ping_pong import EVB, deployment
 
 PICO_W = board_definition("RPI_PICO_W")
@@ -62,7 +62,7 @@ def test_the_fork_s_chip_is_always_active_and_has_no_dhcp(version: str, network:
 
     names["make_nic"] = lambda config: SimpleNamespace(ifconfig=ifconfig, isconnected=lambda: True)
     names["spi_hz_actual"] = lambda: 1_953_125
-    with pytest.raises(OSError, match=r"^this firmware has no DHCP client; use -s address_mode=static$"):
+    with pytest.raises(OSError, match=r"^unsupported: this firmware has no DHCP client; add -s address_mode=static$"):
         names["get_address"]({"address_mode": "dhcp"})
     names["get_address"]({"address_mode": "static", "static": ["192.168.1.20", "m", "g", "d"]})
     assert asked[0] == ("192.168.1.20", "m", "g", "d") and names["RESULT"]["address"] == "192.168.1.20"
@@ -107,6 +107,18 @@ def test_other_families_have_no_dialects() -> None:
 def test_a_client_that_a_dialect_no_longer_fits_is_refused(family: str, version: str, client: str, lost: str) -> None:
     with pytest.raises(PortbenchError, match=rf"{lost}' is not in the client for {family} {version}; adapt"):
         adapted(client, family, version)
+
+
+@pytest.mark.parametrize(("version", "has"), [(FORK, False), ("1.19.1", False), (OLD, True), ("", True)])
+def test_a_release_without_asyncio_is_unsupported(version: str, has: bool) -> None:
+    """OLD may be a build between two releases, and a build without numbers of any age."""
+    client = "import asyncio\nimport time\n"
+    if has:
+        assert adapted(client, "micropython", version) == client
+        return
+    with pytest.raises(Unsupported, match=rf"^unsupported: {version} has no module asyncio"):
+        adapted(client, "micropython", version)
+    assert adapted(client, "circuitpython", version) == client
 
 
 def _network_part(script: str) -> dict[str, Any]:

@@ -117,6 +117,20 @@ def test_a_file_that_says_nothing_is_foreign(tmp_path: Path) -> None:
         plan(BenchOptions(runtimes=(str(path),), workloads=(workload("interpreter"),)))
 
 
+@pytest.mark.parametrize("label", [b"master secret", b"c hs traffic"], ids=["TLS 1.2", "TLS 1.3"])
+def test_a_foreign_image_without_tls_fetches_no_page_by_https(label: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "own.uf2"
+    options = BenchOptions(runtimes=(str(path),), workloads=(workload("https"), workload("ping_pong")), runs=1)
+
+    def lacking(content: bytes, scheme: str = "https") -> list[str | None]:
+        path.write_bytes(uf2.build(content.ljust(256)))
+        return [row.lacks for row in plan(replace(options, settings={"scheme": scheme}))]
+
+    why = "https needs TLS, and the image has no label of its keys (master secret, c hs traffic); use -s scheme=http"
+    assert lacking(b"silence") == [why, None]
+    assert lacking(b"silence", "http") == lacking(b"\0client finished\0" + label) == [None, None]
+
+
 def test_which_foreign_images_serve_only_their_makers_know(tmp_path: Path) -> None:
     path = tmp_path / "own.uf2"
     path.write_bytes(uf2.build(b"silence".ljust(256)))

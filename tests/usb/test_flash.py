@@ -16,7 +16,7 @@ from portbench.boards.usb import volume as volume_module
 from portbench.boards.usb.bus import Target, UsbDevice
 from portbench.boards.usb.flash import enter_bootloader, flash
 from portbench.boards.usb.volume import wait_volume, write_file, write_until_gone
-from portbench.errors import BoardError
+from portbench.errors import BoardError, Unsupported
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.uf2 import Uf2Error
 from tests.usb.conftest import CIRCUITPYTHON, MICROPYTHON, link_to, small_image
@@ -39,6 +39,18 @@ def test_another_runtime_than_flashed_is_noticed(boards: Boards, deadline: Deadl
     board = boards(runtime=None, becomes="micropython")
     with pytest.raises(BoardError, match=r"should be USB 2e8a:1029, but 2e8a:0005 came back"):
         flash(link_to(board), Uf2File.read(small_image(tmp_path, CIRCUITPYTHON)), deadline)
+
+
+def test_an_image_for_a_board_without_a_definition_is_unsupported(
+    boards: Boards, deadline: Deadline, tmp_path: Path
+) -> None:
+    board = boards(runtime=None, becomes="micropython")
+    badge = CIRCUITPYTHON.replace(b"W5500-EVB-Pico", b"Badge 2023")
+    says = (
+        r"^image\.uf2 is for Badge 2023 with rp2040, and 2e8a:0005 came back on USB: no definition of a board names it"
+    )
+    with pytest.raises(Unsupported, match=says):
+        flash(link_to(board), Uf2File.read(small_image(tmp_path, badge)), deadline)
 
 
 def test_a_drive_that_ignores_the_image(

@@ -25,7 +25,7 @@ from portbench.workloads import (
     WorkloadSettings,
 )
 from portbench.workloads.conversation import shown
-from portbench.workloads.handshakes import SIZES, client_stages, shaken, sizes, spans, until_finished_us
+from portbench.workloads.handshakes import KEY_LABELS, SIZES, client_stages, shaken, sizes, spans, until_finished_us
 from portbench.workloads.transfer import block
 from portbench.workloads.workload import each_number, number_list
 
@@ -134,6 +134,13 @@ class HttpsWorkload(Workload):
 
     def foreign_exchanges(self, settings: Settings) -> int:
         return 1
+
+    def foreign_lacks(self, image: bytes, settings: Settings) -> str | None:
+        if settings.scheme == "http" or any(label in image for label in KEY_LABELS):
+            return None
+        return (
+            "https needs TLS, and the image has no label of its keys (master secret, c hs traffic); use -s scheme=http"
+        )
 
     def measure_session(self, session: Session, settings: Settings) -> Measurement:
         if (settings.scheme == "https") is not (session.handshake is not None):
