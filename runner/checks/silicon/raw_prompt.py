@@ -7,7 +7,7 @@ from typing import Final
 
 from portbench.boards import BoardDefinition, Deadline
 from portbench.boards.prompt import Prompt
-from portbench.runner.checks.speed.repl import ReplMachine
+from portbench.runner.checks.speed.repl import Bridge, ReplMachine
 
 _STEP_US: Final = 100_000
 _PAUSE_US: Final = 10_000
@@ -17,10 +17,13 @@ _PROMPT: Final = b"raw REPL; CTRL-B to exit\r\n>"
 
 
 class RawPrompt(Prompt):
-    """`image` on a machine that has just been switched on. Raises DeadlineExceeded. `pastes` as in Prompt."""
+    """`image` on a machine that has just been switched on. Raises DeadlineExceeded. `pastes` as in Prompt, `bridge` as
+    in EmulatedConfig."""
 
-    def __init__(self, image: Path, board: BoardDefinition, deadline: Deadline, *, pastes: bool) -> None:
-        repl = ReplMachine(image, board)
+    def __init__(
+        self, image: Path, board: BoardDefinition, deadline: Deadline, *, pastes: bool, bridge: Bridge = ()
+    ) -> None:
+        repl = ReplMachine(image, board, bridge=bridge)
         repl.start(deadline)
         self.repl = repl
         self._wire = _Wire(repl, deadline)

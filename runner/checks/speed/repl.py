@@ -13,16 +13,19 @@ from portbench.firmware.uf2 import flash_content
 PROMPT = b">>> "
 LOOP = "for i in range({}): pass\r\n\r\n"
 """The typed text: the end of the block is an empty line."""
+Bridge = tuple[tuple[str, str], ...]
 _STEP_US = 1_000_000
 _KNOCK_PS = PS_PER_S // 2
 """How long a console may be silent before a key is pressed, as CircuitPython asks for."""
 
 
 class ReplMachine(Simulation):
-    """A board with `image` in its flash; `start` brings it to its prompt."""
+    """A board with `image` in its flash; `start` brings it to its prompt. `bridge` as in EmulatedConfig."""
 
-    def __init__(self, image: Path, definition: BoardDefinition, *, translated: bool = True) -> None:
-        settings = {**EmulatedConfig().settings(definition), "translated": translated}
+    def __init__(
+        self, image: Path, definition: BoardDefinition, *, translated: bool = True, bridge: Bridge = ()
+    ) -> None:
+        settings = {**EmulatedConfig(bridge=bridge).settings(definition), "translated": translated}
         super().__init__(flash_content(image, definition.flash_bytes), settings)
         self.slice_ps = _STEP_US * PS_PER_US
 

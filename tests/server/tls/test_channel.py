@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import ssl
 import subprocess
-import threading
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from portbench.server.tls.peer import TlsPeer
 from portbench.workloads import Session, workload
 from tests.patience import run
 from tests.server.tls.clients import Meeting, client_context
+from tests.server.tls.openssl import needs_openssl, pem, s_server
 from tests.server.tls.test_peer import seeded
 
 TLS = workload("tls")
@@ -82,13 +81,6 @@ def peer(request: pytest.FixtureRequest) -> TlsPeer:
     return seeded() if request.param == "rustls" else OpensslPeer()
 
 
-needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl: apt-get install openssl")
-
-
-def pem(der: bytes, label: str = "CERTIFICATE") -> str:
-    return ssl.DER_cert_to_PEM_cert(der).replace("CERTIFICATE", label)
-
-
 def s_client(port: int, folder: Path, kind: KeyKind, *options: str) -> subprocess.CompletedProcess[str]:
     file = folder / "root.pem"
     file.write_text(pem(root(kind)))
@@ -122,30 +114,13 @@ def test_s_client_agrees_on_each_version_and_cipher(peer: TlsPeer, tmp_path: Pat
 @needs_openssl
 @pytest.mark.slow
 def test_the_peers_client_meets_s_server(peer: TlsPeer, tmp_path: Path) -> None:
-    found = chain(KIND, 2)
-    (tmp_path / "chain.pem").write_text("".join(pem(each) for each in found.certificates[1:]))
-    (tmp_path / "server.pem").write_text(pem(found.certificates[0]) + pem(found.key, "PRIVATE KEY"))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = ["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-naccept", "1", "-rev", "-cert"]
-    command += [str(tmp_path / "server.pem"), "-cert_chain", str(tmp_path / "chain.pem")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as program:
-        killer = threading.Timer(120, program.kill)
-        killer.start()
-        try:
-            assert program.stdout is not None
-            while b"ACCEPT" not in (line := program.stdout.readline()):
-                assert line, "s_server did not start"
-            heard = b""
-            client = peer.connect(server_name(KIND), root(KIND))
-            with socket.create_connection(("127.0.0.1", port), timeout=120) as sock:
-                sock.sendall(client.send(b"portbench\n"))
-                while b"\n" not in heard:
-                    plaintext, answer, _ = client.receive(sock.recv(65536), DATE_S)
-                    heard += plaintext
-                    sock.sendall(answer)
-        finally:
-            killer.cancel()
-            program.kill()
+    heard = b""
+    client = peer.connect(server_name(KIND), root(KIND))
+    with s_server(tmp_path, KIND) as port, socket.create_connection(("127.0.0.1", port), timeout=120) as sock:
+        sock.sendall(client.send(b"portbench\n"))
+        while b"\n" not in heard:
+            plaintext, answer, _ = client.receive(sock.recv(65536), DATE_S)
+            heard += plaintext
+            sock.sendall(answer)
     assert heard == b"hcnebtrop\n"
     assert client.version == "TLSv1.3"
