@@ -68,7 +68,7 @@ UNRUN = {
     r"make (quick|lint|build|test)$": ".ci/run, or a part of it",
     r"make flash-and-bench": "compiles, then measures all firmware: tests/cli/test_documented.py checks its options",
     r"make playground|python3 -m http.server": "compiles for WebAssembly: tests/page/test_playground.py",
-    r"make fuzz |\.ci/mutants |PORTBENCH_(LOCKSTEP|TLS_FUZZ_RECORDS|MQTT_FUZZ_PACKETS)=": "hours; the tests take fewer steps",
+    r"make fuzz |\.ci/mutants |PORTBENCH_(LOCKSTEP|[A-Z]+_FUZZ_[A-Z]+)=": "hours; the tests take fewer steps",
     r"(cd|sh) docs/how-to-play/tinygo|(PATH=\S+ )?tinygo |sh workloads/(sd_card|https)/": "a compiler's build of hours:"
     " tests/docs/test_build_scripts.py, tests/workloads/sd_card/test_tinygo.py",
     r"cargo run .* --example repl": "a release build: engine/board/tests/machine/examples.rs calls the example",
