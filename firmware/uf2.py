@@ -48,7 +48,9 @@ _MD5_BYTES: Final = 24  # start address, length, 16 bytes of MD5, at the end of 
 _AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0)
 _AGAIN = "get the file again"
 _KNOWN = " or ".join(dict.fromkeys(loader.mcu for loader in BOOT_LOADERS.values()))
-_FAMILY_IDS = ", ".join(f"0x{family:08X} for {chip_name(family)}" for family in BOOT_LOADERS)
+_FAMILY_IDS = ", ".join(
+    f"0x{family:08X} for {chip_name(family)}" for family in BOOT_LOADERS if family != uf2_families.RP2350_ABSOLUTE
+)
 _OTHER_BOARD = "choose the image made for this board"
 
 
@@ -190,7 +192,7 @@ def parse(
     if family_id is None:
         family_id = _family(blocks, name)
     else:
-        found = {block.family_id for block in blocks}
+        found = {block.family_id for block in _without_skipped(blocks)}
         wanted = chip_name(family_id)
         family_id = next((family for family in taken_with(family_id) if family in found), None)
         if family_id is None:
@@ -232,6 +234,8 @@ def _family(blocks: list[Uf2Block], name: str) -> int:
     """The family that a file with one image is for."""
     families = list(dict.fromkeys(block.family_id for block in _without_skipped(blocks)))
     images = [family for family in families if family in BOOT_LOADERS]
+    if len(images) > 1:  # a block for the end of another flash works around erratum RP2350-E10, too
+        images = [family for family in images if family != uf2_families.RP2350_ABSOLUTE]
     if len(images) > 1:
         chips = " and ".join(map(chip_name, images))
         raise Uf2Error(Fault.SEVERAL_IMAGES, name, f"holds images for {chips}", "take a file with one image")

@@ -12,6 +12,8 @@ RP2350: Final = 0xE48BFF59
 """Arm code in Secure state."""
 RP2350_RISCV: Final = 0xE48BFF5A
 """Code for the Hazard3 cores of the same chip."""
+RP2350_ABSOLUTE: Final = 0xE48BFF57
+"""Content for its flash, whatever partitions are there."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +32,17 @@ class BootLoader:
 
 # The block that works around erratum RP2350-E10 is in all files of the Pico SDK.
 _RP2350: Final = BootLoader(
-    "RP2350", ((0x13FF_C000, 0x1400_0000), (0x2000_0000, 0x2008_2000)), 4 << 20, (0xE48B_FF57, 0x10FF_FF00)
+    "RP2350", ((0x13FF_C000, 0x1400_0000), (0x2000_0000, 0x2008_2000)), 4 << 20, (RP2350_ABSOLUTE, 0x10FF_FF00)
 )
 
 BOOT_LOADERS: Final[dict[int, BootLoader]] = {
     RP2040: BootLoader("RP2040", ((0x1500_0000, 0x1500_4000), (0x2000_0000, 0x2004_2000)), 2 << 20),
     RP2350: _RP2350,
     RP2350_RISCV: _RP2350,
+    RP2350_ABSOLUTE: _RP2350,
 }
-"""By the family of the images. Sources: RP2040 datasheet 2.8.4.2; RP2350 datasheet 2.2, 5.5.2, erratum RP2350-E10."""
+"""By the family of the images. Sources: RP2040 datasheet 2.8.4.2; RP2350 datasheet 2.2, 5.5.2, 5.5.3, erratum
+RP2350-E10."""
 
 CHIPS: Final[dict[int, str]] = {
     0x00FF6919: "STM32L4",
@@ -87,7 +91,7 @@ CHIPS: Final[dict[int, str]] = {
     0xD42BA06C: "ESP32-C3",
     0xE48BFF55: "CYW43 (Wi-Fi firmware)",
     RP2040: "RP2040",
-    0xE48BFF57: "RP2350 (absolute)",
+    RP2350_ABSOLUTE: "RP2350 (absolute)",
     0xE48BFF58: "RP2350 (data)",
     RP2350: "RP2350 (Arm secure)",
     RP2350_RISCV: "RP2350 (RISC-V)",

@@ -12,8 +12,8 @@ from portbench.firmware import uf2, uf2_families
 from portbench.firmware.uf2 import Fault, Uf2Error
 
 FLASH = uf2.FLASH_BASE
-SAMD51, ESP32S2, RP2350, RISCV = 0x55114460, 0xBFDD4EEE, 0xE48BFF59, 0xE48BFF5A
-E10_BLOCK = uf2.build(bytes(256), 0x10FF_FF00, 0xE48B_FF57)
+SAMD51, ESP32S2, RP2350, RISCV, ABSOLUTE = 0x55114460, 0xBFDD4EEE, 0xE48BFF59, 0xE48BFF5A, 0xE48BFF57
+E10_BLOCK = uf2.build(bytes(256), 0x10FF_FF00, ABSOLUTE)
 SMALL = bytes(range(256)) * 5
 
 
@@ -223,6 +223,16 @@ def test_a_board_takes_images_for_both_kinds_of_its_cores() -> None:
         assert (parsed.family_id, parsed.ranges()) == (RISCV, {FLASH: SMALL})
     with pytest.raises(Uf2Error, match=r"is for RP2350 \(RISC-V\) \(family 0xE48BFF5A\), not RP2040;"):
         uf2.parse(image, family_id=uf2_families.RP2040)
+
+
+@pytest.mark.parametrize("family", [None, RP2350])
+def test_a_board_takes_an_image_of_the_absolute_family(family: int | None) -> None:
+    parsed = uf2.parse(uf2.build(SMALL, family_id=ABSOLUTE), family_id=family)
+    assert (parsed.family_id, parsed.ranges()) == (ABSOLUTE, {FLASH: SMALL})
+    own = uf2.build(bytes(256), FLASH + (2 << 20) - 256, ABSOLUTE) + uf2.build(SMALL, family_id=RP2350)
+    assert uf2.parse(own, family_id=family).family_id == RP2350
+    with pytest.raises(Uf2Error, match=r"is for RP2350 \(absolute\) \(family 0xE48BFF57\), not RP2040;"):
+        uf2.parse(uf2.build(SMALL, family_id=ABSOLUTE), family_id=uf2_families.RP2040)
 
 
 @pytest.mark.parametrize(("family", "name"), [(uf2_families.RP2040, "RP2040"), (RISCV, "RP2350 (RISC-V)")])
