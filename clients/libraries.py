@@ -16,7 +16,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from portbench.errors import PortbenchError, Unsupported
+from portbench.errors import LibraryUnavailable, PortbenchError, Unsupported
 from portbench.files import replace_file
 from portbench.firmware.download import download
 from portbench.firmware.images import FOLDER_VARIABLE, OFFLINE_VARIABLE
@@ -71,7 +71,7 @@ def library_files(
 ) -> dict[str, bytes]:
     """The files of CircuitPython's libraries for `major`, or of those in `names`, by path on the board (`lib/...`).
 
-    Wheels come from the cache, else from pip within `timeout_s`. Raises PortbenchError.
+    Wheels come from the cache, else from pip within `timeout_s`. Raises PortbenchError; LibraryUnavailable without one.
     """
     cache = cache or user_cache_path("portbench") / "circuitpython"
     files: dict[str, bytes] = {}
@@ -105,11 +105,11 @@ def _download_wheel(library: Library, timeout_s: float) -> bytes:
                 [*command, "-r", str(requirements)], capture_output=True, text=True, timeout=timeout_s, check=False
             )
         except subprocess.TimeoutExpired:
-            raise PortbenchError(f"{wanted}: pip still downloading after {timeout_s:g} s; run once online") from None
+            raise LibraryUnavailable(f"{wanted}: pip still downloads after {timeout_s:g} s; run once online") from None
         wheel = Path(folder, library.wheel)
         if done.returncode != 0 or not wheel.is_file():
             said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip gave no wheel"]
-            raise PortbenchError(
+            raise LibraryUnavailable(
                 f"{wanted}: needed in the board's lib/, not in the cache, and pip could not download it: {said[0]}"
             )
         return wheel.read_bytes()
@@ -155,7 +155,8 @@ def pinned_drivers(path: Path = DRIVER_PINS) -> dict[str, Driver]:
 def driver_files(
     names: Collection[str], timeout_s: float, *, cache: Path | None = None, pins: Path = DRIVER_PINS
 ) -> dict[str, bytes]:
-    """The contents of the drivers by path on the board, downloaded within `timeout_s`. Raises PortbenchError."""
+    """The contents of the drivers by path on the board, downloaded within `timeout_s`. Raises PortbenchError;
+    LibraryUnavailable without one."""
     known = pinned_drivers(pins)
     cache = cache or user_cache_path("portbench") / "micropython"
     files: dict[str, bytes] = {}
@@ -187,13 +188,13 @@ def _download_driver(driver: Driver, cache: Path, timeout_s: float) -> bytes:
     wanted = driver.file
     give = f"put it into the folder of {FOLDER_VARIABLE}, from {driver.url}"
     if os.environ.get(OFFLINE_VARIABLE, "0") not in ("", "0"):
-        raise PortbenchError(f"{wanted} is not at hand, and {OFFLINE_VARIABLE} is set; {give}")
+        raise LibraryUnavailable(f"{wanted} is not at hand, and {OFFLINE_VARIABLE} is set; {give}")
     (cache / driver.file).unlink(missing_ok=True)
     try:
         kept = cache / driver.file
         content = download(driver.url, kept.parent, kept.name, limit_s=timeout_s).read_bytes()
     except (PortbenchError, OSError) as error:
-        raise PortbenchError(f"{wanted} is not at hand and could not be downloaded ({error}); {give}") from None
+        raise LibraryUnavailable(f"{wanted} is not at hand and could not be downloaded ({error}); {give}") from None
     if hashlib.sha256(content).hexdigest() != driver.sha256:
         (cache / driver.file).unlink(missing_ok=True)
         raise PortbenchError(f"{driver.url}: is not {driver.name} {driver.version} as pinned")

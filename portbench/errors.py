@@ -44,6 +44,10 @@ class LibraryMissing(PortbenchError):
             raise cls(f"{purpose} needs {error.name}; install it: pip install 'portbench[{extra}]'") from error
 
 
+class LibraryUnavailable(PortbenchError):
+    """A library for the board is neither at hand nor could be downloaded; the line says how to provide it."""
+
+
 class Unsupported(PortbenchError):
     """The runtime lacks what the workload needs. Says what."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Progress
 from portbench.boards.jitter import Jitter, draw, still
-from portbench.errors import PortbenchError, Unsupported
+from portbench.errors import LibraryUnavailable, PortbenchError, Unsupported
 from portbench.files import TemporaryFolder
 from portbench.firmware.boot_roms import has_own_boot_rom
 from portbench.firmware.images import ImageStore, ImageUnavailable
@@ -122,6 +122,9 @@ class Bench:
                     row = draft.skipped(str(error))
                 else:
                     row = draft.failed(str(error), [])
+            except LibraryUnavailable as error:
+                self._drop_board()
+                row = draft.skipped(str(error))
             except Unsupported as error:
                 self._drop_board()
                 row = draft.unsupported(str(error))

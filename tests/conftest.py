@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from portbench.boards.registry import KEPT_FLASH_VARIABLE, RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.link import LOCK_DIR_VARIABLE
-from portbench.errors import PortbenchError
+from portbench.errors import LibraryUnavailable
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import FOLDER_VARIABLE, ImageStore, ImageUnavailable
@@ -87,9 +87,7 @@ def libraries_or_skip() -> Iterator[None]:
     """Skips the test where pip cannot fetch CircuitPython's libraries."""
     try:
         yield
-    except PortbenchError as error:
-        if "pip could not download it" not in str(error):
-            raise
+    except LibraryUnavailable as error:
         pytest.skip(str(error))
 
 

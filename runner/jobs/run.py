@@ -135,7 +135,7 @@ class Run:
             self._writer.finish()
         ended = {row.status for row in done}
         if done and ended <= {Status.SKIPPED, Status.UNSUPPORTED} and not self.faults:
-            how = "were skipped; get an image, or" if ended == {Status.SKIPPED} else "are unsupported or skipped;"
+            how = "were skipped; get what they lack, or" if ended == {Status.SKIPPED} else "are unsupported or skipped;"
             self.faults.append(f"no row was measured: all {len(done)} {how} choose other rows")
 
     def log_of(self, row: Row) -> Path | None:

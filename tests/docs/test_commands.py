@@ -216,7 +216,7 @@ def test_a_run_measures(
         assert re.search(r"\] measured |of the best", done.output), done.output
     else:
         assert "portbench-native" not in invoke(*words, "--dry-run").stdout, done.output
-        assert re.search(r"all \d+ were skipped; get an image|forbids the download", done.output), done.output
+        assert re.search(r"all \d+ were skipped; get what they lack|forbids the download", done.output), done.output
 
 
 @pytest.mark.parametrize("line", _of(READING))

@@ -253,6 +253,20 @@ def test_a_library_that_is_not_pinned_for_the_image_leaves_its_row_unsupported(w
     assert (row.status, row.reason) == (Status.UNSUPPORTED, f"{reason}; add 8 to it")
 
 
+def test_a_row_without_a_library_that_cannot_be_downloaded_is_skipped(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, value in (("PORTBENCH_OFFLINE", "1"), ("PORTBENCH_FIRMWARE_DIR", str(world.folder))):
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setattr("portbench.clients.libraries.user_cache_path", lambda name: world.folder / name)
+    bad, good = ScriptedBoard(), ScriptedBoard()
+    world.boards = [bad, good]
+    row = world.measure(world.planned(workload=workload("mqtt"))).row
+    assert row.status is Status.SKIPPED and row.image_url is None
+    assert row.reason is not None and row.reason.startswith("umqtt/simple.py is not at hand, and PORTBENCH_OFFLINE")
+    assert bad.closed == 1 and world.measure().row.status is Status.MEASURED
+
+
 def test_a_lost_console_fails_the_row(world: World) -> None:
     world.boards = [ScriptedBoard(raises("run", ConsoleLost("the port went away")))]
     assert world.measure().row.reason == "run: the port went away"

@@ -112,7 +112,5 @@ def test_a_result_that_is_none(trips: list[Any]) -> None:
 @pytest.mark.parametrize(("runtime", "profile"), [("micropython-unix", "hosted"), ("micropython-1.26.0", "tuned")])
 def test_micropythons_client_gets_its_echoes(runtime: str, profile: str, measured_row: Measure) -> None:
     row = measured_row(WEBSOCKET, runtime, profile, messages=2)
-    if "is not at hand" in (row.reason or ""):
-        pytest.skip(row.reason or "")
     assert row.status is Status.MEASURED, row.reason
     assert row.figures["slowest_per_s"] > 0
