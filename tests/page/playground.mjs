@@ -62,6 +62,22 @@ async function refused(tab, file) {
   await later(tab, 0);
   return said;
 }
+/** Counts how often the page changes its time in three seconds or more; returns that and the seconds. */
+const updates = (tab) =>
+  tab.evaluate(
+    () =>
+      new Promise((found) => {
+        const from = performance.now();
+        let count = 0;
+        new MutationObserver((_, observer) => {
+          count += 1;
+          const passed = (performance.now() - from) / 1000;
+          if (passed < 3) return;
+          observer.disconnect();
+          found([count, passed]);
+        }).observe(document.getElementById("time"), { childList: true });
+      }),
+  );
 /** Sum of the layout shifts since the page was opened; Chromium alone tells of them. */
 const shifts = (tab) =>
   tab.evaluate(
@@ -105,6 +121,7 @@ async function sight(torn, far, hostile, spins, script) {
   found.said = await text(tab, "report");
   found.memory_mb = parseFloat(await text(tab, "memory"));
   if (!isFirefox) found.shifts = await shifts(tab);
+  found.updates = await updates(tab);
 
   found.refused = [await refused(tab, torn), await refused(tab, far)];
   await tab.setInputFiles("#image", hostile);
@@ -251,10 +268,14 @@ async function drive(image) {
   await tab.context().close();
 }
 
-/** Measures; returns the run file's text. */
+/** Measures; returns the run file's text. Firefox may not have pressed the button yet when Playwright goes on. */
 async function run(tab) {
+  await tab.evaluate(() => delete document.getElementById("result").dataset.run);
   await tab.click("#measure");
-  await tab.waitForFunction(() => !document.getElementById("measure").disabled);
+  await tab.waitForFunction(() => {
+    const [result, stage, button] = ["result", "stage", "measure"].map((id) => document.getElementById(id));
+    return (result.dataset.run || stage.classList.contains("failed")) && !button.disabled;
+  });
   return tab.locator("#result").getAttribute("data-run");
 }
 
@@ -275,7 +296,9 @@ async function measure(profile, image, other) {
   found.scripts_mb = await scriptsMb(tab);
   if (!isFirefox) found.tab_mb = await tabMb();
   found.drawings = await tab.evaluate(() => document.getElementById("result").shadowRoot?.querySelectorAll("svg path").length ?? 0);
-  await tab.fill("#setting-messages", "20");
+  await tab.focus("#setting-messages"); // Playwright's fill does not empty Firefox's field of a number
+  await tab.keyboard.press("Control+a");
+  await tab.keyboard.type("20");
   found.short_run = JSON.parse(await run(tab));
   await tab.context().close();
 }

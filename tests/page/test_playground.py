@@ -168,6 +168,11 @@ def test_it_fits_every_screen_and_axe_finds_nothing(found: dict[str, Any]) -> No
         assert each["background"] == backgrounds[each["colorScheme"]]
 
 
+def test_a_board_that_waits_is_drawn_once_a_second(found: dict[str, Any]) -> None:
+    count, seconds = found["updates"]
+    assert 1 <= count <= seconds + 2
+
+
 def test_traffic_is_decoded(found: dict[str, Any]) -> None:
     assert found["protocols"] and set(found["protocols"]) <= {"ARP", "DHCP", "ICMP", "TCP", "UDP"}
 
