@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -43,6 +44,13 @@ class LibraryMissing(PortbenchError):
         except ImportError as error:
             raise cls(f"{purpose} needs {error.name}; install it: pip install 'portbench[{extra}]'") from error
 
+    @classmethod
+    def unless_found(cls, library: str, extra: str, purpose: str) -> None:
+        """As `unless_installed`, without the import: before a measurement whose result needs `library`."""
+        with cls.unless_installed(extra, purpose):
+            if find_spec(library) is None:
+                raise ModuleNotFoundError(name=library)
+
 
 class LibraryUnavailable(PortbenchError):
     """A library for the board is neither at hand nor could be downloaded; the line says how to provide it."""
@@ -79,9 +87,10 @@ def unknown(kind: str, name: str, known: Iterable[str], shown: Mapping[str, str]
     """
     known, shown = list(known), shown or {}
     near = [name] if name in known else get_close_matches(name.lower(), known, n=3, cutoff=0.6)
-    names = [shown.get(each, each) for each in near or known]
+    names = list(dict.fromkeys(shown.get(each, each) for each in near or known))
     if near:
-        return f"unknown {kind} {name!r}; did you mean {' or '.join(names)}?"
+        *others, last = names
+        return f"unknown {kind} {name!r}; did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
     return f"unknown {kind} {name!r}; choose one of {', '.join(names)}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections.abc import Sequence
 from typing import Any, Final
@@ -11,12 +10,12 @@ from portbench.errors import LibraryMissing
 
 LEVEL: Final = 0.05
 """The share of comparisons of equal runs that may show a difference: 5 of 100."""
+_NEEDED: Final = ("compare", "comparing runs that differ by chance")
 
 
 def check_installed() -> None:
     """Raises LibraryMissing, without the second that the import takes."""
-    if importlib.util.find_spec("scipy") is None:
-        _scipy()
+    LibraryMissing.unless_found("scipy", *_NEEDED)
 
 
 def mean_interval(shifts: Sequence[float]) -> tuple[float, float, float]:
@@ -61,6 +60,6 @@ def least_p(ours: int, theirs: int) -> float:
 
 
 def _scipy() -> Any:
-    with LibraryMissing.unless_installed("compare", "comparing runs that differ by chance"):
+    with LibraryMissing.unless_installed(*_NEEDED):
         from scipy import stats
     return stats

