@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -74,12 +76,13 @@ UNRUN = {
     r"cargo run .* --example repl": "a release build: engine/board/tests/machine/examples.rs calls the example",
     r"PORTBENCH_FIRMWARE_DIR=FOLDER cargo test": "images of other projects: engine/board/tests/machine/rp2350.rs",
     r"python -m portbench\.clients\.arduino": "a library from the internet: tests/clients/test_arduino.py",
-    r"python -m portbench_engine": "the user's cache: tests/engine/test_bootrom.py",
     r"dask ": "a cluster: tests/jobs/test_cluster.py",
     r"gdb-multiarch |portbench gdb ": "the port 3333 and the user's ELF file: tests/gdb/test_gdb.py",
     r"portbench compare .*perf_bench": "hours of 16 layouts: tests/emulated/test_flash_layouts.py",
 }
-"""Commands that no test runs as they stand: the reason, and the tests of what remains."""
+"""Commands that no test runs as they stand: the reason, and the tests of what remains. Those of make are planned."""
+OTHER_PROGRAMS = {r"make ": "--dry-run", r"python -m portbench_engine$": ""}
+"""Commands of other programs that run here, and the option that plans them only."""
 PLANNED = {
     "run .*--on tcp": "a cluster: tests/jobs",
     "run .*(--device|--where silicon)": "a board: tests/usb, tests/labgrid and tests/emulated have stand-ins",
@@ -268,6 +271,21 @@ def test_a_command_that_measures_runs(
         assert subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=240).stdout
 
 
+@pytest.mark.engine
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="no Rust toolchain (cargo); install it with rustup")
+@pytest.mark.parametrize("line", sorted({line for _, line in SHOWN if _matches(OTHER_PROGRAMS, line)}))
+def test_a_command_of_another_program_runs(line: str, tmp_path: Path) -> None:
+    planned = next(option for begin, option in OTHER_PROGRAMS.items() if re.match(begin, line))
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    for name in ("CACHE", "CONFIG", "STATE"):
+        environment[f"XDG_{name}_HOME"] = str(tmp_path)
+    done = subprocess.run(
+        f"{line} {planned}", shell=True, cwd=ROOT, env=environment, capture_output=True, timeout=240, check=False
+    )
+    assert done.returncode == 0 and done.stdout, done.stderr
+
+
 def has(test: str, words: str) -> bool:
     """The test has the words in its text: in one string or several, or as a list of words."""
     text = (ROOT / test).read_text(encoding="utf-8")
@@ -283,7 +301,7 @@ def test_each_command_is_run_or_says_why_not() -> None:
             assert has(tests[0], Path(page).name), line
         elif tests := [test for begin, test in QUOTED.items() if re.match(begin, line)]:
             assert has(tests[0], re.sub("^(portbench|CONSOLE_PORT=2217) ", "", line)), f"{tests[0]} lacks: {line}"
-        elif line not in readers and not _matches(UNRUN, line):
+        elif line not in readers and not _matches([*UNRUN, *OTHER_PROGRAMS], line):
             assert line.split()[1] in verbs, f"{page}: name the test that runs: {line}"
     for page, test in BLOCKS.items():
         assert has(test, Path(page).name), page
@@ -294,7 +312,7 @@ def test_no_reason_outlives_its_command() -> None:
     for patterns, among in (
         ([begin for _, begin in TAKEN], [line for _, line in SHOWN]),
         (QUOTED, [line for _, line in SHOWN]),
-        (UNRUN, [line for _, line in SHOWN]),
+        ([*UNRUN, *OTHER_PROGRAMS], [line for _, line in SHOWN]),
         (PLANNED, OURS),
         (map(re.escape, SAYS), OURS),
     ):
