@@ -29,7 +29,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from portbench.boards.pins import HeldPins, avr_pin_number
-from portbench.errors import BoardUnavailable, PortbenchError, UnknownName, first_complaint
+from portbench.errors import BoardUnavailable, PortbenchError, UnknownName, first_complaint, unknown
 from portbench.firmware.identify import without_spaces
 from portbench.firmware.uf2 import Uf2Error
 from portbench.firmware.uf2_families import taken_with
@@ -311,7 +311,8 @@ def board_definition(name: str) -> BoardDefinition:
     for definition in known_boards().values():
         if name.lower() in definition.names:
             return definition
-    raise UnknownName(f"unknown board {name!r}: there are {', '.join(known_boards())}")
+    names = {each: definition.id for definition in known_boards().values() for each in definition.names}
+    raise UnknownName(unknown("board", name, names, names))
 
 
 def board_of_machine(machine: str) -> BoardDefinition | None:

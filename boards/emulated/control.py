@@ -94,7 +94,8 @@ class ControlClient:
         try:
             connection = Client(self._address, family="AF_UNIX")
         except OSError as error:
-            raise BoardError(f"{self._name}: its control channel does not answer: {error.strerror or error}") from error
+            said = f"no emulated board of that name answers ({error.strerror or error}); see: portbench list boards"
+            raise BoardError(f"{self._name}: {said}") from error
         state = read_state(self._folder)
         if state is not None:
             self._pid = state.pid

@@ -177,7 +177,8 @@ class Verbs(click.Group):
         except click.UsageError as error:
             place = error.ctx.command_path if error.ctx else NAME
             said = error.format_message().rstrip(".")
-            click.echo(f"{place}: {said}{'' if said.endswith('?') else ';'} see: {place} --help", err=True)
+            help_is_in = "" if "; see: " in said else f"{'' if said.endswith('?') else ';'} see: {place} --help"
+            click.echo(f"{place}: {said}{help_is_in}", err=True)
             status = 2
         except click.ClickException as error:
             click.echo(f"{NAME}: {error.format_message()}", err=True)

@@ -30,7 +30,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def own_board(folder: Path, name: str = "MY_PICO", **changes: str) -> Path:
     """A board of a user's own: a Raspberry Pi Pico by another name, with some of the file's text changed."""
-    text = PICO.read_text().replace('["raspberry_pi_pico", "rpi-pico"]', "[]")
+    text = PICO.read_text().replace('["raspberry_pi_pico", "pico", "rpi-pico"]', "[]")
     for old, new in changes.items():
         text = text.replace(old, new)
     folder.mkdir(parents=True, exist_ok=True)
@@ -101,11 +101,18 @@ def test_a_board_has_several_names(name: str) -> None:
 def test_an_unknown_board_lists_the_known_ones() -> None:
     with pytest.raises(
         UnknownName,
-        match=r"^unknown board 'pico': there are ARDUINO_MEGA2560, GOLDILOCKS_1284P_W5100, GOLDILOCKS_1284P_W5200,"
+        match=r"^unknown board 'esp32'; choose one of ARDUINO_MEGA2560, GOLDILOCKS_1284P_W5100, GOLDILOCKS_1284P_W5200,"
         r" RPI_PICO, RPI_PICO2, RPI_PICO2_W, RPI_PICO_W, W5100S_EVB_PICO, W5100S_EVB_PICO2, W5500_EVB_PICO,"
         r" W5500_EVB_PICO2$",
     ):
-        board_definition("pico")
+        board_definition("esp32")
+
+
+def test_an_unknown_board_names_those_like_it() -> None:
+    with pytest.raises(
+        UnknownName, match=r"^unknown board 'pico2w'; did you mean RPI_PICO2_W, RPI_PICO2 or RPI_PICO_W\?$"
+    ):
+        board_definition("pico2w")
 
 
 def test_users_boards_come_from_files_folders_and_the_configuration(

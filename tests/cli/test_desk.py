@@ -213,7 +213,7 @@ def test_a_desk_has_ports_with_names_that_stay_pins_and_a_flash_that_does(
 def test_power_of_a_board_that_does_not_run_is_one_line(start: Start) -> None:
     done = start("desk", "power", "absent")
     assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert done.stderr.startswith("portbench: absent: its control channel does not answer")
+    assert done.stderr.startswith("portbench: absent: no emulated board of that name answers")
     assert start("list", "boards").stdout == "no board is attached\n"
     done = start("list", "boards", "--wait-s", "0.2")
     assert (done.returncode, done.stdout) == (1, "")

@@ -104,7 +104,7 @@ def test_only_skips_are_a_failure(harness: Harness) -> None:
         ),
         ("--messages=0", "messages: 0 is not greater than or equal to 1 (ping_pong)"),
         ("--workload=pong", "--workload: unknown workload 'pong'; did you mean ping"),
-        ("--board=pico", "--board: unknown board 'pico': there are ARDUINO_MEGA2560, GOLDILOCKS_1284P_W5100, "),
+        ("--board=esp32", "--board: unknown board 'esp32'; choose one of ARDUINO_MEGA2560, GOLDILOCKS_1284P_W5100, "),
     ],
 )
 def test_a_bad_option_is_one_line(argument: str, says: str, harness: Harness) -> None:

@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from portbench.console import console, plain_table
+from portbench.console import COLUMNS, console, plain_table
 from portbench.firmware.images import FOLDER_VARIABLE
 from portbench.runner.inventory import inventory
 
@@ -42,8 +42,10 @@ def COMMAND(as_json: bool) -> None:
 
 def show_runtimes(out: Console, runtimes: list[dict[str, Any]]) -> None:
     """Runtimes with their images, then the line of code of each profile."""
-    columns = ("runtime", "family", "board", "version", "image")
-    out.print(plain_table("Runtimes", columns, map(_runtime, runtimes), folding=("version",)))
+    versions = ("version",) if out.width >= COLUMNS else ()  # most names have it
+    columns = ("runtime", "family", "board", *versions, "image")
+    rows = ([each[heading] or "-" for heading in ("id", *columns[1:])] for each in runtimes)
+    out.print(plain_table("Runtimes", columns, rows, folding=versions or ("runtime",)))
     if any(each["image"] == "missing" for each in runtimes):
         out.print(
             f"[dim]missing: `portbench run` downloads it, or takes it from the folder in {FOLDER_VARIABLE};"
@@ -64,20 +66,19 @@ def show_workloads(out: Console, found: dict[str, list[dict[str, Any]]]) -> None
         out.print(Text(fill(line, out.width)))
 
 
-def _runtime(runtime: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(runtime[key] or "-" for key in ("id", "family", "board", "version", "image"))
-
-
 def _not_run(found: dict[str, list[dict[str, Any]]]) -> Iterable[str]:
-    """Kinds of firmware that cannot run workloads, as board and family; workloads with the same ones together."""
-    together: dict[tuple[str, ...], list[str]] = {}
+    """Kinds of firmware that cannot, or alone can run workloads, as board and family; workloads with the same ones
+    together."""
+    together: dict[str, list[str]] = {}
+    kinds = dict.fromkeys(map(_kind, found["runtimes"]))
     for workload in found["workloads"]:
         runs = {_kind(each) for each in found["runtimes"] if workload["name"] in each["workloads"]}
-        without = dict.fromkeys(kind for each in found["runtimes"] if (kind := _kind(each)) not in runs)
-        together.setdefault(_by_board(without), []).append(workload["name"])
-    for kinds, names in together.items():
-        if kinds:
-            yield f"{', '.join(names)}: not on {'; '.join(kinds)}"
+        if kinds.keys() != runs:
+            those, others = (_by_board(each for each in kinds if (each in runs) is which) for which in (True, False))
+            said = min(f"only on {'; '.join(those)}", f"not on {'; '.join(others)}", key=len)
+            together.setdefault(said, []).append(workload["name"])
+    for said, names in together.items():
+        yield f"{', '.join(names)}: {said}"
 
 
 def _kind(runtime: dict[str, Any]) -> tuple[str, str]:
