@@ -201,7 +201,10 @@ class SimulatedPc:
         """The reason, in one line, why the run can have no figures; None while the client may still report it."""
         last_us = self._server.last_us
         if self._patience_us is not None and last_us is not None and now_us >= last_us + self._patience_us:
-            return f"the board hangs: nothing came of it for {self._patience_us / 1e6:g} s of simulated time"
+            nothing = f"nothing came of it for {self._patience_us / 1e6:g} s of simulated time"
+            if any(map(_lacks_finished, self.sessions())):
+                return f"unsupported: this port's TLS ends no handshake: after its ClientKeyExchange {nothing}"
+            return f"the board hangs: {nothing}"
         if self._load is None:
             return None
         calls = self._load.calls
@@ -251,6 +254,11 @@ class SimulatedPc:
     def reports(self) -> int:
         """Number of received reports."""
         return self._server.reports
+
+
+def _lacks_finished(session: Session) -> bool:
+    handshake = session.handshake
+    return handshake is not None and handshake.when("ClientKeyExchange") is not None and not handshake.when("Finished")
 
 
 def _channels(server: tuple[str, bytes] | None = None) -> Callable[[], Channel]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ssl
+
 import h11
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.certificates import server_name
 from portbench.results.model import Status
+from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import BadResult, ConversationError, Session, workload
 from tests.measuring import Measure
 from tests.measuring import measured_row as measured_row
+from tests.server.tls.clients import client_context
+from tests.workloads.many.test_many import Lan
 
 HTTPS = workload("https")
 SETTINGS = HTTPS.settings_type.model_validate({"pages": "1024,2000"})
@@ -102,6 +108,26 @@ def test_an_attribution_is_of_the_handshakes_and_without_tls_of_the_pages() -> N
         ("page", 900_000, 0),
         ("page", 800_000, 1),
     ]
+
+
+@pytest.mark.engine
+def test_a_board_whose_handshake_never_ends_is_unsupported() -> None:
+    """A hardwired build of WIZnet's loses what follows its ClientKeyExchange while that is not acknowledged."""
+    pc = SimulatedPc(Lan(), 5000, 200.0, part_in("https", {}))
+    came, said = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = client_context("ecdsa-p256", "1.2").wrap_bio(came, said, server_hostname=server_name("ecdsa-p256"))
+    pc._server.accept(1, "10.0.0.2:4000", 100.0)
+    for at_us in (200.0, 300.0):
+        with pytest.raises(ssl.SSLWantReadError):
+            client.do_handshake()
+        flight = said.read()
+        record = flight[: 5 + int.from_bytes(flight[3:5], "big")]
+        came.write(pc._server.receive(1, record, at_us)[0])
+    assert pc.given_up(300.0 + 29e6) is None
+    assert pc.given_up(300.0 + 30e6) == (
+        "unsupported: this port's TLS ends no handshake: after its ClientKeyExchange nothing came of it for 30 s of"
+        " simulated time"
+    )
 
 
 def test_what_if_tries_the_other_keys_and_no_tls() -> None:
