@@ -190,6 +190,7 @@ def test_a_command_is_planned(line: str, folder: Path, invoke: Invoke, image: Im
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.timeout(1200)  # with images, two boards take 130 s of a PC that does nothing else
 @pytest.mark.engine
 @pytest.mark.slow
 @pytest.mark.parametrize("line", _of({"run"}))
