@@ -94,6 +94,8 @@ mod tests {
         };
         let file = [block(address, ignored, &[1]), block(XIP_BASE, families[0], &[2])].concat();
         assert_eq!(flash_of_uf2(&RP2350, &file).expect("a valid file"), [2]);
+        let file = block(XIP_BASE, ignored, &[3]);
+        assert_eq!(flash_of_uf2(&RP2350, &file).expect("a file for fixed addresses"), [3]);
     }
 
     #[test]

@@ -501,6 +501,7 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
         c.busy = true;
         c.starts_at = now + REQUEST_CYCLES;
         c.ends_at = c.starts_at;
+        sys.start_dreq(c.treq());
         // A pacing timer always runs; its requests before the start are lost.
         if let Some(timer) = c.timer()
             && self.timers[timer].due().is_some_and(|due| due < now)

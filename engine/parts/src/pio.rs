@@ -87,8 +87,12 @@ const FDEBUG_TXOVER: u32 = 1 << 16;
 const FDEBUG_BITS: u32 = 0x0f0f_0f0f;
 /// DBG_CFGINFO.VERSION.
 const CFGINFO_V1: u32 = 1 << 28;
-/// The operations of CTRL on neighbouring blocks.
-const CTRL_NEXTPREV: u32 = 0x07ff_0000;
+/// CTRL of version 1: the operations on neighbouring blocks, and the places of the masks of their state machines.
+const CTRL_NEXTPREV_SM_ENABLE: u32 = 1 << 24;
+const CTRL_NEXTPREV_SM_DISABLE: u32 = 1 << 25;
+const CTRL_NEXTPREV_CLKDIV_RESTART: u32 = 1 << 26;
+const CTRL_PREV_PIO_MASK: u32 = 16;
+const CTRL_NEXT_PIO_MASK: u32 = 20;
 /// SHIFTCTRL: FJOIN_RX_PUT, FJOIN_RX_GET and IN_COUNT.
 const SHIFTCTRL_V1: u32 = 0xc01f;
 const GPIOBASE_BITS: u32 = 0x10;
@@ -509,8 +513,8 @@ impl Pio {
         self.plan(sys, now);
     }
 
-    /// Ends the run at a use of version 1's features that are not modelled: operations on neighbouring blocks, the RX
-    /// FIFO as storage, IN_COUNT, and the instructions of these and of MOV PINDIRS, WAIT JMPPIN and STATUS by flags.
+    /// Ends the run at a use of version 1's features that are not modelled: the RX FIFO as storage, IN_COUNT, and the
+    /// instructions of these, of neighbours' flags and of MOV PINDIRS, WAIT JMPPIN and STATUS by flags.
     fn check_new(&mut self, sys: &mut Sys, register: u32, write: Write) {
         let is = |first: u32| {
             (offset::SM0_CLKDIV..=offset::SM3_PINCTRL).contains(&register)
@@ -518,7 +522,6 @@ impl Pio {
         };
         let new = self.wires.version == Version::V1
             && match register {
-                offset::CTRL => write.apply(0) & CTRL_NEXTPREV != 0,
                 offset::INSTR_MEM0..=offset::INSTR_MEM31 => machine::is_new(write.apply(0) as u16),
                 _ if is(offset::SM_INSTR) => machine::is_new(write.apply(0) as u16),
                 _ if is(offset::SM_SHIFTCTRL) => write.apply(0) & SHIFTCTRL_V1 != 0,
@@ -610,6 +613,25 @@ impl Pio {
             machine.set_enabled(bit(0), now);
         }
         self.plan_reassertion([self.shared.out, self.shared.oe], now);
+    }
+
+    /// Does what a write to CTRL of a neighbouring block asks of this one, its next or its previous block.
+    pub fn write_ctrl_of_neighbour(&mut self, sys: &mut Sys, write: Write, is_next: bool) {
+        let bits = write.apply(0);
+        let machines = bits >> if is_next { CTRL_NEXT_PIO_MASK } else { CTRL_PREV_PIO_MASK } & 0xf;
+        let mut ctrl = self.enabled();
+        if bits & CTRL_NEXTPREV_SM_ENABLE != 0 {
+            ctrl |= machines;
+        }
+        if bits & CTRL_NEXTPREV_SM_DISABLE != 0 {
+            ctrl &= !machines;
+        }
+        if bits & CTRL_NEXTPREV_CLKDIV_RESTART != 0 {
+            ctrl |= machines << 8;
+        }
+        if ctrl != self.enabled() {
+            self.write(sys, offset::CTRL, Write::normal(ctrl));
+        }
     }
 
     fn write_tx(&mut self, sys: &mut Sys, index: usize, word: u32, now: u64) {

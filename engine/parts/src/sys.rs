@@ -146,6 +146,7 @@ pub struct Sys {
     watched_pins: [u64; watcher::COUNT],
     followed_pins: [u64; watcher::COUNT],
     watched_dreqs: u64,
+    started_dreqs: u64,
     /// The watched pins or DREQs changed.
     pub watch_dirty: bool,
     /// The reset to perform before the next instruction.
@@ -222,6 +223,7 @@ impl Sys {
             watched_pins: [0; watcher::COUNT],
             followed_pins: [0; watcher::COUNT],
             watched_dreqs: 0,
+            started_dreqs: 0,
             watch_dirty: false,
             reset_request: None,
             unmodelled: None,
@@ -432,6 +434,18 @@ impl Sys {
             self.set_dreq(line, false);
             self.watch_dirty = true;
         }
+    }
+
+    /// Starts a DMA channel that is paced by `line`: it asks the peripheral anew for its requests.
+    pub fn start_dreq(&mut self, line: u32) {
+        self.started_dreqs |= 1 << line;
+    }
+
+    /// Returns whether a DMA channel that is paced by `line` has started since the last call.
+    pub fn take_started_dreq(&mut self, line: u32) -> bool {
+        let started = self.started_dreqs & 1 << line != 0;
+        self.started_dreqs &= !(1 << line);
+        started
     }
 
     /// Returns the lines that busy DMA channels wait for, as bits.

@@ -47,6 +47,7 @@ use crate::world::{Inputs, World};
 pub(crate) use armv8m::Master;
 use parts::BusFault;
 pub(crate) use parts::batch::Batches;
+use parts::batch::Use;
 use parts::constants::Constants;
 use parts::lane;
 use parts::passing::Reached;
@@ -56,6 +57,8 @@ use sim::snapshot::{self, Bytes, Torn};
 
 /// Offset of SHA-256's data register, whose writes keep their size.
 const SHA256_WDATA: u32 = 4;
+/// Offset of PIO's register whose writes reach the neighbouring blocks, too.
+const PIO_CTRL: u32 = 0;
 /// The chip's registers on a core's private bus.
 const EPPB: u32 = 0xe008_0000;
 /// SLEEPCTRL.WICENACK: the wake-up interrupt controller is ready.
@@ -455,10 +458,25 @@ impl<W: World> Bus<W> {
         }
         match self.blocks.at(address) {
             Some((_, reset)) if self.sys.held_in_reset & reset != 0 => {}
-            Some((block, _)) => block.write(&mut self.sys, offset, write),
+            Some((block, _)) => {
+                block.write(&mut self.sys, offset, write);
+                if offset == PIO_CTRL && Blocks::pins_at(address) == Use::Pio {
+                    self.write_neighbours((address - map::PIO0) as usize >> 20, write);
+                }
+            }
             None => return unmodelled_at(&mut self.sys, address, Some(value)),
         }
         Ok(())
+    }
+
+    /// Does what a write to CTRL of PIO `index` asks of the blocks beside it; the last and the first are neighbours.
+    fn write_neighbours(&mut self, index: usize, write: Write) {
+        let Self { sys, blocks: Blocks { pio, .. }, .. } = self;
+        for (neighbour, is_next) in [((index + 1) % pio.len(), true), ((index + 2) % pio.len(), false)] {
+            if sys.held_in_reset & resets::bit::PIO0 << neighbour == 0 {
+                pio[neighbour].write_ctrl_of_neighbour(sys, write, is_next);
+            }
+        }
     }
 
     /// Reads the XIP windows: cached, uncached, maintenance (write only), and uncached without translation, each with

@@ -17,6 +17,8 @@ mod map;
 mod mcu;
 mod memory;
 mod peripherals;
+#[cfg(test)]
+mod pio_tests;
 mod wires;
 
 pub use armv8m as cpu;

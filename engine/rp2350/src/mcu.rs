@@ -20,6 +20,9 @@ use crate::xip_cache::XipCache;
 /// Pins on the package of RP2350A.
 const PINS: u32 = 30;
 
+/// The UF2 family of files for fixed addresses of flash.
+const ABSOLUTE: u32 = 0xe48b_ff57;
+
 /// What all of them have in common.
 pub static FACTS: Facts = facts::<V8m>();
 
@@ -29,8 +32,9 @@ static FACTS_RISCV: Facts = facts::<Hazard3>();
 const fn facts<K: Kind>() -> Facts {
     Facts {
         name: "RP2350",
-        // Arm (Secure), and RISC-V. A file begins with a block for any flash address, which works around erratum RP2350-E10.
-        image: Image::Uf2 { families: &[0xe48b_ff59, 0xe48b_ff5a], ignored: Some((0xe48b_ff57, 0x10ff_ff00)) },
+        // Arm (Secure), RISC-V, and absolute, which ignores partitions (5.5.3). A file of the SDK begins with an absolute
+        // block for the end of flash, which works around erratum RP2350-E10.
+        image: Image::Uf2 { families: &[0xe48b_ff59, 0xe48b_ff5a, ABSOLUTE], ignored: Some((ABSOLUTE, 0x10ff_ff00)) },
         // Its magic number is in the datasheet, 5.4.1; the revision follows it.
         boot_rom: BootRom {
             bytes: ROM_SIZE,

@@ -888,6 +888,31 @@ fn random_programs_run_as_on_the_reference() {
     assert!(edges > 10_000 && words > 10_000, "{edges} edges, {words} words");
 }
 
+#[test]
+fn a_neighbour_restarts_dividers_as_a_block_itself_does() {
+    let waves = [false, true].map(|by_neighbour| {
+        // set pindirs, 1; set pins, 1; set pins, 0 (wraps to after pindirs).
+        let mut b = Bench::program(&[set(4, 1), set(0, 1), set(0, 0)]);
+        b.sm(0, offset::SM_PINCTRL, set_pin(7));
+        b.sm(0, offset::SM_EXECCTRL, 2 << 12 | 1 << 7);
+        b.sm(0, offset::SM_CLKDIV, 100 << 16);
+        b.w(offset::CTRL, 1);
+        b.run(1234);
+        if by_neighbour {
+            let ctrl = CTRL_NEXTPREV_CLKDIV_RESTART | 1 << CTRL_PREV_PIO_MASK | 0xe << CTRL_NEXT_PIO_MASK;
+            b.pio.write_ctrl_of_neighbour(&mut b.sys, Write::normal(ctrl), false);
+            b.settle();
+        } else {
+            b.w(offset::CTRL, 1 | 1 << 8);
+        }
+        b.run(2000);
+        b.levels(7)
+    });
+    assert_eq!(waves[0], waves[1]);
+    let after = waves[0].iter().find(|&&(cycle, _)| cycle > 1234).expect("an edge");
+    assert_eq!(after.0 % 100, 1234 % 100, "the divider begins anew");
+}
+
 /// Random accesses to all registers, with any alias, at any time: no panic, and a bounded number of events.
 #[test]
 fn hostile_programs_cannot_hang() {

@@ -3,8 +3,9 @@
 //!
 //! The datasheet lists each instruction's effect in a line. Where a sequence cannot tell, this model decides: a special
 //! case is settled by the instruction that joins X and Y, not by the one that reads the result. Assumed, since nothing
-//! is published: the bits of a NaN, the order of the flags, the place of the status in a saved state, and both tables
-//! of first approximations; a fast division or root may so differ in its last bit from the chip's.
+//! is published: the bits of most NaNs, the order of the flags, the place of the status in a saved state, and both tables
+//! of first approximations; a fast division or root may so differ in its last bit from the chip's. pico-sdk's test `m33`
+//! has the bits of two NaNs: a product keeps those of Y, and the root of a negative number its sign.
 
 use super::rcp::Fields;
 use serde::{Deserialize, Serialize};
@@ -305,7 +306,8 @@ impl Dcp {
             // Both of this one are Q31, so that the high word of their product is 1.0 at 2^30.
             (2, 1) => ((reciprocal(y), high(y << 1)), false),
             (4, 1) => ((reciprocal_root(x), high(x)), false),
-            (1 | 3 | 5 | 7 | 9 | 11, 0) => (split(self.x.packed_double()), true),
+            (5, 0) => (split(self.packed_product()), true),
+            (1 | 3 | 7 | 9 | 11, 0) => (split(self.x.packed_double()), true),
             _ => return Err(Unknown),
         };
         self.engaged &= peek || !ends;
@@ -389,6 +391,12 @@ impl Dcp {
         });
     }
 
+    /// Returns the product as RDDM reads it.
+    fn packed_product(&self) -> u64 {
+        let payload = if self.y.is(NAN) { (self.y.mantissa & (ONE - 1)) >> BELOW_DOUBLE } else { 0 };
+        self.x.packed_double() | payload
+    }
+
     /// Takes the quotient of both mantissas, `places` below Q62.
     fn take_quotient(&mut self, mantissa: u64, places: i32) {
         self.join_signs();
@@ -408,7 +416,7 @@ impl Dcp {
         self.x.mantissa = mantissa;
         self.x.exponent += places;
         if self.x.is(SIGN) && !self.x.is(ZERO | NAN) {
-            self.x.flags = NAN;
+            self.x.become_class(NAN);
         }
     }
 }

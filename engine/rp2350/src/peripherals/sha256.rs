@@ -1,6 +1,7 @@
 //! SHA-256: hashes blocks of 64 bytes (datasheet 12.13).
 //!
-//! DMA_SIZE has no effect: the request stays until the block is complete, and the channel's width decides.
+//! The transfers of a whole block are requested at once, as many as DMA_SIZE makes them, when the block before it has its
+//! digest, and when a channel starts. So one that starts within a block gets more than fit, as pico-sdk's test expects.
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
@@ -8,6 +9,7 @@ use crate::wires::{dreq, event};
 use serde::{Deserialize, Serialize};
 use sim::NEVER;
 
+const BLOCK_BYTES: u32 = 64;
 /// Cycles from a block's last word to its digest (datasheet 12.13.2).
 const BLOCK_CYCLES: u64 = 57;
 
@@ -16,6 +18,7 @@ mod csr {
     pub(super) const WDATA_RDY: u32 = 1 << 1;
     pub(super) const SUM_VLD: u32 = 1 << 2;
     pub(super) const ERR_WDATA_NOT_RDY: u32 = 1 << 4;
+    pub(super) const DMA_SIZE_LSB: u32 = 8;
     pub(super) const BSWAP: u32 = 1 << 12;
     pub(super) const WRITABLE: u32 = 3 << 8 | BSWAP;
     pub(super) const RESET: u32 = 2 << 8 | BSWAP;
@@ -48,27 +51,47 @@ pub struct Sha256 {
     bits: u32,
     /// Cycle at which the digest of the last block is there.
     ready_at: u64,
+    /// Transfers that are requested and have not come.
+    requested: u32,
 }
 
 impl Default for Sha256 {
     fn default() -> Self {
-        Self { csr: csr::RESET, sum: START, block: [0; 16], words: 0, shift: 0, bits: 0, ready_at: 0 }
+        let mut sha = Self {
+            csr: csr::RESET,
+            sum: START,
+            block: [0; 16],
+            words: 0,
+            shift: 0,
+            bits: 0,
+            ready_at: 0,
+            requested: 0,
+        };
+        sha.request();
+        sha
     }
 }
 
 impl Sha256 {
     /// Handles the end of a block.
     pub fn event(&mut self, sys: &mut Sys) {
+        self.request();
         self.update(sys);
+    }
+
+    fn request(&mut self) {
+        self.requested = BLOCK_BYTES >> (self.csr >> csr::DMA_SIZE_LSB & 3);
     }
 
     /// Writes the low `size` (1, 2, 4) bytes of `value` to WDATA.
     pub fn write_data(&mut self, sys: &mut Sys, value: u32, size: u32) {
+        if sys.take_started_dreq(dreq::SHA256) {
+            self.request();
+        }
+        self.requested = self.requested.saturating_sub(1);
         if sys.now_cycle() < self.ready_at {
             self.csr |= csr::ERR_WDATA_NOT_RDY;
-            return;
-        }
-        if size == 4 {
+        } else if size == 4 {
             self.push(sys, value);
         } else {
             let bits = 8 * size;
@@ -95,7 +118,7 @@ impl Sha256 {
 
     fn update(&self, sys: &mut Sys) {
         let ready = sys.now_cycle() >= self.ready_at;
-        sys.set_dreq(dreq::SHA256, ready);
+        sys.set_dreq(dreq::SHA256, self.requested != 0);
         sys.schedule(event::SHA256, if ready { NEVER } else { sys.clock.ps_at(self.ready_at) });
     }
 }
@@ -146,7 +169,8 @@ impl Peripheral for Sha256 {
                 self.csr = value & csr::WRITABLE | error;
                 if value & csr::START != 0 {
                     let csr = self.csr;
-                    *self = Self { csr, ready_at: 0, ..Self::default() };
+                    *self = Self { csr, ..Self::default() };
+                    self.request();
                 }
                 self.update(sys);
             }
@@ -165,6 +189,29 @@ impl Peripheral for Sha256 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_channel_that_starts_within_a_block_writes_too_much() {
+        let mut sys = crate::wires::sys(12_000_000);
+        let mut sha = Sha256::default();
+        // Requests, and whether a byte came too early, after `count` bytes.
+        let after = |sha: &mut Sha256, sys: &mut Sys, count: u32| {
+            (0..count).for_each(|_| sha.write_data(sys, 0, 1));
+            let requests = sys.dreq_level() >> dreq::SHA256 & 1 != 0;
+            (requests, sha.read(sys, 0) & csr::ERR_WDATA_NOT_RDY != 0)
+        };
+        // DMA_SIZE of bytes.
+        sha.write(&mut sys, 0, Write::normal(csr::START));
+        assert_eq!(after(&mut sha, &mut sys, 63), (true, false));
+        assert_eq!(after(&mut sha, &mut sys, 1), (false, false));
+        sys.cycle = 57;
+        sha.event(&mut sys);
+        assert_eq!(after(&mut sha, &mut sys, 16), (true, false));
+        sys.start_dreq(dreq::SHA256);
+        assert_eq!(after(&mut sha, &mut sys, 48), (true, false));
+        assert_eq!(after(&mut sha, &mut sys, 15), (true, true));
+        assert_eq!(after(&mut sha, &mut sys, 1), (false, true));
+    }
 
     #[test]
     fn the_standards_example_has_its_digest() {

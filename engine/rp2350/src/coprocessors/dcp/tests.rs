@@ -66,8 +66,12 @@ impl Sequence {
         join(low, high)
     }
 
-    fn double(mut self) -> f64 {
-        let (low, high) = self.0.mrrc(1, 0, false).unwrap();
+    fn double(self) -> f64 {
+        self.result(1)
+    }
+
+    fn result(mut self, opc1: u32) -> f64 {
+        let (low, high) = self.0.mrrc(opc1, 0, false).unwrap();
         assert!(!self.0.engaged);
         f64::from_bits(join(low, high))
     }
@@ -89,7 +93,7 @@ fn multiply(x: f64, y: f64) -> f64 {
     let product = u128::from(sequence.mantissa(4)) * u128::from(sequence.mantissa(5));
     sequence.write(2, 0, product as u64);
     sequence.write(3, 0, (product >> 64) as u64);
-    sequence.run(&[NRDD]).double()
+    sequence.run(&[NRDD]).result(5)
 }
 
 fn divide(x: f64, y: f64) -> f64 {
@@ -196,6 +200,14 @@ fn roots_are_drawn() {
             same("root", [value; 2], root(value), flushed(value).sqrt());
         }
     });
+}
+
+/// By pico-sdk's test `m33`.
+#[test]
+fn two_kinds_of_nan_have_the_chips_bits() {
+    let product = multiply(f64::from_bits(0x7b38_6a73_7bf6_693d), f64::from_bits(0xfff7_0000_0000_00ec));
+    assert_eq!(product.to_bits(), 0xffff_0000_0000_00ec);
+    assert_eq!(root(f64::from_bits(0xfc69_98b6_6a2a_51de)).to_bits(), 0xfff8_0000_0000_0000);
 }
 
 #[test]
