@@ -46,6 +46,7 @@ def test_the_site_has_every_page_and_asks_for_nothing_from_elsewhere(site: Path)
         text = (site / folder / "index.html").read_text(encoding="utf-8")
         assert not re.search(r"<(script|img|iframe)[^>]*\ssrc=\"?(https?:)?//|<link[^>]*stylesheet[^>]*https?://", text)
         assert "<th></th>" not in text, "a column has no heading"
+    assert 'href="/portbench/site.css"' in (site / "404.html").read_text(encoding="utf-8")
 
 
 def test_links_out_of_the_documents_lead_to_the_repository(site: Path) -> None:
