@@ -117,10 +117,10 @@ def test_figures_leave_the_handshake_out() -> None:
         "text_3_per_s": 500,
     }
     timed = SERVER.timed({"echoed": 4}, [session(5000, 1000, 2000, 2000)])
-    assert [(each.exchange, each.duration_us, each.start_us) for each in timed] == [
-        (1, 1000, 5100),
-        (2, 2000, 6100),
-        (3, 2000, 8100),
+    assert [(each.name, each.exchange, each.duration_us, each.start_us) for each in timed] == [
+        ("round trip", 1, 1000, 5100),
+        ("round trip", 2, 2000, 6100),
+        ("round trip", 3, 2000, 8100),
     ]
 
 
