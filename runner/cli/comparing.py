@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.console import Console
 
 from portbench.boards import board_definition
 from portbench.boards.releases import is_selector, selected
+from portbench.console import COLUMNS as WIDTH
 from portbench.console import console, plain_table, shown
 from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
@@ -24,6 +25,9 @@ from portbench.runner.cli.options import SETTINGS, bench_options
 from portbench.runner.jobs.run import measure_images
 from portbench.runner.options import DEFAULT_BOARD
 from portbench.runner.plan import is_file
+
+_WIDE_ONLY: Final = ("unit", "by")
+"""Columns that would leave the row's name no room in a terminal of 80 characters."""
 
 
 class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
@@ -87,7 +91,12 @@ def print_comparison(
 ) -> None:
     """`out`: by default standard output. `times`: of perf_bench the times, not the scores."""
     out = out or console()
-    out.print(plain_table("B beside A", COLUMNS, lines(compared, limit), folding=("row", "verdict")))
+    left_out = _WIDE_ONLY if out.width < WIDTH else ()
+    kept = [number for number, column in enumerate(COLUMNS) if column not in left_out]
+    rows = ([line[number] for number in kept] for line in lines(compared, limit))
+    out.print(plain_table("B beside A", [COLUMNS[number] for number in kept], rows, folding=("row", "verdict")))
+    if left_out:
+        out.print(f"A wider terminal also shows: {', '.join(left_out)}.")
     for reason in reasons(compared):
         out.print(f"\nWhy, {shown(reason.row)}:", markup=False, soft_wrap=True)
         for sentence in reason.sentences:

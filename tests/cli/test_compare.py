@@ -6,13 +6,17 @@ import json
 import re
 import shutil
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from portbench.firmware import uf2
 from portbench.results import storage
+from portbench.results.compare import compare
 from portbench.results.model import RunFile
+from portbench.runner.cli.comparing import print_comparison
 from portbench.workloads import workload
 from tests.cli.conftest import Invoke, Start
 from tests.ping_pong import NATIVE_IMAGE
@@ -55,6 +59,17 @@ def test_runs_are_found_by_file_name_revision_and_as_the_latest(invoke: Invoke, 
         "portbench: pr-2: is no run file, no name (portbench run --name pr-2) and no revision of a run in results/runs;"
         " measure it first\n"
     )
+
+
+def test_a_comparison_is_whole_words_at_80_columns() -> None:
+    before, after = (
+        run_of(*(row(start + each, each, profile="as-published") for each in range(1, 7))) for start in (10_000, 10_400)
+    )
+    out = StringIO()
+    print_comparison(compare(before, after), None, Console(file=out, width=80))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80 and lines[-1] == "A wider terminal also shows: unit, by."
+    assert {"as-published", "ping_pong", "slower", "interval"} <= set(out.getvalue().split())
 
 
 @pytest.mark.parametrize(("limit", "status"), [("2%", 1), ("0.02", 1), ("4%", 0), ("3.1%", 0)])
