@@ -4,15 +4,20 @@ use crate::common;
 
 use common::{CODE, Rig, asm};
 use parts::Peripheral;
+use rp2040::cpu::bus::Bus;
 
+/// The counters stop there.
+const MOST: u32 = 0xff_ffff;
 const RESETS_CLEAR: u32 = 0x4000_f000;
 const BUSCTRL: u32 = 0x4003_0000;
 const SRAM4: u32 = 0x2004_0000;
+const SRAM5: u32 = 0x2004_1000;
 const SYSINFO: u32 = 0x4000_0000;
 const USB_RAM: u32 = 0x5010_0000;
 
 const APB: u32 = 0x01;
 const FASTPERI: u32 = 0x03;
+const SRAM5_ACCESSES: u32 = 0x05;
 const SRAM4_ACCESSES: u32 = 0x07;
 const SRAM4_CONTESTED: u32 = 0x06;
 const ROM: u32 = 0x13;
@@ -76,4 +81,24 @@ fn an_exception_stacks_and_unstacks_eight_words() {
     r.core().regs[13] = SRAM4 + 0x100;
     r.run(200);
     assert_eq!(r.chip.bus.blocks.busctrl.read(&mut r.chip.bus.sys, 8), 16);
+}
+
+#[test]
+fn a_program_reads_its_accesses_to_sram5_so_far() {
+    let counter = |register: u16| asm::ldr(register, 2, 8);
+    let code = [asm::str(0, 1, 0), asm::ldr(0, 1, 4), counter(3), asm::str(0, 1, 0), counter(4), asm::STOP];
+    for (before, expected) in [(0, [2, 3]), (MOST - 2, [MOST, MOST])] {
+        let mut r = Rig::new(&code);
+        r.poke(RESETS_CLEAR, u32::MAX);
+        r.poke(BUSCTRL + 0x0c, SRAM5_ACCESSES);
+        r.chip.interpret_only();
+        // The first run decodes, an instruction at a time.
+        for _ in 0..2 {
+            *r.chip.bus.bank_counter().unwrap() = before;
+            r.core().pc = CODE;
+            r.core().regs[1..3].copy_from_slice(&[SRAM5, BUSCTRL]);
+            r.run(100);
+            assert_eq!(r.core().regs[3..5], expected);
+        }
+    }
 }

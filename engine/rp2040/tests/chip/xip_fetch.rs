@@ -2,11 +2,15 @@
 
 use crate::common;
 
-use common::{Rig, asm};
+use common::{DATA, Rig, asm};
 use rp2040::memory::XIP_BASE;
 
 const MISS: u64 = 50;
 const TARGET: u32 = 0x200;
+const XIP_CTRL: u32 = 0x1400_0000;
+const MPU_CTRL: u32 = 0xe000_ed94;
+/// The MPU is on, and without a region the default map holds. The interpreter then looks at each access.
+const LOOK: u32 = 5;
 
 /// Returns core 0 at `start` of a flash with `code` there and NOPs elsewhere; the cache is empty.
 fn rig(start: u32, code: &[u16]) -> Rig {
@@ -75,4 +79,34 @@ fn a_call_in_one_word_waits_for_the_next_word() {
 #[test]
 fn a_call_over_two_words_waits_for_those() {
     assert_eq!(steps(&mut rig(0x102, &bl(0x102))), [3 + 2 * MISS, 1 + MISS]);
+}
+
+/// Returns the registers, cycles, and the cache's accesses and misses after code that reads CTR_ACC (R3, R4, R5) and,
+/// once it is in the cache, flushes it between R4 and R5.
+fn counted(look: bool) -> ([u32; 16], u64, [u64; 2]) {
+    let counter = |register: u16| asm::ldr(register, 1, 0x10);
+    let mut code = vec![asm::b(2), asm::NOP, counter(3), asm::NOP, asm::NOP, asm::NOP, counter(4), asm::str(0, 2, 4)];
+    code.extend([asm::NOP, asm::NOP, asm::NOP, counter(5), asm::STOP]);
+    let mut rig = rig(0, &[]);
+    let code: Vec<u8> = code.into_iter().flat_map(u16::to_le_bytes).collect();
+    rig.chip.mem.flash_write(TARGET as usize, &code);
+    rig.chip.interpret_only();
+    if look {
+        rig.poke(MPU_CTRL, LOOK);
+    }
+    for written in [DATA, XIP_CTRL] {
+        let core = rig.core();
+        core.pc = XIP_BASE + TARGET;
+        core.regs[1..3].copy_from_slice(&[XIP_CTRL, written]);
+        rig.run(1000);
+    }
+    let (regs, cycles) = (rig.core().regs, rig.core().cycles);
+    (regs, cycles, [rig.chip.mem.xip.accesses, rig.chip.mem.xip.misses])
+}
+
+#[test]
+fn a_program_in_the_cache_reads_its_accesses_so_far_and_may_flush_it() {
+    let seen = counted(false);
+    assert_eq!(seen, counted(true));
+    assert!(seen.0[3] < seen.0[4] && seen.0[4] < seen.0[5], "{seen:?}");
 }
