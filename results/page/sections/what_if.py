@@ -10,8 +10,8 @@ from portbench.results.table import Panel
 
 ORDER = 4
 _ABOUT = (
-    "Each was run so, with few exchanges, and none is ever ranked: two of them are switches of the emulator that no"
-    " board has."
+    "Each row was run again with one change at a time and few exchanges. These runs are not ranked: two of the changes"
+    " are switches of the emulator that no board has."
 )
 
 
