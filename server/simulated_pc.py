@@ -203,7 +203,7 @@ class SimulatedPc:
         if self._patience_us is not None and last_us is not None and now_us >= last_us + self._patience_us:
             nothing = f"nothing came of it for {self._patience_us / 1e6:g} s of simulated time"
             if any(map(_lacks_finished, self.sessions())):
-                return f"unsupported: this port's TLS ends no handshake: after its ClientKeyExchange {nothing}"
+                return f"the board's TLS does not end its handshake: after its ClientKeyExchange {nothing}"
             return f"the board hangs: {nothing}"
         if self._load is None:
             return None

@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 from portbench.boards.pins import HIGH_V, pin_number
 from portbench.boards.registry import CONTROL_SOCKET, read_state
 from portbench.boards.timing import Deadline, waited
-from portbench.errors import BoardError, DeadlineExceeded, Unsupported
+from portbench.errors import BoardError, DeadlineExceeded
 
 _POLL_S: Final = 0.2
 """Time between two looks at a deadline: it learns how long the board's process had no processor."""
@@ -164,7 +164,7 @@ class Watch:
         self._next_s = 0.0
 
     def __call__(self) -> None:
-        """Raises BoardError with the reason where the wait is in vain; Unsupported if the port lacks something."""
+        """Raises BoardError with the reason where the wait is in vain."""
         now_s = self._clock()
         if now_s < self._next_s:
             return
@@ -181,10 +181,8 @@ class Watch:
 
     def judge(self, status: dict[str, Any]) -> None:
         """The same for a board's `status`."""
-        if fault := status["fault"]:
-            if fault.startswith("unsupported: "):
-                raise Unsupported(fault)
-            raise BoardError(f"{self._name}: stopped: {fault}")
+        if status["fault"]:
+            raise BoardError(f"{self._name}: stopped: {status['fault']}")
         if self._waits_for_usb():
             self._judge_usb(status["off_bus_us"], status["usb"])
 

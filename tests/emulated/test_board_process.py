@@ -11,7 +11,6 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 import psutil
 import pytest
@@ -19,7 +18,7 @@ import pytest
 from portbench.boards import Deadline
 from portbench.boards.emulated.control import ControlClient, Watch
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
-from portbench.errors import BoardError, DeadlineExceeded, Unsupported
+from portbench.errors import BoardError, DeadlineExceeded
 from tests import patience
 
 pytestmark = pytest.mark.engine
@@ -181,11 +180,3 @@ def test_a_board_that_hangs_is_told_as_such(orphan: psutil.Process, root: Path) 
         watch()
     assert not isinstance(told.value, DeadlineExceeded)
     client.close()
-
-
-def test_a_port_that_lacks_something_is_told_from_a_board_that_stopped() -> None:
-    watch = Watch(cast(ControlClient, None), "desk", lambda: False)
-    with pytest.raises(Unsupported, match=r"^unsupported: no TLS$"):
-        watch.judge({"fault": "unsupported: no TLS"})
-    with pytest.raises(BoardError, match=r"^desk: stopped: it hangs$"):
-        watch.judge({"fault": "it hangs"})

@@ -111,7 +111,7 @@ def test_an_attribution_is_of_the_handshakes_and_without_tls_of_the_pages() -> N
 
 
 @pytest.mark.engine
-def test_a_board_whose_handshake_never_ends_is_unsupported() -> None:
+def test_a_board_whose_handshake_never_ends_is_told() -> None:
     """A hardwired build of WIZnet's loses what follows its ClientKeyExchange while that is not acknowledged."""
     pc = SimulatedPc(Lan(), 5000, 200.0, part_in("https", {}))
     came, said = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -125,7 +125,7 @@ def test_a_board_whose_handshake_never_ends_is_unsupported() -> None:
         came.write(pc._server.receive(1, record, at_us)[0])
     assert pc.given_up(300.0 + 29e6) is None
     assert pc.given_up(300.0 + 30e6) == (
-        "unsupported: this port's TLS ends no handshake: after its ClientKeyExchange nothing came of it for 30 s of"
+        "the board's TLS does not end its handshake: after its ClientKeyExchange nothing came of it for 30 s of"
         " simulated time"
     )
 
