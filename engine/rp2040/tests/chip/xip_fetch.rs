@@ -81,6 +81,13 @@ fn a_call_over_two_words_waits_for_those() {
     assert_eq!(steps(&mut rig(0x102, &bl(0x102))), [3 + 2 * MISS, 1 + MISS]);
 }
 
+#[test]
+fn a_call_in_the_cache_waits_for_the_next_line() {
+    let mut rig = rig(0x100, &[&[asm::NOP; 2][..], &bl(0x104)].concat());
+    steps::<2>(&mut rig);
+    assert_eq!(rig.step(), 3 + MISS);
+}
+
 /// Returns the registers, cycles, and the cache's accesses and misses after code that reads CTR_ACC (R3, R4, R5) and,
 /// once it is in the cache, flushes it between R4 and R5.
 fn counted(look: bool) -> ([u32; 16], u64, [u64; 2]) {
