@@ -126,7 +126,8 @@ def test_new_surroundings_may_be_nested(pico: EmulatedBoard) -> None:
             ['--config={"board_faults": [{"kind": "rust"}]}'],
             "--config: board_faults[1].kind is 'rust'; input should be",
         ),
-        (["--board=PICO_3"], "unknown board 'PICO_3': there are ARDUINO_MEGA2560, "),
+        (["--board=PICO_3"], "unknown board 'PICO_3'; did you mean RPI_PICO, RPI_PICO2 or RPI_PICO_W?"),
+        (["--board=nano"], "unknown board 'nano'; choose one of ARDUINO_MEGA2560, "),
     ],
 )
 def test_the_command_refuses_in_one_line(

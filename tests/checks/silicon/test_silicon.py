@@ -323,7 +323,7 @@ class TestPasted:
         from portbench.runner.checks.silicon import raw_prompt
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(raw_prompt, "ReplMachine", lambda image, definition: board)
+            patch.setattr(raw_prompt, "ReplMachine", lambda image, definition, bridge: board)
             definition, deadline = cast(BoardDefinition, None), Deadline(60.0, "the script")
             prompt = raw_prompt.RawPrompt(Path("an.uf2"), definition, deadline, pastes=True)
         prompt.soft_reset()
