@@ -84,7 +84,7 @@ def image() -> Image:
 
 @contextlib.contextmanager
 def libraries_or_skip() -> Iterator[None]:
-    """Skips the test where pip cannot fetch CircuitPython's libraries."""
+    """Skips the test where a library for the board cannot be downloaded."""
     try:
         yield
     except LibraryUnavailable as error:

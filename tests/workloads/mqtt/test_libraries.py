@@ -10,10 +10,11 @@ import pytest
 
 from portbench.boards.hosted.micropython_unix import micropython_command
 from portbench.clients.libraries import NEWEST_MAJOR, driver_files, library_files
-from portbench.errors import BoardUnavailable, PortbenchError
+from portbench.errors import BoardUnavailable
 from portbench.server.tcp import WorkloadServer
 from portbench.workloads.mqtt.workload import WORKLOAD, Settings
 from tests import patience
+from tests.conftest import libraries_or_skip
 from tests.workloads.mqtt.test_mosquitto import LIMIT_S
 from tests.workloads.mqtt.test_mosquitto import mosquitto as mosquitto
 
@@ -65,9 +66,10 @@ def run(command: list[str], program: str, files: Mapping[str, bytes], port: int,
 def test_umqtt(mosquitto: int, tmp_path: Path) -> None:
     try:
         command = micropython_command()
-        files = driver_files(WORKLOAD.libraries("micropython", Settings()), LIMIT_S)
-    except (BoardUnavailable, PortbenchError) as error:
+    except BoardUnavailable as error:
         pytest.skip(str(error))
+    with libraries_or_skip():
+        files = driver_files(WORKLOAD.libraries("micropython", Settings()), LIMIT_S)
     with WorkloadServer(WORKLOAD, port=0) as ours:
         for name, port in (("ours", ours.port), ("mosquittos", mosquitto)):
             run(command, UMQTT, files, port, tmp_path / name)
@@ -75,10 +77,8 @@ def test_umqtt(mosquitto: int, tmp_path: Path) -> None:
 
 def test_minimqtt(mosquitto: int, tmp_path: Path) -> None:
     pytest.importorskip("micropython", reason="no Adafruit-Blinka; run: make")
-    try:
+    with libraries_or_skip():
         files = library_files(NEWEST_MAJOR, LIMIT_S, names=WORKLOAD.libraries("circuitpython", Settings()))
-    except PortbenchError as error:
-        pytest.skip(str(error))
     with WorkloadServer(WORKLOAD, port=0) as ours:
         for name, port in (("ours", ours.port), ("mosquittos", mosquitto)):
             run([sys.executable], MINIMQTT, files, port, tmp_path / name)

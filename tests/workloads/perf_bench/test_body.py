@@ -15,7 +15,7 @@ from portbench.boards import BoardUnavailable, Deadline, board_definition
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.clients import build_deployment
 from portbench.clients.libraries import driver_files
-from portbench.errors import PortbenchError
+from portbench.errors import LibraryUnavailable
 from portbench.workloads.perf_bench.workload import ALL, COMMON, WORKLOAD, Settings
 from tests.measuring import rows_of
 
@@ -104,7 +104,7 @@ def own_scripts() -> dict[str, bytes]:
     """MicroPython's scripts; skips where they are not at hand."""
     try:
         return driver_files(WORKLOAD.libraries("micropython", Settings()), 5.0)
-    except PortbenchError as error:
+    except LibraryUnavailable as error:
         pytest.skip(str(error))
 
 
