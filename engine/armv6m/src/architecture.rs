@@ -1,5 +1,7 @@
 //! What the memories, the bus and the probes do not know about a core.
 
+use std::ops::Range;
+
 use crate::core::Core;
 use crate::decode::Op;
 use crate::map::Map;
@@ -10,7 +12,7 @@ pub trait Architecture: 'static {
     /// The core that executes it.
     type Core;
     /// A predecoded instruction; its default is one that is not decoded yet.
-    type Op: Copy + Default;
+    type Op: Copy + Default + PartialEq;
     /// The translated code of its instructions.
     type Translated: Translations;
 }
@@ -22,6 +24,9 @@ pub trait Translations {
 
     /// Drops the translation of the instructions around `slot`.
     fn forget(&mut self, slot: usize);
+
+    /// Returns whether the translation of any instruction in `slots` is kept.
+    fn reaches(&self, slots: Range<usize>) -> bool;
 }
 
 /// For a core that only interprets.
@@ -29,6 +34,10 @@ impl Translations for () {
     fn new<M: Map>(_: usize) -> Self {}
 
     fn forget(&mut self, _: usize) {}
+
+    fn reaches(&self, _: Range<usize>) -> bool {
+        false
+    }
 }
 
 /// Armv6-M.

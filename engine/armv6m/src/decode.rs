@@ -129,7 +129,7 @@ impl Kind {
 }
 
 /// One predecoded instruction. Nothing in it depends on its address.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Op {
     pub(crate) kind: Kind,
     pub(crate) a: u8,

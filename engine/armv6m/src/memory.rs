@@ -374,6 +374,19 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         // Up to four bytes are written at once.
         self.translated.forget(slot);
         self.translated.forget(slot + 1);
+        self.unmark(offset >> CODE_GRANULE_BITS);
+    }
+
+    /// Ends the checks of writes to a granule of RAM that contains no predecoded instruction any more.
+    fn unmark(&mut self, granule: usize) {
+        let reserves = |address: u32| (address.wrapping_sub(M::SRAM.base) as usize) >> CODE_GRANULE_BITS == granule;
+        let slots = (1 << CODE_GRANULE_BITS) / 2;
+        let first = M::SRAM_OPS + granule * slots;
+        // A 32-bit instruction may start just before.
+        let decoded = &self.ops[first.saturating_sub(1).max(M::SRAM_OPS)..(first + slots).min(M::SCRATCH_OP)];
+        self.code[granule] = decoded.iter().any(|&op| op != A::Op::default())
+            || self.translated.reaches(first..first + slots)
+            || self.reserved.into_iter().flatten().any(reserves);
     }
 
     /// Records that the instruction at `offset` of RAM is predecoded.

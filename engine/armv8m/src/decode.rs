@@ -73,7 +73,7 @@ pub(crate) const SECOND_HALF: u32 = 1 << 15;
 pub(crate) const FLAGS_SHIFT: u32 = 16;
 
 /// One predecoded instruction. Nothing in it depends on its address.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Op {
     pub kind: Kind,
     /// [`flag`].

@@ -223,15 +223,34 @@ fn secure_code_calls_non_secure_code_and_is_called() {
 }
 
 #[test]
+fn a_write_to_the_second_half_of_an_instruction_is_seen() {
+    // MOVW r0, #1. RAM is checked for changed code in granules of 32 bytes: this instruction is in two of them.
+    let at = (CODE | 31) - 1;
+    let mut bench = bench(&[], &[BX_LR]);
+    put(&mut bench, at, &[0xf240, 0x0001]);
+    for (written, value) in [(None, 1), (Some((at + 16, 7)), 1), (Some((at + 2, 2)), 2)] {
+        if let Some((address, byte)) = written {
+            assert!(bench.mem.poke(address, &[byte]));
+        }
+        bench.core.pc = at;
+        run_to(&mut bench, at + 4);
+        assert_eq!(bench.core.regs[0], value);
+    }
+}
+
+#[test]
 fn another_write_ends_a_reservation() {
     // LDREX r0, [r4] and STREX r1, r0, [r4].
     let code = [0xe854, 0x0f00, 0xe844, 0x0100];
-    for (what, written, status) in
-        [("nothing", None, 0), ("the word", Some(DATA + 2), 1), ("its neighbour", Some(DATA + 4), 0)]
-    {
+    for (what, written, status) in [
+        ("nothing", &[][..], 0),
+        ("the word", &[DATA + 2], 1),
+        ("its neighbour", &[DATA + 4], 0),
+        ("the word after its neighbour", &[DATA + 4, DATA + 2], 1),
+    ] {
         let mut bench = bench(&code, &[BX_LR]);
         run_to(&mut bench, CODE + 4);
-        if let Some(address) = written {
+        for &address in written {
             assert!(bench.mem.poke(address, &[7]));
         }
         run_to(&mut bench, CODE + 8);

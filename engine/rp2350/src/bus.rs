@@ -270,10 +270,11 @@ impl<W: World> Bus<W> {
             // SIO is only accessible through a core's IO port.
             0xd => match master {
                 Master::Core(core) if address & 0x0fff_fe00 == 0 => {
+                    let mut qspi = 0;
                     if matches!(address & 0x1fc, 0x004 | 0x008) {
                         self.refresh_pins();
+                        qspi = self.blocks.io_qspi.gpio_hi_in();
                     }
-                    let qspi = self.blocks.io_qspi.gpio_hi_in();
                     self.sio.read(&mut self.sys, core, address & 0x1fc, qspi)
                 }
                 Master::Core(_) if address & 0x0ffe_0000 == 0x0002_0000 => {

@@ -210,6 +210,11 @@ impl crate::Translations for Translated {
     fn forget(&mut self, slot: usize) {
         self.forget(slot);
     }
+
+    fn reaches(&self, slots: Range<usize>) -> bool {
+        let mut granules = slots.start / GRANULE_SLOTS..=(slots.end - 1) / GRANULE_SLOTS;
+        self.blocks.as_ref().is_some_and(|blocks| granules.any(|granule| blocks.reached[granule]))
+    }
 }
 
 impl Translated {

@@ -80,16 +80,28 @@ impl<M: Map> Translation<'_, M> {
         if guest(load.to).is_none() {
             dynasm!(self.ops ; .arch x64 ; mov [rbx + memory(load.to)], eax);
         }
+        self.move_base(load.base, load.moved);
+    }
+
+    pub(super) fn move_base(&mut self, base: u8, moved: i32) {
+        match guest(base) {
+            _ if moved == 0 => {}
+            Some(host) => dynasm!(self.ops ; .arch x64 ; add Rd(host), moved),
+            None => dynasm!(self.ops ; .arch x64 ; add DWORD [rbx + memory(base)], moved),
+        }
     }
 
     pub(super) fn load(&mut self, op: Op, size: u32, signed: bool, indexed: bool) {
-        let load = Load { size, signed, to: op.a };
+        self.load_and_move(op, Load { size, signed, to: op.a, base: op.b, moved: 0 }, indexed);
+    }
+
+    fn load_and_move(&mut self, op: Op, load: Load, indexed: bool) {
         let (place, after) = (self.in_engine(1), self.after(op, 1));
         let (at, done) = (self.ops.new_dynamic_label(), self.ops.new_dynamic_label());
         self.address(op, indexed);
         let again = self.again();
-        self.ram_offset(size, M::SRAM.bytes, at);
-        self.permitted(LOAD, size, 0, again);
+        self.ram_offset(load.size, M::SRAM.bytes, at);
+        self.permitted(LOAD, load.size, 0, again);
         self.take_from_ram(load);
         dynasm!(self.ops ; .arch x64 ; =>done);
         if self.ahead {
@@ -136,7 +148,7 @@ impl<M: Map> Translation<'_, M> {
             }
             self.here.pending += 1;
         } else {
-            let load = Load { size: 2, signed: false, to: op.a };
+            let load = Load { size: 2, signed: false, to: op.a, base: op.b, moved: 0 };
             let (place, after) = (self.in_engine(1), self.after(op, 1));
             let (at, done) = (self.ops.new_dynamic_label(), self.ops.new_dynamic_label());
             dynasm!(self.ops ; .arch x64 ; mov eax, DWORD address as i32 ; jmp =>at ; =>done);
@@ -207,6 +219,10 @@ impl<M: Map> Translation<'_, M> {
     }
 
     pub(super) fn store(&mut self, op: Op, size: u32, indexed: bool) {
+        self.store_and_move(op, size, indexed, 0);
+    }
+
+    fn store_and_move(&mut self, op: Op, size: u32, indexed: bool, moved: i32) {
         let (place, after) = (self.in_engine(1), self.after(op, 1));
         let (at, done) = (self.ops.new_dynamic_label(), self.ops.new_dynamic_label());
         self.address(op, indexed);
@@ -223,14 +239,27 @@ impl<M: Map> Translation<'_, M> {
             1 => dynasm!(self.ops ; .arch x64 ; mov WORD [r13 + rcx * 2], Rw(value)),
             _ => dynasm!(self.ops ; .arch x64 ; mov DWORD [r13 + rcx * 4], Rd(value)),
         }
+        self.move_base(op.b, moved);
         dynasm!(self.ops ; .arch x64 ; =>done);
         if self.ahead {
             let place = self.at;
             self.stubs.push(Stub::Bail { at, place });
         } else {
-            self.stubs.push(Stub::Store { at, size, value: op.a, place, after, done });
+            self.stubs.push(Stub::Store { at, size, value: op.a, base: op.b, moved, place, after, done });
         }
         self.here.pending += 1;
+    }
+
+    /// Accesses of one register that write the base back; the engine makes the others with such an encoding.
+    pub(super) fn indexed(&mut self, op: Op) {
+        let Some((moved, before)) = moves_base(op) else { return self.execute(op) };
+        let (size, signed, load) = (op.imm >> 21 & 3, op.imm & 1 << 24 != 0, op.imm & 1 << 20 != 0);
+        let op = Op { imm: if before { moved as u32 } else { 0 }, ..op };
+        if load {
+            self.load_and_move(op, Load { size, signed, to: op.a, base: op.b, moved }, false);
+        } else {
+            self.store_and_move(op, size, false, moved);
+        }
     }
 
     /// LDRD and STRD.
@@ -426,4 +455,13 @@ impl<M: Map> Translation<'_, M> {
 /// Returns one of `words` words for each granule that they can be in.
 fn granules(words: u32) -> impl Iterator<Item = u32> {
     (0..words - 1).step_by(1 << (CODE_GRANULE_BITS - 2)).chain([words - 1])
+}
+
+/// Returns what an instruction of [`Kind::Indexed`] adds to its base, and whether it does so before the access. `None`: it
+/// needs the engine.
+pub(super) fn moves_base(op: Op) -> Option<(i32, bool)> {
+    let (mode, offset) = (op.imm >> 8 & 15, (op.imm & 0xff) as i32);
+    // SP has a limit and no low bits. That one register is both is unpredictable.
+    let plain = mode & 9 == 9 && !matches!(op.b, 13 | 15) && ![13, op.b].contains(&op.a);
+    plain.then_some((if mode & 2 != 0 { offset } else { -offset }, mode & 4 != 0))
 }

@@ -8,6 +8,7 @@ use armv6m::translator::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, R
 use armv6m::translator::{Block, Part, region};
 use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
+use super::accesses::moves_base;
 use super::mistakes::{Mistake, makes, mistaken};
 use super::{C, NZ, REGS, V, flags_of, late_after_branch};
 use crate::core::NO_WORD;
@@ -79,6 +80,8 @@ pub(super) enum Stub {
         at: DynamicLabel,
         size: u32,
         value: u8,
+        base: u8,
+        moved: i32,
         place: Place,
         after: After,
         done: DynamicLabel,
@@ -99,6 +102,9 @@ pub(super) struct Load {
     pub(super) signed: bool,
     /// The guest's register.
     pub(super) to: u8,
+    /// The register that the address is relative to, and what is added to it when the value is there.
+    pub(super) base: u8,
+    pub(super) moved: i32,
 }
 
 /// How a block continues after an access by the engine.
@@ -257,7 +263,10 @@ impl<M: Map> Translation<'_, M> {
 
     /// Returns the same, unless the engine must execute it and the true order is needed for that.
     fn next_here(&self, pc: u32) -> Option<Op> {
-        let by_engine = |op: &Op| matches!(op.kind, Kind::Indexed | Kind::Dsp | Kind::Float | Kind::FloatLoad);
+        let by_engine = |op: &Op| match op.kind {
+            Kind::Indexed => moves_base(*op).is_none(),
+            kind => matches!(kind, Kind::Dsp | Kind::Float | Kind::FloatLoad),
+        };
         self.next(pc).filter(|op| !(self.ahead && by_engine(op)))
     }
 
@@ -624,6 +633,7 @@ fn accesses(kind: Kind) -> bool {
             | StrReg
             | StrbReg
             | StrhReg
+            | Indexed
             | Ldm
             | Stm
             | LdmPc

@@ -274,7 +274,8 @@ impl<M: Map> Translation<'_, M> {
                 self.load_multiple_and_pc(op);
                 return Flow::Ended;
             }
-            Indexed | Dsp | Float | FloatLoad => self.execute(op),
+            Indexed => self.indexed(op),
+            Dsp | Float | FloatLoad => self.execute(op),
             TableBranch => {
                 self.table_branch(op);
                 return Flow::Ended;

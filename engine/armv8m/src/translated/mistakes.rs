@@ -69,6 +69,10 @@ mistakes! {
     BaseKept,
     /// LDRD and STRD do not write the base back.
     BaseKeptByDouble,
+    /// A load or store of one register does not write the base back.
+    BaseKeptByIndexed,
+    /// One that adds to the base after the access does so before.
+    BaseMovedBefore,
     /// TBH reads bytes.
     TableOfBytes,
     /// ADCS ignores the carry.
@@ -186,6 +190,8 @@ pub(super) fn mistaken(op: Op) -> Op {
         (AddsProduct, Mls) => kind(Mla),
         (ClearsLowerHalf, Movt) => kind(MovImm),
         (BaseKept, Ldm | Stm) => Op { c: 0, ..op },
+        (BaseKeptByIndexed, Indexed) if op.imm & 0x500 == 0x100 => Op { imm: op.imm & !0xff, ..op },
+        (BaseMovedBefore, Indexed) => Op { imm: op.imm | 0x400, ..op },
         (BaseKeptByDouble, Ldrd | Strd) => Op { d: op.d & !2, ..op },
         (TableOfBytes, TableBranch) => Op { imm: 0, ..op },
         (AddsWithoutCarry, AdcRegS) => kind(AddRegS),

@@ -122,7 +122,7 @@ impl<M: Map> Translation<'_, M> {
                 self.loaded(load);
                 self.goes_on(place, after, done);
             }
-            Stub::Store { at, size, value, place, after, done } => {
+            Stub::Store { at, size, value, base, moved, place, after, done } => {
                 let slow = self.routines.store[size as usize];
                 dynasm!(self.ops ; .arch x64 ; =>at);
                 let host = guest(value).unwrap_or(2);
@@ -131,6 +131,7 @@ impl<M: Map> Translation<'_, M> {
                 }
                 dynasm!(self.ops ; .arch x64 ; mov [r15 + VALUE], Rd(host));
                 self.call(place, slow);
+                self.move_base(base, moved);
                 self.goes_on(place, after, done);
             }
             Stub::Execute { at, place, after, done } => {
@@ -206,5 +207,6 @@ impl<M: Map> Translation<'_, M> {
         if guest(load.to).is_none() {
             dynasm!(self.ops ; .arch x64 ; mov [rbx + memory(load.to)], eax);
         }
+        self.move_base(load.base, load.moved);
     }
 }
