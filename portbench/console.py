@@ -11,7 +11,8 @@ from typing import IO, TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+
+    from portbench.narrow import FittingTable
 
 COLUMNS: Final = 100
 """The width of a pipe and of a file: a CI log shows as much without breaking lines."""
@@ -31,12 +32,16 @@ def console(file: IO[str] | None = None, *, stderr: bool = False) -> Console:
 
 def new_table(
     columns: Sequence[str], *, title: str | None = None, right: Collection[str] = (), folding: Collection[str] = ()
-) -> Table:
-    """A table without rows. Numbers go to the `right`; only the columns `folding` may take more than one line."""
-    from rich.table import Table
+) -> FittingTable:
+    """A table without rows. Numbers go to the `right`; only the columns `folding` may take more than one line.
+
+    Where whole words do not fit side by side, it is a list.
+    """
     from rich.text import Text
 
-    made = Table(
+    from portbench.narrow import FittingTable
+
+    made = FittingTable(
         title=None if title is None else Text(title),
         title_justify="left",
         title_style="bold",
@@ -55,7 +60,9 @@ def new_table(
     return made
 
 
-def plain_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], folding: Collection[str]) -> Table:
+def plain_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], folding: Collection[str]
+) -> FittingTable:
     """A table of text."""
     from rich.text import Text
 

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from portbench.boards import board_definition
 from portbench.boards.releases import is_selector, selected
-from portbench.console import COLUMNS as WIDTH
 from portbench.console import console, plain_table, shown
 from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
+from portbench.narrow import FittingTable
 from portbench.results.compare import Comparison
 from portbench.results.compare_table import COLUMNS, HINT, LAYOUT_COLUMNS, layouts, lines
 from portbench.results.compare_why import MISS_COLUMNS, WHY_COLUMNS, lacks_reasons, reasons
@@ -26,8 +26,8 @@ from portbench.runner.jobs.run import measure_images
 from portbench.runner.options import DEFAULT_BOARD
 from portbench.runner.plan import is_file
 
-_WIDE_ONLY: Final = ("unit", "by")
-"""Columns that would leave the row's name no room in a terminal of 80 characters."""
+_SPARE: Final = ("by", "unit")
+"""Columns that a narrow terminal leaves out, the first one first."""
 
 
 class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
@@ -86,16 +86,24 @@ def _image(text: str, board: str) -> str | None:
     return found[0].id
 
 
+def _table(rows: Sequence[Sequence[str]], left_out: Sequence[str]) -> FittingTable:
+    kept = [number for number, column in enumerate(COLUMNS) if column not in left_out]
+    cells = ([row[number] for number in kept] for row in rows)
+    return plain_table("B beside A", [COLUMNS[number] for number in kept], cells, folding=("row", "verdict"))
+
+
 def print_comparison(
     compared: Sequence[Comparison], limit: float | None, out: Console | None = None, *, times: bool = False
 ) -> None:
     """`out`: by default standard output. `times`: of perf_bench the times, not the scores."""
     out = out or console()
-    left_out = _WIDE_ONLY if out.width < WIDTH else ()
-    kept = [number for number, column in enumerate(COLUMNS) if column not in left_out]
-    rows = ([line[number] for number in kept] for line in lines(compared, limit))
-    out.print(plain_table("B beside A", [COLUMNS[number] for number in kept], rows, folding=("row", "verdict")))
-    if left_out:
+    # A table shows as much as it can in the lines that it takes without the spare columns; a list shows all.
+    rows = lines(compared, limit)
+    tables = [_table(rows, _SPARE[:count]) for count in range(len(_SPARE) + 1)]
+    heights = [len(out.render_lines(table, pad=False)) if table.fits(out) else None for table in tables]
+    count = heights.index(heights[-1])
+    out.print(tables[count])
+    if left_out := _SPARE[:count]:
         out.print(f"A wider terminal also shows: {', '.join(left_out)}.")
     for reason in reasons(compared):
         out.print(f"\nWhy, {shown(reason.row)}:", markup=False, soft_wrap=True)

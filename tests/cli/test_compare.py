@@ -68,8 +68,24 @@ def test_a_comparison_is_whole_words_at_80_columns() -> None:
     out = StringIO()
     print_comparison(compare(before, after), None, Console(file=out, width=80))
     lines = out.getvalue().splitlines()
-    assert max(map(len, lines)) <= 80 and lines[-1] == "A wider terminal also shows: unit, by."
+    assert max(map(len, lines)) <= 80 and lines[-1] == "A wider terminal also shows: by, unit."
     assert {"as-published", "ping_pong", "slower", "interval"} <= set(out.getvalue().split())
+
+
+def test_a_wider_terminal_never_folds_more() -> None:
+    before, after = (
+        run_of(*(row(start + each, each, profile=profile) for profile in ("tuned", "as-published") for each in (1, 2)))
+        for start in (10_000, 10_400)
+    )
+    compared = compare(before, after)
+    heights = []
+    for width in range(64, 131):
+        out = StringIO()
+        print_comparison(compared, None, Console(file=out, width=width))
+        lines = out.getvalue().splitlines()
+        assert max(map(len, lines)) <= width
+        heights.append(len(lines))
+    assert heights == sorted(heights, reverse=True)
 
 
 @pytest.mark.parametrize(("limit", "status"), [("2%", 1), ("0.02", 1), ("4%", 0), ("3.1%", 0)])
