@@ -367,6 +367,8 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
     try:
         entry = named(runtime, known)
     except PortbenchError:
+        if Path(runtime).exists():
+            raise OptionError(f"{runtime}: is no image; choose a {', '.join(('.uf2', *AVR_SUFFIXES))} file") from None
         ids = (entry.id for entry in known)
         raise OptionError(f"{unknown('runtime or .uf2 file', runtime, ids)}") from None
     if options.board is not None and not entry.family.traits.hosted and _board_of(entry) != options.board:

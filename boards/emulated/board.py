@@ -40,6 +40,8 @@ _DRIVER_US: Final = 100
 """From one request of the PC's USB driver to the next. Arduino's mbed core stops where it is less than 10 us."""
 _START_S = 30.0
 _STOP_S = 5.0
+_TERM_S: Final = 1.0
+"""To end by SIGTERM, which is not heard while the engine copies an image. SIGKILL leaves no more behind."""
 _POLL_S = 0.02
 _ROOT = Path(portbench.__file__).parents[1]
 _numbers = itertools.count()
@@ -386,7 +388,7 @@ def _end(process: subprocess.Popen[bytes], folder: Path, temporary: TemporaryFol
                 break
             end()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_STOP_S)
+                process.wait(_TERM_S)
         shutil.rmtree(folder, ignore_errors=True)
         temporary.remove()
 

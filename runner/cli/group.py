@@ -6,6 +6,7 @@ A folder is a verb with verbs below it: `verbs/desk/power.py` is `desk power`, a
 from __future__ import annotations
 
 import ast
+import errno
 import gc
 import importlib
 import importlib.metadata
@@ -38,6 +39,7 @@ _SECTIONS: Final = {
 }
 """The verbs in the order in which a user meets them."""
 
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _ELSEWHERE: Final = {"sweep": "run -s NAME=VALUE,VALUE", "bisect": "compare FOLDER"}
 """The commands for words that are none here."""
 
@@ -54,7 +56,10 @@ def _one_line(context: click.Context) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        if error.filename is None and error.errno in _FULL:
+            said = f"cannot write the output ({error.strerror}); free some space, or write elsewhere"
+        else:
+            said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         raise click.ClickException(shown(said)) from None
 
 
@@ -176,7 +181,7 @@ class Verbs(click.Group):
             status = super().main(*args, **{**more, "prog_name": NAME, "standalone_mode": False})
         except click.UsageError as error:
             place = error.ctx.command_path if error.ctx else NAME
-            said = error.format_message().rstrip(".")
+            said = " ".join(error.format_message().split()).rstrip(".")
             help_is_in = "" if "; see: " in said else f"{'' if said.endswith('?') else ';'} see: {place} --help"
             click.echo(f"{place}: {said}{help_is_in}", err=True)
             status = 2
@@ -203,7 +208,10 @@ class _Bash(BashComplete):
 
 
 def _prepare_streams() -> None:
-    """Escape names that the locale's encoding lacks."""
+    """Escape names that the locale's encoding lacks. Print to nowhere where the caller has closed a stream."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="backslashreplace")

@@ -77,6 +77,9 @@ def test_the_help_of_run_fits_a_screen(start: Start) -> None:
         (["run", "--message", "2"], "portbench run: No such option '--message'. Did you mean '--messages'? see: "),
         (["--xyzzy"], "portbench: No such option '--xyzzy'; see: portbench --help"),
         (["run", "--qqqqq"], "portbench run: No such option '--qqqqq'; see: portbench run --help"),
+        (["run", "--on", "nowhere"], "portbench run: Invalid value for '--on': 'nowhere' is no address; write tcp://"),
+        (["run", "--runtime", "."], "portbench run: .: is no image; choose a .uf2, .hex, .elf file; see: "),
+        (["completion"], "portbench completion: Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish;"),
         (["run", "tests"], "portbench run: Got unexpected extra argument (tests); see: portbench run --help"),
         (["run", "--where", "moon"], "portbench run: --where: 'moon' is none of auto, silicon, emulated, hosted;"),
         (
@@ -134,6 +137,34 @@ def test_a_reader_that_leaves_early_is_no_fault(empty: Path, environment: dict[s
         check=False,
     )
     assert done.stdout.split() == ["Runtimes", "{"] and done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("streams", "status", "says"),
+    [
+        (">&-", 0, ""),
+        (">&- 2>&-", 0, ""),
+        pytest.param(
+            ">/dev/full",
+            1,
+            "portbench: cannot write the output (No space left on device); free some space, or write elsewhere\n",
+            marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full"),
+        ),
+    ],
+)
+def test_output_that_goes_nowhere_is_one_line(
+    streams: str, status: int, says: str, empty: Path, environment: dict[str, str]
+) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{' '.join(COMMAND)} list workloads {streams}"],
+        cwd=empty,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", says)
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])

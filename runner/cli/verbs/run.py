@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from portbench.console import console, shown
 from portbench.results.compare import compare
-from portbench.results.model import RunFile
+from portbench.results.model import RunFile, Status
 from portbench.results.storage import find_run, to_json
 from portbench.runner.cli.comparing import limit_option, print_comparison
 from portbench.runner.cli.options import Sectioned, bench_option, bench_options, given
@@ -20,6 +21,17 @@ from portbench.runner.kinds.foreign import meeting_places
 from portbench.runner.options import OPTIONS, BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, left_out, remarks
 from portbench.runner.sweep.run import SweepRun
+
+
+class Scheduler(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
+    """An address, written `tcp://HOST:8786`."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> str:
+        if not re.fullmatch(r"[a-z]+://[^/]+:\d+", str(value)):
+            self.fail(f"{value!r} is no address; write tcp://HOST:8786", param, context)
+        return str(value)
 
 
 @click.command(cls=Sectioned)
@@ -31,7 +43,9 @@ from portbench.runner.sweep.run import SweepRun
 )
 @click.option("--baseline", metavar="RUN", help="compare with this run afterwards: a file, latest, a name, a revision")
 @limit_option
-@click.option("--on", metavar="ADDRESS", help="a Dask scheduler, as tcp://HOST:8786: measure on its workers")
+@click.option(
+    "--on", type=Scheduler(), metavar="ADDRESS", help="a Dask scheduler, as tcp://HOST:8786: measure on its workers"
+)
 @click.option("--x", metavar="AXIS", help="setting along the chart of a sweep (default: that with most numbers)")
 @click.option("--chart", metavar="FILE", help="chart of a sweep, .svg, .png or .pdf (default: beside the rows)")
 def COMMAND(
@@ -76,7 +90,8 @@ def COMMAND(
                     click.echo(f"foreign images on {line}", err=True)
             return 0
         run, status = _measure(rows, options, on, as_json, out)
-        if options.newest and (more := left_out(rows, options)) is not None:
+        measured = any(row.status is Status.MEASURED for row in run.rows)
+        if options.newest and measured and (more := left_out(rows, options)) is not None:
             console(stderr=True).print(more, markup=False)
     if before is not None:
         compared = compare(before, run)
