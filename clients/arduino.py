@@ -16,7 +16,7 @@ from platformdirs import user_cache_path
 
 from portbench.clients.libraries import driver_files, pinned_drivers
 from portbench.errors import PortbenchError
-from portbench.files import TemporaryFolder
+from portbench.files import TemporaryFolder, replace_file
 
 CORE: Final = Path("/usr/share/arduino/hardware/arduino/avr")
 COMPILER: Final = "avr-gcc"
@@ -59,7 +59,7 @@ def compile_sketch(sketch: Path, output: Path, libraries: Mapping[str, bytes] | 
         command += map(str, sorted(sources))
         _run(command)
         _run(["avr-objcopy", "-O", "ihex", "-R", ".eeprom", str(elf), str(hex_file)])
-        output.write_bytes(hex_file.read_bytes())
+        replace_file(output, hex_file.read_bytes())
 
 
 def _run(command: list[str]) -> None:

@@ -35,12 +35,21 @@ def replace_file(path: Path, content: str | bytes, *, synced: bool = True) -> No
 
 @contextlib.contextmanager
 def replacing(path: Path, *, synced: bool = True) -> Iterator[BinaryIO]:
-    """A stream for the new content of `path`, which takes its place at the end of the block. Raises OSError."""
-    with _beside(path) as temporary:
-        with temporary.open("wb") as stream:
+    """A stream for the new content of `path`, which takes its place at the end of the block; a device or a pipe is
+    written to. Raises OSError, which names `path`."""
+    if path.exists() and not path.is_file():
+        with path.open("wb") as stream:
             yield stream
-            _finish(stream, synced)
-        temporary.replace(path)
+        return
+    try:
+        with _beside(path) as temporary:
+            with temporary.open("wb") as stream:
+                yield stream
+                _finish(stream, synced)
+            temporary.replace(path)
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
+        raise
 
 
 def new_file(path: Path, content: str | bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -116,3 +117,22 @@ def test_a_file_that_cannot_be_finished_stays_as_it_was(tmp_path: Path) -> None:
     assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
     replace_file(path, b"after", synced=False)
     assert path.read_text() == "after" and path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path) -> None:
+    file = tmp_path / "wires.vcd"
+    with pytest.raises(OSError, match="No space left") as caught, replacing(file) as stream:
+        stream.write(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.filename == str(file) and list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        replace_file(pipe, "all")
+        assert os.read(reader, 10) == b"all" and pipe.is_fifo()
+    finally:
+        os.close(reader)

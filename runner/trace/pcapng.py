@@ -8,6 +8,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from portbench.files import replacing
 from portbench.workloads import Session
 
 _PCAP_HEADER: Final = struct.Struct("<IHHiIII")
@@ -36,7 +37,7 @@ def write_pcapng(path: Path, capture: Path, session: Session | None, pc: IPv4Add
     )
     frames = list(read_capture(capture))
     said = comments(frames, session, pc, exchange) if session is not None else {}
-    with path.open("wb") as file:
+    with replacing(path) as file:
         writer = FileWriter(file, header)
         for index, frame in enumerate(frames):
             block = header.new_member(

@@ -9,7 +9,7 @@ from pathlib import Path
 from portbench.boards import BoardError, Deadline, Ethernet
 from portbench.boards.emulated.trace import ExchangeTrace, busiest, exchange_window, slowest_exchange
 from portbench.errors import LibraryMissing
-from portbench.files import TemporaryFolder
+from portbench.files import TemporaryFolder, replace_file
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.replayed import ReplayedRow
@@ -62,7 +62,7 @@ def trace_row(
         if files.vcd is not None and isinstance(network, Ethernet):
             write_vcd(files.vcd, shown.records, (shown.start_us, shown.end_us), network, row.label)
         if files.perfetto is not None:
-            files.perfetto.write_text(json.dumps(trace_events(shown, replay.intn_pin, exchange)), encoding="utf-8")
+            replace_file(files.perfetto, json.dumps(trace_events(shown, replay.intn_pin, exchange)))
         if files.pcapng is not None and capture is not None:
             write_pcapng(files.pcapng, capture, busiest(figures.sessions), replay.pc_ip, row.label, exchange)
         return replay.exchange(number, window, recording)

@@ -7,10 +7,12 @@ evenly between them, in the controller's SPI mode.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
 
 from portbench.boards.definition import Ethernet
+from portbench.files import replacing
 
 WIRES: Final = ("sck", "mosi", "miso", "csn", "intn", "rstn")
 _NAMES: Final = {"sck": "SCK", "mosi": "MOSI", "miso": "MISO", "csn": "CSn", "intn": "INTn", "rstn": "RSTn"}
@@ -29,20 +31,20 @@ def write_vcd(
 
     start_ns, end_ns = (round(time_us * _NS_PER_US) for time_us in window_us)
     levels, changes = wire_changes(records, network)
-    with (
-        path.open("w", encoding="ascii") as file,
-        VCDWriter(
+    with replacing(path) as stream:
+        file = TextIOWrapper(stream, encoding="ascii")
+        with VCDWriter(
             file, timescale="1 ns", date="", comment=title, version="portbench", init_timestamp=start_ns
-        ) as writer,
-    ):
-        wires = {
-            wire: writer.register_var("board", _NAMES[wire], "wire", size=1, init=levels.get(wire, "x"))
-            for wire in WIRES
-            if f"{wire}_pin" in network.pins
-        }
-        for time_us, wire, level in changes:
-            writer.change(wires[wire], max(start_ns, round(time_us * _NS_PER_US)), level)
-        writer.close(max(start_ns, end_ns))
+        ) as writer:
+            wires = {
+                wire: writer.register_var("board", _NAMES[wire], "wire", size=1, init=levels.get(wire, "x"))
+                for wire in WIRES
+                if f"{wire}_pin" in network.pins
+            }
+            for time_us, wire, level in changes:
+                writer.change(wires[wire], max(start_ns, round(time_us * _NS_PER_US)), level)
+            writer.close(max(start_ns, end_ns))
+        file.detach()  # `replacing` closes it
 
 
 def wire_changes(records: Iterable[dict[str, Any]], network: Ethernet) -> tuple[dict[str, int], list[Change]]:

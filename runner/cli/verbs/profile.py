@@ -14,6 +14,7 @@ import click
 
 from portbench.console import console
 from portbench.engine import needs_engine
+from portbench.files import replace_file
 from portbench.runner.cli.row import check_writable, planned_row, row_argument
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -59,9 +60,9 @@ def COMMAND(
     check_writable(path for path in (speedscope, folded) if path is not None)
     profile = profiled(row, elf)
     if speedscope is not None:
-        speedscope.write_text(json.dumps(export.speedscope(profile)), encoding="utf-8")
+        replace_file(speedscope, json.dumps(export.speedscope(profile)))
     if folded is not None:
-        folded.write_text(export.folded(profile), encoding="utf-8")
+        replace_file(folded, export.folded(profile))
     if against is None:
         show(profile, top, console())
     else:
