@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
@@ -14,12 +15,14 @@ from pathlib import Path
 import pytest
 
 from portbench.firmware import catalogue, uf2
+from portbench.firmware.identify import NATIVE_PROGRAM
 from portbench.results.shipped import shipped
 from portbench.results.storage import RunWriter
 from tests.cli.conftest import Invoke, invoke  # noqa: F401 - a fixture
 from tests.conftest import Image
 from tests.docs import rows_once
 from tests.firmware.test_image_identity import micropython
+from tests.forward.conftest import SERVER
 from tests.ping_pong import NATIVE_IMAGE
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +41,6 @@ READING = {"advise", "images", "list", "show"}
 """Verbs that start no board."""
 MEASURING = {"compare", "explain", "flash", "profile", "trace"}
 AVR_IMAGE = ROOT / "firmware" / "avr" / "ping_pong.hex"
-FOREIGN = {"httpd.uf2", "my-client.uf2", "server.uf2", "tls-client.uf2"}
 BUILDS = {"RPI_PICO-v1.24.1.uf2": "micropython-pico-1.24.1", "RPI_PICO-v1.26.1.uf2": "micropython-pico-1.26.1"}
 """Files that are images of the catalogue; the others are the native client."""
 LINKER_MAP = "Linker script and memory map\n .text.main     0x10000200       0x40 main.o\n"
@@ -61,6 +63,9 @@ QUOTED = {
     "mdir": "tests/cli/test_desk.py",
     "curl": "tests/forward/test_tools.py",
     "(CONSOLE_PORT=2217 )?labgrid-": "tests/labgrid/conftest.py",
+    "portbench run --device (usb|labgrid):desk": "tests/labgrid/test_documented.py",
+    "portbench run .*--on tcp": "tests/jobs/test_cluster.py",
+    "portbench check soak --cycles": "tests/checks/soak/test_verb.py",
 }
 """Commands that a test has in its text. It replaces only ports, boards and folders."""
 UNRUN = {
@@ -84,16 +89,21 @@ UNRUN = {
 OTHER_PROGRAMS = {r"make ": "--dry-run", r"python -m portbench_engine$": ""}
 """Commands of other programs that run here, and the option that plans them only."""
 PLANNED = {
-    "run .*--on tcp": "a cluster: tests/jobs",
-    "run .*(--device|--where silicon)": "a board: tests/usb, tests/labgrid and tests/emulated have stand-ins",
-    "run .*--workload all": "hours",
-    "run .*(interpreter|perf_bench) --runtime .*uf2": "minutes for a build: tests/emulated, tests/workloads",
-    "run .*--workload sd_card": "a card of 30 s of a PC's time: tests/workloads/sd_card",
-    "run .*(httpd.uf2|server.uf2|tls-client.uf2)": "images of other projects: tests/workloads",
-    "run .*seed=1..20": "120 rows: tests/sweep",
-    "check ": "minutes to hours, and suites of other projects: tests/checks",
+    "run .*(--where silicon|/dev/ttyUSB0)": "an ATmega on a cable: tests/usb/test_avrdude.py",
+    "run .*--partner-device": "two boards on cables: tests/usb, tests/workloads/two_boards",
+    "run .*(httpd.uf2|tls-client.uf2)": "images that their owner builds: tests/emulated/test_foreign.py",
 }
-"""Commands that are planned here instead of run (`--dry-run`, or `--list` of `check`), and why."""
+"""Commands that are planned here instead of run (`--dry-run`), and why."""
+LONG = {
+    "run .*--workload (all|sd_card)": "portbench-native",
+    "run .*(interpreter|perf_bench) --runtime .*uf2": "micropython-1.28.0",
+    "check silicon($| --publish)": "portbench-native",
+    "check silicon --part bulk": "wiznet-hardwired-w5100s",
+    "check soak --part kills": "portbench-native",
+}
+"""Commands of minutes. They run where images are at hand; and the image that is in the files that they name."""
+REMORA = "470ee2239784fbe7c491550ff2b468aad685dee02c81f11f60b66a11ae4180b7"
+LACKS = r"(?m)^\d+ of \d+ parts could not be measured: "
 SAYS = {
     "advise W5500_EVB_PICO": r"flash micropython-1\.28\.0, the newest maintained firmware",
     "flash my.uf2": r"frames sent, address 192\.168\.50\.",
@@ -142,20 +152,28 @@ def _of(verbs: set[str], *, planned: bool = False) -> list[str]:
     return [each for each in OURS if each.split()[0] in verbs and _matches(PLANNED, each) is planned]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what pages name: runs, and firmware that is only planned."""
-    monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
-    (tmp_path / "Downloads").mkdir()
-    (tmp_path / "Downloads" / "any.uf2").write_bytes(micropython("1.27.0"))
-    results = tmp_path / "results"
+    made = tmp_path_factory.mktemp("pages")
+    (made / "Downloads").mkdir()
+    (made / "Downloads" / "any.uf2").write_bytes(micropython("1.27.0"))
+    results = made / "results"
     run = shipped("W5500_EVB_PICO")
     for file in ("CABLE", "WIFI", "BEFORE", "AFTER", "main", "pr-1234"):
         named = run.model_copy(update={"name": file if file.islower() else None})
         RunWriter(named, results, resumed=results / "runs" / f"{file}.jsonl").close()
-    for path in (tmp_path / "FILE", tmp_path / "elsewhere" / "run.json"):
+    for path in (made / "FILE", made / "elsewhere" / "run.json"):
         path.parent.mkdir(exist_ok=True)
         shutil.copy(results / "latest.json", path)
+    return made
+
+
+@pytest.fixture
+def folder(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same for one command, which may write into it."""
+    monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
+    shutil.copytree(runs, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -167,9 +185,24 @@ def provide(words: list[str], folder: Path, content: Callable[[str], bytes]) -> 
 
 
 def planned(name: str) -> bytes:
-    if name.endswith(".hex"):
-        return b":0400000000000000FC\n:00000001FF\n"
-    return uf2.build(b"master secret".ljust(256)) if name in FOREIGN else micropython("1.27.0")
+    return b":0400000000000000FC\n:00000001FF\n" if name.endswith(".hex") else uf2.build(b"master secret".ljust(256))
+
+
+def long(line: str, image: Image) -> Path | None:
+    """The image of a command of `LONG`; None for others. Skips the test where no image is at hand."""
+    runtime = next((runtime for begin, runtime in LONG.items() if re.match(begin, line)), None)
+    if runtime is None:
+        return None
+    image("micropython-1.28.0")
+    return image(runtime)
+
+
+def remora() -> Path:
+    """The image whose service a page asks; skips the test without it."""
+    for path in Path(os.environ.get("PORTBENCH_FIRMWARE_DIR", "none")).glob("*.uf2"):
+        if hashlib.sha256(path.read_bytes()).hexdigest() == REMORA:
+            return path
+    pytest.skip(f"without the image {REMORA}.uf2: firmware/remora-rp2040-1.0.1.uf2 of Remora-RP2040-W5500 on GitHub")
 
 
 def images_of(words: list[str]) -> set[str]:
@@ -178,16 +211,35 @@ def images_of(words: list[str]) -> set[str]:
     return known & {part for word in words for part in re.split(r"[/,=]", word)}
 
 
-@pytest.mark.parametrize("line", _of({"run", "check"}, planned=True))
-def test_a_command_is_planned(line: str, folder: Path, invoke: Invoke, image: Image) -> None:  # noqa: F811
+@pytest.mark.parametrize("line", _of({"run"}, planned=True))
+def test_a_command_is_planned(line: str, folder: Path, invoke: Invoke) -> None:  # noqa: F811
     words = shlex.split(line)
     provide(words, folder, planned)
-    (folder / "FOLDER").mkdir()
-    done = invoke(*words, "--dry-run" if words[0] == "run" else "--list")
-    if "forbids the download" in done.output:  # a sweep reads its images first
-        for runtime in images_of(words):
-            image(runtime)
+    done = invoke(*words, "--dry-run")
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize("line", _of({"check"}))
+def test_a_check_runs_or_says_what_it_lacks(
+    line: str,
+    folder: Path,
+    invoke: Invoke,  # noqa: F811
+    image: Image,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A suite of another project lacks its sources here, and a check of hours the images."""
+    needed = long(line, image)
+    for name in ("CACHE", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / name))
+    if needed in (None, NATIVE_IMAGE):
+        monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", str(folder))
+    for page in (folder / "FOLDER", folder / "docs" / "evidence"):
+        page.mkdir(parents=True)
+    done = invoke(*shlex.split(line))
+    assert done.stdout and (done.exit_code == 0 or re.search(LACKS, done.stderr)), done.output
 
 
 @pytest.mark.timeout(1200)  # with images, two boards take 130 s of a PC that does nothing else
@@ -198,18 +250,25 @@ def test_a_run_measures(
     line: str,
     folder: Path,
     invoke: Invoke,  # noqa: F811
+    image: Image,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without images the native client is measured; a command that names others says where to get each."""
     words = shlex.split(line)
     monkeypatch.setattr("portbench.runner.jobs.run.measure", rows_once.measure)
+    needed = long(line, image)
+    server = remora() if "port=27181" in words else SERVER
     named = images_of(words) - {"portbench-native"}
     if not named:
         (folder / "none").mkdir()
         monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", str(folder / "none"))
-    provide(
-        [*words, "main/firmware.uf2"], folder, lambda name: (AVR_IMAGE if ".hex" in name else NATIVE_IMAGE).read_bytes()
-    )
+
+    def content(name: str) -> bytes:
+        if name == "server.uf2":
+            return server.read_bytes().replace(NATIVE_PROGRAM, b"another-program!")
+        return (AVR_IMAGE if name.endswith(".hex") else needed or NATIVE_IMAGE).read_bytes()
+
+    provide([*words, "main/firmware.uf2"], folder, content)
     if "--baseline" in words:  # the page says: a run called main
         (folder / "results" / "runs" / "main.jsonl").unlink()
         assert invoke("run", "--runtime", "main/firmware.uf2", "--name", "main").exit_code == 0
@@ -314,7 +373,7 @@ def test_no_reason_outlives_its_command() -> None:
         ([begin for _, begin in TAKEN], [line for _, line in SHOWN]),
         (QUOTED, [line for _, line in SHOWN]),
         ([*UNRUN, *OTHER_PROGRAMS], [line for _, line in SHOWN]),
-        (PLANNED, OURS),
+        ([*PLANNED, *LONG], OURS),
         (map(re.escape, SAYS), OURS),
     ):
         for pattern in patterns:

@@ -26,7 +26,8 @@ from portbench.runner.jobs.run import planned as planned_run
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import image_store
-from tests.conftest import needs
+from tests.cli.conftest import Invoke, invoke  # noqa: F401 - a fixture
+from tests.conftest import Image, needs
 from tests.sweep.test_plan import planned as planned_sweep
 
 pytestmark = [
@@ -98,7 +99,11 @@ def here(row: PlannedRow, options: BenchOptions, folder: Path) -> Row:
 
 
 def test_a_lost_worker_costs_its_row_alone_and_rows_are_as_here(
-    begin: Processes, scheduler: str, tmp_path: Path
+    begin: Processes,
+    scheduler: str,
+    tmp_path: Path,
+    invoke: Invoke,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     workers = [worker(begin, scheduler) for _ in range(2)]
     planned, options = asked(24)
@@ -122,6 +127,22 @@ def test_a_lost_worker_costs_its_row_alone_and_rows_are_as_here(
     (same,) = (row for row in there if row.run_index == 0)
     alone = here(planned[0], options, tmp_path)
     assert same.simulated_figures() == alone.simulated_figures() and same.build == alone.build and same.log is None
+    monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", str(tmp_path))
+    done = invoke(*"run --on tcp://HOST:8786 --name nightly".replace("tcp://HOST:8786", scheduler).split())
+    assert done.exit_code == 0 and (tmp_path / "results" / "latest.json").exists(), done.output
+
+
+def test_a_sweep_on_a_cluster(
+    begin: Processes,
+    scheduler: str,
+    image: Image,
+    invoke: Invoke,  # noqa: F811
+) -> None:
+    image("micropython-1.28.0")
+    worker(begin, scheduler)
+    line = "run --runtime micropython-1.28.0 -s spi_hz=1M..32M*2 --on tcp://HOST:8786"
+    done = invoke(*line.replace("tcp://HOST:8786", scheduler).split())
+    assert done.exit_code == 0 and "6/6" in done.output, done.output
 
 
 def test_a_worker_with_another_portbench_measures_nothing(
