@@ -1,6 +1,21 @@
-"""`python -m portbench`: the same as the command `portbench`."""
+"""The command `portbench`, and `python -m portbench`."""
 
-from portbench.runner.cli import main
+from __future__ import annotations
+
+import signal
+
+
+def main() -> None:
+    """Ctrl-C ends the command without a traceback, even while it imports itself."""
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # ignored under nohup
+    if heard:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from portbench.runner import cli
+
+    if heard:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    cli.main()
+
 
 if __name__ == "__main__":
     main()

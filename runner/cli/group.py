@@ -39,7 +39,7 @@ _SECTIONS: Final = {
 }
 """The verbs in the order in which a user meets them."""
 
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _ELSEWHERE: Final = {"sweep": "run -s NAME=VALUE,VALUE", "bisect": "compare FOLDER"}
 """The commands for words that are none here."""
 
@@ -56,8 +56,9 @@ def _one_line(context: click.Context) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        if error.filename is None and error.errno in _FULL:
-            said = f"cannot write the output ({error.strerror}); free some space, or write elsewhere"
+        if error.errno in _UNWRITABLE:
+            where = error.filename or "the output"
+            said = f"{where}: cannot be written ({error.strerror}); make room or make it writable"
         else:
             said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         raise click.ClickException(shown(said)) from None

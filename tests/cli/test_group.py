@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -147,7 +148,7 @@ def test_a_reader_that_leaves_early_is_no_fault(empty: Path, environment: dict[s
         pytest.param(
             ">/dev/full",
             1,
-            "portbench: cannot write the output (No space left on device); free some space, or write elsewhere\n",
+            "portbench: the output: cannot be written (No space left on device); make room or make it writable\n",
             marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full"),
         ),
     ],
@@ -165,6 +166,16 @@ def test_output_that_goes_nowhere_is_one_line(
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (status, "", says)
+
+
+def test_an_interruption_while_the_command_starts_is_no_traceback(empty: Path, environment: dict[str, str]) -> None:
+    words = [sys.executable, "-X", "importtime", *COMMAND[1:], "list"]
+    with subprocess.Popen(words, cwd=empty, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        next(line for line in process.stderr if line.endswith(" click.core\n"))
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode in (-signal.SIGINT, 130) and "Traceback" not in said
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
