@@ -17,7 +17,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 # Workers of pytest; the first to end takes tests from the others. ARGS="-n0 --pdb" has none.
 ON_ALL_CORES := -n logical --dist worksteal
-CARGO_TEST := cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --exclude binding
+CARGO_TEST := cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --exclude binding --exclude portbench-tls
 STEPS ?= 1000000
 SEED ?= 1
 
@@ -57,8 +57,8 @@ test: build
 test-python: build
 	$(BIN)/pytest tests $(ON_ALL_CORES) $(ARGS)
 
-# Its output comes whole, not among that of pytest. The binding is tested in Python, and the examples by a test. For the
-# examples in documents cargo would compile the browser's library too, which has none.
+# Its output comes whole, not among that of pytest. The binding and TLS are tested in Python, and the examples by a test.
+# For the examples in documents cargo would compile the browser's library and TLS too, which have none.
 test-engine:
 	@$(call need_cargo)
 	@if [ -x $(BIN)/python ]; then PORTBENCH_BOOTROM=$$($(BIN)/python -m portbench_engine) && export PORTBENCH_BOOTROM; fi; \
