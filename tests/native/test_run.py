@@ -147,7 +147,7 @@ def test_never_ready_ends_in_the_boot_loader_after_the_blink_code(
     arguments: dict[str, object], config: NativeConfig, code: int
 ) -> None:
     config = dataclasses.replace(config, ready_timeout_ms=1000, failure_wait_ms=4000)
-    outcome = run(PingPongServer(refuse=1000), config, **arguments)  # type: ignore[arg-type]
+    outcome = run(PingPongServer(refuse=1000), config, blinks=True, **arguments)  # type: ignore[arg-type]
     assert outcome.in_boot_loader
     assert outcome.server.connections == []
     assert outcome.simulated_us < 7_000_000

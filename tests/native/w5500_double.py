@@ -180,7 +180,7 @@ class W5500Double:
         elif value is not None:
             self._socket_write(number, offset, value)
             return 0
-        else:
+        elif offset in (SN_TX_FSR, SN_TX_FSR + 1):
             self._refresh(number)
         if value is not None:
             memory[offset] = value
