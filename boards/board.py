@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.jitter import Jitter
 from portbench.boards.timing import Deadline
 from portbench.boards.wifi import WifiCredentials
-from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 from portbench.workloads import Session, Timed
+
+if TYPE_CHECKING:  # the process of an emulated board needs no catalogue
+    from portbench.firmware.identify import Uf2File
 
 Progress = Callable[[str], None]
 """Called with every console line of a run, as it comes."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from ipaddress import IPv4Address
@@ -26,11 +26,11 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
 )
-from pydantic.dataclasses import dataclass
+from pydantic.dataclasses import dataclass as checked_dataclass
 
 from portbench.boards.pins import HeldPins, avr_pin_number
 from portbench.errors import BoardUnavailable, PortbenchError, UnknownName, first_complaint, unknown
-from portbench.firmware.identify import without_spaces
+from portbench.firmware import without_spaces
 from portbench.firmware.uf2 import Uf2Error
 from portbench.firmware.uf2_families import taken_with
 from portbench.toml_files import parse_toml, read_text, users_files
@@ -98,7 +98,7 @@ class _Wired:
         return {name: pin for name, pin in vars(self).items() if name.endswith("_pin") and pin is not None}
 
 
-@dataclass(frozen=True, config=_STRICT)
+@checked_dataclass(frozen=True, config=_STRICT)
 class _OnSpi(_Wired):
     """A device on an SPI bus of the microcontroller; pins are GPIO numbers."""
 
@@ -114,12 +114,12 @@ class _OnSpi(_Wired):
         return int(self.bus.removeprefix("spi"))
 
 
-@dataclass(frozen=True, config=_STRICT)
+@checked_dataclass(frozen=True, config=_STRICT)
 class CardSocket(_OnSpi):
     """The socket of an SD card in SPI mode, with or without a card."""
 
 
-@dataclass(frozen=True, config=_STRICT)
+@checked_dataclass(frozen=True, config=_STRICT)
 class Ethernet(_OnSpi):
     """An Ethernet chip on an SPI bus of the microcontroller."""
 
@@ -131,7 +131,7 @@ class Ethernet(_OnSpi):
     intn_pin: _Pin | None = None
 
 
-@dataclass(frozen=True, config=_STRICT)
+@checked_dataclass(frozen=True, config=_STRICT)
 class Wifi(_Wired):
     """A radio chip on a separate bus; pins are GPIO numbers."""
 
@@ -149,7 +149,7 @@ Network = Annotated[Ethernet | Wifi, Field(discriminator="kind")]
 """How a board reaches a network."""
 
 
-@dataclass(frozen=True, config=_STRICT)
+@checked_dataclass(frozen=True, config=_STRICT)
 class AttachedDevice:
     """A device of the user's on an emulated board: a class of `portbench_engine.devices` in a file, and its wires."""
 
@@ -182,7 +182,7 @@ class AttachedDevice:
         return {"bus": self.bus, "device": made, **pins}
 
 
-@dataclass(frozen=True, config=_STRICT)
+@checked_dataclass(frozen=True, config=_STRICT)
 class UsbIds:
     """What the board calls itself on USB, by what runs on it."""
 
@@ -191,7 +191,7 @@ class UsbIds:
     circuitpython: _UsbId
 
 
-@dataclass(frozen=True, config=_STRICT)
+@checked_dataclass(frozen=True, config=_STRICT)
 class Volumes:
     """Labels of the USB volumes, and the Board-ID that the boot loader's INFO_UF2.TXT gives."""
 
@@ -205,7 +205,7 @@ _NO_ID: Final = UsbId(0, 0)
 _Byte = Annotated[StrictInt, Field(ge=0, le=0xFF)]
 
 
-@dataclass(frozen=True, config=_STRICT)
+@checked_dataclass(frozen=True, config=_STRICT)
 class Avr:
     """An ATmega, and how avrdude programs it: by a boot loader, through a USB bridge to its USART."""
 
@@ -219,7 +219,7 @@ class Avr:
     """USB ids of the bridge."""
 
 
-@dataclass(frozen=True, config=_STRICT)
+@checked_dataclass(frozen=True, config=_STRICT)
 class BoardDefinition:
     """One kind of board.
 
@@ -272,15 +272,15 @@ class BoardDefinition:
         return tuple(dict.fromkeys(name.lower() for name in (self.id, *self.aliases)))
 
 
-@dataclass(frozen=True, config=_STRICT, kw_only=True)
+@checked_dataclass(frozen=True, config=_STRICT, kw_only=True)
 class AvrBoard(BoardDefinition):
     """A board with an ATmega: no USB, no Python, and images in Intel HEX or ELF."""
 
     machine: Literal[""] = ""
     circuitpython_id: Literal[""] = ""
     uf2_family: Literal[0] = 0
-    usb: UsbIds = field(default=UsbIds(_NO_ID, _NO_ID, _NO_ID), init=False)
-    volumes: Volumes = field(default=Volumes("-", "-", "-"), init=False)
+    usb: UsbIds = field(default_factory=lambda: UsbIds(_NO_ID, _NO_ID, _NO_ID), init=False)
+    volumes: Volumes = field(default_factory=lambda: Volumes("-", "-", "-"), init=False)
     avr: Avr
 
 

@@ -38,7 +38,7 @@ class StaticAddress:
         return [str(self.ip), str(self.mask), str(self.gateway), str(self.dns)]
 
 
-@checked(frozen=True, config=ConfigDict(extra="forbid"))
+@checked(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
 class ClientNetwork:
     """How a client reaches the PC's server at `port`; without a `server`, the `port` on which it listens. Raises
     pydantic's ValidationError for settings that no client could use.

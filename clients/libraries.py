@@ -18,8 +18,9 @@ from platformdirs import user_cache_path
 
 from portbench.errors import LibraryUnavailable, PortbenchError, Unsupported
 from portbench.files import replace_file
+from portbench.firmware import FOLDER_VARIABLE
 from portbench.firmware.download import download
-from portbench.firmware.images import FOLDER_VARIABLE, OFFLINE_VARIABLE
+from portbench.firmware.images import OFFLINE_VARIABLE
 
 NEWEST_MAJOR = 10
 """Of CircuitPython, in the pins: its libraries also run over Blinka."""

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from portbench.errors import BoardUnavailable
-from portbench.firmware.images import FOLDER_VARIABLE
+from portbench.firmware import FOLDER_VARIABLE
 
 
 def boot_rom(mcu: str = "RP2040") -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass
+from pydantic.dataclasses import dataclass as checked_dataclass
 
 from portbench.errors import PortbenchError, first_complaint
 from portbench.toml_files import parse_toml, read_text, users_files
@@ -26,7 +26,7 @@ STRICT = ConfigDict(extra="forbid", defer_build=True)
 Id = Annotated[StrictStr, Field(pattern=r"^[a-z0-9][a-z0-9.\-]*$")]
 
 
-@dataclass(frozen=True, config=STRICT)
+@checked_dataclass(frozen=True, config=STRICT)
 class Profile:
     """One way of running an image."""
 
@@ -151,7 +151,7 @@ _USUAL: Final = "catalogue.toml"
 _Text = Annotated[StrictStr, Field(min_length=1)]
 
 
-@dataclass(frozen=True, config=STRICT)
+@checked_dataclass(frozen=True, config=STRICT)
 class Offers:
     """Features of an image beside its speed, and where they are documented. None: not known."""
 
@@ -167,7 +167,7 @@ class Offers:
     tls: StrictBool | None = None
 
 
-@dataclass(frozen=True, config=STRICT)
+@checked_dataclass(frozen=True, config=STRICT)
 class FirmwareEntry:
     """One image of the catalogue, or one wrapped by `firmware.identify.entry_for_file`."""
 

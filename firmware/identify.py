@@ -143,11 +143,6 @@ def identify(image: uf2.Uf2Image) -> Identity:
     return Identity(own, program.get("program_version"), program.get("pico_board"), program)
 
 
-def without_spaces(machine: str) -> str:
-    """A board's name for comparisons: MicroPython writes Pico2, CircuitPython Pico 2."""
-    return machine.replace(" ", "")
-
-
 def release(version: str) -> tuple[int, ...]:
     """The three numbers of a release, without the suffix of `git describe`: `1.17-145-g86125de2e` -> (1, 17, 0)"""
     match = re.match(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?", version)

@@ -20,10 +20,10 @@ import platformdirs
 
 from portbench.errors import PortbenchError
 from portbench.files import locked, replace_file
-from portbench.firmware import uf2
+from portbench.firmware import FOLDER_VARIABLE, uf2, without_spaces
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.download import Progress, Reachability, download
-from portbench.firmware.identify import Identity, Uf2File, release, without_spaces
+from portbench.firmware.identify import Identity, Uf2File, release
 
 LOCK_NAME: Final = "firmware.lock"
 _LOCK_WAIT_S: Final = 10.0
@@ -99,7 +99,6 @@ class HashLock:
         replace_file(self.path, json.dumps(document, indent=2) + "\n")
 
 
-FOLDER_VARIABLE: Final = "PORTBENCH_FIRMWARE_DIR"
 OFFLINE_VARIABLE: Final = "PORTBENCH_OFFLINE"
 
 

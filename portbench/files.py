@@ -1,4 +1,7 @@
-"""Files that are whole or absent, locks that end with their process, and temporary folders that do not stay."""
+"""Files that are whole or absent, locks that end with their process, and temporary folders that do not stay.
+
+Most processes take no lock, so only `lock` imports filelock.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,17 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import psutil
-from filelock import FileLock, Timeout
 
 from portbench.errors import PortbenchError
 
 if sys.platform != "win32":
     import fcntl
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 
 _WRITING: Final = ".writing"
@@ -110,6 +115,8 @@ def lock(path: Path, busy: PortbenchError, *, within_s: float = 0.0) -> FileLock
     Raises `busy` where another process still holds it after `within_s`, and OSError where the file cannot be made.
     The file stays: if it were removed, two processes could lock two files of one name.
     """
+    from filelock import FileLock, Timeout
+
     path.parent.stat()  # filelock would make a folder that is not there
     held = FileLock(path, timeout=within_s)
     try:

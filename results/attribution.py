@@ -230,9 +230,9 @@ class Attribution(_Model):
     """The time of an emulated row by cause."""
 
     version: Literal[1] = 1
-    spans: Spans = Spans()
+    spans: Spans = Field(default_factory=Spans)
     """Timed by the workload: messages, loops."""
-    stages: Spans = Spans()
+    stages: Spans = Field(default_factory=Spans)
     """The way to ready: `boot`, then as far as the client goes `link`, `address`, `connect`."""
     spi_hz: _Count | None = None
     """The network chip's SPI clock as programmed at the end of the run."""
@@ -243,7 +243,7 @@ class Attribution(_Model):
     """Cycles of clk_sys that a flash cache miss takes."""
     next_line_cycles: _Count | None = None
     """Of an RP2350: cycles of a miss of the line after the one that was filled last."""
-    flash_pages: FlashPages = FlashPages()
+    flash_pages: FlashPages = Field(default_factory=FlashPages)
     functions: list[Function] = []
     """Functions with most misses, and functions in SRAM, if their names are known."""
 

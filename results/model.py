@@ -171,7 +171,7 @@ class Waveform(_Model):
     """The workload's word for an exchange."""
     number: Annotated[int, Field(ge=1, le=_MOST_NS)]
     duration_ns: Annotated[int, Field(ge=1, le=_MOST_NS)]
-    spi: SpiFrames = SpiFrames()
+    spi: SpiFrames = Field(default_factory=SpiFrames)
     spi_left_out: _Ns = 0
     """SPI frames beyond `MOST_FRAMES`."""
     cable: list[CableFrame] = []
@@ -225,7 +225,7 @@ class Row(_Model):
     image_sha256: _Hash | None = None
     settings: dict[str, bool | _Figure | str] = {}
     """Of the workload."""
-    conditions: Conditions = Conditions()
+    conditions: Conditions = Field(default_factory=Conditions)
     headline: Headline | None = None
     figures: dict[str, _Figure] = {}
     """One number each; units are in the names. `ready_us`: from the client's start to where the workload begins."""

@@ -18,7 +18,8 @@ from portbench.boards import Ethernet, OwnNetwork, RunOutput, Wifi
 from portbench.boards.jitter import Jitter
 from portbench.console import shown
 from portbench.errors import PortbenchError, Unsupported
-from portbench.firmware.images import FOLDER_VARIABLE, Image
+from portbench.firmware import FOLDER_VARIABLE
+from portbench.firmware.images import Image
 from portbench.results.attribution import Attribution
 from portbench.results.model import Conditions, Headline, Layouts, Offers, Row, Sim, Status, Waveform, WhatIf
 from portbench.results.published import published_of

@@ -22,7 +22,7 @@ IDLE_LIMIT_US: Final = 30_000_000.0
 """Longest time without a byte from the board."""
 
 
-@dataclass(frozen=True, config=ConfigDict(extra="ignore"))
+@dataclass(frozen=True, config=ConfigDict(extra="ignore", defer_build=True))
 class Listening:
     """The TCP port on which a board listens."""
 

@@ -23,9 +23,9 @@ from hypothesis import HealthCheck, settings
 from portbench.boards.registry import KEPT_FLASH_VARIABLE, RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.link import LOCK_DIR_VARIABLE
 from portbench.errors import LibraryUnavailable
-from portbench.firmware import catalogue
+from portbench.firmware import FOLDER_VARIABLE, catalogue
 from portbench.firmware.catalogue import Family
-from portbench.firmware.images import FOLDER_VARIABLE, ImageStore, ImageUnavailable
+from portbench.firmware.images import ImageStore, ImageUnavailable
 from portbench.firmware.releases import usual_index
 from portbench.workloads import workload
 

@@ -120,7 +120,7 @@ class WorkloadSettings(BaseModel):
 class WorkloadResult(BaseModel):
     """The part of a client's result that a workload reads. No value is converted."""
 
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, defer_build=True)
 
     @classmethod
     def read(cls, result: Mapping[str, Any]) -> Self:

@@ -334,7 +334,8 @@ class EmulatedBoard(UsbBoard):
         command += ["--end-with", str(os.getpid())]
         if flash is not None:
             command += ["--flash", str(flash)]
-        environment = dict(os.environ)
+        # Looking for plugins of pydantic, of which there are none, takes time at each start.
+        environment = {"PYDANTIC_DISABLE_PLUGINS": "__all__", **os.environ}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_ROOT), environment.get("PYTHONPATH")]))
         # In a new session: Ctrl-C ends the run first, which then ends the board.
         with self._log_path.open("ab") as errors:

@@ -29,7 +29,8 @@ from portbench.boards.usb.link import LOG, BoardLock, Link, Power
 from portbench.boards.usb.repl import Repl, identify
 from portbench.boards.usb.run import answers, recover, restart, run
 from portbench.errors import BoardError, BoardUnavailable
-from portbench.firmware.identify import Uf2File, without_spaces
+from portbench.firmware import without_spaces
+from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 
 Deployer = Literal["mpremote", "rshell"]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import board_definition
-from portbench.firmware.images import FOLDER_VARIABLE, ImageStore
+from portbench.firmware import FOLDER_VARIABLE
+from portbench.firmware.images import ImageStore
 from portbench.results.model import Status
 from portbench.runner.bench import Bench
 from portbench.runner.options import BenchOptions

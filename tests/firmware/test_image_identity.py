@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from portbench.errors import PortbenchError
-from portbench.firmware import uf2
+from portbench.firmware import FOLDER_VARIABLE, uf2
 from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.firmware.identify import release
-from portbench.firmware.images import FOLDER_VARIABLE, LOCK_NAME, ImageStore, ImageUnavailable
+from portbench.firmware.images import LOCK_NAME, ImageStore, ImageUnavailable
 
 MACHINES = {"W5500_EVB_PICO": "W5500-EVB-Pico", "W5100S_EVB_PICO": "W5100S-EVB-Pico"}
 ENTRY = FirmwareEntry(

@@ -10,8 +10,7 @@ import absent  # noqa: F401  # before portbench
 import page_worker  # type: ignore[import-not-found]
 import vl_convert
 
-from portbench.firmware import catalogue
-from portbench.firmware.images import FOLDER_VARIABLE
+from portbench.firmware import FOLDER_VARIABLE, catalogue
 from portbench.results.model import RunFile
 from portbench.results.publish import html as page_of
 from portbench.results.storage import to_json

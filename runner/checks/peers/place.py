@@ -15,8 +15,8 @@ from pathlib import Path
 from portbench.boards import Deadline, board_definition
 from portbench.boards.emulated import EmulatedBoard
 from portbench.errors import PortbenchError
+from portbench.firmware import FOLDER_VARIABLE
 from portbench.firmware.identify import Uf2File
-from portbench.firmware.images import FOLDER_VARIABLE
 from portbench.runner.checks.peers.sources import Source, obtain
 
 _START_S = 600.0

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from portbench.console import COLUMNS, console, plain_table
-from portbench.firmware.images import FOLDER_VARIABLE
+from portbench.firmware import FOLDER_VARIABLE
 from portbench.runner.inventory import inventory
 
 _INDENT = "    "
