@@ -16,6 +16,7 @@ from tests.page.conftest import Look, look  # noqa: F401 - a fixture
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+WORKLOADS = sorted((ROOT / "workloads").rglob("README.md"))
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -25,6 +26,14 @@ def test_what_a_page_links_to_is_there(page: Path) -> None:
         path = link.partition("#")[0]
         if path and not re.match(r"[a-z]+:", path):
             assert (page.parent / path).resolve().exists(), link
+
+
+@pytest.mark.parametrize("page", [*PAGES, *WORKLOADS], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_what_goes_on_in_a_list_is_in_it_on_the_site_too(page: Path) -> None:
+    """Python-Markdown wants four blanks before a further paragraph of an item; GitHub takes two."""
+    text = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
+    assert re.findall(r"\n\n {1,3}(?![- ])(.*)", text) == []
+    assert not re.search(r"\n\n\|[^\n]*\n(?!\|[-: |]+\n)", text), "a table has no heading"
 
 
 @pytest.fixture(scope="module")

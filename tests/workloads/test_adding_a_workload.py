@@ -16,8 +16,8 @@ LONGEST_S = 240
 
 def test_the_page_leads_to_a_workload_of_ones_own(tmp_path: Path) -> None:
     script, body = (
-        re.sub(r"^   ", "", block, flags=re.MULTILINE)
-        for block in re.findall(r"^   ```python\n(.*?)^   ```", PAGE, re.DOTALL | re.MULTILINE)
+        re.sub(r"^    ", "", block, flags=re.MULTILINE)
+        for block in re.findall(r"^    ```python\n(.*?)^    ```", PAGE, re.DOTALL | re.MULTILINE)
     )
     folder = tmp_path / "mine" / "count"
     folder.mkdir(parents=True)
