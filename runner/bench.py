@@ -122,6 +122,7 @@ class Bench:
                     row = draft.skipped(str(error))
                 else:
                     row = draft.failed(str(error), [])
+                    fault = error if self._is_nowhere(planned) else None
             except LibraryUnavailable as error:
                 self._drop_board()
                 row = draft.skipped(str(error))
@@ -298,6 +299,11 @@ class Bench:
 
     def _tail(self) -> list[str]:
         return self._prepared.board.console_tail(_TAIL_LINES) if self._prepared else []
+
+    def _is_nowhere(self, planned: PlannedRow) -> bool:
+        """True if the only board that the user has named was never there: all rows would fail alike."""
+        named = self.options.devices == (planned.device,) and planned.device != AUTO
+        return named and (planned.device, planned.board.id) not in self._opened
 
     def _drop_board(self) -> None:
         """Open it anew next time."""
