@@ -69,7 +69,7 @@ QUOTED = {
 }
 """Commands that a test has in its text. It replaces only ports, boards and folders."""
 UNRUN = {
-    r"git clone |apt-get install|python3 -m venv |pip install ": "needs the internet; tests/packaging/test_wheel.py"
+    r"apt-get install|python3 -m venv |pip install ": "needs the internet; tests/packaging/test_wheel.py"
     " installs the wheels, and tests/cli/test_action.py runs the action's steps",
     r"sudo |ser2net ": "needs rights, or a board on a cable; tests/remote has both servers on the loopback",
     r"make (quick|lint|build|test)$": ".ci/run, or a part of it",
@@ -88,6 +88,7 @@ UNRUN = {
 """Commands that no test runs as they stand: the reason, and the tests of what remains. Those of make are planned."""
 OTHER_PROGRAMS = {r"make ": "--dry-run", r"python -m portbench_engine$": ""}
 """Commands of other programs that run here, and the option that plans them only."""
+CLONE = "git clone https://github.com/portbench/portbench && cd portbench"
 PLANNED = {
     "run .*(--where silicon|/dev/ttyUSB0)": "an ATmega on a cable: tests/usb/test_avrdude.py",
     "run .*--partner-device": "two boards on cables: tests/usb, tests/workloads/two_boards",
@@ -346,6 +347,26 @@ def test_a_command_of_another_program_runs(line: str, tmp_path: Path) -> None:
     assert done.returncode == 0 and done.stdout, done.stderr
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no clone")
+def test_the_first_two_commands_of_the_readme(tmp_path: Path) -> None:
+    environment = os.environ | {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{ROOT}.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://github.com/portbench/portbench",
+    }
+    done = subprocess.run(
+        f"{CLONE} && make --dry-run flash-and-bench",
+        shell=True,
+        cwd=tmp_path,
+        env={name: value for name, value in environment.items() if name not in ("MAKEFLAGS", "MAKELEVEL")},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0 and "portbench run --all" in done.stdout, done.stderr
+
+
 def has(test: str, words: str) -> bool:
     """The test has the words in its text: in one string or several, or as a list of words."""
     text = (ROOT / test).read_text(encoding="utf-8")
@@ -361,7 +382,7 @@ def test_each_command_is_run_or_says_why_not() -> None:
             assert has(tests[0], Path(page).name), line
         elif tests := [test for begin, test in QUOTED.items() if re.match(begin, line)]:
             assert has(tests[0], re.sub("^(portbench|CONSOLE_PORT=2217) ", "", line)), f"{tests[0]} lacks: {line}"
-        elif line not in readers and not _matches([*UNRUN, *OTHER_PROGRAMS], line):
+        elif line not in (*readers, CLONE) and not _matches([*UNRUN, *OTHER_PROGRAMS], line):
             assert line.split()[1] in verbs, f"{page}: name the test that runs: {line}"
     for page, test in BLOCKS.items():
         assert has(test, Path(page).name), page
@@ -374,6 +395,7 @@ def test_no_reason_outlives_its_command() -> None:
         (QUOTED, [line for _, line in SHOWN]),
         ([*UNRUN, *OTHER_PROGRAMS], [line for _, line in SHOWN]),
         ([*PLANNED, *LONG], OURS),
+        ([re.escape(CLONE)], [line for _, line in SHOWN]),
         (map(re.escape, SAYS), OURS),
     ):
         for pattern in patterns:
