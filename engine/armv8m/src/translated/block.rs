@@ -102,7 +102,7 @@ pub(super) struct Load {
     pub(super) signed: bool,
     /// The guest's register.
     pub(super) to: u8,
-    /// The register that the address is relative to, and what is added to it when the value is there.
+    /// The register that the address is relative to, and the sum that replaces it once the value is there.
     pub(super) base: u8,
     pub(super) moved: i32,
 }
