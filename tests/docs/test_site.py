@@ -30,9 +30,10 @@ def test_what_a_page_links_to_is_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, *WORKLOADS], ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_what_goes_on_in_a_list_is_in_it_on_the_site_too(page: Path) -> None:
-    """Python-Markdown wants four blanks before a further paragraph of an item; GitHub takes two."""
+    """Python-Markdown wants four blanks before a further paragraph of an item, and an empty line after it."""
     text = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
     assert re.findall(r"\n\n {1,3}(?![- ])(.*)", text) == []
+    assert re.findall(r"\n\n {4}\S.*(?:\n {4,}.*)*\n((?:- |\d+\. ).*)", text) == [], "no blank line before it"
     assert not re.search(r"\n\n\|[^\n]*\n(?!\|[-: |]+\n)", text), "a table has no heading"
 
 
