@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import NO_ENGINE, Image, needs
+
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+
 from portbench.boards.usb.board import default_bus
 from portbench.boards.usb.bus import Target, parse_selector, select
 from portbench.results import storage
 from tests.cli.conftest import Invoke, empty, environment, invoke  # noqa: F401 - fixtures
 from tests.cli.test_desk import StartDesk, desk_with, line  # noqa: F401 - a fixture
-from tests.conftest import Image, needs
 from tests.labgrid.conftest import Desk
 from tests.remote.ports import free_port
 from tests.usb.conftest import DEFINITION
