@@ -179,6 +179,15 @@ async function handle() {
   await tab.click("#hold");
   found.wires = await text(tab, "analyser-says");
   await tab.click("#hold");
+  await tab.click("#tab-drive");
+  await says(tab, "files", "INFO_UF2.TXT"); // the client ends in its boot loader
+  found.ended_says = await text(tab, "drive-says");
+  await tab.click("#save");
+  await says(tab, "message", "main.py: ");
+  found.script_refused = await text(tab, "message");
+  await tab.click("#reset");
+  await says(tab, "files", "no drive");
+  found.restarted_says = await text(tab, "drive-says");
   await tab.click("#bootsel");
   await says(tab, "message", "BOOTSEL");
   await tab.click("#tab-drive");

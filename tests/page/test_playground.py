@@ -120,8 +120,8 @@ def test_its_row_equals_the_commands(found: dict[str, Any]) -> None:
     assert found["said"] == f"{MESSAGES} messages in {total_us} us: {MESSAGES / total_us * 1e6:.1f} messages/s"
 
 
-def test_it_asks_no_other_host_and_says_nothing_on_the_console(found: dict[str, Any], address: str) -> None:
-    own = address.rpartition("/")[0]
+def test_it_asks_no_other_host_and_says_nothing_on_the_console(found: dict[str, Any]) -> None:
+    own = found["requests"][0].rpartition("/")[0]
     assert found["console"] == []
     assert {url for url in found["requests"] if not url.startswith((own, "blob:", "data:"))} == set(found["far"])
 
@@ -191,6 +191,13 @@ def test_the_bits_of_spi_are_shown(found: dict[str, Any]) -> None:
 
 def test_the_boot_loader_takes_an_image_from_its_drive(found: dict[str, Any]) -> None:
     assert found["copied_report"] == found["report"]
+
+
+def test_files_of_the_boot_loader_are_named_as_such(found: dict[str, Any]) -> None:
+    """The C client ends there; a power cycle takes its drive away."""
+    assert found["ended_says"] == "The board is in its boot loader: these files are its own, and it takes a .uf2."
+    assert found["script_refused"].startswith("main.py: the board is in its boot loader, which takes a .uf2 only")
+    assert found["restarted_says"] == ""
 
 
 def test_a_step_is_a_millisecond(found: dict[str, Any]) -> None:

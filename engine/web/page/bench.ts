@@ -67,7 +67,7 @@ async function start(): Promise<void> {
   python.registerJsModule("page_engine", { call });
   python.registerJsModule("page_worker", { doing: (label: string, stage: string) => say({ is: "stage", what: `${label}: ${stage}` }) });
   say({ is: "stage", what: "starting portbench" });
-  python.runPython("import sys; sys.path.insert(0, '/portbench'); import page_run, portbench_engine._native");
+  python.runPython("import sys; sys.dont_write_bytecode = True; sys.path.insert(0, '/portbench'); import page_run, portbench_engine._native");
   heard = python.pyimport("portbench_engine._native").hear;
 }
 

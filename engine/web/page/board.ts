@@ -22,6 +22,10 @@ export const KINDS: readonly Kind[] = [
   { id: "RPI_PICO2_W", title: "Raspberry Pi Pico 2 W", mcu: "RP2350", network: "CYW43439", cable: false },
 ];
 
+/** The drive that the PC has found on the board; the order is that of `drive` in ../src/lib.rs. */
+const DRIVES = ["none", "the firmware's", "the boot loader's"] as const;
+export type Drive = (typeof DRIVES)[number];
+
 /** What `observed` returns. Times are microseconds of simulated time. */
 export interface Observed {
   /** Start, end, chip, register or buffer, written, bytes, the first 16 of them, their meaning. */
@@ -49,7 +53,7 @@ interface Exports {
   levels(): number;
   driven(): number;
   set_cable(plugged: boolean): void;
-  has_drive(): number;
+  drive(): number;
   frames(): number;
   report(): number;
   write_file(): number;
@@ -120,8 +124,8 @@ export class Board {
     return this.#text(this.#engine.report());
   }
 
-  get hasDrive(): boolean {
-    return this.#engine.has_drive() !== 0;
+  get drive(): Drive {
+    return DRIVES[this.#engine.drive()]!;
   }
 
   plug(plugged: boolean): void {

@@ -116,8 +116,9 @@ function heard({ data }: MessageEvent<FromBench>): void {
       download.hidden = false;
       result.dataset["run"] = data.run;
       tell(failed ? `A row has no figures: ${failed.reason}` : missing ? "One of the images has no such profile." : "drawing", failed !== undefined || missing);
+      const from = worker;
       draw(data.wanted).then(
-        (drawn) => worker?.postMessage({ do: "draw", drawn } satisfies ToBench),
+        (drawn) => from?.postMessage({ do: "draw", drawn } satisfies ToBench),
         (error) => tell(`The drawings failed: ${error}`, true),
       );
       break;
@@ -125,19 +126,24 @@ function heard({ data }: MessageEvent<FromBench>): void {
     case "drawn":
       if (!stage.classList.contains("failed")) tell("Done. The run file is for portbench show and portbench compare.");
       show(data.html);
-      busy(false);
+      end();
       break;
     case "failed":
       tell(data.why, true);
-      busy(false);
+      end();
       break;
   }
 }
 
-function stop(why: string): void {
+/** Python goes with its worker: it would keep 300 MB. */
+function end(): void {
   worker?.terminate();
   worker = undefined;
   busy(false);
+}
+
+function stop(why: string): void {
+  end();
   tell(why);
 }
 

@@ -1,5 +1,5 @@
 // Messages between the page and its workers: the one that runs the board, and the one that measures.
-import type { Observed } from "./board.js";
+import type { Drive, Observed } from "./board.js";
 
 export type ToWorker =
   | { do: "power"; kind: number; rom: Uint8Array; uf2: Uint8Array; bootsel: boolean }
@@ -25,8 +25,7 @@ export interface State {
   frames: number;
   levels: number;
   driven: number;
-  /** The PC has found a drive on the board. */
-  hasDrive: boolean;
+  drive: Drive;
   paused: boolean;
   /** What the engine has of the PC's memory. */
   memoryBytes: number;

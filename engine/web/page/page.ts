@@ -2,7 +2,7 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import { Analyser } from "./analyser.js";
-import { KINDS } from "./board.js";
+import { type Drive, KINDS } from "./board.js";
 import { Drawing, words } from "./drawing.js";
 import { type Catalogue, type Image, measureView } from "./measure.js";
 import type { FromWorker, State, ToWorker } from "./messages.js";
@@ -36,9 +36,9 @@ const analyser = new Analyser(find<HTMLCanvasElement>("analyser"));
 let drawing: Drawing;
 let known: Catalogue | undefined;
 let firmware: Image = ["", new Uint8Array()];
-let hasDrive = false;
+let drive: Drive = "none";
 let paused = false;
-/** The boot loader runs, with its drive. */
+/** The visitor started the boot loader, for the next image. */
 let inBootLoader = false;
 let timeUs = 0;
 
@@ -79,7 +79,8 @@ async function power(bootsel: boolean, fresh: boolean): Promise<void> {
     delete report.dataset["report"];
     setPaused(false);
     analyser.clear();
-    [hasDrive, inBootLoader] = [false, bootsel];
+    showDrive("none");
+    inBootLoader = bootsel;
     const id = await named(firmware[1]);
     send({ do: "power", kind: kinds.selectedIndex, rom, uf2: fresh ? firmware[1] : new Uint8Array(), bootsel });
     tell(`${kind.title} runs ${firmware[0]}${id && id !== firmware[0].replace(".uf2", "") ? ` (${id})` : ""}${bootsel ? ", with BOOTSEL pressed" : ""}.`);
@@ -93,14 +94,14 @@ async function power(bootsel: boolean, fresh: boolean): Promise<void> {
 async function take(name: string, contents: Uint8Array): Promise<void> {
   if (/\.uf2$/i.test(name)) {
     firmware = [name, contents];
-    if (inBootLoader && hasDrive) {
+    if (inBootLoader && drive === "the boot loader's") {
       inBootLoader = false;
       send({ do: "file", path: name, contents });
     } else {
       await power(false, true);
     }
   } else if (/\.py$/i.test(name)) {
-    path.value = hasDrive ? "code.py" : "main.py";
+    path.value = drive === "the firmware's" ? "code.py" : "main.py";
     text.value = new TextDecoder().decode(contents);
     select("drive");
     tell(`${name} is under Files; save it on the board.`);
@@ -136,10 +137,7 @@ function showLevels(state: State): void {
 
 function show(state: State): void {
   timeUs = state.timeUs;
-  if (hasDrive !== state.hasDrive) {
-    hasDrive = state.hasDrive;
-    if (!find("view-drive").hidden) send({ do: "list" });
-  }
+  showDrive(state.drive);
   step.disabled = !state.paused;
   put("time", seconds(state.timeUs));
   put("real", seconds(state.realUs));
@@ -186,6 +184,14 @@ function showTraffic(observed: Parameters<Analyser["take"]>[0]): void {
     line(find("spi-frames"), [(start / 1000).toFixed(3), (end - start).toFixed(2), name, write ? "write" : "read", `${length}`, meaning || hex(data.slice(0, 12))], [0, 1, 4]);
   }
   if (observed.spiLeftOut) find("network-left").textContent = `${observed.spiLeftOut} transfers of the last moment are left out.`;
+}
+
+function showDrive(now: Drive): void {
+  if (drive === now) return;
+  drive = now;
+  put("drive-says", drive === "the boot loader's" ? "The board is in its boot loader: these files are its own, and it takes a .uf2." : "");
+  if (drive === "none") showFiles([], "");
+  else if (!find("view-drive").hidden) send({ do: "list" });
 }
 
 function showFiles(paths: string[], wrote: string): void {
@@ -313,11 +319,11 @@ cable.onchange = () => send({ do: "plug", plugged: cable.checked });
 find("list").onclick = () => send({ do: "list" });
 find("save").onclick = () => {
   const contents = new TextEncoder().encode(text.value);
-  if (hasDrive) {
-    send({ do: "file", path: path.value, contents });
-  } else {
+  if (drive === "none") {
     for (const piece of saved(path.value, contents)) send({ do: "type", text: piece });
     tell(`${path.value} goes to the board through its prompt; the console shows how that ends.`);
+  } else {
+    send({ do: "file", path: path.value, contents });
   }
 };
 find("hold").onclick = () => {

@@ -40,7 +40,7 @@ function tell(nowMs: number): void {
       pace: (timeUs - told.timeUs) / passedUs,
       instructionsPerS: ((instructions - told.instructions) / passedUs) * 1e6,
       frames: board.frames,
-      hasDrive: board.hasDrive,
+      drive: board.drive,
       paused,
       memoryBytes: board.memoryBytes,
       ...pins,
@@ -174,6 +174,7 @@ function obey(data: ToWorker): void {
       board.plug(data.plugged);
       break;
     case "file":
+      if (board.drive === "the boot loader's" && !/\.uf2$/i.test(data.path)) throw new Error(`${data.path}: the board is in its boot loader, which takes a .uf2 only; choose a firmware first`);
       board.writeFile(data.path, data.contents);
       say({ is: "files", paths: board.files(), wrote: data.path });
       break;

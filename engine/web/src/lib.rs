@@ -111,10 +111,10 @@ pub extern "C" fn set_cable(plugged: bool) {
     with(|page| page.set_cable(plugged));
 }
 
-/// Returns whether the PC has found a drive on the board.
+/// Returns which drive the PC has found on the board. 0: none; 1: its firmware's; 2: its boot loader's.
 #[unsafe(no_mangle)]
-pub extern "C" fn has_drive() -> bool {
-    with(|page| page.has_drive())
+pub extern "C" fn drive() -> u32 {
+    with(Page::drive)
 }
 
 /// Returns the number of frames on the cable, in both directions.

@@ -14,6 +14,8 @@ use crate::ping_pong::{PingPong, Report};
 
 /// Port of the simulated PC's server, as portbench's.
 const SERVER_PORT: u16 = 5000;
+/// The USB ids of the microcontrollers' boot loaders: those of the RP2040 and the RP2350.
+const BOOT_LOADERS: [(u16, u16); 2] = [(0x2e8a, 0x0003), (0x2e8a, 0x000f)];
 /// From a segment's arrival to the answer of a WIZnet chip's TCP, as in boards/emulated/config.py.
 pub(crate) const TCP_ANSWER: Ps = 130 * PS_PER_US;
 
@@ -224,8 +226,13 @@ impl Page {
         }
     }
 
-    pub(crate) fn has_drive(&mut self) -> bool {
-        self.machine.as_mut().is_some_and(|machine| machine.usb().drive_blocks(0) > 0)
+    /// 0: the PC has found no drive on the board; 1: its firmware's; 2: its boot loader's.
+    pub(crate) fn drive(&mut self) -> u32 {
+        let Some(usb) = self.machine.as_mut().map(Machine::usb).filter(|usb| usb.drive_blocks(0) > 0) else { return 0 };
+        let device = usb.state().device;
+        let is_boot_loader =
+            |(vid, pid)| device.as_ref().is_some_and(|it| (it.descriptor.vid, it.descriptor.pid) == (vid, pid));
+        1 + u32::from(BOOT_LOADERS.into_iter().any(is_boot_loader))
     }
 
     pub(crate) fn frames(&mut self) -> f64 {
