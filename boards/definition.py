@@ -120,6 +120,14 @@ class CardSocket(_OnSpi):
 
 
 @checked_dataclass(frozen=True, config=_STRICT)
+class Psram(_Wired):
+    """RAM at the second chip select of the flash's bus."""
+
+    chip: Literal["APS6404L"]
+    csn_pin: _Pin
+
+
+@checked_dataclass(frozen=True, config=_STRICT)
 class Ethernet(_OnSpi):
     """An Ethernet chip on an SPI bus of the microcontroller."""
 
@@ -226,7 +234,7 @@ class BoardDefinition:
     `id` is MicroPython's name, and the name of the file. `aliases` are other names that mean the same board. `machine`
     is part of what MicroPython says of itself, `circuitpython_id` is CircuitPython's name. `network` None: it has none.
     `pins`: volts that the board itself puts to GPIOs, by their numbers, while USB powers it. `sd_card`: where a card's
-    socket is, or where clients look for one that is wired by hand; None: nowhere.
+    socket is, or where clients look for one that is wired by hand; None: nowhere. `psram`: RAM beside the flash.
     `devices`: the user's own on its buses, which only an emulated board has. `header`: its pins are where a Pico's are.
     `avr`: on a board with an ATmega, see `AvrBoard`.
     """
@@ -244,6 +252,7 @@ class BoardDefinition:
     network: Network | None = None
     pins: HeldPins = field(default_factory=dict, hash=False)
     sd_card: CardSocket | None = None
+    psram: Psram | None = None
     devices: tuple[AttachedDevice, ...] = ()
     header: Literal["pico"] | None = None
     avr: Avr | None = None

@@ -31,6 +31,8 @@ def engine_settings(definition: BoardDefinition) -> dict[str, Any]:
         devices.append(ethernet_settings(definition, definition.network))
     attached = [device.settings() for device in definition.devices]
     settings = {"mcu": definition.mcu, "flash_bytes": definition.flash_bytes, "devices": devices, "attached": attached}
+    if definition.psram is not None:
+        settings["psram_csn_pin"] = definition.psram.csn_pin
     if definition.avr is not None:
         settings |= {"crystal_hz": definition.avr.crystal_hz, "fuses": list(definition.avr.fuses)}
     return settings

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import board_definition, board_of_machine, known_boards, load_board
-from portbench.boards.definition import BOARDS_VARIABLE, DEFINITIONS, UsbId, refusal
+from portbench.boards.definition import BOARDS_VARIABLE, DEFINITIONS, Psram, UsbId, refusal
 from portbench.errors import PortbenchError, UnknownName
 from portbench.firmware import uf2, uf2_families
 from portbench.firmware.uf2 import Uf2Error
@@ -241,6 +241,15 @@ def test_a_card_may_share_the_networks_bus(home: Path) -> None:
     )
     path.write_text(path.read_text() + "\n" + _table(EVB, "network"))
     assert load_board(path).sd_card is not None
+
+
+def test_a_psram_is_a_chip_and_a_pin(home: Path) -> None:
+    path = own_board(home)
+    path.write_text(path.read_text() + '\n[psram]\nchip = "APS6404L"\ncsn_pin = 19\n')
+    assert load_board(path).psram == Psram("APS6404L", 19)
+    path.write_text(path.read_text().replace("APS6404L", "LY68L6400"))
+    with pytest.raises(PortbenchError, match=r"psram\.chip"):
+        load_board(path)
 
 
 def _table(path: Path, name: str) -> str:

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from portbench_engine import Machine, bootrom
 
 from portbench.boards import BoardError, BoardUnavailable, board_definition
+from portbench.boards.definition import Psram
 from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, LanFaults, engine_settings
 from portbench.boards.emulated.faults import Fault, FaultKind
@@ -48,6 +50,17 @@ def test_the_machine_is_the_boards_data() -> None:
         "attached": [],
     }
     assert engine_settings(PICO) == {"mcu": "RP2040", "flash_bytes": 2 << 20, "devices": [], "attached": []}
+
+
+def test_a_psram_is_a_chip_select_that_the_microcontroller_has() -> None:
+    with_psram = [replace(board_definition(id), psram=Psram("APS6404L", 19)) for id in ("RPI_PICO2", "RPI_PICO")]
+    settings = [engine_settings(definition) for definition in with_psram]
+    assert [each["psram_csn_pin"] for each in settings] == [19, 19]
+    Machine(bootrom("RP2350"), b"", settings[0])
+    with pytest.raises(ValueError, match=r"psram_csn_pin = 18: the RP2350 selects a PSRAM by one of GPIO \[0, 8, 19\]"):
+        Machine(bootrom("RP2350"), b"", settings[0] | {"psram_csn_pin": 18})
+    with pytest.raises(ValueError, match="psram_csn_pin = 19: the RP2040 has no chip select for a PSRAM; leave it out"):
+        Machine(bootrom("RP2040"), b"", settings[1])
 
 
 def test_a_chip_that_is_not_emulated_is_refused() -> None:

@@ -27,6 +27,9 @@ pub trait Translations {
 
     /// Returns whether the translation of any instruction in `slots` is kept.
     fn reaches(&self, slots: Range<usize>) -> bool;
+
+    /// Translates no code of flash from its first `bytes` on.
+    fn reach_flash(&mut self, _bytes: usize) {}
 }
 
 /// For a core that only interprets.

@@ -49,7 +49,7 @@ pub trait Interpreter<A: Architecture<Core = Self>, B: Bus<A>>: Sized {
         // The copy that does not look counts accesses to this bank alone.
         let look = look || counted && bus.bank_counter().is_none();
         let (rom, sram, flash) = (B::Map::ROM, B::Map::SRAM, B::Map::FLASH);
-        let flash_size = mem.flash_size() as u32;
+        let flash_size = mem.code_bytes();
         macro_rules! run {
             ($region:ident, $look:expr, $start:expr, $size:expr, $ops:ident) => {{
                 let (start, size) = ($start, $size);

@@ -19,7 +19,12 @@ pub const CODE_GRANULE_BITS: usize = 5;
 pub struct Memory<M, A: Architecture = V6m> {
     rom: Vec<u8>,
     ram: Vec<u8>,
+    /// The flash as its window shows it.
     flash: Vec<u8>,
+    /// The flash chip's cells, if its window shows them at other addresses.
+    cells: Option<Panes>,
+    /// Bytes from the start of the window on that `flash` answers for; the bus does for the others.
+    reach: u32,
     /// Predecoded instructions; slot 0 of a region is its first halfword.
     pub ops: Vec<A::Op>,
     /// Granules of RAM that contain predecoded instructions.
@@ -33,6 +38,15 @@ pub struct Memory<M, A: Architecture = V6m> {
     /// Number of programs and erases of the flash array, by which a caller detects changes.
     pub flash_generation: u64,
     map: PhantomData<M>,
+}
+
+/// Bytes of a page of flash, the unit in which its addresses are translated.
+const PAGE: usize = 4096;
+
+/// The flash chip's cells, and where the window's first pages are in them.
+struct Panes {
+    cells: Vec<u8>,
+    shown: Vec<usize>,
 }
 
 /// Reads the value of `SIZE` (1, 2, 4) bytes at `offset` of a memory.
@@ -58,6 +72,8 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             rom: full_rom,
             ram: vec![0; M::SRAM.bytes as usize],
             flash: vec![0xff; flash_size],
+            cells: None,
+            reach: M::FLASH.bytes,
             ops: vec![A::Op::default(); M::FLASH_OPS + flash_size / 2 + 1],
             code: vec![false; (M::SRAM.bytes as usize >> CODE_GRANULE_BITS) + 1],
             reserved: [None; 2],
@@ -71,14 +87,18 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     /// Returns the same memories for cores of another architecture, which decode the code again.
     #[must_use]
     pub fn for_architecture<B: Architecture>(self) -> Memory<M, B> {
+        let mut translated = B::Translated::new::<M>(self.flash.len());
+        translated.reach_flash(self.code_bytes() as usize);
         Memory {
             ops: vec![B::Op::default(); self.ops.len()],
             code: vec![false; self.code.len()],
             reserved: [None; 2],
-            translated: B::Translated::new::<M>(self.flash.len()),
+            translated,
             rom: self.rom,
             ram: self.ram,
             flash: self.flash,
+            cells: self.cells,
+            reach: self.reach,
             xip: self.xip,
             flash_generation: self.flash_generation,
             map: PhantomData,
@@ -114,12 +134,14 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     /// Appends all state but the boot ROM to a snapshot.
     pub fn save(&self, to: &mut Vec<u8>) {
         // The erased end of flash takes no room.
-        let end = self.flash.iter().rposition(|&byte| byte != 0xff).map_or(0, |last| last + 1);
-        snapshot::save(&(Bytes(&self.ram), Bytes(&self.flash[..end]), self.flash_generation, self.reserved), to);
+        let flash = self.flash();
+        let end = flash.iter().rposition(|&byte| byte != 0xff).map_or(0, |last| last + 1);
+        snapshot::save(&(Bytes(&self.ram), Bytes(&flash[..end]), self.flash_generation, self.reserved), to);
         snapshot::save(&self.xip, to);
     }
 
-    /// Restores new memories of the same sizes from a snapshot. Instructions are decoded and translated again.
+    /// Restores new memories of the same sizes from a snapshot. Instructions are decoded and translated again. The bus
+    /// has the addresses of flash, and shows it anew.
     pub fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
         let (mut ram, mut flash, mut generation) = (Bytes(&[][..]), Bytes(&[][..]), 0);
         snapshot::restore(&mut ram, from)?;
@@ -139,9 +161,51 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         snapshot::restore(&mut self.xip, from)
     }
 
-    /// Returns the contents of flash.
+    /// Returns the contents of the flash chip.
     pub fn flash(&self) -> &[u8] {
-        &self.flash
+        self.cells.as_ref().map_or(&self.flash, |panes| &panes.cells)
+    }
+
+    /// Shows the flash chip's pages of 4 KiB at other addresses. `before` and `after` return the cell at an offset of the
+    /// window, until now and from now on; `None`: nothing is there. Code is decoded and translated again.
+    pub fn show_flash(&mut self, before: impl Fn(u32) -> Option<u32>, after: impl Fn(u32) -> Option<u32>) {
+        let size = self.flash.len();
+        // Translated code may be running, so the window's content stays where it is.
+        let cells = self.cells.take().map_or_else(|| self.flash.clone(), |panes| panes.cells);
+        let cell = |offset: u32| after(offset).map(|cell| cell as usize & (size - 1));
+        let mut pages = (0..M::FLASH.bytes).step_by(PAGE);
+        if pages.all(|offset| cell(offset) == Some(offset as usize & (size - 1))) {
+            self.flash.copy_from_slice(&cells);
+            self.reach = M::FLASH.bytes;
+        } else {
+            let shown: Vec<_> = (0..size as u32).step_by(PAGE).map_while(cell).collect();
+            for (at, &from) in shown.iter().enumerate() {
+                self.flash[at * PAGE..][..PAGE].copy_from_slice(&cells[from..][..PAGE]);
+            }
+            self.reach = (shown.len() * PAGE) as u32;
+            self.cells = Some(Panes { cells, shown });
+        }
+        let cells = self.cells.as_ref().map_or(&self.flash, |panes| &panes.cells);
+        let line = |offset: u32| &cells[offset as usize & (size - 1)..][..8];
+        self.xip.readdress(|offset| {
+            let same = line(before(offset)?) == line(after(offset)?);
+            same.then_some(offset >= self.reach)
+        });
+        self.translated.reach_flash(self.code_bytes() as usize);
+        self.ops[M::FLASH_OPS..].fill(A::Op::default());
+        (0..size / 2).for_each(|slot| self.translated.forget(M::FLASH_OPS + slot));
+    }
+
+    /// Returns how many bytes from the start of the window on need no translation: all of them while there is none.
+    #[inline]
+    pub fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    /// Returns how many bytes of the window can have predecoded code.
+    #[inline]
+    pub fn code_bytes(&self) -> u32 {
+        self.reach.min(self.flash.len() as u32)
     }
 
     /// Returns the bytes of flash.
@@ -158,11 +222,25 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     pub fn flash_write(&mut self, offset: usize, data: &[u8]) {
         let mask = self.flash.len() - 1;
         for (i, &byte) in data.iter().enumerate() {
-            let at = (offset + i) & mask;
-            self.flash[at] = byte;
-            self.forget_flash(at);
+            self.set_cell((offset + i) & mask, byte);
         }
         self.flash_generation += 1;
+    }
+
+    /// Sets a cell of the flash chip, and what the window shows of it.
+    fn set_cell(&mut self, cell: usize, byte: u8) {
+        if let Some(panes) = &mut self.cells {
+            panes.cells[cell] = byte;
+            let page = cell & !(PAGE - 1);
+            let shown = panes.shown.iter().enumerate().filter(|(_, from)| **from == page);
+            for at in shown.map(|(at, _)| at * PAGE + cell % PAGE).collect::<Vec<_>>() {
+                self.flash[at] = byte;
+                self.forget_flash(at);
+            }
+        } else {
+            self.flash[cell] = byte;
+            self.forget_flash(cell);
+        }
     }
 
     fn forget_flash(&mut self, at: usize) {
@@ -191,6 +269,13 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     #[inline]
     pub fn rom_u8(&self, offset: usize) -> u8 {
         self.rom[offset]
+    }
+
+    /// Reads a word of the flash chip, wherever the window shows it; addresses wrap at its size.
+    pub fn cell_u32(&self, at: usize) -> u32 {
+        let cells = self.flash();
+        let at = at & (cells.len() - 4);
+        u32::from_le_bytes(cells[at..at + 4].try_into().unwrap_or_default())
     }
 
     /// Reads flash; addresses wrap at the array's size, as the chip ignores higher address bits.
@@ -275,7 +360,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             return Some((value, 0));
         }
         // The bus handles a flash that cannot answer.
-        if !M::FLASH.contains(address) || self.xip.offline {
+        if address.wrapping_sub(M::FLASH.base) >= self.reach || self.xip.offline {
             return None;
         }
         let offset = address & (M::FLASH.bytes - 1);
@@ -403,7 +488,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             let next = if ram + 2 < self.ram.len() { self.ram_u16(ram + 2) } else { 0 };
             self.mark_code(ram);
             (decode(self.ram_u16(ram), next), M::SRAM_OPS + ram / 2)
-        } else if flash < self.flash.len() {
+        } else if flash < self.code_bytes() as usize {
             let next = if flash + 2 < self.flash.len() { self.flash_u16(flash + 2) } else { 0 };
             (decode(self.flash_u16(flash), next), M::FLASH_OPS + flash / 2)
         } else if rom < self.rom.len() {
@@ -424,7 +509,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     /// Returns the slot of an address in the table of predecoded instructions.
     pub fn slot(&self, pc: u32) -> usize {
         let offset = |base: u32| pc.wrapping_sub(base) as usize / 2;
-        if offset(M::FLASH.base) < self.flash.len() / 2 {
+        if offset(M::FLASH.base) < self.code_bytes() as usize / 2 {
             M::FLASH_OPS + offset(M::FLASH.base)
         } else if M::SRAM.contains(pc) {
             M::SRAM_OPS + offset(M::SRAM.base)
@@ -530,15 +615,15 @@ impl<M: Map, A: Architecture> Array for Memory<M, A> {
     }
 
     fn byte(&self, at: usize) -> u8 {
-        self.flash_u8(at)
+        let cells = self.flash();
+        cells[at & (cells.len() - 1)]
     }
 
     fn program(&mut self, at: usize, data: &[u8]) {
         let mask = self.flash.len() - 1;
         for (i, &byte) in data.iter().enumerate() {
             let cell = (at + i) & mask;
-            self.flash[cell] &= byte;
-            self.forget_flash(cell);
+            self.set_cell(cell, self.byte(cell) & byte);
         }
         self.flash_generation += 1;
     }
@@ -546,9 +631,13 @@ impl<M: Map, A: Architecture> Array for Memory<M, A> {
     fn erase(&mut self, at: usize, len: usize) {
         let len = len.min(self.flash.len());
         let start = (at & (self.flash.len() - 1)).min(self.flash.len() - len);
-        self.flash[start..start + len].fill(0xff);
-        for cell in (start..start + len).step_by(2) {
-            self.forget_flash(cell);
+        if self.cells.is_some() {
+            (start..start + len).for_each(|cell| self.set_cell(cell, 0xff));
+        } else {
+            self.flash[start..start + len].fill(0xff);
+            for cell in (start..start + len).step_by(2) {
+                self.forget_flash(cell);
+            }
         }
         self.flash_generation += 1;
     }

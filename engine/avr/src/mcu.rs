@@ -24,6 +24,7 @@ const fn facts(device: &'static Device) -> Facts {
         flash_base: 0,
         flash_bytes: (device.flash_bytes, device.flash_bytes),
         pins: 64,
+        psram_pins: &[],
         cores: 1,
         description: debugger::DESCRIPTION,
         pc: debugger::PC,

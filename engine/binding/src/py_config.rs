@@ -135,7 +135,7 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
     let mut flash_size = (2usize << 20).clamp(least, most);
     let (mut devices, mut card, mut capture) = (Devices::default(), None, None);
     let mut point = AccessPoint::default();
-    let mut flash_id = None;
+    let (mut flash_id, mut psram_csn) = (None, None);
     let (mut xip_miss_cost, mut flash_layout) = (true, 0);
     let (mut spi_speed, mut pio_laps, mut translated) = (1, true, true);
     let mut surroundings = Surroundings::default();
@@ -148,6 +148,7 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
             "mcu" => {}
             "usb_request_gap_us" => usb.request_gap_us = value.extract()?,
             "flash_bytes" => flash_size = value.extract()?,
+            "psram_csn_pin" => psram_csn = Some(psram_pin(mcu, value.extract()?)?),
             "crystal_hz" => crystal_hz = value.extract()?,
             "fuses" => fuses = value.extract()?,
             "flash_id" => flash_id = value.extract::<Option<u64>>()?.map(u64::to_be_bytes),
@@ -200,6 +201,7 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
         mcu,
         bootrom,
         flash_size,
+        psram_csn,
         crystal_hz,
         fuses,
         flash_id,
@@ -310,6 +312,19 @@ fn hold_pins(mcu: &Facts, value: &Bound<'_, PyAny>, surroundings: &mut Surroundi
         surroundings.hold(gpio(mcu, pin.extract()?)?, Some(millivolts(volts.extract()?)?));
     }
     Ok(())
+}
+
+/// Returns a pin that can select a PSRAM.
+fn psram_pin(mcu: &Facts, pin: u32) -> PyResult<u32> {
+    if mcu.psram_pins.contains(&pin) {
+        return Ok(pin);
+    }
+    let name = mcu.name;
+    Err(PyValueError::new_err(if mcu.psram_pins.is_empty() {
+        format!("psram_csn_pin = {pin}: the {name} has no chip select for a PSRAM; leave it out")
+    } else {
+        format!("psram_csn_pin = {pin}: the {name} selects a PSRAM by one of GPIO {:?}", mcu.psram_pins)
+    }))
 }
 
 /// The number of a GPIO.

@@ -66,6 +66,8 @@ pub struct BoardConfig {
     pub bootrom: Vec<u8>,
     /// Bytes of the flash chip, a power of two.
     pub flash_size: usize,
+    /// The GPIO that selects a PSRAM beside the flash, an APS6404L; one of [`Facts::psram_pins`].
+    pub psram_csn: Option<u32>,
     /// Frequency of the crystal, of a microcontroller whose clock it is.
     pub crystal_hz: u64,
     /// Low, high and extended fuse byte of a microcontroller that has fuses.
@@ -112,6 +114,7 @@ impl Default for BoardConfig {
             mcu: &RP2040,
             bootrom: Vec::new(),
             flash_size: 2 << 20,
+            psram_csn: None,
             crystal_hz: 0,
             fuses: [0xff; 3],
             flash_id: None,

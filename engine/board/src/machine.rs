@@ -73,6 +73,7 @@ impl<C: Mcu<Wiring>> Machine<C> {
         let chip_config = ChipConfig {
             bootrom: &config.bootrom,
             flash_size: config.flash_size,
+            psram_csn: config.psram_csn,
             flash,
             bootsel_pressed: bootsel,
             crystal_hz: config.crystal_hz,

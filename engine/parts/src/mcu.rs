@@ -20,6 +20,8 @@ pub struct ChipConfig<'a> {
     pub bootrom: &'a [u8],
     /// Bytes of QSPI flash, a power of two.
     pub flash_size: usize,
+    /// The GPIO that selects a PSRAM beside the flash, if there is one: an APS6404L.
+    pub psram_csn: Option<u32>,
     /// Initial contents of flash from its start; the rest is erased.
     pub flash: &'a [u8],
     /// BOOTSEL is pressed while the chip leaves reset.
@@ -76,6 +78,8 @@ pub struct Facts {
     pub flash_bytes: (usize, usize),
     /// Number of its GPIO pins.
     pub pins: u32,
+    /// Those that can select a PSRAM beside the flash.
+    pub psram_pins: &'static [u32],
     /// Number of its cores.
     pub cores: usize,
     /// Description of a core's registers in gdb's XML format.

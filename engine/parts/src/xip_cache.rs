@@ -1,8 +1,9 @@
 //! The 16 KiB XIP cache: two ways, 8-byte lines (RP2040 datasheet 2.6.3.1, RP2350 datasheet 4.4.1).
 //!
-//! Only tags are stored: the data always comes from the flash array, which the firmware can only change through the
-//! SSI, and it must then flush the cache, as on the chip. The datasheet does not name the replacement policy; a
-//! pseudo-random way is replaced, as measured programs show (docs/evidence/cache.md).
+//! Of flash only tags are stored: the data always comes from the flash array, which the firmware can only change through
+//! the SSI or QMI, and it must then flush the cache, as on the chip. Lines of other memories have their data in
+//! [`XipCache::data`], and the bus writes them back ([`XipCache::written_back`]). The datasheet does not name the
+//! replacement policy; a pseudo-random way is replaced, as measured programs show (docs/evidence/cache.md).
 //!
 //! RP2040 fills a line one 32-bit word at a time, each by a separate flash read: pico-feedback issue 307 reports
 //! half-filled lines on the chip, and a flash read of the SSI in XIP mode is one 32-bit frame (datasheet 4.10).
@@ -30,6 +31,15 @@ const TAG_SHIFT: u32 = 2;
 const BOTH_WORDS: u32 = 3;
 /// No line, and none before one.
 const NO_LINE: u32 = u32::MAX - 1;
+/// Bytes of a line.
+const LINE_BYTES: usize = 1 << LINE_BYTES_LOG2;
+/// In an offset: the content is not what the flash array has there, so that only the bus may use the line.
+pub const APART: u32 = 1 << 26;
+/// In an offset: the line was filled with other content than its address has now.
+const STALE: u32 = 1 << 27;
+/// Lines of the flash's window.
+const FLASH_LINES: u32 = 1 << (24 - LINE_BYTES_LOG2);
+const MARKS: u32 = (APART | STALE) >> LINE_BYTES_LOG2;
 
 /// Number of misses of a line, with the line that it replaced: both as flash offsets.
 pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
@@ -49,6 +59,16 @@ pub struct XipCache {
     runs: Runs,
     /// RP2350: the ways of each set that are not replaced, a bit for each.
     pinned: Box<Array<u8, SETS>>,
+    /// RP2350: the ways of each set whose data memory does not have yet.
+    dirty: Box<Array<u8, SETS>>,
+    /// RP2350: the data of lines that are not flash's, by [`Self::find`].
+    pub data: Box<Array<[u8; LINE_BYTES], { 2 * SETS }>>,
+    /// Offsets and data of lines that were replaced before memory had them, in order.
+    pub written_back: Vec<(u32, [u8; LINE_BYTES])>,
+    /// Cycles that it takes to write a line back.
+    pub write_back_cycles: u32,
+    /// Some lines are stale.
+    stale: bool,
     /// Shift register whose lowest bit selects the way that the next new line replaces.
     victim: u16,
     enabled: bool,
@@ -64,12 +84,16 @@ pub struct XipCache {
     /// Cycles of a miss of the line after the one that was filled last, while that can go on.
     pub next_line_cycles: Option<u32>,
     filled: u32,
+    /// Cycles of the next miss, after a transfer of another chip select.
+    pub next_miss_cycles: Option<u32>,
     /// Cycles of one uncached 32-bit read.
     pub uncached_cycles: u32,
     /// The flash cannot answer XIP reads now (SSI disabled or set up for serial transfers, chip busy): maintained by the SSI.
     pub offline: bool,
     /// Flash offset of a line that was read while the flash was offline; the bus reports it.
     pub missed_offline: Option<u32>,
+    /// Flash offset of a stale line that was read; the bus reports it.
+    pub read_stale: Option<u32>,
     /// Counted accesses, and those of them that read the flash, since power-on.
     pub accesses: u64,
     /// Those of them that read the flash.
@@ -92,6 +116,11 @@ impl Default for XipCache {
             changes: 0,
             runs: Runs::default(),
             pinned: Box::new(Array([0; SETS])),
+            dirty: Box::new(Array([0; SETS])),
+            data: Box::new(Array([[0; LINE_BYTES]; 2 * SETS])),
+            written_back: Vec::new(),
+            write_back_cycles: 0,
+            stale: false,
             victim: VICTIM_SEED,
             enabled: true,
             cost_enabled: true,
@@ -101,9 +130,11 @@ impl Default for XipCache {
             whole_lines: false,
             next_line_cycles: None,
             filled: NO_LINE,
+            next_miss_cycles: None,
             uncached_cycles: 0,
             offline: true,
             missed_offline: None,
+            read_stale: None,
             accesses: 0,
             misses: 0,
             evictions: None,
@@ -151,47 +182,148 @@ impl XipCache {
         self.misses += 1;
         let word = if self.whole_lines { BOTH_WORDS } else { word };
         if let Some(missed) = &mut self.missed_lines {
-            missed.count(line);
+            missed.count(line & !MARKS);
         }
         if self.offline {
-            self.missed_offline = Some(line << LINE_BYTES_LOG2);
+            self.missed_offline = Some((line & !MARKS) << LINE_BYTES_LOG2);
         }
+        let mut written_back = 0;
         if self.enabled {
-            let (set, tag) = self.place_of(line);
-            let way = self.victim as usize & 1;
-            let pinned = self.pinned[set] >> way & 1 != 0;
-            self.changes += 1;
-            let ways = self.ways(set);
-            let gone =
-                if let Some(held) = ways.iter_mut().find(|way| **way & BOTH_WORDS != 0 && **way >> TAG_SHIFT == tag) {
-                    *held |= word;
-                    None
-                } else if pinned {
-                    self.next_victim();
-                    return self.cost(self.uncached_cycles);
-                } else {
-                    let gone = std::mem::replace(&mut ways[way], tag << TAG_SHIFT | word);
-                    self.next_victim();
-                    (gone & BOTH_WORDS != 0).then(|| self.line_of(set, gone >> TAG_SHIFT))
-                };
-            if let Some(evictions) = &mut self.evictions {
-                let gone = gone.map(|line| line << LINE_BYTES_LOG2);
-                *evictions.entry((line << LINE_BYTES_LOG2, gone)).or_default() += 1;
+            let before = self.written_back.len();
+            if self.allocate(line, word).is_none() {
+                return self.cost(self.uncached_cycles);
             }
-            if self.placement.is_some() {
-                gone.into_iter().for_each(|line| self.hide(line));
-                self.show(line);
-            }
+            written_back = self.write_back_cycles * (self.written_back.len() - before) as u32;
         }
         let follows = std::mem::replace(&mut self.filled, line) == line.wrapping_sub(1);
-        self.cost(self.next_line_cycles.filter(|_| follows).unwrap_or(self.miss_cycles))
+        let first = self.next_miss_cycles.take().unwrap_or(self.miss_cycles);
+        self.cost(written_back + self.next_line_cycles.filter(|_| follows).unwrap_or(first))
+    }
+
+    /// Allocates words of a line that it does not hold; returns where its data are. `None`: the way to be replaced is
+    /// pinned.
+    fn allocate(&mut self, line: u32, word: u32) -> Option<usize> {
+        let (set, tag) = self.place_of(line);
+        let way = self.victim as usize & 1;
+        let pinned = self.pinned[set] >> way & 1 != 0;
+        self.changes += 1;
+        if self.stale {
+            let stale = self.place_of(line | STALE >> LINE_BYTES_LOG2).1;
+            if self.ways(set).iter().any(|way| *way & BOTH_WORDS != 0 && *way >> TAG_SHIFT == stale) {
+                self.read_stale = Some((line & !MARKS) << LINE_BYTES_LOG2);
+            }
+        }
+        let ways = self.ways(set);
+        let held = ways.iter().position(|way| *way & BOTH_WORDS != 0 && *way >> TAG_SHIFT == tag);
+        let (way, gone) = if let Some(held) = held {
+            ways[held] |= word;
+            (held, None)
+        } else if pinned {
+            self.next_victim();
+            return None;
+        } else {
+            let gone = std::mem::replace(&mut ways[way], tag << TAG_SHIFT | word);
+            self.next_victim();
+            (way, (gone & BOTH_WORDS != 0).then(|| self.line_of(set, gone >> TAG_SHIFT)))
+        };
+        if let Some(gone) = gone
+            && self.dirty[set] >> way & 1 != 0
+        {
+            self.write_back(gone, set, way);
+        }
+        if let Some(evictions) = &mut self.evictions {
+            let gone = gone.map(|line| (line & !MARKS) << LINE_BYTES_LOG2);
+            *evictions.entry(((line & !MARKS) << LINE_BYTES_LOG2, gone)).or_default() += 1;
+        }
+        if self.placement.is_some() {
+            gone.into_iter().for_each(|line| self.hide(line));
+            self.show(line);
+        }
+        Some(way * SETS + set)
+    }
+
+    fn write_back(&mut self, line: u32, set: usize, way: usize) {
+        self.dirty[set] &= !(1 << way);
+        self.written_back.push((line << LINE_BYTES_LOG2, self.data[way * SETS + set]));
+    }
+
+    /// Returns where the data of a whole line are that it holds.
+    pub fn find(&mut self, line: u32) -> Option<usize> {
+        let (set, tag) = self.place_of(line);
+        let way = self.ways(set).iter().position(|way| *way == tag << TAG_SHIFT | BOTH_WORDS)?;
+        Some(way * SETS + set)
+    }
+
+    /// Allocates a line whose data the bus reads, which also knows its cost; returns where. `None`: the access is not
+    /// cached.
+    pub fn fill(&mut self, line: u32) -> Option<usize> {
+        self.misses += 1;
+        if self.enabled { self.allocate(line, BOTH_WORDS) } else { None }
+    }
+
+    /// Notes that the data at `place` were written.
+    pub fn set_dirty(&mut self, place: usize) {
+        self.dirty[place % SETS] |= 1 << (place / SETS);
+    }
+
+    /// Returns whether any data are not in memory yet.
+    pub fn is_dirty(&self) -> bool {
+        self.dirty.iter().any(|&ways| ways != 0)
+    }
+
+    /// Writes a line back, if it is dirty and not pinned.
+    pub fn clean(&mut self, line: u32) {
+        if let Some(place) = self.find(line) {
+            self.clean_way(place % SETS, place / SETS, line);
+        }
+    }
+
+    /// Writes the line in a way back, if it is dirty and not pinned. The way is then said to have line `becomes`,
+    /// whatever that has (RP2350-E11).
+    pub fn clean_way(&mut self, set: usize, way: usize, becomes: u32) {
+        let (set, way) = (set & (SETS - 1), way & 1);
+        if self.dirty[set] & !self.pinned[set] & 1 << way == 0 {
+            return;
+        }
+        let held = self.ways(set)[way] >> TAG_SHIFT;
+        self.write_back(self.line_of(set, held), set, way);
+        let in_flash = becomes < FLASH_LINES;
+        self.stale |= in_flash;
+        let (_, tag) = self.place_of(if in_flash { becomes | STALE >> LINE_BYTES_LOG2 } else { becomes });
+        self.set_way(set, way, tag << TAG_SHIFT | BOTH_WORDS, false);
+    }
+
+    /// Takes the lines of flash as `lines` tells after a change of their addresses: whether the bus alone may use them;
+    /// `None`: they have other content now.
+    pub fn readdress(&mut self, lines: impl Fn(u32) -> Option<bool>) {
+        for set in 0..SETS {
+            for way in 0..2 {
+                let held = self.ways(set)[way];
+                let line = self.line_of(set, held >> TAG_SHIFT);
+                let plain = line & !MARKS;
+                if held & BOTH_WORDS == 0 || plain >= FLASH_LINES || line & STALE >> LINE_BYTES_LOG2 != 0 {
+                    continue;
+                }
+                let mark = match lines(plain << LINE_BYTES_LOG2) {
+                    Some(false) => 0,
+                    Some(true) => APART,
+                    None => STALE,
+                };
+                self.stale |= mark == STALE;
+                let (_, tag) = self.place_of(plain | mark >> LINE_BYTES_LOG2);
+                self.set_way(set, way, tag << TAG_SHIFT | held & BOTH_WORDS, false);
+                if mark == 0 {
+                    self.show(plain);
+                }
+            }
+        }
     }
 
     /// Returns the set of a line, and what tells it from the other lines of that set.
     fn place_of(&self, line: u32) -> (usize, u32) {
         match &self.placement {
             None => (line as usize & (SETS - 1), line >> SETS.ilog2()),
-            Some(placement) => (placement.set(line), line),
+            Some(placement) => (placement.set(line & !MARKS), line),
         }
     }
 
@@ -257,14 +389,16 @@ impl XipCache {
         self.changes += 1;
         self.lines.fill([0; 2]);
         self.pinned.fill(0);
+        self.dirty.fill(0);
+        self.stale = false;
         if let Some(placement) = &mut self.placement {
             placement.lines.fill([0; 2]);
         }
     }
 
-    /// Ends the transfer that the next line could have continued.
-    pub fn deselect(&mut self) {
-        self.filled = NO_LINE;
+    /// Ends the transfer that the next line could have continued; false: there was none.
+    pub fn deselect(&mut self) -> bool {
+        std::mem::replace(&mut self.filled, NO_LINE) != NO_LINE
     }
 
     /// Invalidates one of the lines of a set, whatever it holds.
@@ -279,6 +413,7 @@ impl XipCache {
             self.hide(gone >> TAG_SHIFT);
         }
         self.pinned[set] = self.pinned[set] & !(1 << way) | u8::from(pinned) << way;
+        self.dirty[set] &= !(1 << way);
     }
 
     /// Allocates a line, which then stays: in the way that its number names beside the set.
@@ -288,17 +423,12 @@ impl XipCache {
         self.set_way(set, (line >> 10) as usize & 1, tag << TAG_SHIFT | BOTH_WORDS, true);
     }
 
-    /// Returns whether a line is pinned.
-    pub fn is_pinned(&mut self, line: u32) -> bool {
-        let ((set, tag), way) = (self.place_of(line), line >> 10 & 1);
-        self.pinned[set] >> way & 1 != 0 && self.ways(set)[way as usize] >> TAG_SHIFT == tag
-    }
-
     /// Invalidates a line after a write to its cached address (datasheet 2.6.3.2).
     pub fn invalidate(&mut self, line: u32) {
-        let (set, tag) = self.place_of(line);
+        let (set, tag) = self.place_of(line | MARKS);
+        let marks = tag ^ self.place_of(line).1;
         for way in 0..2 {
-            if self.ways(set)[way] >> TAG_SHIFT == tag {
+            if self.ways(set)[way] >> TAG_SHIFT | marks == tag {
                 self.set_way(set, way, 0, false);
             }
         }
@@ -336,8 +466,7 @@ pub(crate) struct MissedLines {
 
 impl Default for MissedLines {
     fn default() -> Self {
-        // Covers 16 MiB, the XIP address space.
-        Self { counts: vec![0; 1 << (24 - LINE_BYTES_LOG2)].into_boxed_slice(), lines: Vec::new() }
+        Self { counts: vec![0; FLASH_LINES as usize].into_boxed_slice(), lines: Vec::new() }
     }
 }
 

@@ -86,6 +86,11 @@ impl XipStream {
         }
     }
 
+    /// Returns the address of the next word.
+    pub fn address(&self) -> u32 {
+        self.address
+    }
+
     /// Starts the next flash read if the FIFO has space for it.
     fn request(&mut self, sys: &mut Sys) {
         if !self.in_flight && self.count != 0 && self.fifo.len() < DEPTH {

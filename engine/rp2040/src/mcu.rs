@@ -31,6 +31,7 @@ pub static FACTS: Facts = Facts {
     flash_base: XIP_BASE,
     flash_bytes: (64 << 10, 16 << 20),
     pins: PIN_MASK.count_ones(),
+    psram_pins: &[],
     cores: 2,
     description: debugger::DESCRIPTION,
     pc: debugger::PC,

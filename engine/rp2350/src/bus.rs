@@ -52,8 +52,9 @@ use parts::constants::Constants;
 use parts::lane;
 use parts::passing::Reached;
 use parts::wires::{Event, Version};
+use parts::xip_cache::{APART, LINE_BYTES_LOG2};
 use serde::{Deserialize, Serialize};
-use sim::snapshot::{self, Bytes, Torn};
+use sim::snapshot::{self, Torn};
 
 /// Offset of SHA-256's data register, whose writes keep their size.
 const SHA256_WDATA: u32 = 4;
@@ -65,8 +66,8 @@ const EPPB: u32 = 0xe008_0000;
 const SLEEPCTRL_WICENACK: u32 = 4;
 /// An address within the XIP space, of which the chip selects have the lower half.
 const XIP_OFFSET: u32 = 0x03ff_ffff;
-/// Bytes of the XIP cache's data memory.
-const CACHE_BYTES: usize = 16 << 10;
+/// The part of it that the chip selects have.
+const CHIP_SELECTS: u32 = 0x0200_0000;
 /// Bytes of boot RAM, below its registers.
 const BOOTRAM_BYTES: u32 = 0x400;
 
@@ -83,8 +84,6 @@ pub struct Bus<W> {
     pub sio: Sio,
     pub xip_ctrl: XipCtrl,
     pub qmi: Qmi,
-    /// Content of the cache's pinned lines, which lie above both chip selects.
-    cache: Box<[u8; CACHE_BYTES]>,
     pub rcp: Rcp,
     /// Of each core: the Secure instance, and the Non-secure one.
     pub dcp: [[Dcp; 2]; 2],
@@ -151,7 +150,7 @@ impl<W> Bus<W> {
     pub(crate) fn save(&self, to: &mut Vec<u8>) {
         snapshot::save(&(&self.sys, self.waits, self.waited, self.dcp_instructions), to);
         snapshot::save(&(&self.sio, &self.xip_ctrl, &self.qmi), to);
-        snapshot::save(&(Bytes(&self.cache[..]), &self.rcp, &self.dcp, self.sleepctrl, &self.blocks), to);
+        snapshot::save(&(&self.rcp, &self.dcp, self.sleepctrl, &self.blocks), to);
     }
 
     /// Restores a new bus. The boot ROM is the one that it was made with.
@@ -163,9 +162,6 @@ impl<W> Bus<W> {
         snapshot::restore(&mut self.sio, from)?;
         snapshot::restore(&mut self.xip_ctrl, from)?;
         snapshot::restore(&mut self.qmi, from)?;
-        let mut cache = Bytes(&[]);
-        snapshot::restore(&mut cache, from)?;
-        *self.cache = cache.0.try_into().map_err(|_| Torn)?;
         snapshot::restore(&mut self.rcp, from)?;
         snapshot::restore(&mut self.dcp, from)?;
         snapshot::restore(&mut self.sleepctrl, from)?;
@@ -231,7 +227,6 @@ impl<W: World> Bus<W> {
             sio: Sio::default(),
             xip_ctrl: XipCtrl::default(),
             qmi: Qmi::default(),
-            cache: Box::new([0; CACHE_BYTES]),
             rcp: Rcp::default(),
             dcp: Default::default(),
             sleepctrl: [2; 2],
@@ -436,6 +431,7 @@ impl<W: World> Bus<W> {
                 return Ok(());
             }
             0x400d_0000..0x400d_8000 => {
+                self.write_back(mem);
                 self.qmi.write(&mut self.sys, mem, offset, write);
                 return Ok(());
             }
@@ -483,38 +479,143 @@ impl<W: World> Bus<W> {
     /// Reads the XIP windows: cached, uncached, maintenance (write only), and uncached without translation, each with
     /// both chip selects (datasheet 4.4.1).
     fn read_xip(&mut self, mem: &mut Memory<impl Architecture>, address: u32, size: u32) -> Result<u32, BusFault> {
-        if let Some(at) = Self::pinned_at(mem, address) {
-            let word: [u8; 4] = self.cache[at & !3..][..4].try_into().map_err(|_| BusFault)?;
-            return Ok(lane(u32::from_le_bytes(word), address, size));
-        }
-        if self.qmi.is_direct() {
-            return Err(BusFault);
-        }
-        let offset = address & 0x00ff_ffff;
-        let value = match address >> 24 {
+        let offset = address & XIP_OFFSET;
+        match address >> 24 {
+            0x10 if self.qmi.is_direct() => Err(BusFault),
             0x10 => {
-                self.waits = mem.xip.access_word(offset);
+                let value = if offset < mem.reach() {
+                    self.waits = mem.xip.access_word(offset);
+                    mem.flash_u32(offset as usize)
+                } else {
+                    let cell = self.qmi.physical(offset).ok_or(BusFault)?;
+                    self.waits = mem.xip.access_word(offset | APART);
+                    mem.cell_u32(cell as usize)
+                };
                 self.check_flash_answers(mem);
-                mem.flash_u32(offset as usize)
+                Ok(lane(value, address, size))
             }
-            0x14 | 0x1c if !self.xip_ctrl.allows_uncached(address >> 24 == 0x14) => return Err(BusFault),
-            0x14 | 0x1c => {
-                let (value, cycles) = self.qmi.read_uncached(&mut self.sys, mem, offset & !3);
-                self.waits = if mem.xip.cost_enabled { cycles } else { 0 };
-                mem.xip.stalled += u64::from(self.waits);
-                value
+            0x11..=0x13 => {
+                let place = self.cached(mem, offset)?;
+                Ok(match place {
+                    Some(place) => mem.xip.data[place][offset as usize & 7..]
+                        .iter()
+                        .take(size as usize)
+                        .rev()
+                        .fold(0, |value, &byte| value << 8 | u32::from(byte)),
+                    None => self.read_uncached(mem, self.qmi.physical(offset).ok_or(BusFault)?, true, size),
+                })
             }
-            // Nothing is connected to the second chip select.
-            0x11 | 0x15 | 0x1d => u32::MAX,
-            _ => return Err(BusFault),
-        };
-        Ok(lane(value, address, size))
+            0x14 | 0x15 | 0x1c | 0x1d => {
+                let at = self.uncached(address)?;
+                Ok(self.read_uncached(mem, at, offset >> 24 != 0, size))
+            }
+            _ => Err(BusFault),
+        }
     }
 
-    /// Returns where a pinned line has the content of `address`.
-    fn pinned_at(mem: &mut Memory<impl Architecture>, address: u32) -> Option<usize> {
-        (matches!(address >> 24, 0x12 | 0x13) && mem.xip.is_pinned((address & XIP_OFFSET) >> 3))
-            .then_some(address as usize & (CACHE_BYTES - 1))
+    /// Returns the physical address of an uncached access.
+    fn uncached(&self, address: u32) -> Result<u32, BusFault> {
+        let translated = address >> 27 & 1 == 0;
+        if self.qmi.is_direct() || !self.xip_ctrl.allows_uncached(translated) {
+            return Err(BusFault);
+        }
+        let offset = address & XIP_OFFSET;
+        if translated { self.qmi.physical(offset).ok_or(BusFault) } else { Ok(offset & 0x00ff_ffff) }
+    }
+
+    fn read_uncached(&mut self, mem: &mut Memory<impl Architecture>, at: u32, second: bool, size: u32) -> u32 {
+        self.write_back(mem);
+        let mut data = [0; 4];
+        let cycles = self.qmi.read_memory(&mut self.sys, mem, second, at, &mut data[..size as usize]);
+        self.stall(mem, cycles);
+        u32::from_le_bytes(data)
+    }
+
+    fn stall(&mut self, mem: &mut Memory<impl Architecture>, cycles: u32) {
+        let cycles = if mem.xip.cost_enabled { cycles } else { 0 };
+        self.waits += cycles;
+        mem.xip.stalled += u64::from(cycles);
+    }
+
+    /// Returns where the cache has the line of an offset outside of flash, after reading it if it must. `None`: it cannot
+    /// be cached.
+    fn cached(&mut self, mem: &mut Memory<impl Architecture>, offset: u32) -> Result<Option<usize>, BusFault> {
+        let (line, pinned_only) = (offset >> LINE_BYTES_LOG2, offset >= CHIP_SELECTS);
+        if self.qmi.is_direct() && !pinned_only {
+            return Err(BusFault);
+        }
+        if let Some(place) = mem.xip.find(line) {
+            mem.xip.accesses += u64::from(!pinned_only);
+            return Ok(Some(place));
+        }
+        if pinned_only {
+            return Err(BusFault);
+        }
+        let at = self.qmi.physical(offset & !7).ok_or(BusFault)?;
+        mem.xip.accesses += 1;
+        self.write_back(mem);
+        let Some(place) = mem.xip.fill(line) else { return Ok(None) };
+        let cycles = self.write_back(mem);
+        let mut data = [0; 8];
+        let cycles = cycles + self.qmi.read_memory(&mut self.sys, mem, true, at, &mut data);
+        mem.xip.data[place] = data;
+        self.stall(mem, cycles);
+        Ok(Some(place))
+    }
+
+    /// Writes lines to memory that the cache has given up; returns the cycles that it takes.
+    fn write_back(&mut self, mem: &mut Memory<impl Architecture>) -> u32 {
+        let mut cycles = 0;
+        for (offset, data) in std::mem::take(&mut mem.xip.written_back) {
+            if self.qmi.is_direct() {
+                self.sys.unmodelled("XIP cache: dirty line written back in QMI's direct mode".to_owned());
+            }
+            // A line that is mapped no longer gets a bus error that nothing reports.
+            if let Some(at) = self.qmi.physical(offset) {
+                cycles += self.qmi.write_memory(&mut self.sys, mem, at, &data);
+            }
+        }
+        cycles
+    }
+
+    /// Writes to the second chip select or to a line pinned above it; the others are read-only.
+    fn write_memory(&mut self, mem: &mut Memory<impl Architecture>, address: u32, data: &[u8]) -> Result<(), BusFault> {
+        let offset = address & XIP_OFFSET;
+        let second = offset >> 24 == 1;
+        if second && !self.xip_ctrl.second_is_writable() {
+            return Err(BusFault);
+        }
+        let at = match address >> 24 {
+            0x11..=0x13 => match self.cached(mem, offset)? {
+                Some(place) => {
+                    mem.xip.data[place][offset as usize & 7..][..data.len()].copy_from_slice(data);
+                    if second {
+                        mem.xip.set_dirty(place);
+                    }
+                    return Ok(());
+                }
+                None => self.qmi.physical(offset).ok_or(BusFault)?,
+            },
+            0x15 | 0x1d => self.uncached(address)?,
+            _ => return Err(BusFault),
+        };
+        self.write_back(mem);
+        let cycles = self.qmi.write_memory(&mut self.sys, mem, at, data);
+        self.stall(mem, cycles);
+        Ok(())
+    }
+
+    /// Handles a word of the stream, which passes by the cache.
+    fn stream(&mut self, mem: &mut Memory<impl Architecture>) {
+        let at = self.xip_ctrl.stream.address();
+        let word = match self.qmi.physical(at) {
+            Some(cell) if at >> 24 == 0 => mem.cell_u32(cell as usize),
+            _ => {
+                self.sys.unmodelled(format!("XIP_CTRL stream of 0x{at:08x}, which is not flash"));
+                0
+            }
+        };
+        self.xip_ctrl.stream.event(&mut self.sys, &mem.xip, |_| word);
     }
 
     /// Ends the run if the flash cannot answer. A flash that is busy or in another mode leaves its lines floating,
@@ -522,6 +623,9 @@ impl<W: World> Bus<W> {
     fn check_flash_answers(&mut self, mem: &mut Memory<impl Architecture>) {
         if let Some(offset) = mem.xip.missed_offline.take() {
             self.sys.unmodelled(format!("XIP read of flash offset 0x{offset:06x} while the flash cannot answer"));
+        }
+        if let Some(offset) = mem.xip.read_stale.take() {
+            self.sys.unmodelled(format!("XIP read of flash offset 0x{offset:06x}, whose line in the cache is stale"));
         }
     }
 
@@ -537,17 +641,22 @@ impl<W: World> Bus<W> {
             0x18..=0x1b => match address & 7 {
                 0 => mem.xip.invalidate_way(address >> 3, address >> 13),
                 2 => mem.xip.invalidate((address & XIP_OFFSET) >> 3),
-                // No line is dirty: memory cannot be written through the cache.
-                1 | 3 => {}
+                operation @ (1 | 3) => {
+                    self.write_back(mem);
+                    let line = (address & XIP_OFFSET) >> LINE_BYTES_LOG2;
+                    match operation {
+                        1 => mem.xip.clean_way(line as usize, line as usize >> 10, line),
+                        _ => mem.xip.clean(line),
+                    }
+                    let cycles = self.write_back(mem);
+                    self.stall(mem, cycles);
+                }
                 7 if address & 0x0200_0000 != 0 => mem.xip.pin((address & XIP_OFFSET) >> 3),
                 7 => self.sys.unmodelled(format!("XIP cache: line of flash pinned at 0x{address:08x}")),
                 _ => {}
             },
             // Without WRITABLE_M0 and M1 the windows are read-only (datasheet 4.4.5).
-            _ => {
-                let at = Self::pinned_at(mem, address).ok_or(BusFault)?;
-                self.cache[at..][..size as usize].copy_from_slice(&value.to_le_bytes()[..size as usize]);
-            }
+            _ => return self.write_memory(mem, address, &value.to_le_bytes()[..size as usize]),
         }
         Ok(())
     }
@@ -638,7 +747,7 @@ impl<W: World> Bus<W> {
         }
         match id {
             event::QMI => self.qmi.event(&mut self.sys, mem),
-            event::XIP_STREAM => self.xip_ctrl.stream.event(&mut self.sys, &mem.xip, |at| mem.flash_u32(at)),
+            event::XIP_STREAM => self.stream(mem),
             event::MTIME => self.sio.update_timer(&mut self.sys),
             event::DMA => Dma::service(&mut DmaPort { bus: self, mem }),
             event::WORLD => {

@@ -41,6 +41,9 @@ impl<W: World, K: Kind> Chip<W, K> {
         let len = config.flash.len().min(mem.flash_size());
         mem.flash_write(0, &config.flash[..len]);
         let mut bus = Bus::new(crate::wires::sys(ROSC_NOMINAL_HZ), world);
+        if let Some(csn) = config.psram_csn {
+            bus.qmi.connect_psram(csn);
+        }
         bus.own_boot_rom = bootrom::is_own(config.bootrom);
         bus.power_on(&mut mem, config.bootsel_pressed);
         let mut chip =
@@ -65,7 +68,9 @@ impl<W: World, K: Kind> Chip<W, K> {
         snapshot::restore(&mut self.cores, from)?;
         snapshot::restore(&mut self.runner, from)?;
         self.mem.restore(from)?;
-        self.bus.restore(from)
+        self.bus.restore(from)?;
+        self.bus.qmi.restored(&mut self.mem);
+        Ok(())
     }
 
     /// Puts cores of another kind into the sockets; their reset has just ended.

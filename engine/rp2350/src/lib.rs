@@ -20,6 +20,8 @@ mod peripherals;
 #[cfg(test)]
 mod pio_tests;
 mod wires;
+#[cfg(test)]
+mod xip_tests;
 
 pub use armv8m as cpu;
 pub use parts::{Inputs, PROBED, Sys, UsbPort, World, pins, sys, ticks, trace, world, xip_cache};

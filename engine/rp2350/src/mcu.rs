@@ -47,6 +47,7 @@ const fn facts<K: Kind>() -> Facts {
         flash_base: XIP_BASE,
         flash_bytes: (64 << 10, 16 << 20),
         pins: PINS,
+        psram_pins: &[0, 8, 19],
         cores: 2,
         description: K::DESCRIPTION,
         pc: K::PC,

@@ -184,6 +184,8 @@ pub struct Translated {
     /// The slots of SRAM.
     sram: Range<usize>,
     flash_size: usize,
+    /// Bytes of flash from its start that code is translated from.
+    flash_reach: usize,
     blocks: Option<Blocks>,
     /// Translation is off: by request, or because the system does not allow it.
     off: bool,
@@ -215,6 +217,10 @@ impl crate::Translations for Translated {
         let mut granules = slots.start / GRANULE_SLOTS..=(slots.end - 1) / GRANULE_SLOTS;
         self.blocks.as_ref().is_some_and(|blocks| granules.any(|granule| blocks.reached[granule]))
     }
+
+    fn reach_flash(&mut self, bytes: usize) {
+        self.flash_reach = bytes;
+    }
 }
 
 impl Translated {
@@ -224,6 +230,7 @@ impl Translated {
             slots: M::FLASH_OPS + flash_size / 2 + 1,
             sram: M::SRAM_OPS..M::SCRATCH_OP,
             flash_size,
+            flash_reach: flash_size,
             blocks: None,
             off: false,
             counting: false,
@@ -279,7 +286,7 @@ impl Translated {
     /// Returns the block at `pc` for a core ahead of the other.
     fn ahead_entry<M: Map>(&self, pc: u32, offline: bool) -> Option<usize> {
         let blocks = self.blocks.as_ref()?;
-        let slot = Part::of::<M>(pc, self.flash_size, false)?.slot(pc);
+        let slot = Part::of::<M>(pc, self.flash_reach, false)?.slot(pc);
         let entry = blocks.entries[1][slot];
         (entry != 0 && !(offline && slot >= M::FLASH_OPS)).then(|| blocks.buffer.start() + entry as usize)
     }
@@ -367,7 +374,7 @@ impl Translated {
 /// Returns the address of the block that starts at `pc`, which is made if that address is hot.
 #[inline(always)]
 fn block_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32, counting: bool, ahead: bool) -> Option<usize> {
-    let &Translated { flash_size, off, hot, .. } = &mem.translated;
+    let &Translated { flash_reach, off, hot, .. } = &mem.translated;
     if off {
         return None;
     }
@@ -380,7 +387,7 @@ fn block_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32, counting: boo
         mem.translated.drop_all();
         mem.translated.counting = counting;
     }
-    let part = Part::of::<M>(pc, flash_size, counting)?;
+    let part = Part::of::<M>(pc, flash_reach, counting)?;
     let slot = part.slot(pc);
     let in_flash = slot >= M::FLASH_OPS;
     if in_flash && mem.xip.offline {

@@ -173,6 +173,35 @@ fn the_led_blinks() {
     assert!(blinks(&mut board));
 }
 
+/// Returns flash with a partition table (datasheet 5.9.4), and `image` in its only partition, 512 KiB from 1 MiB on.
+fn partitioned(image: &[u8]) -> Vec<u8> {
+    const FIRST: u32 = 0x100;
+    const LAST: u32 = 0x17f;
+    // Everyone may read and write; Arm images of the Secure state may be put into the partition.
+    const ALL: u32 = 0xfc00_0000;
+    const ARM_SECURE: u32 = 1 << 17;
+    let table = [0x0a | 4 << 8 | 1 << 24, ALL, ALL | LAST << 13 | FIRST, ALL | ARM_SECURE];
+    let block = [0xffff_ded3].into_iter().chain(table).chain([0xff | 4 << 8, 0, 0xab12_3579]);
+    let mut flash: Vec<u8> = block.flat_map(u32::to_le_bytes).collect();
+    flash.resize(FIRST as usize * 4096, 0xff);
+    flash.extend(image);
+    flash
+}
+
+/// An image that is linked for the start of flash, where the boot ROM shows its partition.
+#[test]
+fn an_image_in_a_partition_starts() {
+    let (Some(rom), Some(plain)) = (chips_rom(), pico2("blink-m33.uf2")) else { return };
+    let flash = partitioned(&plain.chip().flash()[..0x8_0000]);
+    let mut board = Machine::new(BoardConfig::pico2(rom), &flash, false).expect("a valid board");
+    assert!(blinks(&mut board));
+    let shown = |memory: &parts::mcu::Contents<'_>| {
+        memory.start == 0x1000_0000 && memory.bytes.starts_with(&flash[1 << 20..][..256])
+    };
+    assert!(board.chip().memories().iter().any(shown), "a debugger sees it where it is linked");
+    assert!(board.chip().flash().starts_with(&flash[..256]), "and a tool that reads the flash chip where it is");
+}
+
 /// Returns whether the Hazard3 cores run.
 fn runs_riscv(board: &Machine) -> bool {
     let AnyChip::Rp2350(chip) = board.chip() else { panic!("another chip") };

@@ -178,12 +178,12 @@ fn a_placed_line_is_pinned_and_invalidated_where_it_lies() {
     c.place(1);
     let (set, _) = c.place_of(0x2468 >> LINE_BYTES_LOG2);
     c.pin(0x2468 >> LINE_BYTES_LOG2);
-    assert!(c.is_pinned(0x2468 >> LINE_BYTES_LOG2));
+    assert_eq!(c.find(0x2468 >> LINE_BYTES_LOG2).map(|place| place % SETS), Some(set));
     assert_eq!([c.access_word(0x2468), c.access_word(0x246c)], [0, 0]);
     for way in 0..2 {
         c.invalidate_way(set as u32, way);
     }
-    assert!(!c.is_pinned(0x2468 >> LINE_BYTES_LOG2));
+    assert_eq!(c.find(0x2468 >> LINE_BYTES_LOG2), None);
     assert_eq!([c.access_word(0x2468), c.access_word(0x246c), c.access_word(0x2468)], [50, 50, 0]);
 }
 

@@ -13,6 +13,7 @@ mod ctrl {
     pub(super) const NO_UNCACHED_SEC: u32 = 1 << 4;
     pub(super) const NO_UNTRANSLATED_SEC: u32 = 1 << 6;
     pub(super) const SPLIT_WAYS: u32 = 1 << 9;
+    pub(super) const WRITABLE_M0: u32 = 1 << 10;
     pub(super) const WRITABLE_M1: u32 = 1 << 11;
     pub(super) const MASK: u32 = 0xffb;
     pub(super) const RESET: u32 = 0x83;
@@ -36,6 +37,11 @@ impl XipCtrl {
         self.ctrl & refused == 0
     }
 
+    /// Returns whether the second window may be written.
+    pub fn second_is_writable(&self) -> bool {
+        self.ctrl & ctrl::WRITABLE_M1 != 0
+    }
+
     pub fn read(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, offset: u32) -> u32 {
         match offset {
             0x00 => self.ctrl,
@@ -47,10 +53,14 @@ impl XipCtrl {
         match offset {
             0x00 => {
                 self.ctrl = write.apply_masked(self.ctrl, ctrl::MASK);
-                if self.ctrl & (ctrl::POWER_DOWN | ctrl::SPLIT_WAYS | ctrl::WRITABLE_M1) != 0 {
+                if self.ctrl & (ctrl::POWER_DOWN | ctrl::SPLIT_WAYS | ctrl::WRITABLE_M0) != 0 {
                     unmodelled(sys, "XIP_CTRL.CTRL", offset, Some(self.ctrl));
                 }
-                mem.xip.configure(self.ctrl & ctrl::EN_SECURE != 0, false);
+                let enabled = self.ctrl & ctrl::EN_SECURE != 0;
+                if !enabled && mem.xip.is_dirty() {
+                    unmodelled(sys, "XIP_CTRL.CTRL: cache disabled with dirty lines", offset, Some(self.ctrl));
+                }
+                mem.xip.configure(enabled, false);
             }
             _ => self.stream.write(sys, &mem.xip, offset, write),
         }

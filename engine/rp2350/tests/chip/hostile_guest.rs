@@ -91,7 +91,9 @@ fn guest(seed: u64, restored: bool, translated: Option<bool>) -> (u64, Vec<u8>) 
         let target = target[r.below(3) as usize] as u32 | 1;
         rom[4 * number..][..4].copy_from_slice(&target.to_le_bytes());
     }
-    let config = ChipConfig { bootrom: &rom, flash_size: FLASH_BYTES, flash: &flash, ..ChipConfig::default() };
+    let psram_csn = Some(19);
+    let config =
+        ChipConfig { bootrom: &rom, flash_size: FLASH_BYTES, psram_csn, flash: &flash, ..ChipConfig::default() };
     let mut chip = Rp2350::<Nothing>::new(&config, Nothing);
     if let Rp2350::Arm(chip) = &mut chip {
         match translated {

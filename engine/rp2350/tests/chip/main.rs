@@ -1,5 +1,6 @@
 //! The whole chip.
 
+mod address_translation;
 mod hostile_guest;
 mod profile;
 mod riscv;
