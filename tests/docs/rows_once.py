@@ -33,18 +33,21 @@ def measure(
     """As `runner.jobs.measure.measure`; of runs that differ only in their number, and of rows that an earlier command
     measured, one is measured and the others are equal to it."""
     assert on is None
-    bench = Bench(options, store, logs, servers, opener=_open)
+    # A bench keeps its board from row to row, and a pair's is of another kind.
+    alone, paired = (Bench(options, store, logs, servers, opener=_open) for _ in range(2))
     try:
         for row in rows:
             key = _key(row, options)
             if key not in _measured:
+                bench = alone if row.partner is None else paired
                 outcome = bench.measure(row, lambda stage, row=row: watch(row, stage))  # type: ignore[misc]
                 if outcome.fault is not None:
                     raise outcome.fault
                 _measured[key] = outcome.row
             yield row, _measured[key].model_copy(update={"run_index": row.number - 1, "log": None})
     finally:
-        bench.close()
+        alone.close()
+        paired.close()
 
 
 def _key(row: PlannedRow, options: BenchOptions) -> str:
