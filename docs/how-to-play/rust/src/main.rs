@@ -1,4 +1,4 @@
-//! Plays the ping-pong: Rust (embassy) on a W5500-EVB-Pico, with TCP on the RP2040 and the W5500 as a plain MAC.
+//! Plays the ping-pong: Rust (embassy) on a W5500-EVB-Pico or -Pico2, with TCP on the chip and the W5500 as a plain MAC.
 #![no_std]
 #![no_main]
 use core::fmt::Write;
