@@ -74,14 +74,20 @@ fn plain(value: impl Into<Value>) -> Answer {
 impl Machines {
     /// Carries out the call in `text` with `data` beside it; returns the answer and the bytes beside that.
     pub(crate) fn call(&mut self, text: &[u8], data: &[u8]) -> (Value, Vec<u8>) {
-        let call: Vec<Value> = serde_json::from_slice(text).unwrap_or_default();
-        let name = call.first().and_then(Value::as_str).unwrap_or_default();
-        let number = call.get(1).and_then(Value::as_u64).unwrap_or_default();
-        let arguments = Arguments(call.get(2..).unwrap_or_default());
-        match self.answer(name, number, &arguments, data) {
+        match self.carry_out(text, data) {
             Ok((value, bytes)) => (json!({ "is": value }), bytes),
             Err(Failure { kind, text }) => (json!({ "failed": text, "kind": kind }), Vec::new()),
         }
+    }
+
+    /// An unreadable call is an error with its text: Python's `json` writes what JSON does not have, such as NaN.
+    fn carry_out(&mut self, text: &[u8], data: &[u8]) -> Answer {
+        let bad = |why: String| engine_error(format!("{why}: {}", String::from_utf8_lossy(text)));
+        let call: Vec<Value> = serde_json::from_slice(text).map_err(|error| bad(error.to_string()))?;
+        let [Value::String(name), Value::Number(number), arguments @ ..] = &call[..] else {
+            return Err(bad("a call needs a name and a number".into()));
+        };
+        self.answer(name, number.as_u64().unwrap_or_default(), &Arguments(arguments), data)
     }
 
     fn answer(&mut self, name: &str, number: u64, arguments: &Arguments<'_>, data: &[u8]) -> Answer {
@@ -392,6 +398,7 @@ mod tests {
         assert_eq!(nonsense, json!({ "failed": "fly is not available in a page", "kind": "value" }));
         assert_eq!(ask(&mut machines, json!(["drop", 1]), &[]), json!({ "is": null }));
         assert_eq!(ask(&mut machines, json!(["stats", 1]), &[])["failed"], "there is no board 1");
-        assert_eq!(machines.call(b"", b"").0["failed"], "there is no board 0");
+        let (unreadable, _) = machines.call(b"[\"run\", 1, NaN]", b"");
+        assert!(unreadable["failed"].as_str().unwrap().ends_with(": [\"run\", 1, NaN]"), "{unreadable}");
     }
 }
