@@ -480,7 +480,8 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         self.code[(offset + 2) >> CODE_GRANULE_BITS] = true;
     }
 
-    /// Predecodes the instruction at `pc` from its halfword and the next. `None`: it is in none of the memories.
+    /// Predecodes the instruction at `pc` from its halfword and the next. `None`: it is in none of
+    /// the memories, or in a flash that cannot answer.
     pub fn predecode(&mut self, pc: u32, decode: impl Fn(u16, u16) -> A::Op) -> Option<A::Op> {
         let (ram, flash) = (pc.wrapping_sub(M::SRAM.base) as usize, pc.wrapping_sub(M::FLASH.base) as usize);
         let rom = pc.wrapping_sub(M::ROM.base) as usize;
@@ -488,7 +489,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             let next = if ram + 2 < self.ram.len() { self.ram_u16(ram + 2) } else { 0 };
             self.mark_code(ram);
             (decode(self.ram_u16(ram), next), M::SRAM_OPS + ram / 2)
-        } else if flash < self.code_bytes() as usize {
+        } else if flash < self.code_bytes() as usize && !self.xip.offline {
             let next = if flash + 2 < self.flash.len() { self.flash_u16(flash + 2) } else { 0 };
             (decode(self.flash_u16(flash), next), M::FLASH_OPS + flash / 2)
         } else if rom < self.rom.len() {

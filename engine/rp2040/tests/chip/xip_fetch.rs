@@ -3,11 +3,13 @@
 use crate::common;
 
 use common::{DATA, Rig, asm};
+use rp2040::RunEnd;
 use rp2040::memory::XIP_BASE;
 
 const MISS: u64 = 50;
 const TARGET: u32 = 0x200;
 const XIP_CTRL: u32 = 0x1400_0000;
+const SSI: u32 = 0x1800_0000;
 const MPU_CTRL: u32 = 0xe000_ed94;
 /// The MPU is on, and without a region the default map holds. The interpreter then looks at each access.
 const LOOK: u32 = 5;
@@ -116,4 +118,32 @@ fn a_program_in_the_cache_reads_its_accesses_so_far_and_may_flush_it() {
     let seen = counted(false);
     assert_eq!(seen, counted(true));
     assert!(seen.0[3] < seen.0[4] && seen.0[4] < seen.0[5], "{seen:?}");
+}
+
+/// Runs code that closes the SSI, and with it the flash; the cache holds that code, or nothing.
+fn closed(look: bool, held: bool) -> (RunEnd, [u32; 2]) {
+    let mut rig = rig(TARGET, &[asm::str(0, 1, 8), asm::movs(3, 1), asm::movs(3, 2), asm::STOP]);
+    rig.chip.interpret_only();
+    if look {
+        rig.poke(MPU_CTRL, LOOK);
+    }
+    let mut end = RunEnd::Time;
+    let written: &[u32] = if held { &[DATA, SSI] } else { &[SSI] };
+    for &address in written {
+        let core = rig.core();
+        (core.regs[1], core.regs[3], core.pc) = (address, 0, XIP_BASE + TARGET);
+        let until = rig.ps_at(rig.chip.cores[0].cycles + 1000);
+        end = rig.chip.run_until(until);
+    }
+    (end, [rig.core().regs[3], rig.core().pc - XIP_BASE])
+}
+
+#[test]
+fn code_that_closes_its_flash_ends_at_the_first_word_that_the_cache_lacks() {
+    for look in [false, true] {
+        assert_eq!(closed(look, true), (RunEnd::Time, [2, TARGET + 6]));
+        let (RunEnd::Unmodelled(end), _) = closed(look, false) else { panic!("the closed flash answered") };
+        assert_eq!(end.what, "XIP read of flash offset 0x000200 while the flash cannot answer");
+        assert_eq!(end.pc, XIP_BASE + TARGET + 4);
+    }
 }
