@@ -81,13 +81,10 @@ class RunWriter:
         self.close()
 
     def close(self) -> None:
-        """The run ends here, complete or not: it is the latest, and without a row it leaves no file. May be called
-        twice."""
+        """The run ends here, complete or not: if it has a row, it is the latest. May be called twice."""
         if self._file.closed:
             return
         self._file.close()
-        if not self._rows:
-            self.path.unlink(missing_ok=True)
         if self._lock is not None:
             self._lock.release()
         if self._rows:

@@ -73,7 +73,7 @@ class When(StrEnum):
     """USB enumerations since the fault was armed."""
 
 
-@dataclass(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Fault:
     """One fault, which strikes once. Raises ValueError for values that do not fit.
 

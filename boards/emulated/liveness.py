@@ -113,14 +113,18 @@ class Liveness:
         self._asleep = text
 
     def because(self, given_up: str | None) -> str | None:
-        """Return the reason behind `given_up`: the lock-up of core 0, else with the first fault, where one came."""
+        """Return the reason behind `given_up`, or core 0's lock-up; with the first fault, where one came before."""
         if given_up is None:
             return None
         if self._asleep is not None:
             return self._asleep
         if self._locked_up is not None:
-            return self._locked_up[1]
-        return given_up if self.first_fault is None else f"{given_up}; before that, {self.first_fault}"
+            return self._after_fault(self._locked_up[1])
+        return self._after_fault(given_up)
+
+    def _after_fault(self, text: str) -> str:
+        first = self.first_fault
+        return text if first is None or first.endswith(text) else f"{text}; before that, {first}"
 
     def enumerated(self, now_us: float, configured: bool) -> None:
         """The PC sees the board on its USB, or not any more."""
@@ -143,7 +147,7 @@ class Liveness:
         if self._asleep is not None:
             return self._asleep
         if self._locked_up is not None and now_us - self._locked_up[0] > _LOCKED_UP_US:
-            return self._locked_up[1]
+            return self._after_fault(self._locked_up[1])
         return None
 
 

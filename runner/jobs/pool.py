@@ -29,7 +29,7 @@ from portbench.runner.jobs.job import Rows, Watch
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import image_store
-from portbench.signals import ENDING, end_at_first_signal
+from portbench.signals import ENDING, deferred_interrupts, end_at_first_signal
 
 _TRIES: Final = 2
 """A process may be killed for want of memory, which there may be the next time."""
@@ -203,7 +203,9 @@ def _work(connection: Connection, options: BenchOptions, rows: Sequence[PlannedR
         try:
             settle_in(folder)
             end_with(lambda: _listen(connection, given))
-            bench = Bench(options, image_store([row.entry for row in rows]), logs)
+            with deferred_interrupts():  # raised while pydantic makes a schema, it becomes an error of pydantic's
+                images = image_store([row.entry for row in rows])
+            bench = Bench(options, images, logs)
             while True:
                 outcome = bench.measure(given.get(), connection.send)
                 if outcome.fault is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -107,8 +106,6 @@ class Run:
             self._servers.close()
             self._folder.remove()
             self._writer.close()
-            if not self.run.rows and not self._jobs:
-                shutil.rmtree(self._writer.path.with_suffix(""), ignore_errors=True)  # the logs
         except StorageError as error:
             self.faults.append(str(error))
         finally:
@@ -149,15 +146,13 @@ class Run:
         return bool({ALL, row.entry.id} & set(self._options.required))
 
     def show(self, out: Console) -> None:
-        """Prints the table and the path of the rows, if there are any."""
+        """Prints the table and the path of the rows."""
         # Progress has told of rows that failed, or were skipped for other reasons.
         rows = [row for row in self.run.rows if row.status is Status.MEASURED or row.image_url is not None]
         if rows:
             out.print(terminal(self.run.model_copy(update={"rows": rows}), out.width), crop=False)
         for host, own in self._servers.own_turnaround.items():
             out.print(f"server on {host}: {own.median_us:.0f} us per exchange over the loopback, client included")
-        if not self.run.rows:
-            return
         path = self._writer.path
         path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
         out.print(f"rows: {shown(str(path))}", soft_wrap=True, markup=False)

@@ -60,7 +60,11 @@ def test_what_is_given_up_names_a_fault_that_came_before() -> None:
     assert liveness.because(None) is None
     assert liveness.because("no frame") == "no frame; before that, at 0.024 s: core 0 HardFault at pc 0x10000280"
     liveness.locked_up(1e6, "core 0 locked up")
-    assert liveness.because("no frame") == "core 0 locked up" and liveness.because(None) is None
+    before = "before that, at 0.024 s: core 0 HardFault at pc 0x10000280"
+    assert liveness.because("no frame") == f"core 0 locked up; {before}" and liveness.because(None) is None
+    assert liveness.stuck(20e6) == f"core 0 locked up; {before}"
+    liveness.first_fault = "at 1.000 s: core 0 locked up"
+    assert liveness.because("no frame") == "core 0 locked up"
 
 
 def test_time_off_the_bus_begins_where_it_left() -> None:
