@@ -26,7 +26,9 @@ pub trait Translations {
     fn forget(&mut self, slot: usize);
 
     /// Returns whether the translation of any instruction in `slots` is kept.
-    fn reaches(&self, slots: Range<usize>) -> bool;
+    fn reaches(&self, _slots: Range<usize>) -> bool {
+        false
+    }
 
     /// Translates no code of flash from its first `bytes` on.
     fn reach_flash(&mut self, _bytes: usize) {}
@@ -37,10 +39,6 @@ impl Translations for () {
     fn new<M: Map>(_: usize) -> Self {}
 
     fn forget(&mut self, _: usize) {}
-
-    fn reaches(&self, _: Range<usize>) -> bool {
-        false
-    }
 }
 
 /// Armv6-M.
