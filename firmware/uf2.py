@@ -167,7 +167,7 @@ def read_bytes(path: Path) -> bytes:
                     f"{found.st_size} bytes, more than {MAX_FILE_BYTES}",
                     f"choose a UF2 image for {_KNOWN}",
                 )
-            return file.read(MAX_FILE_BYTES)
+            return file.read(found.st_size)  # memory for all bytes that are asked for is taken at once
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise Uf2Error(

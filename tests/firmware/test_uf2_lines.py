@@ -55,7 +55,7 @@ def test_a_file_that_grows_while_it_is_read_is_cut_at_the_limit(
     monkeypatch.setattr(uf2, "MAX_FILE_BYTES", 1024)
     path = tmp_path / "x.uf2"
     path.write_bytes(bytes(4096))
-    status = os.stat_result([0o100644, *[0] * 9])
+    status = os.stat_result([0o100644, *[0] * 5, 1024, *[0] * 3])
     monkeypatch.setattr(uf2.os, "fstat", lambda _: status)
     assert len(uf2.read_bytes(path)) == 1024
 
