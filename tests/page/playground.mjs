@@ -162,6 +162,9 @@ async function handle() {
   found.stepped_s = (await seconds(tab)) - paused;
 
   await tab.focus("#tab-console");
+  await tab.keyboard.press("Tab");
+  await tab.keyboard.press("Shift+Tab");
+  found.left_to = await tab.evaluate(() => document.activeElement.id);
   await tab.keyboard.press("ArrowRight");
   await tab.keyboard.press("ArrowRight");
   await tab.click("#reset");

@@ -173,6 +173,10 @@ def test_a_board_that_waits_is_drawn_once_a_second(found: dict[str, Any]) -> Non
     assert 1 <= count <= seconds + 2
 
 
+def test_a_keyboard_leaves_the_console(found: dict[str, Any]) -> None:
+    assert found["left_to"] == "tab-console"
+
+
 def test_traffic_is_decoded(found: dict[str, Any]) -> None:
     assert found["protocols"] and set(found["protocols"]) <= {"ARP", "DHCP", "ICMP", "TCP", "UDP"}
 

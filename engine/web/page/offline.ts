@@ -20,15 +20,9 @@ worker.addEventListener("fetch", (event) => {
   event.respondWith(
     (async () => {
       const store = await caches.open(STORE);
-      try {
-        const answer = await fetch(event.request);
-        if (answer.ok) await store.put(event.request, answer.clone());
-        return answer;
-      } catch (error) {
-        const kept = await store.match(event.request, { ignoreSearch: true });
-        if (kept) return kept;
-        throw error;
-      }
+      // A copy of the answer, kept beside it, would be in memory: Chromium takes 60 MB for Python's files.
+      await store.add(event.request).catch(() => undefined);
+      return (await store.match(event.request)) ?? (await store.match(event.request, { ignoreSearch: true })) ?? fetch(event.request);
     })(),
   );
 });

@@ -300,6 +300,7 @@ for (let number = 0; number < 30; number++) {
   pin.textContent = `GP${number}`;
   pins.append(pin);
 }
+terminal.attachCustomKeyEventHandler(({ key, shiftKey }) => key !== "Tab" || !shiftKey); // Tab is the prompt's, and a keyboard needs a way out
 terminal.onData((typed) => send({ do: "type", text: new TextEncoder().encode(typed) }));
 image.onchange = () => image.files?.[0] && void takeFile(image.files[0]);
 kinds.onchange = () => {
