@@ -126,17 +126,21 @@ def test_version(start: Start) -> None:
     assert start("--version").stdout.startswith("portbench")
 
 
-def test_a_reader_that_leaves_early_is_no_fault(empty: Path, environment: dict[str, str]) -> None:
-    words = " ".join(COMMAND)
-    done = subprocess.run(
-        ["bash", "-c", f"{words} list | head -1; {words} list --json | head -1; {words} --help | true"],
-        cwd=empty,
+def in_bash(line: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", line],
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
         check=False,
     )
+
+
+def test_a_reader_that_leaves_early_is_no_fault(empty: Path, environment: dict[str, str]) -> None:
+    words = " ".join(COMMAND)
+    done = in_bash(f"{words} list | head -1; {words} list --json | head -1; {words} --help | true", empty, environment)
     assert done.stdout.split() == ["Runtimes", "{"] and done.stderr == ""
 
 
@@ -156,15 +160,7 @@ def test_a_reader_that_leaves_early_is_no_fault(empty: Path, environment: dict[s
 def test_output_that_goes_nowhere_is_one_line(
     streams: str, status: int, says: str, empty: Path, environment: dict[str, str]
 ) -> None:
-    done = subprocess.run(
-        ["bash", "-c", f"{' '.join(COMMAND)} list workloads {streams}"],
-        cwd=empty,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+    done = in_bash(f"{' '.join(COMMAND)} list workloads {streams}", empty, environment)
     assert (done.returncode, done.stdout, done.stderr) == (status, "", says)
 
 

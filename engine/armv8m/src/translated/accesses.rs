@@ -67,7 +67,7 @@ impl<M: Map> Translation<'_, M> {
         dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD end as i32 ; jae =>not);
     }
 
-    /// Reads RAM at ECX units of its size into the register.
+    /// Reads RAM at ECX units of its size into the register, and moves the base.
     fn take_from_ram(&mut self, load: Load) {
         let to = guest(load.to).unwrap_or(0);
         match (load.size, load.signed) {
@@ -83,6 +83,7 @@ impl<M: Map> Translation<'_, M> {
         self.move_base(load.base, load.moved);
     }
 
+    /// Adds to the base register of an access that has been made.
     pub(super) fn move_base(&mut self, base: u8, moved: i32) {
         match guest(base) {
             _ if moved == 0 => {}

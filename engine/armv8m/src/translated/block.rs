@@ -102,7 +102,7 @@ pub(super) struct Load {
     pub(super) signed: bool,
     /// The guest's register.
     pub(super) to: u8,
-    /// The register that the address is relative to, and the sum that replaces it once the value is there.
+    /// The register that the address is relative to, and the number that is added to it after the access.
     pub(super) base: u8,
     pub(super) moved: i32,
 }

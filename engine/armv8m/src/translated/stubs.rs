@@ -195,7 +195,7 @@ impl<M: Map> Translation<'_, M> {
         dynasm!(self.ops ; .arch x64 ; jg =>done ; jmp =>leave);
     }
 
-    /// Moves EAX, the result of a load, into the register.
+    /// Moves EAX, the result of a load, into the register, and moves the base.
     fn loaded(&mut self, load: Load) {
         let to = guest(load.to).unwrap_or(0);
         match (load.size, load.signed) {
