@@ -45,7 +45,7 @@ _ELSEWHERE: Final = {"sweep": "run -s NAME=VALUE,VALUE", "bisect": "compare FOLD
 
 
 @contextmanager
-def _one_line(context: click.Context) -> Iterator[None]:
+def _one_line(context: click.Context | None = None) -> Iterator[None]:
     """End the command with status 2 for a wrong option, 1 for a PortbenchError or an error of a file."""
     try:
         yield
@@ -179,7 +179,8 @@ class Verbs(click.Group):
         """
         _prepare_streams()
         try:
-            status = super().main(*args, **{**more, "prog_name": NAME, "standalone_mode": False})
+            with _one_line():  # for what click itself prints
+                status = super().main(*args, **{**more, "prog_name": NAME, "standalone_mode": False})
         except click.UsageError as error:
             place = error.ctx.command_path if error.ctx else NAME
             said = " ".join(error.format_message().split()).rstrip(".")
