@@ -316,9 +316,10 @@ class EmulatedBoard(UsbBoard):
         self._cycle(deadline, bootsel=False, measured=True, gap_us=gap_us)
 
         def over() -> bool:
+            # Before `status`: an image may end its run and go to the boot loader between two looks.
+            device = self.link.device()
             if self.control("status", Deadline(_START_S, self.name))["finished"]:
                 return True
-            device = self.link.device()
             if device is not None and is_bootloader(device, self.definition):
                 raise BoardError(f"{self.name}: the image went to the boot loader before its run was over")
             return False
