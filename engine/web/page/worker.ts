@@ -141,6 +141,8 @@ function obey(data: ToWorker): void {
       board.powerUp(data.kind, data.rom, data.uf2, data.bootsel);
       board.watch(watches);
       [powered, paused, report, typed, realMs] = [true, false, "", new Uint8Array(), 0];
+      told = { ...told, timeUs: board.timeUs, instructions: board.instructions };
+      tell(performance.now()); // that its drive is gone: both boot loaders' are alike, and the page asks for files at a change
       restart();
       break;
     case "type": {
