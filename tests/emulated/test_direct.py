@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from portbench.boards import Deadline, board_definition
-from portbench.errors import BoardError
+from portbench.errors import BoardError, OptionError
 from portbench.firmware.identify import Uf2File
 from portbench.results.model import Status
 from portbench.results.storage import read, to_json
@@ -45,6 +45,12 @@ def test_its_row_is_the_golden_one(runtime: str, profile: str, image: Image, tmp
     kept = tmp_path / "run.json"
     kept.write_text(to_json(run), encoding="utf-8")
     assert read(kept).rows == [row]
+
+
+def test_a_page_names_no_option() -> None:
+    with pytest.raises(OptionError) as error:
+        measure(["portbench-native"], {"workload": ["ping_pong"], "board": "RPI_PICO"})
+    assert str(error.value) == "portbench-native: is for W5500_EVB_PICO, not RPI_PICO; choose that board"
 
 
 def test_a_board_refuses_what_it_cannot_do(tmp_path: Path) -> None:
