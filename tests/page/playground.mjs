@@ -102,7 +102,8 @@ async function processes() {
 const renderers = async () => (await processes()).filter(({ type }) => type === "renderer").map(({ id }) => `/proc/${id}`);
 /** Seconds of processor time that all of the browser's processes have taken. */
 const processorS = async () => (await processes()).reduce((sum, each) => sum + each.cpuTime, 0);
-/** Memory of the largest tab with its workers in MB: Linux's proportional set size, shared libraries included. */
+/** Memory of the largest tab with its workers in MB: Linux's proportional set size, shared libraries included, and what
+ * Playwright has the tab keep of all that it loads. */
 const tabMb = async () => Math.max(...(await renderers()).map((each) => (1024 * Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`${each}/smaps_rollup`, "utf8"))[1])) / 1e6));
 /** Seconds of processor time that the tabs' workers have taken, by Linux. */
 async function workersS() {

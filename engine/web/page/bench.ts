@@ -71,20 +71,31 @@ async function start(): Promise<void> {
   heard = python.pyimport("portbench_engine._native").hear;
 }
 
-let started: Promise<void> | undefined;
+/** Vega draws as the published page's own tool does. */
+async function draw(specifications: string[]): Promise<Record<string, string>> {
+  if (!specifications.length) return {};
+  const { compile, logger, parse, View, expressionInterpreter } = await import("./vega.js");
+  const quiet = logger(0); // as the published page's tool, which tells of no warning
+  const drawn: Record<string, string> = {};
+  for (const text of specifications) {
+    const { spec } = compile(JSON.parse(text), { logger: quiet });
+    const view = new View(parse(spec, undefined, { ast: true }), { renderer: "none", expr: expressionInterpreter, logger: quiet });
+    drawn[text] = await view.toSVG();
+    view.finalize();
+  }
+  return drawn;
+}
 
-onmessage = async ({ data }: MessageEvent<ToBench>) => {
+onmessage = async ({ data: { images, asked } }: MessageEvent<ToBench>) => {
   try {
-    await (started ??= start());
+    await start();
     const page = python.pyimport("page_run");
-    switch (data.do) {
-      case "measure":
-        say({ is: "measured", ...(JSON.parse(page.measure(data.images, JSON.stringify(data.asked))) as { run: string; wanted: string[] }) });
-        break;
-      case "draw":
-        say({ is: "drawn", html: page.html(JSON.stringify(data.drawn)) as string });
-        break;
-    }
+    const { run, wanted } = JSON.parse(page.measure(images, JSON.stringify(asked))) as { run: string; wanted: string[] };
+    say({ is: "measured", run });
+    const drawn = await draw(wanted).catch((error: unknown) => {
+      throw new Error(`The drawings failed: ${error}`);
+    });
+    say({ is: "drawn", html: page.html(JSON.stringify(drawn)) as string });
   } catch (error) {
     const lines = (error instanceof Error ? error.message : String(error)).trim().split("\n");
     say({ is: "failed", why: (lines.at(-1) ?? "").replace(/^[\w.]+(Error|Exceeded|Unavailable|Setup): /, "") });

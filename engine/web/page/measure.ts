@@ -73,21 +73,6 @@ const given = () =>
     .filter((field) => field.value !== field.dataset["usual"])
     .map((field) => `${field.name}=${field.value}`);
 
-/** Vega draws as the published page's own tool does; it interprets its expressions, since the page forbids `eval`. */
-async function draw(specifications: string[]): Promise<Record<string, string>> {
-  if (!specifications.length) return {};
-  const { compile, logger, parse, View, expressionInterpreter } = await import("./vega.js");
-  const quiet = logger(0); // as the published page's tool, which tells of no warning
-  const drawn: Record<string, string> = {};
-  for (const text of specifications) {
-    const { spec } = compile(JSON.parse(text), { logger: quiet });
-    const view = new View(parse(spec, undefined, { ast: true }), { renderer: "none", expr: expressionInterpreter, logger: quiet });
-    drawn[text] = await view.toSVG();
-    view.finalize();
-  }
-  return drawn;
-}
-
 /** Shows the published page of the run, without its script, among this page's own colours. */
 function show(html: string): void {
   const page = new DOMParser().parseFromString(html, "text/html");
@@ -116,11 +101,6 @@ function heard({ data }: MessageEvent<FromBench>): void {
       download.hidden = false;
       result.dataset["run"] = data.run;
       tell(failed ? `A row has no figures: ${failed.reason}` : missing ? "One of the images has no such profile." : "drawing", failed !== undefined || missing);
-      const from = worker;
-      draw(data.wanted).then(
-        (drawn) => from?.postMessage({ do: "draw", drawn } satisfies ToBench),
-        (error) => tell(`The drawings failed: ${error}`, true),
-      );
       break;
     }
     case "drawn":
@@ -135,7 +115,7 @@ function heard({ data }: MessageEvent<FromBench>): void {
   }
 }
 
-/** Python goes with its worker: it would keep 300 MB. */
+/** Python and Vega go with their worker: they would keep 200 MB. */
 function end(): void {
   worker?.terminate();
   worker = undefined;
@@ -184,7 +164,7 @@ export function measureView(known: Catalogue, current: () => { board: string; im
     }
     const settings = [`seed=${seed.value}`, ...given()];
     const asked = { workload: [workload.value], setting: settings, runs: "1", attribute: true, board, ...(profile.value ? { profile: [profile.value] } : { newest: true }) };
-    worker.postMessage({ do: "measure", images, asked } satisfies ToBench);
+    worker.postMessage({ images, asked } satisfies ToBench);
   };
   cancel.onclick = () => stop("Cancelled.");
 }

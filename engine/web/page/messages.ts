@@ -44,13 +44,14 @@ export type FromWorker =
   | { is: "files"; paths: string[]; wrote: string };
 
 /** To the worker that measures. `asked`: options of `portbench run`, by their names in runner/options.py. */
-export type ToBench =
-  | { do: "measure"; images: [string, Uint8Array][]; asked: Record<string, unknown> }
-  | { do: "draw"; drawn: Record<string, string> };
+export interface ToBench {
+  images: [string, Uint8Array][];
+  asked: Record<string, unknown>;
+}
 
-/** `run`: the run file. `wanted`: drawings that its page needs, as Vega-Lite in JSON. */
+/** `run`: the run file. `html`: its page. */
 export type FromBench =
   | { is: "stage"; what: string }
-  | { is: "measured"; run: string; wanted: string[] }
+  | { is: "measured"; run: string }
   | { is: "drawn"; html: string }
   | { is: "failed"; why: string };
