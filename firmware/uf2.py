@@ -318,10 +318,11 @@ def _parse_block(raw: bytes, index: int, name: str) -> Uf2Block:
             block=index,
         )
     room = MAX_PAYLOAD - (_MD5_BYTES if flags & FLAG_MD5 else 0)
-    if not 0 < payload_size <= room:
-        raise Uf2Error(
-            Fault.PAYLOAD_SIZE, name, f"payload size is {payload_size} bytes, not 1 to {room}", _AGAIN, block=index
-        )
+    # LibreTiny's files begin with a block of tags alone; they are for other chips, which is found later.
+    least = 1 if family_id in BOOT_LOADERS else 0
+    if not least <= payload_size <= room:
+        problem = f"payload size is {payload_size} bytes, not {least} to {room}"
+        raise Uf2Error(Fault.PAYLOAD_SIZE, name, problem, _AGAIN, block=index)
     if block_no >= num_blocks:
         raise Uf2Error(
             Fault.BLOCK_NUMBER, name, f"is number {block_no} of {num_blocks} (numbered from 0)", _AGAIN, block=index

@@ -1,7 +1,8 @@
 """UF2 family ids and the chips they stand for.
 
-Source: `utils/uf2families.json` of the UF2 specification's repository (microsoft/uf2) and, for the Raspberry Pi chips,
-`boot_uf2_headers/include/boot/uf2.h` of the Pico SDK.
+Source: `utils/uf2families.json` of the UF2 specification's repository (microsoft/uf2); for the Raspberry Pi chips,
+`boot_uf2_headers/include/boot/uf2.h` of the Pico SDK; for those of Beken, Realtek and Bouffalo Lab, the table of
+supported families of LibreTiny.
 """
 
 from dataclasses import dataclass
@@ -55,11 +56,13 @@ CHIPS: Final[dict[int, str]] = {
     0x1E1F432D: "STM32L1",
     0x202E3A91: "STM32L0",
     0x21460FF0: "STM32WL",
+    0x22E0D6FC: "RTL8710B",
     0x2ABC77EC: "LPC55",
     0x2B88D29C: "ESP32-C2",
     0x300F5633: "STM32G0",
     0x31D228C6: "GD32F350",
     0x332726F6: "ESP32-H2",
+    0x3379CFE2: "RTL8720D",
     0x3D308E94: "ESP32-P4",
     0x4B684D71: "BL618 (MaixPlay-U4)",
     0x4C71240A: "STM32G4",
@@ -74,21 +77,27 @@ CHIPS: Final[dict[int, str]] = {
     0x5EE21072: "STM32F1",
     0x621E937A: "nRF52833",
     0x647824B6: "STM32F0",
+    0x675A40B0: "BK7231U",
     0x68ED2B88: "SAMD21",
+    0x6A82CC42: "BK7251",
     0x6B846188: "STM32F3",
     0x6D0922FA: "STM32F407",
     0x6DB66082: "STM32H7",
     0x6E7348A8: "CSK6",
     0x70D16653: "STM32WB",
+    0x7B3EF230: "BK7231N",
     0x7EAB61ED: "ESP8266",
     0x7F83E793: "KL32L2",
     0x8FB060FE: "STM32F407VG",
     0x9517422F: "RZ/A1LU",
     0x9AF03E33: "GD32VF103",
+    0x9FFFD543: "RTL8710A",
     0xADA52840: "nRF52840",
     0xBFDD4EEE: "ESP32-S2",
     0xC47E5767: "ESP32-S3",
     0xD42BA06C: "ESP32-C3",
+    0xDE1270B7: "BL60X",
+    0xE08F7564: "RTL8720C",
     0xE48BFF55: "CYW43 (Wi-Fi firmware)",
     RP2040: "RP2040",
     RP2350_ABSOLUTE: "RP2350 (absolute)",

@@ -12,7 +12,8 @@ from portbench.firmware import uf2, uf2_families
 from portbench.firmware.uf2 import Fault, Uf2Error
 
 FLASH = uf2.FLASH_BASE
-SAMD51, ESP32S2, RP2350, RISCV, ABSOLUTE = 0x55114460, 0xBFDD4EEE, 0xE48BFF59, 0xE48BFF5A, 0xE48BFF57
+SAMD51, ESP32S2, BK7231N = 0x55114460, 0xBFDD4EEE, 0x7B3EF230
+RP2350, RISCV, ABSOLUTE = 0xE48BFF59, 0xE48BFF5A, 0xE48BFF57
 E10_BLOCK = uf2.build(bytes(256), 0x10FF_FF00, ABSOLUTE)
 SMALL = bytes(range(256)) * 5
 
@@ -95,6 +96,13 @@ FAULTS: list[tuple[Fault, bytes, int | None, str, str]] = [
         uf2.build(SMALL, family_id=0x12345678),
         0,
         "is for unknown family 0x12345678 (family 0x12345678), not RP2040 or RP2350",
+        OTHER_BOARD,
+    ),
+    (
+        Fault.WRONG_CHIP,  # as LibreTiny writes it: its first block has tags and no payload
+        patched(uf2.build(SMALL, family_id=BK7231N), 0, 16, 0),
+        0,
+        "is for BK7231N (family 0x7B3EF230), not RP2040 or RP2350",
         OTHER_BOARD,
     ),
     (Fault.PAYLOAD_SIZE, patched(GOOD, 3, 16, 477), 3, "payload size is 477 bytes, not 1 to 476", AGAIN),
