@@ -34,6 +34,8 @@ _FROZEN = re.compile(rb"(?<![\w/])([A-Za-z_]\w*)(?:/__init__)?\.py(?=\0)")
 _WIZNETS_CLASS = b"WIZNET5K"
 _LWIP = b"lwip\0"
 """The name of a module. A build with that class and without lwIP uses the chip's own TCP/IP."""
+_CYW43439_FIRMWARE = b"43439a0-roml/"
+"""The beginning of the version that the radio's own firmware names; each driver of the chip brings that firmware."""
 
 _MARKER_START = struct.pack("<I", 0x7188EBF2)
 _MARKER_END = 0xE71AA390
@@ -61,6 +63,8 @@ class Identity:
     """Strings of `binary_info`: program_name, program_version, build_date, program_url, pico_board, sdk_version."""
     frozen: frozenset[str] = frozenset()
     """Python modules and packages in the image itself (`py/frozenmod.c`, mp_frozen_names)."""
+    radio: str | None = None
+    """The radio chip whose firmware the image holds, as board definitions name it."""
 
 
 AVR_SUFFIXES: Final = (".hex", ".elf")
@@ -130,17 +134,19 @@ def identify(image: uf2.Uf2Image) -> Identity:
         program |= _binary_info(content[:_SEARCHED_BYTES], ranges)
     # A separator keeps a string from running from one range into the next.
     content = b"\0\0".join(ranges.values())
+    radio = "CYW43439" if _CYW43439_FIRMWARE in content else None
     if found := _CIRCUITPYTHON.search(content):
         with_machine = next((match for match in _CIRCUITPYTHON.finditer(content) if match[2]), found)
         frozen = frozenset(name.decode() for name in _FROZEN.findall(content))
-        return Identity(Family.CIRCUITPYTHON, found[1].decode(), _text(with_machine[2]), program, frozen)
+        return Identity(Family.CIRCUITPYTHON, found[1].decode(), _text(with_machine[2]), program, frozen, radio)
     if found := _MICROPYTHON.search(content):
         hardwired = _WIZNETS_CLASS in content and _LWIP not in content
         family = Family.WIZNET if hardwired else Family.MICROPYTHON
         machine = _MACHINE.search(content)
-        return Identity(family, _text(found[1]), _text(machine[1]) if machine else None, program)
+        name = _text(machine[1]) if machine else None
+        return Identity(family, _text(found[1]), name, program, radio=radio)
     own = Family.NATIVE if NATIVE_PROGRAM in content else None
-    return Identity(own, program.get("program_version"), program.get("pico_board"), program)
+    return Identity(own, program.get("program_version"), program.get("pico_board"), program, radio=radio)
 
 
 def release(version: str) -> tuple[int, ...]:

@@ -401,7 +401,7 @@ def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
 
 
 def _usual_board(image: Uf2File) -> BoardDefinition:
-    """The default board; for an image of another chip a board with that chip, if possible one with the same network."""
+    """The default board; for an image of another chip, or with the firmware of a radio, a board that has these."""
     usual = board_definition(DEFAULT_BOARD)
     if image.content is None:
         return usual
@@ -409,8 +409,9 @@ def _usual_board(image: Uf2File) -> BoardDefinition:
     def chip(board: BoardDefinition) -> str | None:
         return None if board.network is None else board.network.chip
 
+    wanted = image.identity.radio or chip(usual)
     takers = boards_taking([image.content.family_id])
-    return min(takers, key=lambda board: (board != usual, chip(board) != chip(usual)), default=usual)
+    return min(takers, key=lambda board: (chip(board) != wanted, board != usual), default=usual)
 
 
 def _named_apart(entries: list[FirmwareEntry]) -> list[FirmwareEntry]:

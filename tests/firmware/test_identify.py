@@ -61,6 +61,13 @@ def test_banners(content: bytes, family: Family | None, version: str | None, mac
     assert (found.family, found.version, found.machine) == (family, version, machine)
 
 
+@pytest.mark.parametrize("content", [MICROPYTHON, CIRCUITPYTHON, b"no banner"])
+def test_a_radios_firmware_is_found_beside_any_banner(content: bytes) -> None:
+    radio = b"\0%43439a0-roml/sdio-g-pool-p2p Version: 7.95.49 (2271bb6 CY)\0"
+    assert identify(uf2.parse(uf2.build(content + radio))).radio == "CYW43439"
+    assert identify(uf2.parse(uf2.build(content))).radio is None
+
+
 def test_binary_info_is_read() -> None:
     content = with_binary_info({0x02031C86: NATIVE_PROGRAM, 0x11A9BC3A: b"2", 0xB63CFFBB: b"w5500"})
     found = identify(uf2.parse(uf2.build(content)))

@@ -9,13 +9,16 @@ import pytest
 
 from portbench.boards import board_definition, board_of_machine
 from portbench.errors import OptionError
-from portbench.firmware import catalogue, uf2, uf2_families
+from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Family
+from portbench.firmware.uf2_families import RP2040, RP2350, RP2350_RISCV
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan, remarks
 from portbench.workloads import workload
 
 W5500, W5100S, PICO = (board_definition(name) for name in ("W5500_EVB_PICO", "W5100S_EVB_PICO", "RPI_PICO"))
+RADIO = b"43439a0-roml/sdio-g-pool Version: 7.95.49"
+"""The beginning of the CYW43439's firmware's version."""
 
 
 @pytest.fixture
@@ -47,16 +50,22 @@ def test_a_file_that_names_no_board_is_for_the_one_asked_for(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("family", "board"),
+    ("content", "family", "board"),
     [
-        (uf2_families.RP2040, "W5500_EVB_PICO"),
-        (uf2_families.RP2350, "W5500_EVB_PICO2"),
-        (uf2_families.RP2350_RISCV, "W5500_EVB_PICO2"),
+        (b"silence", RP2040, "W5500_EVB_PICO"),
+        (b"silence", RP2350, "W5500_EVB_PICO2"),
+        (b"silence", RP2350_RISCV, "W5500_EVB_PICO2"),
+        (RADIO, RP2040, "RPI_PICO_W"),
+        (RADIO, RP2350, "RPI_PICO2_W"),
+        (b"\0MicroPython v1.26.0 on 2025-08-09\0; Nobody's with RP2040\0" + RADIO, RP2040, "RPI_PICO_W"),
+        (b"\0MicroPython v1.26.0 on 2025-08-09\0; W5100S-EVB-Pico with RP2040\0" + RADIO, RP2040, "W5100S_EVB_PICO"),
     ],
 )
-def test_a_file_that_names_no_board_is_for_one_with_its_chip(family: int, board: str, tmp_path: Path) -> None:
+def test_a_file_that_names_no_board_is_for_one_with_its_chips(
+    content: bytes, family: int, board: str, tmp_path: Path
+) -> None:
     path = tmp_path / "own.uf2"
-    path.write_bytes(uf2.build(b"silence".ljust(256), family_id=family))
+    path.write_bytes(uf2.build(content.ljust(512, b"\0"), family_id=family))
     assert {row.board.id for row in plan(BenchOptions(runtimes=(str(path),)))} == {board}
 
 
