@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from portbench.boards import BoardDefinition, board_definition
+from portbench.boards.definition import board_of_machine
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.images import Image
@@ -53,31 +54,52 @@ def flash(options: BenchOptions, seconds: float, listener: Listener) -> Flashed:
 
 
 def _emulated(board: BoardDefinition, image: Image, seconds: float) -> Flashed:
+    from portbench.boards.emulated.config import PC_DRIVER_GAP_US
     from portbench.testing.board import Board
 
     assert image.path is not None
-    made = Board(board.id)
+    made = Board(board.id, usb_request_gap_us=PC_DRIVER_GAP_US)
     made.flash(image.path)
+    uarts = [] if board.avr else [made.uart(number) for number in range(2)]
     fault = None
     while made.time_us < seconds * 1e6 and (fault := made.fault) is None:
         made.run(_STEP_S)
-    lines = [*made.events]
-    printed = [line for line in made.console.splitlines() if line.strip()]
-    lines += [f"console: {line}" for line in printed[:_CONSOLE_LINES]]
-    if len(printed) > _CONSOLE_LINES:
-        lines.append(f"console: {len(printed) - _CONSOLE_LINES} more lines")
-    sent = sum(not frame.to_board for frame in made.frames)
-    if sent:
-        lines.append(f"network: {sent} frames sent, address {made.address or 'unknown'}")
+    events = made.events
+    identity = image.file.identity if image.file else None
+    if identity and identity.family and identity.machine and board_of_machine(identity.machine) is None:
+        events.insert(0, f"the image is for a board without a definition: {identity.machine}")
+    printed = _first_lines("console", made.console)
+    for number, uart in enumerate(uarts):
+        sent = uart.received
+        if sent.isascii() and b"\0" not in sent:
+            printed += _first_lines(f"UART {number}", sent.decode())
+        else:
+            printed.append(f"UART {number}: {len(sent)} bytes, not text")
+    lines = [*events, *printed]
+    frames = sum(not frame.to_board for frame in made.frames)
+    if frames:
+        lines.append(f"network: {frames} frames sent, address {made.address or 'unknown'}")
     if pins := made.driven_pins:
         lines.append(f"pins: drives {', '.join(pins)}")
-    on_usb = any(" usb " in event for event in made.events)
-    alive = bool(on_usb or printed or sent or pins) and fault is None
+    on_usb = any(" usb " in event for event in events)
+    alive = bool(on_usb or printed or frames or pins)
     if fault is not None:
-        lines.append(fault)
+        alive = False
+        lines += [fault] * (fault not in events)
     elif not alive:
-        lines.append(f"no USB, console, network or pin in {seconds:g} s of simulated time")
+        lines.append(
+            f"no USB, console, network or pin in {seconds:g} s of simulated time; if it only starts slowly, as"
+            " CircuitPython 8 does while it makes its drive, use --seconds 30"
+        )
     return Flashed(board, Where.EMULATED, image, tuple(lines), alive)
+
+
+def _first_lines(name: str, text: str) -> list[str]:
+    printed = [line for line in text.splitlines() if line.strip()]
+    lines = [f"{name}: {line}" for line in printed[:_CONSOLE_LINES]]
+    if (more := len(printed) - _CONSOLE_LINES) > 0:
+        lines.append(f"{name}: {more} more lines")
+    return lines
 
 
 def _attached(row: PlannedRow, where: Where, image: Image, options: BenchOptions, listener: Listener) -> Flashed:

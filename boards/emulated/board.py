@@ -19,7 +19,7 @@ from typing import Any, Final
 import portbench
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Unattended
 from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, BoardDefinition, board_address
-from portbench.boards.emulated.config import CONFIG, EmulatedConfig, engine_settings
+from portbench.boards.emulated.config import CONFIG, PC_DRIVER_GAP_US, EmulatedConfig, engine_settings
 from portbench.boards.emulated.control import LOOK_S, ControlClient, Controls, Watch
 from portbench.boards.emulated.kept_flash import Kept, KeptFlash, usual_folder
 from portbench.boards.jitter import Jitter
@@ -36,8 +36,6 @@ from portbench.signals import deferred_interrupts
 from portbench.where import Where
 from portbench.workloads import Session, Timed
 
-_DRIVER_US: Final = 100
-"""From one request of the PC's USB driver to the next. Arduino's mbed core stops where it is less than 10 us."""
 _START_S = 30.0
 _STOP_S = 5.0
 _TERM_S: Final = 1.0
@@ -312,7 +310,7 @@ class EmulatedBoard(UsbBoard):
 
     def _run_foreign(self, deadline: Deadline) -> None:
         """Run from a power cycle to the last exchange with the simulated server; `Watch` raises where none comes."""
-        gap_us = max(_DRIVER_US, self.config.usb_request_gap_us)
+        gap_us = max(PC_DRIVER_GAP_US, self.config.usb_request_gap_us)
         self._cycle(deadline, bootsel=False, measured=True, gap_us=gap_us)
 
         def over() -> bool:

@@ -19,6 +19,9 @@ from portbench.boards.pins import HeldPins, Wire
 from portbench.boards.wifi import AccessPoint
 from portbench.errors import BoardUnavailable
 
+PC_DRIVER_GAP_US: Final = 100
+"""From one request of a PC's USB driver to the next. Arduino's mbed core stops where it is less than 10 us."""
+
 
 def engine_settings(definition: BoardDefinition) -> dict[str, Any]:
     """Return the engine's settings for the board's hardware. Raises BoardUnavailable for parts without a model."""

@@ -70,6 +70,11 @@ def pump(pokes: list[tuple[int, int]], base: int, flags: int, mask: int, data: i
     return flash(program, [word for poke in [*_uart(0, 0, 1), *pokes] for word in poke] + [0, 0])
 
 
+def uart_says(text: bytes) -> bytes:
+    """The flash up to the end of a program that sends up to 32 characters by UART0, as many as its FIFO takes."""
+    return pump([(_UART[0], character) for character in text], _UART[0], 0x18, 0, 0).rstrip(b"\xff")
+
+
 def i2c_transfers(address: int, commands: list[int], sda: int = 4, scl: int = 5) -> bytes:
     """I2C0 with up to 16 entries of IC_DATA_CMD: bytes, `I2C_READ`, with `I2C_RESTART` and `I2C_STOP`."""
     base = 0x4004_4000

@@ -1,8 +1,8 @@
 """Flash an image onto a board, and show what answers.
 
 RUNTIME is an id of the catalogue, a .uf2 file, or a release as micropython@latest. A board on USB, or the one that
---device names, is flashed and asked. Without one an emulated board boots the image, and its events, console, network
-and pins are shown.
+--device names, is flashed and asked. Without one an emulated board boots the image, and its events, console,
+UARTs, network and pins are shown.
 """
 
 from __future__ import annotations
