@@ -29,6 +29,8 @@ NATIVE_PROGRAM: Final = b"portbench-native"
 _CIRCUITPYTHON = re.compile(rb"CircuitPython (\d[\w.+\-]*) on \d{4}-\d\d-\d\d(?:; ([ -~]+))?")
 _MICROPYTHON = re.compile(rb"MicroPython (?:v?(\d+\.[\w.+\-]*)|[0-9a-f]{7,40}(?:-dirty)?) on \d{4}-\d\d-\d\d")
 """A build of a shallow clone names the commit alone: it has no version."""
+_PLATFORM = re.compile(rb"MicroPython-(\d+\.\d+\.\d+(?:-preview)?)-")
+"""What `platform.platform()` begins with. A fork's banner may have the version of the fork's tags in its place."""
 _MACHINE = re.compile(rb"\0; ([ -~]+ with RP2[ -~]*)\0")
 _FROZEN = re.compile(rb"(?<![\w/])([A-Za-z_]\w*)(?:/__init__)?\.py(?=\0)")
 _WIZNETS_CLASS = b"WIZNET5K"
@@ -144,7 +146,10 @@ def identify(image: uf2.Uf2Image) -> Identity:
         family = Family.WIZNET if hardwired else Family.MICROPYTHON
         machine = _MACHINE.search(content)
         name = _text(machine[1]) if machine else None
-        return Identity(family, _text(found[1]), name, program, radio=radio)
+        version, platform = _text(found[1]), _PLATFORM.search(content)
+        if platform and (version is None or release(version) != release(platform[1].decode())):
+            version = platform[1].decode()
+        return Identity(family, version, name, program, radio=radio)
     own = Family.NATIVE if NATIVE_PROGRAM in content else None
     return Identity(own, program.get("program_version"), program.get("pico_board"), program, radio=radio)
 

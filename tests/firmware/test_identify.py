@@ -52,6 +52,24 @@ def with_binary_info(strings: dict[int, bytes], size: int = 0x1000) -> bytes:
         (MICROPYTHON + b"\0lwip\0\0WIZNET5K\0", Family.MICROPYTHON, "1.26.0", "W5500-EVB-Pico with RP2040"),
         (MICROPYTHON.replace(b"v1.26.0", b"e948ee967"), Family.MICROPYTHON, None, "W5500-EVB-Pico with RP2040"),
         (MICROPYTHON.replace(b"v1.26.0", b"9481ee967-dirty"), Family.MICROPYTHON, None, "W5500-EVB-Pico with RP2040"),
+        (
+            MICROPYTHON.replace(b"v1.26.0", b"v1.0.0-3.gcb0b1831c") + b"MicroPython-1.24.0-preview-arm--with-newlib\0",
+            Family.MICROPYTHON,
+            "1.24.0-preview",  # a fork's banner has the version of the fork's tags
+            "W5500-EVB-Pico with RP2040",
+        ),
+        (
+            MICROPYTHON.replace(b"v1.26.0", b"v1.26.0-preview.85.g2aaf309ca") + b"MicroPython-1.26.0-preview-arm-\0",
+            Family.MICROPYTHON,
+            "1.26.0-preview.85.g2aaf309ca",
+            "W5500-EVB-Pico with RP2040",
+        ),
+        (
+            MICROPYTHON.replace(b"v1.26.0", b"e948ee967") + b"MicroPython-1.19.1-arm--with-newlib3.3.0\0",
+            Family.MICROPYTHON,
+            "1.19.1",
+            "W5500-EVB-Pico with RP2040",
+        ),
         (CIRCUITPYTHON, Family.CIRCUITPYTHON, "9.1.4", "W5500-EVB-Pico with rp2040"),
         (b"\x55" * 300, None, None, None),
     ],
