@@ -197,8 +197,8 @@ class Watch:
                 f" ({usb['trouble'] or 'no answer yet'}); it does not serve USB, or not in time"
             )
         raise BoardError(
-            f"{self._name}: the image has run for {for_s} without attaching to USB; it is not for this board, or it"
-            " stops at its start"
+            f"{self._name}: the image has run for {for_s} without attaching to USB; it is not for this board, stops at"
+            " its start, or has its console on a UART, which portbench flash shows"
         )
 
 

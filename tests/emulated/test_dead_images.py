@@ -78,7 +78,8 @@ def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], EmulatedBoar
     [
         (
             DeadImage.STANDS_STILL,
-            r"the image has run for \d+ s of simulated time without attaching to USB; it is not for this board",
+            r"the image has run for \d+ s of simulated time without attaching to USB; it is not for this board, stops"
+            r" at its start, or has its console on a UART, which portbench flash shows",
         ),
         (DeadImage.LOCKS_UP, r"stopped: core 0 locked up at pc 0x10000280"),
         (DeadImage.RESETS, r"stopped: 21 resets in \d\.\d s of simulated time and nothing on the console; the last: "),
