@@ -148,11 +148,15 @@ def build_deployment(
 
     `version`: as the firmware reports it, or "" if it is not known.
     `timeout_s` bounds the download of a library that is not in the cache yet. `frozen`: modules that the image itself
-    has. Raises PortbenchError.
+    has, and its MicroPython's main.py. Raises PortbenchError.
     """
     if family not in FAMILIES:
         raise PortbenchError(f"no client for family {family!r}: there are {', '.join(FAMILIES)}")
     kind = FAMILIES[family]
+    if kind.script in frozen and kind.language == "micropython":
+        raise PortbenchError(
+            f"the image has a frozen {kind.script}, which it runs in place of a file; build it without"
+        )
     body = workload.body(kind.language)
     if body is None or not kind.runs(workload):
         raise PortbenchError(f"{workload.name}: cannot be run by {family}: it has no body in {kind.language}")

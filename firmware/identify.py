@@ -33,6 +33,8 @@ _PLATFORM = re.compile(rb"MicroPython-(\d+\.\d+\.\d+(?:-preview)?)-")
 """What `platform.platform()` begins with. A fork's banner may have the version of the fork's tags in its place."""
 _MACHINE = re.compile(rb"\0; ([ -~]+ with RP2[ -~]*)\0")
 _FROZEN = re.compile(rb"(?<![\w/])([A-Za-z_]\w*)(?:/__init__)?\.py(?=\0)")
+_MAIN = b"\0main.py\0"
+"""What MicroPython runs after its boot; an image that has it twice has it among its frozen modules, too."""
 _WIZNETS_CLASS = b"WIZNET5K"
 _LWIP = b"lwip\0"
 """The name of a module. A build with that class and without lwIP uses the chip's own TCP/IP."""
@@ -64,7 +66,7 @@ class Identity:
     program: dict[str, str]
     """Strings of `binary_info`: program_name, program_version, build_date, program_url, pico_board, sdk_version."""
     frozen: frozenset[str] = frozenset()
-    """Python modules and packages in the image itself (`py/frozenmod.c`, mp_frozen_names)."""
+    """Python modules and packages in the image (`py/frozenmod.c`, mp_frozen_names); of MicroPython's, main.py."""
     radio: str | None = None
     """The radio chip whose firmware the image holds, as board definitions name it."""
 
@@ -149,7 +151,8 @@ def identify(image: uf2.Uf2Image) -> Identity:
         version, platform = _text(found[1]), _PLATFORM.search(content)
         if platform and (version is None or release(version) != release(platform[1].decode())):
             version = platform[1].decode()
-        return Identity(family, version, name, program, radio=radio)
+        frozen = frozenset({"main.py"} if content.count(_MAIN) > 1 else ())
+        return Identity(family, version, name, program, frozen, radio)
     own = Family.NATIVE if NATIVE_PROGRAM in content else None
     return Identity(own, program.get("program_version"), program.get("pico_board"), program, radio=radio)
 

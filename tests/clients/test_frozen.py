@@ -39,6 +39,21 @@ def test_an_image_says_what_is_frozen_in_it() -> None:
     assert identify(uf2.parse(image, "it")).frozen == {"adafruit_wiznet5k", "neopixel"}
 
 
+def test_a_micropython_image_with_a_main_of_its_own_is_refused(network: ClientNetwork) -> None:
+    """Its main.py runs instead of the client's, and the run would wait for its deadline."""
+    banner = b"MPY: soft reboot\n\0main.py\0FATAL\0MicroPython v1.19.1 on 2023-01-18\0"
+    plain, own = (
+        identify(uf2.parse(uf2.build(each.ljust(512, b"\0")), "it")).frozen
+        for each in (banner, banner + b"dht.py\0main.py\0neopixel.py\0")
+    )
+    assert plain == frozenset() and own == {"main.py"}
+    build_deployment("micropython", "1.19.1", EVB, PING_PONG, settings(5), network, frozen=plain)
+    with pytest.raises(
+        PortbenchError, match=r"^the image has a frozen main\.py, which it runs in place of a file; build"
+    ):
+        build_deployment("micropython", "1.19.1", EVB, PING_PONG, settings(5), network, frozen=own)
+
+
 def test_only_the_client_for_such_an_image_differs(network: ClientNetwork) -> None:
     usual = code(network, ())
     assert code(network, ("neopixel", "json")) == usual
