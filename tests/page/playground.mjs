@@ -189,9 +189,11 @@ async function handle() {
   await tab.click("#save");
   await says(tab, "message", "main.py: ");
   found.script_refused = await text(tab, "message");
+  await tab.selectOption("#speed", "0.01"); // or the client would soon end again
   await tab.click("#reset");
   await says(tab, "files", "no drive");
   found.restarted_says = await text(tab, "drive-says");
+  await tab.selectOption("#speed", "0");
   await tab.click("#bootsel");
   await says(tab, "message", "BOOTSEL");
   await tab.click("#tab-drive");

@@ -235,7 +235,7 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
       tell(data.why, true);
       break;
     case "files":
-      showFiles(data.paths, data.wrote);
+      showFiles(drive === "none" ? [] : data.paths, data.wrote); // an answer may be of the board before a power cycle
       break;
     case "read":
       path.value = data.path;
@@ -302,6 +302,7 @@ for (let number = 0; number < 30; number++) {
 }
 terminal.attachCustomKeyEventHandler(({ key, shiftKey }) => key !== "Tab" || !shiftKey); // Tab is the prompt's, and a keyboard needs a way out
 terminal.onData((typed) => send({ do: "type", text: new TextEncoder().encode(typed) }));
+image.onclick = () => (image.value = ""); // or the same file, built again, would be no change
 image.onchange = () => image.files?.[0] && void takeFile(image.files[0]);
 kinds.onchange = () => {
   draw();
