@@ -8,7 +8,7 @@ use crate::bus::{Attribution, Bus};
 use crate::fault::Cause;
 use crate::fpu::Fpu;
 use crate::mpu::Access;
-use crate::ppb::{Ppb, aircr, ccr, scr};
+use crate::ppb::{Ppb, aircr, ccr, exception, scr};
 use crate::{Map, Master, Memory};
 
 /// The private peripheral bus. Its upper part (the chip's own registers) is on the bus.
@@ -47,6 +47,8 @@ pub struct Core {
     pub(crate) ge: u8,
     /// ITSTATE: 0 outside of IT blocks.
     pub(crate) it: u8,
+    /// Clear from a branch that leaves Thumb state to the entry of the fault by which that ends.
+    pub(crate) thumb: bool,
     /// Address of the next instruction.
     pub pc: u32,
     /// Cycle of clk_sys at which the next instruction starts.
@@ -107,6 +109,7 @@ impl Core {
             q: false,
             ge: 0,
             it: 0,
+            thumb: true,
             pc: 0,
             cycles: 0,
             ipsr: 0,
@@ -181,7 +184,7 @@ impl Core {
     /// Returns xPSR, with the state of an IT block and the Thumb bit.
     pub fn xpsr(&self) -> u32 {
         let it = u32::from(self.it);
-        self.apsr() | self.ipsr | 1 << 24 | (it & 3) << 25 | (it >> 2) << 10
+        self.apsr() | self.ipsr | u32::from(self.thumb) << 24 | (it & 3) << 25 | (it >> 2) << 10
     }
 
     /// Returns the state and the kind of the active stack pointer.
@@ -227,9 +230,15 @@ impl Core {
         self.regs[13] = self.stacks[bank][process];
     }
 
-    /// Returns whether a stack pointer would lie below its limit.
+    /// Returns whether a stack pointer would lie below its limit, where that is not ignored.
     pub(crate) fn exceeds(&self, stack: (usize, usize), value: u32) -> bool {
         value < self.limits[stack.0][stack.1]
+            && (self.ppb.banks[stack.0].ccr & ccr::STKOFHFNMIGN == 0 || !self.demands_negative_priority(stack.0))
+    }
+
+    /// Returns whether a state has FAULTMASK set, or HardFault or NMI active (IsReqExcPriNeg).
+    fn demands_negative_priority(&self, bank: usize) -> bool {
+        self.faultmask[bank] || self.ppb.banks[bank].active & (1 << exception::NMI | 1 << exception::HARD_FAULT) != 0
     }
 
     /// Moves R13 down to `value`. `Err`: below its limit.
@@ -424,6 +433,8 @@ impl Core {
         if PPB.contains(&address) {
             self.reach_ppb(address)?;
             self.ppb.write(bus.sys_mut(), self.cycles, self.secure, address, value, size);
+            // It may have been CPACR or FPCCR.
+            self.fpu.ready = false;
             return Ok(());
         }
         if address >= PPB_END {

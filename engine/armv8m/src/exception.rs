@@ -5,7 +5,7 @@ use parts::trace::{Record, kind};
 use crate::bus::Bus;
 use crate::core::{Core, NO_WORD, State, control};
 use crate::fault::{Cause, Report};
-use crate::fpu::FPSCR_CONTEXT;
+use crate::fpu::{FPSCR_CONTEXT, FPSCR_WRITABLE};
 use crate::mpu::Access;
 use crate::ppb::{aircr, exception, fpccr, scr};
 use crate::{Memory, time};
@@ -15,18 +15,24 @@ mod exc_return {
     pub(super) const PREFIX: u32 = 0xffff_ff80;
     /// The stack is Secure.
     pub(super) const S: u32 = 1 << 6;
-    /// R4 to R11 are not on the stack.
+    /// R4 to R11 are on the stack only if the exception was Non-secure. Clear: they are, by an exception before.
     pub(super) const DCRS: u32 = 1 << 5;
     /// No floating-point registers are on the stack.
     pub(super) const FTYPE: u32 = 1 << 4;
     pub(super) const THREAD: u32 = 1 << 3;
+    /// CONTROL.SPSEL of the exception's state.
     pub(super) const SPSEL: u32 = 1 << 2;
+    /// Must be 0.
+    pub(super) const RES0: u32 = 1 << 1;
     /// The exception was Secure.
     pub(super) const ES: u32 = 1 << 0;
 }
 
-/// What an exception that leaves the Secure state pushes below R4; bit 0 is FTYPE.
-const SIGNATURE: u32 = 0xfefa_125a;
+/// Returns what an exception that leaves the Secure state pushes below R4.
+fn signature(link: u32) -> u32 {
+    0xfefa_125a | u32::from(link & exc_return::FTYPE != 0)
+}
+
 /// Where BLXNS and a Non-secure call of Secure code return to.
 pub(crate) const FNC_RETURN: u32 = 0xfeff_ffff;
 /// Bytes of a frame, of its floating-point part, and of R4 to R11 with the signature.
@@ -34,20 +40,36 @@ const FRAME: u32 = 0x20;
 const FLOAT_FRAME: u32 = 0x48;
 const CALLEE_FRAME: u32 = 0x28;
 
+/// SFSR: an exception return that Non-secure code may not make.
+const SFSR_INVER: u32 = 1 << 2;
+/// SFSR: a frame of Secure code without its signature.
+const SFSR_INVIS: u32 = 1 << 1;
+/// Bits of RETPSR beside those of xPSR.
+mod retpsr {
+    /// A word of padding lies above the frame.
+    pub(super) const SPREALIGN: u32 = 1 << 9;
+    /// How far CONTROL.SFPA is moved up.
+    pub(super) const SFPA_SHIFT: u32 = 17;
+}
+
 mod hfsr {
     pub(super) const VECTTBL: u32 = 1 << 1;
     pub(super) const FORCED: u32 = 1 << 30;
     pub(super) const DEBUGEVT: u32 = 1 << 31;
 }
 
+/// CFSR: MMFAR and BFAR have the address of the fault.
+const MMARVALID: u32 = 1 << 7;
+const BFARVALID: u32 = 1 << 15;
+
 /// The exception by which a fault is reported, and what it leaves in CFSR (SFSR for a SecureFault).
 fn syndrome(cause: Cause) -> (u32, u32) {
     match cause {
         Cause::Fetch { .. } => (exception::BUS_FAULT, 1 << 8),
         Cause::Read { .. } | Cause::Write { .. } | Cause::Unprivileged { .. } => {
-            (exception::BUS_FAULT, 1 << 9 | 1 << 15)
+            (exception::BUS_FAULT, 1 << 9 | BFARVALID)
         }
-        Cause::Protected { .. } => (exception::MEM_MANAGE, 1 << 1 | 1 << 7),
+        Cause::Protected { .. } => (exception::MEM_MANAGE, 1 << 1 | MMARVALID),
         Cause::ProtectedFetch { .. } => (exception::MEM_MANAGE, 1 << 0),
         Cause::Unaligned { .. } => (exception::USAGE_FAULT, 1 << 24),
         Cause::UndefinedInstruction => (exception::USAGE_FAULT, 1 << 16),
@@ -90,21 +112,26 @@ impl Core {
 
     /// Handles a fault of the instruction at `pc`.
     pub(crate) fn fault<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause) {
-        self.raise(mem, bus, cause, syndrome(cause).1, self.pc);
+        self.thumb = !matches!(cause, Cause::InvalidState { .. });
+        if let Some(exception) = self.escalate(bus, cause, syndrome(cause).1) {
+            self.enter_exception(mem, bus, exception, self.pc);
+        }
     }
 
-    fn raise<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause, bits: u32, return_to: u32) {
+    /// Records a fault; returns the exception by which it is taken: its own, or HardFault. `None`: lock-up.
+    fn escalate<B: Bus>(&mut self, bus: &mut B, cause: Cause, bits: u32) -> Option<(u32, usize)> {
         let (number, bank) = self.record(cause, bits);
-        let priority = self.ppb.group(self.ppb.priority(number, bank), bank);
-        let enabled = number == exception::HARD_FAULT || {
-            let bit = if number == exception::SECURE_FAULT { 19 } else { number + 12 };
-            self.ppb.banks[bank].faults_enabled >> bit & 1 != 0
-        };
-        if enabled && number != exception::HARD_FAULT && priority < self.execution_priority() {
-            self.enter_exception(mem, bus, (number, bank), return_to);
-            return;
+        if number != exception::HARD_FAULT && self.is_ready(number, bank) {
+            return Some((number, bank));
         }
-        self.hard_fault(mem, bus, cause, return_to);
+        self.hard_fault(bus, cause)
+    }
+
+    /// Returns whether a fault is enabled and more urgent than the execution priority.
+    fn is_ready(&self, number: u32, bank: usize) -> bool {
+        let bit = if number == exception::SECURE_FAULT { 19 } else { number + 12 };
+        let enabled = self.ppb.banks[bank].faults_enabled >> bit & 1 != 0;
+        enabled && self.ppb.group(self.ppb.priority(number, bank), bank) < self.execution_priority()
     }
 
     /// Sets the fault status registers; returns the exception and its state.
@@ -122,7 +149,9 @@ impl Core {
             (exception::SECURE_FAULT, _) => self.ppb.sau.status |= bits,
             (exception::BUS_FAULT, _) => {
                 self.ppb.banks[0].cfsr |= bits;
-                if let Cause::Read { address } | Cause::Write { address } | Cause::Unprivileged { address } = cause {
+                if let Cause::Read { address } | Cause::Write { address } | Cause::Unprivileged { address } = cause
+                    && bits & BFARVALID != 0
+                {
                     self.ppb.bfar = address;
                 }
             }
@@ -130,7 +159,9 @@ impl Core {
             (exception::HARD_FAULT, Cause::Vector { .. }) => self.ppb.hfsr |= hfsr::VECTTBL,
             _ => {
                 self.ppb.banks[bank].cfsr |= bits;
-                if let Cause::Protected { address } = cause {
+                if let Cause::Protected { address } = cause
+                    && bits & MMARVALID != 0
+                {
                     self.ppb.banks[bank].mmfar = address;
                 }
             }
@@ -138,7 +169,8 @@ impl Core {
         (number, bank)
     }
 
-    fn hard_fault<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause, return_to: u32) {
+    /// Returns HardFault, by which `cause` is taken. `None`: lock-up.
+    fn hard_fault<B: Bus>(&mut self, bus: &mut B, cause: Cause) -> Option<(u32, usize)> {
         let bank = usize::from(!self.secure && self.ppb.aircr & aircr::BFHFNMINS != 0);
         let locked_up = self.execution_priority() <= self.ppb.priority(exception::HARD_FAULT, bank);
         self.report(bus, locked_up, cause);
@@ -147,9 +179,9 @@ impl Core {
         }
         if locked_up {
             self.state = State::LockedUp;
-            return;
+            return None;
         }
-        self.enter_exception(mem, bus, (exception::HARD_FAULT, bank), return_to);
+        Some((exception::HARD_FAULT, bank))
     }
 
     fn report<B: Bus>(&self, bus: &mut B, locked_up: bool, cause: Cause) {
@@ -162,85 +194,170 @@ impl Core {
     pub(crate) fn supervisor_call<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, return_to: u32) {
         let bank = self.bank();
         let priority = self.ppb.group(self.ppb.priority(exception::SV_CALL, bank), bank);
-        if priority < self.execution_priority() {
-            self.enter_exception(mem, bus, (exception::SV_CALL, bank), return_to);
+        let exception = if priority < self.execution_priority() {
+            Some((exception::SV_CALL, bank))
         } else {
-            self.hard_fault(mem, bus, Cause::SupervisorCall, return_to);
+            self.hard_fault(bus, Cause::SupervisorCall)
+        };
+        if let Some(exception) = exception {
+            self.enter_exception(mem, bus, exception, return_to);
         }
     }
 
+    /// Pushes a frame and takes `exception`, or what pushing has caused, if that is more urgent.
     fn enter_exception<B: Bus>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,
-        (number, bank): (u32, usize),
+        exception: (u32, usize),
         return_to: u32,
     ) {
         // One that follows a return at once skips the frame's way to the registers and back.
         let start = self.cycles;
-        let chained = self.returned == Some((start, self.instructions));
+        let end = match self.returned.take() {
+            Some(at) if at == (start, self.instructions) => self.return_started + time::TAIL_CHAIN,
+            _ => start + time::ENTRY,
+        };
+        let (link, fault) = self.push_frame(mem, bus, return_to);
+        match fault {
+            Some(cause) => self.derive(mem, bus, exception, cause, (start, end), link),
+            None => self.take_exception(mem, bus, exception, (start, end), link, false),
+        }
+    }
+
+    /// Takes the more urgent one of `exception` and of the fault by which its entry has failed; the other is pending.
+    fn derive<B: Bus>(
+        &mut self,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
+        exception: (u32, usize),
+        cause: Cause,
+        times: (u64, u64),
+        link: u32,
+    ) {
+        if let Some(derived) = self.escalate(bus, cause, stacking(cause, false)) {
+            self.ppb.pend(exception);
+            self.chain(mem, bus, derived, times, link);
+        }
+    }
+
+    /// Makes `exception` pending and takes the most urgent one, on the frame that is there.
+    fn chain<B: Bus>(
+        &mut self,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
+        exception: (u32, usize),
+        times: (u64, u64),
+        link: u32,
+    ) {
+        self.ppb.pend(exception);
+        let (number, bank) = self.ppb.most_urgent().map_or(exception, |(number, bank, _)| (number, bank));
+        self.take_exception(mem, bus, (number, bank), times, link, true);
+    }
+
+    /// PushStack: the frame of an exception. Returns EXC_RETURN, to which [`Self::take_exception`] adds, and the cause
+    /// of a fault.
+    fn push_frame<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, return_to: u32) -> (u32, Option<Cause>) {
         let stack = self.active_stack();
-        let (thread, privileged) = (self.ipsr == 0, self.privileged());
-        let float = self.control[0] & control::FPCA != 0;
+        let float = self.control[0] & control::FPCA != 0 && (self.secure || self.ppb.nsacr & 1 << 10 != 0);
         let sp = self.regs[13];
         let size = if float { FRAME + FLOAT_FRAME } else { FRAME };
         let frame = sp.wrapping_sub(size) & !7;
-        let xpsr = self.xpsr() & !(1 << 9) | (sp >> 2 & 1) << 9;
+        let mut psr = self.xpsr() | if sp & 4 != 0 { retpsr::SPREALIGN } else { 0 };
+        if self.secure {
+            psr |= (self.control[0] & control::SFPA) << retpsr::SFPA_SHIFT;
+        }
         let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|i| self.regs[i]);
-        let words = [r0, r1, r2, r3, self.regs[12], self.regs[14], return_to, xpsr];
-        let leaves = self.secure && bank == 1;
-        let bottom = if leaves { frame.wrapping_sub(CALLEE_FRAME) } else { frame };
-        let mut fault = self.exceeds(stack, bottom).then_some(Cause::StackLimit { sp: bottom });
-        let mut push = |core: &mut Self, at: u32, word: u32| {
+        let words = [r0, r1, r2, r3, self.regs[12], self.regs[14], return_to, psr];
+        let exceeds = self.exceeds(stack, frame);
+        let mut fault = exceeds.then_some(Cause::StackLimit { sp: frame });
+        let lazy = self.ppb.fpccr[0] & fpccr::LSPEN != 0;
+        let denied = float && !lazy && !self.reaches_fpu(self.bank(), self.privileged());
+        let (singles, fpscr) = (self.fpu.s, self.fpu.fpscr);
+        let saved = if float && !lazy && !denied { 17 } else { 0 };
+        let rest = singles[..16].iter().copied().chain([fpscr]).take(saved);
+        for (i, word) in (0..).zip(words.into_iter().chain(rest)) {
             if fault.is_none() {
-                fault = core.store(mem, bus, at, word, 4).err();
-            }
-        };
-        for (i, word) in (0..).zip(words) {
-            push(self, frame.wrapping_add(4 * i), word);
-        }
-        if float && self.ppb.fpccr[0] & fpccr::LSPEN == 0 {
-            for i in 0..17 {
-                let word = if i < 16 { self.fpu.s[i as usize] } else { self.fpu.fpscr };
-                push(self, frame.wrapping_add(FRAME + 4 * i), word);
+                fault = self.store(mem, bus, frame.wrapping_add(4 * i), word, 4).err();
             }
         }
-        if leaves {
-            let signature = SIGNATURE | u32::from(!float);
-            let rest: [u32; 8] = std::array::from_fn(|i| self.regs[4 + i]);
-            for (i, word) in (0..).zip([signature, 0].into_iter().chain(rest)) {
-                push(self, bottom.wrapping_add(4 * i), word);
-            }
+        if denied {
+            fault = fault.or(Some(Cause::NoCoprocessor { number: 10 }));
         }
-        if let Some(cause) = fault {
-            let (derived, to) = self.record(cause, stacking(cause, false));
-            self.pend_derived(derived, to);
-            bus.sys_mut().attention = true;
+        if float && lazy {
+            self.defer_float(frame.wrapping_add(FRAME), stack);
         }
-        let mut link = exc_return::PREFIX;
-        for (bit, set) in [
-            (exc_return::S, self.secure),
-            (exc_return::DCRS, !leaves),
-            (exc_return::FTYPE, !float),
-            (exc_return::THREAD, thread),
-            (exc_return::SPSEL, stack.1 != 0),
-            (exc_return::ES, bank == 0),
-        ] {
+        // Nothing is written below the limit.
+        self.regs[13] = if exceeds { self.limits[stack.0][stack.1] } else { frame };
+        // R4 to R11 are not on the stack: DCRS and ES.
+        let mut link = exc_return::PREFIX | exc_return::DCRS | exc_return::ES;
+        for (bit, set) in
+            [(exc_return::S, self.secure), (exc_return::FTYPE, !float), (exc_return::THREAD, self.ipsr == 0)]
+        {
             link |= if set { bit } else { 0 };
         }
-        if float && self.ppb.fpccr[0] & fpccr::LSPEN != 0 {
-            let at = self.bank();
-            self.ppb.banks[at].fpcar = frame.wrapping_add(FRAME);
-            let mut state = self.ppb.fpccr[0] & !(fpccr::USER | fpccr::THREAD | fpccr::SECURE) | fpccr::LSPACT;
-            for (bit, set) in [(fpccr::USER, !privileged), (fpccr::THREAD, thread), (fpccr::SECURE, self.secure)] {
-                state |= if set { bit } else { 0 };
-            }
-            self.ppb.fpccr[0] = state;
+        (link, fault)
+    }
+
+    /// UpdateFPCCR: notes where and how the floating-point registers will be saved when an instruction needs them.
+    fn defer_float(&mut self, at: u32, stack: (usize, usize)) {
+        let bank = self.bank();
+        self.ppb.banks[bank].fpcar = at;
+        let hard = self.execution_priority() > -1;
+        let monitor = self.ppb.monitors() && self.ppb.priority(exception::DEBUG_MONITOR, 0) < self.execution_priority();
+        let mut state = self.ppb.fpccr[0] & !fpccr::DEFERRED | fpccr::LSPACT;
+        for (bit, set) in [
+            (fpccr::USER, !self.privileged()),
+            (fpccr::THREAD, self.ipsr == 0),
+            (fpccr::SECURE, self.secure),
+            (fpccr::HFRDY, hard),
+            (fpccr::MMRDY, self.is_ready(exception::MEM_MANAGE, bank)),
+            (fpccr::BFRDY, self.is_ready(exception::BUS_FAULT, self.ppb.target(exception::BUS_FAULT))),
+            (fpccr::SFRDY, self.is_ready(exception::SECURE_FAULT, 0)),
+            (fpccr::UFRDY, self.is_ready(exception::USAGE_FAULT, 0)),
+            (fpccr::MONRDY, monitor),
+            (fpccr::SPLIMVIOL, self.exceeds(stack, at)),
+        ] {
+            state |= if set { bit } else { 0 };
         }
-        self.regs[13] = bottom;
+        self.ppb.fpccr[0] = state;
+    }
+
+    /// ExceptionTaken: enters an exception whose frame is there. `times`: when it began and when its handler starts;
+    /// `link`: EXC_RETURN so far; `chained`: another exception has failed to start or to end, and this one must start.
+    fn take_exception<B: Bus>(
+        &mut self,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
+        (number, bank): (u32, usize),
+        times: (u64, u64),
+        link: u32,
+        chained: bool,
+    ) {
+        let (start, end) = times;
+        let mut link = link;
+        let leaves = link & exc_return::S != 0 && bank == 1;
+        // R4 to R11 are on the stack since an exception went to the Non-secure state.
+        let pushed = link & exc_return::DCRS == 0 || link & exc_return::ES == 0;
+        if leaves {
+            if !pushed
+                && let Err(cause) = self.push_callee(mem, bus, link)
+                && !chained
+            {
+                self.derive(mem, bus, (number, bank), cause, times, link);
+                return;
+            }
+            link |= exc_return::DCRS;
+        } else if link & exc_return::S != 0 && pushed {
+            link &= !exc_return::DCRS;
+        }
+        let spsel = self.control[bank] & control::SPSEL;
+        link &= !(exc_return::ES | exc_return::SPSEL);
+        link |= if bank == 0 { exc_return::ES } else { 0 } | if spsel != 0 { exc_return::SPSEL } else { 0 };
         self.switch(|core| {
             core.ipsr = number;
             core.secure = bank == 0;
+            core.control[bank] &= !control::SPSEL;
             core.control[0] &= !(control::FPCA | control::SFPA);
         });
         if leaves {
@@ -250,6 +367,7 @@ impl Core {
         }
         self.fpu.ready = false;
         self.it = 0;
+        self.thumb = true;
         self.late = 0;
         self.fetch_word = NO_WORD;
         self.regs[14] = link;
@@ -258,10 +376,7 @@ impl Core {
         self.ppb.activate(number, bank);
         let vector = self.ppb.banks[bank].vtor.wrapping_add(4 * number);
         let loaded = self.load_slow(mem, bus, vector, 4);
-        self.cycles = match self.returned.take() {
-            Some(_) if chained => self.return_started + time::TAIL_CHAIN,
-            _ => start + time::ENTRY,
-        };
+        self.cycles = end;
         if bus.sys().trace.wants(kind::IRQ) {
             let at = bus.sys().clock.ps_at(start);
             let record = Record::Exception { core: self.index as u8, number: number as u8, entry: true };
@@ -271,6 +386,7 @@ impl Core {
             let at = bus.sys().clock.ps_at(start);
             bus.sys_mut().recorder().into_iter().for_each(|recorder| recorder.exception_taken(at, number as u8));
         }
+        bus.sys_mut().attention |= chained;
         match loaded {
             Ok(vector) => {
                 self.pc = vector & !1;
@@ -282,15 +398,21 @@ impl Core {
         }
     }
 
-    /// Makes the fault pending that pushing a frame has caused, or HardFault in its place.
-    fn pend_derived(&mut self, number: u32, bank: usize) {
-        let bit = if number == exception::SECURE_FAULT { 19 } else { number + 12 };
-        if number == exception::HARD_FAULT || self.ppb.banks[bank].faults_enabled >> bit & 1 == 0 {
-            self.ppb.hfsr |= hfsr::FORCED;
-            self.ppb.banks[0].pending |= 1 << exception::HARD_FAULT;
-        } else {
-            self.ppb.banks[bank].pending |= 1 << number;
+    /// PushCalleeStack: R4 to R11 below a frame of Secure code.
+    fn push_callee<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, link: u32) -> Result<(), Cause> {
+        let process = link & exc_return::THREAD != 0 && self.control[0] & control::SPSEL != 0;
+        let stack = (0, usize::from(process));
+        let bottom = self.stack(stack.0, stack.1).wrapping_sub(CALLEE_FRAME);
+        if self.exceeds(stack, bottom) {
+            self.set_stack(stack.0, stack.1, self.limits[stack.0][stack.1]);
+            return Err(Cause::StackLimit { sp: bottom });
         }
+        self.set_stack(stack.0, stack.1, bottom);
+        let rest: [u32; 8] = std::array::from_fn(|i| self.regs[4 + i]);
+        for (i, word) in (0..).zip([signature(link), 0].into_iter().chain(rest)) {
+            self.store(mem, bus, bottom.wrapping_add(4 * i), word, 4)?;
+        }
+        Ok(())
     }
 
     /// Branches to an EXC_RETURN value in handler mode, or to FNC_RETURN. `Err`: the cause of a fault.
@@ -314,26 +436,21 @@ impl Core {
     }
 
     fn exception_return<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, value: u32) -> Result<(), Cause> {
+        let mut value = value;
+        let start = self.cycles;
+        // A fault is taken on the frame that could not be popped.
+        let times = (start, start + time::TAIL_CHAIN);
+        let refused = !self.secure && (value & exc_return::ES != 0 || value & exc_return::DCRS == 0);
+        if refused {
+            value &= !exc_return::ES;
+        }
         let has = |bit: u32| value & bit != 0;
-        let invalid = Err(Cause::InvalidReturn { exc_return: value });
-        let (number, bank) = (self.ipsr, usize::from(!(self.secure && has(exc_return::ES))));
-        let thread = has(exc_return::THREAD);
-        let wrong_state =
-            !self.secure && has(exc_return::ES) || value & 2 != 0 || value >> 7 != exc_return::PREFIX >> 7;
-        if wrong_state || !self.ppb.is_active(number, bank) {
-            return invalid;
-        }
-        // A return to the wrong mode would make the nesting inconsistent.
-        if thread != (self.ppb.nesting() == 1) {
-            return invalid;
-        }
-        if self.ppb.priority(number, bank) >= -1 && number != exception::NMI {
-            self.faultmask[bank] = false;
-        }
-        self.ppb.deactivate(number, bank);
+        let (number, bank) = (self.ipsr, usize::from(!has(exc_return::ES)));
+        let was_active = self.deactivate(number, bank);
         // A level-sensitive line that is still high pends again.
         if number >= exception::IRQ0 {
-            self.ppb.pending |= bus.sys().irq_level_for_core(self.index) & 1 << (number - exception::IRQ0);
+            self.ppb.pending |=
+                bus.sys().irq_level_for_core(self.index) & 1_u64.checked_shl(number - exception::IRQ0).unwrap_or(0);
         }
         if bus.sys().trace.wants(kind::IRQ) {
             let at = bus.sys().clock.ps_at(self.cycles);
@@ -345,79 +462,23 @@ impl Core {
         {
             recorder.exception_left();
         }
-        let start = self.cycles;
-        let secure = has(exc_return::S);
-        // The frame's stack becomes the active one before the mode does.
-        let stack = (usize::from(!secure), usize::from(thread && has(exc_return::SPSEL)));
-        let mut frame = self.stack(stack.0, stack.1);
-        let privileged = !thread || self.control[stack.0] & control::NPRIV == 0;
-        let mut pop = |core: &mut Self, at: u32| -> Result<u32, Cause> {
-            if core.guards_data() {
-                core.permit(bus, Access::Read, at, privileged)?;
-            }
-            core.load_slow(mem, bus, at, 4)
-        };
-        let result = (|| {
-            if secure && !has(exc_return::DCRS) {
-                let signature = pop(self, frame)?;
-                if signature & !1 != SIGNATURE {
-                    return Err(Cause::InsecureEntry { address: frame });
-                }
-                for i in 0..8 {
-                    self.regs[4 + i as usize] = pop(self, frame.wrapping_add(8 + 4 * i))?;
-                }
-                frame = frame.wrapping_add(CALLEE_FRAME);
-            }
-            let mut words = [0; 8];
-            for (i, word) in (0..).zip(&mut words) {
-                *word = pop(self, frame.wrapping_add(4 * i))?;
-            }
-            let mut size = FRAME;
-            if !has(exc_return::FTYPE) {
-                size += FLOAT_FRAME;
-                if self.ppb.fpccr[0] & fpccr::LSPACT != 0 {
-                    self.ppb.fpccr[0] &= !fpccr::LSPACT;
-                } else {
-                    for i in 0..16 {
-                        self.fpu.s[i as usize] = pop(self, frame.wrapping_add(FRAME + 4 * i))?;
-                    }
-                    self.fpu.fpscr = pop(self, frame.wrapping_add(FRAME + 64))?;
-                }
-            } else if self.ppb.fpccr[0] & (fpccr::CLRONRET | fpccr::LSPACT) == fpccr::CLRONRET {
-                self.fpu.s[..16].fill(0);
-                self.fpu.fpscr = 0;
-            }
-            Ok((words, size))
-        })();
-        let ([r0, r1, r2, r3, r12, lr, pc, xpsr], size) = match result {
-            Ok(popped) => popped,
-            Err(cause) => {
-                // The registers stay, and the fault is taken as if it came where the return leads.
-                self.cycles = start + time::RETURN;
-                let bits = stacking(cause, true);
-                self.raise(mem, bus, cause, bits, self.pc);
-                return Ok(());
-            }
-        };
-        let sp = frame.wrapping_add(size) | (xpsr >> 9 & 1) << 2;
+        // Handler mode keeps the main stack.
         let spsel = if has(exc_return::SPSEL) { control::SPSEL } else { 0 };
-        self.switch(|core| {
-            core.secure = secure;
-            core.ipsr = if thread { 0 } else { xpsr & 0x1ff };
-            if thread {
-                core.control[stack.0] = core.control[stack.0] & !control::SPSEL | spsel;
+        self.control[bank] = self.control[bank] & !control::SPSEL | spsel;
+        let invalid = Cause::InvalidReturn { exc_return: value };
+        let failed = if refused {
+            Some((Cause::InsecureEntry { address: value }, SFSR_INVER))
+        } else if !was_active || has(exc_return::RES0) || value >> 7 != exc_return::PREFIX >> 7 {
+            Some((invalid, syndrome(invalid).1))
+        } else {
+            self.pop_frame(mem, bus, value).err()
+        };
+        if let Some((cause, bits)) = failed {
+            if let Some(exception) = self.escalate(bus, cause, bits) {
+                self.chain(mem, bus, exception, times, value);
             }
-            core.control[0] = core.control[0] & !control::FPCA | if has(exc_return::FTYPE) { 0 } else { control::FPCA };
-        });
-        self.regs[13] = sp;
-        self.regs[..4].copy_from_slice(&[r0, r1, r2, r3]);
-        (self.regs[12], self.regs[14]) = (r12, lr);
-        self.set_apsr(xpsr);
-        self.it = ((xpsr >> 25 & 3) | (xpsr >> 10 & 0x3f) << 2) as u8;
-        if self.it & 15 == 0 {
-            self.it = 0;
+            return Ok(());
         }
-        self.pc = pc & !1;
         self.fpu.ready = false;
         self.fetch_word = NO_WORD;
         self.late = 0;
@@ -426,15 +487,111 @@ impl Core {
         self.cycles = start + time::RETURN;
         (self.return_started, self.returned) = (start, Some((self.cycles, self.instructions + 1)));
         let sleep = (self.ppb.banks[0].scr | self.ppb.banks[1].scr) & scr::SLEEPONEXIT != 0;
-        if sleep && thread && !self.ppb.anything_pending() {
+        if sleep && has(exc_return::THREAD) && !self.ppb.anything_pending() {
             self.state = State::Wfi;
         }
         bus.sys_mut().attention = true;
-        // A frame's contents can leave neither Thumb state nor handler mode.
-        if xpsr & 1 << 24 == 0 {
-            return Err(Cause::InvalidState { target: pc });
+        if self.thumb { Ok(()) } else { Err(Cause::InvalidState { target: self.pc }) }
+    }
+
+    /// DeActivate: ends the handling of an exception; returns whether it was active. A negative priority always ends,
+    /// whatever IPSR says.
+    fn deactivate(&mut self, number: u32, bank: usize) -> bool {
+        let was_active = self.ppb.is_active(number, bank);
+        let raw = self.ppb.active_priority();
+        if raw >= 0 {
+            self.faultmask[bank] = false;
         }
-        if thread == (self.ipsr == 0) { Ok(()) } else { invalid }
+        match raw {
+            -2 => self.ppb.deactivate(exception::NMI, self.ppb.target(exception::NMI)),
+            -1 => self.ppb.deactivate(exception::HARD_FAULT, usize::from(self.ppb.aircr & aircr::BFHFNMINS != 0)),
+            ..0 => self.ppb.deactivate(exception::HARD_FAULT, 0),
+            _ if was_active => self.ppb.deactivate(number, bank),
+            _ => {}
+        }
+        was_active
+    }
+
+    /// PopStack: ends an exception by its frame. `Err`: the cause of a fault and its bits; only the security state has
+    /// changed.
+    fn pop_frame<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, value: u32) -> Result<(), (Cause, u32)> {
+        let has = |bit: u32| value & bit != 0;
+        let (secure, thread, float) = (has(exc_return::S), has(exc_return::THREAD), !has(exc_return::FTYPE));
+        self.switch(|core| core.secure = secure);
+        let bank = self.bank();
+        let stack = (bank, usize::from(thread && self.control[bank] & control::SPSEL != 0));
+        let privileged = !thread || self.control[bank] & control::NPRIV == 0;
+        let mut frame = self.stack(stack.0, stack.1);
+        let mut pop = |core: &mut Self, at: u32| -> Result<u32, (Cause, u32)> {
+            let mut read = || {
+                if core.guards_data() {
+                    core.permit(bus, Access::Read, at, privileged)?;
+                }
+                core.load_slow(mem, bus, at, 4)
+            };
+            read().map_err(|cause| (cause, stacking(cause, true)))
+        };
+        if secure && !(has(exc_return::ES) && has(exc_return::DCRS)) {
+            if pop(self, frame)? != signature(value) {
+                let cause = Cause::InsecureEntry { address: frame };
+                return Err((cause, SFSR_INVIS));
+            }
+            for i in 0..8 {
+                self.regs[4 + i as usize] = pop(self, frame.wrapping_add(8 + 4 * i))?;
+            }
+            frame = frame.wrapping_add(CALLEE_FRAME);
+        }
+        let mut words = [0; 8];
+        for (i, word) in (0..).zip(&mut words) {
+            *word = pop(self, frame.wrapping_add(4 * i))?;
+        }
+        let [r0, r1, r2, r3, r12, lr, pc, psr] = words;
+        if thread != (psr & 0x1ff == 0) {
+            let cause = Cause::InvalidReturn { exc_return: value };
+            return Err((cause, syndrome(cause).1));
+        }
+        let mut size = FRAME;
+        let lazy = self.ppb.fpccr[0] & fpccr::LSPACT != 0;
+        if float {
+            size += FLOAT_FRAME;
+            if lazy {
+                self.ppb.fpccr[0] &= !fpccr::LSPACT;
+            } else if !self.reaches_fpu(bank, privileged) {
+                let cause = Cause::NoCoprocessor { number: 10 };
+                return Err((cause, syndrome(cause).1));
+            } else {
+                for i in 0..16 {
+                    self.fpu.s[i as usize] = pop(self, frame.wrapping_add(FRAME + 4 * i))?;
+                }
+                self.fpu.fpscr = pop(self, frame.wrapping_add(FRAME + 64))? & FPSCR_WRITABLE;
+            }
+        } else if self.ppb.fpccr[0] & fpccr::CLRONRET != 0 && !lazy {
+            self.fpu.s[..16].fill(0);
+            self.fpu.fpscr = 0;
+        }
+        let sp = frame.wrapping_add(size) | if psr & retpsr::SPREALIGN != 0 { 4 } else { 0 };
+        self.set_stack(stack.0, stack.1, sp);
+        self.switch(|core| core.ipsr = psr & 0x1ff);
+        self.control[0] = self.control[0] & !control::FPCA | if float { control::FPCA } else { 0 };
+        if secure {
+            self.control[0] = self.control[0] & !control::SFPA | psr >> retpsr::SFPA_SHIFT & control::SFPA;
+        }
+        self.regs[..4].copy_from_slice(&[r0, r1, r2, r3]);
+        (self.regs[12], self.regs[14]) = (r12, lr);
+        self.set_apsr(psr);
+        self.thumb = psr & 1 << 24 != 0;
+        self.it = ((psr >> 25 & 3) | (psr >> 10 & 0x3f) << 2) as u8;
+        if self.it & 15 == 0 {
+            self.it = 0;
+        }
+        self.pc = pc & !1;
+        Ok(())
+    }
+
+    /// Returns whether CPACR and NSACR let code of a state use the FPU.
+    fn reaches_fpu(&self, bank: usize, privileged: bool) -> bool {
+        let access = self.ppb.banks[bank].cpacr >> 20 & 3;
+        (access == 3 || access == 1 && privileged) && (bank == 0 || self.ppb.nsacr & 1 << 10 != 0)
     }
 
     /// Prepares the FPU for an instruction: checks access, saves the interrupted program's registers, starts a context.
@@ -442,28 +599,27 @@ impl Core {
     #[inline(never)]
     pub(crate) fn prepare_fpu<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B) -> Result<(), Cause> {
         let bank = self.bank();
-        let access = self.ppb.banks[bank].cpacr >> 20 & 3;
-        let allowed = access == 3 || access == 1 && self.privileged();
-        if !allowed || bank == 1 && self.ppb.nsacr & 1 << 10 == 0 {
+        if !self.reaches_fpu(bank, self.privileged()) {
             return Err(Cause::NoCoprocessor { number: 10 });
         }
         if self.ppb.fpccr[0] & fpccr::LSPACT != 0 {
+            // Nothing is written below the limit of the stack.
+            let registers = if self.ppb.fpccr[0] & fpccr::SPLIMVIOL != 0 { 0..0 } else { 0..17 };
             let at = self.ppb.banks[usize::from(self.ppb.fpccr[0] & fpccr::SECURE == 0)].fpcar;
-            for i in 0..17 {
+            for i in registers {
                 let word = if i < 16 { self.fpu.s[i as usize] } else { self.fpu.fpscr };
                 self.store(mem, bus, at.wrapping_add(4 * i), word, 4)?;
             }
             self.ppb.fpccr[0] &= !fpccr::LSPACT;
         }
-        if self.ppb.fpccr[0] & fpccr::ASPEN != 0 {
-            let active = control::FPCA | if self.secure { control::SFPA } else { 0 };
-            if self.control[0] & active != active {
-                if self.control[0] & control::FPCA == 0 {
-                    self.fpu.fpscr = self.ppb.banks[bank].fpdscr & FPSCR_CONTEXT;
-                }
-                self.control[0] |= active;
-            }
+        let active = control::FPCA | if self.secure { control::SFPA } else { 0 };
+        if self.ppb.fpccr[0] & fpccr::ASPEN != 0 && self.control[0] & active != active {
+            self.fpu.fpscr = self.ppb.banks[bank].fpdscr & FPSCR_CONTEXT;
+            self.control[0] |= active;
         }
+        // The registers are this state's now.
+        let owner = if self.secure { fpccr::SECURE } else { 0 };
+        self.ppb.fpccr[0] = self.ppb.fpccr[0] & !fpccr::SECURE | owner;
         self.fpu.ready = true;
         Ok(())
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// Bits of FPSCR that a new context takes from FPDSCR: AHP, DN, FZ, RMode.
 pub(crate) const FPSCR_CONTEXT: u32 = 0x07c0_0000;
-const FPSCR_WRITABLE: u32 = 0xf7c0_009f;
+pub(crate) const FPSCR_WRITABLE: u32 = 0xf7c0_009f;
 
 /// The registers.
 #[derive(Debug, Default, Serialize, Deserialize)]

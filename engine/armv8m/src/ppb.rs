@@ -34,7 +34,9 @@ pub(crate) mod ccr {
     pub(crate) const USERSETMPEND: u32 = 1 << 1;
     pub(crate) const UNALIGN_TRP: u32 = 1 << 3;
     pub(crate) const DIV_0_TRP: u32 = 1 << 4;
-    pub(crate) const ALL: u32 = 0x0007_051a;
+    pub(crate) const STKOFHFNMIGN: u32 = 1 << 10;
+    /// What can be written: this core has neither caches nor a branch predictor to turn on.
+    pub(crate) const ALL: u32 = 0x51a;
     /// RES1: STKALIGN and NONBASETHRDENA.
     pub(crate) const RESET: u32 = 0x201;
 }
@@ -44,10 +46,19 @@ pub(crate) mod fpccr {
     pub(crate) const USER: u32 = 1 << 1;
     pub(crate) const SECURE: u32 = 1 << 2;
     pub(crate) const THREAD: u32 = 1 << 3;
+    pub(crate) const HFRDY: u32 = 1 << 4;
+    pub(crate) const MMRDY: u32 = 1 << 5;
+    pub(crate) const BFRDY: u32 = 1 << 6;
+    pub(crate) const SFRDY: u32 = 1 << 7;
+    pub(crate) const MONRDY: u32 = 1 << 8;
+    pub(crate) const SPLIMVIOL: u32 = 1 << 9;
+    pub(crate) const UFRDY: u32 = 1 << 10;
+    /// What a frame with place for the registers sets.
+    pub(crate) const DEFERRED: u32 = 0x7ff;
     pub(crate) const CLRONRET: u32 = 1 << 28;
     pub(crate) const LSPEN: u32 = 1 << 30;
     pub(crate) const ASPEN: u32 = 1 << 31;
-    pub(crate) const WRITABLE: u32 = 0xfc00_0001;
+    pub(crate) const WRITABLE: u32 = 0xfc00_0000 | DEFERRED;
 }
 
 pub(crate) mod aircr {
@@ -231,7 +242,10 @@ impl Ppb {
 
     pub(crate) fn is_active(&self, number: u32, bank: usize) -> bool {
         match number {
-            exception::IRQ0.. => number < exception::IRQ0 + 64 && self.active >> (number - exception::IRQ0) & 1 != 0,
+            exception::IRQ0.. => {
+                let line = number - exception::IRQ0;
+                line < LINES && self.active >> line & 1 != 0 && self.target(number) == bank
+            }
             _ => self.banks[bank].active >> number & 1 != 0,
         }
     }
@@ -246,8 +260,21 @@ impl Ppb {
 
     /// Makes NMI pending.
     pub fn pend_nmi(&mut self) {
-        let bank = self.target(exception::NMI);
-        self.banks[bank].pending |= 1 << exception::NMI;
+        self.pend((exception::NMI, self.target(exception::NMI)));
+    }
+
+    /// Makes an exception of a state pending.
+    pub(crate) fn pend(&mut self, (number, bank): (u32, usize)) {
+        if number >= exception::IRQ0 {
+            self.pending |= 1 << (number - exception::IRQ0);
+        } else {
+            self.banks[bank].pending |= 1 << number;
+        }
+    }
+
+    /// Returns whether DebugMonitor is enabled.
+    pub(crate) fn monitors(&self) -> bool {
+        self.demcr >> 16 & 1 != 0
     }
 
     fn see_pending(&mut self) {
@@ -325,7 +352,7 @@ impl Ppb {
                 let urgent = self.most_urgent().map_or(0, |(number, _, _)| number);
                 ipsr | u32::from(self.nesting() <= 1) << 11
                     | urgent << 12
-                    | u32::from(self.pending & self.enabled != 0) << 22
+                    | u32::from(self.pending != 0) << 22
                     | (bank.pending >> exception::SYS_TICK & 1) << 26
                     | (bank.pending >> exception::PEND_SV & 1) << 28
                     | ((self.banks[0].pending | self.banks[1].pending) >> exception::NMI & 1) << 31

@@ -310,8 +310,14 @@ impl Core {
             return;
         }
         let (bank, sysm) = if sysm & 0x80 != 0 { (1, sysm & 0x7f) } else { (own, sysm) };
-        if !privileged || bank != own && !self.secure {
-            // CONTROL.FPCA and SFPA are the only bits for unprivileged code, and it has no use for them.
+        if bank != own && !self.secure {
+            return;
+        }
+        if !privileged {
+            // CONTROL.SFPA is the only bit for unprivileged code.
+            if sysm == 20 && self.secure {
+                self.control[0] = self.control[0] & !control::SFPA | value & control::SFPA;
+            }
             return;
         }
         match sysm {
@@ -329,9 +335,13 @@ impl Core {
             }
             19 if value & 1 == 0 || self.execution_priority() > -1 => self.faultmask[bank] = value & 1 != 0,
             20 => self.switch(|core| {
-                // Handler mode always uses the main stack; SPSEL is kept for the return.
+                // Handler mode always uses the main stack: SPSEL changes and selects nothing.
                 core.control[bank] = core.control[bank] & !3 | value & 3;
-                let shared = if core.secure { control::FPCA | control::SFPA } else { control::FPCA };
+                let shared = match (core.secure, core.ppb.nsacr & 1 << 10 != 0) {
+                    (true, _) => control::FPCA | control::SFPA,
+                    (false, true) => control::FPCA,
+                    (false, false) => 0,
+                };
                 core.control[0] = core.control[0] & !shared | value & shared;
             }),
             24 => self.set_stack(1, usize::from(self.control[1] & control::SPSEL != 0 && self.ipsr == 0), value),

@@ -1,9 +1,9 @@
 //! Time, exceptions, masks, faults and security, on a bench.
 
 use crate::bench::Bench;
-use crate::core::State;
+use crate::core::{State, control};
 use crate::fault::Cause;
-use crate::ppb::{exception, fpccr};
+use crate::ppb::{ccr, exception, fpccr};
 use crate::time;
 
 const CODE: u32 = 0x2000_1000;
@@ -124,6 +124,14 @@ fn the_fpus_arithmetic_is_counted_and_its_moves_are_not() {
     let mut bench = bench(&[0xee30, 0x0a81, 0xee00, 0x4a10, 0xee31, 0x1a82], &[BX_LR]);
     run_to(&mut bench, CODE + 12);
     assert_eq!(bench.core.fpu.executed, 2);
+}
+
+#[test]
+fn who_uses_the_fpu_owns_its_registers() {
+    let mut bench = bench(&[0xee00, 0x4a10], &[BX_LR]);
+    bench.core.ppb.fpccr[0] &= !fpccr::SECURE;
+    bench.run(1);
+    assert_ne!(bench.core.ppb.fpccr[0] & fpccr::SECURE, 0);
 }
 
 #[test]
@@ -256,4 +264,225 @@ fn another_write_ends_a_reservation() {
         run_to(&mut bench, CODE + 8);
         assert_eq!(bench.core.regs[1], status, "{what} was written");
     }
+}
+
+/// A word of the stack.
+fn word(bench: &Bench, address: u32) -> u32 {
+    bench.mem.ram_u32((address - 0x2000_0000) as usize)
+}
+
+/// A bench without floating-point state, whose UsageFaults and BusFaults are on and whose SVCall gives way to them.
+fn faulting(code: &[u16], handler: &[u16]) -> Bench {
+    let mut bench = bench(code, handler);
+    bench.core.control[0] = 0;
+    bench.core.ppb.banks[0].faults_enabled = 6 << 16;
+    prioritise(&mut bench, exception::SV_CALL, 0x80);
+    bench
+}
+
+fn prioritise(bench: &mut Bench, number: u32, priority: u32) {
+    bench.core.ppb.write(&mut bench.bus.sys, 0, true, 0xe000_ed14 + number, priority, 1);
+}
+
+/// Runs until an exception is taken.
+fn run_to_exception(bench: &mut Bench, number: u32) {
+    for _ in 0..20 {
+        if bench.core.ipsr == number {
+            return;
+        }
+        bench.run(1);
+    }
+    panic!("exception {number} is not taken: in {} at 0x{:08x}", bench.core.ipsr, bench.core.pc);
+}
+
+#[test]
+fn an_exception_keeps_the_selected_stack_in_exc_return() {
+    let main = 0x2000_0c00;
+    // The handler: MRS R5, CONTROL; MSR CONTROL, R6; MRS R7, CONTROL; BX LR.
+    let mut bench = faulting(&[0xdf00, 0xbf30], &[0xf3ef, 0x8514, 0xf386, 0x8814, 0xf3ef, 0x8714, BX_LR]);
+    (bench.core.regs[6], bench.core.control[0]) = (control::SPSEL, control::SPSEL);
+    bench.core.stacks[0][0] = main;
+    bench.run(1);
+    assert_eq!((bench.core.regs[14], bench.core.regs[13]), (0xffff_fffd, main));
+    bench.core.control[0] |= control::NPRIV;
+    run_to(&mut bench, CODE + 2);
+    // The bit can be written in handler mode, where it selects nothing.
+    assert_eq!((bench.core.regs[5], bench.core.regs[7]), (control::NPRIV, control::SPSEL));
+    assert_eq!((bench.core.control[0], bench.core.regs[13]), (control::SPSEL, STACK));
+}
+
+#[test]
+fn a_frame_below_the_limit_is_not_written() {
+    let limit = STACK - 0x18;
+    let mut bench = faulting(&[0xdf00], &[0xe7fe]);
+    bench.core.limits[0][0] = limit;
+    bench.run(1);
+    let bank = &bench.core.ppb.banks[0];
+    assert_eq!((bench.core.ipsr, bank.cfsr, bank.pending), (exception::USAGE_FAULT, 1 << 20, 1 << exception::SV_CALL));
+    assert_eq!(bench.core.regs[13], limit);
+    assert!((STACK - 0x20..STACK).step_by(4).all(|at| word(&bench, at) == 0));
+}
+
+#[test]
+fn a_negative_priority_can_ignore_the_limit() {
+    for (ignores, sp) in [(ccr::STKOFHFNMIGN, STACK - 4), (0, STACK)] {
+        // PUSH {R0}, with FAULTMASK.
+        let mut bench = faulting(&[0xb401], &[0xe7fe]);
+        (bench.core.limits[0][0], bench.core.faultmask[0]) = (STACK, true);
+        bench.core.ppb.banks[0].ccr |= ignores;
+        bench.run(1);
+        assert_eq!(bench.core.regs[13], sp);
+    }
+}
+
+#[test]
+fn a_frame_keeps_whose_the_floating_point_context_is() {
+    let mut bench = bench(&[0xdf00, 0xbf30], &[BX_LR]);
+    bench.run(1);
+    let at = STACK - 0x68 + 28;
+    let psr = word(&bench, at);
+    assert_eq!(psr, 1 << 24 | 1 << 20);
+    assert!(bench.mem.poke(at, &(psr & !(1 << 20)).to_le_bytes()));
+    run_to(&mut bench, CODE + 2);
+    assert_eq!(bench.core.control[0], control::FPCA);
+}
+
+#[test]
+fn a_branch_out_of_thumb_state_is_stacked_as_such() {
+    let mut bench = faulting(&[0x4700], &[0xe7fe]);
+    bench.core.regs[0] = DATA;
+    bench.run(1);
+    assert_eq!((bench.core.ipsr, bench.core.ppb.banks[0].cfsr), (exception::USAGE_FAULT, 1 << 17));
+    assert_eq!((word(&bench, STACK - 8), word(&bench, STACK - 4)), (DATA, 0));
+    assert_ne!(bench.core.xpsr() & 1 << 24, 0, "the handler is Thumb code");
+}
+
+#[test]
+fn a_refused_return_leaves_the_frame_to_the_fault() {
+    let (svc, usage) = (1 << exception::SV_CALL, 1 << exception::USAGE_FAULT);
+    for (bits, what, active, link) in [
+        (2, "a reserved bit", usage, 0xffff_fffb),
+        // R4 to R11 would be on the stack.
+        (1, "of the other state, where the exception is not active", svc | usage, 0xffff_ffd9),
+        (8, "to handler mode, by a frame of thread mode", usage, 0xffff_fff1),
+    ] {
+        // The handler: EOR LR, LR, #bits; BX LR.
+        let mut bench = faulting(&[0xdf00], &[0xf08e, 0x0e00 | bits, BX_LR]);
+        bench.run(1);
+        bench.core.regs[0] = 77;
+        run_to_exception(&mut bench, exception::USAGE_FAULT);
+        let bank = &bench.core.ppb.banks[0];
+        assert_eq!((bank.cfsr, bank.active), (1 << 18, active), "{what}");
+        assert_eq!((bench.core.regs[13], bench.core.regs[0]), (STACK - 0x20, 77), "{what}");
+        assert_eq!(bench.core.regs[14], link, "{what}");
+    }
+}
+
+#[test]
+fn a_return_from_a_negative_priority_ends_it_whatever_ipsr_says() {
+    let mut bench = faulting(&[0xde00], &[BX_LR]);
+    bench.core.ppb.banks[0].faults_enabled = 0;
+    run_to_exception(&mut bench, exception::HARD_FAULT);
+    bench.core.ipsr = exception::SV_CALL;
+    bench.core.ppb.banks[0].faults_enabled = 4 << 16;
+    run_to_exception(&mut bench, exception::USAGE_FAULT);
+    let bank = &bench.core.ppb.banks[0];
+    assert_eq!((bank.active, bank.cfsr), (1 << exception::USAGE_FAULT, 1 << 18 | 1 << 16));
+}
+
+#[test]
+fn a_fault_of_stacking_is_taken_by_its_priority() {
+    let irq = 16 + 3;
+    for (priority, taken, pending, irqs) in
+        [(0x40, exception::BUS_FAULT, 0, 1 << 3), (0xc0, irq, 1 << exception::BUS_FAULT, 0)]
+    {
+        let mut bench = faulting(&[0xe7fe], &[0xe7fe]);
+        bench.core.ppb.enabled = 1 << 3;
+        bench.core.ppb.write(&mut bench.bus.sys, 0, true, 0xe000_e403, 0x80, 1);
+        prioritise(&mut bench, exception::BUS_FAULT, priority);
+        bench.core.regs[13] = 0x6000_1000;
+        bench.core.observe(1 << 3, false, 0);
+        bench.run(1);
+        let bank = &bench.core.ppb.banks[0];
+        assert_eq!((bench.core.ipsr, bank.pending, bench.core.ppb.pending), (taken, pending, irqs));
+        assert_eq!((bank.cfsr, bench.core.regs[13], bench.core.regs[14]), (1 << 12, 0x6000_0fe0, 0xffff_fff9));
+        assert_eq!(bench.core.ppb.bfar, 0, "only a precise fault has an address");
+    }
+}
+
+#[test]
+fn a_fault_of_stacking_that_cannot_be_taken_is_a_hard_fault() {
+    let mut bench = faulting(&[0xdf00], &[0xe7fe]);
+    bench.core.ppb.banks[0].faults_enabled = 0;
+    bench.core.regs[13] = 0x6000_1000;
+    bench.run(1);
+    let bank = &bench.core.ppb.banks[0];
+    assert_eq!((bench.core.ipsr, bank.pending), (exception::HARD_FAULT, 1 << exception::SV_CALL));
+    assert_eq!((bank.cfsr, bench.core.ppb.hfsr), (1 << 12, 1 << 30));
+}
+
+#[test]
+fn access_to_the_fpu_ends_at_once() {
+    // VMOV S0, R0; STR R1, [R2]: CPACR; VMOV S0, R0.
+    let mut bench = faulting(&[0xee00, 0x0a10, 0x6011, 0xee00, 0x0a10], &[0xe7fe]);
+    bench.core.regs[2] = 0xe000_ed88;
+    run_to_exception(&mut bench, exception::USAGE_FAULT);
+    assert_eq!((bench.core.ppb.banks[0].cfsr, word(&bench, STACK - 0x68 + 24)), (1 << 19, CODE + 6));
+}
+
+#[test]
+fn registers_that_may_not_be_reached_are_not_stacked() {
+    let mut bench = faulting(&[0xdf00], &[0xe7fe]);
+    bench.core.control[0] = control::FPCA;
+    bench.core.ppb.fpccr[0] &= !fpccr::LSPEN;
+    bench.core.ppb.banks[0].cpacr = 0;
+    bench.run(1);
+    let bank = &bench.core.ppb.banks[0];
+    assert_eq!((bench.core.ipsr, bank.cfsr, bank.pending), (exception::USAGE_FAULT, 1 << 19, 1 << exception::SV_CALL));
+    let frame = STACK - 0x68;
+    assert_eq!((bench.core.regs[13], word(&bench, frame + 24), word(&bench, frame + 32)), (frame, CODE + 2, 0));
+}
+
+#[test]
+fn a_frame_notes_what_could_interrupt_its_program() {
+    let mut bench = bench(&[0xdf00], &[0xe7fe]);
+    for (number, priority) in [(exception::MEM_MANAGE, 0x20), (exception::BUS_FAULT, 0x80)] {
+        prioritise(&mut bench, number, priority);
+    }
+    bench.core.ppb.banks[0].faults_enabled = 7 << 16;
+    bench.core.basepri[0] = 0x40;
+    bench.core.control[0] |= control::NPRIV;
+    bench.run(1);
+    let low = fpccr::LSPACT | fpccr::USER | fpccr::SECURE | fpccr::THREAD | fpccr::HFRDY | fpccr::MMRDY | fpccr::UFRDY;
+    assert_eq!(bench.core.ppb.fpccr[0], fpccr::ASPEN | fpccr::LSPEN | low);
+}
+
+#[test]
+fn unprivileged_code_gives_up_its_floating_point_context_only() {
+    // MSR CONTROL, R0.
+    let mut bench = bench(&[0xf380, 0x8814], &[0xe7fe]);
+    bench.core.control[0] |= control::NPRIV;
+    bench.run(1);
+    assert_eq!(bench.core.control[0], control::NPRIV | control::FPCA);
+}
+
+#[test]
+fn a_non_secure_exception_keeps_secure_registers_on_the_stack() {
+    let mut bench = faulting(&[0xe7fe], &[0xe7fe]);
+    let vectors = 0x2002_0000;
+    assert!(bench.mem.poke(vectors + 4 * 16, &(vectors | 0x101).to_le_bytes()));
+    (bench.core.regs[5], bench.core.ppb.banks[1].vtor) = (55, vectors);
+    (bench.core.ppb.enabled, bench.core.ppb.non_secure) = (1, 1);
+    bench.core.observe(1, false, 0);
+    let Bench { core, mem, bus } = &mut bench;
+    core.take_pending_exception(mem, bus);
+    assert_eq!((core.ipsr, core.secure, core.regs[5], core.regs[14]), (16, false, 0, 0xffff_fff8));
+    assert_eq!(mem.ram_u32((STACK - 0x48 - 0x2000_0000) as usize), 0xfefa_125b);
+    assert_eq!(core.return_by(mem, bus, 0xffff_fff8), Ok(()));
+    assert_eq!((core.ipsr, core.secure, core.regs[5], core.regs[13], core.pc), (0, true, 55, STACK, CODE));
+    // It may not end a Secure exception.
+    core.observe(1, false, 0);
+    core.take_pending_exception(mem, bus);
+    assert_eq!(core.return_by(mem, bus, 0xffff_fff9), Ok(()));
+    assert_eq!((core.ipsr, core.ppb.sau.status, core.regs[14]), (exception::HARD_FAULT, 1 << 2, 0xffff_ffd9));
 }
