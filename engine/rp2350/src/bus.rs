@@ -607,7 +607,8 @@ impl<W: World> Bus<W> {
 
     /// Handles a word of the stream, which passes by the cache.
     fn stream(&mut self, mem: &mut Memory<impl Architecture>) {
-        let at = self.xip_ctrl.stream.address();
+        // Programs write the address where they see the data, or its offset.
+        let at = self.xip_ctrl.stream.address() & XIP_OFFSET;
         let word = match self.qmi.physical(at) {
             Some(cell) if at >> 24 == 0 => mem.cell_u32(cell as usize),
             _ => {

@@ -8,6 +8,9 @@ use sim::PS_PER_US;
 
 const FLASH: u32 = 0x1000_0000;
 const ATRANS0: u32 = 0x400d_0034;
+const STREAM_ADDR: u32 = 0x400c_8014;
+const STREAM_CTR: u32 = 0x400c_8018;
+const STREAM_FIFO: u32 = 0x400c_801c;
 const RESETS_CLEAR: u32 = 0x4002_3000;
 const SS_CTRL: u32 = 0x4003_001c;
 const PAGE: u32 = 0x1000;
@@ -78,6 +81,25 @@ fn code_behind_a_gap_and_in_a_second_pane_runs_in_the_same_time() {
     });
     assert!(counts[0][0][0] > 200, "{counts:?}");
     assert_eq!(counts, [counts[0]; 3]);
+}
+
+#[test]
+fn a_stream_reads_the_page_that_its_pane_shows() {
+    let code: [(u32, &[u16]); 2] =
+        [(0, &[0xe7fe, 0x1111, 0x2222, 0x3333]), (5 * PAGE, &[0xe7fe, 0x4444, 0x5555, 0x6666])];
+    for address in [0, FLASH] {
+        let mut chip = chip(&code, FLASH, false);
+        for (translation, words) in [(0x400 << 16, [0x1111_e7fe, 0x3333_2222]), (SIZE | 5, [0x4444_e7fe, 0x6666_5555])]
+        {
+            set(&mut chip, ATRANS0, translation);
+            set(&mut chip, STREAM_ADDR, address);
+            set(&mut chip, STREAM_CTR, 2);
+            registers(&mut chip, 100);
+            let read =
+                [(); 2].map(|()| chip.bus.read(&mut chip.mem, Master::Core(0), STREAM_FIFO, 4).expect("a register"));
+            assert_eq!(read, words, "{address:#x}");
+        }
+    }
 }
 
 #[test]
