@@ -428,6 +428,8 @@ class Programs:
         """Changes some bits of a register."""
         code.constant(SCRATCH, address)
         code.constant(VALUE, clear)
+        # Nothing else is set where unprivileged code cannot read it.
+        code.constant(2, 0)
         code.constant(3, value)
         code.load(2, SCRATCH)
         # BICS R2, R1; ORRS R2, R3.
