@@ -1,11 +1,12 @@
-//! USBCTRL: the USB 1.1 controller in device mode, with its 4 KiB DPSRAM (datasheet 4.1).
+//! USBCTRL: the USB 1.1 controller in device mode, or as the host of an empty port, with its 4 KiB DPSRAM (datasheet
+//! 4.1).
 //!
 //! The host side calls the `host_*` methods at the time at which the device has received a packet: SETUP and OUT at the
 //! end of the data packet, IN at the end of the token. The status phase follows when the handshake is over, as on the
 //! bus, so that firmware never sees a completed buffer before the host has it.
 //!
 //! Erratum RP2040-E5 (a busy bus keeps the device in reset) is fixed in B2 silicon and not modelled; firmware that
-//! works around it through GPIO15 finds the expected line state and CONNECTED. Host mode is not modelled.
+//! works around it through GPIO15 finds the expected line state and CONNECTED. What a host puts on the bus ends the run.
 
 use crate::sys::Sys;
 use crate::trace::{Record, kind};
@@ -16,6 +17,8 @@ use serde_big_array::Array;
 use sim::{Handshake, InResult, NEVER, PS_PER_MS, Ps};
 
 pub(crate) const DPSRAM_SIZE: usize = 4096;
+/// What has no model: all that a host sends, and the frames that it counts.
+const HOST_MODE: &str = "USBCTRL host mode";
 /// The bus is idle for this long: suspend (USB 2.0 section 7.1.7.6; datasheet 4.1.2.6.4).
 const SUSPEND_PS: Ps = 3 * PS_PER_MS;
 /// One bit at 12 Mbit/s is 250/3 ns.
@@ -76,8 +79,10 @@ mod sie_ctrl {
     pub(crate) const EP0_INT_NAK: u32 = 1 << 27;
     pub(crate) const DIRECT_EN: u32 = 1 << 26;
     pub(crate) const PULLUP_EN: u32 = 1 << 16;
-    /// RESET_BUS, RESUME, STOP_TRANS and START_TRANS clear themselves.
-    pub(crate) const SELF_CLEARING: u32 = 0x3011;
+    /// RESET_BUS, RESUME and START_TRANS: what a host does on the bus.
+    pub(crate) const HOST_ACTS: u32 = 0x3001;
+    /// They and STOP_TRANS clear themselves.
+    pub(crate) const SELF_CLEARING: u32 = HOST_ACTS | 0x10;
     pub(crate) const EP0_STOP_ON_SHORT_PACKET: u32 = 1 << 19;
     pub(crate) const PULLDOWN_EN: u32 = 1 << 15;
     pub(crate) const MASK: u32 = 0xff07_bf5f;
@@ -124,6 +129,7 @@ mod int {
     pub(crate) const ERROR_DATA_SEQ: u32 = 1 << 5;
     pub(crate) const BUFF_STATUS: u32 = 1 << 4;
     pub(crate) const TRANS_COMPLETE: u32 = 1 << 3;
+    pub(crate) const HOST_SOF: u32 = 1 << 2;
     pub(crate) const MASK: u32 = 0x000f_ffff;
 }
 /// Writable bits of the registers in which the versions differ.
@@ -294,6 +300,10 @@ impl Usb {
         self.main_ctrl & main_ctrl::CONNECTED == main_ctrl::CONTROLLER_EN
             && self.muxing & muxing::TO_PHY != 0
             && self.sie_ctrl & sie_ctrl::PULLUP_EN != 0
+    }
+
+    fn is_host(&self) -> bool {
+        self.main_ctrl & main_ctrl::HOST_NDEVICE != 0
     }
 
     fn masks(&self) -> &'static Masks {
@@ -729,6 +739,9 @@ impl Peripheral for Usb {
             reg::INT_EP_CTRL => self.int_ep_ctrl,
             reg::MAIN_CTRL => self.main_ctrl,
             reg::SOF_RD => {
+                if self.is_host() {
+                    unmodelled(sys, HOST_MODE, offset, None);
+                }
                 self.latched &= !int::DEV_SOF;
                 self.refresh(sys);
                 self.sof_rd
@@ -766,21 +779,19 @@ impl Peripheral for Usb {
         let was_pulled_up = self.pulled_up();
         match offset & 0xfff {
             reg::ADDR_ENDP => self.addr_endp = write.apply_masked(self.addr_endp, 0x000f_007f),
-            // Host-mode registers: a device driver's initialisation clears them.
+            // Host-mode registers: the initialisation of a driver clears them.
             reg::INT_EP_CTRL => self.int_ep_ctrl = write.apply_masked(self.int_ep_ctrl, 0xfffe),
             reg::ADDR_ENDP1..=reg::ADDR_ENDP15 | reg::SOF_WR if write.apply(0) != 0 => {
-                unmodelled(sys, "USBCTRL host mode", offset, Some(write.bits));
+                unmodelled(sys, HOST_MODE, offset, Some(write.bits));
             }
-            reg::MAIN_CTRL => {
-                self.main_ctrl = write.apply_masked(self.main_ctrl, self.masks().main_ctrl);
-                if self.main_ctrl & main_ctrl::HOST_NDEVICE != 0 {
-                    unmodelled(sys, "USBCTRL host mode", offset, Some(write.bits));
-                }
-            }
+            reg::MAIN_CTRL => self.main_ctrl = write.apply_masked(self.main_ctrl, self.masks().main_ctrl),
             reg::SIE_CTRL => {
                 let value = write.apply_masked(self.sie_ctrl, self.masks().sie_ctrl);
                 if value & sie_ctrl::DIRECT_EN != 0 {
                     unmodelled(sys, "USBCTRL.SIE_CTRL.DIRECT_EN", offset, Some(write.bits));
+                }
+                if self.is_host() && value & sie_ctrl::HOST_ACTS != 0 {
+                    unmodelled(sys, HOST_MODE, offset, Some(write.bits));
                 }
                 self.sie_ctrl = value & !sie_ctrl::SELF_CLEARING;
             }
@@ -813,6 +824,9 @@ impl Peripheral for Usb {
             reg::INTE => self.inte = write.apply_masked(self.inte, self.masks().int),
             reg::INTF => self.intf = write.apply_masked(self.intf, self.masks().int),
             _ => {}
+        }
+        if self.is_host() && (self.int_ep_ctrl != 0 || self.inte & int::HOST_SOF != 0) {
+            unmodelled(sys, HOST_MODE, offset, Some(write.bits));
         }
         self.pull_up_changed(sys, was_pulled_up);
         self.refresh(sys);

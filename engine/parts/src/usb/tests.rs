@@ -359,13 +359,57 @@ fn resetting_the_block_detaches_and_keeps_the_dpsram() {
 }
 
 #[test]
-fn host_mode_ends_the_run_but_clearing_its_registers_does_not() {
+fn an_address_of_a_host_ends_the_run_but_clearing_its_registers_does_not() {
     let mut b = Bench::new();
     for offset in (0..0x84).step_by(4) {
         b.w(offset, 0);
     }
     assert!(b.sys.unmodelled.is_none());
     b.w(reg::ADDR_ENDP1, 1);
+    assert!(b.sys.unmodelled.is_some());
+}
+
+/// The controller as TinyUSB's hcd_init leaves it, with all interrupts but those of frames and VBUS.
+fn host() -> Bench {
+    let mut b = Bench::new();
+    b.usb.reset(&mut b.sys);
+    b.w(reg::USB_MUXING, 9);
+    b.w(reg::USB_PWR, 0xc);
+    b.w(reg::MAIN_CTRL, main_ctrl::CONTROLLER_EN | main_ctrl::HOST_NDEVICE);
+    // SOF_EN, KEEP_ALIVE_EN, VBUS_EN.
+    b.w(reg::SIE_CTRL, sie_ctrl::PULLDOWN_EN | 7 << 9 | sie_ctrl::EP0_INT_1BUF);
+    b.w(reg::INTE, int::MASK & !(int::HOST_SOF | int::VBUS_DETECT));
+    b
+}
+
+#[test]
+fn a_host_finds_nothing_at_its_port() {
+    let mut b = host();
+    b.us(10_000);
+    b.usb.host_reset(&mut b.sys);
+    b.usb.host_sof(&mut b.sys, 6);
+    assert_eq!(b.setup(0, [0; 8]), Handshake::Timeout);
+    assert!(!b.usb.pulled_up() && !b.irq() && b.sys.unmodelled.is_none());
+    assert_eq!(b.r(reg::SIE_STATUS), sie_status::VBUS_DETECTED);
+}
+
+#[test]
+fn what_a_host_does_on_the_bus_ends_the_run() {
+    for (offset, value) in [
+        (reg::SIE_CTRL, 1),
+        (reg::SIE_CTRL, 1 << 12),
+        (reg::SIE_CTRL, 1 << 13),
+        (reg::INT_EP_CTRL, 2),
+        (reg::INTE, int::HOST_SOF),
+        (reg::SOF_WR, 5),
+    ] {
+        let mut b = host();
+        b.w(offset, value);
+        let said = b.sys.unmodelled.map(|found| found.what);
+        assert_eq!(said, Some(format!("USBCTRL host mode+0x{offset:03x} write 0x{value:08x}")));
+    }
+    let mut b = host();
+    b.r(reg::SOF_RD);
     assert!(b.sys.unmodelled.is_some());
 }
 
