@@ -17,8 +17,6 @@ use serde_big_array::Array;
 use sim::{Handshake, InResult, NEVER, PS_PER_MS, Ps};
 
 pub(crate) const DPSRAM_SIZE: usize = 4096;
-/// What has no model: all that a host sends, and the frames that it counts.
-const HOST_MODE: &str = "USBCTRL host mode";
 /// The bus is idle for this long: suspend (USB 2.0 section 7.1.7.6; datasheet 4.1.2.6.4).
 const SUSPEND_PS: Ps = 3 * PS_PER_MS;
 /// One bit at 12 Mbit/s is 250/3 ns.
@@ -192,6 +190,11 @@ enum Pending {
         which: u32,
         length: u32,
     },
+}
+
+/// Ends the run: a host sends something, or asks for the number of a frame that it has sent.
+fn host_mode(sys: &mut Sys, offset: u32, bits: Option<u32>) {
+    unmodelled(sys, "USBCTRL host mode", offset, bits);
 }
 
 /// The controller's settings of an endpoint, read before it answers.
@@ -740,7 +743,7 @@ impl Peripheral for Usb {
             reg::MAIN_CTRL => self.main_ctrl,
             reg::SOF_RD => {
                 if self.is_host() {
-                    unmodelled(sys, HOST_MODE, offset, None);
+                    host_mode(sys, offset, None);
                 }
                 self.latched &= !int::DEV_SOF;
                 self.refresh(sys);
@@ -782,7 +785,7 @@ impl Peripheral for Usb {
             // Host-mode registers: the initialisation of a driver clears them.
             reg::INT_EP_CTRL => self.int_ep_ctrl = write.apply_masked(self.int_ep_ctrl, 0xfffe),
             reg::ADDR_ENDP1..=reg::ADDR_ENDP15 | reg::SOF_WR if write.apply(0) != 0 => {
-                unmodelled(sys, HOST_MODE, offset, Some(write.bits));
+                host_mode(sys, offset, Some(write.bits));
             }
             reg::MAIN_CTRL => self.main_ctrl = write.apply_masked(self.main_ctrl, self.masks().main_ctrl),
             reg::SIE_CTRL => {
@@ -791,7 +794,7 @@ impl Peripheral for Usb {
                     unmodelled(sys, "USBCTRL.SIE_CTRL.DIRECT_EN", offset, Some(write.bits));
                 }
                 if self.is_host() && value & sie_ctrl::HOST_ACTS != 0 {
-                    unmodelled(sys, HOST_MODE, offset, Some(write.bits));
+                    host_mode(sys, offset, Some(write.bits));
                 }
                 self.sie_ctrl = value & !sie_ctrl::SELF_CLEARING;
             }
@@ -826,7 +829,7 @@ impl Peripheral for Usb {
             _ => {}
         }
         if self.is_host() && (self.int_ep_ctrl != 0 || self.inte & int::HOST_SOF != 0) {
-            unmodelled(sys, HOST_MODE, offset, Some(write.bits));
+            host_mode(sys, offset, Some(write.bits));
         }
         self.pull_up_changed(sys, was_pulled_up);
         self.refresh(sys);
