@@ -84,9 +84,8 @@ pub struct Core {
     pub(crate) late: u32,
     /// The local monitor: an exclusive load is the last that neither a store nor an exception has ended.
     pub(crate) exclusive: bool,
-    /// Cycle and instruction at which an exception return ended, until an exception is taken, and where it began.
-    pub(crate) returned: Option<(u64, u64)>,
-    pub(crate) return_started: u64,
+    /// Cycle and instruction at which an exception return ended, and FPCCR before it, until an exception is taken.
+    pub(crate) returned: Option<(u64, u64, u32)>,
 }
 
 impl Core {
@@ -128,7 +127,6 @@ impl Core {
             late: 0,
             exclusive: false,
             returned: None,
-            return_started: 0,
         }
     }
 

@@ -212,13 +212,14 @@ impl Core {
         exception: (u32, usize),
         return_to: u32,
     ) {
-        // One that follows a return at once skips the frame's way to the registers and back.
         let start = self.cycles;
-        let end = match self.returned.take() {
-            Some(at) if at == (start, self.instructions) => self.return_started + time::TAIL_CHAIN,
-            _ => start + time::ENTRY,
-        };
-        let (link, fault) = self.push_frame(mem, bus, return_to);
+        let end = start + time::ENTRY;
+        // On the chip, the frame of one that follows a return at once has stayed where it was.
+        let deferred = self.returned.take().and_then(|(cycle, instruction, fpccr)| {
+            let at_once = (cycle, instruction) == (start, self.instructions);
+            (at_once && fpccr & fpccr::LSPACT != 0).then_some(fpccr)
+        });
+        let (link, fault) = self.push_frame(mem, bus, return_to, deferred);
         match fault {
             Some(cause) => self.derive(mem, bus, exception, cause, (start, end), link),
             None => self.take_exception(mem, bus, exception, (start, end), link, false),
@@ -256,8 +257,14 @@ impl Core {
     }
 
     /// PushStack: the frame of an exception. Returns EXC_RETURN, to which [`Self::take_exception`] adds, and the cause
-    /// of a fault.
-    fn push_frame<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, return_to: u32) -> (u32, Option<Cause>) {
+    /// of a fault. `deferred`: FPCCR of the same frame before it was popped, if that was with registers to be saved.
+    fn push_frame<B: Bus>(
+        &mut self,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
+        return_to: u32,
+        deferred: Option<u32>,
+    ) -> (u32, Option<Cause>) {
         let stack = self.active_stack();
         let float = self.control[0] & control::FPCA != 0 && (self.secure || self.ppb.nsacr & 1 << 10 != 0);
         let sp = self.regs[13];
@@ -271,7 +278,7 @@ impl Core {
         let words = [r0, r1, r2, r3, self.regs[12], self.regs[14], return_to, psr];
         let exceeds = self.exceeds(stack, frame);
         let mut fault = exceeds.then_some(Cause::StackLimit { sp: frame });
-        let lazy = self.ppb.fpccr[0] & fpccr::LSPEN != 0;
+        let lazy = self.ppb.fpccr[0] & fpccr::LSPEN != 0 || deferred.is_some();
         let denied = float && !lazy && !self.reaches_fpu(self.bank(), self.privileged());
         let (singles, fpscr) = (self.fpu.s, self.fpu.fpscr);
         let saved = if float && !lazy && !denied { 17 } else { 0 };
@@ -286,6 +293,7 @@ impl Core {
         }
         if float && lazy {
             self.defer_float(frame.wrapping_add(FRAME), stack);
+            self.ppb.fpccr[0] = deferred.unwrap_or(self.ppb.fpccr[0]);
         }
         // Nothing is written below the limit.
         self.regs[13] = if exceeds { self.limits[stack.0][stack.1] } else { frame };
@@ -445,6 +453,7 @@ impl Core {
             value &= !exc_return::ES;
         }
         let has = |bit: u32| value & bit != 0;
+        let fpccr = self.ppb.fpccr[0];
         let (number, bank) = (self.ipsr, usize::from(!has(exc_return::ES)));
         let was_active = self.deactivate(number, bank);
         // A level-sensitive line that is still high pends again.
@@ -485,7 +494,7 @@ impl Core {
         self.exclusive = false;
         self.event_register = true;
         self.cycles = start + time::RETURN;
-        (self.return_started, self.returned) = (start, Some((self.cycles, self.instructions + 1)));
+        self.returned = Some((self.cycles, self.instructions, fpccr));
         let sleep = (self.ppb.banks[0].scr | self.ppb.banks[1].scr) & scr::SLEEPONEXIT != 0;
         if sleep && has(exc_return::THREAD) && !self.ppb.anything_pending() {
             self.state = State::Wfi;

@@ -458,6 +458,18 @@ fn a_frame_notes_what_could_interrupt_its_program() {
 }
 
 #[test]
+fn an_exception_that_follows_at_once_keeps_the_notes_of_the_frame() {
+    let mut bench = bench(&[0xdf00], &[BX_LR]);
+    bench.run(1);
+    let noted = bench.core.ppb.fpccr[0];
+    bench.core.control[0] |= control::NPRIV;
+    bench.core.ppb.fpccr[0] &= !fpccr::LSPEN;
+    bench.core.ppb.pend((exception::PEND_SV, 0));
+    run_to_exception(&mut bench, exception::PEND_SV);
+    assert_eq!(bench.core.ppb.fpccr[0], noted & !fpccr::LSPEN);
+}
+
+#[test]
 fn unprivileged_code_gives_up_its_floating_point_context_only() {
     // MSR CONTROL, R0.
     let mut bench = bench(&[0xf380, 0x8814], &[0xe7fe]);

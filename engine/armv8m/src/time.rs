@@ -26,7 +26,7 @@ pub(crate) const FLOAT_DIVIDE: u64 = 14;
 /// Exception entry and return without floating-point state (assumed: 12 by Arm's product page).
 pub(crate) const ENTRY: u64 = 12;
 pub(crate) const RETURN: u64 = 10;
-/// What the entry takes from an exception that has just ended (assumed).
+/// From an entry or a return that fails to the handler of its fault (assumed).
 pub(crate) const TAIL_CHAIN: u64 = 6;
 /// MSR, MRS, CPS and the barriers (assumed).
 pub(crate) const SYSTEM: u64 = 2;
