@@ -148,7 +148,7 @@ def build_deployment(
 
     `version`: as the firmware reports it, or "" if it is not known.
     `timeout_s` bounds the download of a library that is not in the cache yet. `frozen`: modules that the image itself
-    has, and its MicroPython's main.py. Raises PortbenchError.
+    has, as `Identity.frozen`. Raises PortbenchError.
     """
     if family not in FAMILIES:
         raise PortbenchError(f"no client for family {family!r}: there are {', '.join(FAMILIES)}")

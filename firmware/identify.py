@@ -66,7 +66,7 @@ class Identity:
     program: dict[str, str]
     """Strings of `binary_info`: program_name, program_version, build_date, program_url, pico_board, sdk_version."""
     frozen: frozenset[str] = frozenset()
-    """Python modules and packages in the image (`py/frozenmod.c`, mp_frozen_names); of MicroPython's, main.py."""
+    """Python modules and packages in the image (`py/frozenmod.c`, mp_frozen_names). MicroPython: main.py alone."""
     radio: str | None = None
     """The radio chip whose firmware the image holds, as board definitions name it."""
 

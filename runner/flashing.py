@@ -82,10 +82,10 @@ def _emulated(board: BoardDefinition, image: Image, seconds: float) -> Flashed:
     if pins := made.driven_pins:
         lines.append(f"pins: drives {', '.join(pins)}")
     on_usb = any(" usb " in event for event in events)
-    alive = bool(on_usb or printed or frames or pins)
+    alive = bool(on_usb or printed or frames or pins) and fault is None
     if fault is not None:
-        alive = False
-        lines += [fault] * (fault not in events)
+        if fault not in events:
+            lines.append(fault)
     elif not alive:
         lines.append(
             f"no USB, console, network or pin in {seconds:g} s of simulated time; if it only starts slowly, as"
