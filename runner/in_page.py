@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from portbench.boards import Board, Deadline
-from portbench.errors import OptionError
 from portbench.results.environment import describe_machine
 from portbench.results.model import Row, RunFile
 from portbench.runner.bench import Bench
@@ -39,10 +38,7 @@ def measure(runtimes: Sequence[str], asked: Mapping[str, Any], doing: Doing = la
     PortbenchError."""
     told = {"where": "emulated", **asked, "runtime": list(runtimes)}
     options = replace(read_options(told), parallel=1)
-    try:
-        rows = plan(options)
-    except OptionError as error:  # a page has a list of boards, and no option
-        raise OptionError(str(error).replace("leave out --board", "choose that board")) from None
+    rows = plan(options)
     run = RunFile(started_utc=datetime.now(UTC), name=options.name, machine=describe_machine())
     bench = Bench(options, image_store([row.entry for row in rows]), LOGS, opener=open_direct)
     measured: list[Row] = []

@@ -372,7 +372,7 @@ def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEnt
         ids = (entry.id for entry in known)
         raise OptionError(f"{unknown('runtime or .uf2 file', runtime, ids)}") from None
     if options.board is not None and not entry.family.traits.hosted and _board_of(entry) != options.board:
-        raise OptionError(f"{entry.id}: is for {entry.board}, not {options.board.id}; leave out --board")
+        raise OptionError(f"{entry.id}: is for {entry.board}, not {options.board.id}; choose {entry.board}")
     return entry
 
 
@@ -396,7 +396,7 @@ def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
     except PortbenchError as error:
         raise OptionError(str(error)) from None
     if says is not None and options.board not in (None, says):
-        raise OptionError(f"{path}: says {says.id}, not {options.board.id}; leave out --board")
+        raise OptionError(f"{path}: says {says.id}, not {options.board.id}; choose {says.id}")
     return entry
 
 

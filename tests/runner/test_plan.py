@@ -276,7 +276,7 @@ def test_a_runtime_given_twice() -> None:
 
 def test_a_runtime_for_another_board() -> None:
     with pytest.raises(
-        OptionError, match=r"^micropython-1\.26\.0: is for W5500_EVB_PICO, not RPI_PICO; leave out --board$"
+        OptionError, match=r"^micropython-1\.26\.0: is for W5500_EVB_PICO, not RPI_PICO; choose W5500_EVB_PICO$"
     ):
         ids(runtimes=("micropython-1.26.0",), board=board_definition("RPI_PICO"))
 

@@ -39,7 +39,7 @@ def test_a_file_is_for_the_board_that_it_names(image: Path) -> None:
 def test_a_board_that_the_file_contradicts_is_refused(image: Path) -> None:
     with pytest.raises(OptionError) as error:
         plan(BenchOptions(runtimes=(str(image),), board=W5500))
-    assert str(error.value) == f"{image}: says W5100S_EVB_PICO, not W5500_EVB_PICO; leave out --board"
+    assert str(error.value) == f"{image}: says W5100S_EVB_PICO, not W5500_EVB_PICO; choose W5100S_EVB_PICO"
 
 
 def test_a_file_that_names_no_board_is_for_the_one_asked_for(tmp_path: Path) -> None:
