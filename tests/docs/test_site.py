@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.page.conftest import Look, look  # noqa: F401 - a fixture
+from tests.page.conftest import Look, look, packages  # noqa: F401 - fixtures
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

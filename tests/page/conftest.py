@@ -33,8 +33,8 @@ def _browser(name: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def look(tmp_path_factory: pytest.TempPathFactory) -> Look:
-    """Skips without the browser, npm, or what package-lock.json pins: a Playwright that knows Debian's Firefox."""
+def packages() -> None:
+    """Skips without npm, or what package-lock.json pins: a Playwright that knows Debian's Firefox."""
     if shutil.which("npm") is None:
         pytest.skip("no npm; install Node.js 20 or later: sudo apt-get install nodejs npm")
     folder = HERE / "node_modules"
@@ -46,6 +46,10 @@ def look(tmp_path_factory: pytest.TempPathFactory) -> Look:
             if done.returncode:
                 pytest.skip(f"npm could not install what this test wants: {done.stderr.strip()[-200:]}")
 
+
+@pytest.fixture(scope="session")
+def look(packages: None, tmp_path_factory: pytest.TempPathFactory) -> Look:
+    """Skips without the browser."""
     # Firefox refuses to run as root in another user's home, as GitHub's containers have it.
     variables = {**os.environ, "HOME": str(tmp_path_factory.mktemp("home"))}
 

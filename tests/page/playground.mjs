@@ -136,10 +136,12 @@ async function sight(torn, far, hostile, spins, script) {
   found.spun = await tab.inputValue("#text");
 
   await tab.click("#tab-console");
-  await tab.selectOption("#board", "W5100S_EVB_PICO");
-  await says(tab, "message", "W5100S");
-  await tab.selectOption("#board", "W5500_EVB_PICO");
-  await says(tab, "message", "W5500");
+  found.cables = [];
+  for (const [board, title] of [["W5100S_EVB_PICO", "W5100S"], ["RPI_PICO", "Pico runs"], ["W5500_EVB_PICO", "W5500"]]) {
+    await tab.selectOption("#board", board);
+    await says(tab, "message", title);
+    found.cables.push(await tab.isEnabled("#cable"));
+  }
   await tab.context().close();
 
   const linked = await open(wide, found, `?board=W5500_EVB_PICO&workload=ping_pong&profile=tuned&seed=1&setting=messages%3D500&image=${FAR}&script=${FAR_SCRIPT}`);
@@ -172,6 +174,10 @@ async function handle() {
   await says(tab, "cable-frames", "TCP");
   await says(tab, "spi-frames", "S0_");
   found.protocols = await tab.evaluate(() => [...document.querySelectorAll("#cable-frames td:nth-child(4)")].map((cell) => cell.textContent.split(/[ ,]/)[0]));
+  found.rows_after_clear = await tab.evaluate(() => {
+    document.getElementById("network-clear").click();
+    return document.querySelectorAll("#cable-frames tr, #spi-frames tr").length;
+  });
   await tab.keyboard.press("Tab");
   await tab.click("#tab-pins");
   await says(tab, "analyser-says", "SPI");
@@ -202,6 +208,10 @@ async function handle() {
   await says(tab, "message", "boot loader has taken native.uf2");
   await reports(tab);
   found.copied_report = JSON.parse(await tab.locator("#report").getAttribute("data-report"));
+  await says(tab, "drive-says", "boot loader");
+  await tab.setInputFiles("#image", []); // or the same file would be no change
+  await tab.setInputFiles("#image", fileURLToPath(CLIENT));
+  await says(tab, "message", "runs native.uf2"); // in place of the old one: nobody pressed BOOTSEL
   if (!isFirefox) {
     // WebDriver BiDi cannot take Firefox off the network.
     await tab.waitForFunction(() => navigator.serviceWorker.controller !== null);

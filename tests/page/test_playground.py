@@ -179,6 +179,11 @@ def test_a_keyboard_leaves_the_console(found: dict[str, Any]) -> None:
 
 def test_traffic_is_decoded(found: dict[str, Any]) -> None:
     assert found["protocols"] and set(found["protocols"]) <= {"ARP", "DHCP", "ICMP", "TCP", "UDP"}
+    assert found["rows_after_clear"] == 0
+
+
+def test_a_board_without_a_socket_has_no_cable(found: dict[str, Any]) -> None:
+    assert found["cables"] == [True, False, True]
 
 
 def test_it_works_without_a_network_once_it_was_loaded(found: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ export class Analyser {
   #frames: [number, number, boolean][] = [];
   #bytes: Byte[] = [];
   #canvas: HTMLCanvasElement;
+  #drawnUs = 0;
   windowUs = 100_000;
   held = false;
 
@@ -38,8 +39,10 @@ export class Analyser {
     if (observed.wire.length) this.#bytes = observed.wire;
   }
 
-  /** Draws; returns a sentence that says what is in the picture. */
+  /** Draws; returns a sentence that says what is in the picture. One that is held keeps its time. */
   draw(nowUs: number): string {
+    if (this.held) nowUs = this.#drawnUs;
+    this.#drawnUs = nowUs;
     const narrow = this.windowUs <= NARROW_US;
     const trigger = this.#bytes[0]?.[0];
     const from = narrow && trigger !== undefined ? trigger - this.windowUs / 20 : Math.max(0, nowUs - this.windowUs);

@@ -13,8 +13,13 @@ export interface Decoded {
   what: string;
 }
 
-/** An Ethernet frame from its destination address on, without padding. */
-export function decode(frame: number[]): Decoded {
+/** An Ethernet frame from its destination address on, without padding. `fate`: what became of it. */
+export function decode(frame: number[], fate: string): Decoded {
+  const { from, to, what } = read(frame);
+  return { from, to, what: fate === "Delivered" ? what : `${what} (${fate.toLowerCase()})` };
+}
+
+function read(frame: number[]): Decoded {
   const mac = (at: number) => frame.slice(at, at + 6).map((byte) => byte.toString(16).padStart(2, "0")).join(":");
   const kind = word(frame, 12);
   if (kind === 0x0806) {

@@ -26,8 +26,14 @@ const fit = new FitAddon();
 terminal.loadAddon(fit);
 terminal.open(find("console"));
 fit.fit();
-addEventListener("resize", () => fit.fit());
-dark.addEventListener("change", () => (terminal.options.theme = colours()));
+addEventListener("resize", () => {
+  fit.fit();
+  showPins();
+});
+dark.addEventListener("change", () => {
+  terminal.options.theme = colours();
+  showPins();
+});
 
 const worker = new Worker("worker.js", { type: "module" });
 const send = (order: ToWorker) => worker.postMessage(order);
@@ -146,11 +152,11 @@ function show(state: State): void {
   put("frames", `${state.frames} frames`);
   put("memory", `${(state.memoryBytes / 1e6).toFixed(1)} MB`);
   showLevels(state);
-  if (!find("view-pins").hidden && !analyser.held) showPins();
+  if (!analyser.held) showPins();
 }
 
 function showPins(): void {
-  find("analyser-says").textContent = analyser.draw(timeUs);
+  if (!find("view-pins").hidden) find("analyser-says").textContent = analyser.draw(timeUs);
 }
 
 function showReport(text: string): void {
@@ -177,8 +183,8 @@ function showTraffic(observed: Parameters<Analyser["take"]>[0]): void {
   analyser.take(observed);
   if (find("view-network").hidden) return;
   for (const [start, , , fate, frame] of observed.frames) {
-    const { from, to, what } = decode(frame);
-    line(find("cable-frames"), [(start / 1000).toFixed(3), from, to, fate === "Delivered" ? what : `${what} (${fate.toLowerCase()})`], [0]);
+    const { from, to, what } = decode(frame, fate);
+    line(find("cable-frames"), [(start / 1000).toFixed(3), from, to, what], [0]);
   }
   for (const [start, end, , name, write, length, data, meaning] of observed.spi.slice(-MOST_LINES)) {
     line(find("spi-frames"), [(start / 1000).toFixed(3), (end - start).toFixed(2), name, write ? "write" : "read", `${length}`, meaning || hex(data.slice(0, 12))], [0, 1, 4]);
@@ -277,7 +283,7 @@ function select(name: string): void {
   send({ do: "watch", on: name === "network" || name === "pins" });
   if (name === "drive") send({ do: "list" });
   if (name === "console") fit.fit();
-  if (name === "pins") showPins();
+  showPins();
 }
 
 tabs.forEach((tab, index) => {
