@@ -106,7 +106,12 @@ impl Core {
         }
         let Some((number, bank, priority)) = self.ppb.most_urgent() else { return };
         if priority < self.execution_priority() {
-            self.enter_exception(mem, bus, (number, bank), self.pc);
+            // On the chip, the frame of one that follows a return at once has stayed where it was.
+            let deferred = self.returned.take().and_then(|(cycle, instruction, fpccr)| {
+                let at_once = (cycle, instruction) == (self.cycles, self.instructions);
+                (at_once && fpccr & fpccr::LSPACT != 0).then_some(fpccr)
+            });
+            self.enter_exception(mem, bus, (number, bank), self.pc, deferred);
         }
     }
 
@@ -114,7 +119,7 @@ impl Core {
     pub(crate) fn fault<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause) {
         self.thumb = !matches!(cause, Cause::InvalidState { .. });
         if let Some(exception) = self.escalate(bus, cause, syndrome(cause).1) {
-            self.enter_exception(mem, bus, exception, self.pc);
+            self.enter_exception(mem, bus, exception, self.pc, None);
         }
     }
 
@@ -200,25 +205,22 @@ impl Core {
             self.hard_fault(bus, Cause::SupervisorCall)
         };
         if let Some(exception) = exception {
-            self.enter_exception(mem, bus, exception, return_to);
+            self.enter_exception(mem, bus, exception, return_to, None);
         }
     }
 
-    /// Pushes a frame and takes `exception`, or what pushing has caused, if that is more urgent.
+    /// Pushes a frame and takes `exception`, or what pushing has caused, if that is more urgent. `deferred`: FPCCR of
+    /// the same frame before it was popped, if that was with registers to be saved.
     fn enter_exception<B: Bus>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,
         exception: (u32, usize),
         return_to: u32,
+        deferred: Option<u32>,
     ) {
         let start = self.cycles;
         let end = start + time::ENTRY;
-        // On the chip, the frame of one that follows a return at once has stayed where it was.
-        let deferred = self.returned.take().and_then(|(cycle, instruction, fpccr)| {
-            let at_once = (cycle, instruction) == (start, self.instructions);
-            (at_once && fpccr & fpccr::LSPACT != 0).then_some(fpccr)
-        });
         let (link, fault) = self.push_frame(mem, bus, return_to, deferred);
         match fault {
             Some(cause) => self.derive(mem, bus, exception, cause, (start, end), link),
@@ -256,8 +258,8 @@ impl Core {
         self.take_exception(mem, bus, (number, bank), times, link, true);
     }
 
-    /// PushStack: the frame of an exception. Returns EXC_RETURN, to which [`Self::take_exception`] adds, and the cause
-    /// of a fault. `deferred`: FPCCR of the same frame before it was popped, if that was with registers to be saved.
+    /// PushStack: the frame of an exception, as in [`Self::enter_exception`]. Returns EXC_RETURN, to which
+    /// [`Self::take_exception`] adds, and the cause of a fault.
     fn push_frame<B: Bus>(
         &mut self,
         mem: &mut Memory<B::Map>,

@@ -470,6 +470,18 @@ fn an_exception_that_follows_at_once_keeps_the_notes_of_the_frame() {
 }
 
 #[test]
+fn a_return_that_faults_notes_its_frame_anew() {
+    let mut bench = bench(&[0xdf00], &[BX_LR]);
+    bench.run(1);
+    let noted = bench.core.ppb.fpccr[0];
+    bench.core.control[0] |= control::NPRIV;
+    // Without the Thumb bit.
+    assert!(bench.mem.poke(STACK - 0x68 + 28, &0u32.to_le_bytes()));
+    run_to_exception(&mut bench, exception::HARD_FAULT);
+    assert_eq!((bench.core.ppb.banks[0].cfsr, bench.core.ppb.fpccr[0]), (1 << 17, noted | fpccr::USER));
+}
+
+#[test]
 fn unprivileged_code_gives_up_its_floating_point_context_only() {
     // MSR CONTROL, R0.
     let mut bench = bench(&[0xf380, 0x8814], &[0xe7fe]);
