@@ -4,6 +4,8 @@ import type { Observed } from "./board.js";
 import { type Byte, type Wave, clock, data, values } from "./wave.js";
 
 const [ROW, LABEL, GAP] = [26, 64, 6];
+/** The bytes below a wave, in rows. */
+const VALUES = 0.6;
 const KEPT = 200_000;
 const MOST_PINS = 12;
 /** Up to this width the bits of SPI are shown. */
@@ -64,7 +66,7 @@ export class Analyser {
     const waves: [string, Wave, [number, number, string][]][] = narrow
       ? [["SCK", clock(bytes), []], ["MOSI", data(bytes, 4), values(bytes, 4)], ["MISO", data(bytes, 5), values(bytes, 5)]]
       : [];
-    const rows = shown.length + waves.length + 2;
+    const rows = shown.length + waves.length + 2 + (narrow ? 2 * VALUES : 0);
     const scale = devicePixelRatio || 1;
     const canvas = this.#canvas;
     const [width, height] = [canvas.clientWidth, rows * ROW + 2 * GAP + 14];
@@ -86,7 +88,7 @@ export class Analyser {
     const levels = (name: string, first: boolean, changes: Wave) => {
       label(name);
       const y = (high: boolean) => GAP + row * ROW + (high ? 5 : ROW - 6);
-      pen.strokeStyle = colour(`--series-${(row % 7) + 1}`);
+      pen.strokeStyle = colour(`--series-${Math.floor(row % 7) + 1}`);
       pen.lineWidth = 1.5;
       pen.beginPath();
       let high = first;
@@ -124,8 +126,9 @@ export class Analyser {
       pen.fillStyle = colour("--ink");
       for (const [start, end, value] of said) {
         const middle = (x(start) + x(end)) / 2;
-        if (x(end) - x(start) > 8 * value.length) pen.fillText(value, middle - 4 * value.length, GAP + (row - 1) * ROW + ROW / 2);
+        if (x(end) - x(start) > 8 * value.length) pen.fillText(value, middle - 4 * value.length, GAP + row * ROW + 5);
       }
+      if (name !== "SCK") row += VALUES;
     }
     blocks("SPI", spi.map(([start, end, name, write]) => [start, end, name, colour(write ? "--series-2" : "--series-1")]));
     blocks("cable", frames.map(([start, end, toBoard]) => [start, end, toBoard ? "PC" : "board", colour(toBoard ? "--series-3" : "--series-5")]));

@@ -23,10 +23,12 @@ export class Drawing {
     const made = PLACES.map((name, index) => {
       const upper = index >= 20;
       const x = LEFT + STEP * (upper ? 39 - index : index);
-      const [y, textY] = upper ? [TOP, TOP + 13] : [BOTTOM, BOTTOM - 8];
+      const y = upper ? TOP : BOTTOM;
       const isPin = /^\d+$/.test(name);
       const shape = `<circle cx="${x}" cy="${y}" r="4.4" class="${isPin ? "pin" : "metal"}"${isPin ? ` data-pin="${name}"` : ""}/>`;
-      return `${shape}<text x="${x}" y="${textY}" text-anchor="middle" class="silk${name.length > 2 ? " small" : ""}">${name}</text>`;
+      if (name.length <= 2) return `${shape}<text x="${x}" y="${upper ? y + 13 : y - 8}" text-anchor="middle" class="silk">${name}</text>`;
+      // A longer name is wider than its place, so it stands upright.
+      return `${shape}<text transform="translate(${x + 2.2} ${upper ? y + 7 : y - 7}) rotate(-90)" text-anchor="${upper ? "end" : "start"}" class="silk small">${name}</text>`;
     });
     const socket = wired ? '<rect x="338" y="40" width="42" height="50" rx="2" class="metal"/><rect x="350" y="50" width="24" height="30" class="part"/>' : "";
     const chip = network ? `<rect x="226" y="46" width="62" height="38" rx="3" class="part"/><text x="257" y="68" text-anchor="middle" class="silk">${network}</text>` : "";
