@@ -569,9 +569,14 @@ impl Pio {
         }
     }
 
-    /// Sets the flags of stalls that have continued since FDEBUG was cleared.
-    fn update_fdebug(&mut self, now: u64) {
-        for (index, machine) in self.machines.iter().enumerate() {
+    /// Sets the flags of stalls that have continued since FDEBUG was cleared, and of words that were lost since then.
+    fn update_fdebug(&mut self, sys: &Sys, now: u64) {
+        for (index, machine) in self.machines.iter_mut().enumerate() {
+            // No pass of a deferred batch loses words.
+            if self.batch.is_none() {
+                machine.sync(&self.shared, &sys.clock, now);
+            }
+            self.fdebug |= machine.take_lost() << index;
             for (stall, flag) in [(Stall::Tx, FDEBUG_TXSTALL), (Stall::Rx, FDEBUG_RXSTALL)] {
                 if machine.stalls_again(stall, now) {
                     self.fdebug |= flag << index;
@@ -649,7 +654,7 @@ impl Pio {
 
     fn read_rx(&mut self, sys: &mut Sys, index: usize) -> u32 {
         let now = cycle_now(sys);
-        self.update_fdebug(now);
+        self.update_fdebug(sys, now);
         let machine = &mut self.machines[index];
         let Some(word) = machine.fifos.rx.pop() else {
             self.fdebug |= FDEBUG_RXUNDER << index;
@@ -660,10 +665,10 @@ impl Pio {
             self.plan_batch(sys);
             return word;
         }
+        machine.ahead = None;
         if machine.state.stall() == Some(Stall::Rx) {
             machine.wake(Some(Stall::Rx), now + 1);
         }
-        machine.disturb(&self.shared, &sys.clock, now);
         self.plan(sys, now);
         self.update_lines(sys);
         word
@@ -742,7 +747,7 @@ impl Peripheral for Pio {
             offset::CTRL => self.enabled(),
             offset::FSTAT => self.fstat(),
             offset::FDEBUG => {
-                self.update_fdebug(cycle_now(sys));
+                self.update_fdebug(sys, cycle_now(sys));
                 self.fdebug
             }
             offset::FLEVEL => self.flevel(),
@@ -781,7 +786,7 @@ impl Peripheral for Pio {
         };
         self.check_new(sys, register, write);
         // Any write may end a stall.
-        self.update_fdebug(now);
+        self.update_fdebug(sys, now);
         match register {
             offset::CTRL => {
                 let ctrl = write.apply(self.enabled());
@@ -790,6 +795,7 @@ impl Peripheral for Pio {
             offset::FDEBUG => {
                 self.fdebug &= !(write.ones() & FDEBUG_BITS);
                 for machine in &mut self.machines {
+                    machine.ahead = None;
                     machine.fdebug_cleared = now;
                 }
             }

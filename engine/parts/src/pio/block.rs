@@ -3,7 +3,7 @@
 use super::config::{Config, FJOIN_RX, FJOIN_TX, PinWrite, SHIFTCTRL_MASK};
 use super::divider::Divider;
 use super::fifo::Fifos;
-use super::machine::{Effects, Shared, Stall, State, View};
+use super::machine::{Effects, FDEBUG_RXSTALL, Shared, Stall, State, View};
 use super::pass::{Batch, Pass, Sampled, Word};
 use crate::wires::Version;
 use serde::{Deserialize, Serialize};
@@ -180,12 +180,18 @@ impl Machine {
             }
             self.refill = NEVER;
         }
+        effects.fdebug |= self.take_lost();
         for (sticky, written) in self.sticky.iter_mut().zip(effects.written) {
             if let Some(write) = written {
                 *sticky = (self.config.out_sticky() && write.mask != 0).then_some(write);
             }
         }
         effects
+    }
+
+    /// Returns the flag in FDEBUG of words that were lost since the last call.
+    pub(crate) fn take_lost(&mut self) -> u32 {
+        if std::mem::take(&mut self.state.lost) { FDEBUG_RXSTALL } else { 0 }
     }
 
     /// Finds the tick in which autopull takes a word, after a change in cycle `now` of the TX FIFO or of what reads it.

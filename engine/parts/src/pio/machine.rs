@@ -72,7 +72,7 @@ pub(crate) enum Stall {
 }
 
 /// The instruction to execute next: the program's, or one written to SMx_INSTR.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Slot {
     /// Cycle of the next attempt.
     pub(crate) next: u64,
@@ -110,7 +110,7 @@ enum Outcome {
 }
 
 /// The state that a program changes.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct State {
     pub(crate) enabled: bool,
     pub(crate) pc: u32,
@@ -133,6 +133,8 @@ pub(crate) struct State {
     pub(crate) read_inputs: bool,
     pub(crate) relied_out: u32,
     pub(crate) relied_oe: u32,
+    /// A word was lost at a full FIFO, which FDEBUG does not show yet.
+    pub(crate) lost: bool,
 }
 
 /// The inputs of a state machine during execution.
@@ -163,6 +165,7 @@ impl State {
             read_inputs: false,
             relied_out: 0,
             relied_oe: 0,
+            lost: false,
         }
     }
 
@@ -288,7 +291,7 @@ impl State {
     }
 
     /// Returns whether the next instruction changes only X, Y, ISR, OSR and PC, and depends only on these, the pins,
-    /// and the levels that it side-sets again.
+    /// the levels of the FIFOs, and those that it side-sets again.
     pub(crate) fn is_quiet(&self, view: &View, fifos: &Fifos) -> bool {
         if self.forced.is_some() || (self.wants_refill(view.config) && !fifos.tx.is_empty()) {
             return false;
@@ -310,46 +313,65 @@ impl State {
                 let refills = config.autopull() && self.osr_count + bits >= config.pull_threshold();
                 !refills && !matches!(field, to::PINS | to::PINDIRS)
             }
-            op::MOV => field != to::PINS && instruction & 7 != source::STATUS,
-            op::PUSH_PULL | op::IRQ => false,
+            op::MOV => field != to::PINS,
+            op::PUSH_PULL if field & 1 != 0 => false,
+            op::PUSH_PULL if field & 4 == 0 => fifos.rx.is_full(),
+            op::PUSH_PULL => fifos.tx.is_empty(),
+            op::IRQ => false,
             _ => !matches!(field, to::PINS | to::PINDIRS),
         }
     }
 
     /// Executes quiet instructions up to cycle `until`, at most `budget`.
     pub(crate) fn run_quiet(&mut self, view: &View, fifos: &mut Fifos, until: u64, budget: u32) {
-        for _ in 0..budget {
+        let mut earlier = None;
+        for number in 0..budget {
+            self.repeat_since(earlier, view, until);
             if self.flow.next > until || self.flow.next == NEVER || !self.is_quiet(view, fifos) {
                 return;
             }
+            if number.is_power_of_two() {
+                let change = view.shared.inputs.next_visible(view.clock, self.flow.next);
+                earlier = change.is_none_or(|change| change > until).then_some(*self);
+            }
             if !self.repeat_self_loop(view, until) {
-                self.execute(view, fifos, &mut Effects::default());
+                let mut effects = Effects::default();
+                self.execute(view, fifos, &mut effects);
+                self.lost |= effects.fdebug & FDEBUG_RXSTALL != 0;
             }
         }
     }
 
-    /// Executes a JMP to itself (always, X-- or Y--) as often as it is taken up to cycle `until`. Returns false if it
-    /// is not such a JMP, or falls through.
+    /// Repeats the instructions since `earlier`, if its state is the present one, up to cycle `until`. The inputs are
+    /// steady until then.
+    fn repeat_since(&mut self, earlier: Option<Self>, view: &View, until: u64) {
+        let Some(earlier) = earlier else { return };
+        let flow = Slot { next: self.flow.next, ..earlier.flow };
+        if *self == (Self { tick: self.tick, flow, ..earlier }) {
+            let period = self.tick - earlier.tick;
+            self.tick += view.divider.first_at(until + 1).saturating_sub(self.tick) / period * period;
+            self.flow.next = view.divider.cycle(self.tick);
+        }
+    }
+
+    /// Executes a JMP to itself (X-- or Y--) as often as it is taken up to cycle `until`. Returns false if it is not such
+    /// a JMP, or falls through.
     fn repeat_self_loop(&mut self, view: &View, until: u64) -> bool {
         let instruction = self.instruction(view.shared);
         if self.exec.is_some() || instruction >> 13 != op::JMP || u32::from(instruction & 31) != self.pc {
             return false;
         }
         let counter = match (instruction >> 5) & 7 {
-            0 => None,
-            2 => Some(&mut self.x),
-            4 => Some(&mut self.y),
+            2 => &mut self.x,
+            4 => &mut self.y,
             _ => return false,
         };
         let period = 1 + view.config.delay(instruction);
-        let mut passes = (view.divider.first_at(until + 1) - self.tick).div_ceil(period);
-        if let Some(counter) = counter {
-            passes = passes.min(u64::from(*counter));
-            *counter -= passes as u32;
-        }
+        let passes = (view.divider.first_at(until + 1) - self.tick).div_ceil(period).min(u64::from(*counter));
         if passes == 0 {
             return false;
         }
+        *counter -= passes as u32;
         self.rely_on_side_set(view, instruction);
         self.tick += passes * period;
         self.flow = Slot { next: view.divider.cycle(self.tick), stall: None, tried: false };

@@ -716,6 +716,27 @@ fn long_delay_loops_take_few_events() {
 }
 
 #[test]
+fn a_loop_that_only_polls_takes_few_events() {
+    // As a quadrature encoder: in pins, 2; push noblock into a full FIFO; mov x, isr; jmp.
+    let mut b = Bench::program(&[r#in(0, 2), PUSH_NOBLOCK, mov(1, 0, 6), jmp(0, 0)]);
+    b.w(offset::CTRL, 1);
+    b.run(2_000_001);
+    assert!(b.events < 20, "{} events", b.events);
+    assert_eq!((b.state(0), b.r(offset::FDEBUG)), ((1, 0x40), FDEBUG_RXSTALL));
+    b.w(offset::FDEBUG, FDEBUG_RXSTALL);
+    assert_eq!(b.r(offset::FDEBUG), 0);
+    b.run(2_000_002);
+    assert_eq!((b.state(0), b.r(offset::FDEBUG)), ((2, 0x40), FDEBUG_RXSTALL), "a word is lost in this cycle");
+    b.drive(1, true);
+    b.run(2_000_022);
+    b.w(offset::FDEBUG, FDEBUG_RXSTALL);
+    assert_eq!(b.r(offset::RXF0), 0);
+    b.run(2_000_026);
+    assert_eq!((b.state(0), b.r(offset::FDEBUG)), ((2, 0x40), 0), "this one found room");
+    assert_eq!([0; 4].map(|_| b.r(offset::RXF0)), [0, 0, 0, 2 << 30]);
+}
+
+#[test]
 fn a_frequency_change_keeps_cycles() {
     let mut b = Bench::program(&[d(set(0, 1), 9), d(set(0, 0), 9)]);
     b.sm(0, offset::SM_PINCTRL, set_pin(0));
