@@ -117,7 +117,7 @@ impl PyCpuBench {
         match end {
             RunEnd::Time | RunEnd::Halted | RunEnd::Asleep { .. } => Ok(()),
             RunEnd::Reset { cause } => Err(EngineError::new_err(format!("the program reset the chip: {cause}"))),
-            RunEnd::Unmodelled(fault) => Err(EngineError::new_err(format!("{} (pc 0x{:08x})", fault.what, fault.pc))),
+            RunEnd::Unmodelled(fault) => Err(EngineError::new_err(fault.to_string())),
         }
     }
 

@@ -38,7 +38,7 @@ impl<'a, C: Mcu<Wiring>> Disk<'a, C> {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "the board's drive did not answer within 60 s"));
             }
             if let RunEnd::Unmodelled(fault) = self.machine.chip_mut().run_until(now + STEP) {
-                return Err(io::Error::other(format!("not modelled: {} (pc 0x{:08x})", fault.what, fault.pc)));
+                return Err(io::Error::other(fault.to_string()));
             }
         }
     }

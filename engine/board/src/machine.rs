@@ -255,9 +255,7 @@ impl<C: Mcu<Wiring>> Machine<C> {
                      of IO_BANK0, and the RTC has no clock or no alarm"
                 )));
             }
-            RunEnd::Unmodelled(fault) => {
-                return Err(Unmodelled(format!("not modelled: {} (pc 0x{:08x})", fault.what, fault.pc)));
-            }
+            RunEnd::Unmodelled(fault) => return Err(Unmodelled(fault.to_string())),
         }
         if self.chip.sys().faults.take_new_lock_up() {
             return Ok(Stop::LockedUp);

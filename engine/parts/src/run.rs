@@ -194,10 +194,8 @@ impl Runner {
             self.trace_cores(chip);
             chip.attribute();
             let sys = chip.sys_mut();
-            if let Some(fault) = &mut sys.unmodelled
-                && fault.pc == 0
-            {
-                fault.pc = core.pc;
+            if let Some(fault) = &mut sys.unmodelled {
+                fault.pc.get_or_insert(core.pc);
             }
             if sys.stopped() {
                 (self.asleep_at, self.told_asleep) = (core.pc, false);

@@ -11,6 +11,7 @@ use attribution::Recorder;
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 use sim::{Clock, NEVER, Ps};
+use std::fmt;
 
 /// Most events of a chip ([`Layout::events`]), a multiple of 4. Each costs time in every search for the next one.
 pub(crate) const MAX_EVENTS: usize = 40;
@@ -101,8 +102,15 @@ pub mod dormant {
 pub struct Unmodelled {
     /// The access, for instance `SSI.DMACR write 0x00000003`.
     pub what: String,
-    /// Address of the instruction, if a core did it.
-    pub pc: u32,
+    /// Address of the instruction, if a core did it and not an event.
+    pub pc: Option<u32>,
+}
+
+impl fmt::Display for Unmodelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not modelled: {}", self.what)?;
+        self.pc.map_or(Ok(()), |pc| write!(f, " (pc 0x{pc:08x})"))
+    }
 }
 
 /// The state that all peripherals of a chip share.
@@ -470,7 +478,7 @@ impl Sys {
     /// Ends the run with an error: `what` names the register and the access.
     pub fn unmodelled(&mut self, what: String) {
         if self.unmodelled.is_none() {
-            self.unmodelled = Some(Unmodelled { what, pc: 0 });
+            self.unmodelled = Some(Unmodelled { what, pc: None });
             self.attention = true;
         }
     }

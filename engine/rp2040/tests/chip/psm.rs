@@ -3,11 +3,14 @@
 use crate::common;
 
 use common::{CODE, DATA, Rig, SIO, STACK, asm};
+use parts::dma::{TREQ_PERMANENT, ctrl};
 use rp2040::RunEnd;
 use rp2040::cpu::core::State;
 use rp2040::peripherals::psm::bit;
 
 const PSM: u32 = 0x4001_0000;
+const RESETS: u32 = 0x4000_c000;
+const DMA: u32 = 0x5000_0000;
 const FRCE_ON: u16 = 0x0;
 const FRCE_OFF: u16 = 0x4;
 const DONE: u16 = 0xc;
@@ -78,6 +81,27 @@ fn a_reset_of_core_0_ends_the_run() {
     let until = r.chip.now() + 1_000_000_000;
     let RunEnd::Unmodelled(fault) = r.chip.run_until(until) else { panic!("core 0 was forced off without a report") };
     assert_eq!(fault.what, "PSM.FRCE_OFF write 0x00004000: holds 0x00008000 in reset");
+}
+
+#[test]
+fn a_write_that_ends_the_run_names_its_instruction_unless_dma_did_it() {
+    let told = |r: &mut Rig| {
+        let until = r.chip.now() + 1_000_000_000;
+        let end = r.chip.run_until(until);
+        let RunEnd::Unmodelled(fault) = end else { panic!("{end:?}") };
+        fault.to_string()
+    };
+    let says = "not modelled: PSM.FRCE_OFF write 0x00004000: holds 0x00008000 in reset";
+    let mut r = Rig::new(&[asm::str(0, 1, 4), asm::STOP]);
+    (r.core().regs[0], r.core().regs[1]) = (bit::SIO, PSM);
+    assert_eq!(told(&mut r), format!("{says} (pc 0x{:08x})", CODE + 2));
+    let mut r = Rig::new(&[asm::STOP]);
+    r.poke(DATA, bit::SIO);
+    let word = ctrl::EN | 2 << 2 | TREQ_PERMANENT << 15;
+    for (address, value) in [(RESETS, 0), (DMA, DATA), (DMA + 4, PSM + 4), (DMA + 8, 1), (DMA + 0xc, word)] {
+        r.poke(address, value);
+    }
+    assert_eq!(told(&mut r), says);
 }
 
 /// The reset of debuggers and `SCB::sys_reset()` only affects the cores (rp-hal issue 292).

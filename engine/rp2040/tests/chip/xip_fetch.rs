@@ -144,6 +144,6 @@ fn code_that_closes_its_flash_ends_at_the_first_word_that_the_cache_lacks() {
         assert_eq!(closed(look, true), (RunEnd::Time, [2, TARGET + 6]));
         let (RunEnd::Unmodelled(end), _) = closed(look, false) else { panic!("the closed flash answered") };
         assert_eq!(end.what, "XIP read of flash offset 0x000200 while the flash cannot answer");
-        assert_eq!(end.pc, XIP_BASE + TARGET + 4);
+        assert_eq!(end.pc, Some(XIP_BASE + TARGET + 4));
     }
 }
