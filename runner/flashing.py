@@ -14,6 +14,7 @@ from portbench.runner.boards_for import AUTO, Listener, open_board, where_for
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, chosen_entries
 from portbench.runner.program import image_store
+from portbench.runner.progress import simulating
 from portbench.runner.stages import Stage, StageClock, check_runtime
 from portbench.where import Where
 from portbench.workloads import workloads
@@ -62,8 +63,10 @@ def _emulated(board: BoardDefinition, image: Image, seconds: float) -> Flashed:
     made.flash(image.path)
     uarts = [] if board.avr else [made.uart(number) for number in range(2)]
     fault = None
-    while made.time_us < seconds * 1e6 and (fault := made.fault) is None:
-        made.run(_STEP_S)
+    with simulating(seconds) as tell:
+        while made.time_us < seconds * 1e6 and (fault := made.fault) is None:
+            tell(made.time_us / 1e6, (made.events or ["no event yet"])[-1])
+            made.run(_STEP_S)
     events = made.events
     identity = image.file.identity if image.file else None
     if identity and identity.family and identity.machine and board_of_machine(identity.machine) is None:

@@ -8,7 +8,7 @@ import re
 import statistics
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -60,6 +60,39 @@ class _Left(ProgressColumn):
         return Text("" if left_s is None else f"{_seconds(left_s)} left")
 
 
+def _live(out: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+        _RowBar(),
+        _Left(),
+        console=out,
+        transient=True,
+        expand=True,
+        disable=not out.is_terminal,
+    )
+
+
+@contextlib.contextmanager
+def simulating(seconds: float, out: Console | None = None) -> Iterator[Callable[[float, str], None]]:
+    """A live line on `out`, by default standard error, while a board runs for `seconds` of simulated time.
+
+    Tell it how many have passed and what the board did last; without a terminal nothing is shown.
+    """
+    passed_s = 0.0
+
+    def left_s(elapsed_s: float) -> float | None:
+        return elapsed_s / passed_s * max(0.0, seconds - passed_s) if passed_s else None
+
+    def tell(now_s: float, what: str) -> None:
+        nonlocal passed_s
+        passed_s = now_s
+        live.update(task, completed=now_s, description=f"{now_s:.2f} of {seconds:g} s of simulated time: {shown(what)}")
+
+    with _live(out or console(stderr=True)) as live:
+        task = live.add_task("", total=seconds, left_s=left_s)
+        yield tell
+
+
 class ProgressView:
     """Shows `rows` rows on `out`, by default standard error; without a terminal as lines alone.
 
@@ -91,15 +124,7 @@ class ProgressView:
         self._mutex = threading.Lock()
         self._began_s = time.monotonic()
         self._console = out or console(stderr=True)
-        self._live = Progress(
-            TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
-            _RowBar(),
-            _Left(),
-            console=self._console,
-            transient=True,
-            expand=True,
-            disable=not self._console.is_terminal,
-        )
+        self._live = _live(self._console)
         self._task = self._live.add_task(f"0/{rows} rows", total=rows, left_s=self._left_s)
 
     def __enter__(self) -> ProgressView:

@@ -11,7 +11,7 @@ from rich.text import Text
 from portbench.results.storage import to_json
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
-from portbench.runner.progress import ProgressView, usual_s
+from portbench.runner.progress import ProgressView, simulating, usual_s
 from portbench.runner.stages import Stage
 from tests.results.rows import missing, row, run_of
 
@@ -87,6 +87,16 @@ def test_time_left_is_learned_from_what_rows_took_before() -> None:
         shown.done("a", row(1000))
         shown._live.refresh()
         assert "1/3 rows" in file.getvalue() and "c: running" in file.getvalue()
+
+
+def test_a_terminal_shows_the_simulated_time_of_a_board_that_runs() -> None:
+    for terminal, said in [(True, "1.50 of 5 s of simulated time: usb configured"), (False, "")]:
+        file = StringIO()
+        out = Console(file=file, force_terminal=terminal, width=100, highlight=False)
+        with simulating(5, out) as tell:
+            tell(1.5, "usb configured")
+        assert said in file.getvalue() and ("s left" in file.getvalue()) == terminal
+        assert terminal or not file.getvalue()
 
 
 def test_the_newest_run_tells_what_rows_took(tmp_path: Path) -> None:
