@@ -27,6 +27,8 @@ QEMU: Final = "qemu-system-arm"
 
 # The same in all programs: vectors, the handler of all exceptions, the end.
 VECTORS: Final = 0x2000_0000
+KNOWN: Final = 0x2000_0180
+"""What registers hold that would be UNKNOWN: FILL."""
 HANDLER: Final = 0x2000_0200
 FINAL: Final = 0x2000_0500
 END: Final = 0x2000_0700
@@ -47,13 +49,13 @@ WINDOW_SIZE: Final = 0x1C00
 FILL: Final = 0x2000_2DE0
 """As a frame, it leads out of Thumb state and to no exception that is active."""
 MOST_EXCEPTIONS: Final = 12
-ENTRY_SIZE: Final = 0x90
+ENTRY_SIZE: Final = 0x94
 SHCSR_NOTED, CFSR_NOTED = 0x2C, 0x30
 """Their offsets in an entry."""
 
 SCS: Final = 0xE000_E000
-NOWHERE: Final = 0x7000_8000
-"""No memory of either machine, nor is there any at its low half, where a return between MOVW and MOVT leads."""
+NOWHERE: Final = 0x7000_3900
+"""No memory of either machine, nor is there any at its low half, where a return next to MOVT leads."""
 
 PRIMASK, BASEPRI, BASEPRI_MAX, FAULTMASK, CONTROL = 16, 17, 18, 19, 20
 MSP, PSP, MSPLIM, PSPLIM, IPSR = 8, 9, 10, 11, 5
@@ -151,8 +153,8 @@ def _log_system(code: Code, base: int, offset: int) -> int:
         code.put(0x2200)
         code.label(skip)
         note()
-    # FPCCR, FPCAR.
-    for register in (0x234, 0x238):
+    # FPCCR, FPCAR, SFSR.
+    for register in (0x234, 0x238, 0xE4):
         code.load(2, 3, register)
         note()
     # The interrupts that are pending and active.
@@ -202,9 +204,11 @@ def _handler() -> bytes:
     code.put(0x0292)
     code.branch("known", 0)
     # VLDM R1, {S0-S15}; VMSR FPSCR, R2.
-    code.constant(1, VECTORS)
+    code.constant(1, KNOWN)
     code.put(0x2200, 0xEC91, 0x0A10, 0xEEE1, 0x2A10)
     code.label("known")
+    # So are the flags, where an exception follows another at once: MSR APSR, R8.
+    code.put(0xF388, 0x8C00)
     code.constant(0, STATE)
     code.load(2, 0, 4)
     code.put(0x3A01)
@@ -270,9 +274,9 @@ def _handler() -> bytes:
     code.put(0x431A)
     code.store(2, 0, 28)
     code.label("steps")
-    # CFSR and HFSR are cleared for the next fault.
+    # CFSR, HFSR and SFSR are cleared for the next fault.
     code.constant(3, SCS + 0xD00)
-    for register in (0x28, 0x2C):
+    for register in (0x28, 0x2C, 0xE4):
         code.load(2, 3, register)
         code.store(2, 3, register)
     # It may still have what the exception before has left there.
@@ -320,6 +324,7 @@ def _common(end: list[int]) -> bytes:
     memory = bytearray(COMMON_SIZE)
     for address, content in (
         (VECTORS, struct.pack("<I", HANDLER | 1) * 68),
+        (KNOWN, struct.pack("<I", FILL) * 16),
         (HANDLER, _handler()),
         (FINAL, _final()),
         # Unprivileged code ends by UDF.
@@ -370,19 +375,13 @@ class Programs:
         pending = [(16, self._pend), (4, self._withdraw)]
         frames = [(4, self._configure_float), (3, self._configure_access)]
         registers = (10, self._float)
-        self._in_thread_mode = [*self._common, registers, *frames, (5, self._other_stack), (3, self._set_faultmask)]
-        # QEMU takes a pending exception without a look at the frame, as the chip does; the engine pops and pushes it.
-        # So frames that cannot be popped, or would be others when they are pushed, are in the second kind only.
-        edits = [(12, self._return_otherwise), (12, self._edit_frame)]
-        self._kinds = [
-            ([*self._in_thread_mode, *pending], [*self._common, *pending], (1 << 24,)),
-            (self._in_thread_mode, [*self._common, registers, *frames, *edits], (1 << 24, 1 << 24, 1 << 24, 0)),
-        ]
+        everywhere = [*self._common, *pending, *frames, registers]
+        self._in_thread_mode = [*everywhere, (3, self._defer), (5, self._other_stack), (3, self._set_faultmask)]
+        self._in_handlers = [*everywhere, (16, self._defer), (12, self._return_otherwise), (12, self._edit_frame)]
 
     def next(self) -> Program:
         rng = self._rng
         self._names = []
-        in_thread_mode, in_handlers, thumb = rng.choice(self._kinds)
         main = Code(CODE)
         for register in (*range(8), 10, 11, 12, 14):
             main.constant(register, rng.getrandbits(32))
@@ -401,11 +400,11 @@ class Programs:
         self._write(main, SCS + 0xD0C, 0x05FA_0000 | rng.choice((0, 0, 3, 4, 5, 6, 7)) << 8)
         self._write(main, SCS + 0xD88, rng.choice((0xF0_0000, 0xF0_0000, 0xF0_0000, 0x50_0000, 0)))
         self._write(main, SCS + 0xF34, rng.choice((0xC000_0000, 0xC000_0000, 0x8000_0000, 0x4000_0000, 0)))
-        self._write(main, STATE + 12, rng.choice(thumb))
+        self._write(main, STATE + 12, rng.choice((1 << 24, 1 << 24, 1 << 24, 0)))
         self._write(main, STATE + 8, CODE + 0x3C0)
         main.barrier()
         self._names.append("|")
-        self._steps(main, in_thread_mode, rng.randrange(3, 12), CODE + 0x380)
+        self._steps(main, self._in_thread_mode, rng.randrange(3, 12), CODE + 0x370)
         end = Code(CODE + 0x3C0)
         end.mrs(0, IPSR)
         end.put(0x2800)
@@ -423,7 +422,7 @@ class Programs:
         for number in range(8):
             self._names.append(f"| {number}:")
             body = Code(BODIES + number * BODY_SIZE)
-            self._steps(body, in_handlers, rng.choice((0, 0, 1, 1, 2, 3)), body.address + BODY_SIZE - 0x60)
+            self._steps(body, self._in_handlers, rng.choice((0, 0, 1, 1, 2, 3)), body.address + BODY_SIZE - 0x60)
             body.put(0x4770)
             content += body.bytes().ljust(BODY_SIZE, b"\0")
         return Program(content, tuple(self._names))
@@ -434,14 +433,20 @@ class Programs:
                 self._names.append(step.__name__[1:])
                 step(code)
 
-    def _write(self, code: Code, address: int, value: int) -> None:
+    def _address(self, code: Code, address: int) -> None:
+        """Sets R0. Next to MOVW and MOVT a return may skip one: without the other half, no stale one is used."""
+        # MOV R0, #0.
+        code.put(0xF04F, 0x0000)
         code.constant(SCRATCH, address)
+
+    def _write(self, code: Code, address: int, value: int) -> None:
+        self._address(code, address)
         code.constant(VALUE, value)
         code.store(VALUE, SCRATCH)
 
     def _change(self, code: Code, address: int, clear: int, value: int) -> None:
         """Changes some bits of a register."""
-        code.constant(SCRATCH, address)
+        self._address(code, address)
         code.constant(VALUE, clear)
         # Nothing else is set where unprivileged code cannot read it.
         code.constant(2, 0)
@@ -519,7 +524,7 @@ class Programs:
 
     def _wrong_access(self, code: Code) -> None:
         rng = self._rng
-        code.constant(SCRATCH, NOWHERE + 4 * rng.randrange(64))
+        self._address(code, NOWHERE + 4 * rng.randrange(64))
         if rng.random() < 0.5:
             code.load(4 + rng.randrange(4), SCRATCH)
         else:
@@ -527,7 +532,7 @@ class Programs:
 
     def _unaligned(self, code: Code) -> None:
         rng = self._rng
-        code.constant(SCRATCH, WINDOW + 4 * rng.randrange(64) + rng.randrange(1, 4))
+        self._address(code, WINDOW + 4 * rng.randrange(64) + rng.randrange(1, 4))
         # LDR, STR (which may be unaligned); LDRD, LDM, LDREX, STL (which may not).
         code.put(
             *rng.choice(
@@ -557,8 +562,8 @@ class Programs:
         # The handler goes on at a multiple of 4: QEMU checks that first, where Thumb state is lost.
         if code.here % 4:
             code.put(0xBF00)
-        self._write(code, STATE + 8, code.here + 32)
-        code.constant(SCRATCH, target)
+        self._write(code, STATE + 8, code.here + 40)
+        self._address(code, target)
         code.put(0x4700, 0xBF00)
 
     def _float(self, code: Code) -> None:
@@ -577,7 +582,7 @@ class Programs:
             code.put(0xEEE1, 0x0A10)
         else:
             # VSTR S16 to S31 to memory.
-            code.constant(SCRATCH, WINDOW + 0x100 + 4 * rng.randrange(32))
+            self._address(code, WINDOW + 0x100 + 4 * rng.randrange(32))
             code.put(0xED80 | (d & 1) << 6, (8 + (d >> 2)) << 12 | 0x0A00)
 
     def _configure_float(self, code: Code) -> None:
@@ -587,6 +592,27 @@ class Programs:
             code.barrier()
         else:
             self._change(code, SCS + 0xF34, 0xC000_0000, rng.randrange(4) << 30)
+
+    def _defer(self, code: Code) -> None:
+        """Changes what FPCCR and FPCAR say of registers that are to be saved, which an instruction does then."""
+        rng = self._rng
+        kind = rng.randrange(8)
+        if kind == 0:
+            # CONTROL.FPCA: ORR R0, R0, #4.
+            code.mrs(SCRATCH, CONTROL)
+            code.put(0xF040, 0x0004)
+            code.msr(CONTROL, SCRATCH)
+            code.barrier()
+            return
+        if kind < 5:
+            at = rng.choice((NOWHERE + 8 * rng.randrange(16), WINDOW + 0x200 + 8 * rng.randrange(16)))
+            self._write(code, SCS + 0xF38, at)
+        else:
+            # LSPACT; LSPACT, USER, THREAD; MMRDY, BFRDY, UFRDY; HFRDY; SPLIMVIOL; CLRONRET.
+            bits = rng.choice((1, 1, 0xB, 0x460, 0x460, 0x10, 0x200, 1 << 28))
+            self._change(code, SCS + 0xF34, bits, rng.getrandbits(32) & bits)
+        if rng.random() < 0.7:
+            self._float(code)
 
     def _configure_access(self, code: Code) -> None:
         self._write(code, SCS + 0xD88, self._rng.choice((0xF0_0000, 0xF0_0000, 0x50_0000, 0)))
@@ -606,7 +632,7 @@ class Programs:
         rng = self._rng
         special, top = rng.choice(((MSP, MAIN_STACK), (PSP, PROCESS_STACK)))
         at = top - 4 * rng.randrange(0x40) if rng.random() < 0.85 else rng.choice((NOWHERE, NOWHERE + 4))
-        code.constant(SCRATCH, at)
+        self._address(code, at)
         code.msr(special, SCRATCH)
 
     def _limit(self, code: Code) -> None:
@@ -823,10 +849,10 @@ def fuzz(seed: int, count: int, most_failures: int = 5, engine: Callable[[bytes]
 
 ENTRY: Final = [
     "r8", "r9", "exc_return", "ipsr", "msp", "psp", "control", "primask", "basepri", "faultmask", "icsr", "shcsr",
-    "cfsr", "hfsr", "mmfar", "bfar", "fpccr", "fpcar", "pending", "active", "r4",
+    "cfsr", "hfsr", "mmfar", "bfar", "fpccr", "fpcar", "sfsr", "pending", "active", "r4",
     "f.r0", "f.r1", "f.r2", "f.r3", "f.r12", "f.lr", "f.pc", "f.xpsr",
 ]  # fmt: skip
-END_ENTRY: Final = ("apsr", *ENTRY[3:20], "r4", "r5", "r6", "r7", "fpscr", *(f"s{i}" for i in range(32)))
+END_ENTRY: Final = ("apsr", *ENTRY[3:21], "r4", "r5", "r6", "r7", "fpscr", *(f"s{i}" for i in range(32)))
 
 
 def _names() -> Iterator[tuple[int, str]]:

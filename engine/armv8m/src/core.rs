@@ -5,6 +5,7 @@ use parts::wires::Event;
 use serde::{Deserialize, Serialize};
 
 use crate::bus::{Attribution, Bus};
+use crate::exception::Returned;
 use crate::fault::Cause;
 use crate::fpu::Fpu;
 use crate::mpu::Access;
@@ -24,6 +25,15 @@ pub(crate) mod control {
     pub(crate) const SPSEL: u32 = 2;
     pub(crate) const FPCA: u32 = 4;
     pub(crate) const SFPA: u32 = 8;
+}
+
+/// Who makes an access.
+#[derive(Clone, Copy)]
+pub(crate) struct Accessor {
+    pub(crate) secure: bool,
+    pub(crate) privileged: bool,
+    /// At a priority below 0.
+    pub(crate) negative: bool,
 }
 
 /// Arrays of two have the Secure copy first.
@@ -84,8 +94,9 @@ pub struct Core {
     pub(crate) late: u32,
     /// The local monitor: an exclusive load is the last that neither a store nor an exception has ended.
     pub(crate) exclusive: bool,
-    /// Cycle and instruction at which an exception return ended, and FPCCR before it, until an exception is taken.
-    pub(crate) returned: Option<(u64, u64, u32)>,
+    pub(crate) returned: Option<Returned>,
+    /// The fault of an instruction is one of saving floating-point registers, which is pending.
+    pub(crate) saving_failed: bool,
 }
 
 impl Core {
@@ -127,6 +138,7 @@ impl Core {
             late: 0,
             exclusive: false,
             returned: None,
+            saving_failed: false,
         }
     }
 
@@ -299,8 +311,13 @@ impl Core {
     /// Asks SAU and MPU. `Err`: the cause of a fault.
     #[inline(never)]
     pub(crate) fn permit<B: Bus>(&self, bus: &B, access: Access, address: u32, privileged: bool) -> Result<(), Cause> {
+        let negative = self.ppb.banks[self.bank()].mpu.enabled() && self.execution_priority() < 0;
+        self.permit_as(bus, access, address, Accessor { secure: self.secure, privileged, negative })
+    }
+
+    pub(crate) fn permit_as<B: Bus>(&self, bus: &B, access: Access, address: u32, by: Accessor) -> Result<(), Cause> {
         let attribution = self.attribution(bus, address);
-        match (access, self.secure, attribution) {
+        match (access, by.secure, attribution) {
             (_, _, Attribution::Exempt) | (Access::Read | Access::Write, true, _) => {}
             (Access::Fetch, true, Attribution::NonSecure) => return Err(Cause::InsecureEntry { address }),
             // SG, the only thing that may be executed there, is found by who fetches it.
@@ -312,9 +329,8 @@ impl Core {
             _ => {}
         }
         // A Secure access to Non-secure memory is checked by the Secure MPU, too.
-        let mpu = &self.ppb.banks[self.bank()].mpu;
-        let negative = mpu.enabled() && self.execution_priority() < 0;
-        if mpu.allows(access, address, privileged, negative) {
+        let mpu = &self.ppb.banks[usize::from(!by.secure)].mpu;
+        if mpu.allows(access, address, by.privileged, by.negative) {
             return Ok(());
         }
         Err(if access == Access::Fetch { Cause::ProtectedFetch { address } } else { Cause::Protected { address } })
@@ -369,7 +385,7 @@ impl Core {
         }
         bus.sys_mut().cycle = self.cycles;
         if PPB.contains(&address) {
-            self.reach_ppb(address)?;
+            self.reach_ppb(address, self.privileged())?;
             let word = self.ppb.read(bus.sys_mut(), self.cycles, self.ipsr, self.secure, address & !3);
             return Ok(word >> ((address & 3) * 8) & (u32::MAX >> (32 - 8 * size)));
         }
@@ -397,9 +413,9 @@ impl Core {
         Ok(())
     }
 
-    fn reach_ppb(&self, address: u32) -> Result<(), Cause> {
+    fn reach_ppb(&self, address: u32, privileged: bool) -> Result<(), Cause> {
         let trigger = address & !3 == 0xe000_ef00 && self.ppb.banks[self.bank()].ccr & ccr::USERSETMPEND != 0;
-        if self.privileged() || trigger { Ok(()) } else { Err(Cause::Unprivileged { address }) }
+        if privileged || trigger { Ok(()) } else { Err(Cause::Unprivileged { address }) }
     }
 
     /// Writes 1, 2 or 4 bytes that are not plain memory or not aligned.
@@ -412,10 +428,23 @@ impl Core {
         value: u32,
         size: u32,
     ) -> Result<(), Cause> {
+        self.store_as(mem, bus, address, value, size, (self.secure, self.privileged()))
+    }
+
+    /// `by`: Secure, privileged.
+    pub(crate) fn store_as<B: Bus>(
+        &mut self,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
+        address: u32,
+        value: u32,
+        size: u32,
+        by: (bool, bool),
+    ) -> Result<(), Cause> {
         if address & (size - 1) != 0 {
             self.unaligned(address)?;
             for at in 0..size {
-                self.store_slow(mem, bus, address.wrapping_add(at), value >> (8 * at) & 0xff, 1)?;
+                self.store_as(mem, bus, address.wrapping_add(at), value >> (8 * at) & 0xff, 1, by)?;
             }
             self.cycles += 1;
             return Ok(());
@@ -429,8 +458,8 @@ impl Core {
         }
         bus.sys_mut().cycle = self.cycles;
         if PPB.contains(&address) {
-            self.reach_ppb(address)?;
-            self.ppb.write(bus.sys_mut(), self.cycles, self.secure, address, value, size);
+            self.reach_ppb(address, by.1)?;
+            self.ppb.write(bus.sys_mut(), self.cycles, by.0, address, value, size);
             // It may have been CPACR or FPCCR.
             self.fpu.ready = false;
             return Ok(());
@@ -438,7 +467,7 @@ impl Core {
         if address >= PPB_END {
             return Err(Cause::Write { address });
         }
-        bus.access_as(self.secure, self.privileged());
+        bus.access_as(by.0, by.1);
         bus.write(mem, Master::Core(self.index), address, value, size).map_err(|_| Cause::Write { address })?;
         if !B::Map::IO_PORT.contains(address) {
             self.cycles += u64::from(bus.waits());

@@ -1,9 +1,10 @@
 //! Exceptions: entry, return, faults, and the lazy stacking of the floating-point registers (Armv8-M ARM, B3).
 
 use parts::trace::{Record, kind};
+use serde::{Deserialize, Serialize};
 
 use crate::bus::Bus;
-use crate::core::{Core, NO_WORD, State, control};
+use crate::core::{Accessor, Core, NO_WORD, State, control};
 use crate::fault::{Cause, Report};
 use crate::fpu::{FPSCR_CONTEXT, FPSCR_WRITABLE};
 use crate::mpu::Access;
@@ -44,6 +45,8 @@ const CALLEE_FRAME: u32 = 0x28;
 const SFSR_INVER: u32 = 1 << 2;
 /// SFSR: a frame of Secure code without its signature.
 const SFSR_INVIS: u32 = 1 << 1;
+/// SFSR: SFAR has the address of the fault.
+const SFARVALID: u32 = 1 << 6;
 /// Bits of RETPSR beside those of xPSR.
 mod retpsr {
     /// A word of padding lies above the frame.
@@ -77,8 +80,9 @@ fn syndrome(cause: Cause) -> (u32, u32) {
         Cause::InvalidReturn { .. } => (exception::USAGE_FAULT, 1 << 18),
         Cause::NoCoprocessor { .. } => (exception::USAGE_FAULT, 1 << 19),
         Cause::StackLimit { .. } => (exception::USAGE_FAULT, 1 << 20),
+        Cause::LazyState => (exception::SECURE_FAULT, 1 << 7),
         Cause::DivideByZero => (exception::USAGE_FAULT, 1 << 25),
-        Cause::Insecure { .. } => (exception::SECURE_FAULT, 1 << 3 | 1 << 6),
+        Cause::Insecure { .. } => (exception::SECURE_FAULT, 1 << 3 | SFARVALID),
         Cause::InsecureEntry { .. } => (exception::SECURE_FAULT, 1 << 0),
         // Of these, only the last is no exception of this core.
         Cause::Breakpoint | Cause::SupervisorCall | Cause::Vector { .. } | Cause::Trap { .. } => {
@@ -87,45 +91,97 @@ fn syndrome(cause: Cause) -> (u32, u32) {
     }
 }
 
-/// CFSR's bits for a fault while a frame is pushed (MSTKERR, STKERR) or popped (MUNSTKERR, UNSTKERR).
-fn stacking(cause: Cause, popping: bool) -> u32 {
-    match (syndrome(cause).0, popping) {
-        (exception::MEM_MANAGE, false) => 1 << 4,
-        (exception::MEM_MANAGE, true) => 1 << 3,
-        (exception::BUS_FAULT, false) => 1 << 12,
-        (exception::BUS_FAULT, true) => 1 << 11,
+/// The uses of a frame: the bits of MMFSR and BFSR for their faults.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stacking {
+    /// MUNSTKERR, UNSTKERR.
+    Pop = 3,
+    /// MSTKERR, STKERR.
+    Push = 4,
+    /// MLSPERR, LSPERR, which SFSR has too: deferred registers are saved.
+    Save = 5,
+}
+
+/// CFSR's bits for a fault while something is done with a frame (SFSR's for a SecureFault).
+fn stacking(cause: Cause, doing: Stacking) -> u32 {
+    let bit = 1 << doing as u32;
+    match (cause, syndrome(cause).0) {
+        (_, exception::MEM_MANAGE) => bit,
+        (_, exception::BUS_FAULT) => bit << 8,
+        (Cause::Insecure { .. }, _) if doing == Stacking::Save => bit | SFARVALID,
         _ => syndrome(cause).1,
     }
+}
+
+/// How an exception has ended, until another is taken.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Returned {
+    /// The cycle and the instruction at which it had.
+    at: (u64, u64),
+    /// EXC_RETURN.
+    link: u32,
+    /// The frame's address.
+    sp: u32,
+    /// FPCCR, and S0 to S15 with FPSCR, before the frame was popped.
+    fpccr: [u32; 2],
+    float: [u32; 17],
 }
 
 impl Core {
     /// Takes the most urgent exception, if one may be taken now.
     pub fn take_pending_exception<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B) {
-        if !self.ppb.anything_pending() || self.state != State::Running {
+        if self.state != State::Running {
             return;
         }
-        let Some((number, bank, priority)) = self.ppb.most_urgent() else { return };
-        if priority < self.execution_priority() {
-            // On the chip, the frame of one that follows a return at once has stayed where it was.
-            let deferred = self.returned.take().and_then(|(cycle, instruction, fpccr)| {
-                let at_once = (cycle, instruction) == (self.cycles, self.instructions);
-                (at_once && fpccr & fpccr::LSPACT != 0).then_some(fpccr)
-            });
-            self.enter_exception(mem, bus, (number, bank), self.pc, deferred);
+        let Some(exception) = self.takeable() else { return };
+        let now = (self.cycles, self.instructions);
+        match self.returned.take().filter(|returned| returned.at == now) {
+            // It follows a return at once: the frame has stayed where it was, and nothing was popped.
+            Some(Returned { link, sp, fpccr, float, .. }) => {
+                (self.regs[13], self.ppb.fpccr) = (sp, fpccr);
+                self.set_float(float);
+                self.take_exception(mem, bus, exception, (now.0, now.0 + time::ENTRY), link, false);
+            }
+            None => self.enter_exception(mem, bus, exception, self.pc),
         }
+    }
+
+    /// Returns the most urgent exception, if it may be taken now.
+    fn takeable(&self) -> Option<(u32, usize)> {
+        if !self.ppb.anything_pending() {
+            return None;
+        }
+        let (number, bank, priority) = self.ppb.most_urgent()?;
+        (priority < self.execution_priority()).then_some((number, bank))
+    }
+
+    /// Returns S0 to S15 and FPSCR.
+    fn float(&self) -> [u32; 17] {
+        std::array::from_fn(|i| if i < 16 { self.fpu.s[i] } else { self.fpu.fpscr })
+    }
+
+    fn set_float(&mut self, float: [u32; 17]) {
+        self.fpu.s[..16].copy_from_slice(&float[..16]);
+        self.fpu.fpscr = float[16];
     }
 
     /// Handles a fault of the instruction at `pc`.
     pub(crate) fn fault<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause) {
         self.thumb = !matches!(cause, Cause::InvalidState { .. });
-        if let Some(exception) = self.escalate(bus, cause, syndrome(cause).1) {
-            self.enter_exception(mem, bus, exception, self.pc, None);
+        let exception = if std::mem::take(&mut self.saving_failed) {
+            let pending = self.ppb.most_urgent().filter(|_| self.state != State::LockedUp);
+            pending.map(|(number, bank, _)| (number, bank))
+        } else {
+            self.escalate(bus, cause, syndrome(cause).1)
+        };
+        if let Some(exception) = exception {
+            self.enter_exception(mem, bus, exception, self.pc);
         }
     }
 
     /// Records a fault; returns the exception by which it is taken: its own, or HardFault. `None`: lock-up.
     fn escalate<B: Bus>(&mut self, bus: &mut B, cause: Cause, bits: u32) -> Option<(u32, usize)> {
-        let (number, bank) = self.record(cause, bits);
+        let (number, bank) = self.record(cause, bits, self.bank());
         if number != exception::HARD_FAULT && self.is_ready(number, bank) {
             return Some((number, bank));
         }
@@ -139,11 +195,11 @@ impl Core {
         enabled && self.ppb.group(self.ppb.priority(number, bank), bank) < self.execution_priority()
     }
 
-    /// Sets the fault status registers; returns the exception and its state.
-    fn record(&mut self, cause: Cause, bits: u32) -> (u32, usize) {
+    /// Sets the fault status registers for a fault of state `own`; returns the exception and its state.
+    fn record(&mut self, cause: Cause, bits: u32, own: usize) -> (u32, usize) {
         let number = syndrome(cause).0;
         let bank = match number {
-            exception::MEM_MANAGE | exception::USAGE_FAULT => self.bank(),
+            exception::MEM_MANAGE | exception::USAGE_FAULT => own,
             _ => self.ppb.target(number),
         };
         match (number, cause) {
@@ -205,43 +261,43 @@ impl Core {
             self.hard_fault(bus, Cause::SupervisorCall)
         };
         if let Some(exception) = exception {
-            self.enter_exception(mem, bus, exception, return_to, None);
+            self.enter_exception(mem, bus, exception, return_to);
         }
     }
 
-    /// Pushes a frame and takes `exception`, or what pushing has caused, if that is more urgent. `deferred`: FPCCR of
-    /// the same frame before it was popped, if that was with registers to be saved.
+    /// Pushes a frame and takes `exception`, or what pushing has caused, if that is more urgent.
     fn enter_exception<B: Bus>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,
         exception: (u32, usize),
         return_to: u32,
-        deferred: Option<u32>,
     ) {
         let start = self.cycles;
         let end = start + time::ENTRY;
-        let (link, fault) = self.push_frame(mem, bus, return_to, deferred);
-        match fault {
-            Some(cause) => self.derive(mem, bus, exception, cause, (start, end), link),
-            None => self.take_exception(mem, bus, exception, (start, end), link, false),
+        let (link, faults) = self.push_frame(mem, bus, return_to);
+        if faults == [None; 2] {
+            self.take_exception(mem, bus, exception, (start, end), link, false);
+        } else {
+            self.derive(mem, bus, exception, faults, (start, end), link);
         }
     }
 
-    /// Takes the more urgent one of `exception` and of the fault by which its entry has failed; the other is pending.
+    /// Takes the most urgent one of `exception` and of the faults by which its entry has failed; the others are pending.
     fn derive<B: Bus>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,
         exception: (u32, usize),
-        cause: Cause,
+        causes: [Option<Cause>; 2],
         times: (u64, u64),
         link: u32,
     ) {
-        if let Some(derived) = self.escalate(bus, cause, stacking(cause, false)) {
-            self.ppb.pend(exception);
-            self.chain(mem, bus, derived, times, link);
+        for cause in causes.into_iter().flatten() {
+            let Some(derived) = self.escalate(bus, cause, stacking(cause, Stacking::Push)) else { return };
+            self.ppb.pend(derived);
         }
+        self.chain(mem, bus, exception, times, link);
     }
 
     /// Makes `exception` pending and takes the most urgent one, on the frame that is there.
@@ -258,15 +314,14 @@ impl Core {
         self.take_exception(mem, bus, (number, bank), times, link, true);
     }
 
-    /// PushStack: the frame of an exception, as in [`Self::enter_exception`]. Returns EXC_RETURN, to which
-    /// [`Self::take_exception`] adds, and the cause of a fault.
+    /// PushStack: the frame of an exception. Returns EXC_RETURN, to which [`Self::take_exception`] adds, and the causes
+    /// of faults.
     fn push_frame<B: Bus>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,
         return_to: u32,
-        deferred: Option<u32>,
-    ) -> (u32, Option<Cause>) {
+    ) -> (u32, [Option<Cause>; 2]) {
         let stack = self.active_stack();
         let float = self.control[0] & control::FPCA != 0 && (self.secure || self.ppb.nsacr & 1 << 10 != 0);
         let sp = self.regs[13];
@@ -280,11 +335,12 @@ impl Core {
         let words = [r0, r1, r2, r3, self.regs[12], self.regs[14], return_to, psr];
         let exceeds = self.exceeds(stack, frame);
         let mut fault = exceeds.then_some(Cause::StackLimit { sp: frame });
-        let lazy = self.ppb.fpccr[0] & fpccr::LSPEN != 0 || deferred.is_some();
-        let denied = float && !lazy && !self.reaches_fpu(self.bank(), self.privileged());
-        let (singles, fpscr) = (self.fpu.s, self.fpu.fpscr);
-        let saved = if float && !lazy && !denied { 17 } else { 0 };
-        let rest = singles[..16].iter().copied().chain([fpscr]).take(saved);
+        let lazy = self.ppb.fpccr[0] & fpccr::LSPEN != 0;
+        // Registers that wait for another frame can be saved neither there nor here.
+        let stale = self.control[0] & control::FPCA != 0 && self.must_save();
+        let denied = float && !lazy && !stale && !self.reaches_fpu(self.bank(), self.privileged());
+        let saved = if float && !lazy && !denied && !stale { 17 } else { 0 };
+        let rest = self.float().into_iter().take(saved);
         for (i, word) in (0..).zip(words.into_iter().chain(rest)) {
             if fault.is_none() {
                 fault = self.store(mem, bus, frame.wrapping_add(4 * i), word, 4).err();
@@ -293,9 +349,8 @@ impl Core {
         if denied {
             fault = fault.or(Some(Cause::NoCoprocessor { number: 10 }));
         }
-        if float && lazy {
+        if float && lazy && !stale {
             self.defer_float(frame.wrapping_add(FRAME), stack);
-            self.ppb.fpccr[0] = deferred.unwrap_or(self.ppb.fpccr[0]);
         }
         // Nothing is written below the limit.
         self.regs[13] = if exceeds { self.limits[stack.0][stack.1] } else { frame };
@@ -306,7 +361,7 @@ impl Core {
         {
             link |= if set { bit } else { 0 };
         }
-        (link, fault)
+        (link, [fault, stale.then_some(Cause::LazyState)])
     }
 
     /// UpdateFPCCR: notes where and how the floating-point registers will be saved when an instruction needs them.
@@ -315,22 +370,23 @@ impl Core {
         self.ppb.banks[bank].fpcar = at;
         let hard = self.execution_priority() > -1;
         let monitor = self.ppb.monitors() && self.ppb.priority(exception::DEBUG_MONITOR, 0) < self.execution_priority();
-        let mut state = self.ppb.fpccr[0] & !fpccr::DEFERRED | fpccr::LSPACT;
-        for (bit, set) in [
-            (fpccr::USER, !self.privileged()),
-            (fpccr::THREAD, self.ipsr == 0),
-            (fpccr::SECURE, self.secure),
-            (fpccr::HFRDY, hard),
-            (fpccr::MMRDY, self.is_ready(exception::MEM_MANAGE, bank)),
-            (fpccr::BFRDY, self.is_ready(exception::BUS_FAULT, self.ppb.target(exception::BUS_FAULT))),
-            (fpccr::SFRDY, self.is_ready(exception::SECURE_FAULT, 0)),
-            (fpccr::UFRDY, self.is_ready(exception::USAGE_FAULT, 0)),
-            (fpccr::MONRDY, monitor),
-            (fpccr::SPLIMVIOL, self.exceeds(stack, at)),
+        for (bank, bit, set) in [
+            (bank, fpccr::LSPACT, true),
+            (bank, fpccr::USER, !self.privileged()),
+            (bank, fpccr::THREAD, self.ipsr == 0),
+            (bank, fpccr::MMRDY, self.is_ready(exception::MEM_MANAGE, bank)),
+            (bank, fpccr::SPLIMVIOL, self.exceeds(stack, at)),
+            (0, fpccr::UFRDY, self.is_ready(exception::USAGE_FAULT, 0)),
+            (1, fpccr::UFRDY, self.is_ready(exception::USAGE_FAULT, 1)),
+            (0, fpccr::SECURE, self.secure),
+            (0, fpccr::HFRDY, hard),
+            (0, fpccr::BFRDY, self.is_ready(exception::BUS_FAULT, self.ppb.target(exception::BUS_FAULT))),
+            (0, fpccr::SFRDY, self.is_ready(exception::SECURE_FAULT, 0)),
+            (0, fpccr::MONRDY, monitor),
         ] {
-            state |= if set { bit } else { 0 };
+            let state = self.ppb.fpccr[bank] & !bit;
+            self.ppb.fpccr[bank] = if set { state | bit } else { state };
         }
-        self.ppb.fpccr[0] = state;
     }
 
     /// ExceptionTaken: enters an exception whose frame is there. `times`: when it began and when its handler starts;
@@ -354,7 +410,7 @@ impl Core {
                 && let Err(cause) = self.push_callee(mem, bus, link)
                 && !chained
             {
-                self.derive(mem, bus, (number, bank), cause, times, link);
+                self.derive(mem, bus, (number, bank), [Some(cause), None], times, link);
                 return;
             }
             link |= exc_return::DCRS;
@@ -455,7 +511,7 @@ impl Core {
             value &= !exc_return::ES;
         }
         let has = |bit: u32| value & bit != 0;
-        let fpccr = self.ppb.fpccr[0];
+        let fpccr = self.ppb.fpccr;
         let (number, bank) = (self.ipsr, usize::from(!has(exc_return::ES)));
         let was_active = self.deactivate(number, bank);
         // A level-sensitive line that is still high pends again.
@@ -476,13 +532,36 @@ impl Core {
         // Handler mode keeps the main stack.
         let spsel = if has(exc_return::SPSEL) { control::SPSEL } else { 0 };
         self.control[bank] = self.control[bank] & !control::SPSEL | spsel;
+        let clears = fpccr[0] & fpccr::CLRONRET != 0 && self.control[0] & control::FPCA != 0;
+        let stale = clears && fpccr[0] & fpccr::LSPACT != 0;
+        if clears && !stale {
+            self.set_float([0; 17]);
+        }
+        let waits = self.takeable();
+        let float = self.float();
+        let mut sp = 0;
         let invalid = Cause::InvalidReturn { exc_return: value };
-        let failed = if refused {
+        let failed = if stale {
+            Some((Cause::LazyState, syndrome(Cause::LazyState).1))
+        } else if refused {
             Some((Cause::InsecureEntry { address: value }, SFSR_INVER))
         } else if !was_active || has(exc_return::RES0) || value >> 7 != exc_return::PREFIX >> 7 {
             Some((invalid, syndrome(invalid).1))
         } else {
-            self.pop_frame(mem, bus, value).err()
+            match (self.pop_frame(mem, bus, value), waits) {
+                (Ok(frame), _) => {
+                    sp = frame;
+                    None
+                }
+                (Err(_), Some(exception)) => {
+                    // The chip has not looked at the frame.
+                    self.set_float(float);
+                    let start = start + time::RETURN;
+                    self.take_exception(mem, bus, exception, (start, start + time::ENTRY), value, true);
+                    return Ok(());
+                }
+                (Err(fault), None) => Some(fault),
+            }
         };
         if let Some((cause, bits)) = failed {
             if let Some(exception) = self.escalate(bus, cause, bits) {
@@ -496,13 +575,13 @@ impl Core {
         self.exclusive = false;
         self.event_register = true;
         self.cycles = start + time::RETURN;
-        self.returned = Some((self.cycles, self.instructions, fpccr));
+        self.returned = Some(Returned { at: (self.cycles, self.instructions), link: value, sp, fpccr, float });
         let sleep = (self.ppb.banks[0].scr | self.ppb.banks[1].scr) & scr::SLEEPONEXIT != 0;
         if sleep && has(exc_return::THREAD) && !self.ppb.anything_pending() {
             self.state = State::Wfi;
         }
         bus.sys_mut().attention = true;
-        if self.thumb { Ok(()) } else { Err(Cause::InvalidState { target: self.pc }) }
+        if self.thumb || waits.is_some() { Ok(()) } else { Err(Cause::InvalidState { target: self.pc }) }
     }
 
     /// DeActivate: ends the handling of an exception; returns whether it was active. A negative priority always ends,
@@ -523,9 +602,9 @@ impl Core {
         was_active
     }
 
-    /// PopStack: ends an exception by its frame. `Err`: the cause of a fault and its bits; only the security state has
-    /// changed.
-    fn pop_frame<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, value: u32) -> Result<(), (Cause, u32)> {
+    /// PopStack: ends an exception by its frame, and returns the frame's address. `Err`: the cause of a fault and its
+    /// bits; only the security state and the FPU's registers have changed.
+    fn pop_frame<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, value: u32) -> Result<u32, (Cause, u32)> {
         let has = |bit: u32| value & bit != 0;
         let (secure, thread, float) = (has(exc_return::S), has(exc_return::THREAD), !has(exc_return::FTYPE));
         self.switch(|core| core.secure = secure);
@@ -533,6 +612,7 @@ impl Core {
         let stack = (bank, usize::from(thread && self.control[bank] & control::SPSEL != 0));
         let privileged = !thread || self.control[bank] & control::NPRIV == 0;
         let mut frame = self.stack(stack.0, stack.1);
+        let lowest = frame;
         let mut pop = |core: &mut Self, at: u32| -> Result<u32, (Cause, u32)> {
             let mut read = || {
                 if core.guards_data() {
@@ -540,7 +620,7 @@ impl Core {
                 }
                 core.load_slow(mem, bus, at, 4)
             };
-            read().map_err(|cause| (cause, stacking(cause, true)))
+            read().map_err(|cause| (cause, stacking(cause, Stacking::Pop)))
         };
         if secure && !(has(exc_return::ES) && has(exc_return::DCRS)) {
             if pop(self, frame)? != signature(value) {
@@ -562,23 +642,28 @@ impl Core {
             return Err((cause, syndrome(cause).1));
         }
         let mut size = FRAME;
-        let lazy = self.ppb.fpccr[0] & fpccr::LSPACT != 0;
         if float {
             size += FLOAT_FRAME;
-            if lazy {
-                self.ppb.fpccr[0] &= !fpccr::LSPACT;
+            if !secure && self.ppb.fpccr[0] & fpccr::LSPACT != 0 {
+                return Err((Cause::LazyState, syndrome(Cause::LazyState).1));
+            }
+            if self.ppb.fpccr[bank] & fpccr::LSPACT != 0 {
+                self.ppb.fpccr[bank] &= !fpccr::LSPACT;
             } else if !self.reaches_fpu(bank, privileged) {
                 let cause = Cause::NoCoprocessor { number: 10 };
                 return Err((cause, syndrome(cause).1));
             } else {
-                for i in 0..16 {
-                    self.fpu.s[i as usize] = pop(self, frame.wrapping_add(FRAME + 4 * i))?;
+                for i in 0..17 {
+                    match pop(self, frame.wrapping_add(FRAME + 4 * i)) {
+                        Ok(word) if i == 16 => self.fpu.fpscr = word & FPSCR_WRITABLE,
+                        Ok(word) => self.fpu.s[i as usize] = word,
+                        Err(fault) => {
+                            self.set_float([0; 17]);
+                            return Err(fault);
+                        }
+                    }
                 }
-                self.fpu.fpscr = pop(self, frame.wrapping_add(FRAME + 64))? & FPSCR_WRITABLE;
             }
-        } else if self.ppb.fpccr[0] & fpccr::CLRONRET != 0 && !lazy {
-            self.fpu.s[..16].fill(0);
-            self.fpu.fpscr = 0;
         }
         let sp = frame.wrapping_add(size) | if psr & retpsr::SPREALIGN != 0 { 4 } else { 0 };
         self.set_stack(stack.0, stack.1, sp);
@@ -596,7 +681,79 @@ impl Core {
             self.it = 0;
         }
         self.pc = pc & !1;
+        Ok(lowest)
+    }
+
+    /// Returns the state of which floating-point registers are, or were deferred.
+    fn float_owner(&self) -> usize {
+        usize::from(self.ppb.fpccr[0] & fpccr::SECURE == 0)
+    }
+
+    /// Returns whether the registers are to be saved in an earlier frame.
+    fn must_save(&self) -> bool {
+        self.ppb.fpccr[self.float_owner()] & fpccr::LSPACT != 0
+    }
+
+    /// PreserveFPState: saves the registers for which a frame has place, as the frame's program. `Err`: a fault that
+    /// is taken now; [`Self::fault`] finds it pending.
+    fn save_float<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B) -> Result<(), Cause> {
+        let owner = self.float_owner();
+        let (noted, at) = (self.ppb.fpccr[owner], self.ppb.banks[owner].fpcar);
+        let (secure, privileged) = (owner == 0, noted & fpccr::USER == 0);
+        let by = Accessor { secure, privileged, negative: self.ppb.fpccr[0] & fpccr::HFRDY == 0 };
+        let mut save = |core: &mut Self, at: u32, word: u32| -> Result<(), Cause> {
+            core.permit_as(bus, Access::Write, at, by)?;
+            core.cycles += 1;
+            core.store_as(mem, bus, at, word, 4, (secure, privileged))
+        };
+        let saved = if !self.reaches_fpu(owner, privileged) {
+            Err(Cause::NoCoprocessor { number: 10 })
+        } else if noted & fpccr::SPLIMVIOL != 0 {
+            // Nothing is written below the limit of the stack.
+            Ok(())
+        } else {
+            (0..).zip(self.float()).try_for_each(|(i, word)| save(self, at.wrapping_add(4 * i), word))
+        };
+        if let Err(cause) = saved
+            && self.fails_saving(bus, cause, owner)
+        {
+            return Err(cause);
+        }
+        self.ppb.fpccr[owner] &= !fpccr::LSPACT;
         Ok(())
+    }
+
+    /// TakePreserveFPException: makes a fault of [`Self::save_float`] pending, or HardFault if the frame's program could
+    /// not have been interrupted by it; returns whether it is taken now, or the core is locked up.
+    fn fails_saving<B: Bus>(&mut self, bus: &mut B, cause: Cause, owner: usize) -> bool {
+        let (number, bank) = self.record(cause, stacking(cause, Stacking::Save), owner);
+        let [shared, banked] = [0, bank].map(|bank| self.ppb.fpccr[bank]);
+        let ready = match number {
+            exception::MEM_MANAGE => banked & fpccr::MMRDY,
+            exception::USAGE_FAULT => banked & fpccr::UFRDY,
+            exception::BUS_FAULT => shared & fpccr::BFRDY,
+            _ => shared & fpccr::SFRDY,
+        } != 0;
+        let hard = usize::from(bank != 0 && self.ppb.aircr & aircr::BFHFNMINS != 0);
+        let taken = if ready {
+            self.is_ready(number, bank)
+        } else {
+            self.ppb.priority(exception::HARD_FAULT, hard) < self.execution_priority()
+        };
+        let locked_up = !taken && shared & fpccr::HFRDY == 0;
+        if locked_up || !ready {
+            self.report(bus, locked_up, cause);
+        }
+        if locked_up {
+            self.state = State::LockedUp;
+        } else if ready {
+            self.ppb.pend((number, bank));
+        } else {
+            self.ppb.hfsr |= hfsr::FORCED;
+            self.ppb.pend((exception::HARD_FAULT, hard));
+        }
+        self.saving_failed = taken || locked_up;
+        self.saving_failed
     }
 
     /// Returns whether CPACR and NSACR let code of a state use the FPU.
@@ -613,15 +770,8 @@ impl Core {
         if !self.reaches_fpu(bank, self.privileged()) {
             return Err(Cause::NoCoprocessor { number: 10 });
         }
-        if self.ppb.fpccr[0] & fpccr::LSPACT != 0 {
-            // Nothing is written below the limit of the stack.
-            let registers = if self.ppb.fpccr[0] & fpccr::SPLIMVIOL != 0 { 0..0 } else { 0..17 };
-            let at = self.ppb.banks[usize::from(self.ppb.fpccr[0] & fpccr::SECURE == 0)].fpcar;
-            for i in registers {
-                let word = if i < 16 { self.fpu.s[i as usize] } else { self.fpu.fpscr };
-                self.store(mem, bus, at.wrapping_add(4 * i), word, 4)?;
-            }
-            self.ppb.fpccr[0] &= !fpccr::LSPACT;
+        if self.must_save() {
+            self.save_float(mem, bus)?;
         }
         let active = control::FPCA | if self.secure { control::SFPA } else { 0 };
         if self.ppb.fpccr[0] & fpccr::ASPEN != 0 && self.control[0] & active != active {
@@ -631,7 +781,8 @@ impl Core {
         // The registers are this state's now.
         let owner = if self.secure { fpccr::SECURE } else { 0 };
         self.ppb.fpccr[0] = self.ppb.fpccr[0] & !fpccr::SECURE | owner;
-        self.fpu.ready = true;
+        // LSPACT may be that of the other state, until now.
+        self.fpu.ready = !self.must_save();
         Ok(())
     }
 }

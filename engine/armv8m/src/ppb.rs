@@ -53,12 +53,10 @@ pub(crate) mod fpccr {
     pub(crate) const MONRDY: u32 = 1 << 8;
     pub(crate) const SPLIMVIOL: u32 = 1 << 9;
     pub(crate) const UFRDY: u32 = 1 << 10;
-    /// What a frame with place for the registers sets.
-    pub(crate) const DEFERRED: u32 = 0x7ff;
     pub(crate) const CLRONRET: u32 = 1 << 28;
     pub(crate) const LSPEN: u32 = 1 << 30;
     pub(crate) const ASPEN: u32 = 1 << 31;
-    pub(crate) const WRITABLE: u32 = 0xfc00_0000 | DEFERRED;
+    pub(crate) const WRITABLE: u32 = 0xfc00_07ff;
 }
 
 pub(crate) mod aircr {
@@ -114,6 +112,7 @@ pub struct Ppb {
     pub hfsr: u32,
     pub bfar: u32,
     pub(crate) aircr: u32,
+    /// [`fpccr`]. The first has the bits that both states share.
     pub(crate) fpccr: [u32; 2],
     pub(crate) nsacr: u32,
     demcr: u32,
@@ -208,11 +207,16 @@ impl Ppb {
                 best = Some((number, bank, priority));
             }
         };
-        let mut system = self.banks[0].pending | self.banks[1].pending;
+        // Bits 16 to 19 of SHCSR enable exceptions 4 to 7.
+        let ready = [0, 1].map(|bank| {
+            let bank: &Bank = &self.banks[bank];
+            bank.pending & (!0xf0 | bank.faults_enabled >> 12)
+        });
+        let mut system = ready[0] | ready[1];
         while system != 0 {
             let number = system.trailing_zeros();
-            for bank in 0..2 {
-                if self.banks[bank].pending >> number & 1 != 0 {
+            for (bank, ready) in ready.into_iter().enumerate() {
+                if ready >> number & 1 != 0 {
                     consider(number, bank, self.priority(number, bank));
                 }
             }

@@ -470,6 +470,36 @@ fn an_exception_that_follows_at_once_keeps_the_notes_of_the_frame() {
 }
 
 #[test]
+fn an_exception_that_follows_at_once_does_not_look_at_the_frame() {
+    let end = |change: fn(&mut Bench)| {
+        let mut bench = bench(&[0xdf00], &[BX_LR]);
+        bench.run(1);
+        change(&mut bench);
+        let sp = bench.core.regs[13];
+        bench.core.ppb.pend((exception::PEND_SV, 0));
+        run_to_exception(&mut bench, exception::PEND_SV);
+        let Bench { core, .. } = &bench;
+        assert_eq!((core.regs[13], core.regs[14], core.ppb.banks[0].cfsr), (sp, 0xffff_ffe9, 0));
+        (core.cycles, bench)
+    };
+    // A bit that no pop keeps; no Thumb bit; no memory.
+    let (cycles, bench) = end(|bench| assert!(bench.mem.poke(STACK - 0x68 + 28, &0x0110_0000u32.to_le_bytes())));
+    assert_eq!(word(&bench, STACK - 0x68 + 28), 0x0110_0000);
+    for change in [
+        |bench: &mut Bench| assert!(bench.mem.poke(STACK - 0x68 + 28, &0u32.to_le_bytes())),
+        |bench: &mut Bench| bench.core.regs[13] = 0x6000_0000,
+    ] {
+        assert_eq!(end(change).0, cycles);
+    }
+    // The handler's registers are left alone, too.
+    let (_, bench) = end(|bench| {
+        bench.core.ppb.fpccr[0] &= !fpccr::LSPACT;
+        bench.core.fpu.s[3] = DATA;
+    });
+    assert_eq!(bench.core.fpu.s[3], DATA);
+}
+
+#[test]
 fn a_return_that_faults_notes_its_frame_anew() {
     let mut bench = bench(&[0xdf00], &[BX_LR]);
     bench.run(1);
@@ -479,6 +509,140 @@ fn a_return_that_faults_notes_its_frame_anew() {
     assert!(bench.mem.poke(STACK - 0x68 + 28, &0u32.to_le_bytes()));
     run_to_exception(&mut bench, exception::HARD_FAULT);
     assert_eq!((bench.core.ppb.banks[0].cfsr, bench.core.ppb.fpccr[0]), (1 << 17, noted | fpccr::USER));
+}
+
+/// A bench in the handler of SVC, whose next instruction (VMOV S0, R4) saves the registers of a program to FPCAR.
+fn deferred(faults_enabled: u32, bus_fault: u32, change: fn(&mut Bench)) -> Bench {
+    let mut bench = bench(&[0xdf00], &[0xee00, 0x4a10, 0xe7fe]);
+    prioritise(&mut bench, exception::SV_CALL, 0x80);
+    prioritise(&mut bench, exception::BUS_FAULT, bus_fault);
+    bench.core.ppb.banks[0].faults_enabled = faults_enabled;
+    change(&mut bench);
+    bench.run(1);
+    assert_eq!((bench.core.ipsr, bench.core.ppb.fpccr[0] & fpccr::LSPACT), (exception::SV_CALL, fpccr::LSPACT));
+    bench
+}
+
+#[test]
+fn a_fault_of_saving_registers_is_taken_as_their_program_could_be_interrupted() {
+    let nowhere = |bench: &mut Bench| bench.core.ppb.banks[0].fpcar = 0x6000_0000;
+    let (lsperr, bus_fault) = (1 << 13, exception::BUS_FAULT);
+    for (enabled, priority, taken, hfsr) in
+        [(7 << 16, 0x40, bus_fault, 0), (5 << 16, 0x40, exception::HARD_FAULT, 1 << 30)]
+    {
+        let mut bench = deferred(enabled, priority, |_| ());
+        nowhere(&mut bench);
+        bench.run(1);
+        let Bench { core, .. } = &bench;
+        assert_eq!((core.ipsr, core.ppb.banks[0].cfsr, core.ppb.hfsr, core.ppb.bfar), (taken, lsperr, hfsr, 0));
+        assert_eq!((core.fpu.s[0], core.ppb.fpccr[0] & fpccr::LSPACT), (0x3f80_0000, fpccr::LSPACT));
+        assert_eq!(word(&bench, core.regs[13] + 24), HANDLER, "the instruction is executed again");
+    }
+    // Less urgent than the handler: the fault waits, and the registers are lost.
+    let mut bench = deferred(7 << 16, 0xc0, |_| ());
+    nowhere(&mut bench);
+    bench.run(1);
+    let bank = &bench.core.ppb.banks[0];
+    assert_eq!((bench.core.ipsr, bank.cfsr, bank.pending), (exception::SV_CALL, lsperr, 1 << bus_fault));
+    assert_eq!((bench.core.fpu.s[0], bench.core.ppb.fpccr[0] & fpccr::LSPACT), (DATA, 0));
+    // Their program could not be interrupted by a HardFault.
+    let mut bench = deferred(7 << 16, 0xc0, |_| ());
+    nowhere(&mut bench);
+    bench.core.ppb.fpccr[0] &= !fpccr::HFRDY;
+    bench.run(1);
+    assert_eq!(bench.core.state, State::LockedUp);
+}
+
+#[test]
+fn registers_are_saved_with_the_rights_of_their_program() {
+    let unprivileged = |bench: &mut Bench| bench.core.control[0] |= control::NPRIV;
+    let mut bench = deferred(7 << 16, 0x40, unprivileged);
+    bench.core.ppb.banks[0].cpacr = 0x50_0000;
+    bench.run(1);
+    assert_eq!((bench.core.ipsr, bench.core.ppb.banks[0].cfsr), (exception::USAGE_FAULT, 1 << 19));
+    // The MPU, with PRIVDEFENA.
+    for (change, taken, cfsr) in
+        [(unprivileged as fn(&mut Bench), exception::MEM_MANAGE, 1 << 5), (|_| (), exception::SV_CALL, 0)]
+    {
+        let mut bench = deferred(7 << 16, 0x40, change);
+        bench.core.ppb.write(&mut bench.bus.sys, 0, true, 0xe000_ed94, 5, 4);
+        bench.run(1);
+        let bank = &bench.core.ppb.banks[0];
+        assert_eq!((bench.core.ipsr, bank.cfsr, bank.mmfar), (taken, cfsr, 0));
+    }
+    // At a negative priority it is not asked.
+    let mut bench = deferred(7 << 16, 0x40, unprivileged);
+    bench.core.ppb.write(&mut bench.bus.sys, 0, true, 0xe000_ed94, 5, 4);
+    bench.core.ppb.fpccr[0] &= !fpccr::HFRDY;
+    bench.run(1);
+    assert_eq!((bench.core.ipsr, bench.core.ppb.banks[0].cfsr), (exception::SV_CALL, 0));
+}
+
+#[test]
+fn registers_of_an_earlier_frame_are_not_lost_in_another() {
+    // An interrupt of the handler, with FPCA set.
+    let mut bench = deferred(15 << 16, 0x40, |_| ());
+    bench.core.control[0] |= control::FPCA;
+    bench.core.ppb.enabled = 1;
+    bench.core.observe(1, false, 0);
+    run_to_exception(&mut bench, exception::SECURE_FAULT);
+    assert_eq!((bench.core.ppb.sau.status, bench.core.ppb.pending), (1 << 7, 1));
+    // Below the stack's limit there are two faults.
+    let mut bench = deferred(8 << 16, 0x40, |_| ());
+    bench.core.control[0] |= control::FPCA;
+    bench.core.limits[0][0] = bench.core.regs[13];
+    bench.core.ppb.enabled = 1;
+    bench.core.observe(1, false, 0);
+    run_to_exception(&mut bench, exception::HARD_FAULT);
+    let bank = &bench.core.ppb.banks[0];
+    assert_eq!((bench.core.ppb.sau.status, bank.cfsr), (1 << 7, 1 << 20));
+    assert_eq!((bank.pending, bench.core.ppb.pending), (1 << exception::SECURE_FAULT, 1));
+}
+
+#[test]
+fn a_return_clears_the_registers_that_its_handler_has_used() {
+    for (control, saved, left, status) in
+        [(control::FPCA, true, 0, 0), (0, true, DATA, 0), (control::FPCA, false, 0x3f80_0000, 1 << 7)]
+    {
+        let mut bench = bench(&[0xdf00], &[BX_LR]);
+        bench.core.control[0] = 0;
+        bench.run(1);
+        bench.core.ppb.fpccr[0] |= fpccr::CLRONRET | if saved { 0 } else { fpccr::LSPACT };
+        bench.core.control[0] = control;
+        if saved {
+            bench.core.fpu.s[15] = DATA;
+        }
+        bench.run(1);
+        assert_eq!((bench.core.fpu.s[15], bench.core.fpu.s[16]), (left, 0x3f80_0000));
+        assert_eq!((bench.core.ppb.sau.status, bench.core.ipsr == 0), (status, saved));
+    }
+}
+
+#[test]
+fn registers_that_cannot_be_popped_are_cleared() {
+    let mut bench = bench(&[0xdf00], &[BX_LR]);
+    bench.core.regs[13] = 0x2003_ffe0;
+    bench.core.control[0] = 0;
+    bench.core.ppb.banks[0].faults_enabled = 7 << 16;
+    bench.run(1);
+    bench.core.regs[13] = 0x2003_ffe0;
+    assert!(bench.mem.poke(0x2003_fffc, &(1u32 << 24).to_le_bytes()));
+    bench.core.regs[14] &= !0x10;
+    bench.run(1);
+    assert_eq!((bench.core.ipsr, bench.core.ppb.banks[0].cfsr), (exception::BUS_FAULT, 1 << 11));
+    assert_eq!((bench.core.fpu.s[0], bench.core.fpu.s[16]), (0, 0x3f80_0000));
+}
+
+#[test]
+fn a_fault_that_waits_is_taken_once_it_is_enabled() {
+    let mut bench = faulting(&[0xe7fe], &[0xe7fe]);
+    bench.core.ppb.banks[0].faults_enabled = 0;
+    bench.core.ppb.write(&mut bench.bus.sys, 0, true, 0xe000_ed24, 1 << 14, 4);
+    bench.run(10);
+    assert_eq!(bench.core.ipsr, 0);
+    bench.core.ppb.write(&mut bench.bus.sys, 0, true, 0xe000_ed24, 1 << 14 | 1 << 17, 4);
+    bench.run(10);
+    assert_eq!(bench.core.ipsr, exception::BUS_FAULT);
 }
 
 #[test]

@@ -56,6 +56,8 @@ pub enum Cause {
         /// Its number.
         number: u32,
     },
+    /// Floating-point registers of an earlier frame are still to be saved, where that cannot be.
+    LazyState,
     /// A division by zero, where CCR.DIV_0_TRP traps it.
     DivideByZero,
     /// Secure memory, from Non-secure code.
@@ -112,6 +114,7 @@ impl fmt::Display for Cause {
             Self::ProtectedFetch { address } => write!(f, "MPU: no instruction may be fetched at 0x{address:08x}"),
             Self::StackLimit { sp } => write!(f, "stack pointer 0x{sp:08x} below its limit"),
             Self::NoCoprocessor { number } => write!(f, "coprocessor {number} is off or does not exist"),
+            Self::LazyState => f.write_str("floating-point registers of an earlier frame are not saved"),
             Self::DivideByZero => f.write_str("division by zero"),
             Self::Insecure { address } => write!(f, "Non-secure access to Secure 0x{address:08x}"),
             Self::InsecureEntry { address } => {
