@@ -433,20 +433,20 @@ class Programs:
                 self._names.append(step.__name__[1:])
                 step(code)
 
-    def _address(self, code: Code, address: int) -> None:
+    def _scratch(self, code: Code, value: int) -> None:
         """Sets R0. Next to MOVW and MOVT a return may skip one: without the other half, no stale one is used."""
         # MOV R0, #0.
         code.put(0xF04F, 0x0000)
-        code.constant(SCRATCH, address)
+        code.constant(SCRATCH, value)
 
     def _write(self, code: Code, address: int, value: int) -> None:
-        self._address(code, address)
+        self._scratch(code, address)
         code.constant(VALUE, value)
         code.store(VALUE, SCRATCH)
 
     def _change(self, code: Code, address: int, clear: int, value: int) -> None:
         """Changes some bits of a register."""
-        self._address(code, address)
+        self._scratch(code, address)
         code.constant(VALUE, clear)
         # Nothing else is set where unprivileged code cannot read it.
         code.constant(2, 0)
@@ -502,7 +502,8 @@ class Programs:
             code.put(0xB662 | rng.randrange(2) << 4)
         else:
             special = rng.choice((PRIMASK, BASEPRI, BASEPRI, BASEPRI_MAX))
-            code.constant(SCRATCH, rng.randrange(2) if special == PRIMASK else rng.randrange(16) << 4)
+            # QEMU has eight bits of priority.
+            self._scratch(code, rng.randrange(2) if special == PRIMASK else rng.randrange(16) << 4)
             code.msr(special, SCRATCH)
         code.barrier()
 
@@ -524,7 +525,7 @@ class Programs:
 
     def _wrong_access(self, code: Code) -> None:
         rng = self._rng
-        self._address(code, NOWHERE + 4 * rng.randrange(64))
+        self._scratch(code, NOWHERE + 4 * rng.randrange(64))
         if rng.random() < 0.5:
             code.load(4 + rng.randrange(4), SCRATCH)
         else:
@@ -532,7 +533,7 @@ class Programs:
 
     def _unaligned(self, code: Code) -> None:
         rng = self._rng
-        self._address(code, WINDOW + 4 * rng.randrange(64) + rng.randrange(1, 4))
+        self._scratch(code, WINDOW + 4 * rng.randrange(64) + rng.randrange(1, 4))
         # LDR, STR (which may be unaligned); LDRD, LDM, LDREX, STL (which may not).
         code.put(
             *rng.choice(
@@ -563,7 +564,7 @@ class Programs:
         if code.here % 4:
             code.put(0xBF00)
         self._write(code, STATE + 8, code.here + 40)
-        self._address(code, target)
+        self._scratch(code, target)
         code.put(0x4700, 0xBF00)
 
     def _float(self, code: Code) -> None:
@@ -582,7 +583,7 @@ class Programs:
             code.put(0xEEE1, 0x0A10)
         else:
             # VSTR S16 to S31 to memory.
-            self._address(code, WINDOW + 0x100 + 4 * rng.randrange(32))
+            self._scratch(code, WINDOW + 0x100 + 4 * rng.randrange(32))
             code.put(0xED80 | (d & 1) << 6, (8 + (d >> 2)) << 12 | 0x0A00)
 
     def _configure_float(self, code: Code) -> None:
@@ -632,7 +633,7 @@ class Programs:
         rng = self._rng
         special, top = rng.choice(((MSP, MAIN_STACK), (PSP, PROCESS_STACK)))
         at = top - 4 * rng.randrange(0x40) if rng.random() < 0.85 else rng.choice((NOWHERE, NOWHERE + 4))
-        self._address(code, at)
+        self._scratch(code, at)
         code.msr(special, SCRATCH)
 
     def _limit(self, code: Code) -> None:
