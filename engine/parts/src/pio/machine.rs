@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use sim::{Clock, NEVER};
 
 pub(crate) const INSTRUCTIONS: usize = 32;
+/// Quiet instructions before a loop is looked for: most runs are shorter.
+const SHORTEST: u32 = 8;
 /// Least significant bits of the fields of FDEBUG.
 pub(crate) const FDEBUG_RXSTALL: u32 = 1 << 0;
 pub(crate) const FDEBUG_TXSTALL: u32 = 1 << 24;
@@ -330,7 +332,7 @@ impl State {
             if self.flow.next > until || self.flow.next == NEVER || !self.is_quiet(view, fifos) {
                 return;
             }
-            if number.is_power_of_two() {
+            if number >= SHORTEST && number.is_power_of_two() {
                 let change = view.shared.inputs.next_visible(view.clock, self.flow.next);
                 earlier = change.is_none_or(|change| change > until).then_some(*self);
             }
