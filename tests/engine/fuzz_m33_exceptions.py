@@ -48,6 +48,8 @@ RECORD: Final = 0x2000_3000
 WINDOW_SIZE: Final = 0x1C00
 FILL: Final = 0x2000_2DE0
 """As a frame, it leads out of Thumb state and to no exception that is active."""
+IT_BLOCK: Final = 0x0600_0C00
+"""Bits of xPSR that are not all 0 in an IT block."""
 MOST_EXCEPTIONS: Final = 12
 ENTRY_SIZE: Final = 0x94
 SHCSR_NOTED, CFSR_NOTED = 0x2C, 0x30
@@ -107,7 +109,7 @@ class Code:
         self._labels[name] = len(self.halves)
 
     def branch(self, name: str, condition: int | None = None) -> None:
-        """B. Conditions: 0 EQ, 1 NE, 5 PL, 8 HI."""
+        """B. Conditions: 0 EQ, 1 NE, 3 LO, 5 PL, 8 HI."""
         self._branches.append((len(self.halves), condition, name))
         self.put(0)
 
@@ -265,7 +267,10 @@ def _handler() -> bytes:
     code.put(0x8813, 0xF403, 0x436C, 0xF5B3, 0x4F6C)
     code.branch("return", 1)
     code.label("behind")
-    code.put(0x3204)
+    # By 4, or by 2 where its first halfword is below 0xE800: a deferred save may fail before any instruction.
+    code.put(0x8811, 0x0AC9, 0x3202, 0x291D)
+    code.branch("return", 3)
+    code.put(0x3202)
     code.label("return")
     code.store(2, 0, 24)
     code.load(2, 0, 28)
@@ -679,8 +684,9 @@ class Programs:
 
 # QEMU's machine boots from here: its own vectors, the loader, the common memory, the programs.
 BOOT: Final = 0x1000_0000
-BLOCKED: Final = 0x1_0000
-"""Bytes from BOOT on that programs do not reach. They are at address 0 too, where the engine has no memory."""
+BLOCKED: Final = 0x10_0000
+"""Bytes from BOOT on that programs do not reach. They are at address 0 too, where the engine has no memory, and where
+what a handler leaves in R1 points to."""
 NAME: Final = BOOT + BLOCKED
 LOADER: Final = NAME + 0x40
 DONE: Final = NAME + 0x200
@@ -875,10 +881,13 @@ def settled(window: bytes) -> bytes:
     """A window without what the manual leaves open."""
     for entry in (f"exception {i}" for i in range(MOST_EXCEPTIONS)):
         thumb, pc = _word(window, f"{entry}: f.xpsr") >> 24 & 1, _word(window, f"{entry}: f.pc")
-        if not thumb and pc - VECTORS >> 14 and pc != FILL:
+        start = OFFSETS[f"{entry}: r8"]
+        if not thumb and (pc % 4 or pc - VECTORS >> 14):
             # Which fault comes first, where neither the state nor the address is right?
-            start = OFFSETS[f"{entry}: r8"]
             return window[RECORD - WINDOW : start]
+        if _word(window, f"{entry}: f.xpsr") & IT_BLOCK and _word(window, f"{entry}: ipsr") != FILL:
+            # Of a frame that nothing has pushed. Many instructions are UNPREDICTABLE in an IT block.
+            return window[RECORD - WINDOW : start + ENTRY_SIZE]
     return window
 
 
