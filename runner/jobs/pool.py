@@ -216,6 +216,11 @@ def _work(connection: Connection, options: BenchOptions, rows: Sequence[PlannedR
     except (_Ended, OSError):  # OSError: the other end of the pipe has gone
         pass
     finally:
+        # The signal comes once, perhaps only now, and must not disturb the closing. A call of `suppress` could be hit.
+        try:  # noqa: SIM105
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        except _Ended:
+            pass
         if bench is not None:
             bench.close()
 

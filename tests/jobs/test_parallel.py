@@ -174,3 +174,26 @@ def test_ctrl_c_twice_keeps_what_was_measured_and_leaves_nothing(tmp_path: Path)
     run = storage.read(tmp_path / "results" / storage.LATEST)
     assert run == stored(tmp_path) and len(run.rows) >= 2 and run.finished_utc is None
     assert not list((tmp_path / "run").iterdir()) and not list((tmp_path / "tmp").iterdir())
+
+
+def test_a_signal_does_not_disturb_the_closing_of_a_board() -> None:
+    program = """
+import os, signal, sys
+from portbench.runner.jobs import pool
+class Bench:
+    def __init__(self, *_): pass
+    def measure(self, *_): raise OSError
+    def close(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("closed", file=sys.stderr)
+pool.Bench, pool.image_store, pool.end_with = Bench, lambda _: None, lambda _: None
+pool.settle_in = lambda _: pool.end_at_first_signal(pool._end)
+class Given:
+    def get(self): return None
+class Connection:
+    def send(self, _): pass
+pool.queue.SimpleQueue = Given
+pool._work(Connection(), None, [], None, None)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "closed\n"), done.stderr
