@@ -32,8 +32,6 @@ pub(crate) mod control {
 pub(crate) struct Accessor {
     pub(crate) secure: bool,
     pub(crate) privileged: bool,
-    /// At a priority below 0.
-    pub(crate) negative: bool,
 }
 
 /// Arrays of two have the Secure copy first.
@@ -312,10 +310,18 @@ impl Core {
     #[inline(never)]
     pub(crate) fn permit<B: Bus>(&self, bus: &B, access: Access, address: u32, privileged: bool) -> Result<(), Cause> {
         let negative = self.ppb.banks[self.bank()].mpu.enabled() && self.execution_priority() < 0;
-        self.permit_as(bus, access, address, Accessor { secure: self.secure, privileged, negative })
+        self.permit_as(bus, access, address, Accessor { secure: self.secure, privileged }, negative)
     }
 
-    pub(crate) fn permit_as<B: Bus>(&self, bus: &B, access: Access, address: u32, by: Accessor) -> Result<(), Cause> {
+    /// `negative`: at a priority below 0.
+    pub(crate) fn permit_as<B: Bus>(
+        &self,
+        bus: &B,
+        access: Access,
+        address: u32,
+        by: Accessor,
+        negative: bool,
+    ) -> Result<(), Cause> {
         let attribution = self.attribution(bus, address);
         match (access, by.secure, attribution) {
             (_, _, Attribution::Exempt) | (Access::Read | Access::Write, true, _) => {}
@@ -330,7 +336,7 @@ impl Core {
         }
         // A Secure access to Non-secure memory is checked by the Secure MPU, too.
         let mpu = &self.ppb.banks[usize::from(!by.secure)].mpu;
-        if mpu.allows(access, address, by.privileged, by.negative) {
+        if mpu.allows(access, address, by.privileged, negative) {
             return Ok(());
         }
         Err(if access == Access::Fetch { Cause::ProtectedFetch { address } } else { Cause::Protected { address } })
@@ -428,10 +434,10 @@ impl Core {
         value: u32,
         size: u32,
     ) -> Result<(), Cause> {
-        self.store_as(mem, bus, address, value, size, (self.secure, self.privileged()))
+        let by = Accessor { secure: self.secure, privileged: self.privileged() };
+        self.store_as(mem, bus, address, value, size, by)
     }
 
-    /// `by`: Secure, privileged.
     pub(crate) fn store_as<B: Bus>(
         &mut self,
         mem: &mut Memory<B::Map>,
@@ -439,7 +445,7 @@ impl Core {
         address: u32,
         value: u32,
         size: u32,
-        by: (bool, bool),
+        by: Accessor,
     ) -> Result<(), Cause> {
         if address & (size - 1) != 0 {
             self.unaligned(address)?;
@@ -458,8 +464,8 @@ impl Core {
         }
         bus.sys_mut().cycle = self.cycles;
         if PPB.contains(&address) {
-            self.reach_ppb(address, by.1)?;
-            self.ppb.write(bus.sys_mut(), self.cycles, by.0, address, value, size);
+            self.reach_ppb(address, by.privileged)?;
+            self.ppb.write(bus.sys_mut(), self.cycles, by.secure, address, value, size);
             // It may have been CPACR or FPCCR.
             self.fpu.ready = false;
             return Ok(());
@@ -467,7 +473,7 @@ impl Core {
         if address >= PPB_END {
             return Err(Cause::Write { address });
         }
-        bus.access_as(by.0, by.1);
+        bus.access_as(by.secure, by.privileged);
         bus.write(mem, Master::Core(self.index), address, value, size).map_err(|_| Cause::Write { address })?;
         if !B::Map::IO_PORT.contains(address) {
             self.cycles += u64::from(bus.waits());

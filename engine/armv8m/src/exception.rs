@@ -699,14 +699,14 @@ impl Core {
     fn save_float<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B) -> Result<(), Cause> {
         let owner = self.float_owner();
         let (noted, at) = (self.ppb.fpccr[owner], self.ppb.banks[owner].fpcar);
-        let (secure, privileged) = (owner == 0, noted & fpccr::USER == 0);
-        let by = Accessor { secure, privileged, negative: self.ppb.fpccr[0] & fpccr::HFRDY == 0 };
+        let by = Accessor { secure: owner == 0, privileged: noted & fpccr::USER == 0 };
+        let negative = self.ppb.fpccr[0] & fpccr::HFRDY == 0;
         let mut save = |core: &mut Self, at: u32, word: u32| -> Result<(), Cause> {
-            core.permit_as(bus, Access::Write, at, by)?;
+            core.permit_as(bus, Access::Write, at, by, negative)?;
             core.cycles += 1;
-            core.store_as(mem, bus, at, word, 4, (secure, privileged))
+            core.store_as(mem, bus, at, word, 4, by)
         };
-        let saved = if !self.reaches_fpu(owner, privileged) {
+        let saved = if !self.reaches_fpu(owner, by.privileged) {
             Err(Cause::NoCoprocessor { number: 10 })
         } else if noted & fpccr::SPLIMVIOL != 0 {
             // Nothing is written below the limit of the stack.
