@@ -7,7 +7,7 @@ use crate::bus::{Bus, Master};
 use crate::core::{Core, Exit, Left, NO_WORD, State};
 use crate::decode::{Kind, Op, decode};
 use crate::fault::Cause;
-use crate::interpreter::{Interpreter, region};
+use crate::interpreter::{Code, Interpreter, region};
 use crate::map::Map;
 use crate::memory::Memory;
 use crate::mpu::Access;
@@ -79,10 +79,15 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         mem: &mut Memory<B::Map>,
         bus: &mut B,
         limit: u64,
-        start: u32,
-        size: u32,
-        base: usize,
+        code: Code,
     ) -> Exit {
+        let Code { region, start, size, base } = code;
+        // Whether instructions come from `$region`. Only the copy that looks finds out as it runs.
+        macro_rules! from {
+            ($region:ident) => {
+                REGION == region::$region || LOOK && region == region::$region
+            };
+        }
         let mut pc = self.pc;
         let mut word = self.fetch_word;
         let mut executed: u64 = 0;
@@ -90,7 +95,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         let mut cycles = self.cycles;
         // The plain copy leaves rare instructions to a step of the copy that looks.
         let plain = !LOOK;
-        let runs = REGION == region::XIP && plain;
+        let runs = plain && REGION == region::XIP;
         // Before this address the cache holds all words of the instructions, and their accesses are not counted yet:
         // `fetched` does that. 0: the next fetch is looked up, and `word` is the last one.
         let mut held: u32 = 0;
@@ -176,7 +181,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
         }
         macro_rules! fetch {
             ($address:expr) => {{
-                if REGION == region::XIP {
+                if from!(XIP) {
                     cycles += u64::from(mem.xip.access_word($address & (B::Map::FLASH.bytes - 1)));
                 }
                 if LOOK && counted >> ($address >> 28) & 1 != 0 {
@@ -206,10 +211,10 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 let _ = fetched!($last);
                 pc = target;
                 (word, held) = (NO_WORD, 0);
-                if REGION == region::BUS || pc.wrapping_sub(start) >= size {
+                if from!(BUS) || pc.wrapping_sub(start) >= size {
                     leave!(Exit::Region, pc);
                 }
-                if REGION != region::BUS && mem.translated.wants(bias.wrapping_add((pc >> 1) as usize)) {
+                if mem.translated.wants(bias.wrapping_add((pc >> 1) as usize)) {
                     leave!(Exit::Region, pc);
                 }
                 // At the limit the next instruction is not fetched.
@@ -352,7 +357,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     if let Err(cause) = result {
                         fault!(cause);
                     }
-                    if REGION == region::XIP && mem.xip.offline {
+                    if from!(XIP) && mem.xip.offline {
                         // The rest of this flash can no longer be fetched.
                         bus.sys_mut().attention = true;
                     }
@@ -402,7 +407,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
             }
             // The core fetches words, the next one while the instruction in the upper halfword executes. A taken branch
             // there waits for an unused word, and a branch to an upper halfword fetches two (docs/evidence/cache.md).
-            if LOOK && (REGION != region::FAST || counted != 0) {
+            if LOOK && (region != region::FAST || counted != 0) {
                 let ahead = pc.wrapping_add(2) >> 2;
                 if ahead != word {
                     if pc & 2 != 0 && word != pc >> 2 {
@@ -411,7 +416,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                     fetch!(ahead << 2);
                     word = ahead;
                 }
-            } else if REGION == region::FAST && pc.wrapping_sub(start) >= size {
+            } else if from!(FAST) && pc.wrapping_sub(start) >= size {
                 leave!(Exit::Region, pc);
             } else if runs && pc >= held {
                 word = fetched!(pc.wrapping_sub(2));
@@ -433,7 +438,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
             }
             permit!(Access::Fetch, pc);
             let slot = bias.wrapping_add((pc >> 1) as usize);
-            let op = if REGION == region::BUS {
+            let op = if from!(BUS) {
                 self.cycles = cycles;
                 let fetched = self.predecode(mem, bus, pc);
                 cycles = self.cycles;
@@ -879,7 +884,7 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 }
             }
             pc = pc.wrapping_add(2);
-            if REGION == region::BUS {
+            if from!(BUS) {
                 leave!(Exit::Region, pc);
             }
         }

@@ -8,7 +8,7 @@ use crate::core::Exit;
 use crate::map::Map;
 use crate::memory::Memory;
 
-/// The regions that instructions are fetched from; each has a specialised copy of the loop.
+/// The regions that instructions are fetched from; the first two have a specialised copy of the loop.
 pub mod region {
     /// ROM and SRAM: no wait states.
     pub const FAST: u8 = 0;
@@ -16,6 +16,21 @@ pub mod region {
     pub const XIP: u8 = 1;
     /// Anything else: every fetch goes over the bus.
     pub const BUS: u8 = 2;
+    /// The copy of the loop that looks at each access serves all of them.
+    pub const ANY: u8 = 3;
+}
+
+/// Instructions of one region.
+#[derive(Clone, Copy)]
+pub struct Code {
+    /// One of [`region`].
+    pub region: u8,
+    /// Their first address.
+    pub start: u32,
+    /// Their bytes.
+    pub size: u32,
+    /// The index of the first predecoded one.
+    pub base: usize,
 }
 
 /// A core with a loop for each region, and one more that looks at each access.
@@ -29,16 +44,14 @@ pub trait Interpreter<A: Architecture<Core = Self>, B: Bus<A>>: Sized {
     /// Returns whether accesses of code in the `size` bytes at `start` must be checked one by one.
     fn guards(&self, start: u32, size: u32) -> bool;
 
-    /// Runs instructions of `size` bytes at `start`, whose predecoded ones begin at `base`. `LOOK`: checks every access
-    /// and reports it to the bus, in the same simulated time.
+    /// Runs instructions of `code`. `LOOK`: checks every access and reports it to the bus, in the same simulated time;
+    /// `REGION` is then [`ANY`](region::ANY).
     fn run_region<const REGION: u8, const LOOK: bool>(
         &mut self,
         mem: &mut Memory<B::Map, A>,
         bus: &mut B,
         limit: u64,
-        start: u32,
-        size: u32,
-        base: usize,
+        code: Code,
     ) -> Exit;
 
     /// Runs in the region of the PC. `look`: see [`run_region`](Self::run_region).
@@ -52,11 +65,11 @@ pub trait Interpreter<A: Architecture<Core = Self>, B: Bus<A>>: Sized {
         let flash_size = mem.code_bytes();
         macro_rules! run {
             ($region:ident, $look:expr, $start:expr, $size:expr, $ops:ident) => {{
-                let (start, size) = ($start, $size);
-                if $look || self.guards(start, size) {
-                    self.run_region::<{ region::$region }, true>(mem, bus, limit, start, size, B::Map::$ops)
+                let code = Code { region: region::$region, start: $start, size: $size, base: B::Map::$ops };
+                if $look || self.guards(code.start, code.size) {
+                    self.run_region::<{ region::ANY }, true>(mem, bus, limit, code)
                 } else {
-                    self.run_region::<{ region::$region }, false>(mem, bus, limit, start, size, B::Map::$ops)
+                    self.run_region::<{ region::$region }, false>(mem, bus, limit, code)
                 }
             }};
         }
@@ -71,7 +84,8 @@ pub trait Interpreter<A: Architecture<Core = Self>, B: Bus<A>>: Sized {
         } else if rom.contains(pc) {
             (run!(FAST, look, rom.base, rom.bytes, ROM_OPS), 2)
         } else {
-            return self.run_region::<{ region::BUS }, true>(mem, bus, limit, pc, 4, B::Map::SCRATCH_OP);
+            let code = Code { region: region::BUS, start: pc, size: 4, base: B::Map::SCRATCH_OP };
+            return self.run_region::<{ region::ANY }, true>(mem, bus, limit, code);
         };
         if PROBED {
             let counts = self.counts();

@@ -3,7 +3,7 @@
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a cross-region jump.
 
 use armv6m::core::{Exit, Left};
-use armv6m::interpreter::{Interpreter, region};
+use armv6m::interpreter::{Code, Interpreter, region};
 
 use crate::bus::Bus;
 use crate::core::{Core, NO_WORD, State};
@@ -108,10 +108,15 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
         mem: &mut Memory<B::Map>,
         bus: &mut B,
         limit: u64,
-        start: u32,
-        size: u32,
-        base: usize,
+        code: Code,
     ) -> Exit {
+        let Code { region, start, size, base } = code;
+        // Whether instructions come from `$region`. Only the copy that looks finds out as it runs.
+        macro_rules! from {
+            ($region:ident) => {
+                REGION == region::$region || LOOK && region == region::$region
+            };
+        }
         let mut pc = self.pc;
         let mut word = self.fetch_word;
         let mut late = self.late;
@@ -142,7 +147,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
         }
         macro_rules! fetch {
             ($address:expr) => {{
-                if REGION == region::XIP {
+                if from!(XIP) {
                     cycles += u64::from(mem.xip.access_word($address & (B::Map::FLASH.bytes - 1)));
                 }
                 if LOOK && counted >> ($address >> 28) & 1 != 0 {
@@ -193,7 +198,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
                 }
                 fault!(cause);
             }
-            let op = if REGION == region::BUS {
+            let op = if from!(BUS) {
                 self.cycles = cycles;
                 let fetched = self.predecode(mem, bus, pc);
                 cycles = self.cycles;
@@ -229,9 +234,9 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
             let before = late >> FLAGS_SHIFT;
             let waits = late & u32::from(op.reads);
             if waits != 0 {
-                cycles += match (waits, REGION) {
-                    (SECOND_HALF, region::XIP) => time::SECOND_HALF_IN_FLASH,
-                    (SECOND_HALF, _) => time::SECOND_HALF,
+                cycles += match waits {
+                    SECOND_HALF if from!(XIP) => time::SECOND_HALF_IN_FLASH,
+                    SECOND_HALF => time::SECOND_HALF,
                     _ => 1,
                 };
             }
@@ -244,7 +249,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
                     cycles += 1;
                     late = 0;
                     pc = pc.wrapping_add(op.bytes());
-                    if REGION == region::BUS {
+                    if from!(BUS) {
                         leave!(Exit::Region);
                     }
                     continue;
@@ -258,7 +263,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
                     pc = $target;
                     word = NO_WORD;
                     late = if pc & 2 != 0 { SECOND_HALF } else { 0 };
-                    if REGION == region::BUS || pc.wrapping_sub(start) >= size {
+                    if from!(BUS) || pc.wrapping_sub(start) >= size {
                         leave!(Exit::Region);
                     }
                     if !LOOK && mem.translated.wants(base + (pc.wrapping_sub(start) >> 1) as usize) {
@@ -291,7 +296,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
                     late = 0;
                     cycles += u64::from(op.flags & flag::WIDE != 0 || before & u32::from(flag::FIRST) == 0);
                     pc = pc.wrapping_add(op.bytes());
-                    if REGION == region::BUS {
+                    if from!(BUS) {
                         leave!(Exit::Region);
                     }
                     continue;
@@ -401,7 +406,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
                         if let Err(cause) = result {
                             fault!(cause);
                         }
-                        if REGION == region::XIP && mem.xip.offline {
+                        if from!(XIP) && mem.xip.offline {
                             // The rest of this flash can no longer be fetched.
                             bus.sys_mut().attention = true;
                         }
@@ -834,7 +839,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
                     cycles += u64::from(before & u32::from(flag::FIRST) == 0);
                     late = 0;
                     pc = pc.wrapping_add(2);
-                    if REGION == region::BUS {
+                    if from!(BUS) {
                         leave!(Exit::Region);
                     }
                     continue;
@@ -901,7 +906,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
                 self.regs[13] &= !3;
             }
             pc = pc.wrapping_add(op.bytes());
-            if REGION == region::BUS {
+            if from!(BUS) {
                 leave!(Exit::Region);
             }
         }

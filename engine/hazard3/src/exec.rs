@@ -3,7 +3,7 @@
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a cross-region jump.
 
 use armv6m::core::Exit;
-use armv6m::interpreter::{Interpreter, region};
+use armv6m::interpreter::{Code, Interpreter, region};
 
 use crate::core::{Core, NO_WORD, State, late};
 use crate::decode::{Kind, Op, decode, pushed};
@@ -118,10 +118,15 @@ impl<B: Bus> Interpreter<Hazard3, B> for Core {
         mem: &mut Memory<B::Map>,
         bus: &mut B,
         limit: u64,
-        start: u32,
-        size: u32,
-        base: usize,
+        code: Code,
     ) -> Exit {
+        let Code { region, start, size, base } = code;
+        // Whether instructions come from `$region`. Only the copy that looks finds out as it runs.
+        macro_rules! from {
+            ($region:ident) => {
+                REGION == region::$region || LOOK && region == region::$region
+            };
+        }
         let mut pc = self.pc;
         let mut word = self.fetch_word;
         let mut late = self.late;
@@ -152,7 +157,7 @@ impl<B: Bus> Interpreter<Hazard3, B> for Core {
         }
         macro_rules! fetch {
             ($address:expr) => {{
-                if REGION == region::XIP {
+                if from!(XIP) {
                     cycles += u64::from(mem.xip.access_word($address & (B::Map::FLASH.bytes - 1)));
                 }
                 if LOOK && counted >> ($address >> 28) & 1 != 0 {
@@ -177,7 +182,7 @@ impl<B: Bus> Interpreter<Hazard3, B> for Core {
                 fetch!(pc);
                 word = pc >> 2;
             }
-            let op = if REGION == region::BUS {
+            let op = if from!(BUS) {
                 self.cycles = cycles;
                 let fetched = self.predecode(mem, bus, pc);
                 cycles = self.cycles;
@@ -237,7 +242,7 @@ impl<B: Bus> Interpreter<Hazard3, B> for Core {
             macro_rules! next {
                 () => {{
                     pc = pc.wrapping_add(op.bytes());
-                    if REGION == region::BUS {
+                    if from!(BUS) {
                         leave!(Exit::Region);
                     }
                     continue;
@@ -262,7 +267,7 @@ impl<B: Bus> Interpreter<Hazard3, B> for Core {
                     pc = $target;
                     word = NO_WORD;
                     late = if pc & 2 == 0 { late::NOTHING } else { late::UPPER_HALF };
-                    if REGION == region::BUS || pc.wrapping_sub(start) >= size {
+                    if from!(BUS) || pc.wrapping_sub(start) >= size {
                         leave!(Exit::Region);
                     }
                     continue;
