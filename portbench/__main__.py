@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 
@@ -10,6 +11,8 @@ def main() -> None:
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # ignored under nohup
     if heard:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Looking for plugins of pydantic, of which there are none, takes time at each start.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from portbench.runner import cli
 
     if heard:
