@@ -1,7 +1,7 @@
 """The playground in headless browsers: boards that boot, rows that equal the command's, files that are torn or hostile.
 
-`make test-playground` runs them: compiling the engine for WebAssembly takes longer than CI has room for. The page is
-built once, and each browser is started once for all tests without an image.
+`make test-playground` and `.ci/run` run them: first the engine is compiled for WebAssembly. The page is built once, and
+each browser is started once for all tests without an image.
 """
 
 from __future__ import annotations
