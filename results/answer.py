@@ -35,16 +35,23 @@ def is_python(row: Row) -> bool:
 
 def answer(groups: Sequence[Group], where: Where) -> list[str]:
     """The answer for the groups of one table, best first; none for ports on the PC, which cannot be flashed."""
+    return [*fastest(groups, where), *more(groups, where)]
+
+
+def fastest(groups: Sequence[Group], where: Where) -> list[str]:
+    """The beginning of the answer: the fastest Python, its line and its price; the references where there is none."""
     if where is Where.HOSTED:
         return []
     pythons = [group for group in groups if is_python(group.first)]
-    references = [group for group in groups if not is_python(group.first)]
-    return [*_fastest(pythons), *settings(pythons), *_references(references, pythons)]
+    return _fastest(pythons) if pythons else _references(groups)
 
 
-def fastest(pythons: Sequence[Group], where: Where) -> list[str]:
-    """The beginning of the answer: the fastest, its line and its price."""
-    return [] if where is Where.HOSTED else _fastest(pythons)
+def more(groups: Sequence[Group], where: Where) -> list[str]:
+    """The rest of the answer: the settings, and the references beside the fastest Python."""
+    pythons = [group for group in groups if is_python(group.first)]
+    if where is Where.HOSTED or not pythons:
+        return []
+    return [*settings(pythons), *_references([group for group in groups if not is_python(group.first)], pythons[0])]
 
 
 def flash(groups: Sequence[Group]) -> list[str]:
@@ -105,8 +112,6 @@ def not_at_hand(rows: Iterable[Row]) -> list[str]:
 
 
 def _fastest(pythons: Sequence[Group]) -> list[str]:
-    if not pythons:
-        return []
     best = pythons[0]
     others = best_of_each(pythons)[1:]
     rate = f"{figure(best.value.median)} {best.headline.unit}"
@@ -176,10 +181,10 @@ def settings(pythons: Sequence[Group]) -> list[str]:
     return lines
 
 
-def _references(references: Sequence[Group], pythons: Sequence[Group]) -> list[str]:
+def _references(references: Sequence[Group], best: Group | None = None) -> list[str]:
     return [
         f"Reference: {group.first.runtime}, which is no Python, {figure(group.value.median)} {group.headline.unit}"
-        + (f", {times_text(group, pythons[0])} times the fastest Python." if pythons else ".")
+        + (f", {times_text(group, best)} times the fastest Python." if best else ".")
         for group in references
     ]
 

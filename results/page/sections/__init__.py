@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 
 from portbench.console import shown
-from portbench.results.answer import answer, fastest, is_python
+from portbench.results.answer import more
 from portbench.results.page.parts import Data, Paragraph, Section, Value, paragraphs, slug
 from portbench.results.table import Panel, panel_table
 
@@ -24,9 +24,7 @@ def sections(panel: Panel) -> list[Section]:
 
 def _settings(panel: Panel) -> Section | None:
     """The rest of the answer, which begins in the first section."""
-    pythons = [group for group in panel.groups if is_python(group.first)]
-    begun = len(fastest(pythons, panel.where))
-    lines = [] if panel.is_foreign else answer(panel.groups, panel.where)[begun:]
+    lines = [] if panel.is_foreign else more(panel.groups, panel.where)
     return Section("Which settings", paragraphs(lines)) if lines else None
 
 

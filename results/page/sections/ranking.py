@@ -29,8 +29,7 @@ _LETTERS: Final = 112
 def section(panel: Panel) -> Section:
     lines: list[str] = []
     if not panel.is_foreign:
-        pythons = [group for group in panel.groups if is_python(group.first)]
-        lines = [*flash(panel.groups), *fastest(pythons, panel.where), *published_lines(panel.known, panel.groups)]
+        lines = [*flash(panel.groups), *fastest(panel.groups, panel.where), *published_lines(panel.known, panel.groups)]
     found = {group.first.family for group in panel.groups}
     pages: dict[str, str] = {name: _PORT_PAGE.format(name) for name in PORTS if name in found}
     ports = (Paragraph("What each port does with the chip:", links=pages),) if pages else ()
