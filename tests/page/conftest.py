@@ -32,6 +32,11 @@ def _browser(name: str) -> str:
     return found
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The playground first: its engine takes minutes to compile, while other processes run other tests."""
+    items.sort(key=lambda item: item.path.name != "test_playground.py")
+
+
 @pytest.fixture(scope="session")
 def packages() -> None:
     """Skips without npm, or what package-lock.json pins: a Playwright that knows Debian's Firefox."""

@@ -137,7 +137,7 @@ async function sight(torn, far, hostile, spins, script) {
 
   await tab.click("#tab-console");
   found.cables = [];
-  for (const [board, title] of [["W5100S_EVB_PICO", "W5100S"], ["RPI_PICO", "Pico runs"], ["W5500_EVB_PICO", "W5500"]]) {
+  for (const [board, title] of [["W5100S_EVB_PICO", "W5100S"], ["RPI_PICO", "Raspberry Pi Pico runs"], ["W5500_EVB_PICO", "W5500"]]) {
     await tab.selectOption("#board", board);
     await says(tab, "message", title);
     found.cables.push(await tab.isEnabled("#cable"));
