@@ -180,11 +180,15 @@ pub extern "C" fn list_files() -> usize {
 }
 
 /// Carries out the call in the input, a JSON text of `text_bytes` and data, on the boards of the page's Python. Leaves a
-/// JSON text and data at [`output`]; returns the length of both, with that of the text in the upper half.
+/// JSON text and data at [`output`]; returns the length of both, with that of the text in the upper half. 0: there was no
+/// text, and nothing was done.
 #[unsafe(no_mangle)]
 pub extern "C" fn call(text_bytes: usize) -> u64 {
     let input = with(|page| std::mem::take(&mut page.input));
     let (text, data) = input.split_at(text_bytes.min(input.len()));
+    if text.is_empty() {
+        return 0;
+    }
     let (answer, bytes) = MACHINES.with_borrow_mut(|machines| machines.call(text, data));
     let mut both = answer.to_string().into_bytes();
     let text_bytes = both.len() as u64;
@@ -196,4 +200,19 @@ pub extern "C" fn call(text_bytes: usize) -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn reply(bytes: usize) -> *mut u8 {
     app::reply(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_without_its_text_does_nothing() {
+        for (bytes, text_bytes) in [(0, 0), (0, 9), (9, 0)] {
+            input(bytes);
+            assert_eq!(call(text_bytes), 0);
+        }
+        input(9);
+        assert_ne!(call(9), 0); // nine zero bytes are no JSON, which the answer says
+    }
 }
