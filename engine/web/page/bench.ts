@@ -35,7 +35,7 @@ function hear(app: number, told: number, toldBytes: number, dataBytes: number): 
 }
 
 /** The lengths of the answer's text and of all of it; 0: the engine got no text, and did nothing. */
-function asked(text: string, data: Uint8Array): bigint {
+function send(text: string, data: Uint8Array): bigint {
   const head = encoder.encode(text);
   const at = engine.input(head.length + data.length);
   const memory = new Uint8Array(engine.memory.buffer, at, head.length + data.length);
@@ -45,8 +45,8 @@ function asked(text: string, data: Uint8Array): bigint {
 }
 
 function call(text: string, data: Uint8Array): [string, Uint8Array] {
-  // On a busy machine Firefox has lost the text of one call in millions, for a reason that is not known.
-  const lengths = asked(text, data) || asked(text, data);
+  // In Firefox a call came without its text once, on a busy machine. The reason is not known.
+  const lengths = send(text, data) || send(text, data);
   if (!lengths) throw new Error(`a call of ${text.length} characters did not reach the engine`);
   const [textBytes, allBytes] = [Number(lengths >> 32n), Number(lengths & 0xffff_ffffn)];
   const all = bytesAt(engine.output(), allBytes);
