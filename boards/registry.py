@@ -101,6 +101,7 @@ def claimed_folder(name: str) -> Iterator[Path]:
                     folder.rmdir()
             folder.mkdir(mode=0o700)
             mine = hold(folder)  # tells a board that runs from one that was killed
+            assert mine is not None  # a system with pseudo-terminals has locks
     except FileExistsError:
         state = _read(folder)
         who = f" (process {state.pid})" if state else ""
@@ -120,6 +121,7 @@ def claimed_folder(name: str) -> Iterator[Path]:
 def _locked(folder: Path) -> Iterator[None]:
     """Make other processes that start a board wait for the milliseconds that this takes."""
     handle = hold(folder)
+    assert handle is not None
     try:
         yield
     finally:

@@ -9,7 +9,6 @@ import contextlib
 import os
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +18,10 @@ import psutil
 
 from portbench.errors import PortbenchError
 
-if sys.platform != "win32":
+try:
     import fcntl
+except ImportError:  # Windows; what dead processes left is known by their numbers alone there
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -89,7 +90,7 @@ def _beside(path: Path) -> Iterator[Path]:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{_WRITING}-{os.getpid()}-")
     os.close(handle)
     temporary = Path(name)
-    held = None if sys.platform == "win32" else hold(temporary, shared=True)
+    held = hold(temporary, shared=True)
     try:
         temporary.chmod(0o644)  # mkstemp's own mode would keep everybody else out
         yield temporary
@@ -136,8 +137,13 @@ def locked(path: Path, busy: PortbenchError, *, within_s: float = 0.0) -> Iterat
         held.release()
 
 
-def hold(path: Path, *, shared: bool = False) -> int:
-    """Hold a file or folder until `os.close` of the handle, or until this process ends. Waits for its holder."""
+def hold(path: Path, *, shared: bool = False) -> int | None:
+    """Hold a file or folder until `os.close` of the handle, or until this process ends. Waits for its holder.
+
+    None where the system has no such locks.
+    """
+    if fcntl is None:
+        return None
     handle = os.open(path, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
     return handle
@@ -145,6 +151,8 @@ def hold(path: Path, *, shared: bool = False) -> int:
 
 def is_held(folder: Path) -> bool:
     """Whether a living process holds `folder`; a process number alone could be another one's by now."""
+    if fcntl is None:
+        return False
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -166,7 +174,7 @@ class TemporaryFolder:
         remove_left_behind(name)
         self.path = Path(tempfile.mkdtemp(prefix=f"{name}-{os.getpid()}-"))
         # Seen by a process of another container, too, where process numbers mean others.
-        self._handle: int | None = hold(self.path, shared=True)
+        self._handle = hold(self.path, shared=True)
 
     def __enter__(self) -> Path:
         return self.path
@@ -183,7 +191,7 @@ class TemporaryFolder:
 
 def remove_left_behind(name: str) -> None:
     """Remove what this user's dead processes have left under this name, and nothing else."""
-    for folder in _of_dead_processes(Path(tempfile.gettempdir()), name, os.O_DIRECTORY):
+    for folder in _of_dead_processes(Path(tempfile.gettempdir()), name, getattr(os, "O_DIRECTORY", 0)):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -198,6 +206,8 @@ def _of_dead_processes(folder: Path, name: str, kind: int) -> Iterator[Path]:
 
 def _is_free(path: Path, kind: int) -> bool:
     """True for a file or folder of this user, not a link, that no process holds."""
+    if fcntl is None:
+        return not path.is_symlink()
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY | kind | os.O_NOFOLLOW)
         try:

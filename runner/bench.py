@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Progress
 from portbench.boards.jitter import Jitter, draw, still
@@ -27,13 +28,13 @@ from portbench.runner.profile.attributed import with_names
 from portbench.runner.progress import RowLog
 from portbench.runner.servers import Servers
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
-from portbench.server.tcp import WorkloadServer
 from portbench.where import Where
 from portbench.workloads import Readiness, Session, Turnaround
 
+if TYPE_CHECKING:
+    from portbench.server.tcp import WorkloadServer
+
 _TAIL_LINES = 15
-Opener = Callable[[PlannedRow, Where, BenchOptions, Deadline, Listener, bool], Board]
-"""As `boards_for.open_board`."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,8 @@ class Bench:
         store: ImageStore,
         logs: Path,
         servers: Servers | None = None,
-        opener: Opener | None = None,
     ) -> None:
-        """`logs`: the folder that gets a log of each row. `servers`: those of several benches, which outlive this.
-        `opener` opens boards in place of `open_board`."""
-        self._opener = opener
+        """`logs`: the folder that gets a log of each row. `servers`: those of several benches, which outlive this."""
         self.options = options
         self._store = store
         self._logs = logs
@@ -213,9 +211,7 @@ class Bench:
 
     def _look_closer(self, planned: PlannedRow, draft: RowDraft) -> None:
         """Add waveform, changes' gains and figures of other layouts to the first run of an emulated row, by repeating
-        it. The row stays measured if that fails, and says so. A repetition needs a board in another process."""
-        if self._opener is not None:
-            return
+        it. The row stays measured if that fails, and says so."""
         if draft.where is not Where.EMULATED or planned.device != AUTO or planned.number != 1:
             return
         if not (self.options.attribute or self.options.what_if or self.options.layouts):
@@ -280,8 +276,7 @@ class Bench:
             comes_back = planned.device != AUTO and not is_remote(planned.device)  # it runs, or it would not be known
         else:
             comes_back = (planned.device, planned.board.id) in self._opened
-        opener = self._opener or open_board
-        return opener(planned, where, self.options, deadline, listener, comes_back)
+        return open_board(planned, where, self.options, deadline, listener, comes_back)
 
     @contextlib.contextmanager
     def _only_reporter(self, planned: PlannedRow, server: WorkloadServer | None) -> Iterator[None]:

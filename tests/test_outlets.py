@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from rich.console import Console as Rich
 
 from portbench.boards.console import MOST_CHARACTERS, MOST_LINE_BYTES, BoundedLog, Console
-from portbench.boards.emulated.volume_folder import MOST_BYTES as MOST_VOLUME_BYTES
-from portbench.boards.emulated.volume_folder import VolumeFolder
+from portbench.boards.desk.volume_folder import MOST_BYTES as MOST_VOLUME_BYTES
+from portbench.boards.desk.volume_folder import VolumeFolder
 from portbench.console import shown
 from portbench.results import csv_export, publish, storage, table
 from portbench.runner.collect import one_line

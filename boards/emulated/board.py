@@ -1,61 +1,50 @@
-"""`EmulatedBoard`: a board in a process of ours, driven through the serial port and the folder that it shows."""
+"""`EmulatedBoard`: an emulated board in this process. It needs no pseudo-terminal, folder or process of its own."""
 
 from __future__ import annotations
 
-import base64
-import contextlib
-import itertools
-import os
-import shutil
-import subprocess
-import sys
-import weakref
+import hashlib
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
-from ipaddress import IPv4Address
-from pathlib import Path
+from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any, Final
 
-import portbench
+from portbench_engine import flash_of_image
+
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Unattended
-from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, BoardDefinition, board_address
-from portbench.boards.emulated.config import CONFIG, PC_DRIVER_GAP_US, EmulatedConfig, engine_settings
-from portbench.boards.emulated.control import LOOK_S, ControlClient, Controls, Watch
+from portbench.boards.definition import MASK, BoardDefinition, UsbId, board_address
+from portbench.boards.deploy import check_digests, deploy_mpremote, differing
+from portbench.boards.emulated.attribution import attribution
+from portbench.boards.emulated.config import PC_DRIVER_GAP_US, EmulatedConfig
 from portbench.boards.emulated.kept_flash import Kept, KeptFlash, usual_folder
+from portbench.boards.emulated.liveness import off_bus
+from portbench.boards.emulated.partner import Partner, partner_config
+from portbench.boards.emulated.run import Run
+from portbench.boards.emulated.simulation import FLUSH_US, Simulation, ps
+from portbench.boards.emulated.wire import SimulatedWire
+from portbench.boards.flashed import check_fits, check_started, usb_id
 from portbench.boards.jitter import Jitter
-from portbench.boards.registry import read_state, runtime_dir
+from portbench.boards.repl import Repl, identify
 from portbench.boards.timing import Deadline
-from portbench.boards.usb.board import Deployer, UsbBoard
-from portbench.boards.usb.bus import EmulatedBus, is_bootloader
-from portbench.boards.wifi import AccessPoint
-from portbench.errors import BoardError, BoardUnavailable, BrokenSetup
-from portbench.files import TemporaryFolder
+from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
-from portbench.server.calls import Listening
-from portbench.signals import deferred_interrupts
+from portbench.firmware.uf2_families import chip_name
+from portbench.server.simulated_pc import Part, part_in
 from portbench.where import Where
-from portbench.workloads import Session, Timed
+from portbench.workloads import Timed
 
-_START_S = 30.0
-_STOP_S = 5.0
-_TERM_S: Final = 1.0
-"""To end by SIGTERM, which is not heard while the engine copies an image. SIGKILL leaves no more behind."""
-_POLL_S = 0.02
-_ROOT = Path(portbench.__file__).parents[1]
-_numbers = itertools.count()
-_EQUIPMENT: Final[Mapping[str, object]] = {"ntp_start_s": None, "resolves_names": False, "sd_card": None}
-"""The parts that workloads ask for, and the value without: they are removed for the next workload."""
+_HOW: Final = "mpremote"
+_QUIET_S: Final = 0.5
+_SILENT_S: Final = 15.0
 
 
-class EmulatedBoard(UsbBoard):
-    """Starts a board and ends it at `close`. The board's process also ends when this one does, however that ends.
+class EmulatedBoard(Board):
+    """A board with `config` around it.
 
-    `config` replaces all other surroundings. `flash`: a raw image with the first contents of the flash.
-    `fresh`: every image goes to a blank flash and every deployment to the file system as the image made it, so that a
-    run's figures do not depend on what the board did before. `reuse_flash`: start with what flash held on an earlier
-    board with the same image and files, see `boards.emulated.kept_flash`. `attribute`: record where the time of
-    measured runs goes.
-    Raises BoardUnavailable where boards cannot be emulated, BrokenSetup where they could be, but none starts.
+    Every image goes to a blank flash, and every deployment to the file system as the image made it: a run's figures do
+    not depend on what the board did before. `reuse_flash`: start with what flash held on an earlier board with the same
+    image and files, see `boards.emulated.kept_flash`. `attribute`: record where the time of runs goes. `log` gets one
+    line per step and per fault of the cores. Raises BoardUnavailable for a board with a part that is not emulated.
     """
 
     where: Where = Where.EMULATED
@@ -63,356 +52,220 @@ class EmulatedBoard(UsbBoard):
     def __init__(
         self,
         definition: BoardDefinition,
-        *,
-        turnaround_us: int = 200,
-        phy_link_delay_s: float = 1.5,
-        access_point: AccessPoint | None = None,
-        pc_ip: IPv4Address = PC_IP,
-        server_port: int = SERVER_PORT,
-        deployer: Deployer = "mpremote",
         config: EmulatedConfig | None = None,
-        flash: Path | None = None,
-        log: Callable[[str], None] | None = None,
-        save_files_to: Path | None = None,
-        fresh: bool = False,
+        *,
         reuse_flash: bool = False,
         attribute: bool = False,
+        log: Callable[[str], None] = lambda line: None,
     ) -> None:
-        if os.name != "posix":
-            raise BoardUnavailable("emulated board: pseudo-terminals do not exist on this operating system")
-        engine_settings(definition)  # refuse it here in one line, before a process is started
-        self.config = config or EmulatedConfig(
-            turnaround_us=turnaround_us,
-            phy_link_delay_us=round(phy_link_delay_s * 1e6),
-            access_point=access_point or AccessPoint(),
-            pc_ip=pc_ip,
-            server_port=server_port,
+        self.definition = definition
+        self.config = config or EmulatedConfig()
+        self.config.settings(definition)
+        self.name = f"emulated {definition.title}"
+        ip = self.config.pc_ip
+        static = (board_address(ip), MASK, ip, ip)
+        self.own_network = OwnNetwork(
+            ip, self.config.server_port, static, self.config.turnaround_us, self.config.access_point.credentials
         )
-        name = f"emulated-{os.getpid()}-{next(_numbers)}"
-        self.folder = runtime_dir() / name
-        self._control: ControlClient | None = None
-        self._watch: Watch | None = None
-        self._fresh = fresh
-        self._kept_flash = KeptFlash(usual_folder() if reuse_flash else None, definition, self.config)
-        self._kept: Kept | None = None
-        """The flash of a `fresh` board after the first boot of its image."""
-        self._identity: RuntimeIdentity | None = None
-        self._served = False
-        self._paired = False
         self._attribute = attribute
-        with deferred_interrupts():
-            temporary = TemporaryFolder("portbench-emulated")
-            self._log_path = temporary.path / "log.txt"
-            self._process = self._start(definition, name, flash)
-            # Also where Ctrl-C comes before the caller has this object, or in the middle of `close`.
-            self._end = weakref.finalize(self, _end, self._process, self.folder, temporary)
-        try:
-            deadline = Deadline(_START_S, f"emulated {definition.title}")
-            try:
-                deadline.poll(self._has_started, _POLL_S, "its process to start")
-            except BoardUnavailable as error:
-                raise BrokenSetup(str(error)) from None
-            self._control = ControlClient(self.folder, name)
-            self._watch = Watch(self._control, f"emulated {definition.title}", self._waits_for_usb)
-            bus = EmulatedBus(self.folder)
-            deadline.poll(lambda: self._alive() and bool(bus.devices()), _POLL_S, "USB to enumerate")
-            super().__init__(
-                definition,
-                device="auto",
-                deployer=deployer,
-                bus=bus,
-                choose=lambda devices: devices[0] if devices else None,
-                power=self,
-                watch=self._look,
-                save_files_to=save_files_to,
-                log=log,
-                name=f"emulated {definition.title}",
-                poll_s=_POLL_S,
-            )
-        except BaseException:
-            self._stop()
-            raise
-        if not self.config.bridge:
-            ip = self.config.pc_ip
-            static = (board_address(ip), MASK, ip, ip)
-            self.own_network = OwnNetwork(
-                ip, self.config.server_port, static, self.config.turnaround_us, self.config.access_point.credentials
-            )
-
-    def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
-        """Switch the board off and on, see `boards.usb.link.Power`."""
-        self._cycle(deadline, bootsel=bootsel, measured=measured, gap_us=self.config.usb_request_gap_us)
-
-    def _cycle(self, deadline: Deadline, *, bootsel: bool, measured: bool, gap_us: int) -> None:
-        networked = measured and (self._served or self._paired)
-        attribute = measured and self._attribute
-        config: dict[str, Any] = {}
-        if measured:
-            jitter = {} if self.jitter is None else self.jitter.config()
-            usual = {name: none for name, none in _EQUIPMENT.items() if getattr(self.config, name) == none}
-            config["config"] = {**jitter, **usual, **self.equipment, "usb_request_gap_us": gap_us}
-        self.control(
-            "power_cycle",
-            deadline,
-            bootsel=bootsel,
-            measured=measured,
-            networked=networked,
-            attribute=attribute,
-            **config,
-        )
-
-    def control(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]:
-        """Ask the board's process; see `boards.emulated.operations`."""
-        if self._control is None:
-            raise BoardError(f"emulated {self.definition.title}: is closed")
-        return self._control.call(op, deadline, **arguments)
-
-    @property
-    def controls(self) -> Controls:
-        """The board's pins and UARTs."""
-        return Controls(self.control, self.name)
+        self._log = log
+        self._kept_flash = KeptFlash(usual_folder() if reuse_flash else None, definition, self.config)
+        self._image: Uf2File | None = None
+        self._kept: Kept | None = None
+        """The flash after the first boot of the image; None: it has not booted yet."""
+        self.contents = b""
+        """The flash of the next run."""
+        self._deployment: Deployment | None = None
+        self._simulation: Simulation | None = None
+        self._repl: Repl | None = None
+        self._part: Part | None = None
+        self._alone: Unattended | None = None
+        self._partner: Partner | None = None
+        self._run: Run | None = None
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
-        self._identity = None
-        self._kept = self._kept_flash.read(image.sha256) if self._fresh else None
+        self._switch_off()
+        self._image, self._deployment = image, None
+        self._kept = self._kept_flash.read(image.sha256)
         if self._kept is not None:
-            self._start_with(self._kept.contents, deadline)
-            self._image, self._deployment, self._started = image, None, True
-            self.link.log("flash: as an earlier board left it after the first boot of this image")
+            self.contents = self._kept.contents
+            self._log("flash: as an earlier board left it after the first boot of this image")
             return
-        if self._fresh:
-            self.release_port()
-            self.control("power_cycle", deadline, flash="blank")
-            boots = f"{self.name} to start its boot loader"
-            self.link.wait_device(lambda device: is_bootloader(device, self.definition), deadline, boots)
-        super().flash(image, deadline)
+        if self.definition.avr is not None:
+            try:
+                self.contents = flash_of_image(image.data, self.definition.mcu)
+            except ValueError as error:
+                raise BoardError(f"{self.name}: {error}") from None
+            return
+        content = check_fits(self.name, self.definition, image)
+        if content.family_id != self.definition.uf2_family:
+            self._log(f"flash: {image.path.name} is for the board's other cores: {chip_name(content.family_id)}")
+        self.contents = content.programmed()
 
     def wait_console(self, deadline: Deadline) -> None:
-        if self._known is None:
-            super().wait_console(deadline)
+        """The first boot makes the file system, which nothing is to interrupt."""
+        if self._kept is None:
+            self._boot(deadline)
+            self._session.enter(deadline)
+            self._kept = Kept(self._running.machine.flash(), None)
 
     def identify(self, deadline: Deadline) -> RuntimeIdentity:
-        if self._known is not None:
-            return self._known
-        self._identity = super().identify(deadline)
-        return self._identity
-
-    @property
-    def _known(self) -> RuntimeIdentity | None:
-        """What an earlier board with this image said; None: this one is asked."""
-        return None if self._kept is None else self._kept.identity
+        if self._kept is None or self._image is None:
+            raise BoardError(f"{self.name}: its console has not answered yet")
+        if self._kept.identity is None:
+            self._kept = replace(self._kept, identity=identify(self._session, deadline))
+            self._kept_flash.write(self._kept, self._image.sha256)
+        assert self._kept.identity is not None
+        return self._kept.identity
 
     def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
-        image = None if self._image is None else self._image.sha256
-        if not self._fresh or deployment.in_image or image is None:
-            self._copy(deployment, deadline)
-            return
-        if self._kept is None:
-            self._session(deadline).enter(deadline)  # the first boot, which makes the file system, is over
-            self._kept = Kept(self._contents(deadline), self._identity)
-            self._kept_flash.write(self._kept, image)
-        how = f"{deployment.family} {self._deployer}"
-        before = self._kept_flash.read(image, deployment.files, how)
-        self._start_with((before or self._kept).contents, deadline)
-        if before is not None:
-            self._deployment = deployment
-            self.link.log("deploy: an earlier board had the same files")
-            return
-        self._copy(deployment, deadline)
-        self._kept_flash.write(Kept(self._contents(deadline), self._kept.identity), image, deployment.files, how)
-
-    def _copy(self, deployment: Deployment, deadline: Deadline) -> None:
-        super().deploy(deployment, deadline)
-        if deployment.family == "circuitpython":
-            self.control("sync", deadline)
-
-    def _contents(self, deadline: Deadline) -> bytes:
-        return base64.b64decode(self.control("flash", deadline)["flash"])
-
-    def _start_with(self, contents: bytes, deadline: Deadline) -> None:
-        """Switch the board on again with `contents` in its flash."""
-        self.release_port()
-        path = self.folder / "next.flash"
-        path.write_bytes(contents)
-        self.control("power_cycle", deadline, flash=str(path))
+        self._deployment = None
+        if not deployment.in_image:
+            self._deploy(deployment, deadline)
+        self._deployment = deployment
 
     def serve(
         self, workload: str, settings: Mapping[str, Any], deadline: Deadline, alone: Unattended | None = None
     ) -> None:
-        told = None if alone is None else asdict(alone)
-        self.control("serve", deadline, workload=workload, settings=dict(settings), alone=told)
-        self._served = True
+        self._alone = alone
+        self._part = part_in(workload, settings, None if alone is None else alone.exchanges)
+
+    def join(self, server: EmulatedBoard, jitter: Jitter | None) -> Partner:
+        """Power `server` up with its present flash; this board's next run joins its switch.
+
+        Returns it once it listens. Raises BoardError if it never does.
+        """
+        config = replace(server.config, **({} if jitter is None else jitter.config()))
+        partner = Partner(server.definition, partner_config(config, self.config), server.contents, self._log)
+        partner.listen()
+        self._partner = partner
+        return partner
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
-        try:
-            output = super().run(deadline, progress)
-            if self._paired and output.result is not None:
-                deadline.poll(lambda: self._partner()["over"], _POLL_S, "the partner to tell its result")
-        finally:
-            self._served = self._paired = False  # the next run may be of a client without a network
-        figures = self.control("figures", deadline)
-        return RunOutput(
-            output.result, output.console, [Session(**each) for each in figures["sessions"]], _sim(figures)
+        if self._deployment is None:
+            raise BoardError(f"{self.name}: nothing was deployed to run")
+        began_s = time.process_time()
+        self._switch_off()
+        part, alone, partner = self._part, self._alone, self._partner
+        self._part = self._alone = self._partner = None  # the next run may be of a client without a network
+        surroundings = ({} if self.jitter is None else self.jitter.config()) | dict(self.equipment)
+        if self._deployment.family == "foreign":
+            surroundings["usb_request_gap_us"] = max(PC_DRIVER_GAP_US, self.config.usb_request_gap_us)
+        run = self._run = Run(
+            self.definition,
+            replace(self.config, **surroundings),
+            self.contents,
+            part or Part(),
+            networked=part is not None,
+            alone=alone,
+            partner=partner,
+            name=self.name,
+            heard=progress or (lambda line: None),
+            log=self._log,
         )
-
-    def take_partner(self, server: EmulatedBoard, jitter: Jitter | None, deadline: Deadline) -> Listening:
-        """Make `server`, with its present flash, the partner of this board's next run, and power it up.
-
-        Returns where it listens. Raises BoardError where it never does.
-        """
-        flash = self.folder / "partner.flash"
-        flash.write_bytes(server._contents(deadline))
-        config = replace(server.config, **({} if jitter is None else jitter.config()))
-        said = self.control(
-            "add_partner",
-            deadline,
-            board=server.definition.id,
-            flash=str(flash),
-            config=CONFIG.dump_json(config).decode(),
-        )
-        self._paired = True
-        return Listening(IPv4Address(said["address"]), said["port"])
-
-    def partner_output(self) -> RunOutput:
-        """Return the output of the partner, once this board's run is over."""
-        said = self._partner()
-        return RunOutput(said["result"], said["console"], sim={"counters": said["stats"]})
-
-    def _partner(self) -> dict[str, Any]:
-        return self.control("partner", Deadline(_START_S, self.name))
+        if self._attribute:
+            run.machine.attribution_start()
+        figures = run.to_end(deadline, may_give_up=self._deployment.family == "native")
+        run.machine.attribution_stop()
+        counters = {name: value for name, value in figures.stats.items() if isinstance(value, int | float)}
+        sim = {
+            "host_s": time.process_time() - began_s,
+            "flash_sha256": hashlib.sha256(run.machine.flash()).hexdigest(),
+            "counters": {**counters, "simulated_us": figures.end_us},
+        }
+        return RunOutput(run.console.result, list(run.console.lines), run.sessions(), sim)
 
     def attribution(
         self, timed: Sequence[Timed], result: Mapping[str, Any], deadline: Deadline
     ) -> dict[str, Any] | None:
-        if not self._attribute:
+        if not self._attribute or self._run is None:
             return None
-        spans = [asdict(each) for each in timed]
-        told = {name: result[name] for name in ("ready_us", "link_us") if name in result}
-        found: dict[str, Any] | None = self.control("attribution", deadline, timed=spans, result=told)["attribution"]
-        return found
+        return attribution(self._run.machine, timed, self._run.sessions(), dict(result), self.definition.mcu)
+
+    def reset(self, deadline: Deadline) -> None:
+        self._switch_off()
+
+    def console_tail(self, n: int = 20) -> list[str]:
+        simulation = self._run or self._simulation
+        return [] if simulation is None else simulation.console.tail(n)
 
     def close(self) -> None:
-        super().close()
-        self._stop()
+        self._switch_off()
 
-    def _run_native(self, deadline: Deadline) -> None:
-        """Run until the simulated server has a report, or the client has given up and gone to the boot loader."""
-        self.cycle(deadline, measured=True)
+    def _deploy(self, deployment: Deployment, deadline: Deadline) -> None:
+        if self._kept is None or self._image is None:
+            raise BoardError(f"{self.name}: its console has not answered yet")
+        kept, image, how = self._kept, self._image.sha256, f"{deployment.family} {_HOW}"
+        before = self._kept_flash.read(image, deployment.files, how)
+        self._switch_off()
+        self.contents = (before or kept).contents
+        if before is not None:
+            self._log("deploy: an earlier board had the same files")
+            return
+        self._boot(deadline)
+        if deployment.family == "circuitpython":
+            self._copy(deployment.files, deadline)
+        else:
+            deploy_mpremote(self._session, deployment.files, deadline)
+        check_digests(self._session, deployment.files, deadline)
+        self._session.leave(deadline)
+        if deployment.family == "circuitpython":
+            running = self._running
+            running.run_until(running.time_ps + ps(FLUSH_US), deadline)
+        self.contents = self._running.machine.flash()
+        self._kept_flash.write(Kept(self.contents, kept.identity), image, deployment.files, how)
 
-        def over() -> bool:
-            # With a deadline apart from the run's, at whose end this still has to find out about a report.
-            if self.control("status", Deadline(_START_S, self.name))["finished"]:
-                return True
-            device = self.link.device()
-            return device is not None and is_bootloader(device, self.definition)
+    def _copy(self, files: Mapping[str, bytes], deadline: Deadline) -> None:
+        """Write to CircuitPython's drive what differs, while its prompt is held: then it does not reload."""
+        self._session.enter(deadline)
+        machine, made = self._running.machine, set()
+        for path in differing(self._session, files, deadline):
+            folders = [str(each) for each in reversed(PurePosixPath(path).parents[:-1]) if str(each) not in made]
+            made |= set(folders)
+            try:
+                machine.volume_apply([*(("mkdir", each, b"") for each in folders), ("write", path, files[path])])
+            except OSError as error:
+                raise BoardError(f"{self.name}: {path} cannot be written to its drive: {error}") from error
 
-        deadline.poll(over, LOOK_S / 5, "the native client's report")
+    @property
+    def _running(self) -> Simulation:
+        """The board outside of runs, switched on with `contents` in its flash."""
+        if self._simulation is None:
+            settings = self.config.settings(self.definition)
+            self._simulation = Simulation(self.contents, settings, name=self.name, log=self._log)
+        return self._simulation
 
-    def _run_foreign(self, deadline: Deadline) -> None:
-        """Run from a power cycle to the last exchange with the simulated server; `Watch` raises where none comes."""
-        gap_us = max(PC_DRIVER_GAP_US, self.config.usb_request_gap_us)
-        self._cycle(deadline, bootsel=False, measured=True, gap_us=gap_us)
+    @property
+    def _session(self) -> Repl:
+        if self._repl is None:
+            self._repl = Repl(SimulatedWire(self._running, self._look), self.name)
+        return self._repl
 
-        def over() -> bool:
-            # Before `status`: an image may end its run and go to the boot loader between two looks.
-            device = self.link.device()
-            if self.control("status", Deadline(_START_S, self.name))["finished"]:
-                return True
-            if device is not None and is_bootloader(device, self.definition):
-                raise BoardError(f"{self.name}: the image went to the boot loader before its run was over")
-            return False
-
-        deadline.poll(over, LOOK_S / 5, "the image to play its part")
-
-    def _settle_volume(self, deadline: Deadline) -> None:
-        self.control("sync", deadline, drive_only=True)
-
-    def _start(self, definition: BoardDefinition, name: str, flash: Path | None) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "portbench.boards.emulated", "--board", definition.id, "--name", name]
-        command += ["--config", CONFIG.dump_json(self.config).decode(), "--log", str(self._log_path)]
-        command += ["--end-with", str(os.getpid())]
-        if flash is not None:
-            command += ["--flash", str(flash)]
-        # Looking for plugins of pydantic, of which there are none, takes time at each start.
-        environment = {"PYDANTIC_DISABLE_PLUGINS": "__all__", **os.environ}
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_ROOT), environment.get("PYTHONPATH")]))
-        # In a new session: Ctrl-C ends the run first, which then ends the board.
-        with self._log_path.open("ab") as errors:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                env=environment,
-                start_new_session=True,
-            )
-
-    def _has_started(self) -> bool:
-        return self._alive() and read_state(self.folder) is not None
-
-    def _alive(self) -> bool:
-        """Whether the process runs. Raises BoardUnavailable with its last words once it has ended."""
-        status = self._process.poll()
-        if status is None:
-            return True
-        lines = self._log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        raise BoardUnavailable(f"emulated board: its process ended with status {status}: {lines[-1] if lines else ''}")
+    def _boot(self, deadline: Deadline) -> None:
+        """Switch the board on, and wait until it has said what it says at its start. Raises BoardError."""
+        self._switch_off()
+        wire = self._session.wire
+        wire.until(deadline, f"{self.name}'s console")
+        if self._image is not None and self._has_usb:
+            machine = self._running.machine
+            while not (usb := machine.usb())["configured"]:
+                wire.inWaiting()
+            check_started(self.name, self.definition, self._image, UsbId(usb["vid"], usb["pid"]))
+        wire.read_some(_SILENT_S)
+        wire.read_until_quiet(_QUIET_S, _SILENT_S)
 
     def _look(self) -> None:
-        """Raises BoardError with the reason where the wait is in vain."""
-        self._alive()
-        if self._watch is not None:
-            self._watch()
+        """Raise BoardError with the reason where the console will never answer."""
+        simulation = self._running
+        now_us = simulation.time_us
+        if (why := simulation.liveness.stuck(now_us)) is not None:
+            raise BoardError(f"{self.name}: stopped: {why}")
+        if self._has_usb and (why := off_bus(simulation.liveness.off_bus_us(now_us), simulation.machine.usb())):
+            raise BoardError(f"{self.name}: {why}")
 
-    def _waits_for_usb(self) -> bool:
-        return hasattr(self, "link") and self.link.image_has_usb
+    @property
+    def _has_usb(self) -> bool:
+        return self._image is not None and usb_id(self.definition, self._image.identity) is not None
 
-    def _stop(self) -> None:
-        process = self._process
-        if process.poll() is None and self._control is not None:
-            with contextlib.suppress(BoardError):
-                self._control.call("quit", Deadline(_STOP_S, "emulated board"))
-        if self._control is not None:
-            self._control.close()
-            self._control = self._watch = None
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_STOP_S)
-        self._end()
-
-
-def _end(process: subprocess.Popen[bytes], folder: Path, temporary: TemporaryFolder) -> None:
-    """End the board's process, in whatever state it is, and remove its folders."""
-    with deferred_interrupts():
-        for end in (process.terminate, process.kill):
-            if process.poll() is not None:
-                break
-            end()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_TERM_S)
-        shutil.rmtree(folder, ignore_errors=True)
-        temporary.remove()
-
-
-def _sim(figures: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures as `results.model.Sim` has them."""
-    stats = dict(figures["stats"])
-    host_s, flash_sha256 = stats.pop("host_s"), stats.pop("flash_sha256")
-    counters = {name: value for name, value in stats.items() if isinstance(value, (int, float))}
-    return {"host_s": host_s, "flash_sha256": flash_sha256, "counters": counters}
-
-
-class EmulatedPair:
-    """Two boards on one switch: `server` is powered up, and `client` joins it when its next run begins.
-
-    Raises BoardError where `server` never listens.
-    """
-
-    def __init__(self, client: Board, server: Board, jitter: Jitter | None, deadline: Deadline) -> None:
-        assert isinstance(client, EmulatedBoard) and isinstance(server, EmulatedBoard)
-        self._client = client
-        said = client.take_partner(server, jitter, deadline)
-        self.listening: tuple[IPv4Address, int] = (said.address, said.port)
-
-    def served(self, timeout_s: float) -> RunOutput:
-        """Return the output of the server, for which the client's run has waited in simulated time."""
-        return self._client.partner_output()
+    def _switch_off(self) -> None:
+        self._simulation = self._repl = self._run = None

@@ -127,8 +127,14 @@ FIRST_FRAME_US: Final = 10e6
 class ClientWatch:
     """The watch over one board's runs. `alone`: the facts of an image that does not tell when its run is over."""
 
-    def __init__(self, simulation: Simulation, definition: BoardDefinition, config: EmulatedConfig) -> None:
-        self.alone: Unattended | None = None
+    def __init__(
+        self,
+        simulation: Simulation,
+        definition: BoardDefinition,
+        config: EmulatedConfig,
+        alone: Unattended | None = None,
+    ) -> None:
+        self.alone = alone
         self._simulation = simulation
         self._definition = definition
         self._config = config

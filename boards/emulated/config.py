@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from portbench_engine import CHIPS, MCUS, RADIOS
-from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from portbench.boards.definition import PC_IP, SERVER_PORT, BoardDefinition, Ethernet, Wifi
-from portbench.boards.emulated.faults import Fault
-from portbench.boards.emulated.network import parse_rule
 from portbench.boards.emulated.sd_card import SdCard, card_settings
 from portbench.boards.pins import HeldPins, Wire
 from portbench.boards.wifi import AccessPoint
@@ -67,10 +65,6 @@ _Port = Annotated[StrictInt, Field(ge=1, le=65535)]
 _PerMille = Annotated[StrictInt, Field(ge=0, le=1000)]
 
 
-def _rule(text: str) -> str:
-    return str(parse_rule(text))
-
-
 @dataclass(frozen=True, config=_STRICT)
 class LanFaults:
     """Faults of the simulated cable; none by default.
@@ -97,22 +91,18 @@ class EmulatedConfig:
     `turnarounds_us`: in its place for TCP, one of these for each answer, drawn from `seed`. `dhcp_delay_us`: the DHCP
     server's delay beyond it. `phy_link_delay_us`: from the W5500's reset to link up. `tcp_answer_us`: from a segment's
     arrival to the answer of the chip's TCP; `retry_unit_ns`: the unit of its register RTR (docs/evidence/silicon.md
-    says how far both are known). `server_port`: TCP port of the simulated PC's server. `bridge`: guest address:port to
-    host address:port, relays connections to real sockets of this machine instead (simulated time then follows the
-    host's clock). `forward`: ports of this machine that lead to the board. `dhcp` to `quick_ack`: the services of the
-    simulated PC and their speed, see docs/network.md; None: no such service or name. `resolves_names`: every name has
-    the PC's address, unless `dns_answer` gives another. `capture`: a pcap file of all
-    frames. `board_faults`: armed from the start, see `boards.emulated.faults`. `xip_miss_cost`: whether flash cache
-    misses cost time; off to see how much. `flash_layout`: the seed of another layout of the flash in its cache; 0: as
-    linked (docs/compare.md). `pins`: voltages at which pins are held, besides those that the board holds, as
-    `{"GP15": "low", "GP26": 1.65}`. `wires`: jumper wires between them, as `["GP0:GP1"]`. `usb_request_gap_us`: the
-    pause of the PC's USB driver between two requests while it enumerates the board; USB asks for none, and some devices
-    need one (docs/emulator-limits.md). `wall_clock`: simulated time is never ahead of the host's, however busy the
-    board is. `uart_ports`: its UARTs are pseudo-terminals of this machine. `spi_speed`: a factor on the SPI clocks, to
-    see what a faster bus would bring. `peer_mss`: the PC sends TCP segments of that size, whatever the board announces;
-    None: as it announces. `access_point`: the one that a radio chip finds. `sd_card`: the card in the
-    socket that the board's file names; None: no card. `flash_id`: the flash chip's number, of which firmware makes the
-    board's id and its MAC address; None: the one that all emulated boards have.
+    says how far both are known). `server_port`: TCP port of the simulated PC's server. `dhcp` to `quick_ack`: the
+    services of the simulated PC and their speed, see docs/network.md; None: no such service or name. `resolves_names`:
+    every name has the PC's address, unless `dns_answer` gives another. `capture`: a pcap file of all frames.
+    `xip_miss_cost`: whether flash cache misses cost time; off to see how much. `flash_layout`: the seed of another
+    layout of the flash in its cache; 0: as linked (docs/compare.md). `pins`: voltages at which pins are held, besides
+    those that the board holds, as `{"GP15": "low", "GP26": 1.65}`. `wires`: jumper wires between them, as
+    `["GP0:GP1"]`. `usb_request_gap_us`: the pause of the PC's USB driver between two requests while it enumerates the
+    board; USB asks for none, and some devices need one (docs/emulator-limits.md). `spi_speed`: a factor on the SPI
+    clocks, to see what a faster bus would bring. `peer_mss`: the PC sends TCP segments of that size, whatever the board
+    announces; None: as it announces. `access_point`: the one that a radio chip finds. `sd_card`: the card in the socket
+    that the board's file names; None: no card. `flash_id`: the flash chip's number, of which firmware makes the board's
+    id and its MAC address; None: the one that all emulated boards have.
     """
 
     turnaround_us: _Natural = 200
@@ -134,18 +124,13 @@ class EmulatedConfig:
     delayed_ack_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 40_000
     quick_ack: StrictBool = True
     peer_mss: Annotated[StrictInt, Field(ge=536, le=1460)] | None = None
-    bridge: tuple[tuple[StrictStr, StrictStr], ...] = ()
-    forward: tuple[Annotated[StrictStr, AfterValidator(_rule)], ...] = ()
     faults: LanFaults = field(default_factory=LanFaults)
-    board_faults: tuple[Fault, ...] = ()
     capture: Path | None = None
     xip_miss_cost: StrictBool = True
     flash_layout: Annotated[StrictInt, Field(ge=0, le=0xFFFF_FFFF)] = 0
     pins: HeldPins = field(default_factory=dict, hash=False)
     wires: tuple[Wire, ...] = ()
     usb_request_gap_us: Annotated[StrictInt, Field(ge=0, le=1_000_000)] = 0
-    wall_clock: StrictBool = False
-    uart_ports: StrictBool = False
     spi_speed: Annotated[StrictInt, Field(ge=1, le=16)] = 1
     access_point: AccessPoint = field(default_factory=AccessPoint)
     sd_card: SdCard | None = None
@@ -176,7 +161,7 @@ class EmulatedConfig:
             "delayed_ack_us": self.delayed_ack_us,
             "quick_ack": self.quick_ack,
             "peer_mss": self.peer_mss,
-            "bridge": list(self.bridge),
+            "bridge": [],
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,
             "xip_miss_cost": self.xip_miss_cost,
@@ -187,7 +172,7 @@ class EmulatedConfig:
             "spi_speed": self.spi_speed,
             "flash_id": self.flash_id,
             "access_point": self.access_point.settings(),
-            **card_settings(self.sd_card, None, definition),
+            **({} if self.sd_card is None else card_settings(self.sd_card, None, definition)),
             **engine_settings(definition),
         }
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from portbench_engine import Machine
@@ -19,6 +19,10 @@ FIRST_FRAME_US: Final = 8e6
 it has adafruit_httpserver to compile before."""
 _NO_FRAME_US: Final = 10e6
 """Drivers ask their chip many times a second, or when it interrupts them; no client sleeps for so long."""
+_OFF_BUS_US: Final = 10e6
+"""CircuitPython's first boot, the slowest, takes 4.2 s to get to USB."""
+_ENUMERATION_US: Final = 30e6
+"""A PC tries for up to 80 s, if all its requests time out; CircuitPython 8.2 compiles its libraries for seconds."""
 MOST_LINES: Final = 20
 """A program may fault for ever, and a watchdog start it again and again; its first faults tell the most."""
 
@@ -149,6 +153,23 @@ class Liveness:
         if self._locked_up is not None and now_us - self._locked_up[0] > _LOCKED_UP_US:
             return self._after_fault(self._locked_up[1])
         return None
+
+
+def off_bus(off_bus_us: float, usb: Mapping[str, Any]) -> str | None:
+    """Return why an image will not show up on USB, as one line; None while it still may. `usb`: `Machine.usb`."""
+    tries = usb["attached"] and usb["port"] != "Failed"
+    if off_bus_us <= (_ENUMERATION_US if tries else _OFF_BUS_US):
+        return None
+    for_s = f"{off_bus_us / 1e6:.0f} s of simulated time"
+    if usb["attached"]:
+        return (
+            f"the image attached to USB, but the PC could not enumerate it in {for_s}"
+            f" ({usb['trouble'] or 'no answer yet'}); it does not serve USB, or not in time"
+        )
+    return (
+        f"the image has run for {for_s} without attaching to USB; it is not for this board, stops at"
+        " its start, or has its console on a UART, which portbench flash shows"
+    )
 
 
 def no_frame(now_us: float, chip: str, chip_selects: int, limit_us: float = FIRST_FRAME_US) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from portbench.boards.board import RunOutput
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.client_watch import WayToPc
@@ -81,6 +82,11 @@ class Partner(Simulation):
         over_us = self._client_over_us
         return self.result is not None or (over_us is not None and self.time_us >= over_us + _LAST_WORDS_US)
 
+    def served(self, timeout_s: float = 0.0) -> RunOutput:
+        """Return its output, for which the client's run has waited in simulated time."""
+        counters = {name: value for name, value in self.machine.stats().items() if isinstance(value, int | float)}
+        return RunOutput(self.result, list(self.console.lines), sim={"counters": counters})
+
     def client_is_over(self) -> None:
         self._client_over_us = self._client_over_us or self.time_us
 
@@ -130,4 +136,4 @@ class Partner(Simulation):
 
 def partner_config(config: EmulatedConfig, own: EmulatedConfig) -> EmulatedConfig:
     """Return a partner's configuration: its board's, without the settings that only one board can have."""
-    return replace(config, capture=own.capture, forward=(), bridge=(), board_faults=(), uart_ports=False)
+    return replace(config, capture=own.capture)

@@ -15,7 +15,8 @@ from portbench.boards.definition import BoardDefinition, Ethernet
 from portbench.boards.emulated.attribution import Spent, attribution, spent
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.gdb_server import GdbServer
-from portbench.boards.emulated.simulation import Simulation, ps
+from portbench.boards.emulated.run import Figures, Run
+from portbench.boards.emulated.simulation import ps
 from portbench.boards.emulated.trace import ExchangeTrace, SpiFrame, exchange_trace, exchange_window
 from portbench.boards.timing import Deadline
 from portbench.errors import BoardError
@@ -29,18 +30,6 @@ _KINDS = ("irq", "lan", "pins", "cores", "wire")
 _WIRE_KINDS = ("lan", "pins")
 _PC_KIND = "pc"
 _MOST_RECORDS = 2_000_000
-
-
-@dataclass(frozen=True)
-class Figures:
-    """The result of a run. Two runs of the same flash are equal, traced or not."""
-
-    result: dict[str, Any] | None
-    """The client's result line, or the report of a client without a console."""
-    sessions: list[Session]
-    end_us: float
-    stats: dict[str, Any]
-    """The engine's counters at `end_us`."""
 
 
 @dataclass(frozen=True)
@@ -263,10 +252,7 @@ class Replay:
 
     def start(self) -> Run:
         """Return a run at its power-up."""
-        run = Run(self._flash, self._config.settings(self._definition))
-        port = None if self._definition.network is None else self._config.server_port
-        run.serve(port, self._config.turnaround_us, self._part)
-        return run
+        return Run(self._definition, self._config, self._flash, self._part)
 
     def _end(self, run: Run, figures: Figures, deadline: Deadline, doing: str) -> None:
         run.run_until(ps(figures.end_us), deadline)
@@ -293,34 +279,3 @@ def _watched(
             break
         run.run_until(min(end_ps, run.time_ps + run.slice_ps), deadline)
     machine.spi_log(False)
-
-
-class Run(Simulation):
-    """One run from power-up; call `serve` first."""
-
-    def to_end(self, deadline: Deadline, stuck: Callable[[], str | None] = lambda: None) -> Figures:
-        """Run until the result has come, or the end of a run that only the PC can end. `stuck`: why neither will come,
-        where more is known of that. Raises DeadlineExceeded, and BoardError where none will come."""
-        assert self.pc is not None
-        while not self._over:
-            deadline.check(f"the result; the board printed {self.console.tail(3)}")
-            self.advance(self.time_ps + self.slice_ps)
-            if not self._over and (fault := self.pc.given_up(self.time_us) or stuck()) is not None:
-                raise BoardError(f"emulated board: {fault}")
-        return self.figures()
-
-    def figures(self) -> Figures:
-        assert self.pc is not None
-        sessions = [each for each in self.pc.sessions() if each.listening is None]
-        return Figures(self._result, sessions, self.time_us, self.machine.stats())
-
-    @property
-    def _over(self) -> bool:
-        assert self.pc is not None
-        return self._result is not None or self.pc.whole
-
-    @property
-    def _result(self) -> dict[str, Any] | None:
-        assert self.pc is not None
-        reports = (session.report for session in self.pc.sessions())
-        return self.console.result or next((report for report in reports if report is not None), None)

@@ -9,6 +9,8 @@ from typing import Final, Literal
 from portbench.boards.board import Board, Deployment, Progress, RunOutput, RuntimeIdentity
 from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.deploy import check_digests, deploy_mpremote
+from portbench.boards.repl import Repl, identify
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import (
     Buses,
@@ -23,10 +25,9 @@ from portbench.boards.usb.bus import (
     select,
 )
 from portbench.boards.usb.discovery import SystemBus
-from portbench.boards.usb.files import check_digests, deploy_circuitpython, deploy_mpremote, deploy_rshell, save_files
+from portbench.boards.usb.files import deploy_circuitpython, deploy_rshell, save_files
 from portbench.boards.usb.flash import flash
 from portbench.boards.usb.link import LOG, BoardLock, Link, Power
-from portbench.boards.usb.repl import Repl, identify
 from portbench.boards.usb.run import answers, recover, restart, run
 from portbench.errors import BoardError, BoardUnavailable
 from portbench.firmware import without_spaces

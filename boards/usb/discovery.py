@@ -15,10 +15,10 @@ import psutil
 from serial.tools import list_ports
 
 from portbench.boards.definition import BoardDefinition, known_boards
+from portbench.boards.repl import Repl, identify
 from portbench.boards.timing import Deadline, counting
 from portbench.boards.usb.bus import Buses, EmulatedBus, UsbBus, UsbDevice, is_bootloader, is_known
 from portbench.boards.usb.port import Wire, open_port
-from portbench.boards.usb.repl import Repl, identify
 from portbench.boards.usb.volume import VolumeInfo, read_volume_info
 from portbench.console import shown
 from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded

@@ -6,15 +6,14 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
-from portbench.boards.definition import UsbId, board_of_machine, refusal
+from portbench.boards.flashed import check_fits, check_started, usb_id
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import UsbDevice, is_bootloader
 from portbench.boards.usb.link import Link, run_program
 from portbench.boards.usb.port import open_port
 from portbench.boards.usb.volume import wait_volume, write_until_gone
-from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded, Unsupported
-from portbench.firmware import uf2
-from portbench.firmware.identify import Identity, Uf2File
+from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
+from portbench.firmware.identify import Uf2File
 from portbench.firmware.uf2_families import chip_name
 
 ENTER = """
@@ -157,26 +156,21 @@ _GONE_S = 60.0
 """From the last byte of an image to the boot loader's end; erasing and programming 2 MiB takes under 20 s."""
 
 
-def flash(link: Link, image: Uf2File, deadline: Deadline) -> Identity:
-    """Program `image` and return its identity, once the board has started it.
+def flash(link: Link, image: Uf2File, deadline: Deadline) -> None:
+    """Program `image`, and return once the board has started it.
 
     Raises BoardError, or DeadlineExceeded that says which step was not over.
     """
-    try:
-        image.check_fits(link.definition.uf2_family, link.definition.flash_bytes)
-    except uf2.Uf2Error as error:
-        raise BoardError(f"{link.name}: {refusal(error)}") from error
-    identity, path = image.identity, image.path
-    assert image.content is not None  # or it would not fit
-    if image.content.family_id != link.definition.uf2_family:
-        link.log(f"flash: {path.name} is for the board's other cores: {chip_name(image.content.family_id)}")
+    content, path = check_fits(link.name, link.definition, image), image.path
+    if content.family_id != link.definition.uf2_family:
+        link.log(f"flash: {path.name} is for the board's other cores: {chip_name(content.family_id)}")
     link.image_has_usb = False
     device = enter_bootloader(link, deadline)
-    link.image_has_usb = _usb_id(link, identity) is not None
+    link.image_has_usb = usb_id(link.definition, image.identity) is not None
     if not _flash_by_picotool(link, device, path, deadline):
         _flash_by_volume(link, device, path.name, image.data, deadline)
-    _wait_started(link, device, identity, path.name, deadline)
-    return identity
+    if link.image_has_usb:
+        _wait_started(link, device, image, deadline)
 
 
 def _flash_by_volume(link: Link, device: UsbDevice, name: str, content: bytes, deadline: Deadline) -> None:
@@ -198,35 +192,15 @@ def _flash_by_volume(link: Link, device: UsbDevice, name: str, content: bytes, d
         raise BoardError(f"{error}; the drive {volume} did not accept the image") from None
 
 
-def _wait_started(link: Link, before: UsbDevice, identity: Identity, name: str, deadline: Deadline) -> None:
-    """Return once the runtime has enumerated, or at once for an image without USB."""
-    expected = _usb_id(link, identity)
-    if expected is None:
-        return
+def _wait_started(link: Link, before: UsbDevice, image: Uf2File, deadline: Deadline) -> None:
+    """Return once the runtime has enumerated."""
     device = link.wait_device(
         lambda device: device.port is not None or is_bootloader(device, link.definition),
         deadline,
-        f"{link.name} to come back after {name} was programmed",
+        f"{link.name} to come back after {image.path.name} was programmed",
         after=before,
     )
-    if is_bootloader(device, link.definition):
-        raise BoardError(f"{link.name}: after {name} was programmed the boot loader came back, not {identity.family}")
-    if device.usb_id != expected:
-        if identity.machine is not None and board_of_machine(identity.machine) is None:
-            raise Unsupported(
-                f"{name} is for {identity.machine}, and {device.usb_id} came back on USB: no definition of a board"
-                " names it; add one: docs/adding-a-board.md"
-            )
-        raise BoardError(
-            f"{link.name}: {name} is {identity.family} and should be USB {expected}, but {device.usb_id} came back"
-        )
-
-
-def _usb_id(link: Link, identity: Identity) -> UsbId | None:
-    """Return the image's device on USB; None for an image without USB."""
-    ids = link.definition.usb
-    known = {"micropython": ids.micropython, "wiznet": ids.micropython, "circuitpython": ids.circuitpython}
-    return known.get(str(identity.family))
+    check_started(link.name, link.definition, image, device.usb_id)
 
 
 def _flash_by_picotool(link: Link, device: UsbDevice, path: Path, deadline: Deadline) -> bool:

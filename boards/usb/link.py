@@ -18,10 +18,10 @@ from typing import Protocol
 import platformdirs
 
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.repl import Repl
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import Target, UsbDevice, is_bootloader
 from portbench.boards.usb.port import Wire, open_port
-from portbench.boards.usb.repl import Repl
 from portbench.errors import BoardUnavailable
 from portbench.files import lock
 

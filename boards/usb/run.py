@@ -10,10 +10,10 @@ from collections.abc import Callable
 from contextlib import closing
 
 from portbench.boards.console import ASK_FOR_RESULT, Console
+from portbench.boards.repl import Repl
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.flash import flash
 from portbench.boards.usb.link import Link
-from portbench.boards.usb.repl import Repl
 from portbench.errors import BoardError, BoardUnavailable, ConsoleLost, DeadlineExceeded
 from portbench.firmware.identify import Uf2File
 

@@ -59,7 +59,7 @@ def _profiles(context: click.Context, incomplete: str) -> Iterable[str]:
 
 def _devices(context: click.Context, incomplete: str) -> Iterable[str]:
     """Attached devices, without opening any."""
-    from portbench.boards.usb import attached_selectors
+    from portbench.boards.usb.discovery import attached_selectors
 
     return ["auto", *attached_selectors()]
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from portbench.boards import BoardError
-from portbench.boards.emulated.control import ControlClient
+from portbench.boards.desk.control import ControlClient
 from portbench.boards.pins import parse_pin, parse_wire
 from portbench.boards.registry import runtime_dir
 from portbench.errors import first_complaint
@@ -42,7 +42,7 @@ def desk_settings(
     config: str, pins: tuple[str, ...], wires: tuple[str, ...], *, wall_clock: bool, sd_card: Path | None = None
 ) -> str:
     """The settings as JSON: `config`, changed by the other arguments. Raises BoardError."""
-    from portbench.boards.emulated.config import CONFIG
+    from portbench.boards.desk.config import CONFIG
     from portbench.boards.emulated.sd_card import SdCard
 
     try:

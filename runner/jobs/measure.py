@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -60,16 +61,16 @@ def measure(
     def bench() -> Bench:
         return Bench(options, store, logs, servers)
 
-    if options.parallel == 1 or len(rows) == 1:
-        yield from _measure_here(bench(), rows, watch)
-        return
     # A hosted row's figures are this PC's, which is then left to it alone.
     if hosted := [row for row in rows if _is_hosted(row)]:
         yield from _measure_here(bench(), hosted, watch)
     boards, emulated = units_of(rows, options)
-    if boards:
+    if options.parallel == 1 and boards:
+        yield from _measure_here(bench(), [row for unit in boards.values() for row in unit], watch)
+    elif boards:
         yield from _measure_on_boards(bench, list(boards.values()), options.parallel, watch)
-    if len(emulated) == 1:
+    # A crash of translated code ends its process: where others are to follow, it is not this one.
+    if len(emulated) == 1 or (emulated and sys.platform == "emscripten"):
         yield from _measure_here(bench(), emulated, watch)
     elif emulated:
         from portbench.runner.jobs.pool import measure_in_processes

@@ -11,14 +11,13 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE, runtime_dir
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.firmware.images import ImageStore
@@ -29,12 +28,12 @@ from portbench.runner.jobs.job import Rows, Watch
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import image_store
-from portbench.signals import ENDING, deferred_interrupts, end_at_first_signal
+from portbench.signals import ENDING
 
 _TRIES: Final = 2
 """A process may be killed for want of memory, which there may be the next time."""
-_END_S: Final = 1.5
-"""For a process to end its board, once nothing more is wanted of it."""
+_END_S: Final = 3.0
+"""For a process to end, once nothing more is wanted of it."""
 
 
 def program_of(row: PlannedRow) -> str:
@@ -126,7 +125,7 @@ class _Worker:
 
     def ended(self) -> int | None:
         """Its exit status, once it is gone."""
-        self._process.join(2 * _END_S)
+        self._process.join(_END_S)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
@@ -194,35 +193,37 @@ def measure_in_processes(
 
 
 def _work(connection: Connection, options: BenchOptions, rows: Sequence[PlannedRow], logs: Path, folder: Path) -> None:
-    """Measures the rows that come until the pipe closes, because all are measured or the process at its end is gone."""
+    """Measures the rows that come until the pipe closes, because all are measured or the process at its end is gone.
+
+    This process may be killed: its temporary files are in `folder`, which the other one removes.
+    """
     os.dup2(2, 1)  # standard output is the other process's alone
     sys.stdout = sys.stderr
+    tempfile.tempdir = str(folder)
+    for number in set(ENDING) - {signal.SIGTERM}:  # the other one hears a terminal's Ctrl-C
+        signal.signal(number, signal.SIG_IGN)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     given: queue.SimpleQueue[PlannedRow] = queue.SimpleQueue()
-    bench = None
+    threading.Thread(target=_listen, args=(connection, given), daemon=True).start()
     try:
-        try:
-            settle_in(folder)
-            end_with(lambda: _listen(connection, given))
-            with deferred_interrupts():  # raised while pydantic makes a schema, it becomes an error of pydantic's
-                images = image_store([row.entry for row in rows])
-            bench = Bench(options, images, logs)
-            while True:
-                outcome = bench.measure(given.get(), connection.send)
-                if outcome.fault is not None:
-                    outcome = replace(outcome, fault=_portable(outcome.fault))
-                connection.send(outcome)
-        except PortbenchError as error:
-            connection.send(error)
-    except (_Ended, OSError):  # OSError: the other end of the pipe has gone
+        bench = Bench(options, image_store([row.entry for row in rows]), logs)
+        while True:
+            outcome = bench.measure(given.get(), connection.send)
+            if outcome.fault is not None:
+                outcome = replace(outcome, fault=_portable(outcome.fault))
+            connection.send(outcome)
+    except PortbenchError as error:
+        connection.send(error)
+    except OSError:  # the other end of the pipe has gone
         pass
-    finally:
-        # The signal comes once, perhaps only now, and must not disturb the closing. A call of `suppress` could be hit.
-        try:  # noqa: SIM105
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        except _Ended:
-            pass
-        if bench is not None:
-            bench.close()
+
+
+def _listen(connection: Connection, given: queue.SimpleQueue[PlannedRow]) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            given.put(connection.recv())
+    os._exit(0)
 
 
 def _portable(error: Exception) -> Exception:
@@ -232,43 +233,3 @@ def _portable(error: Exception) -> Exception:
     told = RuntimeError(repr(error))
     told.add_note("".join(traceback.format_exception(error)))
     return told
-
-
-class _Ended(BaseException):
-    """Nothing more is wanted of this process."""
-
-
-def settle_in(folder: Path) -> None:
-    """Of a process that may be killed: its temporary files are in `folder`, which another one removes.
-
-    It ends with the process that started it, and does not hear a terminal's Ctrl-C, which that one does.
-    """
-    os.environ.setdefault(RUNTIME_DIR_VARIABLE, str(runtime_dir()))  # which may be in the temporary folder
-    tempfile.tempdir = str(folder)
-    for number in set(ENDING) - {signal.SIGTERM}:
-        signal.signal(number, signal.SIG_IGN)
-    if sys.platform != "win32":
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    end_at_first_signal(_end)
-
-
-def _end(number: int) -> NoReturn:
-    raise _Ended
-
-
-def _listen(connection: Connection, given: queue.SimpleQueue[PlannedRow]) -> None:
-    with contextlib.suppress(EOFError, OSError):
-        while True:
-            given.put(connection.recv())
-
-
-def end_with(wait: Callable[[], object]) -> None:
-    """End this process once `wait` returns, in another thread: by SIGTERM, and for good if that takes too long."""
-
-    def end() -> None:
-        wait()
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
-        threading.Event().wait(_END_S)
-        os._exit(1)
-
-    threading.Thread(target=end, daemon=True).start()

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 
-from portbench.runner.kinds import called, foreign, paired, served
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.plan import PlannedRow
 from portbench.workloads import Readiness
 
 
 def measurement_of(planned: PlannedRow) -> Callable[[ReadyRow], MeasuredRow]:
-    """The measurement that `planned` asks for."""
+    """The measurement that `planned` asks for. Only its file is imported: the others have servers that it lacks."""
     if planned.partner is not None:
-        return paired.measure
-    if planned.entry.family.traits.timed_by_pc:
-        return foreign.measure
-    return called.measure if planned.workload.readiness is Readiness.LISTENING else served.measure
+        kind = "paired"
+    elif planned.entry.family.traits.timed_by_pc:
+        kind = "foreign"
+    else:
+        kind = "called" if planned.workload.readiness is Readiness.LISTENING else "served"
+    measure: Callable[[ReadyRow], MeasuredRow] = importlib.import_module(f"{__name__}.{kind}").measure
+    return measure

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from queue import Queue
@@ -14,14 +13,14 @@ from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.jitter import Jitter
 from portbench.clients.deployment import as_partner
 from portbench.errors import PortbenchError, Unsupported
-from portbench.runner.boards_for import AUTO, Listener, open_board
+from portbench.runner.boards_for import AUTO, Listener, emulated_board, open_board
 from portbench.runner.collect import check_result, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program
 from portbench.runner.stages import PreparedBoard, Stage
-from portbench.server.calls import parse_listening
+from portbench.server.calls import Listening, parse_listening
 from portbench.where import Where
 from portbench.workloads import BadResult
 
@@ -46,7 +45,10 @@ class PartnerBoard:
         device = None if _is_ours(beside, partner) else self._device(beside)
         if self._prepared is None or self._is != (partner.board.id, device):
             self.close()
-            board = self._emulated(partner) if device is None else self._real(partner, device, deadline)
+            if device is None:
+                board: Board = emulated_board(partner.board, self.options, self.listener.log, flash_id=_FLASH_ID)
+            else:
+                board = self._real(partner, device, deadline)
             self._prepared, self._is = PreparedBoard(board), (partner.board.id, device)
         return self._prepared
 
@@ -65,20 +67,6 @@ class PartnerBoard:
 
     def _real(self, partner: PlannedRow, device: str, deadline: Deadline) -> Board:
         return open_board(replace(partner, device=device), Where.SILICON, self.options, deadline, self.listener)
-
-    def _emulated(self, partner: PlannedRow) -> Board:
-        from portbench.boards.emulated import EmulatedBoard
-        from portbench.boards.emulated.config import EmulatedConfig
-
-        config = EmulatedConfig(
-            turnaround_us=self.options.turnaround_us,
-            phy_link_delay_us=round(self.options.phy_link_delay_s * 1e6),
-            access_point=self.options.access_point,
-            pc_ip=self.options.pc_address,
-            flash_id=_FLASH_ID,
-        )
-        deployer, log = self.options.deployer, self.listener.log
-        return EmulatedBoard(partner.board, config=config, deployer=deployer, log=log, fresh=True)
 
     def tail(self, lines: int) -> list[str]:
         return [] if self._prepared is None else self._prepared.board.console_tail(lines)
@@ -105,10 +93,11 @@ def measure(row: ReadyRow) -> MeasuredRow:
     server.prepare(replace(serving, deployment=as_partner(serving.deployment, partner.board)), row.clock)
     run_s = options.timeouts_s[Stage.RUN]
     deadline = Deadline(run_s, f"{row.planned.label}: the partner")
-    with _joined(client, server.board, row.jitter, deadline, row.printed) as joined:
-        row.prepare(Peer(*joined.listening))
-        output = row.run(serve=False)
-        served = joined.served(_reports_late(row.planned, run_s))
+    started = _started(client, server.board, row.jitter, deadline, row.printed)
+    assert started.listening is not None
+    row.prepare(Peer(started.listening.address, started.listening.port))
+    output = row.run(serve=False)
+    served = started.served(_reports_late(row.planned, run_s))
     has_console = row.planned.entry.family.traits.has_console
     report = output.result if has_console else _reported(row.planned, served)
     result = check_result(result_without_error(report), row.planned.workload, row.planned.settings)
@@ -138,26 +127,23 @@ def _reports_late(planned: PlannedRow, run_s: float) -> float:
     return _LAST_WORDS_S if planned.entry.family.traits.has_console else run_s
 
 
-class _Joined(Protocol):
-    """Two boards of which one listens."""
+class _Server(Protocol):
+    """The board that listens, and where."""
 
     @property
-    def listening(self) -> tuple[IPv4Address, int]: ...
+    def listening(self) -> Listening | None: ...
     def served(self, timeout_s: float) -> RunOutput:
-        """The partner's output, once the client's run is over."""
+        """Its output, once the client's run is over."""
 
 
-@contextmanager
-def _joined(
-    client: Board, server: Board, jitter: Jitter | None, deadline: Deadline, printed: Progress
-) -> Iterator[_Joined]:
+def _started(client: Board, server: Board, jitter: Jitter | None, deadline: Deadline, printed: Progress) -> _Server:
     """Start the partner. Raises BoardError or PortbenchError if it never listens."""
-    if client.where is Where.EMULATED:
-        from portbench.boards.emulated.board import EmulatedPair
+    if server.where is not Where.EMULATED:
+        return RealServer(server, deadline, printed)
+    from portbench.boards.emulated.board import EmulatedBoard
 
-        yield EmulatedPair(client, server, None if jitter is None else replace(jitter, seed=jitter.seed ^ 1), deadline)
-    else:
-        yield RealServer(server, deadline, printed)
+    assert isinstance(client, EmulatedBoard) and isinstance(server, EmulatedBoard)
+    return client.join(server, None if jitter is None else replace(jitter, seed=jitter.seed ^ 1))
 
 
 class RealServer:
@@ -165,18 +151,14 @@ class RealServer:
 
     def __init__(self, board: Board, deadline: Deadline, printed: Progress) -> None:
         self._ended: Queue[RunOutput | BaseException] = Queue()
-        self._listening: list[tuple[IPv4Address, int]] = []
+        self.listening: Listening | None = None
         self._board, self._deadline, self._printed = board, deadline, printed
         threading.Thread(target=self._run, name="the partner", daemon=True).start()
-        deadline.poll(lambda: bool(self._listening) or not self._ended.empty(), _LOOK_S, "it to listen")
-        if not self._listening:
+        deadline.poll(lambda: self.listening is not None or not self._ended.empty(), _LOOK_S, "it to listen")
+        if self.listening is None:
             output = self.served(0.0)
             result_of_server(output.result)
             raise PortbenchError("the partner: its run is over, and it has not listened")
-
-    @property
-    def listening(self) -> tuple[IPv4Address, int]:
-        return self._listening[0]
 
     def served(self, timeout_s: float) -> RunOutput:
         limit = Deadline(timeout_s + _LOOK_S, f"{self._board.name}, which serves")
@@ -194,8 +176,7 @@ class RealServer:
 
     def _heard(self, line: str) -> None:
         self._printed(f"partner: {line}")
-        if (said := parse_listening(line)) is not None:
-            self._listening.append((said.address, said.port))
+        self.listening = self.listening or parse_listening(line)
 
 
 def _apart(options: BenchOptions) -> BenchOptions:

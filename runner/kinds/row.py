@@ -18,11 +18,11 @@ from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program
 from portbench.runner.servers import Servers
 from portbench.runner.stages import PreparedBoard, Program, Stage, StageClock
-from portbench.server.tcp import WorkloadServer
 from portbench.workloads import Session
 
 if TYPE_CHECKING:
     from portbench.runner.kinds.paired import PartnerBoard
+    from portbench.server.tcp import WorkloadServer
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.replay import Figures
+from portbench.boards.emulated.run import Figures
 from portbench.boards.emulated.trace import busiest
 from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import FLASH_BASE, flash_content

@@ -20,7 +20,6 @@ from portbench.results.shipped import shipped
 from portbench.results.storage import RunWriter
 from tests.cli.conftest import Invoke, invoke  # noqa: F401 - a fixture
 from tests.conftest import Image
-from tests.docs import rows_once
 from tests.firmware.test_image_identity import micropython
 from tests.forward.conftest import SERVER
 from tests.ping_pong import NATIVE_IMAGE
@@ -258,7 +257,6 @@ def test_a_run_measures(
 ) -> None:
     """Without images the native client is measured; a command that names others says where to get each."""
     words = shlex.split(line)
-    monkeypatch.setattr("portbench.runner.jobs.run.measure", rows_once.measure)
     needed = long(line, image)
     server = remora() if "port=27181" in words else SERVER
     named = images_of(words) - {"portbench-native"}
@@ -312,7 +310,6 @@ def test_a_command_that_measures_runs(
     image: Image,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portbench.runner.jobs.run.measure", rows_once.measure)
     words = shlex.split(line)
     for runtime in images_of(words):
         image(runtime)

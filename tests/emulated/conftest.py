@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from portbench.boards import Deadline, Deployment, RunOutput, board_definition
-from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.board import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.clients import ClientNetwork, StaticAddress
 from portbench.firmware import uf2
 from portbench.firmware.identify import Uf2File
@@ -38,11 +37,8 @@ def result_of(output: RunOutput) -> dict[str, Any]:
 
 
 @pytest.fixture
-def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> Iterator[Prepared]:
-    """Makes boards with an image and its client on them; `files` replaces the client. Python's images are in flash from
-    the start: the boot loader, which tests/usb proves, would take a third to a half of the processor time."""
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
-    boards: list[EmulatedBoard] = []
+def prepared(tmp_path: Path, image: Image) -> Prepared:
+    """Makes boards with an image and its client on them; `files` replaces the client."""
 
     def make(
         entry_id: str,
@@ -54,23 +50,17 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
         config: EmulatedConfig | None = None,
     ) -> EmulatedBoard:
         path = image(entry_id)
-        raw = None
-        if family != "native":
-            raw = tmp_path / f"flash-{len(boards)}.bin"
-            ((start, content),) = uf2.read(path).flash_bytes().items()
-            assert start == uf2.FLASH_BASE
-            raw.write_bytes(content)
-        board = EmulatedBoard(DEFINITION, config=config, flash=raw)
-        boards.append(board)
+        board = EmulatedBoard(DEFINITION, config)
         assert board.own_network is not None
         board.serve("ping_pong", {}, within())
         if family == "native":
             native = NativeConfig(server=board.own_network.server, port=board.own_network.port, count=messages)
-            merged = tmp_path / f"native-{len(boards)}.uf2"
+            merged = tmp_path / "native.uf2"
             merged.write_bytes(uf2.with_data(uf2.read(path), CONFIG_ADDRESS, pack(native)))
             board.flash(Uf2File.read(merged), within())
             board.deploy(Deployment({}, family), within())
             return board
+        board.flash(Uf2File.read(path), within())
         board.wait_console(within())
         asked = network or ClientNetwork(server=board.own_network.server, port=board.own_network.port)
         with libraries_or_skip():
@@ -78,6 +68,4 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> I
         board.deploy(Deployment(files, family) if files else client, within(120))
         return board
 
-    yield make
-    for board in boards:
-        board.close()
+    return make

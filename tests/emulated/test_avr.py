@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from portbench.boards import Deadline, Deployment, Unattended, board_definition
+from portbench.boards.emulated.board import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.direct import DirectBoard
 from portbench.clients.arduino import compile_sketch
 from portbench.errors import BoardError, PortbenchError
 from portbench.firmware.identify import Uf2File
@@ -74,8 +74,8 @@ def test_a_file_needs_a_board_that_takes_it(tmp_path: Path) -> None:
     assert "cut.hex: is neither Intel HEX nor ELF; get the file again" in run(f"--runtime={cut}", "--dry-run").output
 
 
-def unattended(exchanges: int, ready_s: float = 2.0) -> DirectBoard:
-    board = DirectBoard(board_definition("arduino-mega2560"), EmulatedConfig(phy_link_delay_us=100_000))
+def unattended(exchanges: int, ready_s: float = 2.0) -> EmulatedBoard:
+    board = EmulatedBoard(board_definition("arduino-mega2560"), EmulatedConfig(phy_link_delay_us=100_000))
     board.serve("ping_pong", {"messages": exchanges}, Deadline(60, "test"), Unattended(exchanges, ready_s))
     return board
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import struct
-import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from portbench.boards import BoardError, Deadline, Deployment
-from portbench.boards.emulated import EmulatedBoard
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
+from portbench.boards.emulated.board import EmulatedBoard
 from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Uf2File
 from portbench.runner.checks.soak.dead_images import DeadImage, banner, build, write
@@ -58,19 +55,11 @@ def image(folder: Path, foreign: DeadImage, family: Family = Family.MICROPYTHON)
     return path
 
 
-@pytest.fixture
-def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], EmulatedBoard]]:
-    made: list[EmulatedBoard] = []
-    with tempfile.TemporaryDirectory(prefix="pbl-") as folder:  # short, as sockets' names are
-        monkeypatch.setenv(RUNTIME_DIR_VARIABLE, folder)
-
-        def make() -> EmulatedBoard:
-            made.append(EmulatedBoard(EVB))
-            return made[-1]
-
-        yield make
-        for each in made:
-            each.close()
+def boot(path: Path, says: str) -> None:
+    board, deadline = EmulatedBoard(EVB), Deadline(LIMIT_S, "test")
+    board.flash(Uf2File.read(path), deadline)
+    with pytest.raises(BoardError, match=says):
+        board.wait_console(deadline)
 
 
 @pytest.mark.parametrize(
@@ -86,28 +75,22 @@ def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], EmulatedBoar
     ],
     ids=lambda value: value if isinstance(value, DeadImage) else "",
 )
-def test_a_dead_image_is_given_up(
-    program: DeadImage, says: str, board: Callable[[], EmulatedBoard], tmp_path: Path
-) -> None:
-    with pytest.raises(BoardError, match=says):
-        board().flash(Uf2File.read(image(tmp_path, program)), Deadline(LIMIT_S, "test"))
+def test_a_dead_image_is_given_up(program: DeadImage, says: str, tmp_path: Path) -> None:
+    boot(image(tmp_path, program), says)
 
 
-def test_an_image_that_attaches_and_never_enumerates_is_said_to(
-    board: Callable[[], EmulatedBoard], tmp_path: Path
-) -> None:
+def test_an_image_that_attaches_and_never_enumerates_is_said_to(tmp_path: Path) -> None:
     (tmp_path / "mute.uf2").write_bytes(build(ATTACHES_ONLY, banner(Family.MICROPYTHON)))
     says = (
         r": the image attached to USB, but the PC could not enumerate it in \d+ s of simulated time"
         r" \(SET_ADDRESS: the device did not answer three times in a row\); it does not serve USB, or not in time$"
     )
-    with pytest.raises(BoardError, match=says):
-        board().flash(Uf2File.read(tmp_path / "mute.uf2"), Deadline(LIMIT_S, "test"))
+    boot(tmp_path / "mute.uf2", says)
 
 
-def test_a_client_that_never_speaks_to_its_chip_is_given_up(board: Callable[[], EmulatedBoard], tmp_path: Path) -> None:
+def test_a_client_that_never_speaks_to_its_chip_is_given_up(tmp_path: Path) -> None:
     """As an image for a board with other pins: the native client's place is taken by a program that does nothing."""
-    one, deadline = board(), Deadline(LIMIT_S, "test")
+    one, deadline = EmulatedBoard(EVB), Deadline(LIMIT_S, "test")
     one.flash(Uf2File.read(image(tmp_path, DeadImage.STANDS_STILL, Family.NATIVE)), deadline)
     one.deploy(Deployment({}, "native"), deadline)
     one.serve("ping_pong", {"messages": 5}, deadline)
@@ -115,10 +98,8 @@ def test_a_client_that_never_speaks_to_its_chip_is_given_up(board: Callable[[], 
         one.run(deadline)
 
 
-def test_a_client_that_stops_to_speak_to_its_chip_is_given_up(
-    board: Callable[[], EmulatedBoard], tmp_path: Path
-) -> None:
-    one, deadline = board(), Deadline(LIMIT_S, "test")
+def test_a_client_that_stops_to_speak_to_its_chip_is_given_up(tmp_path: Path) -> None:
+    one, deadline = EmulatedBoard(EVB), Deadline(LIMIT_S, "test")
     (tmp_path / "hangs.uf2").write_bytes(build(SELECTS_ONCE, banner(Family.NATIVE)))
     one.flash(Uf2File.read(tmp_path / "hangs.uf2"), deadline)
     one.deploy(Deployment({}, "native"), deadline)

@@ -15,13 +15,10 @@ from portbench_engine import Machine, bootrom
 
 from portbench.boards.board import Unattended
 from portbench.boards.definition import MASK, PC_IP, board_address
-from portbench.boards.emulated.board import EmulatedBoard
 from portbench.boards.emulated.client_watch import given_up, not_taken
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import SLICE_PS
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.boards.timing import Deadline
-from portbench.boards.usb.bus import is_bootloader
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, StaticAddress, pack
@@ -127,27 +124,6 @@ def test_a_client_that_plays_less_than_was_asked_for_is_told_so(tmp_path: Path, 
     (row,) = measure(NATIVE_IMAGE, tmp_path, OWN_MESSAGES + 1, family=Family.FOREIGN)
     assert row.status is Status.FAILED
     assert f"closed after {OWN_MESSAGES} of {OWN_MESSAGES + 1} exchanges; ask for fewer" in (row.reason or "")
-
-
-def test_an_image_that_is_over_before_the_host_looks_again_is_measured(
-    tmp_path: Path, short_folder: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    control = EmulatedBoard.control
-
-    def then_pause(board: EmulatedBoard, op: str, deadline: Deadline, **more: Any) -> dict[str, Any]:
-        said = control(board, op, deadline, **more)
-        if op == "status" and not said["finished"]:
-
-            def is_over() -> bool:
-                device = board.link.device()
-                return device is not None and is_bootloader(device, board.definition)
-
-            deadline.poll(is_over, 0.01, "the image to go to the boot loader")
-        return said
-
-    monkeypatch.setattr(EmulatedBoard, "control", then_pause)
-    (row,) = measure(NATIVE_IMAGE, tmp_path, family=Family.FOREIGN)
-    assert row.status is Status.MEASURED, row.reason
 
 
 def test_an_image_that_never_serves_ends_its_row_early_with_the_cause(tmp_path: Path, short_folder: None) -> None:

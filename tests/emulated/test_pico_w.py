@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from portbench.boards import RunOutput, WifiCredentials, board_definition
-from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.board import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.wifi import AccessPoint
 from portbench.clients import ClientNetwork
 from portbench.firmware.identify import Uf2File
@@ -32,16 +30,12 @@ Play = Callable[..., RunOutput]
 
 
 @pytest.fixture
-def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> Iterator[Play]:
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
-    boards: list[EmulatedBoard] = []
-
+def play(image: Image) -> Play:
     def run(
         entry: str, family: str, version: str, *, point: AccessPoint | None = None, wifi: WifiCredentials | None = None
     ) -> RunOutput:
         path = image(entry)
         board = EmulatedBoard(DEFINITION, config=EmulatedConfig(access_point=point or AccessPoint()))
-        boards.append(board)
         assert board.own_network is not None
         board.serve("ping_pong", {}, within())
         board.flash(Uf2File.read(path), within(300))
@@ -52,9 +46,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> Itera
         board.deploy(deployment(family, network, 20, version, board=DEFINITION), within(300))
         return board.run(within(300))
 
-    yield run
-    for board in boards:
-        board.close()
+    return run
 
 
 def figures(output: RunOutput) -> dict[str, Any]:

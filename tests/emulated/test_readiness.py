@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.board import EmulatedBoard
 from portbench.clients import ClientNetwork
 from tests.emulated.conftest import STATIC, Prepared, result_of, within
 
@@ -30,7 +32,8 @@ except OSError as error:
 
 def boot_with(board: EmulatedBoard, phy_link_delay_us: int) -> dict[str, object]:
     """One power cycle with that PHY, up to the result line."""
-    board.control("power_cycle", within(), config={"phy_link_delay_us": phy_link_delay_us})
+    board.config = replace(board.config, phy_link_delay_us=phy_link_delay_us)
+    board.serve("ping_pong", {}, within())
     return result_of(board.run(within()))
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address
 
 import pytest
 
 from portbench.boards import BoardError, Deadline, Deployment
-from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.emulated.board import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig, LanFaults
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.clients import ClientNetwork
 from portbench.firmware.identify import Uf2File
 from tests.emulated.conftest import Prepared
@@ -36,28 +33,11 @@ CASES = [
 NAMES = ["no link", "no DHCP answer", "refused"]
 
 
-@pytest.fixture
-def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[EmulatedConfig, bool], EmulatedBoard]]:
-    made: list[EmulatedBoard] = []
-    with tempfile.TemporaryDirectory(prefix="pbw-") as folder:  # short, as sockets' names are
-        monkeypatch.setenv(RUNTIME_DIR_VARIABLE, folder)
-
-        def make(config: EmulatedConfig, attribute: bool) -> EmulatedBoard:
-            made.append(EmulatedBoard(EVB, config=config, attribute=attribute))
-            return made[-1]
-
-        yield make
-        for each in made:
-            each.close()
-
-
 @pytest.mark.parametrize("attribute", [False, True], ids=["", "attributed"])
 @pytest.mark.parametrize(("config", "says"), CASES, ids=NAMES)
-def test_the_native_client(
-    config: EmulatedConfig, says: str, attribute: bool, board: Callable[[EmulatedConfig, bool], EmulatedBoard]
-) -> None:
+def test_the_native_client(config: EmulatedConfig, says: str, attribute: bool) -> None:
     """An attribution reads the cable, too, and takes nothing from who looks for the fault."""
-    one, deadline = board(config, attribute), Deadline(LIMIT_S, "test")
+    one, deadline = EmulatedBoard(EVB, config, attribute=attribute), Deadline(LIMIT_S, "test")
     one.flash(Uf2File.read(NATIVE_IMAGE), deadline)
     one.deploy(Deployment({}, "native"), deadline)
     one.serve("ping_pong", {"messages": 5}, deadline)

@@ -27,7 +27,7 @@ from portbench.runner.cli.row import RowName, stored_row
 from portbench.runner.options import read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.profile.attributed import with_names
-from portbench.runner.replayed import ReplayedRow, prepared_flash
+from portbench.runner.replayed import ReplayedRow
 from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
@@ -66,7 +66,7 @@ def native_row() -> PlannedRow:
 def native(native_row: PlannedRow) -> Attributed:
     """Not with the probes that `ReplayedRow` compares with, but with all others on as well."""
     options = read_options({"where": "emulated", "messages": "12"})
-    config, flash = prepared_flash(native_row, options)
+    config, flash = ReplayedRow(native_row, options).prepared
     settings = native_row.settings.model_dump(mode="json")
     replay = Replay(native_row.board, config, flash, "ping_pong", settings)
     limit = Deadline(60, "replay")

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.control import ControlClient
+from portbench.boards.desk.control import ControlClient
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
 from portbench.firmware import uf2
 
@@ -66,7 +66,7 @@ def serve() -> Iterator[Serve]:
 
         def start(*rules: str, **config: Any) -> Served:
             name = f"server-{len(started)}"
-            board = [sys.executable, "-m", "portbench.boards.emulated", "--name", name, "--log", os.devnull]
+            board = [sys.executable, "-m", "portbench.boards.desk", "--name", name, "--log", os.devnull]
             board += ["--flash", str(flash), "--config", json.dumps(NETWORK | config)]
             board += [f"--forward={rule}" for rule in rules]
             process = subprocess.Popen(board)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.boards.emulated.network import ForwardRule, parse_rule
+from portbench.boards.desk.forwards import ForwardRule, parse_rule
 
 BINDS = st.one_of(st.just("127.0.0.1"), st.ip_addresses().map(str))
 RULES = st.builds(

@@ -20,7 +20,7 @@ from tests.conftest import NO_ENGINE
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards import BoardError, Deadline
-from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.desk.board import DeskBoard
 from portbench.boards.emulated.attribution import spent
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.gdb_server import GdbServer
@@ -241,7 +241,7 @@ def test_gdb_and_a_desk_at_once(tmp_path: Path) -> None:
     """A board that runs by itself is stopped by attaching, steps, and runs on after detaching."""
     flash = tmp_path / "flash.bin"
     flash.write_bytes(FLASH)
-    with EmulatedBoard(EVB, config=EmulatedConfig(), flash=flash) as board:
+    with DeskBoard.started(EVB, None, f"--flash={flash}") as board:
         port = board.control("gdb", limit(), port=0)["port"]
         assert board.control("gdb", limit(), port=0)["port"] == port
         said = Gdb(port, "stepi", "monitor time", "detach").end()

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import pytest
 
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
@@ -33,13 +32,14 @@ def run_lengths(text: str) -> list[int]:
     return values
 
 
-def measure(runtime: str, profile: str, folder: Path) -> Row:
+def measure(runtime: str, profile: str, folder: Path, device: str = "auto") -> Row:
     options = BenchOptions(
         where="emulated",
         workloads=(PING_PONG,),
         runtimes=(runtime,),
         profiles=(profile,),
         runs=1,
+        devices=(device,),
         results_dir=folder / "results",
     )
     (planned,) = plan(options)
@@ -53,8 +53,7 @@ def measure(runtime: str, profile: str, folder: Path) -> Row:
 @pytest.mark.engine
 @pytest.mark.timeout(600)  # CircuitPython takes 11 s of a PC that does nothing else
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda row: f"{row['runtime']}-{row['profile']}")
-def test_a_row_is_what_it_always_was(golden: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+def test_a_row_is_what_it_always_was(golden: dict[str, Any], tmp_path: Path) -> None:
     row = measure(golden["runtime"], golden["profile"], tmp_path)
     if row.status is Status.SKIPPED and golden["runtime"] != "portbench-native":
         pytest.skip(row.reason or "")

@@ -11,7 +11,7 @@ from portbench.boards.emulated.replay import Replay
 from portbench.results.model import Row, Status
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.replayed import prepared_flash
+from portbench.runner.replayed import ReplayedRow
 from portbench.runner.trace.record import trace_row
 from portbench.workloads import workload
 from tests.conftest import Image
@@ -71,7 +71,7 @@ def test_a_replay_and_a_traced_one_are_the_same_run(image: Image) -> None:
         settings=settings,
     )
     (row,) = plan(options)
-    config, flash = prepared_flash(row, options)
+    config, flash = ReplayedRow(row, options).prepared
     first, second = (Replay(EVB, config, flash, "echo_server", settings).run(Deadline(60, "replay")) for _ in range(2))
     assert first == second and [session.exchanges for session in first.sessions] == [4, 4, 4]
     assert trace_row(row, options, 2).frames

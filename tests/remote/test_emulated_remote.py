@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import Deadline
-from portbench.boards.emulated import EmulatedBoard
-from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.desk.board import DeskBoard
+from portbench.boards.desk.config import DeskConfig
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.remote.serial_server import Protocol, SerialServer
 from portbench.firmware.identify import Uf2File
@@ -32,11 +32,11 @@ MESSAGES = 30
 
 
 @contextmanager
-def bridged_board(image: Path, server_port: int) -> Iterator[EmulatedBoard]:
+def bridged_board(image: Path, server_port: int) -> Iterator[DeskBoard]:
     """Running `image`, on a network where 127.0.0.1 is this machine."""
     address = f"127.0.0.1:{server_port}"
-    config = EmulatedConfig(pc_ip="127.0.0.1", bridge=((address, address),))
-    with EmulatedBoard(DEFINITION, config=config) as board:
+    config = DeskConfig(pc_ip="127.0.0.1", bridge=((address, address),))
+    with DeskBoard.started(DEFINITION, config) as board:
         board.flash(Uf2File.read(image), Deadline(60, "flash"))
         board.wait_console(Deadline(30, "console"))
         yield board

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from portbench.boards import BoardUnavailable, Deadline
 from portbench.boards.remote.serial_server import Protocol, SerialServer
+from portbench.boards.repl import Repl
 from portbench.boards.usb.port import Wire, remote_port
-from portbench.boards.usb.repl import Repl
 from tests.usb.fake_board import FakeBoard
 
 pytestmark = pytest.mark.slow

@@ -50,9 +50,9 @@ def limit() -> Deadline:
 
 def test_auto_prefers_a_board_on_usb(modules: dict[str, SimpleNamespace]) -> None:
     assert where_for(IMAGE, OPTIONS) is Where.EMULATED
-    modules["portbench.boards.usb"] = SimpleNamespace(attached=lambda definition: [])
+    modules["portbench.boards.usb.discovery"] = SimpleNamespace(attached=lambda definition: [])
     assert where_for(IMAGE, OPTIONS) is Where.EMULATED
-    modules["portbench.boards.usb"] = SimpleNamespace(attached=lambda definition: ["a board"])
+    modules["portbench.boards.usb.discovery"] = SimpleNamespace(attached=lambda definition: ["a board"])
     assert where_for(IMAGE, OPTIONS) is Where.SILICON
     assert where_for(IMAGE, replace(OPTIONS, where="emulated")) is Where.EMULATED
     assert where_for(UNIX, OPTIONS) is Where.HOSTED
@@ -97,15 +97,19 @@ def test_a_missing_engine_is_a_broken_set_up(modules: dict[str, SimpleNamespace]
 
 
 def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:
-    modules["portbench.boards.emulated"] = SimpleNamespace(EmulatedBoard=lambda definition, **named: named)
+    modules["portbench.boards.emulated.config"] = SimpleNamespace(EmulatedConfig=dict)
+    made = SimpleNamespace(EmulatedBoard=lambda definition, config, **named: (config, named))
+    modules["portbench.boards.emulated.board"] = made
     opened: Any = open_board(IMAGE, Where.EMULATED, OPTIONS, limit(), LISTENER)
-    surroundings = {"turnaround_us": 300, "phy_link_delay_s": 2.5, "access_point": AccessPoint()}
-    surroundings |= {"pc_ip": PC_IP, "server_port": 5000, "fresh": True, "reuse_flash": True, "attribute": False}
-    assert opened == {**surroundings, "deployer": "mpremote", "log": LISTENER.log}
+    surroundings = {"turnaround_us": 300, "phy_link_delay_us": 2_500_000, "access_point": AccessPoint()}
+    surroundings |= {"pc_ip": PC_IP, "server_port": 5000}
+    assert opened == (surroundings, {"reuse_flash": True, "attribute": False, "log": LISTENER.log})
+    with pytest.raises(BrokenSetup, match=r"^--deploy rshell: an emulated row has no serial port"):
+        open_board(IMAGE, Where.EMULATED, replace(OPTIONS, deployer="rshell"), limit(), LISTENER)
 
 
 def test_a_real_board_keeps_its_users_files(modules: dict[str, SimpleNamespace]) -> None:
-    modules["portbench.boards.usb"] = SimpleNamespace(UsbBoard=lambda definition, **named: named)
+    modules["portbench.boards.usb.board"] = SimpleNamespace(UsbBoard=lambda definition, **named: named)
     opened: Any = open_board(NAMED, Where.SILICON, OPTIONS, limit(), LISTENER)
     assert opened["device"] == "id:E660" and opened["save_files_to"] == SAVED_FILES
     assert opened["ask_bootsel"] is LISTENER.ask_bootsel and opened["log"] is LISTENER.log

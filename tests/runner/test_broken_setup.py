@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,6 @@ from tests.runner.test_bench import ScriptedBoard, World
 from tests.runner.test_bench import world as world
 from tests.runner.test_run import HOSTED, LIMIT_S, Harness
 
-NATIVE = ("--runtime=portbench-native", "--where=emulated", "--messages=20", "--runs=3")
 WITHOUT_ENGINE = """
 import importlib, sys
 from tests import patience
@@ -80,17 +80,14 @@ def test_a_chip_that_is_not_emulated_fails_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("several", [(), ("--parallel=2",)])
-def test_a_runtime_folder_that_cannot_be_trusted_fails_the_run(several: tuple[str, ...], tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
+def test_a_desk_does_not_start_in_a_folder_that_cannot_be_trusted(tmp_path: Path) -> None:
     folder = tmp_path / "boards"
     folder.mkdir()
     folder.chmod(0o777)
-    harness.environment[RUNTIME_DIR_VARIABLE] = str(folder)
-    done = harness.run(*NATIVE, *several)
+    environment = os.environ | {RUNTIME_DIR_VARIABLE: str(folder)}
+    done = patience.run([sys.executable, "-m", "portbench", "desk"], LIMIT_S, cwd=PROJECT, env=environment)
     assert done.returncode == 1
     assert f"{folder}: may be written to by others (mode 0777)" in done.stderr and "Traceback" not in said(done)
-    assert Status.SKIPPED not in {row.status for row in harness.stored().rows}
 
 
 def test_a_board_named_in_a_folder_that_cannot_be_trusted_fails_the_run(tmp_path: Path) -> None:

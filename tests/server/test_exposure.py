@@ -7,6 +7,7 @@ import socket
 import struct
 import sys
 from ipaddress import ip_address
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portbench.boards import Board, Deadline, board_definition
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.runner.options import BenchOptions
 from portbench.runner.servers import Servers
 from portbench.server.tcp import WorkloadServer, measure_round_trip
@@ -70,12 +72,14 @@ def test_boards_on_this_pc_open_nothing_to_the_network() -> None:
 
 
 @pytest.mark.engine
-def test_an_emulated_board_listens_nowhere() -> None:
-    from portbench.boards.emulated import EmulatedBoard
+def test_an_emulated_board_listens_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from portbench.boards.desk.board import DeskBoard
+
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path))
 
     servers = Servers(OPTIONS)
     others = set(psutil.Process().children(recursive=True))  # of fixtures that live longer than one test
-    with EmulatedBoard(board_definition("W5500_EVB_PICO")) as board:
+    with DeskBoard.started(board_definition("W5500_EVB_PICO")) as board:
         assert servers.peer_for(board, PING_PONG)[1] is None
         started = set(psutil.Process().children(recursive=True)) - others
         assert started

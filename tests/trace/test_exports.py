@@ -24,7 +24,7 @@ from portbench.boards.emulated.replay import Recording, Replay
 from portbench.boards.emulated.trace import busiest, exchange_window
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.replayed import prepared_flash
+from portbench.runner.replayed import ReplayedRow
 from portbench.runner.trace.pcapng import carries_data, read_capture, write_pcapng
 from portbench.runner.trace.perfetto import trace_events
 from portbench.runner.trace.vcd import shifted, write_vcd
@@ -57,7 +57,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recording, Path,
     from dataclasses import replace
 
     bench = BenchOptions(runtimes=("portbench-native",), where="emulated", runs=1, settings={"messages": MESSAGES})
-    config, flash = prepared_flash(plan(bench)[0], bench)
+    config, flash = ReplayedRow(plan(bench)[0], bench).prepared
     capture = tmp_path_factory.mktemp("capture") / "frames.pcap"
     deadline = Deadline(60, "recording")
     figures = Replay(EVB, config, flash, "ping_pong", {}).run(deadline)

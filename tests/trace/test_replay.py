@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,18 +10,18 @@ from tests.conftest import NO_ENGINE, Image
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench.boards import BoardError, Deadline, DeadlineExceeded
-from portbench.boards.emulated import EmulatedBoard
+from portbench.boards import BoardError, Deadline, DeadlineExceeded, Deployment
+from portbench.boards.emulated.board import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay
 from portbench.boards.emulated.simulation import ps
+from portbench.firmware.identify import Uf2File
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
-from portbench.runner.replayed import prepared_flash
+from portbench.runner.replayed import ReplayedRow
 from portbench.runner.trace.record import trace_row
 from portbench.server.simulated_pc import SimulatedServer, part_in
-from portbench.workloads import Session
-from tests.ping_pong import EVB
+from tests.ping_pong import EVB, NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
 MESSAGES = 12
@@ -41,7 +40,7 @@ def limit(seconds: float = 60) -> Deadline:
 @pytest.fixture(scope="module")
 def native() -> tuple[EmulatedConfig, bytes]:
     bench = options("portbench-native", "tuned")
-    return prepared_flash(plan(bench)[0], bench)
+    return ReplayedRow(plan(bench)[0], bench).prepared
 
 
 @pytest.fixture(scope="module")
@@ -57,17 +56,16 @@ def test_two_replays_are_equal(native: tuple[EmulatedConfig, bytes], figures: Fi
     assert slower != figures
 
 
-def test_a_replay_is_the_boards_own_run(native: tuple[EmulatedConfig, bytes], figures: Figures, tmp_path: Path) -> None:
-    flash = tmp_path / "flash.bin"
-    flash.write_bytes(native[1])
-    with EmulatedBoard(EVB, config=native[0], flash=flash) as board:
-        board.serve("ping_pong", {}, limit())
-        board.cycle(limit(), measured=True)
-        limit().poll(lambda: board.control("status", limit())["finished"], 0.02, "the report")
-        measured = board.control("figures", limit())
-    assert [Session(**each) for each in measured["sessions"]] == figures.sessions
-    assert measured["stats"]["simulated_us"] == figures.end_us
-    assert {key: measured["stats"][key] for key in figures.stats} == figures.stats
+def test_a_replay_is_the_boards_own_run(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
+    board = EmulatedBoard(EVB, native[0])
+    board.flash(Uf2File.read(NATIVE_IMAGE), limit())
+    board.contents = native[1]
+    board.deploy(Deployment({}, "native"), limit())
+    board.serve("ping_pong", {}, limit())
+    measured = board.run(limit())
+    assert measured.sessions == figures.sessions and measured.sim is not None
+    counters = {name: value for name, value in figures.stats.items() if isinstance(value, int | float)}
+    assert measured.sim["counters"] == {**counters, "simulated_us": figures.end_us}
 
 
 @pytest.mark.parametrize("pc_sample_cycles", [0, 1, 977])
@@ -130,7 +128,9 @@ def test_one_message_of_the_native_client(native: tuple[EmulatedConfig, bytes], 
 
 def test_a_run_without_a_result_ends_at_the_deadline(native: tuple[EmulatedConfig, bytes]) -> None:
     with pytest.raises(DeadlineExceeded, match="still waiting for the result; the board printed"):
-        Replay(EVB, native[0], b"", "ping_pong", {}).run(limit(0.3))
+        Replay(EVB, *native, "ping_pong", {}).run(limit(0.001))
+    with pytest.raises(BoardError, match="went to the boot loader before its run was over"):
+        Replay(EVB, native[0], b"", "ping_pong", {}).run(limit())
 
 
 def test_messages_of_lwip_are_as_the_findings_say(image: Image) -> None:

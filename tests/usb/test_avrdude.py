@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import BoardUnavailable, Deadline, Deployment, board_definition
-from portbench.boards.usb import listing
 from portbench.boards.usb.avrdude import AvrdudeBoard
 from portbench.boards.usb.bus import UsbDevice
+from portbench.boards.usb.discovery import listing
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
 from tests.usb.conftest import small_image

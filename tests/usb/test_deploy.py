@@ -11,15 +11,9 @@ from typing import Any
 import pytest
 
 from portbench.boards import BoardError, Deadline, DeadlineExceeded, Deployment
-from portbench.boards.usb import UsbBoard
-from portbench.boards.usb.files import (
-    _below,
-    check_digests,
-    copy_with_rshell,
-    deploy_circuitpython,
-    deploy_mpremote,
-    deploy_rshell,
-)
+from portbench.boards.deploy import check_digests, deploy_mpremote
+from portbench.boards.usb.board import UsbBoard
+from portbench.boards.usb.files import _below, copy_with_rshell, deploy_circuitpython, deploy_rshell
 from portbench.errors import LibraryMissing
 from tests.usb.conftest import DEFINITION, link_to
 from tests.usb.fake_board import FakeBoard

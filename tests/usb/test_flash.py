@@ -29,8 +29,7 @@ Boards = Callable[..., FakeBoard]
 def test_from_any_runtime_to_the_image(boards: Boards, deadline: Deadline, tmp_path: Path, before: str | None) -> None:
     board = boards(runtime=before)
     image = small_image(tmp_path, MICROPYTHON)
-    found = flash(link_to(board), Uf2File.read(image), deadline)
-    assert (str(found.family), found.version) == ("micropython", "1.26.0")
+    flash(link_to(board), Uf2File.read(image), deadline)
     assert board.flashed == image.read_bytes()
     assert board.devices()[0].pid == 5
 

@@ -8,7 +8,7 @@ import pytest
 
 from portbench.boards import BoardError, ConsoleLost, Deadline, DeadlineExceeded
 from portbench.boards.prompt import Prompt, ReplError
-from portbench.boards.usb.repl import Repl, identify
+from portbench.boards.repl import Repl, identify
 from tests.usb.conftest import link_to
 from tests.usb.fake_board import FakeBoard
 

@@ -13,7 +13,8 @@ import pytest
 
 from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, Deployment
 from portbench.boards.console import Console
-from portbench.boards.usb import UsbBoard, listing
+from portbench.boards.usb.board import UsbBoard
+from portbench.boards.usb.discovery import listing
 from portbench.boards.usb.run import read_result, recover
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,17 @@ import vl_convert
 from pydantic_core import _pydantic_core
 
 from portbench.firmware import FOLDER_VARIABLE, catalogue
+from portbench.results.environment import describe_machine
 from portbench.results.model import RunFile
 from portbench.results.publish import html as page_of
 from portbench.results.storage import to_json
-from portbench.runner import in_page
+from portbench.runner.jobs.measure import measure as measured
+from portbench.runner.jobs.run import planned
+from portbench.runner.program import image_store
+from portbench.runner.servers import Servers
 
 _IMAGES = Path("/images")
+_LOGS = Path("/tmp/portbench-page")
 _last: RunFile | None = None
 
 Path(_pydantic_core.__file__).unlink()  # it is loaded, and its file would stay in memory
@@ -28,7 +34,16 @@ def measure(images: Any, asked: str) -> str:
     global _last
     os.environ[FOLDER_VARIABLE] = str(_IMAGES)
     runtimes = [_kept(name, bytes(content)) for name, content in images.to_py()]
-    _last = in_page.measure(runtimes, json.loads(asked), page_worker.doing)
+    rows, options = planned({"where": "emulated", **json.loads(asked), "runtime": runtimes, "parallel": 1})
+    began = datetime.now(UTC)
+    store = image_store([row.entry for row in rows])
+    coming = measured(
+        rows, options, store, _LOGS, Servers(options), lambda row, stage: page_worker.doing(row.label, stage)
+    )
+    found = [row.model_copy(update={"log": None}) for _, row in coming]
+    _last = RunFile(
+        started_utc=began, name=options.name, machine=describe_machine(), rows=found, finished_utc=datetime.now(UTC)
+    )
     vl_convert.wanted.clear()
     page_of(_last)
     return json.dumps({"run": to_json(_last), "wanted": list(vl_convert.wanted)})

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from portbench.boards import Deadline, board_definition
-from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.desk.board import DeskBoard
 from portbench.errors import PortbenchError
 from portbench.firmware import FOLDER_VARIABLE
 from portbench.firmware.identify import Uf2File
@@ -58,10 +58,10 @@ class Place:
         return self._images[sha256]
 
     @contextlib.contextmanager
-    def board(self, image: Path, definition: str) -> Iterator[EmulatedBoard]:
+    def board(self, image: Path, definition: str) -> Iterator[DeskBoard]:
         """An emulated board with `image`, once its console answers. Raises BoardError."""
         deadline = Deadline(_START_S, f"{image.name} on {definition}")
-        with EmulatedBoard(board_definition(definition)) as board:
+        with DeskBoard.started(board_definition(definition)) as board:
             board.flash(Uf2File.read(image), deadline)
             board.wait_console(deadline)
             yield board

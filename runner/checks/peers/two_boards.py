@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from portbench.boards.definition import BoardDefinition
+from portbench.boards.desk.pacer import Pace, Pacer
+from portbench.boards.desk.serial_port import SerialPort
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.serial_port import SerialPort
-from portbench.boards.emulated.simulation import SLICE_PS, Pace, Pacer, Simulation, Step
+from portbench.boards.emulated.simulation import SLICE_PS, Simulation, Step
 from portbench.errors import BoardError
 
 _LINK_US: Final = 100_000

@@ -27,7 +27,6 @@ from portbench.firmware import catalogue
 from portbench.runner.checks.check import Check, Finding, Report, Tell
 from portbench.runner.checks.soak import kills
 from portbench.runner.checks.soak.leaks import board_processes
-from portbench.runner.checks.soak.plan import is_on_desk
 from portbench.runner.checks.soak.record import Record
 from portbench.runner.checks.soak.worker import LONGEST_CYCLE_S
 
@@ -167,13 +166,11 @@ class Workers:
     def run(self) -> list[str]:
         """Faults that belong to no cycle. Returns early when the time is up."""
         given = self.options
-        # Those of one kind of board follow one another. Half of the workers begin with the other kind.
         numbers = range(given.first, given.first + given.cycles)
         limit_s = time.monotonic() + given.limit_s
         try:
             for number in range(min(given.workers, given.cycles)):
-                own = numbers[number :: given.workers]
-                self._start(sorted(own, key=lambda each: is_on_desk(given.seed, each) ^ (number % 2)), number)
+                self._start(list(numbers[number :: given.workers]), number)
             while self._workers:
                 for key, _ in self._selector.select(1.0):
                     self._hear(key.data)

@@ -1,4 +1,4 @@
-"""One lane of a soak: runs whose emulated board stays from cycle to cycle, and the verdict on each cycle."""
+"""One lane of a soak: runs on a desk's board, which stays from cycle to cycle, and the verdict on each cycle."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from typing import Final
 from rich.console import Console
 
 from portbench.boards import BoardError, BoardUnavailable, Deadline
-from portbench.boards.emulated.control import ControlClient
+from portbench.boards.desk.control import ControlClient
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
 from portbench.boards.timing import host_time
-from portbench.boards.usb import UsbBoard
+from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import EmulatedBus
 from portbench.boards.usb.link import LOCK_DIR_VARIABLE
 from portbench.firmware.catalogue import Family
@@ -80,13 +80,10 @@ class _Stages(ProgressView):
 class Lane:
     """`root`: an empty folder for everything that its boards and runs make."""
 
-    def __init__(
-        self, root: Path, planned: PlannedRow, options: BenchOptions, images: ImageMaker, *, on_desk: bool = False
-    ) -> None:
-        """`on_desk`: on a board that stays, which is restarted by its own command and never by its power."""
+    def __init__(self, root: Path, planned: PlannedRow, options: BenchOptions, images: ImageMaker) -> None:
         self.folder = root
-        self._desk = Desk(planned.board, root / "desk.txt") if on_desk else None
-        self._planned = replace(planned, device=DEVICE) if on_desk else planned
+        self._desk = Desk(planned.board, root / "desk.txt")
+        self._planned = replace(planned, device=DEVICE)
         self._images = images
         self._options = replace(options, results_dir=root / "results")
         self._boards, self._locks, self._temporary = root / "b", root / "locks", root / "tmp"
@@ -114,7 +111,7 @@ class Lane:
         planned = self._planned
         console = planned.entry.family.traits.has_console
         exchanges = planned.workload.exchanges(planned.settings)
-        return plan_cycle(seed, number, console=console, exchanges=exchanges, power=self._desk is None)
+        return plan_cycle(seed, number, console=console, exchanges=exchanges)
 
     def run(self, cycles: Sequence[Cycle]) -> Iterator[Record]:
         """The record of each cycle, and one of each end of a run, as `portbench run` ends it.
@@ -142,7 +139,7 @@ class Lane:
                 left.popleft()
                 began_s = time.monotonic()
                 record = Record(cycle.number, _fault_of(cycle))
-                if self._desk is not None and (fault := self._of_desk(self._desk.start)) is not None:
+                if (fault := self._of_desk(self._desk.start)) is not None:
                     record.status, record.hangs = "failed", [fault]
                     break
                 self._prepare(cycle)
@@ -191,19 +188,17 @@ class Lane:
         """End the board on the desk; the record has everything that is then left over."""
         record = _end()
         self._sweep(record)
-        if self._desk is not None:
-            self._desk.end()
+        self._desk.end()
         record.leaks += self._left_behind()
         return record
 
     def _sweep(self, record: Record) -> None:
         """Remove what a killed board on the desk has left, as its next start does."""
-        fault = None if self._desk is None else self._of_desk(self._desk.sweep)
+        fault = self._of_desk(self._desk.sweep)
         record.hangs += [] if fault is None else [fault]
 
     def _of_desk(self, do: Callable[[], None]) -> str | None:
         """Use the desk's board. An error is returned as a line; the next cycle starts the board again."""
-        assert self._desk is not None
         try:
             do()
         except BoardError as error:
@@ -213,7 +208,7 @@ class Lane:
 
     def _left_behind(self) -> list[str]:
         """The leaks of a run that has ended; the board on the desk has to be there as before."""
-        if self._desk is None or not self._desk.runs:
+        if not self._desk.runs:
             return left_behind([self._boards, self._locks, self._temporary], set())
         found = left_behind([self._locks, self._temporary], self.board_pids)
         return found + [f"folder {folder}" for folder in self._boards.iterdir() if folder.name != NAME]
@@ -294,7 +289,7 @@ class Lane:
             record.lost += _judge_dead(row)
         if not record.struck and row.status is not Status.MEASURED:
             record.lost.append(f"nothing went wrong, but the row is {row.status}: {row.reason}")
-        if self._desk is not None and self._desk.runs and row.status is Status.FAILED:
+        if self._desk.runs and row.status is Status.FAILED:
             fault = self._of_desk(self._desk.hold_bootsel)
             record.hangs += [] if fault is None else [fault]
         if self._second_got_in:

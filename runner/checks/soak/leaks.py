@@ -96,7 +96,7 @@ def board_processes(root: Path) -> list[int]:
     """Emulated boards, of whatever parent, whose running folder is below `root`."""
     found = []
     for process in psutil.process_iter(["pid", "cmdline"]):
-        if "portbench.boards.emulated" not in (process.info["cmdline"] or []):
+        if "portbench.boards.desk" not in (process.info["cmdline"] or []):
             continue
         try:
             folder = process.environ().get("PORTBENCH_RUNTIME_DIR", "")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
-from portbench.boards.emulated.faults import Fault, FaultKind, When
+from portbench.boards.desk.faults import Fault, FaultKind, When
 from portbench.runner.checks.soak.dead_images import DeadImage
 from portbench.runner.stages import Stage
 
@@ -51,16 +51,8 @@ class Cycle:
     dead: DeadImage | None = None
 
 
-def is_on_desk(seed: int, number: int) -> bool:
-    """Whether cycle `number` is one of a board that stays."""
-    return random.Random(f"portbench soak {seed} {number} lane").randrange(2) == 1
-
-
-def plan_cycle(seed: int, number: int, *, console: bool, exchanges: int, power: bool = True) -> Cycle:
-    """Cycle `number` of the soak with `seed`. `console`: the runtime has a console that faults may strike.
-
-    `power`: the harness controls the board's power; else no fault strikes at a power-up, since there is none.
-    """
+def plan_cycle(seed: int, number: int, *, console: bool, exchanges: int) -> Cycle:
+    """Cycle `number` of the soak with `seed`. `console`: the runtime has a console that faults may strike."""
     rng = random.Random(f"portbench soak {seed} {number}")
     spi_hz = rng.choice(SPI_HZ) - number % 100_000  # no two cycles ask for the same, so that each flashes
     if rng.random() < _DEAD_SHARE:
@@ -69,17 +61,7 @@ def plan_cycle(seed: int, number: int, *, console: bool, exchanges: int, power: 
     if rng.random() >= _CALM_SHARE:
         makers = _EVERYWHERE + (_WITH_CONSOLE if console else ())
         strike = rng.choice(makers)(rng, console, exchanges)
-        if not power:
-            strike = replace(strike, faults=tuple(_without_power_up(fault, exchanges, rng) for fault in strike.faults))
     return Cycle(number, spi_hz, strike)
-
-
-def _without_power_up(fault: Fault, exchanges: int, rng: random.Random) -> Fault:
-    """The same fault at another moment than a power-up."""
-    if fault.when is When.POWERED_US:
-        when, after = rng.choice(((When.ENUMERATED, 1), (When.ANSWERED, rng.randrange(1, max(2, exchanges)))))
-        return replace(fault, when=when, after=after, next_power_up=False)
-    return replace(fault, next_power_up=False)
 
 
 Maker = Callable[[random.Random, bool, int], Strike]
@@ -92,34 +74,33 @@ def _strike(stage: Stage, *faults: Fault, name: str | None = None) -> Strike:
 def _in_run(rng: random.Random, exchanges: int) -> tuple[When, int]:
     """A moment of the run: while it gets ready, or after some of the exchanges."""
     if rng.random() < 0.25:
-        return When.POWERED_US, rng.randrange(1000, _SHORTEST_RUN_US)
+        return When.ENUMERATED, 1
     return When.ANSWERED, rng.randrange(1, max(2, exchanges))
 
 
 def _volume_refuses(kind: FaultKind) -> Maker:
-    return lambda rng, console, exchanges: _strike(Stage.FLASH, Fault(kind, next_power_up=True))
+    return lambda rng, console, exchanges: _strike(Stage.FLASH, Fault(kind))
 
 
 def _volume_torn(rng: random.Random, console: bool, exchanges: int) -> Strike:
-    return _strike(Stage.FLASH, Fault(FaultKind.VOLUME_TORN, amount=rng.randrange(1000), next_power_up=True))
+    return _strike(Stage.FLASH, Fault(FaultKind.VOLUME_TORN, amount=rng.randrange(1000)))
 
 
 def _flash_power(rng: random.Random, console: bool, exchanges: int) -> Strike:
-    """Before the boot loader is there, while it is, or while it programs the image."""
-    fault = Fault(FaultKind.POWER_LOST, When.POWERED_US, rng.randrange(1_600_000), next_power_up=True)
+    """When the boot loader has just appeared."""
+    fault = Fault(FaultKind.POWER_LOST, When.ENUMERATED, 1)
     return _strike(Stage.FLASH, fault, name="power-lost-in-flash")
 
 
 def _leaves_bus(rng: random.Random, console: bool, exchanges: int) -> Strike:
-    """The boot loader leaves the bus when its drive has just appeared, or while an image is copied to it."""
-    after, duration_ms = rng.randrange(700_000, 1_600_000), rng.randrange(10, 800)
-    fault = Fault(FaultKind.SERIAL_DROPPED, When.POWERED_US, after, duration_ms, next_power_up=True)
+    """The boot loader leaves the bus when its drive has just appeared."""
+    fault = Fault(FaultKind.SERIAL_DROPPED, When.ENUMERATED, 1, rng.randrange(10, 800))
     return _strike(Stage.FLASH, fault, name="drive-dropped")
 
 
 def _late(rng: random.Random, console: bool, exchanges: int) -> Strike:
     stage = Stage.RUN if console and rng.random() < 0.5 else Stage.FLASH
-    late = Fault(FaultKind.ENUMERATION_SLOW, duration_ms=rng.randrange(100, 1500), next_power_up=True)
+    late = Fault(FaultKind.ENUMERATION_SLOW, duration_ms=rng.randrange(100, 1500))
     return _strike(stage, late)
 
 
@@ -128,9 +109,7 @@ def _in_mid_run(kind: FaultKind, most_ms: int = 0, most_amount: int = 0) -> Make
         when, after = _in_run(rng, exchanges)
         duration_ms = rng.randrange(1, most_ms) if most_ms else 0
         amount = rng.randrange(1, most_amount) if most_amount else 0
-        return _strike(
-            Stage.RUN, Fault(kind, when, after, duration_ms, amount, seed=rng.getrandbits(32), next_power_up=True)
-        )
+        return _strike(Stage.RUN, Fault(kind, when, after, duration_ms, amount, seed=rng.getrandbits(32)))
 
     return make
 

@@ -11,7 +11,8 @@ import json
 import os
 import signal
 import sys
-from itertools import groupby
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from portbench.clients import AddressMode
@@ -19,8 +20,6 @@ from portbench.errors import PortbenchError
 from portbench.runner.checks.soak.images import ImageMaker
 from portbench.runner.checks.soak.lane import Lane
 from portbench.runner.checks.soak.leaks import pass_over_others
-from portbench.runner.checks.soak.plan import is_on_desk
-from portbench.runner.jobs.pool import end_with
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.stages import Stage
@@ -37,6 +36,7 @@ TIMEOUTS_S: dict[Stage, float] = {
 }
 """Short: a fault that nothing ends costs the soak the whole stage."""
 
+_END_S = 1.5
 LONGEST_CYCLE_S = sum(TIMEOUTS_S.values()) + 60
 
 
@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def make_lane(root: Path, runtime: str, name: str, *, on_desk: bool) -> Lane:
+def make_lane(root: Path, runtime: str, name: str) -> Lane:
     """Raises PortbenchError."""
     address_mode: AddressMode = "static"
     options = BenchOptions(
@@ -63,7 +63,19 @@ def make_lane(root: Path, runtime: str, name: str, *, on_desk: bool) -> Lane:
         reuse_flash=False,
     )
     planned = plan(options)[0]
-    return Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root), on_desk=on_desk)
+    return Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root))
+
+
+def end_with(wait: Callable[[], object]) -> None:
+    """End this process once `wait` returns, in another thread: by SIGTERM, and for good if that takes too long."""
+
+    def end() -> None:
+        wait()
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+        threading.Event().wait(_END_S)
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
 
 
 def main() -> int:
@@ -73,19 +85,16 @@ def main() -> int:
     numbers = json.loads(sys.stdin.readline())
     end_with(lambda: os.read(0, 1))
     pass_over_others()  # such as the thread that waits there
-    for on_desk, own in groupby(numbers, lambda number: is_on_desk(arguments.seed, number)):
-        root = arguments.root / str(int(on_desk))
-        root.mkdir(parents=True)
+    try:
+        lane = make_lane(arguments.root, arguments.runtime, arguments.workload)
+    except PortbenchError as error:
+        print(f"soak: {error}", file=sys.stderr)
+        return 2
+    for record in lane.run([lane.plan(arguments.seed, number) for number in numbers]):
         try:
-            lane = make_lane(root, arguments.runtime, arguments.workload, on_desk=on_desk)
-        except PortbenchError as error:
-            print(f"soak: {error}", file=sys.stderr)
-            return 2
-        for record in lane.run([lane.plan(arguments.seed, number) for number in own]):
-            try:
-                print(json.dumps(vars(record)), flush=True)
-            except BrokenPipeError:  # the soak is gone
-                os._exit(1)
+            print(json.dumps(vars(record)), flush=True)
+        except BrokenPipeError:  # the soak is gone
+            os._exit(1)
     return 0
 
 

@@ -17,8 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from portbench.boards import BoardDefinition, BoardError, Deadline, board_definition
-from portbench.boards.emulated import EmulatedBoard
-from portbench.boards.registry import read_state
+from portbench.boards.desk.board import DeskBoard
 from portbench.files import TemporaryFolder
 from portbench.firmware.uf2 import flash_content
 from portbench.runner.checks.check import last_line
@@ -88,10 +87,9 @@ def measure_process(image: Path, definition: BoardDefinition, deadline: Deadline
     with TemporaryFolder("portbench-benchmark") as folder:
         flash = folder / "flash.bin"
         flash.write_bytes(flash_content(image, definition.flash_bytes))
-        with EmulatedBoard(definition, flash=flash) as board:
+        with DeskBoard.started(definition, None, f"--flash={flash}") as board:
             board.wait_console(deadline)
-            state = read_state(board.folder)
-            return None if state is None else memory_bytes(state.pid, "VmHWM")
+            return None if board.pid is None else memory_bytes(board.pid, "VmHWM")
 
 
 def memory_bytes(pid: int, key: str) -> int | None:

@@ -17,7 +17,7 @@ import portbench_engine
 
 from portbench.boards import BoardDefinition, BoardError, Deadline
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.replay import Figures, Run
+from portbench.boards.emulated.run import Figures, Run
 from portbench.firmware.uf2 import flash_content
 from portbench.server.simulated_pc import part_in
 
@@ -69,14 +69,13 @@ class Bench:
     def __init__(self, image: Path, definition: BoardDefinition, deadline: Deadline) -> None:
         self._flash = flash_content(image, definition.flash_bytes)
         self._config = EmulatedConfig(phy_link_delay_us=1000)
-        self._settings = self._config.settings(definition)
+        self._definition = definition
         self._deadline = deadline
         self.figures: Figures | None = None
 
     def timed(self, engine: Any, probe: Probe | None, name: str) -> float:
         """CPU seconds. Raises BoardError."""
-        run = Run(self._flash, self._settings, engine=engine)
-        run.serve(self._config.server_port, self._config.turnaround_us, part_in("ping_pong", {}))
+        run = Run(self._definition, self._config, self._flash, part_in("ping_pong", {}), engine=engine)
         if probe is not None:
             probe(run.machine)
         started_s = time.thread_time()

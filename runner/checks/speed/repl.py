@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from portbench.boards import BoardDefinition, Deadline
-from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.desk.config import DeskConfig
 from portbench.boards.emulated.simulation import PS_PER_S, PS_PER_US, Simulation
 from portbench.firmware.uf2 import flash_content
 
@@ -20,12 +20,12 @@ _KNOCK_PS = PS_PER_S // 2
 
 
 class ReplMachine(Simulation):
-    """A board with `image` in its flash; `start` brings it to its prompt. `bridge` as in EmulatedConfig."""
+    """A board with `image` in its flash; `start` brings it to its prompt. `bridge` as in DeskConfig."""
 
     def __init__(
         self, image: Path, definition: BoardDefinition, *, translated: bool = True, bridge: Bridge = ()
     ) -> None:
-        settings = {**EmulatedConfig(bridge=bridge).settings(definition), "translated": translated}
+        settings = {**DeskConfig(bridge=bridge).settings(definition), "translated": translated}
         super().__init__(flash_content(image, definition.flash_bytes), settings)
         self.slice_ps = _STEP_US * PS_PER_US
 

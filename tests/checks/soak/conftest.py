@@ -45,7 +45,7 @@ def _other_tests_leftovers() -> None:
 def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch, image: Image) -> Iterator[MakeLane]:
     """A lane for a runtime of the catalogue.
 
-    `run_s`: longest time of a run; a short one for a fault that nothing else ends. `on_desk`: on a board that stays.
+    `run_s`: longest time of a run; a short one for a fault that nothing else ends.
     """
     monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())
     for variable in (RUNTIME_DIR_VARIABLE, LOCK_DIR_VARIABLE):
@@ -53,7 +53,7 @@ def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch, image: Image)
     before = {number: signal.getsignal(number) for number in ENDING}
     made = 0
 
-    def make(runtime: str, *, run_s: float = 60, on_desk: bool = False) -> Lane:
+    def make(runtime: str, *, run_s: float = 60) -> Lane:
         nonlocal made
         image(runtime)
         options = BenchOptions(
@@ -68,7 +68,7 @@ def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch, image: Image)
         root = short_folder / str(made)
         root.mkdir()
         made += 1
-        return Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root), on_desk=on_desk)
+        return Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root))
 
     yield make
     for number, handler in before.items():  # a run that was interrupted keeps them

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from portbench.boards import Deadline, board_definition
-from portbench.boards.emulated import EmulatedBoard
-from portbench.boards.emulated.faults import Fault, FaultKind, When
+from portbench.boards.desk.board import DeskBoard
+from portbench.boards.desk.faults import Fault, FaultKind, When
 from portbench.boards.usb.run import answers, recover
 from portbench.firmware import uf2
 from portbench.runner.checks.soak.lane import Lane
@@ -24,7 +24,7 @@ def strike(stage: Stage, kind: FaultKind, after: int, duration_ms: int = 0, amou
     when = When.TYPED if kind is FaultKind.TYPED_LOST else When.PRINTED
     if kind in (FaultKind.PORT_RENAMED, FaultKind.GUEST_CRASH):
         when = When.NOW
-    return Strike(str(kind), stage, (Fault(kind, when, after, duration_ms, amount, next_power_up=after == 0),))
+    return Strike(str(kind), stage, (Fault(kind, when, after, duration_ms, amount),))
 
 
 def two_cycles(lane: Lane, hit: Strike) -> Record:
@@ -73,7 +73,7 @@ def test_a_row_that_nothing_ends_fails_at_its_deadline(make_lane: MakeLane) -> N
 
 
 def test_a_server_that_is_gone_is_the_clients_to_tell(make_lane: MakeLane) -> None:
-    fault = Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 5, next_power_up=True)
+    fault = Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 5)
     record = two_cycles(make_lane(RUNTIME), Strike("server-killed", Stage.RUN, (fault,)))
     assert record.status == "failed" and "the client failed in stage run: OSError" in record.reason
 
@@ -95,7 +95,7 @@ def test_a_crashed_interpreter_comes_back_by_hard_reset(make_lane: MakeLane, ima
     raw = lane.folder / "flash.bin"
     raw.write_bytes(content)
     lines: list[str] = []
-    with EmulatedBoard(definition, flash=raw, log=lines.append) as board:
+    with DeskBoard.started(definition, None, f"--flash={raw}", log=lines.append) as board:
         deadline = Deadline(60, "test")
         answers(board.link, deadline)
         board.control("arm", deadline, fault=Fault(FaultKind.GUEST_CRASH).settings())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.boards.emulated.faults import Fault, FaultInjector, FaultKind, When
+from portbench.boards.desk.faults import Fault, FaultInjector, FaultKind, When
 
 NEVER = float("inf")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards.emulated.volume_folder import Torn, VolumeFolder
+from portbench.boards.desk.volume_folder import Torn, VolumeFolder
 
 
 class Drive:

@@ -6,17 +6,15 @@ desk pins NAME` drives its pins. Its events are in --log; docs/desk.md has the r
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from portbench.boards import BoardError, Deadline
-from portbench.boards.emulated.control import ControlClient
-from portbench.boards.emulated.serial_port import UARTS
+from portbench.boards.desk import UARTS
+from portbench.boards.desk.control import ControlClient
+from portbench.boards.desk.started import StartedDesk
 from portbench.boards.registry import EmulatedState, PortLinks, read_state, runtime_dir
 from portbench.console import shown
 from portbench.engine import needs_engine
@@ -27,8 +25,6 @@ from portbench.runner.options import DEFAULT_BOARD
 from portbench.workloads import Workload
 
 _START_S = 30.0
-_STOP_S = 15.0
-_LOOK_S = 0.05
 
 
 @click.command()
@@ -67,41 +63,23 @@ def COMMAND(
     needs_engine()
     settings = desk_settings(config, pins, wires, wall_clock=not free_running, sd_card=sd_card)
     served = served_workload(workload)
-    folder = runtime_dir() / name
-    if (state := read_state(folder)) is not None:
+    if (state := read_state(runtime_dir() / name)) is not None:
         raise BoardError(f"{name}: runs already, as process {state.pid}; use --name")
-    command = [sys.executable, "-m", "portbench.boards.emulated", "--name", name, "--board", board]
-    command += ["--config", settings, "--links", "--log", str(log or os.devnull)]
-    command += ["--end-with", str(os.getpid())]
-    command += [f"--forward={rule}" for rule in forwards]
-    command += [] if flash is None else ["--keep-flash", str(flash)]
-    # In a separate session, so that Ctrl-C reaches only this process, which then ends the board's.
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+    options = ["--links", *(f"--forward={rule}" for rule in forwards)]
+    options += [] if flash is None else ["--keep-flash", str(flash)]
+    process = StartedDesk(board, settings, name, options, log)
     try:
         with until_stopped() as wait:
-            return _watch(name, folder, process, served, gdb, wait)
+            return _watch(process, served, gdb, wait)
     finally:
-        process.terminate()
-        try:
-            process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.close()
 
 
-def _watch(
-    name: str,
-    folder: Path,
-    process: subprocess.Popen[bytes],
-    workload: Workload,
-    gdb: int | None,
-    wait: Callable[[], bool],
-) -> int:
+def _watch(process: StartedDesk, workload: Workload, gdb: int | None, wait: Callable[[], bool]) -> int:
     """Print the board's ports and drives when they change."""
+    process.wait()
+    name, folder = process.name, process.folder
     deadline = Deadline(_START_S, name)
-    deadline.poll(lambda: read_state(folder) or process.poll() is not None, _LOOK_S, "its process to start")
-    if process.poll() is not None:
-        return 1  # it has said why
     client = ControlClient(folder, name)
     client.call("serve", deadline, workload=workload.name, settings=workload.settings_type().model_dump(mode="json"))
     if gdb is not None:
@@ -117,9 +95,7 @@ def _watch(
     told: list[str] = []
     notice: str | None = None
     while wait():
-        if process.poll() is not None:
-            raise BoardError(f"{name}: its process ended with status {process.returncode}")
-        if (state := read_state(folder)) is None:
+        if (state := process.state()) is None:
             continue
         if (lines := _lines(state, links)) != told:
             for line in lines or ["not on the bus"]:

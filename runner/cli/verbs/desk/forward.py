@@ -9,7 +9,7 @@ from __future__ import annotations
 import click
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.network import parse_rule
+from portbench.boards.desk.forwards import parse_rule
 from portbench.runner.cli.desk import ANSWER_S, controls, described
 
 

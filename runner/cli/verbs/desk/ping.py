@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import click
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.network import MAX_BYTES
+from portbench.boards.emulated.pings import MAX_BYTES
 from portbench.console import shown
 from portbench.runner.cli.desk import ANSWER_S, controls
 from portbench.runner.cli.serving import until_stopped

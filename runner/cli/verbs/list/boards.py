@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from portbench.boards import Deadline
-from portbench.boards.usb import AttachedBoard, attached_selectors, listing
+from portbench.boards.usb.discovery import AttachedBoard, attached_selectors, listing
 from portbench.console import console
 from portbench.runner.cli.options import Seconds
 

@@ -1,4 +1,4 @@
-"""`AttachedEmulatedBoard`: an emulated board that runs already, driven as one that is plugged in."""
+"""`DeskBoard`: a board of a desk, driven over its serial port and its drive as one that is plugged in."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from portbench.boards.board import OwnNetwork, Progress, RunOutput, Unattended
 from portbench.boards.definition import MASK, BoardDefinition, board_address
-from portbench.boards.emulated.control import ControlClient, Watch
+from portbench.boards.desk.config import CONFIG, DeskConfig
+from portbench.boards.desk.control import ControlClient, Controls, Watch
+from portbench.boards.desk.started import StartedDesk
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import EmulatedBus, is_bootloader
@@ -26,11 +28,11 @@ _ASK_S = 5.0
 _LOOK_S = 0.1
 
 
-class AttachedEmulatedBoard(UsbBoard):
-    """A board that is restarted by its own command, as a real one is, and never ended.
+class DeskBoard(UsbBoard):
+    """A board that runs already, and is never ended; or one of our own, see `started`.
 
-    Its control channel is asked for two things that a real board's cable shows: its network, and its sessions with the
-    server there.
+    Its control channel is asked for what a real board's cables show: its power switch, its network, and its sessions
+    with the server there.
     """
 
     where: Where = Where.EMULATED
@@ -44,6 +46,7 @@ class AttachedEmulatedBoard(UsbBoard):
         log: Callable[[str], None] | None = None,
         **settings: Any,
     ) -> None:
+        self._desk: StartedDesk | None = None
         self._watch: Watch | None = None
         self._running = self._served = False
         super().__init__(definition, device=device, bus=bus or EmulatedBus(), log=log, watch=self._look, **settings)
@@ -51,12 +54,15 @@ class AttachedEmulatedBoard(UsbBoard):
         try:
             if known is None or known.location is None:
                 raise BoardUnavailable(f"{self.name}: no emulated board {device}")
-            self._control = ControlClient(Path(known.location.partition(":")[2]), self.name)
+            self.folder = Path(known.location.partition(":")[2])
+            self._control = ControlClient(self.folder, self.name)
             network = self._control.call("network", Deadline(_ASK_S, self.name))
             self._watch = Watch(self._control, self.name, lambda: self.link.image_has_usb)
         except BaseException:
             super().close()
             raise
+        if network["power_switch"]:
+            self.link.power = self
         self._before = 0
         """Sessions of runs before this one."""
         self._exchanges = 0
@@ -70,12 +76,53 @@ class AttachedEmulatedBoard(UsbBoard):
                 WifiCredentials(network["ssid"], network["passphrase"]),
             )
 
+    @classmethod
+    def started(
+        cls, definition: BoardDefinition, config: DeskConfig | None = None, *options: str, **settings: Any
+    ) -> Self:
+        """Start a desk with a board, which ends at `close`. `options`: further ones of the desk's process.
+
+        `settings` as for the constructor. Raises BoardUnavailable and BrokenSetup.
+        """
+        told = CONFIG.dump_json(config or DeskConfig()).decode()
+        desk = StartedDesk(definition.id, told, options=options)
+        try:
+            desk.wait()
+            bus = EmulatedBus(desk.folder)
+            on_bus = Deadline(_ASK_S * 6, desk.name)
+            on_bus.poll(lambda: desk.state() and bus.devices(), _LOOK_S / 5, "USB to enumerate")
+            board = cls(definition, device=f"usb:{desk.name}", bus=bus, name=f"emulated {definition.title}", **settings)
+        except BaseException:
+            desk.close()
+            raise
+        board._desk = desk
+        return board
+
+    @property
+    def pid(self) -> int | None:
+        """The board's process."""
+        return None if self.link.target.known is None else self.link.target.known.provider_pid
+
+    @property
+    def controls(self) -> Controls:
+        """The board's pins and UARTs."""
+        return Controls(self.control, self.name)
+
+    def control(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]:
+        """Ask the board's process; see `boards.desk.operations`."""
+        return self._control.call(op, deadline, **arguments)
+
+    def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
+        """Switch the board off and on, see `boards.usb.link.Power`."""
+        self.control("power_cycle", deadline, bootsel=bootsel, quiet=measured)
+        self._before = 0
+
     def serve(
         self, workload: str, settings: Mapping[str, Any], deadline: Deadline, alone: Unattended | None = None
     ) -> None:
         self._exchanges = 0 if alone is None else alone.exchanges
         told = None if alone is None else asdict(alone)
-        self._control.call("serve", deadline, workload=workload, settings=dict(settings), alone=told)
+        self.control("serve", deadline, workload=workload, settings=dict(settings), alone=told)
         self._served = True
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
@@ -87,29 +134,36 @@ class AttachedEmulatedBoard(UsbBoard):
         if not (self._started and family == "foreign"):
             self._before = len(self._sessions(deadline))
         started = family == "native" or (self._started and family == "foreign")
-        self._control.call("expect_run", deadline, networked=self._served, started=started)
+        self.control("expect_run", deadline, networked=self._served, started=started)
         self._running = True
         try:
             output = super().run(deadline, progress)
         finally:
             self._running = self._served = False  # the next run may be of a client without a network
             with contextlib.suppress(BoardError):
-                self._control.call("expect_run", Deadline(_ASK_S, self.name), over=True)
+                self.control("expect_run", Deadline(_ASK_S, self.name), over=True)
         return RunOutput(output.result, output.console, self._sessions(deadline)[self._before :])
 
     def close(self) -> None:
         super().close()
         self._control.close()
+        if self._desk is not None:
+            self._desk.close()
 
     def _look(self) -> None:
         """Watch only the programs that this harness has put on the board: others may well stand still."""
+        if self._desk is not None:
+            self._desk.state()
         if self._watch is not None and (self._running or self.link.image_has_usb):
             self._watch()
 
     def _run_native(self, deadline: Deadline) -> None:
-        enter_bootloader(self.link, deadline)  # flashing has started the client: end that run before this one begins
-        self._before = len(self._sessions(deadline))
-        super()._run_native(deadline)
+        if self.link.power is not None:
+            self.cycle(deadline, measured=True)
+        else:
+            enter_bootloader(self.link, deadline)  # flashing has started the client: end that run before this begins
+            self._before = len(self._sessions(deadline))
+            super()._run_native(deadline)
         if self.own_network is not None:
             deadline.poll(lambda: self._is_over(deadline), _LOOK_S, "the native client's report")
 
@@ -125,7 +179,7 @@ class AttachedEmulatedBoard(UsbBoard):
         return any(each.exchanges >= self._exchanges or each.ended_us is not None for each in sessions)
 
     def _settle_volume(self, deadline: Deadline) -> None:
-        self._control.call("sync", deadline)
+        self.control("sync", deadline)
 
     def _is_over(self, deadline: Deadline) -> bool:
         """Whether the client has reported, or has given up and gone to the boot loader."""
@@ -134,4 +188,4 @@ class AttachedEmulatedBoard(UsbBoard):
         return ended or any(session.report is not None for session in self._sessions(deadline)[self._before :])
 
     def _sessions(self, deadline: Deadline) -> list[Session]:
-        return [Session(**each) for each in self._control.call("sessions", deadline)["sessions"]]
+        return [Session(**each) for each in self.control("sessions", deadline)["sessions"]]

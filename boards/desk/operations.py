@@ -5,29 +5,23 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from portbench_engine import EngineError
 from pydantic import ValidationError
 
 from portbench.boards.board import Unattended
-from portbench.boards.definition import board_definition
-from portbench.boards.emulated.attribution import attribution
-from portbench.boards.emulated.config import CONFIG
-from portbench.boards.emulated.control import Request
-from portbench.boards.emulated.faults import Fault
-from portbench.boards.emulated.network import parse_rule
-from portbench.boards.emulated.partner import Partner, partner_config
+from portbench.boards.desk.control import Request
+from portbench.boards.desk.faults import Fault
+from portbench.boards.desk.forwards import parse_rule
+from portbench.boards.emulated.simulation import FLUSH_US
 from portbench.boards.pins import pin_number, pin_volts
 from portbench.errors import PortbenchError, first_complaint
 from portbench.server.simulated_pc import part_in
-from portbench.workloads import Timed
 
 if TYPE_CHECKING:
-    from portbench.boards.emulated.process import BoardProcess
+    from portbench.boards.desk.process import BoardProcess
 
-_FLUSH_US: Final = 1_500_000.0
 _PINS: Final = 30
 
 Operation = Callable[["BoardProcess", Request], None]
@@ -48,12 +42,11 @@ def carry_out(board: BoardProcess, request: Request) -> None:
 
 
 def _status(board: BoardProcess, request: Request) -> None:
-    """Answer how the board is. `finished`: the run has its result, and `figures` are those of that moment."""
+    """Answer how the board is."""
     now_us = board.machine.time_us
     request.answer(
         time_us=now_us,
         fault=board.fault or board.stuck() or board.pc.given_up(now_us),
-        finished=board.finished is not None,
         off_bus_us=board.liveness.off_bus_us(now_us),
         usb=board.usb.state,
         struck=board.faults.struck,
@@ -61,52 +54,21 @@ def _status(board: BoardProcess, request: Request) -> None:
 
 
 def _power_cycle(board: BoardProcess, request: Request) -> None:
-    """Restart at simulated time 0. `measured`: run flat out, without anything that the host does by itself.
-    `networked`: the client has to speak to its Ethernet chip before it can do anything else.
-
-    `flash`: `blank` as from the factory, or a file with its contents; else as it is.
-    """
-    measured = bool(request.arguments.get("measured"))
-    board.config = replace(board.config, **request.arguments.get("config", {}))
-    board.machine.configure(board.settings(fresh_card=measured))
-    flash = request.arguments.get("flash")
-    contents = b"" if flash == "blank" else None if flash is None else Path(flash).read_bytes()
-    partner = board.next_partner if measured else None
-    board.power_up(bool(request.arguments.get("bootsel")), contents, partner)
-    if measured:
-        board.next_partner = None
-    board.usb.automount = not measured
-    networked = measured and bool(request.arguments.get("networked"))
-    board.expect_client(networked, started=True, measures=measured)
-    board.pacer.flat_out = measured and not board.config.bridge
-    if request.arguments.get("attribute"):
-        board.machine.attribution_start()
-    if request.arguments.get("trace"):
-        board.machine.trace_start(**request.arguments["trace"])
-    board.publish()
+    """Restart at simulated time 0. `quiet`: run flat out, and mount no drive, until the expected run is over."""
+    quiet = bool(request.arguments.get("quiet"))
+    board.machine.configure(board.settings(fresh_card=quiet))
+    board.power_up(bool(request.arguments.get("bootsel")), quiet=quiet)
     request.answer()
 
 
-def _figures(board: BoardProcess, request: Request) -> None:
-    """The figures at the end of the run (`finished`), else those of now."""
-    finished = board.finished is not None
-    request.answer(finished=finished, fault=board.fault, **(board.finished or board.figures()))
-
-
 def _expect_run(board: BoardProcess, request: Request) -> None:
-    """Expect a run without a power cycle. `networked`: as for `power_cycle`. `started`: the client was started when it
-    was flashed; else a reset will start it. `over`: the run is over, and no other is expected."""
+    """Expect a run. `networked`: the client has to speak to its network chip before it can do anything else.
+    `started`: the client was started when it was flashed; else a reset will start it. `over`: the run is over, and no
+    other is expected."""
     over = bool(request.arguments.get("over"))
     networked, started = bool(request.arguments.get("networked")), bool(request.arguments.get("started"))
     board.expect_client(networked and not over, started=started, measures=not over)
     request.answer()
-
-
-def _attribution(board: BoardProcess, request: Request) -> None:
-    """Answer where the time of the last run went that was powered up with `attribute`."""
-    timed = [Timed(**each) for each in request.arguments["timed"]]
-    found = attribution(board.machine, timed, board.pc.sessions(), request.arguments["result"], board.definition.mcu)
-    request.answer(attribution=found)
 
 
 def _serve(board: BoardProcess, request: Request) -> None:
@@ -130,17 +92,13 @@ def _network(board: BoardProcess, request: Request) -> None:
         turnaround_us=config.turnaround_us,
         ssid=config.access_point.ssid,
         passphrase=config.access_point.passphrase,
+        power_switch=config.power_switch,
     )
 
 
 def _sessions(board: BoardProcess, request: Request) -> None:
     """Answer the sessions with the simulated PC since the power cycle."""
     request.answer(sessions=board.sessions())
-
-
-def _flash(board: BoardProcess, request: Request) -> None:
-    """Answer the contents of the flash, base64."""
-    request.answer(flash=base64.b64encode(board.machine.flash()).decode("ascii"))
 
 
 def _sync(board: BoardProcess, request: Request) -> None:
@@ -150,12 +108,12 @@ def _sync(board: BoardProcess, request: Request) -> None:
     before that loses it, on a real board too. `drive_only`: more is to follow, do not wait for flash.
     """
     if board.usb.sync_all():
-        board.simulate(0.0 if request.arguments.get("drive_only") else _FLUSH_US)
+        board.simulate(0.0 if request.arguments.get("drive_only") else FLUSH_US)
     request.answer()
 
 
 def _arm(board: BoardProcess, request: Request) -> None:
-    """Arm `fault`, see `boards.emulated.faults.Fault`."""
+    """Arm `fault`, see `boards.desk.faults.Fault`."""
     board.faults.arm(Fault.from_settings(request.arguments["fault"]))
     request.answer()
 
@@ -176,11 +134,6 @@ def _cable(board: BoardProcess, request: Request) -> None:
 def _faults(board: BoardProcess, request: Request) -> None:
     board.machine.set_lan_faults(request.arguments["faults"])
     request.answer()
-
-
-def _trace(board: BoardProcess, request: Request) -> None:
-    records, dropped = board.machine.trace_take()
-    request.answer(records=records, dropped=dropped)
 
 
 def _gdb(board: BoardProcess, request: Request) -> None:
@@ -241,7 +194,7 @@ def _pairs(request: Request, key: str) -> list[tuple[int, int]]:
 
 
 def _forward(board: BoardProcess, request: Request) -> None:
-    """Follow `rule` from now on, see `boards.emulated.network`. Answers the port that was chosen."""
+    """Follow `rule` from now on, see `boards.desk.forwards`. Answers the port that was chosen."""
     request.answer(**board.forwards.add(parse_rule(request.arguments["rule"])))
 
 
@@ -257,7 +210,7 @@ def _forwards(board: BoardProcess, request: Request) -> None:
 
 
 def _ping(board: BoardProcess, request: Request) -> None:
-    """Ping the board, see `boards.emulated.network.Pings.send`."""
+    """Ping the board, see `boards.emulated.pings.Pings.send`."""
     given = request.arguments
     request.answer(**board.pings.send(board.machine, given.get("address"), given["size"], given.get("at_us", 0.0)))
 
@@ -265,39 +218,6 @@ def _ping(board: BoardProcess, request: Request) -> None:
 def _pings(board: BoardProcess, request: Request) -> None:
     """Answer which pings of these `numbers` have been answered so far."""
     request.answer(**board.pings.take(board.machine, request.arguments["numbers"]))
-
-
-def _add_partner(board: BoardProcess, request: Request) -> None:
-    """Run a second board with `board`, `config` and `flash`, a file, until it listens. This board joins its switch in
-    the next measured run. Answers where the second one listens."""
-    config = partner_config(CONFIG.validate_json(request.arguments["config"]), board.config)
-    flash = Path(request.arguments["flash"]).read_bytes()
-    partner = Partner(board_definition(request.arguments["board"]), config, flash, board.note)
-    listening = partner.listen()
-    board.next_partner = partner
-    request.answer(address=str(listening.address), port=listening.port)
-
-
-def _partner(board: BoardProcess, request: Request) -> None:
-    """Answer the state of the second board; `over`: its part in the run is over."""
-    partner = board.partner
-    if partner is None:
-        raise ValueError("this board has no partner")
-    machine = partner.machine
-    request.answer(
-        over=partner.is_over,
-        result=partner.result,
-        console=partner.console.lines,
-        time_us=machine.time_us,
-        stats={name: value for name, value in machine.stats().items() if isinstance(value, (int, float))},
-    )
-
-
-def _partner_cable(board: BoardProcess, request: Request) -> None:
-    if board.partner is None:
-        raise ValueError("this board has no partner")
-    board.partner.machine.set_cable(bool(request.arguments["plugged"]))
-    request.answer()
 
 
 def _quit(board: BoardProcess, request: Request) -> None:
@@ -308,19 +228,15 @@ def _quit(board: BoardProcess, request: Request) -> None:
 OPERATIONS: Final[dict[str, Operation]] = {
     "status": _status,
     "power_cycle": _power_cycle,
-    "figures": _figures,
     "expect_run": _expect_run,
-    "attribution": _attribution,
     "serve": _serve,
     "network": _network,
     "sessions": _sessions,
-    "flash": _flash,
     "sync": _sync,
     "arm": _arm,
     "disarm": _disarm,
     "cable": _cable,
     "faults": _faults,
-    "trace": _trace,
     "gdb": _gdb,
     "pins": _pins,
     "uart_read": _uart_read,
@@ -330,8 +246,5 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "forwards": _forwards,
     "ping": _ping,
     "pings": _pings,
-    "add_partner": _add_partner,
-    "partner": _partner,
-    "partner_cable": _partner_cable,
     "quit": _quit,
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards.emulated.volume_folder import FurtherVolumes, VolumeFolder
+from portbench.boards.desk.volume_folder import FurtherVolumes, VolumeFolder
 
 
 class Units:

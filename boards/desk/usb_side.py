@@ -9,9 +9,9 @@ from typing import Any, Final, Protocol
 
 from portbench_engine import Machine
 
-from portbench.boards.emulated.serial_port import BOOTLOADER_BAUD, FurtherPorts, SerialPort
-from portbench.boards.emulated.stand_in import StandIn
-from portbench.boards.emulated.volume_folder import FurtherVolumes, Torn, VolumeFolder
+from portbench.boards.desk.serial_port import BOOTLOADER_BAUD, FurtherPorts, SerialPort
+from portbench.boards.desk.stand_in import StandIn
+from portbench.boards.desk.volume_folder import FurtherVolumes, Torn, VolumeFolder
 
 COPY_US: Final = 1_000_000.0
 """How long the board works on a file that was copied to it."""
@@ -33,7 +33,7 @@ class Owner(Protocol):
 
 
 class Faults(Protocol):
-    """The part of `boards.emulated.faults.FaultInjector` that concerns USB."""
+    """The part of `boards.desk.faults.FaultInjector` that concerns USB."""
 
     def typing(self, data: bytes) -> bytes: ...
     def enumerated(self) -> int: ...
@@ -282,7 +282,7 @@ class UsbSide:
             self.volume = None
             self._faults.drive_gone()
 
-    # The effects of faults, see `boards.emulated.faults.Afflicted`.
+    # The effects of faults, see `boards.desk.faults.Afflicted`.
 
     def leave_bus(self, duration_ms: int) -> None:
         self._drop_ports()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.boards.emulated.simulation import Pace, Pacer
+from portbench.boards.desk.pacer import Pace, Pacer
 
 SLICE_US = 2000.0
 CLK_SYS_HZ = 125_000_000

@@ -122,7 +122,7 @@ _ANSWERED_LOOK_US: Final = 50.0
 
 
 class Afflicted(Protocol):
-    """A board to which faults happen: `boards.emulated.process.BoardProcess`."""
+    """A board to which faults happen: `boards.desk.process.BoardProcess`."""
 
     @property
     def time_us(self) -> float: ...

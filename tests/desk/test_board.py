@@ -12,10 +12,11 @@ import psutil
 import pytest
 
 from portbench.boards import Deadline, Deployment, RunOutput
-from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.desk.board import DeskBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.boards.usb import UsbBoard, listing
+from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import EmulatedBus
+from portbench.boards.usb.discovery import listing
 from portbench.boards.usb.link import Link
 from portbench.clients import ClientNetwork
 from portbench.firmware.identify import Uf2File
@@ -42,21 +43,21 @@ def within(seconds: float = 60) -> Deadline:
 
 
 @pytest.fixture
-def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedBoard]:
+def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeskBoard]:
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
-    with EmulatedBoard(DEFINITION) as made:
+    with DeskBoard.started(DEFINITION) as made:
         yield made
     assert list((tmp_path / "run").iterdir()) == []
 
 
-def client(board: EmulatedBoard, family: str, version: str = "") -> Deployment:
+def client(board: DeskBoard, family: str, version: str = "") -> Deployment:
     assert board.own_network is not None
     network = ClientNetwork(server=board.own_network.server, port=board.own_network.port)
     with libraries_or_skip():
         return deployment(family, network, MESSAGES, version)
 
 
-def measure(board: EmulatedBoard, image: Path, family: str, version: str = "") -> RunOutput:
+def measure(board: DeskBoard, image: Path, family: str, version: str = "") -> RunOutput:
     board.flash(Uf2File.read(image), within())
     board.wait_console(within())
     assert board.identify(within()).family == ("circuitpython" if family == "circuitpython" else "micropython")
@@ -66,13 +67,7 @@ def measure(board: EmulatedBoard, image: Path, family: str, version: str = "") -
 
 
 def same_run(one: RunOutput, two: RunOutput) -> bool:
-    assert one.sim is not None and two.sim is not None
-    return (one.result, one.sessions, one.sim["flash_sha256"], one.sim["counters"]) == (
-        two.result,
-        two.sessions,
-        two.sim["flash_sha256"],
-        two.sim["counters"],
-    )
+    return (one.result, one.sessions) == (two.result, two.sessions)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +79,7 @@ def same_run(one: RunOutput, two: RunOutput) -> bool:
     ],
 )
 def test_from_a_blank_board_to_a_result_and_again_the_same(
-    board: EmulatedBoard,
+    board: DeskBoard,
     image: Image,
     tmp_path: Path,
     entry: str,
@@ -96,22 +91,11 @@ def test_from_a_blank_board_to_a_result_and_again_the_same(
     assert len(first.result["round_trip_us"]) == MESSAGES
     assert [session.exchanges for session in first.sessions] == [MESSAGES]
     assert same_run(first, board.run(within()))
-    with EmulatedBoard(DEFINITION) as other:
+    with DeskBoard.started(DEFINITION) as other:
         assert same_run(first, measure(other, image(entry), family, version))
 
 
-def test_a_fresh_boards_figures_do_not_depend_on_what_it_did_before(image: Image) -> None:
-    with EmulatedBoard(DEFINITION, fresh=True) as board:
-        first = measure(board, image("micropython-1.26.0"), "micropython")
-        board.deploy(Deployment({"main.py": b"print('else')\n", "more.py": b"x" * 9000}, "micropython"), within())
-        board.deploy(client(board, "micropython"), within())
-        assert same_run(first, board.run(within()))
-        board.flash(Uf2File.read(image("wiznet-hardwired")), within())
-        board.wait_console(within())
-        assert same_run(first, measure(board, image("micropython-1.26.0"), "micropython"))
-
-
-def test_the_native_client_reports_to_its_server(board: EmulatedBoard, image: Image) -> None:
+def test_the_native_client_reports_to_its_server(board: DeskBoard, image: Image) -> None:
     board.flash(Uf2File.read(image("portbench-native")), within())
     board.deploy(Deployment({}, "native"), within())
     board.serve("ping_pong", {}, within())
@@ -121,7 +105,7 @@ def test_the_native_client_reports_to_its_server(board: EmulatedBoard, image: Im
     assert session.report is not None and session.report["messages"] == session.exchanges == 1000
 
 
-def test_from_runtime_to_runtime(board: EmulatedBoard, image: Image) -> None:
+def test_from_runtime_to_runtime(board: DeskBoard, image: Image) -> None:
     for entry in ("micropython-1.26.0", "circuitpython-9.1.4", "wiznet-hardwired"):
         board.flash(Uf2File.read(image(entry)), within())
         board.wait_console(within())
@@ -133,7 +117,7 @@ def test_from_runtime_to_runtime(board: EmulatedBoard, image: Image) -> None:
     [("micropython-1.26.0", "micropython", "main.py"), ("circuitpython-9.1.4", "circuitpython", "code.py")],
 )
 def test_out_of_a_client_that_hangs_and_ignores_ctrl_c(
-    board: EmulatedBoard, image: Image, entry: str, family: str, script: str, monkeypatch: pytest.MonkeyPatch
+    board: DeskBoard, image: Image, entry: str, family: str, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """MicroPython's needs a hand on the power, CircuitPython's takes the 1200-baud touch."""
     monkeypatch.setattr("portbench.boards.usb.flash._REPL_S", 3)
@@ -148,7 +132,7 @@ def test_out_of_a_client_that_hangs_and_ignores_ctrl_c(
     assert f"boot loader: by {'power' if family == 'micropython' else '1200-baud touch'}" in log
 
 
-def test_a_board_without_a_hand_on_its_power(board: EmulatedBoard, image: Image) -> None:
+def test_a_board_without_a_hand_on_its_power(board: DeskBoard, image: Image) -> None:
     """As on silicon: found on the bus, restarted by its own command, followed to its new port.
 
     Not with MicroPython's lwIP: its interrupt clears all of S0_IR, SENDOK included, and a sender that waits for that
@@ -178,7 +162,7 @@ def tool(*command: str) -> str:
     return done.stdout
 
 
-def test_mpremote_and_rshell_themselves(board: EmulatedBoard, image: Image, tmp_path: Path) -> None:
+def test_mpremote_and_rshell_themselves(board: DeskBoard, image: Image, tmp_path: Path) -> None:
     board.flash(Uf2File.read(image("micropython-1.26.0")), within())
     link: Link = board.link
     port = link.wait_port(within()).port
@@ -209,13 +193,13 @@ def test_mpremote_and_rshell_themselves(board: EmulatedBoard, image: Image, tmp_
     link.wait_device(lambda device: device.volume is not None, within(), "the boot loader's drive")
 
 
-def test_rshell_deploys(board: EmulatedBoard, image: Image) -> None:
+def test_rshell_deploys(board: DeskBoard, image: Image) -> None:
     board._deployer = "rshell"
     output = measure(board, image("micropython-1.26.0"), "micropython")
     assert output.result is not None and output.result["messages"] == MESSAGES
 
 
-def test_the_listing_shows_it(board: EmulatedBoard, image: Image) -> None:
+def test_the_listing_shows_it(board: DeskBoard, image: Image) -> None:
     (found,) = listing(EmulatedBus())
     assert (found.state, found.board_id, found.device.emulated) == ("bootloader", "RPI-RP2", True)
     board.flash(Uf2File.read(image("micropython-1.26.0")), within())
@@ -227,8 +211,8 @@ def test_the_listing_shows_it(board: EmulatedBoard, image: Image) -> None:
 def test_the_process_ends_with_its_owner(tmp_path: Path) -> None:
     code = (
         "import os, sys; from portbench.boards import board_definition\n"
-        "from portbench.boards.emulated import EmulatedBoard\n"
-        "board = EmulatedBoard(board_definition('W5500_EVB_PICO')); print(board._process.pid, flush=True)\n"
+        "from portbench.boards.desk.board import DeskBoard\n"
+        "board = DeskBoard.started(board_definition('W5500_EVB_PICO')); print(board.pid, flush=True)\n"
         "sys.stdin.read(); os._exit(9)"
     )
     environment = os.environ | {RUNTIME_DIR_VARIABLE: str(tmp_path)}

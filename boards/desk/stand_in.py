@@ -13,7 +13,7 @@ _INFO = "INFO_UF2.TXT"
 
 
 class StandIn:
-    """A `boards.emulated.volume_folder.Drive`. `program` restarts the board with new contents of its flash."""
+    """A `boards.desk.volume_folder.Drive`. `program` restarts the board with new contents of its flash."""
 
     def __init__(
         self, definition: BoardDefinition, flash: Callable[[], bytes], program: Callable[[bytes], None]

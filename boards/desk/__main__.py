@@ -1,4 +1,4 @@
-"""`python -m portbench.boards.emulated`: an emulated board on this machine, until Ctrl-C."""
+"""`python -m portbench.boards.desk`: an emulated board on this machine, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pydantic import ValidationError
 
 from portbench.boards.console import BoundedLog
 from portbench.boards.definition import board_definition
-from portbench.boards.emulated.config import CONFIG
-from portbench.boards.emulated.flash_file import FlashFile
-from portbench.boards.emulated.network import parse_rule
-from portbench.boards.emulated.process import BoardProcess
+from portbench.boards.desk.config import CONFIG
+from portbench.boards.desk.flash_file import FlashFile
+from portbench.boards.desk.forwards import parse_rule
+from portbench.boards.desk.process import BoardProcess
 from portbench.boards.registry import PortLinks, claimed_folder
 from portbench.errors import PortbenchError, first_complaint
 from portbench.signals import end_at_first_signal
@@ -30,13 +30,13 @@ _LOOK_S: Final = 0.25
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m portbench.boards.emulated", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m portbench.boards.desk", description=__doc__)
     parser.add_argument("--board", default="W5500_EVB_PICO", help="board definition (default %(default)s)")
     parser.add_argument("--name", default="emulated-0", help="name of this board (default %(default)s)")
     parser.add_argument("--flash", type=Path, help="initial contents of flash, a raw image from its start")
     parser.add_argument("--keep-flash", type=Path, help="the same, made if it is not there, and kept up to date")
     parser.add_argument("--links", action="store_true", help="links to its ports beside its folder, whose names stay")
-    parser.add_argument("--config", default="{}", help="settings as JSON, see boards/emulated/config.py")
+    parser.add_argument("--config", default="{}", help="settings as JSON, see boards/desk/config.py")
     parser.add_argument(
         "--forward",
         action="append",

@@ -9,9 +9,10 @@ import termios
 import tty
 from typing import Final, Protocol
 
+from portbench.boards.desk import UARTS
+
 BOOTLOADER_BAUD: Final = 1200
 """A program that sets this speed and closes the port asks for the boot loader."""
-UARTS: Final = 2
 _READ_BYTES = 4096
 _KEEP_BYTES = 1 << 20
 """Of output that is not read, the last so many bytes are kept: the board must not be held up."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import BoardError, Deadline, board_definition
-from portbench.boards.emulated import EmulatedBoard
+from portbench.boards.desk.board import DeskBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.bus import is_bootloader
 from portbench.firmware import uf2, uf2_families
@@ -28,14 +27,14 @@ def within(seconds: float = 60) -> Deadline:
 
 
 @pytest.fixture
-def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedBoard]:
+def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeskBoard]:
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
     for variable in ("PORTBENCH_BOOTROM_RP2350", "PORTBENCH_FIRMWARE_DIR"):
         monkeypatch.delenv(variable, raising=False)
     # The engine's cache: of XDG, and on macOS of HOME.
     for variable in ("XDG_CACHE_HOME", "HOME"):
         monkeypatch.setenv(variable, str(tmp_path / "empty"))
-    with EmulatedBoard(PICO2) as made:
+    with DeskBoard.started(PICO2, None, f"--keep-flash={tmp_path / 'flash.bin'}") as made:
         yield made
 
 
@@ -45,21 +44,18 @@ def image(folder: Path, family: int) -> Uf2File:
     return Uf2File.read(path)
 
 
-def flash(board: EmulatedBoard) -> bytes:
-    return base64.b64decode(board.control("flash", within())["flash"])
-
-
-def test_an_image_on_the_stand_in_starts(board: EmulatedBoard, tmp_path: Path) -> None:
+def test_an_image_on_the_stand_in_starts(board: DeskBoard, tmp_path: Path) -> None:
     device = board.link.device()
     assert device is not None and is_bootloader(device, PICO2)
     board.flash(image(tmp_path, uf2_families.RP2350), within())
-    assert flash(board).startswith(LOOP.ljust(256, b"\xff"))
+    written = LOOP.ljust(256, b"\xff")
+    within().poll(lambda: (tmp_path / "flash.bin").read_bytes().startswith(written), 0.02, "the flash's file")
     assert board.link.device() is None  # the program has no USB
 
     board.cycle(within(), bootsel=True)
     board.link.wait_device(lambda device: is_bootloader(device, PICO2), within(), "the boot loader")
 
 
-def test_an_image_for_another_chip_is_refused(board: EmulatedBoard, tmp_path: Path) -> None:
+def test_an_image_for_another_chip_is_refused(board: DeskBoard, tmp_path: Path) -> None:
     with pytest.raises(BoardError, match="this one is for"):
         board.flash(image(tmp_path, uf2_families.RP2040), within())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import BoardUnavailable, board_definition
-from portbench.boards.emulated.flash_file import FlashFile
+from portbench.boards.desk.flash_file import FlashFile
 
 SMALL = replace(board_definition("RPI_PICO"), flash_bytes=1 << 16)
 BLANK = b"\xff" * SMALL.flash_bytes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import queue
 import select
@@ -16,22 +15,23 @@ from portbench_engine import Machine
 
 from portbench.boards.console import BoundedLog
 from portbench.boards.definition import BoardDefinition, board_address
+from portbench.boards.desk.config import DeskConfig
+from portbench.boards.desk.control import ControlServer
+from portbench.boards.desk.faults import FaultInjector
+from portbench.boards.desk.flash_file import FlashFile
+from portbench.boards.desk.forwards import SLICE_PS as SERVING_SLICE_PS
+from portbench.boards.desk.forwards import Forwards, parse_rule
+from portbench.boards.desk.operations import carry_out
+from portbench.boards.desk.pacer import Pace, Pacer
+from portbench.boards.desk.serial_port import UartPorts
+from portbench.boards.desk.stand_in import StandIn
+from portbench.boards.desk.usb_side import UsbSide
 from portbench.boards.emulated.client_watch import ClientWatch
-from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.control import ControlServer
-from portbench.boards.emulated.faults import FaultInjector
-from portbench.boards.emulated.flash_file import FlashFile
 from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.liveness import Liveness
-from portbench.boards.emulated.network import SLICE_PS as SERVING_SLICE_PS
-from portbench.boards.emulated.network import Forwards, Pings, parse_rule
-from portbench.boards.emulated.operations import carry_out
-from portbench.boards.emulated.partner import Partner
+from portbench.boards.emulated.pings import Pings
 from portbench.boards.emulated.sd_card import CardSlot
-from portbench.boards.emulated.serial_port import UartPorts
-from portbench.boards.emulated.simulation import PS_PER_US, SLICE_PS, Pace, Pacer, Simulation, Step, ps
-from portbench.boards.emulated.stand_in import StandIn
-from portbench.boards.emulated.usb_side import UsbSide
+from portbench.boards.emulated.simulation import PS_PER_US, SLICE_PS, Simulation, Step, ps
 from portbench.boards.registry import EmulatedState, PortLinks, write_state
 from portbench.errors import BoardError
 from portbench.server.simulated_pc import Part
@@ -44,7 +44,7 @@ def _unsaved(error: OSError) -> str:
     return f"--flash: cannot be written ({error.strerror}); the file is as it was"
 
 
-def _pace(config: EmulatedConfig) -> Pace:
+def _pace(config: DeskConfig) -> Pace:
     if config.bridge:
         return Pace.REALTIME
     return Pace.WALL_CLOCK if config.wall_clock else Pace.FREE
@@ -62,7 +62,7 @@ class BoardProcess:
         self,
         name: str,
         definition: BoardDefinition,
-        config: EmulatedConfig,
+        config: DeskConfig,
         folder: Path,
         notes: BoundedLog,
         flash: bytes = b"",
@@ -87,14 +87,9 @@ class BoardProcess:
         self.uart_ports = UartPorts() if config.uart_ports else None
         self._bootsel = False
         self.closing = False
-        self.finished: dict[str, Any] | None = None
-        self._run_started_s = time.process_time()
         self._reports_before = 0
         self.client = ClientWatch(self.simulation, definition, config)
         self._gdb: GdbServer | None = None
-        self.next_partner: Partner | None = None
-        """The partner of the next measured run."""
-        self.partner: Partner | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
         self.pings = Pings()
@@ -164,29 +159,27 @@ class BoardProcess:
         port = self.config.server_port if served else None
         self.pc = self.simulation.serve(port, self.config.turnaround_us, self.part, self.pings)
 
-    def power_up(self, bootsel: bool, flash: bytes | None = None, partner: Partner | None = None) -> None:
-        """Restart everything at simulated time 0. `flash`: with these contents. `partner`: a board that runs already;
-        this one joins its switch."""
+    def power_up(self, bootsel: bool, flash: bytes | None = None, *, quiet: bool = False) -> None:
+        """Restart everything at simulated time 0. `flash`: with these contents. `quiet`: as a PC that waits for the end
+        of a run leaves it alone."""
         self.usb.power_off()
         self.simulation.power_up(bootsel=bootsel, flash=flash, settings=None if flash is None else self.settings())
         if flash is not None and self._gdb is not None:
             self._gdb.hang_up("the board has another flash now")
-        self.partner = partner
-        if partner is not None:
-            partner.join(self.simulation)
         self.usb.power_on(self.machine)
         if self._flash_file is not None:
             self._save(lambda file: file.restarted(self.machine.flash()))
         self._bootsel = bootsel
         self._notice = None
-        self.finished = None
         self._reports_before = 0
-        self._run_started_s = time.process_time()
         self.pacer.restart()
+        self.usb.automount = not quiet
+        self.pacer.flat_out = quiet and not self.config.bridge
         self._start_lan()
         self.forwards.powered_up(self.machine)
         self.pings.powered_up()
         self.client.powered_up(self.config)
+        self._poll()
         self._notes.restart()
         self.faults.powered_up()
         self.publish()  # now, since an image that never gets to USB would leave the one before on the bus
@@ -194,15 +187,19 @@ class BoardProcess:
     def _program(self, contents: bytes) -> None:
         self.power_up(bootsel=False, flash=contents)
 
+    def _poll(self) -> None:
+        if self._measures:
+            self.pc.poll(self.machine, board_address(self.config.pc_ip), self.machine.time_us)
+
     def expect_client(self, networked: bool, *, started: bool, measures: bool) -> None:
         """Begin a run (`measures`) or end it. `networked`, `started`: see `ClientWatch.expect`."""
-        self.finished = None
         self._measures = measures
         self._reports_before = self.pc.reports
         self.simulation.hear()
         self.client.expect(networked, started=started)
-        if measures:
-            self.pc.poll(self.machine, board_address(self.config.pc_ip), self.machine.time_us)
+        self._poll()
+        if not measures:
+            self.disturbed()
 
     def _step(self) -> None:
         self._serve_requests(0.0)
@@ -294,15 +291,10 @@ class BoardProcess:
             self.usb.automount = True
         self._look_at_usb(step)
         self._print(step)
-        self._look_at_way()
+        self.client.look()
         if self.uart_ports is not None:
             self.uart_ports.exchange(self.machine)
-        self._note_result()
         self.usb.sync()
-
-    def note(self, line: str) -> None:
-        """Write `line` to the board's log."""
-        self._log(line)
 
     def _wait(self, seconds: float) -> None:
         """Pause, but wake at once when a client types or asks something."""
@@ -319,52 +311,19 @@ class BoardProcess:
         self.faults.printing(step.printed, self.usb.show)
         self.usb.show_rest()
 
-    def _note_result(self) -> None:
-        """Take the figures at the moment of the result, before the host can do anything that moves them."""
-        reported = self.pc.reports > self._reports_before
-        over = self.simulation.console.result is not None or reported or self.pc.whole
-        if self.partner is not None:
-            if over:
-                self.partner.client_is_over()
-            over = self.partner.is_over
-        if self.finished is None and over:
-            self.finished = self.figures()
-            self.machine.attribution_stop()
-            self.disturbed()
-
     def disturbed(self) -> None:
         """Behave as a usual PC from now on: the run is over, or a client has typed before its end."""
         self.pacer.flat_out = False
         if not self.usb.automount:
             self.usb.mount_now()
 
-    def figures(self) -> dict[str, Any]:
-        stats = dict(self.machine.stats())
-        stats["simulated_us"] = self.machine.time_us
-        stats["host_s"] = time.process_time() - self._run_started_s
-        stats["flash_sha256"] = hashlib.sha256(self.machine.flash()).hexdigest()
-        return {"stats": stats, "sessions": self.sessions()}
-
     def sessions(self) -> list[dict[str, Any]]:
         return [asdict(session) for session in self.pc.sessions()]
 
     def stuck(self) -> str | None:
         """Return why the run that is on will never end, as one line; None where no such reason is known."""
-        return self.client.stuck(finished=self.finished is not None)
-
-    def _look_at_way(self) -> None:
-        """End a measured run whose client cannot get to the PC; on a desk the board runs on."""
-        if self.partner is not None:
-            self.partner.look()
-        if not self.client.look():
-            return
-        if self.pacer.flat_out and self.finished is None and not self.client.in_bootloader:
-            self.simulation.fault = self.client.lost() or self._partner_lost()
-            if self.fault is not None:
-                self._log(self.fault)
-
-    def _partner_lost(self) -> str | None:
-        return None if self.partner is None else self.partner.lost(self.machine.stats()["frames_to_board"])
+        reported = self.pc.reports > self._reports_before
+        return self.client.stuck(finished=self.simulation.console.result is not None or reported or self.pc.whole)
 
     def _look_at_usb(self, step: Step) -> None:
         for time_us, what, detail in step.usb:
@@ -396,7 +355,7 @@ class BoardProcess:
             return
         carry_out(self, request)
 
-    # The effects of faults, see `boards.emulated.faults.Afflicted`.
+    # The effects of faults, see `boards.desk.faults.Afflicted`.
 
     @property
     def time_us(self) -> float:

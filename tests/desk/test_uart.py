@@ -19,8 +19,9 @@ pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench_engine import Machine, bootrom
 
 from portbench.boards import BoardError, Deadline, board_definition
-from portbench.boards.emulated.config import CONFIG, EmulatedConfig
-from portbench.boards.emulated.control import ControlClient, Controls
+from portbench.boards.desk.config import CONFIG, DeskConfig
+from portbench.boards.desk.control import ControlClient, Controls
+from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import ps
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, EmulatedState, read_state
 from tests.emulated.guests import CHARACTER_US, uart_echo
@@ -81,8 +82,8 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(folder)
 
 
-def start(flash: Path, config: EmulatedConfig) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "portbench.boards.emulated", "--name", "desk", "--board", "RPI_PICO", "--links"]
+def start(flash: Path, config: DeskConfig) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "portbench.boards.desk", "--name", "desk", "--board", "RPI_PICO", "--links"]
     command += ["--keep-flash", str(flash), "--log", os.devnull, "--config", CONFIG.dump_json(config).decode()]
     return subprocess.Popen(command)
 
@@ -110,7 +111,7 @@ def test_a_desks_uarts_are_terminals_with_names_that_stay(folder: Path, tmp_path
     flash = tmp_path / "flash.bin"
     flash.write_bytes(uart_echo())
     for _ in range(2):
-        board = start(flash, EmulatedConfig(uart_ports=True, wall_clock=True))
+        board = start(flash, DeskConfig(uart_ports=True, wall_clock=True))
         try:
             state = started(folder)
             link = folder / "desk.uart0"
@@ -130,12 +131,12 @@ def test_a_desks_uarts_are_terminals_with_names_that_stay(folder: Path, tmp_path
 def test_a_killed_boards_links_go_when_the_next_one_starts(folder: Path, tmp_path: Path) -> None:
     flash = tmp_path / "flash.bin"
     flash.write_bytes(uart_echo())
-    killed = start(flash, EmulatedConfig(uart_ports=True))
+    killed = start(flash, DeskConfig(uart_ports=True))
     started(folder)
     killed.kill()
     killed.wait(LIMIT_S)
     assert (folder / "desk.uart0").is_symlink()
-    board = start(flash, EmulatedConfig())
+    board = start(flash, DeskConfig())
     try:
         started(folder)
         assert [path.name for path in folder.iterdir()] == ["desk"]
@@ -147,7 +148,7 @@ def test_a_killed_boards_links_go_when_the_next_one_starts(folder: Path, tmp_pat
 def test_a_hand_reaches_the_pins_of_a_running_board(folder: Path, tmp_path: Path) -> None:
     flash = tmp_path / "flash.bin"
     flash.write_bytes(uart_echo())
-    board = start(flash, EmulatedConfig(pins={15: 0.0}))
+    board = start(flash, DeskConfig(pins={15: 0.0}))
     try:
         started(folder)
         client = ControlClient(folder / "desk", "desk")

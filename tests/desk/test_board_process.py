@@ -16,14 +16,14 @@ import psutil
 import pytest
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.control import ControlClient, Watch
+from portbench.boards.desk.control import ControlClient, Watch
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
 from portbench.errors import BoardError, DeadlineExceeded
 from tests import patience
 
 pytestmark = pytest.mark.engine
 LIMIT_S = 60
-BOARD = [sys.executable, "-m", "portbench.boards.emulated"]
+BOARD = [sys.executable, "-m", "portbench.boards.desk"]
 START_AND_END = """
 import json, subprocess, sys
 child = subprocess.Popen(json.loads(sys.argv[1]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from portbench.boards.console import BoundedLog
-from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.desk.config import DeskConfig
+from portbench.boards.desk.process import BoardProcess
+from portbench.boards.desk.serial_port import SerialPort
 from portbench.boards.emulated.liveness import Complaints, Kind
-from portbench.boards.emulated.process import BoardProcess
-from portbench.boards.emulated.serial_port import SerialPort
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, PortLinks, claimed_folder
 from portbench.firmware.catalogue import Family
 from portbench.firmware.uf2 import flash_content
@@ -50,7 +50,7 @@ def test_a_crash_is_told_on_the_console(
     write(image, program, Family.MICROPYTHON, "1.26.0")
     with claimed_folder("d") as folder:
         notes = BoundedLog(lambda line: None)
-        board = BoardProcess("d", EVB, EmulatedConfig(), folder, notes, flash_content(image), links=PortLinks(folder))
+        board = BoardProcess("d", EVB, DeskConfig(), folder, notes, flash_content(image), links=PortLinks(folder))
         try:
             board.usb.port = port = SerialPort()  # as one whose program crashed once it was on the bus
             with open(

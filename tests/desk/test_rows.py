@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import tempfile
@@ -11,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.control import ControlClient
+from portbench.boards.desk.control import ControlClient
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
 from portbench.boards.usb.bus import EmulatedBus, is_emulated
 from portbench.results.model import Status
+from tests.conftest import Image
+from tests.golden.test_golden_rows import GOLDEN, measure, run_lengths
 from tests.ping_pong import EVB
 from tests.runner.test_run import LIMIT_S, Harness
 
@@ -23,11 +26,12 @@ NATIVE = ("--runtime=portbench-native", "--messages=20", "--device=usb:desk")
 
 
 @pytest.fixture
-def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of a board that runs."""
     with tempfile.TemporaryDirectory(prefix="pbd-") as folder:  # short, as sockets' names are
         monkeypatch.setenv(RUNTIME_DIR_VARIABLE, folder)
-        command = [sys.executable, "-m", "portbench.boards.emulated", "--name", "desk"]
+        command = [sys.executable, "-m", "portbench.boards.desk", "--name", "desk"]
+        command += ["--keep-flash", str(tmp_path / "flash.bin")]
         board = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         try:
             Deadline(LIMIT_S, "test").poll(lambda: EmulatedBus().devices(), 0.01, "the board on its bus")
@@ -67,3 +71,32 @@ def test_a_failed_row_on_a_named_board_is_an_emulated_one(desk: Path, tmp_path: 
     rows = harness.stored().rows
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     assert [(row.status, row.where) for row in rows] == [(Status.FAILED, "emulated")] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("runtime", "profile"),
+    [
+        ("portbench-native", "tuned"),
+        ("micropython-1.28.0", "tuned"),
+        ("wiznet-hardwired", "tuned"),
+        ("circuitpython-9.1.4", "as-published"),
+    ],
+)
+def test_the_default_table_is_that_of_boards_in_the_measuring_process(
+    runtime: str, profile: str, desk: Path, image: Image, tmp_path: Path
+) -> None:
+    """Boot ROM, drive, enumeration and mpremote change no figure, no round trip, and no byte of the flash."""
+    (golden,) = (row for row in GOLDEN if (row["runtime"], row["profile"]) == (runtime, profile))
+    image(runtime)
+    row = measure(runtime, profile, tmp_path, "usb:desk")
+    assert row.status is Status.MEASURED, row.reason
+    figures = {name: row.figures[name] for name in ("total_us", "ready_us")}
+    assert figures == {name: golden[name] for name in figures}
+    assert row.samples["round_trip_us"] == run_lengths(golden["round_trip_us"])
+
+    def flash() -> str:
+        return hashlib.sha256((tmp_path / "flash.bin").read_bytes()).hexdigest()
+
+    Deadline(LIMIT_S, "test").poll(lambda: flash() == golden["flash_sha256"], 0.05, "the flash of the golden row")

@@ -11,10 +11,11 @@ from typing import Any, cast
 import pytest
 from portbench_engine import Machine
 
-from portbench.boards.emulated.usb_side import Owner, UsbSide
+from portbench.boards.desk.usb_side import Owner, UsbSide
 from portbench.boards.registry import EmulatedState, PortLinks, read_state
 from portbench.runner.cli.verbs.desk import _lines
-from tests.emulated.conftest import Prepared, within
+from tests.desk.conftest import Started
+from tests.emulated.conftest import within
 
 pytestmark = pytest.mark.engine
 
@@ -153,8 +154,8 @@ while True:
 """
 
 
-def test_circuitpythons_data_port_answers(prepared: Prepared) -> None:
-    board = prepared("circuitpython-9.1.4", "circuitpython", files={"boot.py": BOOT, "code.py": ECHO})
+def test_circuitpythons_data_port_answers(started: Started) -> None:
+    board = started("circuitpython-9.1.4", "circuitpython", {"boot.py": BOOT, "code.py": ECHO})
     board.control("sync", within(120))
     assert board.run(within(120)).result == {"ports": 2}
     state = read_state(board.folder)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from portbench.boards.registry import read_state
-from tests.emulated.conftest import Prepared, within
+from tests.desk.conftest import Started
+from tests.emulated.conftest import within
 
 pytestmark = pytest.mark.engine
 
@@ -30,8 +31,8 @@ print("PORTBENCH", json.dumps({"size": size, "sha1": "".join("%02x" % b for b in
 """
 
 
-def test_a_file_that_fills_the_drive_is_read_back_by_the_guest(prepared: Prepared) -> None:
-    board = prepared("circuitpython-9.1.4", "circuitpython", files={"code.py": READ_BACK})
+def test_a_file_that_fills_the_drive_is_read_back_by_the_guest(started: Started) -> None:
+    board = started("circuitpython-9.1.4", "circuitpython", {"code.py": READ_BACK})
     state = read_state(board.folder)
     assert state is not None and state.volume is not None
     volume = Path(state.volume)

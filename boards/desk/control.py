@@ -17,6 +17,7 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from portbench.boards.emulated.liveness import off_bus
 from portbench.boards.pins import HIGH_V, pin_number
 from portbench.boards.registry import CONTROL_SOCKET, read_state
 from portbench.boards.timing import Deadline, waited
@@ -134,10 +135,6 @@ class ControlClient:
 
 LOOK_S: Final = 0.5
 _ANSWER_S: Final = 30.0
-_OFF_BUS_US = 10e6
-"""CircuitPython's first boot, the slowest, takes 4.2 s to get to USB."""
-_ENUMERATION_US = 30e6
-"""A PC tries for up to 80 s, if all its requests time out; CircuitPython 8.2 compiles its libraries for seconds."""
 
 
 class Watch:
@@ -183,23 +180,8 @@ class Watch:
         """The same for a board's `status`."""
         if status["fault"]:
             raise BoardError(f"{self._name}: stopped: {status['fault']}")
-        if self._waits_for_usb():
-            self._judge_usb(status["off_bus_us"], status["usb"])
-
-    def _judge_usb(self, off_bus_us: float, usb: dict[str, Any]) -> None:
-        tries = usb["attached"] and usb["port"] != "Failed"
-        if off_bus_us <= (_ENUMERATION_US if tries else _OFF_BUS_US):
-            return
-        for_s = f"{off_bus_us / 1e6:.0f} s of simulated time"
-        if usb["attached"]:
-            raise BoardError(
-                f"{self._name}: the image attached to USB, but the PC could not enumerate it in {for_s}"
-                f" ({usb['trouble'] or 'no answer yet'}); it does not serve USB, or not in time"
-            )
-        raise BoardError(
-            f"{self._name}: the image has run for {for_s} without attaching to USB; it is not for this board, stops at"
-            " its start, or has its console on a UART, which portbench flash shows"
-        )
+        if self._waits_for_usb() and (why := off_bus(status["off_bus_us"], status["usb"])) is not None:
+            raise BoardError(f"{self._name}: {why}")
 
 
 class Ask(Protocol):
