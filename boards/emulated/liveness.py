@@ -25,6 +25,9 @@ _ENUMERATION_US: Final = 30e6
 """A PC tries for up to 80 s, if all its requests time out; CircuitPython 8.2 compiles its libraries for seconds."""
 MOST_LINES: Final = 20
 """A program may fault for ever, and a watchdog start it again and again; its first faults tell the most."""
+_PC, _XPSR = 15, 16
+_FAULT_EXCEPTIONS: Final = range(2, 8)
+"""NMI, HardFault and the faults that ARMv8-M tells apart."""
 
 
 class Kind(StrEnum):
@@ -55,7 +58,11 @@ class Complaints:
 
 
 class CpuFaultLog:
-    """Logs HardFaults and lock-ups of the cores, the first few since power-up; the first of a kind is a complaint."""
+    """Logs HardFaults and lock-ups of the cores, the first few since power-up; the first of a kind is a complaint.
+
+    A fault whose handler returned to the program is the program's own way, as NuttX's system calls are: the log has the
+    first of a kind, and it is the cause of nothing.
+    """
 
     def __init__(self, log: Callable[[str], None], complaints: Complaints | None = None) -> None:
         self._log = log
@@ -64,16 +71,42 @@ class CpuFaultLog:
 
     def powered_up(self) -> None:
         self._lines = 0
-        self.first: str | None = None
-        """The first fault, with its time since power-up."""
+        self._first: dict[str, Any] | None = None
+        self._held: dict[int, dict[str, Any]] = {}
+        """The first of the faults that a core is still in, by core."""
+        self._handled: set[tuple[int, str]] = set()
 
-    def look(self, machine: Machine) -> str | None:
-        """Return where core 0 has locked up since the last look, and why."""
+    @property
+    def first(self) -> str | None:
+        """The first fault, with its time since power-up."""
+        first = self._first
+        return None if first is None else f"at {first['t_us'] / 1e6:.3f} s: {first['text']}"
+
+    @property
+    def in_fault(self) -> bool:
+        """True if core 0 is locked up or in a fault's handler. The end of a trap is unknown, so false then."""
+        return 0 in self._held and not _is_trap(self._held[0])
+
+    def look(self, machine: Machine, *, reset: bool = False) -> str | None:
+        """Return where core 0 has locked up since the last look, and why. `reset`: the chip was reset just now."""
         reports, dropped = machine.cpu_faults()
-        if reports and self.first is None:
-            self.first = f"at {reports[0]['t_us'] / 1e6:.3f} s: {reports[0]['text']}"
+        if (reports or self._held) and not reset:
+            registers = machine.registers()
+            handled = [each for each in (*self._held.values(), *reports) if _is_handled(each, registers)]
+            for report in handled:
+                kind = report["core"], report["cause"]
+                if report in reports and kind not in self._handled:
+                    self._handled.add(kind)
+                    self._log(f"{_line(report)}; its handler returned (later ones are not shown)")
+            reports = [each for each in reports if each not in handled]
+            dropped = dropped if reports else 0
+            self._held = {core: held for core, held in self._held.items() if held not in handled}
+            self._first = None if self._first in handled else self._first
+        self._held = {} if reset else {**{each["core"]: each for each in reversed(reports)}, **self._held}
+        if reports and self._first is None:
+            self._first = reports[0]
         for report in reports[: max(0, MOST_LINES - self._lines)]:
-            self._log(f"{report['t_us'] / 1e6:.6f} s {report['text']}")
+            self._log(_line(report))
         if self._complaints is not None:
             for report in reports:
                 self._complaints.tell(Kind.LOCK_UP if report["locked_up"] else Kind.HARD_FAULT, report["text"])
@@ -81,6 +114,22 @@ class CpuFaultLog:
         if before <= MOST_LINES < self._lines:
             self._log("further faults of the cores are not logged until power is cycled")
         return next((report["text"] for report in reports if report["locked_up"] and report["core"] == 0), None)
+
+
+def _line(report: dict[str, Any]) -> str:
+    return f"{report['t_us'] / 1e6:.6f} s {report['text']}"
+
+
+def _is_trap(report: dict[str, Any]) -> bool:
+    return " trap at " in report["text"]  # of a RISC-V core, whose registers do not tell whether its handler returned
+
+
+def _is_handled(report: dict[str, Any], registers: list[list[int]]) -> bool:
+    """Return whether the program goes on after the fault."""
+    if report["locked_up"] or _is_trap(report):
+        return False
+    core = registers[report["core"]]
+    return core[_XPSR] & 0x1FF not in _FAULT_EXCEPTIONS and core[_PC] != report["pc"]
 
 
 class Liveness:
@@ -94,6 +143,8 @@ class Liveness:
         self._last_reset = ""
         self.first_fault: str | None = None
         """Of the cores, with its time."""
+        self.in_fault = False
+        """Core 0 is locked up or in a fault's handler."""
         self._off_bus_since_us: float | None = 0.0
         self._locked_up: tuple[float, str] | None = None
         self._asleep: str | None = None

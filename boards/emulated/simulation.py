@@ -172,9 +172,10 @@ class Simulation:
     def ran(self, stop: str) -> Step:
         """Take what the machine brought in a stretch of time that ended with `stop`."""
         machine, now_us = self.machine, self.time_us
-        if (locked_up := self._cpu_faults.look(machine)) is not None:
+        if (locked_up := self._cpu_faults.look(machine, reset=stop.startswith("reset"))) is not None:
             self.liveness.locked_up(now_us, locked_up)
         self.liveness.first_fault = self._cpu_faults.first
+        self.liveness.in_fault = self._cpu_faults.in_fault
         if stop.startswith("asleep: "):
             asleep = stop.removeprefix("asleep: ")
             self._log(asleep)

@@ -6,7 +6,7 @@ import struct
 
 from portbench_engine import Machine
 
-from portbench.boards.emulated.liveness import MOST_LINES, CpuFaultLog
+from portbench.boards.emulated.liveness import MOST_LINES, Complaints, CpuFaultLog
 from portbench.boards.emulated.simulation import ps
 from portbench.firmware.uf2 import flash_content
 from tests.engine.consoles import machine
@@ -74,3 +74,37 @@ def test_the_log_has_each_fault_once_and_stays_short() -> None:
     guest.run_until_ps(ps(31_000))
     log.look(guest)
     assert len(lines) == 2 * (MOST_LINES + 1)
+
+
+def test_a_fault_is_over_when_its_handler_returns() -> None:
+    log = CpuFaultLog([].append)
+    guest = board([*LOAD_FROM_NOWHERE, STOP], [0x2001, 0x0400, 0x3801, 0xD1FD, *SKIP])  # counts down from 65536
+    seen = []
+    for end_us in (20_000, 100_000):
+        guest.run_until_ps(ps(end_us))
+        log.look(guest)
+        seen.append((log.in_fault, log.first is not None))
+    assert seen == [(True, True), (False, False)]
+
+
+def test_a_handled_fault_is_logged_once() -> None:
+    lines: list[str] = []
+    complaints: list[str] = []
+    log = CpuFaultLog(lines.append, Complaints(complaints.append))
+    guest = board([*LOAD_FROM_NOWHERE, 0x6801, STOP], SKIP)
+    guest.run_until_ps(ps(50_000))
+    log.look(guest)
+    (line,) = lines
+    assert line.endswith(": DBUS: nothing to read at 0x30000000; its handler returned (later ones are not shown)")
+    assert (log.first, log.in_fault, complaints) == (None, False, [])
+
+
+def test_a_reset_ends_a_fault_and_leaves_it_the_first() -> None:
+    log = CpuFaultLog([].append)
+    guest = board(LOAD_FROM_NOWHERE, [STOP])
+    guest.run_until_ps(ps(50_000))
+    log.look(guest)
+    first = log.first
+    assert log.in_fault and first is not None and "core 0 HardFault at pc" in first
+    log.look(guest, reset=True)
+    assert (log.in_fault, log.first) == (False, first)

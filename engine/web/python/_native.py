@@ -146,6 +146,9 @@ class Machine:
         reports, dropped = self._ask("cpu_faults")
         return reports, dropped
 
+    def registers(self) -> list[list[int]]:
+        return list(self._ask("registers"))
+
     @property
     def leased_us(self) -> float | None:
         return self._ask("leased_us")

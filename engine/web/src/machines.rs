@@ -169,6 +169,12 @@ impl Slot {
                 });
                 plain(json!([told.collect::<Vec<_>>(), dropped]))
             }
+            "registers" => {
+                let chip = machine.chip();
+                let end = chip.facts().pc + 2;
+                let cores = (0..chip.facts().cores).map(|core| chip.registers(core).into_iter().take(end));
+                plain(cores.map(Vec::from_iter).collect::<Vec<_>>())
+            }
             "leased_us" => {
                 plain(machine.lan().ok().and_then(|lan| lan.leased_at()).map_or(Value::Null, |at| us(at).into()))
             }
@@ -389,6 +395,8 @@ mod tests {
         assert_eq!((ran["is"][0].as_str(), ran["is"][1].as_u64() >= Some(1_000_000_000)), (Some("time"), true));
         let stats = ask(&mut machines, json!(["stats", 1]), &[]);
         assert!(stats["is"]["instructions"].as_u64() > Some(1000), "{stats}");
+        let registers = ask(&mut machines, json!(["registers", 1]), &[]);
+        assert_eq!((&registers["is"][0][15], registers["is"][1].as_array().map(Vec::len)), (&json!(8), Some(17)));
         assert_eq!(ask(&mut machines, json!(["listen", 1, 5000, 1]), &[]), json!({ "is": null }));
         assert_eq!(ask(&mut machines, json!(["unlisten", 1, 5000]), &[]), json!({ "is": true }));
         assert_eq!(ask(&mut machines, json!(["attribution_stop", 1]), &[]), json!({ "is": null }));
