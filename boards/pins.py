@@ -12,15 +12,16 @@ HIGH_V: Final = 3.3
 """The voltage of `high`, and the ADC's reference."""
 _MOST_V: Final = 3.8
 """The most that a pin survives (RP2040 datasheet 5.5.3.1)."""
-_PINS: Final = 30
+PINS: Final = 30
+"""GPIOs on the packages of an RP2040 and an RP2350A."""
 _LEVELS: Final = {"low": 0.0, "high": HIGH_V}
 
 
 def pin_number(name: object) -> int:
     """Read `GP15`, `GPIO15` or 15. Raises ValueError."""
     match = re.fullmatch(r"(?:GP(?:IO)?)?(\d{1,2})", str(name), re.IGNORECASE | re.ASCII)
-    if match is None or int(match[1]) >= _PINS:
-        raise ValueError(f"{name!r} is no pin; use GP0 to GP{_PINS - 1}")
+    if match is None or int(match[1]) >= PINS:
+        raise ValueError(f"{name!r} is no pin; use GP0 to GP{PINS - 1}")
     return int(match[1])
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from portbench.firmware.uf2 import FLASH_BASE, SECTOR_SIZE
+
 if TYPE_CHECKING:
     from portbench_engine import Machine
 
@@ -130,6 +132,36 @@ def _is_handled(report: dict[str, Any], registers: list[list[int]]) -> bool:
         return False
     core = registers[report["core"]]
     return core[_XPSR] & 0x1FF not in _FAULT_EXCEPTIONS and core[_PC] != report["pc"]
+
+
+class Erasure:
+    """Sectors of the image that the program has erased. `image`: the bytes that were programmed, by address."""
+
+    def __init__(self, image: Mapping[int, bytes]) -> None:
+        self._image = image
+        self._sectors: set[int] = set()
+        self._first_us = 0.0
+
+    def look(self, now_us: float, flash: bytes) -> None:
+        """Compare with `flash` as it is now."""
+        for address, data in self._image.items():
+            start = address - FLASH_BASE
+            if flash.startswith(data, start):
+                continue
+            for offset in range(0, len(data), SECTOR_SIZE):
+                before, now = (each[at : at + SECTOR_SIZE] for each, at in ((data, offset), (flash, start + offset)))
+                # Programming only clears bits: one that is set again was erased.
+                if int.from_bytes(now[: len(before)]) & ~int.from_bytes(before):
+                    self._first_us = self._first_us if self._sectors else now_us
+                    self._sectors.add(address + offset)
+
+    @property
+    def told(self) -> str | None:
+        """The erasure as one line; None: there was none."""
+        if not self._sectors:
+            return None
+        size = len(self._sectors) * SECTOR_SIZE >> 10
+        return f"erased {size} KiB of its image at {self._first_us / 1e6:.1f} s, from 0x{min(self._sectors):08x} on"
 
 
 class Liveness:

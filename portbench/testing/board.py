@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from portbench_engine import flash_of_image
+from portbench_engine import Machine, flash_of_image
 from portbench_engine.devices import Device
 from pydantic import ValidationError
 
@@ -89,6 +89,16 @@ class Board:
     def fault(self) -> str | None:
         """Why the board cannot go on, as one line; None while it can."""
         return self._simulation.fault or self._simulation.liveness.stuck(self._simulation.time_us)
+
+    @property
+    def in_fault(self) -> bool:
+        """True if core 0 is locked up or in the handler of a fault; a watchdog may still reset it."""
+        return self._simulation.liveness.in_fault
+
+    @property
+    def machine(self) -> Machine:
+        """The engine's machine, for what this class has no method for. Another one after each `flash`."""
+        return self._simulation.machine
 
     @property
     def driven_pins(self) -> list[str]:

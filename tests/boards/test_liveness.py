@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from portbench.boards.emulated.liveness import MOST_RESETS, ChipUse, Liveness, no_frame
+from portbench.boards.emulated.liveness import MOST_RESETS, ChipUse, Erasure, Liveness, no_frame
+from portbench.firmware.uf2 import FLASH_BASE, SECTOR_SIZE
 
 
 def reset_often(liveness: Liveness, times: int, each_us: float, start_us: float = 0.0) -> float:
@@ -92,3 +93,21 @@ def test_a_chip_that_is_left_alone_is_told_unless_the_pc_pauses() -> None:
     assert use.ended(11e6, "W5500", 3, 5e6) is None
     assert use.ended(30e6, "W5500", 4, 0) is None and use.ended(39.9e6, "W5500", 4, 0) is None
     assert use.ended(40e6, "W5500", 4, 0) == told
+
+
+def test_sectors_that_a_program_erases_of_its_image_are_counted_from_the_first_on() -> None:
+    image = bytes(range(256)) * (3 * SECTOR_SIZE // 256)
+    erasure = Erasure({FLASH_BASE + SECTOR_SIZE: image, FLASH_BASE + (16 << 10): b"\x55" * 256})
+    flash = bytearray(b"\xff" * SECTOR_SIZE + image + b"\x55" * 256 + b"\xff" * 256)
+    assert erasure.told is None
+    flash[SECTOR_SIZE : SECTOR_SIZE + 256] = bytes(256)
+    flash[-256:] = b"its settings".ljust(256)
+    erasure.look(1e5, bytes(flash))
+    assert erasure.told is None, "bits that were programmed, and bytes behind the image"
+    flash[3 * SECTOR_SIZE : 4 * SECTOR_SIZE] = b"\xff" * SECTOR_SIZE
+    erasure.look(2e5, bytes(flash))
+    assert erasure.told == "erased 4 KiB of its image at 0.2 s, from 0x10003000 on"
+    flash[2 * SECTOR_SIZE] = 0x80  # erased and programmed again
+    flash[3 * SECTOR_SIZE : 4 * SECTOR_SIZE] = image[:SECTOR_SIZE]
+    erasure.look(3e5, bytes(flash))
+    assert erasure.told == "erased 8 KiB of its image at 0.2 s, from 0x10002000 on"

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portbench.firmware import uf2
+from portbench.firmware import uf2, uf2_families
 from portbench.firmware.catalogue import Family
-from portbench.runner.checks.soak.dead_images import DeadImage, build, write
+from portbench.runner.checks.soak.dead_images import HANDLER, DeadImage, banner, build, write
+from portbench.runner.flashing import pins_told
 from portbench.testing.board import Board
 from tests.cli.conftest import Invoke, Start
 from tests.conftest import NO_ENGINE, Image
-from tests.emulated.guests import uart_says
+from tests.emulated.guests import NAKS_FOR_EVER, NEVER_ANSWERS_USB, erases_itself, poking, uart_says
 from tests.ping_pong import NATIVE_IMAGE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
@@ -52,7 +54,9 @@ def test_an_image_that_is_dead_says_how_and_fails(dead: DeadImage, said: str, in
 @pytest.mark.parametrize(
     ("sent", "shown"),
     [
-        (b"\r\n> ready\r\n1\r\n2\r\n3\r\n4\r\n5\r\n", ["> ready", "1", "2", "3", "4", "1 more lines"]),
+        (b"> ready\r\n1\r\n2\r\n3\r\n4\r\n5\r\n", ["> ready", "1", "2", "3", "4", "1 more line; --json shows all"]),
+        (b"1\n2\n3\n4\n5\n6\n7\n", ["1", "2", "3", "4", "5", "2 more lines; --json shows all"]),
+        (b"\0\0ready, 20 \xc2\xb0C\x1b[0m\r\n", ["ready, 20 °C\\x1b[0m"]),
         (b"\x90\x3c\x7f", ["3 bytes, not text"]),
         (b"\0\1", ["2 bytes, not text"]),
     ],
@@ -65,6 +69,84 @@ def test_a_program_whose_output_is_on_a_uart_shows_it(
     done = invoke("flash", tmp_path / "uart.uf2", "--seconds", "0.1")
     lines = [f"  UART 0: {line}" for line in shown]
     assert done.stdout.splitlines()[1:] == [*lines, "  pins: drives GP0"] and done.exit_code == 0
+    told = json.loads(invoke("flash", tmp_path / "uart.uf2", "--seconds", "0.1", "--json").stdout)["lines"]
+    assert not any("--json" in line for line in told) and len(told) == len(sent.splitlines()) + 1
+
+
+GP25_DRIVEN = ((0x4001_40CC, 5), (0xD000_0024, 1 << 25))
+"""Its function, SIO, and its output."""
+
+
+@pytest.mark.parametrize(
+    ("program", "says", "told"),
+    [
+        (erases_itself(), b"", "erased 4 KiB of its image at 0.1 s, from 0x10000000 on"),
+        (NAKS_FOR_EVER, b"", "USB: attached, but not enumerated 2.0 s later: the PC's request is answered with NAK"),
+        (NEVER_ANSWERS_USB, b"", "USB: attached, but not enumerated 2.0 s later"),
+        (poking(*GP25_DRIVEN, then=(0xDE00, 0xBF00)), b"", "core 0 stays in its fault, so no program runs"),
+        (poking(*GP25_DRIVEN), banner(Family.MICROPYTHON), "no USB, console, network in 2 s of simulated time; "),
+    ],
+    ids=["erases itself", "answers NAK", "does not answer USB", "is in HardFault", "has no prompt"],
+)
+def test_an_image_that_answers_nothing_fails_and_says_why(
+    program: tuple[int, ...], says: bytes, told: str, invoke: Invoke, tmp_path: Path
+) -> None:
+    image = uf2.parse(build(program, says))
+    (tmp_path / "image.uf2").write_bytes(uf2.with_data(image, HANDLER, b"\xfe\xe7"))  # the handler: B .
+    done = invoke("flash", tmp_path / "image.uf2", "--seconds", "2")
+    lines = done.stdout.splitlines()
+    assert done.exit_code == 1 and sum(line.startswith(f"  {told}") for line in lines) == 1, done.stdout
+
+
+def test_a_fault_whose_handler_returns_is_the_programs_own_way(invoke: Invoke, tmp_path: Path) -> None:
+    """As NuttX calls its kernel: by SVC, with interrupts off."""
+    cpsid_svc_stop = (0xB672, 0xDF00, 0xE7FE, 0xBF00)
+    image = uf2.parse(build(poking(*GP25_DRIVEN, then=cpsid_svc_stop), b""))
+    (tmp_path / "image.uf2").write_bytes(uf2.with_data(image, HANDLER, b"\x70\x47"))  # the handler: BX LR
+    done = invoke("flash", tmp_path / "image.uf2", "--seconds", "1")
+    (fault, pins) = done.stdout.splitlines()[1:]
+    assert fault.endswith("SVC where SVCall is masked; its handler returned (later ones are not shown)")
+    assert pins == "  pins: drives GP25" and done.exit_code == 0
+
+
+def test_pins_that_the_package_lacks_are_told_apart(invoke: Invoke, tmp_path: Path) -> None:
+    """The die of an RP2350 has 48 GPIOs, an RP2350A 30 of them."""
+    pins = 25, 32, 33, 34
+    select = [(0x4002_8004 + 8 * pin, 5) for pin in pins] + [(0x4003_8004 + 4 * pin, 0x56) for pin in pins]
+    program = poking(*select, (0xD000_0038, 1 << 25), (0xD000_003C, 7), resets=0x4002_3000, blocks=0x1FFF_FFFF)
+    definition = struct.pack("<7I", 0x2000_1000, 0x1000_001D, 0xFFFF_DED3, 0x1021_0142, 0x1FF, 0, 0xAB12_3579)
+    content = definition + struct.pack(f"<{len(program)}H", *program)
+    (tmp_path / "many.uf2").write_bytes(uf2.build(content, family_id=uf2_families.RP2350))
+    assert invoke("flash", tmp_path / "many.uf2", "--seconds", "0.1").stdout.splitlines()[1:] == [
+        "  pins: drives GP25",
+        "  pins: sets GP32 to GP34 as outputs, too, which only an RP2350B has",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ([], ""),
+        (["GP0", "GP1", "GP3", "GP4", "GP5", "GP25"], "GP0, GP1, GP3 to GP5, GP25"),
+        (["PA6", "PA7", "PB0", "PB1", "PB2"], "PA6, PA7, PB0 to PB2"),
+    ],
+)
+def test_neighbours_among_pins_are_told_together(names: list[str], told: str) -> None:
+    assert pins_told(names) == told
+
+
+def test_that_no_board_is_on_usb_is_said(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "uart.uf2").write_bytes(uf2.build(uart_says(b"hello")))
+    words = "flash", tmp_path / "uart.uf2", "--seconds", "0.1"
+    told = "no W5500_EVB_PICO on USB: an emulated one boots the image; --where silicon needs a real one\n"
+    assert invoke(*words).stderr == told and invoke(*words, "--where", "emulated").stderr == ""
+
+
+def test_a_console_that_waits_for_a_key_gets_one(invoke: Invoke, image: Image) -> None:
+    """As MicroPython before 1.24, whose banner comes before the PC has opened its port."""
+    done = invoke("flash", image("wiznet-hardwired"), "--seconds", "1")
+    assert done.stdout.splitlines()[-2:] == ["  console: nothing until Enter was pressed", "  console: >>> "]
+    assert done.exit_code == 0
 
 
 def test_the_emulated_pc_takes_the_time_of_a_driver(

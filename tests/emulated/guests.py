@@ -70,6 +70,65 @@ def pump(pokes: list[tuple[int, int]], base: int, flags: int, mask: int, data: i
     return flash(program, [word for poke in [*_uart(0, 0, 1), *pokes] for word in poke] + [0, 0])
 
 
+def poking(
+    *pokes: tuple[int, int],
+    then: tuple[int, ...] = (0xE7FE, 0xBF00),
+    resets: int = _RESETS_CLEAR,
+    blocks: int = 0x01FF_FFFF,
+) -> tuple[int, ...]:
+    """Return a program that takes all blocks out of reset, writes each value to its address, and stands still.
+
+    `then`: it does this instead, an even number of halfwords. `resets`: the address at which bits of RESET are cleared.
+    """
+    words = [word for poke in ((resets, blocks), *pokes, (0, 0)) for word in poke]
+    return (
+        0xA002 + len(then) // 2,  # ADR R0, the pokes
+        0xC806,  # LDMIA R0!, {R1, R2}
+        0x2900,  # CMP R1, #0
+        0xD001,  # BEQ over the next two
+        0x600A,  # STR R2, [R1]
+        0xE7FA,  # B to LDMIA
+        *then,
+        *struct.unpack(f"<{2 * len(words)}H", struct.pack(f"<{len(words)}I", *words)),
+    )
+
+
+_TO_USB: Final = (
+    (0x5011_0040, 1),  # MAIN_CTRL: the controller is on
+    (0x5011_0074, 9),  # USB_MUXING: its PHY
+    (0x5011_004C, 1 << 16),  # SIE_CTRL: the pull-up
+)
+NEVER_ANSWERS_USB: Final = poking(*_TO_USB)
+"""Attaches to USB without a clock there, and answers nothing."""
+NAKS_FOR_EVER: Final = poking((0x4000_8054, 1 << 11 | 2 << 5), *_TO_USB)
+"""Attaches to USB with clk_usb on, and never serves a request: its controller answers NAK."""
+
+
+def erases_itself() -> tuple[int, ...]:
+    """Return a program that erases the first sector of flash from SRAM by the ROM's functions, and stands still."""
+    literals = [*(ord(one) | ord(two) << 8 for one, two in ("IF", "EX", "RE")), 0, 4096, 65536]
+    code = [
+        0x2000,  # MOVS R0, #0
+        0x8B05,  # LDRH R5, [R0, #0x18]: rom_table_lookup
+        0x8A86,  # LDRH R6, [R0, #0x14]: its table
+        *(0x4630, 0x4900, 0x47A8, 0x4780),  # MOV R0, R6; LDR R1, =IF; BLX R5; BLX R0
+        *(0x4630, 0x4901, 0x47A8, 0x4780),  # the same with EX
+        *(0x4630, 0x4902, 0x47A8, 0x4604),  # with RE; MOV R4, R0
+        *(0x4803, 0x4904, 0x4A05, 0x23D8),  # LDR R0, =0; LDR R1, =4096; LDR R2, =65536; MOVS R3, #0xD8
+        *(0x47A0, 0xE7FE, 0xBF00),  # BLX R4; B .
+    ]
+    for at, instruction in enumerate(code):
+        if instruction >> 11 == 0b01001:  # LDR, whose low byte is the number of the literal so far
+            code[at] += (2 * len(code) - (2 * at + 4 & ~3)) // 4
+    return (
+        *(0xA005, 0x2120, 0x0609, 0x2200),  # ADR R0, the code; MOVS R1, #0x20; LSLS R1, #24; MOVS R2, #0
+        *(0x5883, 0x508B, 0x3204, 0x2A50, 0xD1FA),  # LDR R3, [R0, R2]; STR R3, [R1, R2]; ADDS; CMP R2, #80; BNE
+        *(0x3101, 0x4708, 0xBF00),  # ADDS R1, #1; BX R1
+        *code,
+        *(half for literal in literals for half in (literal & 0xFFFF, literal >> 16)),
+    )
+
+
 def uart_says(text: bytes) -> bytes:
     """The flash up to the end of a program that sends up to 32 characters by UART0, as many as its FIFO takes."""
     return pump([(_UART[0], character) for character in text], _UART[0], 0x18, 0, 0).rstrip(b"\xff")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 
 import pytest
@@ -12,25 +11,10 @@ from portbench.boards.emulated.board import EmulatedBoard
 from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Uf2File
 from portbench.runner.checks.soak.dead_images import DeadImage, banner, build, write
+from tests.emulated.guests import NEVER_ANSWERS_USB, poking
 from tests.ping_pong import EVB
 
 pytestmark = pytest.mark.engine
-
-
-def poking(*pokes: tuple[int, int]) -> tuple[int, ...]:
-    """Return a program that takes all blocks out of reset, writes each value to its address, and stands still."""
-    words = [word for poke in ((0x4000_F000, 0x01FF_FFFF), *pokes, (0, 0)) for word in poke]
-    return (
-        0xA003,  # ADR R0, the pokes
-        0xC806,  # LDMIA R0!, {R1, R2}
-        0x2900,  # CMP R1, #0
-        0xD001,  # BEQ over the next two
-        0x600A,  # STR R2, [R1]
-        0xE7FA,  # B to LDMIA
-        0xE7FE,  # B .
-        0xBF00,
-        *struct.unpack(f"<{2 * len(words)}H", struct.pack(f"<{len(words)}I", *words)),
-    )
 
 
 SELECTS_ONCE = poking(
@@ -39,12 +23,6 @@ SELECTS_ONCE = poking(
     (0xD000_0014, 1 << 17),  # high
 )
 """Speaks to the chip of a W5500-EVB-Pico once, and never again."""
-ATTACHES_ONLY = poking(
-    (0x5011_0040, 1),  # MAIN_CTRL: the controller is on
-    (0x5011_0074, 9),  # USB_MUXING: its PHY
-    (0x5011_004C, 1 << 16),  # SIE_CTRL: the pull-up
-)
-"""Attaches to USB, and answers nothing."""
 LIMIT_S = 600
 """Of host time: the result must come from simulated time long before."""
 
@@ -80,7 +58,7 @@ def test_a_dead_image_is_given_up(program: DeadImage, says: str, tmp_path: Path)
 
 
 def test_an_image_that_attaches_and_never_enumerates_is_said_to(tmp_path: Path) -> None:
-    (tmp_path / "mute.uf2").write_bytes(build(ATTACHES_ONLY, banner(Family.MICROPYTHON)))
+    (tmp_path / "mute.uf2").write_bytes(build(NEVER_ANSWERS_USB, banner(Family.MICROPYTHON)))
     says = (
         r": the image attached to USB, but the PC could not enumerate it in \d+ s of simulated time"
         r" \(SET_ADDRESS: the device did not answer three times in a row\); it does not serve USB, or not in time$"

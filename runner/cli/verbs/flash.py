@@ -2,7 +2,7 @@
 
 RUNTIME is an id of the catalogue, a .uf2 file, or a release as micropython@latest. A board on USB, or the one that
 --device names, is flashed and asked. Without one an emulated board boots the image, and its events, console,
-UARTs, network and pins are shown.
+UARTs, network and pins are shown; `--where silicon` needs a board. The status is 1 if nothing answers.
 """
 
 from __future__ import annotations
@@ -49,6 +49,6 @@ def COMMAND(runtime: str, seconds: float, as_json: bool, **values: Any) -> int:
         click.echo(json.dumps(facts, indent=1))
     else:
         click.echo(shown(f"{found.board.id}, {found.where}: {found.image.path}"))
-        for line in found.lines:
+        for line in found.brief:
             click.echo(f"  {shown(line)}")
     return 0 if found.alive else 1
