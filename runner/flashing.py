@@ -24,9 +24,13 @@ from portbench.runner.stages import Stage, StageClock, check_runtime
 from portbench.where import Where
 from portbench.workloads import workloads
 
-_PRINTED: Final = re.compile(r"console: |UART \d: ")
+_PRINTED: Final = re.compile(r"console: |UART \d: |not modelled: ")
 _STEP_S: Final = 0.05
 _FIRST_LINES: Final = 5
+_FIRST_BYTES: Final = 8
+_TITLE: Final = re.compile(r"\x1b\]0;([^\x07\x1b\n]*)(?:\x07|\x1b\\)")
+_SEQUENCE: Final = re.compile(r"\x1b\[[0-9;?]*[@-~]")
+_SLOW_S: Final = 30.0
 _ENTER_S: Final = 0.2
 """For an answer to a key."""
 _ENUMERATION_S: Final = 1.0
@@ -47,7 +51,7 @@ class Flashed:
 
     @property
     def brief(self) -> list[str]:
-        """The lines without all but the first of the console and of each UART."""
+        """The lines without all but the first of the console, of each UART and of parts that are not modelled."""
         brief: list[str] = []
         for printed, group in groupby(self.lines, key=lambda line: (_PRINTED.match(line) or [""])[0]):
             lines = list(group)
@@ -134,11 +138,12 @@ def _emulated(family: Family, board: BoardDefinition, image: Image, seconds: flo
     elif made.in_fault:
         lines.append("core 0 stays in its fault, so no program runs")
     elif not alive and mute is None:
-        other = "network" if pins else "network or pin"
-        lines.append(
-            f"no USB, console, {other} in {seconds:g} s of simulated time; if it only starts slowly, as"
-            " CircuitPython 8 does while it makes its drive, use --seconds 30"
+        parts = "console or network" if pins else "console, network or pin"
+        slow = (
+            f"; if it only starts slowly, as CircuitPython 8 does while it makes its drive, use --seconds {_SLOW_S:g}"
         )
+        may_be_slow = board.avr is None and seconds < _SLOW_S
+        lines.append(f"no USB, {parts} in {seconds:g} s of simulated time{slow if may_be_slow else ''}")
     return Flashed(board, Where.EMULATED, image, tuple(lines), alive and fault is None and not made.in_fault)
 
 
@@ -156,10 +161,13 @@ def _text(sent: bytes) -> str:
     text = sent.replace(b"\0", b"").decode(errors="replace")
     characters = sum((each.isprintable() and each != "\ufffd") or each.isspace() for each in text)
     is_text = characters >= _TEXT_SHARE * len(text) and (text or not sent)
-    return text if is_text else f"{len(sent)} bytes, not text"
+    more = " ..." if len(sent) > _FIRST_BYTES else ""
+    return text if is_text else f"{len(sent)} bytes, not text: {sent[:_FIRST_BYTES].hex(' ')}{more}"
 
 
 def _named_lines(name: str, text: str) -> list[str]:
+    """Return the lines that are not blank, without a terminal's sequences; CircuitPython's title is a line."""
+    text = _SEQUENCE.sub("", _TITLE.sub(r"\1\n", text))
     return [f"{name}: {line}" for line in text.splitlines() if line.strip()]
 
 
