@@ -137,6 +137,8 @@ def _emulated(family: Family, board: BoardDefinition, image: Image, seconds: flo
             lines.append(fault)
     elif made.in_fault:
         lines.append("core 0 stays in its fault, so no program runs")
+    elif not alive and any(event.endswith(in_loader) for event in events):
+        lines.append("USB: the board's boot loader answers, not the image")
     elif not alive and mute is None:
         parts = "console or network" if pins else "console, network or pin"
         slow = (

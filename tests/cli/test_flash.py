@@ -17,7 +17,7 @@ from portbench.runner.flashing import pins_told
 from portbench.testing.board import Board
 from tests.cli.conftest import Invoke, Start
 from tests.conftest import NO_ENGINE, Image
-from tests.emulated.guests import NAKS_FOR_EVER, NEVER_ANSWERS_USB, erases_itself, poking, uart_says
+from tests.emulated.guests import GP25_DRIVEN, NAKS_FOR_EVER, NEVER_ANSWERS_USB, erases_itself, poking, uart_says
 from tests.ping_pong import NATIVE_IMAGE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
@@ -79,10 +79,6 @@ def test_json_has_all_lines(invoke: Invoke, tmp_path: Path) -> None:
     assert json.loads(done.stdout)["lines"] == [*(f"UART 0: {line}" for line in range(1, 8)), "pins: drives GP0"]
 
 
-GP25_DRIVEN = ((0x4001_40CC, 5), (0xD000_0024, 1 << 25))
-"""Its function, SIO, and its output."""
-
-
 @pytest.mark.parametrize(
     ("program", "says", "told"),
     [
@@ -102,6 +98,21 @@ def test_an_image_that_answers_nothing_fails_and_says_why(
     done = invoke("flash", tmp_path / "image.uf2", "--seconds", "2")
     lines = done.stdout.splitlines()
     assert done.exit_code == 1 and sum(line.startswith(f"  {told}") for line in lines) == 1, done.stdout
+
+
+def test_the_boot_loader_on_usb_is_no_sign_of_the_image(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Our boot ROM has no boot loader to go to."""
+
+    class InBootLoader(Board):
+        events = property(lambda _: ["0.100000 s usb configured 2e8a:0003"])  # type: ignore[assignment]
+
+    monkeypatch.setattr("portbench.testing.board.Board", InBootLoader)
+    write(tmp_path / "back.uf2", DeadImage.STANDS_STILL, Family.MICROPYTHON, "1.26.0")
+    done = invoke("flash", tmp_path / "back.uf2", "--seconds", "0.1")
+    assert done.stdout.splitlines()[-1] == "  USB: the board's boot loader answers, not the image"
+    assert done.exit_code == 1
 
 
 def test_a_fault_whose_handler_returns_is_the_programs_own_way(invoke: Invoke, tmp_path: Path) -> None:

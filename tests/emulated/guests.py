@@ -100,8 +100,10 @@ _TO_USB: Final = (
 )
 NEVER_ANSWERS_USB: Final = poking(*_TO_USB)
 """Attaches to USB without a clock there, and answers nothing."""
-NAKS_FOR_EVER: Final = poking((0x4000_8054, 1 << 11 | 2 << 5), *_TO_USB)
-"""Attaches to USB with clk_usb on, and never serves a request: its controller answers NAK."""
+GP25_DRIVEN: Final = ((0x4001_40CC, 5), (0xD000_0024, 1 << 25))
+"""Its function, SIO, and its output."""
+NAKS_FOR_EVER: Final = poking(*GP25_DRIVEN, (0x4000_8054, 1 << 11 | 2 << 5), *_TO_USB)
+"""Drives its LED, attaches to USB with clk_usb on, and never serves a request: its controller answers NAK."""
 
 
 def erases_itself() -> tuple[int, ...]:
