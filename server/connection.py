@@ -56,6 +56,10 @@ class Connection(asyncio.Protocol):
         self._silence: asyncio.TimerHandle | None = None
 
     @property
+    def address(self) -> str:
+        return self.recording.peer.rpartition(":")[0]
+
+    @property
     def silent_since_s(self) -> float | None:
         """The start of its silence on the monotonic clock; None after a whole exchange or report."""
         return None if self.recording.exchanges or self.recording.reported else self._progress_s
@@ -173,7 +177,7 @@ class Connection(asyncio.Protocol):
     async def _ping(self, plan: PingPlan) -> None:
         """Ping the board during the connection, and tell the conversation afterwards."""
         try:
-            found = await ping(self.recording.peer.rpartition(":")[0], plan)
+            found = await ping(self.address, plan)
         except PortbenchError as error:
             self._end(str(error))
             return

@@ -26,6 +26,8 @@ _START_LIMIT_S: Final = 10.0
 _STOP_LIMIT_S: Final = 5.0
 _ANSWER_LIMIT_S: Final = 10.0
 _KEPT_SESSIONS: Final = 1000
+_ACCEPT_TURNS: Final = 3
+"""Turns of the event loop in which a connection gets from the kernel to its protocol, after its first datagrams."""
 
 _Found = TypeVar("_Found")
 
@@ -176,7 +178,7 @@ class WorkloadServer:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         server = await self._loop.create_server(self._connection, sock=listener, backlog=128)
-        udp = await _serve_datagrams(self.workload, listener)
+        udp = await _serve_datagrams(self.workload, listener, self._is_connected)
         started.set()
         await self._stop.wait()
         server.close()
@@ -215,6 +217,9 @@ class WorkloadServer:
         first.abort("turned away: silent, and another client came")
         return True
 
+    def _is_connected(self, address: str) -> bool:
+        return any(address == each.address and not each.closing for each in self._active.values())
+
     def _clock_us(self) -> float:
         return (time.perf_counter_ns() - self._started_ns) / 1000
 
@@ -251,34 +256,53 @@ def _listen(host: str, port: int) -> socket.socket:
         raise PortbenchError(f"{where}: cannot listen: {fix}") from error
 
 
-async def _serve_datagrams(workload: Workload, listener: socket.socket) -> asyncio.DatagramTransport | None:
+async def _serve_datagrams(
+    workload: Workload, listener: socket.socket, is_connected: Callable[[str], bool]
+) -> asyncio.DatagramTransport | None:
     """Open the UDP port with the number of `listener`; None if the workload uses no UDP. Raises OSError."""
     datagrams = workload.datagrams()
     if datagrams is None:
         return None
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(
-        lambda: _UdpPort(datagrams), local_addr=listener.getsockname()[:2], family=listener.family
+        lambda: _UdpPort(datagrams, is_connected), local_addr=listener.getsockname()[:2], family=listener.family
     )
     return transport
 
 
 class _UdpPort(asyncio.DatagramProtocol):
-    def __init__(self, datagrams: Datagrams) -> None:
+    """Answers only addresses with an open connection, because anybody can forge a datagram's source. An address has one
+    transfer at a time: the last that it asked for."""
+
+    def __init__(self, datagrams: Datagrams, is_connected: Callable[[str], bool]) -> None:
         self._datagrams = datagrams
+        self._is_connected = is_connected
         self._transport: asyncio.DatagramTransport | None = None
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        """Of the transfers, by address."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.DatagramTransport, transport)
 
-    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
+    def datagram_received(self, data: bytes, addr: tuple[Any, ...], turns: int = _ACCEPT_TURNS) -> None:
         loop = asyncio.get_running_loop()
-        for after_us, answer in self._datagrams.receive(f"{addr[0]}:{addr[1]}", data):
-            loop.call_later(after_us / 1e6, self._send, answer, addr)
+        if turns:
+            loop.call_soon(self.datagram_received, data, addr, turns - 1)
+        elif self._is_connected(addr[0]) and (answers := self._datagrams.receive(f"{addr[0]}:{addr[1]}", data)):
+            if addr[0] in self._timers:
+                self._timers[addr[0]].cancel()
+            self._send(deque(answers), addr, loop.time())
 
-    def _send(self, answer: bytes, addr: tuple[Any, ...]) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.sendto(answer, addr)
+    def _send(self, answers: deque[tuple[float, bytes]], addr: tuple[Any, ...], asked_s: float) -> None:
+        """Send the answers that are due, and set the timer for the next."""
+        self._timers.pop(addr[0], None)
+        if self._transport is None or self._transport.is_closing() or not self._is_connected(addr[0]):
+            return
+        loop = asyncio.get_running_loop()
+        while answers and asked_s + answers[0][0] / 1e6 <= loop.time():
+            self._transport.sendto(answers.popleft()[1], addr)
+        if answers:
+            self._timers[addr[0]] = loop.call_at(asked_s + answers[0][0] / 1e6, self._send, answers, addr, asked_s)
 
 
 def measure_round_trip(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> Turnaround:

@@ -30,6 +30,8 @@ LEAST_BYTES: Final = 2
 MOST_COUNT: Final = 900
 MOST_GAP_US: Final = 1_000_000
 _PEERS: Final = 64
+_LEAST_RATE_KBIT_S: Final = 50
+_MOST_RATE_KBIT_S: Final = 50_000
 _ASKED: Final = re.compile(rb" ([0-9]{1,4}) ([0-9]{1,3}) ([0-9]{1,7})")
 
 
@@ -61,19 +63,17 @@ class Counted(Datagrams):
 
 
 def _stream(number: int, size: int, count: int, gap_us: int) -> list[tuple[float, bytes]]:
-    if not (LEAST_BYTES <= size <= FRAME_BYTES and 1 <= count <= MOST_COUNT and gap_us <= MOST_GAP_US):
+    least_gap_us = size * 8000 // _MOST_RATE_KBIT_S
+    if not (LEAST_BYTES <= size <= FRAME_BYTES and 1 <= count <= MOST_COUNT and least_gap_us <= gap_us <= MOST_GAP_US):
         return []
-    rest = bytes(size - 2)
-    stream = [(float(index * gap_us), b"D%c" % number + rest) for index in range(count)]
-    return stream + _often(b"e%c" % number + rest, float(count * gap_us))
+    one, end = (b"%b%c" % (kind, number) + bytes(size - 2) for kind in (b"D", b"e"))
+    return [(float(index * gap_us), one) for index in range(count)] + _often(end, float(count * gap_us))
 
 
 def _often(data: bytes, after_us: float) -> list[tuple[float, bytes]]:
     return [(after_us + (number + 1) * BETWEEN_US, data) for number in range(ANSWERS)]
 
 
-_LEAST_RATE_KBIT_S: Final = 50
-_MOST_RATE_KBIT_S: Final = 50_000
 _TAKES: Final = 0.99
 """The share of datagrams that a board must receive at a rate."""
 _Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]

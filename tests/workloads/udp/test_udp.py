@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import select
 import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -11,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from portbench.results.model import Status
-from portbench.server.tcp import WorkloadServer
+from portbench.server.tcp import WorkloadServer, _UdpPort
 from portbench.workloads import BadResult, ConversationError, workload
 from portbench.workloads.udp.workload import ANSWERS, BETWEEN_US, Counted, Settings
 from tests.measuring import Measure
@@ -50,7 +57,9 @@ def test_anything_else_is_nothing(data: bytes) -> None:
     assert said == [] or data[:1] in (b"q", b"d")
 
 
-@pytest.mark.parametrize("asks", [b"1 3 1", b"1473 3 1", b"20 0 1", b"20 901 1", b"20 3 1000001", b"20 3", b""])
+@pytest.mark.parametrize(
+    "asks", [b"1 3 1", b"1473 3 1", b"20 0 1", b"20 901 1", b"20 3 1000001", b"20 3", b"", b"1472 900 234"]
+)
 def test_what_no_pc_sends(asks: bytes) -> None:
     assert Counted().receive(PEER, b"d\x01 " + asks) == []
 
@@ -118,19 +127,112 @@ def test_a_report_follows_the_end() -> None:
     assert hears.report == {"up": []} and hears.exchanges == 1
 
 
-def test_the_real_pc_answers_on_the_same_port() -> None:
-    with (
-        WorkloadServer(UDP, port=0) as server,
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as board,
-    ):
+@contextmanager
+def asks(server: WorkloadServer, address: str = "127.0.0.1") -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as board:
         board.settimeout(60)
+        board.bind((address, 0))
         board.connect((server.host, server.port))
+        yield board
+
+
+def connect(server: WorkloadServer) -> socket.socket:
+    return socket.create_connection((server.host, server.port), timeout=60)
+
+
+def test_the_real_pc_answers_on_the_same_port() -> None:
+    with WorkloadServer(UDP, port=0) as server, connect(server), asks(server) as board:
         board.send(b"u\x07")
         board.send(b"q\x07")
-        assert board.recv(100) == b"a\x07001"
-        board.send(b"d\x08 30 2 0")
-        kinds = [data for _ in range(2 * ANSWERS) if (data := board.recv(100))[:1] != b"a"]
-        assert kinds[:2] == [b"D\x08" + bytes(28)] * 2 and b"e\x08" + bytes(28) in kinds
+        assert [board.recv(100) for _ in range(ANSWERS)] == [b"a\x07001"] * ANSWERS
+        board.send(b"d\x08 30 2 4")
+        said = [board.recv(100) for _ in range(2 + ANSWERS)]
+        assert said == [b"D\x08" + bytes(28)] * 2 + [b"e\x08" + bytes(28)] * ANSWERS
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8 without being told")
+def test_the_real_pc_answers_only_a_connected_address() -> None:
+    with (
+        WorkloadServer(UDP, port=0) as server,
+        asks(server, "127.0.0.2") as other,
+        connect(server),
+        asks(server) as board,
+    ):
+        other.send(b"d\x01 1472 900 235")
+        board.send(b"q\x07")
+        assert board.recv(100) == b"a\x07000"
+        assert select.select([other], [], [], 0)[0] == []
+
+
+def test_a_datagram_may_come_before_the_server_has_seen_its_connection() -> None:
+    goes_on = threading.Event()
+    with WorkloadServer(UDP, port=0, on_session=lambda _: goes_on.wait(60)) as server, asks(server) as board:
+        connect(server).close()
+        server.wait_sessions(1, 60)  # it stands still from here on
+        with connect(server):
+            board.send(b"u\x07")
+            board.send(b"q\x07")
+            goes_on.set()
+            assert board.recv(100) == b"a\x07001"
+
+
+class Loop:
+    """An event loop without waiting."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = itertools.count()
+
+    def time(self) -> float:
+        return self.now_s
+
+    def call_soon(self, call: Callable[..., None], *of: Any) -> Mock:
+        return self.call_at(self.now_s, call, *of)
+
+    def call_at(self, at_s: float, call: Callable[..., None], *of: Any) -> Mock:
+        timer = (at_s, next(self._numbers), lambda: call(*of))
+        self.timers.append(timer)
+        return Mock(cancel=lambda: self.timers.remove(timer))
+
+    def run(self, end_s: float = 1e9) -> None:
+        while self.timers and min(self.timers)[0] <= end_s:
+            timer = min(self.timers)
+            self.timers.remove(timer)
+            self.now_s = max(self.now_s, timer[0])
+            timer[2]()
+
+
+def test_a_flood_of_requests_is_one_transfer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes out for bytes in, of an address without a connection and of one with."""
+    loop, sent = Loop(), list[tuple[int, int]]()
+    monkeypatch.setattr("asyncio.get_running_loop", lambda: loop)
+    connected: set[str] = set()
+    port = _UdpPort(Counted(), connected.__contains__)
+    transport = Mock(is_closing=lambda: False)
+    transport.sendto = lambda data, to: sent.append((round(loop.now_s * 1e6), len(data)))
+    port.connection_made(transport)
+
+    def flood() -> None:
+        for number in range(2000):
+            port.datagram_received(b"d%c 1472 900 235" % (number % 256), ("10.0.0.2", number))
+            loop.run(loop.now_s)
+
+    flood()
+    assert (sent, loop.timers) == ([], [])
+    connected.add("10.0.0.2")
+    flood()
+    assert len(loop.timers) == 1
+    loop.run()
+    assert [each for each in sent if each[0] == 0] == [(0, 1472)] * 2000
+    end_us = 900 * 235 + BETWEEN_US
+    ends = [(end_us + number * BETWEEN_US, 1472) for number in range(ANSWERS)]
+    assert sent[2000:] == [(number * 235, 1472) for number in range(1, 900)] + ends
+    flood()
+    connected.clear()
+    sent.clear()
+    loop.run()
+    assert (sent, loop.timers) == ([], [])
 
 
 @pytest.mark.parametrize(
