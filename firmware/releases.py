@@ -295,20 +295,21 @@ def _shipped() -> Mapping[tuple[Family, str], Listing]:
 def _micropython_urls(site: str, name: str) -> Iterator[str]:
     """The links of a board's page."""
     page = _fetch(urljoin(site, f"download/{quote(name)}/"), LIMIT_S)
-    for link in re.findall(r'href="(/resources/firmware/[^"]+\.uf2)"', page):
+    for link in re.findall(r'href="(/resources/firmware/[\w.+-]+\.uf2)"', page):
         yield urljoin(site, link)
 
 
 def _circuitpython_urls(site: str, name: str) -> Iterator[str]:
     """The keys of a board's folder in the bucket (ListObjectsV2: 1000 a page), as addresses of the download site."""
-    first = f"{site}?list-type=2&prefix={quote(f'bin/{name}/en_US/')}"
+    folder = f"bin/{name}/en_US/"
+    first = f"{site}?list-type=2&prefix={quote(folder)}"
     ends = time.monotonic() + LIMIT_S
     token: str | None = None
     for _ in range(_MOST_PAGES):
         more = "" if token is None else f"&continuation-token={quote(token, safe='')}"
         page = _fetch(first + more, max(0.0, ends - time.monotonic()))
-        for key in re.findall(r"<Key>([^<&]+)</Key>", page):
-            yield urljoin(_CIRCUITPYTHON_FILES, key)
+        for key in re.findall(rf"<Key>({re.escape(folder)}[\w.+-]+)</Key>", page):
+            yield _CIRCUITPYTHON_FILES + key
         found = re.search(r"<NextContinuationToken>([^<&]+)</NextContinuationToken>", page)
         if found is None:
             return

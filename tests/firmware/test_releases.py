@@ -110,6 +110,32 @@ def test_the_newest_release_of_the_makers_list_is_chosen(sites: Sites, tmp_path:
     assert len(sites.asked) == 3
 
 
+FILE = KEY.rpartition("/")[2] + "11.0.0.uf2"
+PAGE_FILE = "W5500_EVB_PICO-20261001-v1.31.0.uf2"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "//evil.example/",
+        "http://evil.example/",
+        "file:///etc/",
+        "bin/other/en_US/",
+        "bin/wiznet_w5500_evb_pico/en_US/../",
+    ],
+)
+def test_a_list_names_only_files_of_its_own_folder(key: str, sites: Sites, tmp_path: Path) -> None:
+    (first, *_) = (each for each in sites.pages if each.startswith("/?"))
+    sites.pages[first] += f"<Key>{key}{FILE}</Key>"
+    sites.pages["/download/W5500_EVB_PICO/"] += (
+        f'<a href="{key}{PAGE_FILE}"><a href="/resources/firmware/{key}{PAGE_FILE}">'
+    )
+    found = index(sites, tmp_path)
+    assert versions(found, "circuitpython@latest") == ["10.1.4"]
+    assert versions(found, "micropython@latest") == ["1.29.0"]
+    assert not any(key in each.read_text() for each in tmp_path.iterdir())
+
+
 def test_a_range_has_all_stable_releases_of_both_ends(sites: Sites, tmp_path: Path) -> None:
     found = index(sites, tmp_path)
     assert versions(found, "micropython@1.24..1.28") == ["1.24.1", "1.26.0", "1.28.0"]  # 1.26.0 is the catalogue's
