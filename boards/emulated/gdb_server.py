@@ -16,6 +16,8 @@ from portbench_engine import EngineError, GdbSession, Machine
 _HOST: Final = "127.0.0.1"
 _SEND_S: Final = 10.0
 _RECEIVE_BYTES: Final = 4096
+_UNENDED_BYTES: Final = 1 << 16
+"""Longest data without the end of a packet: the engine keeps it."""
 
 
 class GdbServer:
@@ -25,6 +27,8 @@ class GdbServer:
         self._log = log
         self._client: socket.socket | None = None
         self._session: GdbSession | None = None
+        self._unended = 0
+        """Bytes since the last end of a packet."""
         self._listener = socket.create_server((_HOST, port))
         self.port: int = self._listener.getsockname()[1]
 
@@ -88,7 +92,7 @@ class GdbServer:
             return
         client.settimeout(_SEND_S)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._client, self._session = client, GdbSession(machine)
+        self._client, self._session, self._unended = client, GdbSession(machine), 0
         self._log(f"gdb: {peer[0]}:{peer[1]} attached")
 
     def _receive(self, machine: Machine) -> None:
@@ -97,9 +101,11 @@ class GdbServer:
             data = self._client.recv(_RECEIVE_BYTES)
         except OSError:
             data = b""
-        if not data:
+        _, end, rest = data.rpartition(b"#")
+        self._unended = len(rest) + (0 if end else self._unended)
+        if not data or self._unended > _UNENDED_BYTES:
             self._session = GdbSession(machine)  # a new session has no breakpoints
-            self.hang_up("detached")
+            self.hang_up(f"more than {_UNENDED_BYTES} bytes without the end of a packet" if data else "detached")
             return
         try:
             self._session.receive(machine, data)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import select
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -235,6 +237,26 @@ def test_nonsense_ends_the_connection_and_not_the_board(replay: Replay, figures:
         client.shutdown(socket.SHUT_WR)
         found = replay.debug(figures, server, lambda: True)
     assert found == figures
+
+
+def test_data_without_the_end_of_a_packet_is_bounded(replay: Replay) -> None:
+    said: list[str] = []
+    machine = replay.start().machine
+    with contextlib.closing(GdbServer(0, said.append)) as server:
+        for _ in range(2):
+            with socket.create_connection(("127.0.0.1", server.port)) as client:
+
+                def serve(until: Callable[[], bool], server: GdbServer = server) -> None:
+                    limit().poll(lambda: server.serve(machine, 0.02) or until(), 0.0, "its data to be taken")
+
+                client.sendall(b"+" * (1 << 16) + b"$?#3f" + b"+" * ((1 << 16) - 2))
+                serve(lambda: bool(select.select([client], [], [], 0)[0]))
+                assert client.recv(100).startswith(b"+$T")
+                client.sendall(b"$")
+                serve(lambda: not server.attached)
+    assert [line for line in said if "attached" not in line] == [
+        "gdb: more than 65536 bytes without the end of a packet"
+    ] * 2
 
 
 def test_gdb_and_a_desk_at_once(tmp_path: Path) -> None:
