@@ -102,6 +102,15 @@ def test_an_image_that_is_not_there_fails_the_job(tmp_path: Path, environment: d
     assert "steps.compare.outputs.json" not in context
 
 
+def test_options_may_be_on_several_lines(tmp_path: Path, environment: dict[str, str]) -> None:
+    program(tmp_path, "portbench", 'printf "%s\\n" "$@" > calls')
+    options = "--workload interpreter\n  --profile tuned\n\n"
+    context = {"inputs.firmware": "a.uf2", "inputs.baseline": "b.uf2", "inputs.options": options}
+    assert run_step("Compare", context, tmp_path, environment)[0] == 0
+    said = (tmp_path / "calls").read_text().splitlines()
+    assert said[-4:] == ["--workload", "interpreter", "--profile", "tuned"]
+
+
 @pytest.mark.parametrize(
     ("there", "call"), [("", "api --silent COMMENTS"), ("17", "api --silent --method PATCH ONE/17")]
 )
