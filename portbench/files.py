@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -87,12 +88,10 @@ def _beside(path: Path) -> Iterator[Path]:
     0.01 ms in a folder of 10 files, 0.5 ms in one of 1000, where a synced write takes 7 ms."""
     for left in _of_dead_processes(path.parent, _WRITING, os.O_RDONLY):
         left.unlink(missing_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{_WRITING}-{os.getpid()}-")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f"{_WRITING}-{os.getpid()}-{secrets.token_hex(8)}")
+    temporary.touch(exist_ok=False)  # with the rights that the user's umask gives
     held = hold(temporary, shared=True)
     try:
-        temporary.chmod(0o644)  # mkstemp's own mode would keep everybody else out
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from portbench.errors import PortbenchError
-from portbench.files import TemporaryFolder, lock, locked, remove_left_behind, replace_file, replacing
+from portbench.files import TemporaryFolder, lock, locked, new_file, remove_left_behind, replace_file, replacing
 
 NAME = "portbench-test"
 MAKE_AND_WAIT = """
@@ -116,7 +116,18 @@ def test_a_file_that_cannot_be_finished_stays_as_it_was(tmp_path: Path) -> None:
         raise RuntimeError
     assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
     replace_file(path, b"after", synced=False)
-    assert path.read_text() == "after" and path.stat().st_mode & 0o777 == 0o644
+    assert path.read_text() == "after"
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_file_has_the_rights_of_the_umask(mask: int, mode: int, tmp_path: Path) -> None:
+    before = os.umask(mask)
+    try:
+        replace_file(tmp_path / "replaced", "run")
+        new_file(tmp_path / "new", "run")
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {mode}
 
 
 def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path) -> None:
