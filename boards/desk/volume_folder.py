@@ -120,6 +120,15 @@ class VolumeFolder:
         building = self.path.with_name(f".{self.path.name}.mounting")
         shutil.rmtree(building, ignore_errors=True)
         building.mkdir(parents=True)
+        try:
+            self._fill(building)
+            shutil.rmtree(self.path, ignore_errors=True)
+            building.rename(self.path)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+        self._mirrored = self._seen = self._scan()
+
+    def _fill(self, building: Path) -> None:
         entries = [(_inside(path), is_dir, size) for path, is_dir, size in self._drive.volume_list()]
         files = [path for path, is_dir, _ in entries if not is_dir]
         if (claimed := sum(size for _, _, size in entries)) > MOST_BYTES:
@@ -130,9 +139,6 @@ class VolumeFolder:
         for path, data in zip(files, self._drive.volume_read(files), strict=True):
             (building / path).parent.mkdir(parents=True, exist_ok=True)
             (building / path).write_bytes(data)
-        shutil.rmtree(self.path, ignore_errors=True)
-        building.rename(self.path)
-        self._mirrored = self._seen = self._scan()
 
     def _scan(self) -> dict[str, _Stamp]:
         found: dict[str, _Stamp] = {}
