@@ -67,10 +67,11 @@ class ControlServer:
             threading.Thread(target=self._serve, args=(connection,), name="control client", daemon=True).start()
 
     def _serve(self, connection: Connection) -> None:
-        with contextlib.suppress(EOFError, OSError, ValueError), connection:
+        with contextlib.suppress(EOFError, OSError, ValueError, RecursionError), connection:
             while True:
                 message = json.loads(connection.recv_bytes())
-                request = Request(message.pop("op"), message)
+                arguments = message if isinstance(message, dict) else {}
+                request = Request(str(arguments.pop("op", message)), arguments)
                 self.requests.put(request)
                 connection.send_bytes(json.dumps(request.wait()).encode())
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from portbench_engine import EngineError
 from pydantic import ValidationError
 
 from portbench.boards.board import Unattended
@@ -16,7 +15,7 @@ from portbench.boards.desk.faults import Fault
 from portbench.boards.desk.forwards import parse_rule
 from portbench.boards.emulated.simulation import FLUSH_US
 from portbench.boards.pins import pin_number, pin_volts
-from portbench.errors import PortbenchError, first_complaint
+from portbench.errors import first_complaint
 from portbench.server.simulated_pc import part_in
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def carry_out(board: BoardProcess, request: Request) -> None:
         operation(board, request)
     except ValidationError as error:
         request.fail(f"{request.op}: {first_complaint(error)}")
-    except (PortbenchError, EngineError, ValueError, KeyError, TypeError, OSError) as error:
+    except Exception as error:  # anybody's request: none ends the board
         request.fail(f"{request.op}: {error}")
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from multiprocessing.connection import Client
 from pathlib import Path
 
 import psutil
@@ -17,9 +20,15 @@ import pytest
 
 from portbench.boards import Deadline
 from portbench.boards.desk.control import ControlClient, Watch
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
+from portbench.boards.registry import CONTROL_SOCKET, RUNTIME_DIR_VARIABLE, read_state
 from portbench.errors import BoardError, DeadlineExceeded
 from tests import patience
+from tests.conftest import NO_ENGINE
+
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+
+from portbench.boards.desk import operations
+from portbench.boards.desk.operations import OPERATIONS
 
 pytestmark = pytest.mark.engine
 LIMIT_S = 60
@@ -31,6 +40,7 @@ print(child.pid, flush=True)
 sys.stdin.readline()
 """
 """A parent that starts a board and ends when it is told to."""
+ARGUMENTS = re.findall(r'arguments(?:\.get\(|\[)"(\w+)"', Path(operations.__file__).read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -169,6 +179,25 @@ def test_a_board_that_has_no_processor_for_longer_than_the_deadline_answers_all_
     finally:
         goes_on.join()
         client.close()
+
+
+REQUESTS = [
+    *(b"", b"5", b"[]", b"{}", b"[" * 100_000, b'{"op": ["a"]}', b'{"op": {}}'),
+    *(
+        json.dumps({"op": op, **dict.fromkeys(ARGUMENTS, value)}).encode()
+        for op in sorted(OPERATIONS.keys() - {"quit"})
+        for value in (None, -1, 1 << 70, 0.5, "x", "\0", [], [[]], {}, {"x": -1})
+    ),
+]
+
+
+def test_no_request_ends_a_board(orphan: psutil.Process, root: Path) -> None:
+    for request in REQUESTS:
+        with Client(str(root / "desk" / CONTROL_SOCKET)) as connection, contextlib.suppress(EOFError):
+            connection.send_bytes(request)
+            assert connection.poll(LIMIT_S), request
+            assert json.loads(connection.recv_bytes()) is not None
+    goes_on(root / "desk")
 
 
 def test_a_board_that_hangs_is_told_as_such(orphan: psutil.Process, root: Path) -> None:
