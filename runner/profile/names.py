@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 from portbench.errors import PortbenchError
@@ -32,16 +33,15 @@ def elf_symbols(path: Path) -> list[Symbol]:
     from elftools.elf.sections import SymbolTableSection
 
     try:
-        with path.open("rb") as file:
-            elf = ELFFile(file)
-            tables = [section for section in elf.iter_sections() if isinstance(section, SymbolTableSection)]
-            found = [
-                Symbol(symbol["st_value"] & ~1, symbol["st_size"], symbol.name)
-                for table in tables
-                for symbol in table.iter_symbols()
-                if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF" and symbol.name
-            ]
-    except (ELFError, UnicodeDecodeError, ValueError) as error:
+        elf = ELFFile(BytesIO(path.read_bytes()))  # of a file, a damaged offset would be an OSError
+        tables = [section for section in elf.iter_sections() if isinstance(section, SymbolTableSection)]
+        found = [
+            Symbol(symbol["st_value"] & ~1, symbol["st_size"], symbol.name)
+            for table in tables
+            for symbol in table.iter_symbols()
+            if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF" and symbol.name
+        ]
+    except (ELFError, ValueError, OverflowError) as error:
         raise PortbenchError(
             f"--elf: {path}: is no ELF file ({error}); name the file that the image was made from"
         ) from None

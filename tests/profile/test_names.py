@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
@@ -125,6 +126,41 @@ def test_an_elf_files_functions(tmp_path: Path) -> None:
         elf_symbols(elf)
     with pytest.raises(PortbenchError, match="is no ELF file"):
         elf_symbols(source)
+
+
+def elf_file() -> bytes:
+    """Of 64 bits, whose offsets can be beyond all files, with `main` and `g`."""
+    names = b"\0main\0g\0.symtab\0.strtab\0"
+    functions = ((1, 0x1000_0101, 8), (6, 0x1000_0109, 4))
+    symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", name, 0x12, 0, 1, *place) for name, *place in functions)
+    tables = bytes(64) + struct.pack("<IIQQQQIIQQ", 8, 2, 0, 0, 64, len(symbols), 2, 1, 8, 24)
+    tables += struct.pack("<IIQQQQIIQQ", 16, 3, 0, 0, 64 + len(symbols), len(names), 0, 0, 1, 0)
+    at = 64 + len(symbols) + len(names)
+    head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQI6H", 2, 183, 1, 0, 0, at, 0, 64, 0, 0, 64, 3, 2)
+    return head + symbols + names + tables
+
+
+TABLE = len(elf_file()) - 2 * 64
+"""Of the symbols: its entry in the table of sections."""
+
+
+@given(st.dictionaries(st.integers(0, len(elf_file()) - 1), st.integers(0, 255), max_size=4), st.integers(0, 500))
+@example({}, 500)
+@example({TABLE + 24 + 7: 0x20}, 500)
+@example({TABLE + 24 + 7: 0xFF}, 500)
+def test_a_damaged_elf_file_is_named(bytes_at: dict[int, int], length: int) -> None:
+    data = bytearray(elf_file())
+    for place, byte in bytes_at.items():
+        data[place] = byte
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.elf")
+        path.write_bytes(data[:length])
+        try:
+            found = elf_symbols(path)
+        except PortbenchError as error:
+            assert str(error).startswith(f"--elf: {path}: ") and (bytes_at or length < len(data))
+        else:
+            assert found and (bytes_at or [each.name for each in found] == ["main", "g"])
 
 
 def bl(at: int, to: int) -> bytes:
