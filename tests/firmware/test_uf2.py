@@ -204,6 +204,38 @@ def test_md5_of_a_region_in_the_image_is_checked() -> None:
     assert caught.value.fault is Fault.MD5 and right.hex() in str(caught.value)
 
 
+def test_md5s_cover_the_image_only_so_often() -> None:
+    content = bytes(uf2.PAGE_SIZE * 64)
+    data = bytearray(uf2.build(content))
+
+    def add(index: int, start: int, length: int) -> None:
+        struct.pack_into("<I", data, index * uf2.BLOCK_SIZE + 8, 0x6000)
+        region = struct.pack("<II", FLASH + start, length) + hashlib.md5(content[start : start + length]).digest()
+        end = index * uf2.BLOCK_SIZE + 32 + 476
+        data[end - 24 : end] = region
+
+    for index in range(16):
+        add(index, 8 * index, len(content) // 2)
+    assert len(uf2.parse(bytes(data)).blocks) == 64
+    add(16, 4, 1)
+    with pytest.raises(Uf2Error, match="block 16: with this block, MD5s cover more than 8 times the image's 16384 b"):
+        uf2.parse(bytes(data))
+
+
+def test_md5_of_each_part_of_an_image_with_holes_is_checked() -> None:
+    """A region across a hole is about flash that stays unchanged."""
+    pages = {FLASH + 512 * number: bytes([number]) * 256 for number in range(4)}
+    for number in range(4):
+        for start, length, checked in ((512 * number, 256, True), (512 * number + 255, 2, False)):
+            region = struct.pack("<II", FLASH + start, length) + bytes(16)
+            data = patched(patched(uf2.build_ranges(pages), 0, 8, 0x6000), 0, 32 + 476 - 24, region)
+            if checked:
+                with pytest.raises(Uf2Error, match=f"MD5 of 0x{FLASH + start:08x} [+] 256 bytes"):
+                    uf2.parse(data)
+            else:
+                uf2.parse(data)
+
+
 def test_extension_tags_are_read() -> None:
     tags = b"\x09\xbc\xc7\x9f1.2.3\0\0\0" + b"\x04\x01\x00\x00" + bytes(4)
     image = uf2.parse(patched(patched(GOOD, 1, 8, 0xA000), 1, 32 + 256, tags))
