@@ -82,7 +82,9 @@ class StartedDesk:
         """
         status = self._process.poll()
         if status is None:
-            return read_state(self.folder)
+            state = read_state(self.folder)
+            # Not that of another of this name, which was a moment faster.
+            return None if state is None or state.pid != self._process.pid else state
         assert self._process.stderr is not None
         said = b"" if self._process.stderr.closed else self._process.stderr.read()
         lines = said.decode("utf-8", "replace").strip().splitlines()

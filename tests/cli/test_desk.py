@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -10,14 +11,19 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import MISSING, fields
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from portbench.boards import Deadline
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE, EmulatedState, claimed_folder, write_state
 from portbench.firmware.catalogue import Family
 from portbench.results import storage
 from portbench.runner.checks.soak.dead_images import DeadImage, write
+from portbench.runner.cli import portbench
 from tests.cli.conftest import COMMAND, LIMIT_S, Start
 
 pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
@@ -84,6 +90,21 @@ def test_a_desk_is_found_measured_switched_and_ended(
     desk.send_signal(signal.SIGINT)
     assert desk.wait(LIMIT_S) == 0
     assert not (tmp_path / "run" / "desk").exists()
+
+
+def test_a_desk_that_was_a_moment_too_late_leaves_the_other_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+    with claimed_folder("desk") as folder:
+        unknown = dict.fromkeys(field.name for field in fields(EmulatedState) if field.default is MISSING)
+        other = EmulatedState(**{**unknown, "name": "desk", "pid": os.getpid()})  # type: ignore[arg-type]
+        write_state(folder, other)
+        seen = chain([None], repeat(other))
+        monkeypatch.setattr("portbench.runner.cli.verbs.desk.read_state", lambda _: next(seen))
+        assert CliRunner(catch_exceptions=False).invoke(portbench, ["desk"]).exit_code == 1
+    said = capfd.readouterr()
+    assert said.err.count("\n") == 1 and "a board of that name runs already" in said.err
 
 
 def test_a_desk_tells_of_a_crash_and_has_a_card(desk_with: StartDesk, empty: Path) -> None:

@@ -25,7 +25,7 @@ from portbench.workloads import Session
 @click.option("--port", type=int, default=DEFAULT_PORT, show_default=True, help="TCP port, 0 for a free one")
 @click.option("--once", is_flag=True, help="end after the first good session")
 @click.option("--timeout", type=Seconds(), metavar="S", help="with --once: give up after this many seconds")
-@click.option("--max-clients", type=int, default=64, show_default=True, help="clients at a time")
+@click.option("--max-clients", type=click.IntRange(1), default=64, show_default=True, help="clients at a time")
 @click.option(
     "--idle-timeout", type=Seconds(), default=30.0, metavar="S", show_default=True, help="cut a silent client off"
 )
