@@ -10,4 +10,4 @@ class NothingCame(PortbenchError, AssertionError):
     """A test waited in vain; the text tells of the last events, and its lines are fit for a terminal."""
 
     def __init__(self, text: str) -> None:
-        super().__init__("\n".join(map(shown, text.split("\n"))))
+        super().__init__("\n".join(map(shown, text.splitlines())))

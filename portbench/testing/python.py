@@ -102,6 +102,8 @@ class PythonPrompt:
             yield
         except ReplError as error:
             raise NothingCame(f"the board's Python raised:\n{error.traceback}") from None
+        except NothingCame:
+            raise
         except (PortbenchError, OSError) as error:
             raise NothingCame(f"{what}: {error}\n{simulation.came_on_console()}") from None
         finally:

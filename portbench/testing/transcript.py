@@ -7,6 +7,8 @@ from typing import Final
 
 MOST_BYTES: Final = 4 << 20
 """The most that is kept: the last bytes."""
+_RAW_REPL = re.compile(rb"raw REPL; CTRL-B to exit\r\n>(OK)?|R\x01..\x01*\x04|\x04>?", re.DOTALL)
+"""What a prompt that programs use says besides the output of code."""
 _TAIL_LINES = 15
 _TAIL_CHARACTERS = 200
 
@@ -59,7 +61,8 @@ class Transcript:
         return found
 
     def tail(self) -> str:
-        """Return the last lines, indented and with control characters as Python writes them."""
-        lines = bytes(self._data[-_TAIL_LINES * _TAIL_CHARACTERS :]).decode("utf-8", "replace").splitlines()
+        """Return the last lines, indented and with control characters as Python writes them, without the raw REPL's."""
+        data = _RAW_REPL.sub(b"", self._data[-_TAIL_LINES * _TAIL_CHARACTERS :])
+        lines = data.decode("utf-8", "replace").splitlines()
         shown = [line if line.isprintable() else ascii(line)[1:-1] for line in lines[-_TAIL_LINES:]]
         return "\n".join(f"  {line[-_TAIL_CHARACTERS:]}" for line in shown) or "  (nothing)"

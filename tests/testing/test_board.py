@@ -132,8 +132,15 @@ def test_python_is_run_and_files_are_copied(emulated_board: Board, image: Image)
     emulated_board.flash(image("micropython-1.26.0"))
     emulated_board.copy({"lib/mine/one.py": "ONE = 1\n", "/main.py": b"print('main', 40 + 2)\n"})
     assert emulated_board.execute("from mine.one import ONE; print(ONE)") == "1\r\n"
-    with pytest.raises(NothingCame, match=r"(?s)the board's Python raised:.*ZeroDivisionError"):
-        emulated_board.execute("1 / 0")
+    traceback = r'Traceback .*:\n  File "<stdin>", line 1, in <module>\nZeroDivisionError: divide by zero'
+    with pytest.raises(NothingCame, match=f"^the board's Python raised:\n{traceback}$"):
+        emulated_board.execute("print('so far'); 1 / 0")
+    assert re.search("\n  so far\n  Traceback ", emulated_board.report())
+    with pytest.raises(NothingCame) as caught:
+        emulated_board.execute("print('at work')\nwhile True: pass", within_s=0.1)
+    assert str(caught.value).count("did not come within") == 1 and "\n  at work" in str(caught.value)
+    for said in (emulated_board.report(), str(caught.value)):
+        assert "raw REPL" not in said and "\\x" not in said
     emulated_board.power_cycle()
     emulated_board.expect("main 42\r\n")
 
