@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
@@ -143,12 +144,19 @@ def _module(name: str) -> Any:
 
 @contextmanager
 def _labgrid(where: str) -> Iterator[None]:
-    """labgrid's errors have no common base, and its drivers pass on those of the programs that they call."""
+    """labgrid's errors have no common base, and its drivers pass on those of the programs that they call. It also logs
+    some, which Python would print."""
+    root, quiet = logging.getLogger(), logging.NullHandler()
+    root.addHandler(quiet)
     try:
         yield
     except BoardError:
         raise
     except Exception as error:
-        said = " ".join(str(error).split()) or type(error).__name__
+        said = " ".join(str(error).split()).removeprefix("Error: ") or type(error).__name__
         fix = f"; run: labgrid-client -p {where} acquire" if "is not acquired" in said else ""
+        if "connect to coordinator" in said:
+            fix = "; start it, or name another: LG_COORDINATOR=HOST:PORT"
         raise BoardUnavailable(f"labgrid:{where}: {said}{fix}") from error
+    finally:
+        root.removeHandler(quiet)

@@ -19,6 +19,7 @@ from portbench.boards.labgrid.board import LabgridBoard
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
 from portbench.results.model import Status
+from tests import patience
 from tests.conftest import Image, needs
 from tests.labgrid import hand
 from tests.labgrid.conftest import EXAMPLE, Desk
@@ -127,6 +128,23 @@ def test_what_is_not_there_is_one_line(desk: Desk, where: str, says: str) -> Non
     with pytest.raises(BoardUnavailable, match=says) as caught:
         LabgridBoard(DEFINITION, device=f"labgrid:{where}")
     assert "\n" not in str(caught.value)
+
+
+ASK_IN_VAIN = """
+from portbench.boards.labgrid.lab import Lab
+try:
+    Lab("desk")
+except Exception as error:
+    print(error)
+"""
+
+
+def test_a_coordinator_that_is_not_there_is_one_line() -> None:
+    """labgrid logs an error, too. In a process of its own, as labgrid keeps a connection for each."""
+    environment = os.environ | {"LG_COORDINATOR": f"127.0.0.1:{free_port()}"}
+    done = patience.run([sys.executable, "-c", ASK_IN_VAIN], 60, env=environment)
+    fix = "start it, or name another: LG_COORDINATOR=HOST:PORT"
+    assert (done.stderr, done.stdout) == ("", f"labgrid:desk: Could not connect to coordinator; {fix}\n")
 
 
 def test_a_place_that_nobody_acquired_says_how(lab: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
