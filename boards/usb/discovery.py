@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import psutil
 from serial.tools import list_ports
@@ -180,6 +180,9 @@ _SETTLES_S = 2.0
 """An emulated board shows its port or drive this soon after itself, or has none."""
 
 
+HEADING: Final = ("device", "USB id", "runtime", "board", "port", "drive", "state", "")
+
+
 @dataclass(frozen=True)
 class AttachedBoard:
     """One attached board. `runtime`, `version` and `board_id` are empty where nothing tells.
@@ -208,10 +211,10 @@ class AttachedBoard:
             return f"id:{serial}"
         return f"usb:{place}" if place else f"port:{self.device.port}" if self.device.port else "auto"
 
-    def line(self) -> str:
-        """For people."""
+    def cells(self) -> list[str]:
+        """A row for people, below HEADING."""
         device = self.device
-        words = [
+        cells = [
             self.selector,
             str(device.usb_id or "-"),
             f"{self.runtime} {self.version}".strip() or "-",
@@ -220,7 +223,7 @@ class AttachedBoard:
             str(device.volume or device.block_device or "-"),
             self.state + (" (emulated)" if device.emulated else ""),
         ]
-        return shown("  ".join(words) + (f"  {self.advice}" if self.advice else ""))
+        return [shown(each) for each in (*cells, self.advice)]
 
 
 def attached(definition: BoardDefinition) -> list[UsbDevice]:

@@ -138,7 +138,7 @@ def test_the_ladders_end_names_what_was_tried(boards: Boards, monkeypatch: pytes
 def test_the_listing_tells_runtime_and_state(boards: Boards) -> None:
     (found,) = listing(boards())
     assert (found.state, found.runtime, found.version) == ("console", "micropython", "1.26.0")
-    assert found.selector == "id:E6605838833A552C" and "2e8a:0005" in found.line()
+    assert found.selector == "id:E6605838833A552C" and "2e8a:0005" in found.cells()
 
 
 def test_the_listing_reads_circuitpythons_drive_without_interrupting(boards: Boards) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from portbench.boards import Deadline
-from portbench.boards.usb.discovery import AttachedBoard, attached_selectors, listing
+from portbench.boards.usb.discovery import HEADING, AttachedBoard, attached_selectors, listing
 from portbench.console import console
 from portbench.runner.cli.options import Seconds
 
@@ -31,12 +31,15 @@ def COMMAND(no_ask: bool, as_json: bool, wait_s: float | None) -> None:
         click.echo(json.dumps([_described(board) for board in found], indent=1))
         return
     out = console()
-    for board in found:
-        line = board.line()
-        # A line for each board where a program may read it; a terminal would break it within a path.
-        click.echo(_broken(line, out.width) if out.is_terminal else line)
     if not found:
         click.echo("no board is attached")
+        return
+    rows = [HEADING, *(board.cells() for board in found)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        line = "  ".join(map(str.ljust, row, widths)).rstrip()
+        # A line for each board where a program may read it; a terminal would break it within a path.
+        click.echo(_broken(line, out.width) if out.is_terminal else line)
 
 
 def _broken(line: str, width: int) -> str:
