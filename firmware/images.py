@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 
 import platformdirs
 
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, unwritable
 from portbench.files import locked, replace_file
 from portbench.firmware import FOLDER_VARIABLE, uf2, without_spaces
 from portbench.firmware.catalogue import FirmwareEntry
@@ -71,7 +71,7 @@ class HashLock:
                     self._write(images)
                 return images[file]
         except OSError as error:
-            raise PortbenchError(f"{self.path}: cannot be written ({error.strerror}); make it writable") from error
+            raise PortbenchError(unwritable(self.path, error)) from error
 
     def _read(self) -> dict[str, Seen]:
         try:
@@ -196,7 +196,7 @@ class ImageStore:
             self.cache.mkdir(parents=True, exist_ok=True)
             replace_file(image.file.path, image.file.data)
         except OSError as error:
-            raise PortbenchError(f"{self.cache}: cannot be written ({error.strerror}); make it writable") from error
+            raise PortbenchError(unwritable(self.cache, error)) from error
         return image
 
     def at_hand(self, entry: FirmwareEntry) -> Source | None:
@@ -354,7 +354,7 @@ class ImageStore:
                 checked = check(fresh)
                 fresh.replace(final)
         except OSError as error:
-            raise PortbenchError(f"{final.parent}: cannot be written ({error.strerror}); make it writable") from error
+            raise PortbenchError(unwritable(final.parent, error)) from error
         return checked
 
 

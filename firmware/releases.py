@@ -24,7 +24,7 @@ import platformdirs
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, unwritable
 from portbench.files import replace_file
 from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry
 from portbench.firmware.download import Reachability, download
@@ -219,7 +219,7 @@ class ReleaseIndex:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, f"seen = {listing.seen}\nurls = [\n{''.join(lines)}]\n")
         except OSError as error:
-            raise PortbenchError(f"{path}: cannot be written ({error.strerror})") from error
+            raise PortbenchError(unwritable(path, error)) from error
 
     def _asked(self, family: Family, name: str) -> Iterator[Release]:
         """The releases on the maker's site. Raises PortbenchError."""

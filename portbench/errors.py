@@ -18,6 +18,9 @@ _FIXES: Final = {
     "missing": "add it",
 }
 _SHOWN_CHARACTERS: Final = 60
+_MOST_NAMES: Final = 12
+_LISTS: Final = {"runtime or .uf2 file": "list runtimes", "workload": "list workloads", "command": "--help"}
+"""Where the names of a kind are, if they are more than fit into a line."""
 
 
 class PortbenchError(Exception):
@@ -80,8 +83,14 @@ class ConsoleLost(BoardError):
     """The board's console went away, or its process ended, before the result line."""
 
 
+def unwritable(place: object, error: OSError) -> str:
+    """The line for a file or folder that takes no data."""
+    return f"{place}: cannot be written ({error.strerror}); make room or make it writable"
+
+
 def unknown(kind: str, name: str, known: Iterable[str], shown: Mapping[str, str] | None = None) -> str:
-    """The line for a user who gave the unknown `name` of a `kind`: with the names like it, else with all names.
+    """The line for a user who gave the unknown `name` of a `kind`: with the names like it, else with all names or the
+    command that lists them.
 
     `shown`: the form of some names in the line.
     """
@@ -91,6 +100,8 @@ def unknown(kind: str, name: str, known: Iterable[str], shown: Mapping[str, str]
     if near:
         *others, last = names
         return f"unknown {kind} {name!r}; did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+    if len(names) > _MOST_NAMES and kind in _LISTS:
+        return f"unknown {kind} {name!r}; see: portbench {_LISTS[kind]}"
     return f"unknown {kind} {name!r}; choose one of {', '.join(names)}"
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from filelock import FileLock
 from pydantic import ValidationError
 
-from portbench.errors import PortbenchError, first_complaint
+from portbench.errors import PortbenchError, first_complaint, unwritable
 from portbench.files import lock, new_file, replace_file
 from portbench.results import schema1
 from portbench.results.model import SCHEMA_VERSION, Row, RunFile
@@ -211,7 +211,7 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageError(f"{path}: cannot be written ({error.strerror}); make room or make it writable") from error
+        raise StorageError(unwritable(path, error)) from error
 
 
 def find_run(text: str | None, folder: Path = RESULTS_FOLDER) -> RunFile:

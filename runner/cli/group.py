@@ -23,7 +23,7 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from portbench.console import shown
-from portbench.errors import OptionError, PortbenchError, unknown
+from portbench.errors import OptionError, PortbenchError, unknown, unwritable
 
 NAME: Final = "portbench"
 INTERRUPTED: Final = 130
@@ -57,8 +57,7 @@ def _one_line(context: click.Context | None = None) -> Iterator[None]:
         raise
     except OSError as error:
         if error.errno in _UNWRITABLE:
-            where = error.filename or "the output"
-            said = f"{where}: cannot be written ({error.strerror}); make room or make it writable"
+            said = unwritable(error.filename or "the output", error)
         else:
             said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         raise click.ClickException(shown(said)) from None
@@ -112,6 +111,8 @@ class Verbs(click.Group):
         return command
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        if args[:1] == ["help"] and self._folder == _VERBS:
+            args = [*args[1:], "--help"]
         if args and not args[0].startswith("-") and self._takes(args[0]):
             context.args = args  # the verb below reads them
             return args

@@ -63,10 +63,16 @@ def test_the_help_of_run_fits_a_screen(start: Start) -> None:
     assert len(options) <= 30 and sum(line.endswith(":") for line in lines) == 4
 
 
+@pytest.mark.parametrize(("words", "same"), [([], []), (["run"], ["run"]), (["desk", "power"], ["desk", "power"])])
+def test_help_is_a_word_too(words: list[str], same: list[str], invoke: Invoke) -> None:
+    done = invoke("help", *words)
+    assert done.exit_code == 0 and done.stdout == invoke(*same, "--help").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["nothing"], "portbench: unknown command 'nothing'; choose one of "),
+        (["nothing"], "portbench: unknown command 'nothing'; see: portbench --help\n"),
         (["publish"], "portbench: unknown command 'publish'; did you mean show publish? see: portbench --help"),
         (["sweep"], "portbench: unknown command 'sweep'; did you mean run -s NAME=VALUE,VALUE? see: portbench --help"),
         (["lsit"], "portbench: unknown command 'lsit'; did you mean list? see: portbench --help"),
@@ -85,7 +91,7 @@ def test_the_help_of_run_fits_a_screen(start: Start) -> None:
         (["run", "--where", "moon"], "portbench run: --where: 'moon' is none of auto, silicon, emulated, hosted;"),
         (
             ["run", "--runtime=basic"],
-            "portbench run: unknown runtime or .uf2 file 'basic'; choose one of micropython-1.20.0,",
+            "portbench run: unknown runtime or .uf2 file 'basic'; see: portbench list runtimes\n",
         ),
         (["run", "--messages", "0"], "portbench run: messages: 0 is not greater than or equal to 1"),
         (["run", "--runs", "many"], "portbench run: --runs: 'many' is not a whole number from 1 to 1000"),
@@ -110,7 +116,7 @@ def test_the_help_of_run_fits_a_screen(start: Start) -> None:
         ),
         (
             ["serve", "--workload", "xyzzy"],
-            "portbench serve: --workload: unknown workload 'xyzzy'; choose one of ping_pong",
+            "portbench serve: --workload: unknown workload 'xyzzy'; see: portbench list workloads\n",
         ),
         (["desk", "remote", "--listen", "2217"], "portbench desk remote: --listen: '2217' is not HOST:PORT;"),
         (["show", "--where", "moon"], "portbench show: Invalid value for '--where': 'moon' is not one of"),

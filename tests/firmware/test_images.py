@@ -313,5 +313,5 @@ def test_hosted_port_takes_its_version_from_the_package(tmp_path: Path) -> None:
 def test_cache_that_cannot_be_written(tmp_path: Path, site: Site) -> None:
     site.pages[FILE] = [(200, IMAGE, 0)]
     (tmp_path / "cache").touch()
-    with pytest.raises(PortbenchError, match=r"cache: cannot be written .*; make it writable"):
+    with pytest.raises(PortbenchError, match=r"cache: cannot be written .*; make room or make it writable"):
         store(tmp_path).obtain(entry(site.url()))

@@ -98,10 +98,7 @@ def test_only_skips_are_a_failure(harness: Harness) -> None:
 @pytest.mark.parametrize(
     ("argument", "says"),
     [
-        (
-            "--runtime=nothing-1",
-            "unknown runtime or .uf2 file 'nothing-1'; choose one of ",
-        ),
+        ("--runtime=nothing-1", "unknown runtime or .uf2 file 'nothing-1'; see: portbench list runtimes"),
         ("--messages=0", "messages: 0 is not greater than or equal to 1 (ping_pong)"),
         ("--workload=pong", "--workload: unknown workload 'pong'; did you mean ping"),
         ("--board=esp32", "--board: unknown board 'esp32'; choose one of ARDUINO_MEGA2560, GOLDILOCKS_1284P_W5100, "),

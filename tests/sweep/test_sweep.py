@@ -165,7 +165,11 @@ def test_a_dry_run_says_how_much_it_would_be(start: Start, empty: Path) -> None:
             2,
             "spi_hz: is a setting of sd_card, those that use the network, not of interpreter",
         ),
-        (["--setting=runtime=nothing", SEVERAL], 2, "unknown runtime or .uf2 file 'nothing'; choose one of"),
+        (
+            ["--setting=runtime=nothing", SEVERAL],
+            2,
+            "unknown runtime or .uf2 file 'nothing'; see: portbench list runtimes",
+        ),
         (["--setting=runtime=micropython-1.26.0", SEVERAL], 2, "micropython-1.26.0: "),
         ([NATIVE, SEVERAL, "--chart=a.bmp"], 2, "--chart a.bmp: a chart is one of .svg, .png, .pdf"),
         ([NATIVE, SEVERAL, "--messages=0"], 2, "messages"),
