@@ -85,8 +85,11 @@ def test_nothing_else_goes(tmp_path: Path) -> None:
         each.mkdir()
     file = tmp_path / f"{NAME}-{dead.pid}-file"
     file.touch()
+    link_to_file = tmp_path / f".writing-{dead.pid}-link"
+    link_to_file.symlink_to(file)
     remove_left_behind(NAME)
-    assert (target / "precious").exists() and link.is_symlink() and file.exists()
+    replace_file(tmp_path / "other", "whole")
+    assert (target / "precious").exists() and link.is_symlink() and file.exists() and link_to_file.is_symlink()
     assert all(each.is_dir() for each in others)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -73,6 +74,28 @@ def test_without_sysfs_volumes_say_whose_they_are(tmp_path: Path, pc: SimpleName
     assert (mine.port, mine.volume) == ("COM3", drive)
     assert (others.port, others.volume) == ("COM4", None)
     assert (loader.pid, loader.volume, loader.port) == (3, boot, None)
+
+
+@pytest.mark.parametrize(
+    ("serials", "uid", "joined"),
+    [
+        (["E600000000000000"], True, []),  # another board, whose port is not there
+        (["E600000000000000", "E6605838833A552C"], True, ["E6605838833A552C"]),
+        (["E600000000000000"], False, ["E600000000000000"]),  # CircuitPython 6 tells no UID
+        (["E600000000000000", "E600000000000001"], False, []),
+    ],
+)
+def test_a_drive_is_joined_to_its_own_port_alone(
+    serials: list[str], uid: bool, joined: list[str], tmp_path: Path, pc: SimpleNamespace
+) -> None:
+    drive = tmp_path / "drive"
+    drive.mkdir()
+    (drive / "boot_out.txt").write_text(BOOT_OUT if uid else re.sub("UID:.*\n", "", BOOT_OUT))
+    pc.mounts.append(SimpleNamespace(device="D:", mountpoint=str(drive)))
+    pc.ports += [port(f"COM{number}", 0x1029, None, serial) for number, serial in enumerate(serials)]
+    found = SystemBus(tmp_path / "nosys").devices()
+    assert [each.serial_number for each in found if each.port and each.volume] == joined
+    assert [each.volume for each in found if not each.port] == ([] if joined else [drive])
 
 
 def test_a_mount_table_that_cannot_be_read(

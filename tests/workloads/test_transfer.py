@@ -38,6 +38,7 @@ def test_however_the_stream_is_cut(transfers: list[tuple[str, int, int]], cuts: 
 
 def test_a_board_may_send_what_it_likes() -> None:
     assert Transfers().receive(b"up 0 3\nxyz") == DONE
+    assert Transfers().receive(b"up 4194304 1\n\0") == DONE
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,8 @@ def test_a_board_may_send_what_it_likes() -> None:
     [
         (b"sideways 1 1\n", "transfer 1 is announced by b'sideways 1 1'"),
         (b"up 1 0\n", "transfer 1 is announced by b'up 1 0'"),
-        (b"up 1 9999999\n", "transfer 1 is announced by b'up 1 9999999'"),
+        (b"up 1 4194305\n", "transfer 1 is announced by b'up 1 4194305'"),
+        (b"up 4194305 1\n", "transfer 1 is announced by b'up 4194305 1'"),
         (b"up 1 " + b"1" * 40, "transfer 1 is announced by b'up 1 1111111111111111111' and 21 bytes more"),
         (b"up 4 8\n\0\1\2\3\0\1\2\2", "transfer 1 is wrong within its bytes from 0 on: b'\\x00"),
         (b"echo 1 1\n\0down 1 1\n?", "transfer 3 is announced by b'?'"),
