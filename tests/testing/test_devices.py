@@ -161,6 +161,22 @@ def test_a_device_wakes_at_its_time_and_drives_its_interrupt_pin(make_emulated_b
     assert [(round(edge.time_us), edge.high) for edge in pin.edges] == [(0, True), (20_000, False), (25_000, True)]
 
 
+@pytest.mark.parametrize("earlier_ps", [0, 1])
+def test_a_device_cannot_stop_simulated_time(earlier_ps: int, make_emulated_board: Make) -> None:
+    class Still(Counter):
+        def power_up(self) -> None:
+            self.wake_ps = 20_000_000_000
+
+        def wake(self) -> None:
+            self.wake_ps = self.now_ps - earlier_ps
+
+    board = make_emulated_board("RPI_PICO")
+    board.attach("i2c0", Still(), sda_pin=4, scl_pin=5)
+    said = f"the device Still failed: ValueError: wake() set wake_ps to {20_000_000_000 - earlier_ps} at 20000000000; "
+    with pytest.raises(NothingCame, match=re.escape(said)):
+        board.run(0.1)
+
+
 def test_an_spi_device_sees_a_frame(make_emulated_board: Make) -> None:
     frames: list[bytes] = []
 

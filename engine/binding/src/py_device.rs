@@ -123,7 +123,14 @@ impl Object {
         }
         self.call(now, |py, object| {
             object.setattr(py, "wake_ps", py.None())?;
-            take(py, object.call_method0(py, "wake")?)
+            let answer = take(py, object.call_method0(py, "wake")?)?;
+            let again: Option<Ps> = object.getattr(py, "wake_ps")?.extract(py)?;
+            if let Some(at) = again.filter(|&at| at <= now) {
+                // Simulated time would stand still.
+                let message = format!("wake() set wake_ps to {at} at {now}; set it to a later time, or None");
+                return Err(PyValueError::new_err(message));
+            }
+            Ok(answer)
         })
     }
 }

@@ -28,7 +28,8 @@ class Device:
         """The board pulled the reset pin low; the device gets no transfers until it is high."""
 
     def wake(self) -> bytes | None:
-        """The time `wake_ps` came, which is None again. A UART device returns what it sends."""
+        """The time `wake_ps` came, which is None again; set it to a later time only. A UART device returns what it
+        sends."""
 
 
 class I2cDevice(Device):
