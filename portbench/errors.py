@@ -20,7 +20,7 @@ _FIXES: Final = {
 _SHOWN_CHARACTERS: Final = 60
 _MOST_NAMES: Final = 12
 _LISTS: Final = {"runtime or .uf2 file": "list runtimes", "workload": "list workloads", "command": "--help"}
-"""Where the names of a kind are, if they are more than fit into a line."""
+"""The commands that list the names of a kind, when they are too many for a line."""
 
 
 class PortbenchError(Exception):

@@ -271,7 +271,7 @@ async def _serve_datagrams(
 
 
 class _UdpPort(asyncio.DatagramProtocol):
-    """Answers only addresses with an open connection, because anybody can forge a datagram's source. An address has one
+    """Answers only addresses with an open connection, because a datagram's source may be forged. An address has one
     transfer at a time: the last that it asked for."""
 
     def __init__(self, datagrams: Datagrams, is_connected: Callable[[str], bool]) -> None:

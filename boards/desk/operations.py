@@ -36,7 +36,7 @@ def carry_out(board: BoardProcess, request: Request) -> None:
         operation(board, request)
     except ValidationError as error:
         request.fail(f"{request.op}: {first_complaint(error)}")
-    except Exception as error:  # anybody's request: none ends the board
+    except Exception as error:  # no request ends the board
         request.fail(f"{request.op}: {error}")
 
 

@@ -140,7 +140,7 @@ except Exception as error:
 
 
 def test_a_coordinator_that_is_not_there_is_one_line() -> None:
-    """labgrid logs an error, too. In a process of its own, as labgrid keeps a connection for each."""
+    """labgrid logs an error, too. In a separate process, because labgrid keeps one connection for each."""
     environment = os.environ | {"LG_COORDINATOR": f"127.0.0.1:{free_port()}"}
     done = patience.run([sys.executable, "-c", ASK_IN_VAIN], 60, env=environment)
     fix = "start it, or name another: LG_COORDINATOR=HOST:PORT"
