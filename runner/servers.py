@@ -67,8 +67,8 @@ class Servers:
             if key not in self._servers:
                 server = WorkloadServer(workload, host, self._port(host, port), idle_timeout_s=_IDLE_TIMEOUT_S)
                 self._servers[key] = server.__enter__()
-                if any(True for _ in workload.ideal_client(1)):
-                    self.own_turnaround[host] = server.measure_own_turnaround(_OWN_EXCHANGES)
+                if (own := server.measure_own_turnaround(_OWN_EXCHANGES)) is not None:
+                    self.own_turnaround[host] = own
                     server.wait_sessions(1, _SESSION_END_S)
             return self._servers[key]
 

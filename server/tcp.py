@@ -141,14 +141,15 @@ class WorkloadServer:
         """Summary of all exchanges of all finished sessions; None before the first."""
         return Turnaround.of([value for session in self.sessions() for value in session.turnaround_us])
 
-    def measure_own_turnaround(self, exchanges: int = 1000) -> Turnaround:
-        """Round trips of a client in this process over the loopback, in microseconds.
+    def measure_own_turnaround(self, exchanges: int = 1000) -> Turnaround | None:
+        """Round trips of a client in this process over the loopback, in microseconds; None without an ideal client.
 
         They are the upper bound of this PC's share in an exchange: both TCP stacks, both threads and the conversation.
         The session is recorded like any other.
         """
         host = "127.0.0.1" if self.host == "0.0.0.0" else "::1" if self.host == "::" else self.host
-        return measure_round_trip(host, self.port, self.workload.ideal_client(exchanges))
+        ideal = list(self.workload.ideal_client(exchanges))
+        return measure_round_trip(host, self.port, ideal) if ideal else None
 
     def _wait(self, find: Callable[[], _Found | None], what: str, timeout_s: float) -> _Found:
         found: list[_Found] = []

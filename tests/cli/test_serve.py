@@ -6,12 +6,12 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import pytest
 
 from portbench.server.tcp import WorkloadServer
-from portbench.workloads import workload
+from portbench.workloads import Readiness, workload, workloads
 from tests import patience
 from tests.cli.conftest import COMMAND, Invoke
 
@@ -75,3 +75,12 @@ def test_port_in_use_is_one_line(invoke: Invoke) -> None:
         done = invoke("serve", "--port", server.port)
     assert done.exit_code == 1 and done.stderr.count("\n") == 1
     assert f"127.0.0.1:{server.port}: cannot listen: the port is in use" in done.stderr
+
+
+@pytest.mark.parametrize("name", [each.name for each in workloads().values() if each.readiness is Readiness.CONNECTED])
+def test_each_workload_with_a_server_is_served(name: str, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("portbench.runner.cli.verbs.serve.until_stopped", lambda: nullcontext(lambda: False))
+    done = invoke("serve", "--workload", name, "--port", "0")
+    assert (done.exit_code, done.stderr) == (0, "stopped\n")
+    own = r", own round trip \d+ us \(p99 \d+\)" if any(True for _ in workload(name).ideal_client(1)) else ""
+    assert re.fullmatch(rf"listening on 127\.0\.0\.1:\d+{own}\n", done.stdout), done.stdout

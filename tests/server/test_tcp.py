@@ -375,7 +375,7 @@ def test_own_turnaround_is_a_sessions_like_any_other() -> None:
     with WorkloadServer(PING_PONG, port=0) as server:
         own = server.measure_own_turnaround(300)
         record = only(server)
-    assert record.ok and record.exchanges == own.n == 300
+    assert own is not None and record.ok and record.exchanges == own.n == 300
     assert 0 < own.median_us <= own.p99_us <= own.max_us
     assert own.median_us > median(record.turnaround_us)  # which is a part of it
 

@@ -46,8 +46,8 @@ def COMMAND(
     with WorkloadServer(served, port=0) as trial:
         own = trial.measure_own_turnaround()
     with until_stopped() as goes_on, server:
-        own_us = f"own round trip {own.median_us:.0f} us (p99 {own.p99_us:.0f})"
-        click.echo(f"listening on {server.host}:{server.port}, {own_us}")
+        own_us = "" if own is None else f", own round trip {own.median_us:.0f} us (p99 {own.p99_us:.0f})"
+        click.echo(f"listening on {server.host}:{server.port}{own_us}")
         return _report(sessions, goes_on, once, timeout if once else None)
 
 
