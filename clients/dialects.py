@@ -19,16 +19,19 @@ _RADIO: Final = "network.WLAN"
 
 _WIZNETS_CLASS: Final = ((_ETHERNET, "network.WIZNET6K"),)
 """WIZnet's line since 2025 has one class for all of its chips."""
-_WITHOUT_DHCP: Final = (
+_EARLY_DHCP: Final = (
     ("    nic.active(True)\n", '    if hasattr(nic, "active"):\n        nic.active(True)\n'),
     (
         "        except OSError:  # the driver gave up",
         "        except TypeError:\n"
+        '            if hasattr(nic, "active"):\n'
+        "                break\n"
         '            raise OSError("unsupported: this firmware has no DHCP client; add -s address_mode=static")\n'
         "        except OSError:  # the driver gave up",
     ),
 )
-"""WIZnet's first build, of 2021: its chip is always active, and its address is static."""
+"""WIZnet's builds of 1.17 and 1.18 take no "dhcp": `active` of 1.18 asks for an address by itself; the first one, of
+2021, has no `active`, and its address is static."""
 _OLD_RADIO: Final = (
     ("network.WLAN.PM_PERFORMANCE", "0xA11142"),
     ("network.WLAN.PM_NONE", "0x10"),
@@ -68,7 +71,7 @@ def _changes(family: str, version: str) -> Iterator[tuple[str, _Changes]]:
         return
     if "-WIZnet" in version:
         yield _ETHERNET, _WIZNETS_CLASS
-    if family == "wiznet" and release(version) < (1, 18):
-        yield _ETHERNET, _WITHOUT_DHCP
+    if family == "wiznet" and release(version) < (1, 19):
+        yield _ETHERNET, _EARLY_DHCP
     if release(version) < (1, 21):
         yield _RADIO, _OLD_RADIO

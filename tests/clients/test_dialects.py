@@ -68,6 +68,25 @@ def test_the_fork_s_chip_is_always_active_and_has_no_dhcp(version: str, network:
     assert asked[0] == ("192.168.1.20", "m", "g", "d") and names["RESULT"]["address"] == "192.168.1.20"
 
 
+@pytest.mark.parametrize("version", ["1.18-10-g5db278f1d", "1.0.5", ""])
+def test_a_driver_that_asks_for_its_address_when_it_becomes_active_is_not_asked_again(
+    version: str, network: ClientNetwork
+) -> None:
+    names = _network_part(script(network, "wiznet", version))
+    leased: list[bool] = []
+
+    def ifconfig(setting: Any = None) -> tuple[str, ...]:
+        if isinstance(setting, str):
+            raise TypeError("object 'str' isn't a tuple or list")
+        return ("192.168.1.20" if leased else "192.168.100.18",)
+
+    nic = SimpleNamespace(active=leased.append, ifconfig=ifconfig, isconnected=lambda: True)
+    names["make_nic"] = lambda config: nic
+    names["spi_hz_actual"] = lambda: 1_953_125
+    names["get_address"]({"address_mode": "dhcp"})
+    assert leased == [True] and names["RESULT"]["address"] == "192.168.1.20"
+
+
 @pytest.mark.parametrize("version", [OLD, "1.19.1-114-g1329155b9", ""])
 @pytest.mark.parametrize(("power_save", "value"), [(False, 0x10), (True, 0xA11142)])
 def test_an_old_radio_has_neither_constants_nor_signal(
