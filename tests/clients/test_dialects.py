@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from portbench.boards import BoardDefinition, WifiCredentials, board_definition
-from portbench.clients import ClientNetwork, nic_line
+from portbench.clients import ClientNetwork, build_deployment, nic_line
 from portbench.clients.dialects import adapted
 from portbench.errors import PortbenchError, Unsupported
+from portbench.workloads import workload
 from tests.ping_pong import EVB, deployment
 
 PICO_W = board_definition("RPI_PICO_W")
@@ -114,6 +115,43 @@ def test_an_old_radio_has_neither_constants_nor_signal(
 
 def test_other_families_have_no_dialects() -> None:
     assert adapted("network.WIZNET5K", "circuitpython", WIZNET) == "network.WIZNET5K"
+
+
+@pytest.mark.parametrize(("version", "passes"), [("8.2.2", [20_000, 10_000]), ("", [20_000, 10_000]), ("9.1.4", None)])
+def test_a_coarse_clock_gets_enough_passes(
+    version: str, passes: list[int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interpreter = workload("interpreter")
+    newest, files = (
+        build_deployment("circuitpython", each, EVB, interpreter, interpreter.settings_type(), None).files
+        for each in ("10.0.0", version)
+    )
+    if passes is None:
+        assert files["code.py"] == newest["code.py"]
+        return
+    monkeypatch.setitem(sys.modules, "supervisor", ModuleType("supervisor"))
+    tree = ast.parse(files["code.py"])
+    names: dict[str, Any] = {}
+    exec(compile(ast.Module(tree.body[:-1], []), "code.py", "exec"), names)
+    now_ns = 0
+
+    def took(ns: int) -> None:
+        nonlocal now_ns
+        now_ns += ns
+
+    def clock() -> int:
+        took(100_000)
+        return now_ns // 976_562 * 976_562
+
+    names["clock"] = clock
+    names["loops"] = lambda: [
+        ("short", lambda given: took(given[0] * 9_570), 10),
+        ("long", lambda given: took(given[0] * 9_870), 10),
+    ]
+    names["interpreter"](10_000, 3)
+    found = names["RESULT"]["loops"].values()
+    assert [(each["passes"], len(each["times_us"])) for each in found] == [(each, 3) for each in passes]
+    assert names["RESULT"]["clock_step_us"] == 976 and min(min(each["times_us"]) for each in found) >= 97_600
 
 
 @pytest.mark.parametrize(

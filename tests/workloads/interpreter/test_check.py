@@ -80,7 +80,7 @@ def test_long_answers_are_shortened() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"passes": 1999}, "the client's int_add made 1999 passes, not 2000"),
+        *(({"passes": each}, f"the client's int_add made {each} passes, not 2000") for each in (1999, 6000, 2000 << 9)),
         ({"times_us": [1000, 1000]}, "the client timed int_add 2 times, not 3"),
         (
             {"times_us": [1000, 1000, -1]},
@@ -104,6 +104,15 @@ def test_a_coarse_clock_needs_longer_times() -> None:
     assert complaint(result).startswith(
         "the client's str_join took 600 us, less than 100 steps of its clock, 30 us each"
     )
+
+
+@given(doublings=st.integers(0, 8))
+def test_doubled_passes_give_the_same_figure(doublings: int) -> None:
+    passes = 2000 << doublings
+    measured = WORKLOAD.check(
+        with_loop("dict_set", passes=passes, times_us=[10 * passes] * 3, answer=16 * passes - 136), SETTINGS
+    )
+    assert measured.figures["dict_set_ns_per_pass"] == 10_000
 
 
 def test_machine_code_is_there_as_a_whole_or_not_at_all() -> None:
