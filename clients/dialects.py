@@ -54,7 +54,7 @@ _COARSE_CLOCK: Final = (
 )
 """`monotonic_ns` moves in steps of 976 us: a loop that ends too soon to be timed is doubled."""
 _ASYNCIO: Final = re.compile(r"^import asyncio$", re.MULTILINE)
-"""The module has this name since 1.21, and before it in builds that count from 1.20."""
+"""The module has this name since 1.21, and before it in some builds that count from 1.20: `1.20.0-370-g7bfc22571`."""
 
 
 def adapted(script: str, family: str, version: str) -> str:
@@ -63,8 +63,9 @@ def adapted(script: str, family: str, version: str) -> str:
     Raises PortbenchError if the script uses a module without a line that is to change; Unsupported if it imports
     asyncio, and the release is too old for it.
     """
-    if family in _FAMILIES and () < release(version) < (1, 20) and _ASYNCIO.search(script):
-        raise Unsupported(f"unsupported: {version} has no module asyncio, which the workload's libraries need")
+    too_old = () < release(version) < (1, 20) or version == "1.20.0"
+    if family in _FAMILIES and too_old and _ASYNCIO.search(script):
+        raise Unsupported(f"unsupported: asyncio is from MicroPython 1.21 on, and this is {version}")
     for changes in [changes for of, changes in _changes(family, version) if of in script]:
         for old, new in changes:
             if old not in script:

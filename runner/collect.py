@@ -64,6 +64,7 @@ class ClientResult:
     """Version of CircuitPython's driver, if it may differ from the deployed one."""
 
 
+_TRACEBACK: Final = "Traceback (most recent call last):"
 _UNSUPPORTED: Final = re.compile(r"\w+\((['\"])unsupported: (.*)\1,?\)", re.DOTALL)
 """A client's error, which says that its port lacks something."""
 
@@ -78,6 +79,13 @@ def result_without_error(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
         last = f", last refused with {result['last_connect_error']}" if "last_connect_error" in result else ""
         raise PortbenchError(f"the client failed in stage {result.get('stage', 'unknown')}: {result['error']}{last}")
     return result
+
+
+def exception_in(lines: Sequence[str]) -> str | None:
+    """The last exception that a Python on a board printed with its traceback; None without one."""
+    begun = [number for number, line in enumerate(lines) if line.startswith(_TRACEBACK)]
+    after = lines[begun[-1] + 1 :] if begun else ()
+    return next((line for line in after if line and not line.startswith(" ")), None)
 
 
 def check_calls(sessions: Sequence[Session], load: LoadGenerator) -> None:

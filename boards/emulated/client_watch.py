@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import Final, Protocol
 
 from portbench.boards.board import Unattended
-from portbench.boards.definition import MASK, BoardDefinition
+from portbench.boards.definition import MASK, BoardDefinition, Wifi
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.liveness import ChipUse, no_frame
 from portbench.boards.emulated.simulation import Simulation
@@ -30,6 +30,8 @@ _REFUSALS: Final = 3
 _FRAMES: Final = 256
 """Frames of each direction between two looks; a client without a connection sends few."""
 
+_NO_LINK: Final = "the cable is out, or the Ethernet chip is held in reset"
+_NOT_JOINED: Final = "the board has not joined the access point"
 _DELIVERED: Final = "Delivered"
 _TCP, _UDP = 6, 17
 _DHCP_SERVER, _DHCP_CLIENT = 67, 68
@@ -50,8 +52,9 @@ class Cable(Protocol):
 class WayToPc:
     """The way of one run's client. `phy_link_delay_us`, `dhcp_delay_us`: the delays of its surroundings."""
 
-    def __init__(self, cable: Cable, phy_link_delay_us: float, dhcp_delay_us: float) -> None:
+    def __init__(self, cable: Cable, phy_link_delay_us: float, dhcp_delay_us: float, *, wireless: bool = False) -> None:
         self._cable = cable
+        self._without_link = _NOT_JOINED if wireless else _NO_LINK
         self._phy_link_delay_us = phy_link_delay_us
         self._dhcp_delay_us = dhcp_delay_us
         self._linked = False
@@ -85,10 +88,7 @@ class WayToPc:
         if self._unlinked_since_us is not None:
             limit_us = NO_LINK_US + (0.0 if self._linked else self._phy_link_delay_us)
             if now_us - self._unlinked_since_us >= limit_us:
-                return (
-                    f"no link for {limit_us / 1e6:g} s of simulated time: the cable is out, or the Ethernet chip is"
-                    " held in reset"
-                )
+                return f"no link for {limit_us / 1e6:g} s of simulated time: {self._without_link}"
         if self._connected:
             return None
         limit_us = NO_ANSWER_US + self._dhcp_delay_us
@@ -215,9 +215,9 @@ class ClientWatch:
     def _start(self) -> None:
         self._since = self._last_start
         self._chip_use = ChipUse(self._last_start[0], 0)
-        if self._definition.network is not None and self.alone is None:
-            config = self._config
-            self._way = WayToPc(self._simulation.machine, config.phy_link_delay_us, config.dhcp_delay_us)
+        if (network := self._definition.network) is not None and self.alone is None:
+            config, machine, wireless = self._config, self._simulation.machine, isinstance(network, Wifi)
+            self._way = WayToPc(machine, config.phy_link_delay_us, config.dhcp_delay_us, wireless=wireless)
 
 
 def given_up(
@@ -241,15 +241,15 @@ def given_up(
         if now_us >= ready_us / 2 and link_up:
             if not frames_from_board:
                 return (
-                    f"no frame on the cable in {alone.ready_s / 2:g} s of simulated time: the image calls no PC; if it"
-                    " is an HTTP server, measure it with --workload http"
+                    f"no frame from the board in {alone.ready_s / 2:g} s of simulated time: the image calls no PC; if"
+                    " it is an HTTP server, measure it with --workload http"
                 )
             if board is not None and board not in IPv4Network(f"{pc}/{MASK}", strict=False):
                 return f"the board is {board}, in another network than the PC at {pc}; give it -s pc_address=ADDRESS"
         if now_us < ready_us:
             return None
         if not frames_from_board:
-            return f"no frame on the cable {within}: the Ethernet chip's link is not up"
+            return f"no frame from the board {within}: its link is not up"
         return f"no connection to {server} {within}, only {frames_from_board} frames for others"
     last = sessions[-1]
     after = f"after {last.exchanges} of {alone.exchanges} exchanges"
@@ -279,7 +279,7 @@ def not_taken(
     if board is None and frames_from_board:
         return f"no address in the {frames_from_board} frames of the board {within}"
     if board is None or not link_up:
-        return f"no frame on the cable {within}" + ("" if link_up else ": the Ethernet chip's link is not up")
+        return f"no frame from the board {within}" + ("" if link_up else ": its link is not up")
     if not polling.has_address:
         return f"no board at {board.address} {within}, and none that asked for an address by DHCP"
     if polling.refusals:

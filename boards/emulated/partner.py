@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from portbench.boards.board import RunOutput
 from portbench.boards.console import Console
-from portbench.boards.definition import BoardDefinition
+from portbench.boards.definition import BoardDefinition, Wifi
 from portbench.boards.emulated.client_watch import WayToPc
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import Simulation, Step, ps
@@ -42,7 +42,8 @@ class Partner(Simulation):
         self.machine.listen(config.server_port, self._server)
         self.listening: Listening | None = None
         self._heard_us = 0.0
-        self._way = WayToPc(self.machine, config.phy_link_delay_us, config.dhcp_delay_us)
+        wireless = isinstance(definition.network, Wifi)
+        self._way = WayToPc(self.machine, config.phy_link_delay_us, config.dhcp_delay_us, wireless=wireless)
         self._frames: tuple[int, float] = (0, 0.0)
         self._client_over_us: float | None = None
 

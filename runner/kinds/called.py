@@ -42,7 +42,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
                     if (board := parse_listening(line)) is not None:
                         load.call(board)
 
-                output = row.board.run(deadline, heard)
+                output = row.run(heard, deadline=deadline)
                 report = result_without_error(row.report(output, server, first))
                 sessions = load.finish(_CALLS_END_S)
     check_calls(sessions, calls)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.jitter import Jitter
-from portbench.errors import PortbenchError
+from portbench.errors import BoardError, BoardUnavailable, BrokenSetup, PortbenchError
 from portbench.firmware.images import Image
-from portbench.runner.collect import ClientResult, RowDraft, check_result
+from portbench.runner.collect import ClientResult, RowDraft, check_result, exception_in
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program
@@ -23,6 +23,8 @@ from portbench.workloads import Session
 if TYPE_CHECKING:
     from portbench.runner.kinds.paired import PartnerBoard
     from portbench.server.tcp import WorkloadServer
+
+_TAIL_LINES: Final = 20
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,25 @@ class ReadyRow:
         self.board.jitter = self.draft.jitter = self.jitter
         self.board.equipment = self.planned.workload.equipment(self.planned.settings)
 
-    def run(self, progress: Progress | None = None, *, serve: bool = True) -> RunOutput:
-        """Start the client and wait for its end; `serve`: a simulated PC takes part. Raises BoardError."""
-        return self.board.run(self.start(serve=serve), progress or self.printed)
+    def run(
+        self, progress: Progress | None = None, *, serve: bool = True, deadline: Deadline | None = None
+    ) -> RunOutput:
+        """Start the client and wait for its end; `serve`: a simulated PC takes part. `deadline`: of a run that has been
+        started. Raises BoardError, for a client without a result with the exception that it printed."""
+        traits = self.planned.entry.family.traits
+        tells = traits.has_console and not traits.timed_by_pc
+        try:
+            output = self.board.run(deadline or self.start(serve=serve), progress or self.printed)
+            if tells and not output.result:  # an empty one: it ended before it began
+                raise BoardError("no result line came")
+        except (BoardUnavailable, BrokenSetup):
+            raise
+        except BoardError as error:
+            raised = exception_in(self.board.console_tail(_TAIL_LINES)) if tells else None
+            if raised is None:
+                raise
+            raise BoardError(f"the client ended with {raised}") from error
+        return output
 
     def start(self, *, serve: bool = True) -> Deadline:
         """Enter the stage RUN, and have the simulated PC take its part if the board brings one along."""

@@ -46,9 +46,9 @@ class Cable:
 
 
 class World:
-    def __init__(self, phy_us: float = 1.5e6, dhcp_us: float = 0.0) -> None:
+    def __init__(self, phy_us: float = 1.5e6, dhcp_us: float = 0.0, *, wireless: bool = False) -> None:
         self.cable = Cable()
-        self.way = WayToPc(self.cable, phy_us, dhcp_us)
+        self.way = WayToPc(self.cable, phy_us, dhcp_us, wireless=wireless)
 
     def at(self, s: float, frame: bytes = b"", to_board: bool = False, fate: str = "Delivered") -> str | None:
         self.cable.time_us = s * 1e6
@@ -76,6 +76,18 @@ def test_a_link_that_never_comes_and_one_that_goes() -> None:
     assert world.at(13) is None and world.at(20.9) is None
     said = world.at(21)
     assert said is not None and said.startswith("no link for 8 s of simulated time")
+
+
+@pytest.mark.parametrize(
+    ("wireless", "why"),
+    [
+        (False, "the cable is out, or the Ethernet chip is held in reset"),
+        (True, "the board has not joined the access point"),
+    ],
+)
+def test_no_link_is_told_in_the_networks_words(wireless: bool, why: str) -> None:
+    world = World(wireless=wireless)
+    assert world.at(9.5) == f"no link for 9.5 s of simulated time: {why}"
 
 
 def test_a_dhcp_server_that_is_not_there(world: World) -> None:

@@ -166,14 +166,19 @@ def test_a_client_that_a_dialect_no_longer_fits_is_refused(family: str, version:
         adapted(client, family, version)
 
 
-@pytest.mark.parametrize(("version", "has"), [(FORK, False), ("1.19.1", False), (OLD, True), ("", True)])
+@pytest.mark.parametrize(
+    ("version", "has"),
+    [(FORK, False), ("1.19.1", False), (OLD, False), ("1.20.0-370-g7bfc22571", True), (NEW, True), ("", True)],
+)
 def test_a_release_without_asyncio_is_unsupported(version: str, has: bool) -> None:
-    """OLD may be a build between two releases, and a build without numbers of any age."""
+    """A build without numbers may be of any age."""
     client = "import asyncio\nimport time\n"
     if has:
         assert adapted(client, "micropython", version) == client
         return
-    with pytest.raises(Unsupported, match=rf"^unsupported: {version} has no module asyncio"):
+    with pytest.raises(
+        Unsupported, match=rf"^unsupported: asyncio is from MicroPython 1\.21 on, and this is {version}$"
+    ):
         adapted(client, "micropython", version)
     assert adapted(client, "circuitpython", version) == client
 

@@ -94,5 +94,7 @@ def test_a_program_that_calls_no_pc_is_given_up(tmp_path: Path) -> None:
     with unattended(5) as board:
         board.flash(Uf2File.read(path), deadline)
         board.deploy(Deployment({}, "foreign"), deadline)
-        with pytest.raises(BoardError, match=r"no frame on the cable in 1 s of simulated time: the image calls no PC"):
+        with pytest.raises(
+            BoardError, match=r"no frame from the board in 1 s of simulated time: the image calls no PC"
+        ):
             board.run(deadline)

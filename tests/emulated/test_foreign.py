@@ -191,14 +191,14 @@ def session(**known: object) -> Session:
     ("now_us", "sessions", "link_up", "frames", "says"),
     [
         (29e6, [], False, 0, None),
-        (30e6, [], False, 0, "no frame on the cable in 30 s of simulated time: the Ethernet chip's link is not up"),
+        (30e6, [], False, 0, "no frame from the board in 30 s of simulated time: its link is not up"),
         (14.9e6, [], True, 0, None),
         (
             15e6,
             [],
             True,
             0,
-            "no frame on the cable in 15 s of simulated time: the image calls no PC; if it is an HTTP server, measure"
+            "no frame from the board in 15 s of simulated time: the image calls no PC; if it is an HTTP server, measure"
             " it with --workload http",
         ),
         (29e6, [], True, 7, None),
@@ -293,8 +293,8 @@ class Called:
     [
         (29e6, Called(False, 0, False), False, 0, None),
         (30e6, Called(True, 0, True), True, 9, None),
-        (30e6, Called(False, 0, False), False, 0, "no frame on the cable in {}: the Ethernet chip's link is not up"),
-        (30e6, Called(False, 0, False), True, 0, "no frame on the cable in {}"),
+        (30e6, Called(False, 0, False), False, 0, "no frame from the board in {}: its link is not up"),
+        (30e6, Called(False, 0, False), True, 0, "no frame from the board in {}"),
         (30e6, Called(False, 0, False), True, 4, "no address in the 4 frames of the board in {}"),
         (
             30e6,

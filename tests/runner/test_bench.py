@@ -245,6 +245,36 @@ def test_a_client_says_that_its_port_lacks_something(error: str, status: Status,
     assert (row.status, row.reason) == (status, reason)
 
 
+ENDED = [
+    "Traceback (most recent call last):",
+    '  File "main.py", line 8, in <module>',
+    "ImportError: no module named 'asyncio'",
+]
+
+
+@pytest.mark.parametrize(
+    ("tail", "reason"),
+    [
+        (
+            [*ENDED, "MicroPython v1.20.0 on 2023-04-26; Raspberry Pi Pico W with RP2040"],
+            f"the client ended with {ENDED[2]}",
+        ),
+        ([*ENDED[:2], "OSError: 5", *ENDED, "", "Code done running."], f"the client ended with {ENDED[2]}"),
+        (ENDED[:2], "no link for 9.5 s"),
+        (["ready"], "no link for 9.5 s"),
+    ],
+)
+def test_a_client_without_a_result_ended_with_the_exception_that_it_printed(
+    tail: list[str], reason: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ScriptedBoard, "console_tail", lambda self, n=20: tail)
+    world.boards = [ScriptedBoard(raises("run", BoardError("no link for 9.5 s")))]
+    row = world.measure().row
+    assert (row.status, row.reason, row.console_tail) == (Status.FAILED, f"run: {reason}", tail)
+    world.boards = [ScriptedBoard(lambda stage: RunOutput({}, []) if stage == "run" else None)]
+    assert world.measure().row.reason == f"run: {reason}".replace("no link for 9.5 s", "no result line came")
+
+
 def test_a_library_that_is_not_pinned_for_the_image_leaves_its_row_unsupported(world: World) -> None:
     world.image.write_bytes(uf2.build(b"CircuitPython 8.0.5 on 2023-03-31; W5500-EVB-Pico with rp2040".ljust(256)))
     world.boards = [ScriptedBoard()]
