@@ -296,9 +296,11 @@ class Bench:
         return self._prepared.board.console_tail(_TAIL_LINES) if self._prepared else []
 
     def _is_nowhere(self, planned: PlannedRow) -> bool:
-        """True if the only board that the user has named was never there: all rows would fail alike."""
-        named = self.options.devices == (planned.device,) and planned.device != AUTO
-        return named and (planned.device, planned.board.id) not in self._opened
+        """True if the only board that the user asks for was never there: all rows of it would fail alike."""
+        options = self.options
+        asked = planned.device != AUTO or (options.where == "silicon" and options.parallel == 1)
+        only = options.devices == (planned.device,)
+        return asked and only and (planned.device, planned.board.id) not in self._opened
 
     def _drop_board(self) -> None:
         """Open it anew next time."""

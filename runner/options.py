@@ -16,7 +16,7 @@ from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, board_address
 from portbench.boards.releases import is_selector, selected
 from portbench.boards.wifi import AccessPoint
 from portbench.clients import AddressMode, StaticAddress
-from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
+from portbench.errors import LibraryMissing, OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family, Profile
 from portbench.firmware.identify import IMAGE_FAMILIES
@@ -244,7 +244,8 @@ class BenchOptions:
 
 
 def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOptions:
-    """Check the given options, by `Option.name`; None for an option that was not given. Raises OptionError.
+    """Check the given options, by `Option.name`; None for an option that was not given. Raises OptionError, and
+    LibraryMissing for a tool that no row could do without.
 
     `sweeps`: a setting may have several values. Then nothing varies unless a seed is given.
     """
@@ -266,6 +267,9 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
     twice = next((each for each in devices if devices.count(each) > 1), None)
     if twice is not None:
         raise OptionError(f"--device: {twice!r} is given twice; name each board once")
+    deployer = cast(Deployer, _choice(given, "deploy"))
+    if deployer == "rshell":
+        LibraryMissing.unless_found("rshell", "rshell", "--deploy rshell")
     return BenchOptions(
         board=None if board is None else _board(board),
         workloads=chosen,
@@ -283,7 +287,7 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
         parallel=_number(given, "parallel", 1, 64),
         runs=_number(given, "runs", 1, 1000) if given.get("runs") is not None else 1 if seed is None else DEFAULT_RUNS,
         timeouts_s={stage: around[f"timeout_{stage}_s"] for stage in DEFAULT_S},
-        deployer=cast(Deployer, _choice(given, "deploy")),
+        deployer=deployer,
         server_host=around["server_host"],
         server_port=around["server_port"],
         pc_address=_pc_address(around["pc_address"]),

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from portbench.errors import BoardUnavailable
 from portbench.firmware.images import ImageStore
 from portbench.runner.bench import Bench, Outcome
 from portbench.runner.boards_for import AUTO, where_for
@@ -99,12 +100,20 @@ def _is_hosted(row: PlannedRow) -> bool:
 
 
 def _measure_here(bench: Bench, rows: Sequence[PlannedRow], watch: Watch) -> Rows:
+    absent: dict[str, Exception] = {}
+    """Boards that are not plugged in, of which no row can follow; one of another kind may be."""
     try:
         for row in rows:
+            if row.board.id in absent:
+                continue
             outcome = bench.measure(row, partial(watch, row))
             yield row, outcome.row
-            if outcome.fault is not None:
+            if isinstance(outcome.fault, BoardUnavailable) and row.device == AUTO:
+                absent[row.board.id] = outcome.fault
+            elif outcome.fault is not None:
                 raise outcome.fault
+        if absent:
+            raise next(iter(absent.values()))
     finally:
         bench.close()
 

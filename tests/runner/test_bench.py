@@ -31,6 +31,7 @@ from portbench.firmware.images import ImageStore
 from portbench.results.model import Conditions, Headline, Status
 from portbench.runner import bench as bench_module
 from portbench.runner.bench import Bench
+from portbench.runner.jobs.measure import _measure_here
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.where import Where
@@ -315,8 +316,24 @@ def test_no_board_fails_the_row(where: Any, world: World, monkeypatch: pytest.Mo
     world.bench.options = replace(world.options, where=where)
     world.boards = [BoardUnavailable("W5100S_EVB_PICO: has a W5100S, which is not emulated")]
     monkeypatch.setattr(bench_module, "where_for", lambda *_: Where.SILICON if where == "silicon" else Where.EMULATED)
-    row = world.measure().row
-    assert (row.status, row.reason) == (Status.FAILED, "W5100S_EVB_PICO: has a W5100S, which is not emulated")
+    outcome = world.measure()
+    assert outcome.row.status is Status.FAILED
+    assert outcome.row.reason == "W5100S_EVB_PICO: has a W5100S, which is not emulated"
+    assert (outcome.fault is not None) == (where == "silicon"), "only real boards were asked for"
+
+
+def test_a_board_that_is_not_plugged_in_is_told_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_module, "where_for", lambda *_: Where.SILICON)
+    world.bench.options = replace(world.options, where="silicon")
+    other = ScriptedBoard()
+    world.boards = [BoardUnavailable("W5500-EVB-Pico: no board on USB"), other]
+    here = world.planned()
+    elsewhere = replace(here, board=board_definition("W5100S_EVB_PICO"))
+    rows, measured = [here, here, elsewhere, here], []
+    with pytest.raises(BoardUnavailable, match="no board on USB"):
+        for row, ended in _measure_here(world.bench, rows, lambda row, what: None):
+            measured.append((row.board.id, ended.status))
+    assert measured == [("W5500_EVB_PICO", Status.FAILED), ("W5100S_EVB_PICO", Status.MEASURED)]
 
 
 def test_a_hosted_port_that_is_not_installed_skips_the_row(world: World) -> None:

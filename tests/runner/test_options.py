@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given as example
 from hypothesis import strategies as st
 
-from portbench.errors import OptionError
+from portbench.errors import LibraryMissing, OptionError
 from portbench.runner.cli.options import given
 from portbench.runner.cli.verbs import run
 from portbench.runner.options import OPTIONS, BenchOptions, read_options
@@ -91,6 +92,12 @@ def test_a_bad_value_is_one_line(argument: str, says: str) -> None:
     with pytest.raises(OptionError) as caught:
         read(argument)
     assert str(caught.value).startswith(says) and "\n" not in str(caught.value)
+
+
+def test_a_tool_that_is_not_installed_is_told_before_any_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rshell", None)
+    with pytest.raises(LibraryMissing, match=r"^--deploy rshell needs rshell; install it: pip install"):
+        read("--deploy=rshell")
 
 
 NAMES = ("server_port", "turnaround_us", "phy_link_delay_s", "static_address", "timeout_run_s", "seed")
