@@ -73,7 +73,7 @@ def http_httpserver(listener, port):
     RESULT["stage"] = "run"
     RESULT["asked"] = RESULT["counter"] = RESULT["faults"] = 0
     pages = Pages()
-    server = Server(Listening(listener))
+    server = Server(Listening(getattr(listener, "_sock", listener)))
     server.add_routes(
         [Route("/", GET, pages.static), Route("/dynamic", GET, pages.dynamic), Route("/end", GET, pages.end)]
     )
