@@ -11,6 +11,7 @@ from typing import Any, Final
 from portbench.boards import BoardDefinition, board_definition
 from portbench.boards.definition import board_of_machine
 from portbench.boards.pins import PINS
+from portbench.engine import needs_engine
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family
@@ -85,6 +86,7 @@ def flash(options: BenchOptions, seconds: float, listener: Listener) -> Flashed:
 
 
 def _emulated(family: Family, board: BoardDefinition, image: Image, seconds: float) -> Flashed:
+    needs_engine()
     from portbench.boards.emulated.config import PC_DRIVER_GAP_US
     from portbench.boards.emulated.liveness import Erasure
     from portbench.testing.board import Board

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from portbench.engine import needs_engine
+
 if TYPE_CHECKING:
     from portbench.testing.board import Board
     from portbench.testing.errors import NothingCame
@@ -23,4 +25,8 @@ _WHERE = {"Board": "board", "Connection": "network", "Frame": "frames", "Listene
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    except ImportError:
+        needs_engine()
+        raise

@@ -26,10 +26,12 @@ def make_emulated_board(request: pytest.FixtureRequest, tmp_path: Path) -> Itera
     request.node.stash[_FOLDER] = tmp_path
 
     def make(kind: str = "W5500_EVB_PICO", **settings: Any) -> Board:
+        from portbench.errors import BoardUnavailable
+
         try:
-            from portbench.testing.board import Board
-        except ImportError as error:
-            pytest.fail(f"the emulated board cannot be used: {error}; build portbench's engine", pytrace=False)
+            from portbench.testing import Board
+        except BoardUnavailable as error:
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         boards.append(Board(kind, **settings))
         return boards[-1]
 

@@ -12,10 +12,12 @@ import pytest
 from portbench import engine
 from portbench.engine import engine_fix
 from tests.cli.conftest import LIMIT_S, Invoke
+from tests.ping_pong import NATIVE_IMAGE
 
 ROOT = Path(__file__).parents[2]
 VERBS = [
     ["desk"],
+    ["flash", str(NATIVE_IMAGE)],
     ["trace", "portbench-native"],
     ["profile", "portbench-native"],
     ["gdb"],

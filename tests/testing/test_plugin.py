@@ -9,6 +9,7 @@ from pathlib import Path
 import dpkt
 import pytest
 
+from portbench.engine import engine_fix
 from tests.ping_pong import NATIVE_IMAGE
 from tests.testing.conftest import RunTests
 
@@ -25,6 +26,18 @@ FAIL = """
 def test_fails(emulated_board):
     emulated_board.flash("app.uf2")
     emulated_board.listen(5000).accept().expect(b"never", within_s=0.25)
+"""
+
+WITHOUT_ENGINE = """
+import sys
+sys.modules["portbench_engine"] = None
+import portbench.testing
+
+def test_fails(emulated_board):
+    pass
+
+def test_imports():
+    from portbench.testing import Board
 """
 
 
@@ -56,3 +69,12 @@ def test_a_failure_keeps_the_console_and_the_frames(project: Path, run_tests: Ru
             times.add(tuple(dpkt.pcap.Reader(file)))
     (frames,) = times  # the same moments in both runs
     assert len(frames) > 10
+
+
+def test_without_the_engine_both_ways_to_a_board_say_what_to_do(project: Path, run_tests: RunTests) -> None:
+    (project / "test_app.py").write_text(WITHOUT_ENGINE)
+    done = run_tests("-q", "-p", "no:randomly")
+    why = f"the emulated board's engine is missing; {engine_fix()}"
+    assert done.returncode == 1 and f"\n{why}\n" in done.stdout, done.stdout + done.stderr
+    assert re.search(rf"(?m)^E +portbench\.errors\.BoardUnavailable: {re.escape(why)}$", done.stdout), done.stdout
+    assert "During handling" not in done.stdout
