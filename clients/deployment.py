@@ -21,6 +21,8 @@ from portbench.signals import deferred_interrupts
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 CONFIG_NAME: Final = "portbench_config.json"
+_SERVES_USB_MAJOR: Final = 9
+"""Of CircuitPython: the first that serves USB while it compiles."""
 
 AddressMode = Literal["dhcp", "static"]
 
@@ -91,6 +93,12 @@ def config_json(settings: WorkloadSettings, network: ClientNetwork | None) -> by
 
 
 _LIBRARIES_FIRST: Final = 'import sys\n\nsys.path.insert(0, "/lib")\n'
+_CLOCK_BEGINS: Final = "BOOTED_NS = time.monotonic_ns()\n"
+_AFTER_USB: Final = """for _ in range(200):
+    if supervisor.runtime.usb_connected:
+        break
+    time.sleep(0.005)
+"""
 _MAKE_NIC: Final = "def make_nic(config):\n"
 _NAMED: Final = """LIBRARY = sys.modules["adafruit_wiznet5k.adafruit_wiznet5k"]
 RESULT["library"] = "%s from %s" % (getattr(LIBRARY, "__version__", "?"), getattr(LIBRARY, "__file__", "the image"))
@@ -110,9 +118,22 @@ def ours_first(script: str) -> str:
 
     Every deployed byte moves simulated figures, so only the client for such an image is changed.
     """
-    if script.count(_MAKE_NIC) != 1:
-        raise PortbenchError(f"the client has {_MAKE_NIC.strip()!r} {script.count(_MAKE_NIC)} times, not once")
-    return _LIBRARIES_FIRST + script.replace(_MAKE_NIC, _NAMED + _MAKE_NIC)
+    return _LIBRARIES_FIRST + _with_before(script, _NAMED, _MAKE_NIC)
+
+
+def after_usb(script: str) -> str:
+    """The client changed to wait for the PC to have set up its USB device, 1 s at most, before its clock begins.
+
+    CircuitPython before 9.0 does not serve USB in the 3 s in which it compiles the driver. If the PC gives the device
+    up in that time and tries again, it crashes.
+    """
+    return _with_before(script, _AFTER_USB, _CLOCK_BEGINS)
+
+
+def _with_before(script: str, added: str, line: str) -> str:
+    if script.count(line) != 1:
+        raise PortbenchError(f"the client has {line.strip()!r} {script.count(line)} times, not once")
+    return script.replace(line, added + line)
 
 
 _MAC: Final = b'"02:08:dc:55:00:01"'
@@ -178,9 +199,13 @@ def build_deployment(
         files |= library_files(major, timeout_s, names=asked)
     wired = isinstance(board.network, Ethernet)
     if family == "circuitpython" and wired and workload.readiness is not Readiness.BOOTED:
-        files |= library_files(_major(version), timeout_s)
+        major = _major(version)
+        files |= library_files(major, timeout_s)
+        if major < _SERVES_USB_MAJOR:
+            script = after_usb(script)
         if hidden(files, frozen):
-            files[kind.script] = ours_first(script).encode()
+            script = ours_first(script)
+        files[kind.script] = script.encode()
     return Deployment(files, family)
 
 

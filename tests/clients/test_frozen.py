@@ -1,4 +1,4 @@
-"""CircuitPython images with frozen libraries: ours come first, and the row says which one ran."""
+"""CircuitPython images that need another client: with frozen libraries, of which ours come first, and before 9.0."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from portbench.clients import ClientNetwork, build_deployment
 from portbench.clients import deployment as module
-from portbench.clients.deployment import hidden, ours_first
+from portbench.clients.deployment import after_usb, hidden, ours_first
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.identify import identify
@@ -29,8 +30,8 @@ def own_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "library_files", lambda major, timeout_s: dict(LIBRARIES))
 
 
-def code(network: ClientNetwork, frozen: tuple[str, ...]) -> str:
-    made = build_deployment("circuitpython", "9.1.4", EVB, PING_PONG, settings(5), network, frozen=frozen)
+def code(network: ClientNetwork, frozen: tuple[str, ...], version: str = "9.1.4") -> str:
+    made = build_deployment("circuitpython", version, EVB, PING_PONG, settings(5), network, frozen=frozen)
     return made.files["code.py"].decode()
 
 
@@ -75,6 +76,39 @@ def test_the_driver_is_named_after_it_was_imported(network: ClientNetwork) -> No
 def test_a_client_that_has_no_such_place_is_refused() -> None:
     with pytest.raises(PortbenchError, match="2 times, not once"):
         ours_first("def make_nic(config):\n    pass\n" * 2)
+
+
+@pytest.mark.parametrize("frozen", [(), ("adafruit_wiznet5k",)])
+@pytest.mark.parametrize(("connected_at", "looks"), [(0, 1), (7, 8), (1000, 200)])
+def test_before_9_the_driver_waits_for_usb(
+    connected_at: int, looks: int, frozen: tuple[str, ...], network: ClientNetwork
+) -> None:
+    script = code(network, frozen, "8.2.10")
+    assert after_usb(code(network, ())) == script or ours_first(after_usb(code(network, ()))) == script
+    looked: list[float] = []
+
+    class Runtime:
+        @property
+        def usb_connected(self) -> bool:
+            looked.append(0)
+            return len(looked) > connected_at
+
+    def sleep(seconds: float) -> None:
+        looked[-1] += seconds
+
+    def monotonic_ns() -> int:
+        raise Begun
+
+    waits = script[: script.index("from adafruit_wiznet5k.")]
+    clock = SimpleNamespace(sleep=sleep, monotonic_ns=monotonic_ns)
+    names = {"supervisor": SimpleNamespace(runtime=Runtime()), "time": clock, "sys": SimpleNamespace(path=[])}
+    with pytest.raises(Begun):
+        exec("\n".join(line for line in waits.splitlines() if not line.startswith(("import", "from"))), names)
+    assert len(looked) == looks and sum(looked) == pytest.approx(0.005 * min(connected_at, 200))
+
+
+class Begun(Exception):
+    """The client's clock."""
 
 
 @pytest.mark.parametrize("first", ["lib", "frozen"])
