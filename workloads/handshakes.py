@@ -71,6 +71,16 @@ def client_stages(sessions: Sequence[Session]) -> dict[str, float]:
     return figures
 
 
+def refused_us(sessions: Sequence[Session]) -> float | None:
+    """From the open TCP connection to the alert of a board that refused the handshake; None where none did."""
+    for session in sessions:
+        handshake, began_us = session.handshake, session.established_us
+        alert_us = None if session.exchanges or handshake is None else handshake.when("Alert")
+        if alert_us is not None and began_us is not None:
+            return alert_us - began_us
+    return None
+
+
 def _certificate_us(sessions: Sequence[Session]) -> float | None:
     for session in sessions:
         if not session.exchanges and (handshake := session.handshake) is not None:

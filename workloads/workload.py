@@ -303,6 +303,10 @@ class Workload(ABC):
     def check(self, result: Mapping[str, Any], settings: Any, sessions: Sequence[Session] = ()) -> Measurement:
         """The figures of a client's result and of the finished `sessions`, in order. Raises BadResult if impossible."""
 
+    def expected(self, result: Mapping[str, Any], settings: Any) -> Mapping[str, Any]:
+        """A client's result without an error that the settings ask for; `check` tells whether it is the one."""
+        return result
+
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:
         """The measured intervals of a run, in order and without overlap; an emulated row's time is attributed to each.
 

@@ -107,7 +107,7 @@ class ReadyRow:
         """The client's report: its line on the console, or what it told the server on a connection numbered `first` or
         above where it has no console."""
         if self.planned.entry.family.traits.has_console:
-            return output.result
+            return output.result and self.planned.workload.expected(output.result, self.planned.settings)
         if server is not None:
             return server.wait_report(self.options.timeouts_s[Stage.RUN], after=first - 1).report
         reports: list[dict[str, Any]] = [each.report for each in output.sessions if each.report is not None]

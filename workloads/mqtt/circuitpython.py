@@ -23,6 +23,7 @@ class Client:
             client_id=RESULT["address"],
             socket_pool=pool,
             keep_alive=keep_alive_s,
+            connect_retries=1000,  # the usual 5 are over before a broker is back, and the subscriptions with them
             socket_timeout=self.look_s,
             is_ssl=context is not None,
             ssl_context=context,

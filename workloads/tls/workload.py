@@ -22,12 +22,16 @@ from portbench.workloads import (
     WorkloadResult,
     WorkloadSettings,
 )
-from portbench.workloads.handshakes import SIZES, client_stages, shaken, sizes, spans
+from portbench.workloads.handshakes import SIZES, client_stages, refused_us, shaken, sizes, spans
 from portbench.workloads.transfer import Transfers
 
 _ON_BOARD: Final = Path(__file__).with_name("board_tls.py")
 _Us = Annotated[int, Field(ge=1)]
 _Bytes = Annotated[int, Field(ge=0)]
+
+_WRONG: Final = ("expired", "wrong-name")
+_REFUSED_WITH: Final = "refused_with"
+"""The error of a client that refused a wrong certificate."""
 
 
 class Settings(WorkloadSettings):
@@ -68,6 +72,7 @@ class TlsWorkload(Workload):
         " the agreed cipher, in writes of 1024 bytes."
     )
     columns = (
+        Column("refused", "refused"),
         Column("hello ms", "hello_us", scale=1e-3),
         Column("certificate and key exchange ms", "certificate_and_key_exchange_us", scale=1e-3),
         Column("certificate ms", "certificate_us", scale=1e-3),
@@ -113,10 +118,22 @@ class TlsWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return 2
 
+    def expected(self, result: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
+        error = str(result.get("error", ""))
+        if settings.fault not in _WRONG or not error or "unsupported: " in error:
+            return result
+        return {**{name: value for name, value in result.items() if name != "error"}, _REFUSED_WITH: error}
+
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
+        if _REFUSED_WITH in result:
+            if (us := refused_us(sessions)) is None:
+                raise BadResult(f"the client failed in stage {result.get('stage')}: {result[_REFUSED_WITH]}")
+            return Measurement({"refused": 1.0, "handshake_ms": us / 1000})
         said = Result.read(result)
         figures = {name: float(value) for name, value in said if isinstance(value, int)}
         figures["handshake_ms"] = said.handshake_us / 1000
+        if settings.fault in _WRONG:
+            figures["refused"] = 0.0
         figures["heap_kept_bytes"] = float(said.heap_after_bytes - said.heap_before_bytes)
         for way, us in (("up", said.up_us), ("down", said.down_us)):
             figures[f"{way}_ms"] = us / 1000

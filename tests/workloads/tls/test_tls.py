@@ -96,18 +96,43 @@ def test_an_emulated_row_repeats_exactly(measured_row: Measure) -> None:
 @pytest.mark.engine
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("settings", "status", "told"),
+    ("runtime", "profile", "fault", "refused"),
     [
-        ({"fault": "expired"}, Status.FAILED, "The certificate validity has expired"),
-        ({"fault": "wrong-name"}, Status.FAILED, "does not match with the expected CN"),
-        ({"version": "1.3"}, Status.UNSUPPORTED, "the server speaks TLS 1.3 only"),
+        ("micropython-1.28.0", "tuned", "expired", 1),
+        ("micropython-1.28.0", "tuned", "wrong-name", 1),
+        ("circuitpython-9.1.4", "as-published", "expired", 0),
+        ("circuitpython-9.1.4", "as-published", "wrong-name", 1),
     ],
 )
-def test_the_clients_own_error_is_the_reason(
-    settings: dict[str, object], status: Status, told: str, measured_row: Measure
+def test_a_wrong_certificate_is_refused_or_taken(
+    runtime: str, profile: str, fault: str, refused: int, measured_row: Measure
 ) -> None:
-    row = measured_row(TLS, "micropython-1.28.0", "tuned", **settings)
-    assert row.status is status and told in (row.reason or "")
+    row = measured_row(TLS, runtime, profile, fault=fault)
+    assert (row.status, row.reason) == (Status.MEASURED, None)
+    assert row.figures["refused"] == refused and row.figures["handshake_ms"] > 100
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_the_clients_own_error_is_the_reason(measured_row: Measure) -> None:
+    row = measured_row(TLS, "micropython-1.28.0", "tuned", version="1.3")
+    assert row.status is Status.UNSUPPORTED and "the server speaks TLS 1.3 only" in (row.reason or "")
+
+
+def test_only_an_alert_after_a_wrong_certificate_is_a_refusal() -> None:
+    failed = {"stage": "handshake", "error": "ValueError('expired')", "tcp_us": 900}
+    wrong = TLS.settings_type.model_validate({"fault": "expired"})
+    assert TLS.expected(failed, SETTINGS) == failed
+    lacking = {**failed, "error": "OSError('unsupported: TLS 1.3')"}
+    assert TLS.expected(lacking, wrong) == lacking
+    result = TLS.expected(failed, wrong)
+    messages = [["board", "ClientHello", 200, 5000.0], ["board", "Alert", 2, 301_000.0]]
+    refused = session(exchanges=0, error="TLS: alert", tls={**HANDSHAKE, "messages": messages})
+    assert TLS.check(result, wrong, [session(), refused]).figures == {"refused": 1, "handshake_ms": 300}
+    with pytest.raises(BadResult, match=r"^the client failed in stage handshake: ValueError\('expired'\)$"):
+        TLS.check(result, wrong, [session()])
+    assert TLS.check(SAID, wrong, [session(tls=HANDSHAKE)]).figures["refused"] == 0
+    assert "refused" not in TLS.check(SAID, SETTINGS, [session(tls=HANDSHAKE)]).figures
 
 
 def test_what_if_tries_the_other_keys_and_no_check() -> None:
