@@ -20,7 +20,10 @@ _RADIO: Final = "network.WLAN"
 _WIZNETS_CLASS: Final = ((_ETHERNET, "network.WIZNET6K"),)
 """WIZnet's line since 2025 has one class for all of its chips."""
 _EARLY_DHCP: Final = (
-    ("    nic.active(True)\n", '    if hasattr(nic, "active"):\n        nic.active(True)\n'),
+    (
+        "    nic.active(True)\n",
+        '    if hasattr(nic, "active") and config["address_mode"] == "dhcp":\n        nic.active(True)\n',
+    ),
     (
         "        except OSError:  # the driver gave up",
         "        except TypeError:\n"

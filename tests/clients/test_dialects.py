@@ -84,6 +84,8 @@ def test_a_driver_that_asks_for_its_address_when_it_becomes_active_is_not_asked_
     nic = SimpleNamespace(active=leased.append, ifconfig=ifconfig, isconnected=lambda: True)
     names["make_nic"] = lambda config: nic
     names["spi_hz_actual"] = lambda: 1_953_125
+    names["get_address"]({"address_mode": "static", "static": ["192.168.1.20", "m", "g", "d"]})
+    assert leased == [], "a static address asks nobody"
     names["get_address"]({"address_mode": "dhcp"})
     assert leased == [True] and names["RESULT"]["address"] == "192.168.1.20"
 
