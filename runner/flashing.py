@@ -101,7 +101,7 @@ def _emulated(family: Family, board: BoardDefinition, image: Image, seconds: flo
         while made.time_us < seconds * 1e6 and (fault := made.fault) is None:
             tell(made.time_us / 1e6, (made.events or ["no event yet"])[-1])
             made.run(_STEP_S)
-            erasure.look(made.time_us, made.machine.flash())
+            erasure.look(made.machine.flash(), made.time_us)
     usb = made.machine.usb()
     silent = usb["console_open"] and not made.console and fault is None
     if silent:

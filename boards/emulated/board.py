@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -17,7 +18,7 @@ from portbench.boards.deploy import check_digests, deploy_mpremote, differing
 from portbench.boards.emulated.attribution import attribution
 from portbench.boards.emulated.config import PC_DRIVER_GAP_US, EmulatedConfig
 from portbench.boards.emulated.kept_flash import Kept, KeptFlash, usual_folder
-from portbench.boards.emulated.liveness import off_bus
+from portbench.boards.emulated.liveness import Erasure, off_bus
 from portbench.boards.emulated.partner import Partner, partner_config
 from portbench.boards.emulated.run import Run
 from portbench.boards.emulated.simulation import FLUSH_US, Simulation, ps
@@ -105,15 +106,17 @@ class EmulatedBoard(Board):
     def wait_console(self, deadline: Deadline) -> None:
         """The first boot makes the file system, which nothing is to interrupt."""
         if self._kept is None:
-            self._boot(deadline)
-            self._session.enter(deadline)
+            with self._blaming_erasure():
+                self._boot(deadline)
+                self._session.enter(deadline)
             self._kept = Kept(self._running.machine.flash(), None)
 
     def identify(self, deadline: Deadline) -> RuntimeIdentity:
         if self._kept is None or self._image is None:
             raise BoardError(f"{self.name}: its console has not answered yet")
         if self._kept.identity is None:
-            self._kept = replace(self._kept, identity=identify(self._session, deadline))
+            with self._blaming_erasure():
+                self._kept = replace(self._kept, identity=identify(self._session, deadline))
             self._kept_flash.write(self._kept, self._image.sha256)
         assert self._kept.identity is not None
         return self._kept.identity
@@ -262,6 +265,20 @@ class EmulatedBoard(Board):
             raise BoardError(f"{self.name}: stopped: {why}")
         if self._has_usb and (why := off_bus(simulation.liveness.off_bus_us(now_us), simulation.machine.usb())):
             raise BoardError(f"{self.name}: {why}")
+
+    @contextmanager
+    def _blaming_erasure(self) -> Iterator[None]:
+        """Add to an error of the block that the program has erased a part of its image."""
+        try:
+            yield
+        except BoardError as error:
+            if self._image is None or self._image.content is None:
+                raise
+            erasure = Erasure(self._image.content.flash_bytes())
+            erasure.look(self._running.machine.flash())
+            if erasure.told is None:
+                raise
+            raise BoardError(f"{error}; the program has {erasure.told}") from error
 
     @property
     def _has_usb(self) -> bool:

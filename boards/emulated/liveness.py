@@ -140,10 +140,10 @@ class Erasure:
     def __init__(self, image: Mapping[int, bytes]) -> None:
         self._image = image
         self._sectors: set[int] = set()
-        self._first_us = 0.0
+        self._first_us: float | None = None
 
-    def look(self, now_us: float, flash: bytes) -> None:
-        """Compare with `flash` as it is now."""
+    def look(self, flash: bytes, now_us: float | None = None) -> None:
+        """Compare with `flash` as it is now. `now_us`: the time, where it is looked at again and again."""
         for address, data in self._image.items():
             start = address - FLASH_BASE
             if flash.startswith(data, start):
@@ -161,7 +161,8 @@ class Erasure:
         if not self._sectors:
             return None
         size = len(self._sectors) * SECTOR_SIZE >> 10
-        return f"erased {size} KiB of its image at {self._first_us / 1e6:.1f} s, from 0x{min(self._sectors):08x} on"
+        at = "" if self._first_us is None else f" at {self._first_us / 1e6:.1f} s"
+        return f"erased {size} KiB of its image{at}, from 0x{min(self._sectors):08x} on"
 
 
 class Liveness:

@@ -102,12 +102,12 @@ def test_sectors_that_a_program_erases_of_its_image_are_counted_from_the_first_o
     assert erasure.told is None
     flash[SECTOR_SIZE : SECTOR_SIZE + 256] = bytes(256)
     flash[-256:] = b"its settings".ljust(256)
-    erasure.look(1e5, bytes(flash))
+    erasure.look(bytes(flash), 1e5)
     assert erasure.told is None, "bits that were programmed, and bytes behind the image"
     flash[3 * SECTOR_SIZE : 4 * SECTOR_SIZE] = b"\xff" * SECTOR_SIZE
-    erasure.look(2e5, bytes(flash))
+    erasure.look(bytes(flash), 2e5)
     assert erasure.told == "erased 4 KiB of its image at 0.2 s, from 0x10003000 on"
     flash[2 * SECTOR_SIZE] = 0x80  # erased and programmed again
     flash[3 * SECTOR_SIZE : 4 * SECTOR_SIZE] = image[:SECTOR_SIZE]
-    erasure.look(3e5, bytes(flash))
+    erasure.look(bytes(flash), 3e5)
     assert erasure.told == "erased 8 KiB of its image at 0.2 s, from 0x10002000 on"

@@ -11,7 +11,7 @@ from portbench.boards.emulated.board import EmulatedBoard
 from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Uf2File
 from portbench.runner.checks.soak.dead_images import DeadImage, banner, build, write
-from tests.emulated.guests import NEVER_ANSWERS_USB, poking
+from tests.emulated.guests import NEVER_ANSWERS_USB, erases_itself, poking
 from tests.ping_pong import EVB
 
 pytestmark = pytest.mark.engine
@@ -64,6 +64,14 @@ def test_an_image_that_attaches_and_never_enumerates_is_said_to(tmp_path: Path) 
         r" \(SET_ADDRESS: the device did not answer three times in a row\); it does not serve USB, or not in time$"
     )
     boot(tmp_path / "mute.uf2", says)
+
+
+def test_an_image_that_erases_itself_is_said_to(tmp_path: Path) -> None:
+    (tmp_path / "erases.uf2").write_bytes(build(erases_itself(), banner(Family.MICROPYTHON)))
+    boot(
+        tmp_path / "erases.uf2",
+        r"without attaching to USB.*; the program has erased 4 KiB of its image, from 0x10000000",
+    )
 
 
 def test_a_client_that_never_speaks_to_its_chip_is_given_up(tmp_path: Path) -> None:
