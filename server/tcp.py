@@ -219,7 +219,7 @@ class WorkloadServer:
         return True
 
     def _is_connected(self, address: str) -> bool:
-        return any(address == each.address and not each.closing for each in self._active.values())
+        return any(address == each.address for each in self._active.values())
 
     def _clock_us(self) -> float:
         return (time.perf_counter_ns() - self._started_ns) / 1000

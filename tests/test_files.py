@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from portbench.errors import PortbenchError
-from portbench.files import TemporaryFolder, lock, locked, new_file, remove_left_behind, replace_file, replacing
+from portbench.files import TemporaryFolder, hold, lock, locked, new_file, remove_left_behind, replace_file, replacing
 
 NAME = "portbench-test"
 MAKE_AND_WAIT = """
@@ -91,6 +91,20 @@ def test_nothing_else_goes(tmp_path: Path) -> None:
     replace_file(tmp_path / "other", "whole")
     assert (target / "precious").exists() and link.is_symlink() and file.exists() and link_to_file.is_symlink()
     assert all(each.is_dir() for each in others)
+
+
+def test_a_folder_that_is_held_stays_though_its_process_is_not_seen(tmp_path: Path) -> None:
+    """That process is of another container, perhaps."""
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    folder = tmp_path / f"{NAME}-{dead.pid}-held"
+    folder.mkdir()
+    handle = hold(folder, shared=True)
+    remove_left_behind(NAME)
+    assert folder.is_dir()
+    os.close(handle)
+    remove_left_behind(NAME)
+    assert not folder.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.getuid() != 0, reason="only root can give a folder away")

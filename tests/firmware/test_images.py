@@ -310,6 +310,14 @@ def test_hosted_port_takes_its_version_from_the_package(tmp_path: Path) -> None:
         store(tmp_path).obtain(dataclasses.replace(hosted, package="no-such-thing"))
 
 
+def test_a_download_without_an_end_is_cut_off(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("portbench.firmware.download.MAX_FILE_BYTES", 1 << 15)
+    site.pages[FILE] = [(200, bytes(1 << 16), 0)]
+    with pytest.raises(ImageUnavailable, match="failed: more than 32768 bytes"):
+        store(tmp_path).obtain(entry(site.url()))
+    assert site.requests.count(f"GET /{FILE}") == 1 and list((tmp_path / "cache").iterdir()) == []
+
+
 def test_cache_that_cannot_be_written(tmp_path: Path, site: Site) -> None:
     site.pages[FILE] = [(200, IMAGE, 0)]
     (tmp_path / "cache").touch()

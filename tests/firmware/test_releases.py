@@ -168,6 +168,13 @@ def test_without_the_site_the_newest_list_here_is_used(sites: Sites, tmp_path: P
     assert "list of 2026-04-06" in fresh.remarks[0]
 
 
+def test_the_newer_one_of_the_cached_and_the_shipped_list_counts(tmp_path: Path) -> None:
+    url = "https://micropython.org/resources/firmware/W5500_EVB_PICO-20241129-v1.24.1.uf2"
+    for seen, wanted in (("2026-01-01", date(2026, 4, 6)), ("2026-09-01", date(2026, 9, 1))):
+        (tmp_path / "micropython-W5500_EVB_PICO.toml").write_text(f'seen = {seen}\nurls = ["{url}"]\n')
+        assert ReleaseIndex(tmp_path, offline=True).listing(Family.MICROPYTHON, BOARD, KNOWN).seen == wanted
+
+
 def test_offline_asks_nobody(sites: Sites, tmp_path: Path) -> None:
     assert versions(index(sites, tmp_path, offline=True), "micropython@latest") == ["1.28.0"]
     assert sites.asked == []

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
 from portbench.server.connection import Connection, Limits
-from portbench.server.icmp import ping
+from portbench.server.icmp import _checksum, ping
 from portbench.server.recording import Recording
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc
 from portbench.workloads import Ping, PingPlan
@@ -34,6 +37,37 @@ def test_this_pc_answers_itself() -> None:
     found = asyncio.run(ping("127.0.0.1", PLAN))
     assert [each.data_bytes for each in found] == [0, 0, 56, 56, 1472, 1472]
     assert all(each.round_trip_us is not None and each.round_trip_us > 0 for each in found)
+
+
+class Icmp:
+    """A socket on which `answers` come, each with its source, for each request."""
+
+    def __init__(self, *answers: list[str]) -> None:
+        self._answers = iter(answers)
+        self._mine, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.fileno, self.setblocking = self._mine.fileno, self._mine.setblocking
+
+    def sendto(self, request: bytes, to: tuple[str, int]) -> None:
+        for source in next(self._answers):
+            self._theirs.send(source.encode() + b" \0" + request[1:])
+
+    def recvfrom(self, size: int) -> tuple[bytes, tuple[str, int]]:
+        source, _, packet = self._mine.recv(size).partition(b" ")
+        return packet, (source.decode(), 0)
+
+
+def test_only_the_boards_answers_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    icmp = Icmp(["10.0.0.3"], ["10.0.0.3", "10.0.0.2"], [])
+    monkeypatch.setattr("portbench.server.icmp._socket", lambda _: contextlib.nullcontext((icmp, True)))
+    found = asyncio.run(ping("10.0.0.2", PingPlan((5,), 3, 0, 1000)))
+    assert [each.round_trip_us is not None for each in found] == [False, True, False]
+
+
+@given(st.binary(max_size=99))
+def test_a_packet_with_its_checksum_sums_up_to_none(data: bytes) -> None:
+    """RFC 1071; a last byte is a word's high half."""
+    words = sum(data[0::2]) * 256 + sum(data[1::2]) + _checksum(data)
+    assert words > 0 and words % 0xFFFF == 0
 
 
 def test_one_who_may_not_is_told_how(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,17 @@ def test_silence_is_waited_for_until_the_pc_would_ask_again() -> None:
     assert not poll.taken and load.calls.sessions() == []
 
 
+def test_refusals_before_silence_do_not_count() -> None:
+    lan = Lan()
+    poll, _ = polling(lan)
+    poll.look(LEASED_US)
+    lan.calls[0][1].closed(1, True, FIRST_US)
+    poll.look(FIRST_US)
+    assert poll.refusals == 1
+    poll.look(FIRST_US + POLL_US + ANSWER_US)
+    assert (poll.refusals, len(lan.calls)) == (0, 3)
+
+
 def test_what_is_taken_is_the_first_connection_and_the_others_follow() -> None:
     lan = Lan()
     poll, load = polling(lan, connections=3, at_once=2)

@@ -229,8 +229,9 @@ class Clock:
         monkeypatch.setattr("portbench.server.connection.time", clocks)
 
     def _call_later(self, delay_s: float, call: Callable[[], None]) -> Mock:
-        self._timers.append((self.now_s + delay_s, call))
-        return Mock()
+        timer = (self.now_s + delay_s, call)
+        self._timers.append(timer)
+        return Mock(cancel=lambda: timer in self._timers and self._timers.remove(timer))
 
     def advance(self, seconds: float) -> None:
         end_s = self.now_s + seconds
@@ -258,6 +259,21 @@ def test_slow_but_steady_client_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) 
     clock.advance(0.05)
     line.abort.assert_called_once_with()
     assert subject.recording.session().error == "no whole exchange for 30 s after 6 exchanges"
+
+
+def test_silence_is_counted_from_the_last_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    line = transport()
+    subject = connection(None, lambda _: None)
+    subject.recording.conversation.silence_us = 10e6
+    subject.connection_made(line)
+    for number in (1, 3, 5):
+        subject.data_received(b"%d" % number)
+        clock.advance(9.9)
+    line.close.assert_not_called()
+    clock.advance(0.1)
+    line.close.assert_called_once_with()
+    assert subject.recording.session().error is None
 
 
 @pytest.mark.slow

@@ -54,6 +54,8 @@ def test_a_port_that_a_program_holds_without_locking_is_left_alone(terminal: tup
         assert program.pid in [pid for pid, _ in holders(terminal[1])]
         with pytest.raises(BoardUnavailable, match=rf"is in use by python\S* \(process {program.pid}\); close it"):
             opened(terminal[1])
+        with pytest.raises(BoardUnavailable, match=rf"\(process {program.pid}\); close it"):
+            open_port(terminal[1], "board", Deadline(5, "t"), provider_pid=1, settle_s=0.01)
         port = open_port(terminal[1], "board", Deadline(5, "t"), provider_pid=program.pid)
         port.close()
         program.communicate("")

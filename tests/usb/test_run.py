@@ -11,7 +11,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded, Deployment
+from portbench.boards import (
+    BoardUnavailable,
+    ConsoleLost,
+    Deadline,
+    DeadlineExceeded,
+    Deployment,
+    board_definition,
+)
 from portbench.boards.console import Console
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.discovery import listing
@@ -135,6 +142,17 @@ def test_the_ladders_end_names_what_was_tried(boards: Boards, monkeypatch: pytes
         recover(link_to(boards(deaf_to=1_000_000)), None, Deadline(20, "test"))
 
 
+def test_a_board_that_another_program_has_is_not_reset(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+    def used(*_: object) -> None:
+        raise BoardUnavailable("in use by minicom")
+
+    log: list[str] = []
+    monkeypatch.setattr("portbench.boards.usb.run.answers", used)
+    with pytest.raises(BoardUnavailable, match="in use by minicom"):
+        recover(link_to(boards(), log), None, Deadline(20, "test"))
+    assert log == []
+
+
 def test_the_listing_tells_runtime_and_state(boards: Boards) -> None:
     (found,) = listing(boards())
     assert (found.state, found.runtime, found.version) == ("console", "micropython", "1.26.0")
@@ -191,3 +209,15 @@ def test_another_kind_of_board_with_the_same_usb_id_is_not_taken_for_ours(
     with UsbBoard(DEFINITION, device="id:E6605838833A552C", bus=fake, poll_s=0.01) as board:
         board.flash(Uf2File.read(image), deadline)
     assert fake.flashed == image.read_bytes()
+
+
+def test_a_pico_2_is_not_taken_for_a_pico(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
+    """Its name begins with the Pico's."""
+    image = Uf2File.read(small_image(tmp_path, MICROPYTHON))
+    fake = boards(machine="Raspberry Pi Pico2 with RP2350")
+    with (
+        UsbBoard(board_definition("RPI_PICO"), bus=fake, poll_s=0.01) as board,
+        pytest.raises(BoardUnavailable, match=r"is a Raspberry Pi Pico2 with RP2350, not a Raspberry Pi Pico; "),
+    ):
+        board.flash(image, deadline)
+    assert fake.flashed is None

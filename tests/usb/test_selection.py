@@ -134,5 +134,5 @@ def test_two_new_boot_loaders_without_places_are_not_guessed_between() -> None:
 def test_the_boot_loaders_serial_number_identifies_nobody() -> None:
     boot = UsbDevice(serial_number="e0c9125b0d9b")
     assert boot.own_serial is None
-    assert not same_board(ONE, TWO)
+    assert not same_board(ONE, TWO) and not same_board(ONE, replace(ONE, emulated=True))
     assert same_board(replace(ONE, location=None), replace(ONE, serial_number="E66000000000000A", port="COM9"))
