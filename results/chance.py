@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import statistics
+import warnings
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -28,11 +30,18 @@ def mean_interval(shifts: Sequence[float]) -> tuple[float, float, float]:
 
 
 def shift_of_samples(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float, float, float]:
-    """Hodges and Lehmann's estimate, the median of all differences; a bootstrap interval; Mann and Whitney's test."""
+    """Hodges and Lehmann's estimate, the median of all differences; a bootstrap interval; Mann and Whitney's test.
+
+    With too few values for that test, the means' difference with interval and p of Welch's t-test.
+    """
     import numpy
 
+    if {*ours, *theirs} == {ours[0]}:
+        return 0.0, 0.0, 0.0, 1.0
+    if least_p(len(ours), len(theirs)) >= LEVEL:
+        return _welch(ours, theirs)
     stats = _scipy()
-    p = float(stats.mannwhitneyu(ours, theirs).pvalue) if {*ours, *theirs} != {ours[0]} else 1.0
+    p = float(stats.mannwhitneyu(ours, theirs).pvalue)
 
     def shift(a: object, b: object, axis: int = -1) -> object:
         first, second = numpy.asarray(a), numpy.asarray(b)
@@ -40,7 +49,7 @@ def shift_of_samples(ours: Sequence[float], theirs: Sequence[float]) -> tuple[fl
         return numpy.median(differences.reshape(*differences.shape[:-2], -1), axis=axis)
 
     middle = float(shift(ours, theirs))  # type: ignore[arg-type]
-    if len(ours) < 2 or len(theirs) < 2 or p == 1.0:
+    if len(ours) < 2 or len(theirs) < 2:
         return middle, middle, middle, p
     interval = stats.bootstrap(
         (ours, theirs),
@@ -57,6 +66,17 @@ def shift_of_samples(ours: Sequence[float], theirs: Sequence[float]) -> tuple[fl
 def least_p(ours: int, theirs: int) -> float:
     """The least p of Mann and Whitney's test: all values of one are above all of the other."""
     return 2 / math.comb(ours + theirs, ours)
+
+
+def _welch(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float, float, float]:
+    """No test of fewer than three values: two that are equal by chance would pass for values without spread."""
+    middle = statistics.fmean(theirs) - statistics.fmean(ours)
+    if min(len(ours), len(theirs)) < 3:
+        return middle, middle, middle, 1.0
+    with warnings.catch_warnings(action="ignore"):  # of values without spread, which is meant
+        test = _scipy().ttest_ind(theirs, ours, equal_var=False)
+        interval = test.confidence_interval(1 - LEVEL)
+    return middle, float(interval.low), float(interval.high), float(test.pvalue)
 
 
 def _scipy() -> Any:

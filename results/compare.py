@@ -53,8 +53,9 @@ class Comparison:
 
     @property
     def too_few(self) -> bool:
-        """True if there are too few runs to tell any difference from chance."""
-        return self.basis is Basis.SAMPLES and least_p(self.before.value.n, self.after.value.n) >= LEVEL
+        """True if there are too few runs to tell this difference from chance."""
+        few = self.basis is Basis.SAMPLES and least_p(self.before.value.n, self.after.value.n) >= LEVEL
+        return few and not self.differs and not self.splits
 
     @property
     def splits(self) -> list[Split]:

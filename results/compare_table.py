@@ -59,6 +59,7 @@ def as_data(comparisons: Sequence[Comparison], limit: float | None) -> list[dict
             "basis": str(each.basis),
             "p": each.p,
             "differs": each.differs,
+            "too_few": each.too_few,
             "too_slow": limit is not None and each.is_slower_than(limit),
             "why": None if (found := why(each)) is None else found.as_data(),
             "layouts": [asdict(one) | {"layout": one.layout, "is_code": one.is_code} for one in each.splits],
@@ -76,14 +77,14 @@ def share(value: float) -> str:
 
 
 def _line(each: Comparison, limit: float | None) -> tuple[str, ...]:
-    exact = each.basis is Basis.EXACT or each.low == each.high
+    alone = "-" if each.basis is Basis.SAMPLES else "exact"
     return (
         _name(each),
         figure(each.before.value.median),
         figure(each.after.value.median),
         each.before.headline.unit,
         share(each.slower),
-        "exact" if exact else f"{share(each.low)} to {share(each.high)}",
+        alone if each.low == each.high else f"{share(each.low)} to {share(each.high)}",
         str(each.basis) if each.p is None else f"{each.basis}, p = {each.p:.3g}",
         _verdict(each, limit),
     )

@@ -52,8 +52,28 @@ measuring_options = bench_options(
     *("workload", "profile", "board", "where", "runs", *SETTINGS, "parallel", "attribute", "layouts", "results_dir"),
 )
 limit_option = click.option(
-    "--fail-if-slower", type=Share(), metavar="SHARE", help="end with status 1 if a row takes longer by more, as 2%"
+    "--fail-if-slower",
+    type=Share(),
+    metavar="SHARE",
+    help="end with status 1 if a row takes longer by more, as 2%; 3 if the runs are too few to tell",
 )
+
+
+class Undecided(click.ClickException):
+    """No row is known to be slower, and the runs of some are too few to tell."""
+
+    exit_code = 3
+
+
+def verdict(compared: Sequence[Comparison], limit: float | None) -> int:
+    """1 if a row is slower than `limit` allows, else 0. Raises Undecided."""
+    if limit is None:
+        return 0
+    if any(each.is_slower_than(limit) for each in compared):
+        return 1
+    if few := [each for each in compared if each.too_few]:
+        raise Undecided(f"rows with too few runs to tell: {len(few)} of {len(compared)}; measure both with --runs 4")
+    return 0
 
 
 def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path | None] = ()) -> list[RunFile]:

@@ -176,7 +176,7 @@ class Verbs(click.Group):
     def main(self, *args: Any, **more: Any) -> NoReturn:
         """Run the command and end the process.
 
-        Status 0: success; 1: failure; 2: wrong command line; 130: Ctrl-C.
+        Status 0: success; 1: failure; 2: wrong command line; 3: too few runs to tell (`compare`); 130: Ctrl-C.
         """
         _prepare_streams()
         try:

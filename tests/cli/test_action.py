@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from portbench.results import storage
 from portbench.workloads import workload
 from tests.cli.test_compare import QUICK, W5500_WRITE, WAITS
+from tests.results.rows import row, run_of
 from tests.slowed import slowed
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed; it comes with labgrid")
@@ -55,6 +57,7 @@ def run_step(name: str, context: dict[str, str], folder: Path, environment: dict
         timeout=120,
         check=False,
     )
+    (folder / "log").write_text(done.stdout)
     for line in outputs.read_text().splitlines():
         output, _, value = line.partition("=")
         context[f"steps.{step['id']}.outputs.{output}"] = value
@@ -109,6 +112,19 @@ def test_options_may_be_on_several_lines(tmp_path: Path, environment: dict[str, 
     assert run_step("Compare", context, tmp_path, environment)[0] == 0
     said = (tmp_path / "calls").read_text().splitlines()
     assert said[-4:] == ["--workload", "interpreter", "--profile", "tuned"]
+
+
+def test_too_few_runs_to_tell_fail_the_job_in_its_own_words(tmp_path: Path, environment: dict[str, str]) -> None:
+    program(tmp_path, "portbench", f'exec {sys.executable} -m portbench "$@"')
+    for name, start in (("main", 100), ("pr", 101)):
+        rows = (row(start + 2 * number, number, where="silicon") for number in range(3))
+        (tmp_path / f"{name}.json").write_text(storage.to_json(run_of(*rows)))
+    context = {"inputs.firmware": "pr.json", "inputs.baseline": "main.json", "inputs.options": "--runs 4"}
+    status, summary = run_step("Compare", context, tmp_path, environment)
+    assert status == 3 and "too few runs to tell: 4 of each at least" in summary
+    assert context["steps.compare.outputs.too-slow"] == "false"
+    said = (tmp_path / "log").read_text()
+    assert "::error title=portbench::no verdict: the runs are too few to tell whether the image is slower\n" in said
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,53 @@ def test_slower_than_allowed_is_status_1(limit: str, status: int, invoke: Invoke
     assert json.loads(pages[1].read_text())[0]["judged"] == pytest.approx(0.03)
 
 
+def test_too_few_runs_to_tell_are_status_3(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def silicon(*totals: float, **changes: object) -> RunFile:
+        return run_of(*(row(total, n, where="silicon", **changes) for n, total in enumerate(totals)))
+
+    before = stored(tmp_path, "a", silicon(100, 101, 102))
+    few, far = silicon(101, 103, 106), silicon(448, 450, 452)
+    other = [*few.rows, *silicon(448, 450, 452, board="B").rows]
+    both = stored(tmp_path, "both", run_of(*silicon(100, 101, 102).rows, *silicon(100, 101, 102, board="B").rows))
+    said = "portbench: rows with too few runs to tell: {} of {}; measure both with --runs 4\n"
+    for old, new, status, told in (
+        (before, few, 3, said.format(1, 1)),
+        (before, far, 1, ""),
+        (stored(tmp_path, "far", far), silicon(100, 101, 102), 0, ""),
+        (both, run_of(*other), 1, ""),
+        (both, run_of(*few.rows, *silicon(100, 101, 102, board="B").rows), 3, said.format(2, 2)),
+    ):
+        after = stored(tmp_path, "b", new)
+        done = invoke("compare", old, after, "--fail-if-slower=2%")
+        assert (done.exit_code, done.stderr) == (status, told), done.stdout
+        assert invoke("compare", old, after).exit_code == 0
+        done = invoke("compare", old, after, "--fail-if-slower=2%", "--json")
+        told_of = json.loads(done.stdout)
+        assert done.exit_code == status and any(each["too_few"] for each in told_of) is bool(told or len(new.rows) > 3)
+        for own, wanted in ((0, status), (1, 1)):  # a row that failed is told first
+            monkeypatch.setattr("portbench.runner.cli.verbs.run._measure", lambda *_, new=new, own=own: (new, own))
+            done = invoke("run", "--runtime=portbench-native", f"--baseline={old}", "--fail-if-slower=2%")
+            assert done.exit_code == wanted, done.output
+
+
+def test_a_folder_of_images_that_differ_by_chance_alone_is_undecided(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = {
+        f"{name}.uf2": [row(total, n, where="silicon") for n, total in enumerate(totals)]
+        for name, totals in (("1", (100, 101, 102)), ("2", (103, 106, 110)), ("3", (200, 201, 202)))
+    }
+    monkeypatch.setattr(
+        "portbench.runner.cli.verbs.compare.measure_images",
+        lambda images, _: [run_of(*runs[Path(image).name]) for image in images],
+    )
+    (tmp_path / "builds").mkdir()
+    for name in runs:
+        (tmp_path / "builds" / name).touch()
+    done = invoke("compare", tmp_path / "builds")
+    assert (done.exit_code, done.stdout) == (3, "") and "too few runs to tell: 1 of 1" in done.stderr
+
+
 def test_what_cannot_be_compared_is_one_line(invoke: Invoke, tmp_path: Path) -> None:
     before = stored(tmp_path, "a", exact(10_000))
     after = stored(tmp_path, "b", run_of(missing("x", "skipped", "no image")))

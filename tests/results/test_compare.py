@@ -83,14 +83,34 @@ def test_samples_need_runs_enough_to_tell() -> None:
     def silicon(*totals: float) -> RunFile:
         return run_of(*(row(total, n, where="silicon") for n, total in enumerate(totals)))
 
-    few = one(silicon(100, 101, 102), silicon(200, 201, 202))
+    few = one(silicon(100, 101, 102), silicon(102, 104, 106))
     assert few.basis is Basis.SAMPLES and few.too_few and not few.is_slower_than(0.02)
     assert "too few runs" in lines([few], 0.02)[0][-1]
+    rare = one(silicon(100, 101, 102), silicon(104, 104.5, 105, 104.2))
+    assert rare.differs and not rare.too_few  # the shift is large beside the spread, whatever their ranks could tell
+    for ours, theirs in (((5,), (25, 26, 27, 28)), ((5, 5), (25, 25)), ((5, 5), (25, 25, 25)), ((5, 5), (5, 5))):
+        alone = one(silicon(*ours), silicon(*theirs))  # two equal values may be chance
+        assert alone.too_few and not alone.differs and lines([alone], 0.02)[0][5] == "-"
     enough = one(silicon(100, 101, 102, 103), silicon(104, 105, 106, 107))
     assert not enough.too_few and enough.is_slower_than(0.02) and not enough.is_slower_than(0.1)
     assert enough.low <= enough.slower <= enough.high and enough.slower == pytest.approx(0.0394, abs=0.001)
     alike = one(silicon(5, 5, 5, 5), silicon(5, 5, 5, 5))
     assert (alike.p, alike.slower, alike.differs) == (1.0, 0, False)
+
+
+def test_three_runs_are_enough_where_they_are_far_apart() -> None:
+    """Ranks of three and three have p = 0.1 at least, however far apart they are."""
+    for factor in (4.48, 1.03):
+        before = run_of(*(roomy(total, n) for n, total in enumerate((9990, 10_000, 10_020))))
+        slow = {"turnaround_us": 1000}
+        after = (roomy(factor * total, n, conditions=slow) for n, total in enumerate((9995, 10_000, 10_030)))
+        found = one(before, run_of(*after))
+        assert found.basis is Basis.SAMPLES and found.is_slower_than(0.02) and not found.too_few
+        assert 0.8 * (factor - 1) < found.low < found.slower < found.high < 1.2 * (factor - 1)
+        assert lines([found], 0.02)[0][-1] == "SLOWER than 2% allows"
+        assert found.slower == pytest.approx(factor * (9995 * 10_030 / 9990 / 10_020) ** (1 / 3) - 1)
+    without_spread = one(run_of(roomy(1, 0), roomy(1, 1), roomy(1, 2)), run_of(*(roomy(2, n, 2) for n in range(3))))
+    assert (without_spread.slower, without_spread.p) == pytest.approx((1, 0)) and without_spread.differs
 
 
 def test_a_row_beside_itself_is_rarely_another() -> None:
@@ -117,6 +137,8 @@ def test_an_emulated_row_beside_itself_is_rarely_another() -> None:
     found = [one(measured(a), measured(b)) for a, b in seeds[:200]]
     assert {each.basis for each in found} == {Basis.SAMPLES}
     assert sum(each.differs for each in found) == 8 <= LEVEL * len(found)
+    three = [one(*(run_of(*each.rows[:3]) for each in (found.before, found.after))) for found in found]
+    assert sum(each.differs for each in three) == 9 <= LEVEL * len(three)
 
 
 def test_rows_are_matched_by_what_they_are() -> None:

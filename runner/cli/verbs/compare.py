@@ -21,7 +21,7 @@ from portbench.errors import PortbenchError
 from portbench.results.compare import Comparison, compare
 from portbench.results.compare_table import as_data, markdown, share
 from portbench.results.model import RunFile
-from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, sides
+from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, sides, verdict
 from portbench.runner.cli.options import given
 from portbench.runner.cli.pages import json_text, output_option, write_pages
 from portbench.runner.jobs.run import measure_images
@@ -65,7 +65,7 @@ def COMMAND(
     if not compared:
         raise click.ClickException(f"{before} and {after} have no row in common that was measured; measure both alike")
     show(compared)
-    return int(fail_if_slower is not None and _is_slow(compared, fail_if_slower))
+    return verdict(compared, fail_if_slower)
 
 
 def _show(
@@ -89,7 +89,7 @@ def _first_slow(
         raise PortbenchError(f"{folder}: has {len(images)} .uf2 images; give it two at least")
     (fast,) = measure_images([str(images[0])], options)
     slow, compared = len(images) - 1, _beside(fast, images[-1], options)
-    if not _is_slow(compared, limit):
+    if not verdict(compared, limit):
         told = f"{images[-1].name}: {_most(compared)} beside {images[0].name}"
         click.echo(f"none is slower by more than {limit * 100:g} %; {told}", err=as_json)
         return 1
@@ -97,7 +97,7 @@ def _first_slow(
     while slow - known_fast > 1:
         middle = (known_fast + slow) // 2
         between = _beside(fast, images[middle], options)
-        if _is_slow(between, limit):
+        if verdict(between, limit):
             slow, compared = middle, between
         else:
             known_fast, last_fast = middle, between
@@ -126,7 +126,3 @@ def _beside(fast: RunFile, image: Path, options: dict[str, Any]) -> list[Compari
 def _most(compared: list[Comparison]) -> str:
     """The largest measured difference of all rows: `+2.8 %`."""
     return share(max(each.judged for each in compared)) if compared else "0"
-
-
-def _is_slow(compared: list[Comparison], limit: float) -> bool:
-    return any(each.is_slower_than(limit) for each in compared)

@@ -14,7 +14,7 @@ from portbench.console import console, shown
 from portbench.results.compare import compare
 from portbench.results.model import RunFile, Status
 from portbench.results.storage import find_run, to_json
-from portbench.runner.cli.comparing import limit_option, print_comparison
+from portbench.runner.cli.comparing import limit_option, print_comparison, verdict
 from portbench.runner.cli.options import Sectioned, bench_option, bench_options, given
 from portbench.runner.jobs.run import Run, planned
 from portbench.runner.kinds.foreign import meeting_places
@@ -98,8 +98,7 @@ def COMMAND(
         print_comparison(compared, fail_if_slower, out)
         if not compared:
             raise click.ClickException(f"--baseline {baseline}: has no row in common with this run; measure both alike")
-        if fail_if_slower is not None and any(each.is_slower_than(fail_if_slower) for each in compared):
-            return 1
+        status = status or verdict(compared, fail_if_slower)
     return status
 
 
