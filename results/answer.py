@@ -6,6 +6,7 @@ A paragraph is text; one that begins with four spaces is code to paste, as in Ma
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -103,7 +104,7 @@ def not_at_hand(rows: Iterable[Row]) -> list[str]:
     if not missing:
         return []
     names = ", ".join(dict.fromkeys(row.runtime for row in missing))
-    urls = " ".join(dict.fromkeys(f"-O {row.image_url}" for row in missing))
+    urls = " ".join(dict.fromkeys(f"-O {shlex.quote(str(row.image_url))}" for row in missing))
     folder = "${PORTBENCH_FIRMWARE_DIR:-.}"
     return [
         f"Without an image: {names}. All of them, into the folder that PORTBENCH_FIRMWARE_DIR names:",

@@ -11,7 +11,9 @@ from itertools import chain
 from operator import itemgetter
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from portbench.console import shown
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,9 @@ def moment_title(name: str) -> str:
 
 _MOST = 1 << 63
 _Count = Annotated[int, Field(ge=0, le=_MOST)]
-Text = Annotated[str, Field(min_length=1)]
+Line = Annotated[str, AfterValidator(shown)]
+"""Text without control characters, which any output may have as it is."""
+Text = Annotated[str, Field(min_length=1), AfterValidator(shown)]
 
 
 class _Model(BaseModel):
@@ -218,7 +222,7 @@ class Function(_Model):
     """Flash cache misses of the function's code, as in `FlashPages`."""
     known_by: Literal["elf", "map", "image"]
     """`image`: found in the image, without a file of names."""
-    section: str = ""
+    section: Line = ""
     """As the linker map has it: `.text.f py/vm.o`."""
 
     @property

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from portbench.console import shown
-from portbench.results.cells import markdown_table, workload_title
+from portbench.results.cells import escape, markdown_table, workload_title
 from portbench.results.model import Row, RunFile, Status
 from portbench.results.stats import Group, group_rows
 
@@ -87,9 +86,9 @@ def _columns(one: RunFile, other: RunFile) -> list[str]:
 def markdown(one: RunFile, other: RunFile) -> str:
     """As GitHub shows it, and a terminal: the table, and the reasons for missing rows."""
     found, head = beside(one, other), _columns(one, other)
-    text = markdown_table(head, [list(map(shown, line)) for line in _lines(found)]) + "\n"
+    text = markdown_table(head, _lines(found)) + "\n"
     missing = [
-        f"- {workload_title(each.workload)}, {each.family}, {board}: {shown(reason)}\n"
+        escape(f"- {workload_title(each.workload)}, {each.family}, {board}: {reason}") + "\n"
         for each in found
         for group, reason, board in zip((each.one, each.other), each.reasons, head[2:4], strict=True)
         if group is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -28,16 +29,14 @@ def workload_title(name: str) -> str:
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> str:
     """A table for GitHub, with the columns of `right` right-aligned."""
-    lines = [list(map(escape, row)) for row in rows]
+    head, *lines = (list(map(escape, row)) for row in (columns, *rows))
     align = ["right" if column in right else "left" for column in columns]
-    return tabulate.tabulate(lines, columns, tablefmt="pipe", colalign=align, disable_numparse=True)
+    return tabulate.tabulate(lines, head, tablefmt="pipe", colalign=align, disable_numparse=True)
 
 
 def escape(text: str) -> str:
-    """Text for Markdown that neither ends its cell or its line, nor is read as HTML."""
-    for mark, safe in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("\n", " "), ("\r", " ")):
-        text = text.replace(mark, safe)
-    return text
+    """Text for Markdown that does not end its cell, and is no HTML, link or emphasis."""
+    return re.sub(r"[\\|\[\]*]", r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
 
 
 def own_columns(known: Workload | None, groups: list[Group]) -> tuple[Column, ...]:

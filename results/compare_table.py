@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from portbench.console import shown
-from portbench.results.cells import figure, markdown_table
+from portbench.results.cells import escape, figure, markdown_table
 from portbench.results.compare import Basis, Comparison
 from portbench.results.compare_why import MISS_COLUMNS, WHY_COLUMNS, reasons, why
 from portbench.results.layout import Split
@@ -23,19 +22,19 @@ HINT: Final = "why: measure both with --attribute, and compare them again"
 
 def lines(comparisons: Sequence[Comparison], limit: float | None) -> list[tuple[str, ...]]:
     """A line for each row; `limit`: the share by which it may be slower."""
-    return [tuple(map(shown, _line(each, limit))) for each in comparisons]
+    return [_line(each, limit) for each in comparisons]
 
 
 def markdown(comparisons: Sequence[Comparison], limit: float | None, *, times: bool = False) -> str:
     """The comparison as Markdown for GitHub. `times`: of perf_bench the times, not the scores."""
     text = markdown_table(COLUMNS, lines(comparisons, limit)) + "\n"
     for reason in reasons(comparisons):
-        said = "".join(f"- {sentence}\n" for sentence in reason.sentences)
-        text += f"\nWhy, {shown(reason.row)}:\n\n{said}\n{markdown_table(WHY_COLUMNS, reason.lines)}\n"
+        said = "".join(f"- {escape(sentence)}\n" for sentence in reason.sentences)
+        text += f"\nWhy, {escape(reason.row)}:\n\n{said}\n{markdown_table(WHY_COLUMNS, reason.lines)}\n"
         if reason.misses:
             text += f"\n{markdown_table(MISS_COLUMNS, reason.miss_lines)}\n"
     for each in layouts(comparisons):
-        text += f"\n{each.title}\n\n{markdown_table(LAYOUT_COLUMNS, each.lines)}\n"
+        text += f"\n{escape(each.title)}\n\n{markdown_table(LAYOUT_COLUMNS, each.lines)}\n"
     if told := differences(comparisons, times=times):
         text += f"\n```text\n{told}```\n"
     return text
@@ -129,7 +128,7 @@ def layouts(comparisons: Sequence[Comparison]) -> list[LayoutTable]:
         drawn = min(len(group.layouts.drawn) for group in (each.before, each.after) if group.layouts is not None)
         head, unit = parts[0], f"_{each.before.headline.unit}"
         title = (
-            f"Code and layout, {shown(_name(each))}: of {share(head.linked)} of time, {share(head.code)} is code"
+            f"Code and layout, {_name(each)}: of {share(head.linked)} of time, {share(head.code)} is code"
             f" ({share(head.low)} to {share(head.high)}, over {drawn} other layouts of the flash), and"
             f" {share(head.layout)} is where these two builds' functions lie"
         )

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import statistics
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from portbench.console import shown
 from portbench.results.model import Row
 
 _LEFT_OUT: Final = frozenset({"samples", "console_tail", "published", "attribution", "waveform", "what_if", "layouts"})
+_FORMULA: Final = re.compile(r"[=+@\t]|-(?![\d.]*$)")
 _GROUPS: Final = frozenset({"headline", "sim"})
 """A row without one of these also lacks its columns."""
 _SAMPLE_OF: Final = ("workload", "runtime", "build", "version", "where", "timed_by", "board", "profile", "run_index")
@@ -33,7 +34,7 @@ def samples_csv(rows: Iterable[Row]) -> str:
         [
             {
                 **{key: _cell(getattr(row, key)) for key in _SAMPLE_OF},
-                "sample": shown(name),
+                "sample": plain(name),
                 "index": index,
                 "value": value,
             }
@@ -42,6 +43,11 @@ def samples_csv(rows: Iterable[Row]) -> str:
             for index, value in enumerate(values)
         ]
     )
+
+
+def plain(text: str) -> str:
+    """`text`, with an apostrophe before it if a spreadsheet would calculate it."""
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def _flat(row: Row) -> dict[str, Any]:
@@ -60,7 +66,7 @@ def _published(row: Row) -> dict[str, Any]:
 def _columns(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        name = prefix + shown(key)
+        name = prefix + key
         if isinstance(value, dict):
             flat |= _columns(f"{name}.", value)
         elif name not in _GROUPS:
@@ -69,9 +75,9 @@ def _columns(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """A cell, with booleans as in JSON, and text fit for a terminal."""
+    """A cell, with booleans as in JSON."""
     if isinstance(value, str):
-        return shown(value)
+        return plain(value)
     return "" if value is None else str(value).lower() if isinstance(value, bool) else value
 
 

@@ -8,9 +8,10 @@ from datetime import date
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
-from portbench.results.attribution import Attribution, Text
+from portbench.console import shown
+from portbench.results.attribution import Attribution, Line, Text
 from portbench.where import Where
 
 SCHEMA_VERSION: Final = 2
@@ -65,7 +66,7 @@ class Conditions(_Model):
     """Time that the PC takes from an exchange's arrival to its answer: as simulated, or as measured."""
     phy_link_delay_us: _Microseconds | None = None
     """Of an emulated row: from the chip's reset to link up, where that is not the usual 1.5 s."""
-    access_point: dict[str, StrictBool | StrictInt | str] | None = None
+    access_point: dict[Line, StrictBool | StrictInt | Line] | None = None
     """The changed settings of the access point of an emulated row on a radio."""
     bridged: bool | None = None
     """True for an emulated row with a real PC: it spoke through sockets to a program of this one, whose time it has."""
@@ -120,9 +121,9 @@ class Sim(_Model):
     """Of the flash content when the run had ended."""
     seed: _Count | None = None
     """The seed of the run's jitter; None: nothing varied, and every run is the same."""
-    room: dict[str, _Figure] = {}
+    room: dict[Line, _Figure] = {}
     """The drawn values of the surroundings."""
-    counters: dict[str, _Figure] = {}
+    counters: dict[Line, _Figure] = {}
     """Simulated counts and times, such as SPI bytes or chip selects."""
 
 
@@ -192,11 +193,11 @@ class WhatIf(_Model):
 class Layouts(_Model):
     """The figures of a row by where its flash lies in the cache, each from a run in which nothing varies."""
 
-    linked: dict[str, _Figure]
+    linked: dict[Line, _Figure]
     """As the image was linked."""
-    free: dict[str, _Figure]
+    free: dict[Line, _Figure]
     """As linked, with flash cache misses that take no time."""
-    drawn: Annotated[list[dict[str, _Figure]], Field(min_length=2)]
+    drawn: Annotated[list[dict[Line, _Figure]], Field(min_length=2)]
     """Of other layouts; those of one number are alike in all rows."""
 
 
@@ -209,39 +210,39 @@ class Row(_Model):
     build: Text
     """Distinguishes images of one runtime: the file's name with its folder's, or the package of a hosted port."""
     family: Text
-    version: str
+    version: Line
     """As the firmware reports it; empty when it never got that far."""
     where: Where
     timed_by: TimedBy = "board"
     """The clock of the figures: the client's on the board, or the PC's for an image that reports nothing."""
     status: Status
-    reason: str | None = None
+    reason: Line | None = None
     """One line that says why a row is not measured."""
-    board: str | None = None
-    profile: str | None = None
+    board: Line | None = None
+    profile: Line | None = None
     """The profile's name in the catalogue; None where profiles make no difference to the workload."""
     run_index: _Count = 0
-    image_file: str | None = None
+    image_file: Line | None = None
     image_sha256: _Hash | None = None
-    settings: dict[str, bool | _Figure | str] = {}
+    settings: dict[Line, bool | _Figure | Line] = {}
     """Of the workload."""
     conditions: Conditions = Field(default_factory=Conditions)
     headline: Headline | None = None
-    figures: dict[str, _Figure] = {}
+    figures: dict[Line, _Figure] = {}
     """One number each; units are in the names. `ready_us`: from the client's start to where the workload begins."""
-    samples: dict[str, list[_Figure]] = {}
+    samples: dict[Line, list[_Figure]] = {}
     """Many numbers each, in the order in which they were taken."""
-    line: str | None = None
+    line: Line | None = None
     """The line of code with which the client brought its network up. The profile decides it."""
     offers: Offers | None = None
     """As the catalogue has it."""
-    image_url: str | None = None
+    image_url: Annotated[str, Field(pattern=r"^https?://"), AfterValidator(shown)] | None = None
     """Address of the image, for a row that is skipped without it."""
-    note: str | None = None
+    note: Line | None = None
     """A remark about this row for readers of the table."""
     published: Published | None = None
-    console_tail: list[str] = []
-    log: str | None = None
+    console_tail: list[Line] = []
+    log: Line | None = None
     """File with the whole console, relative to the results' folder."""
     sim: Sim | None = None
     lost: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -279,8 +280,8 @@ class Row(_Model):
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
         if self.status is not Status.MEASURED:
-            if not self.reason or "\n" in self.reason:
-                raise ValueError(f"a {self.status} row needs a reason of one line")
+            if not self.reason:
+                raise ValueError(f"a {self.status} row needs a reason")
         elif self.headline is None or not self.value or self.value <= 0:
             raise ValueError("a measured row needs a headline figure above 0")
         return self
@@ -296,12 +297,12 @@ class Row(_Model):
 class Machine(_Model):
     """The PC that measured."""
 
-    system: str
-    release: str
-    architecture: str
-    processor: str
+    system: Line
+    release: Line
+    architecture: Line
+    processor: Line
     cores: _Count
-    python: str
+    python: Line
 
 
 class Git(_Model):
@@ -321,7 +322,7 @@ class RunFile(_Model):
     name: Annotated[str, Field(pattern=NAME)] | None = None
     """Its name, given by the user."""
     machine: Machine
-    tools: dict[str, str] = {}
+    tools: dict[Line, Line] = {}
     """Version by package name."""
     git: Git | None = None
     rows: list[Row] = []

@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
-from portbench.console import shown
 from portbench.files import replace_file
 from portbench.results.cells import escape
 from portbench.results.histories.store import Entry
@@ -50,9 +49,7 @@ def page(run: RunFile) -> str:
     """The Markdown page of `run`."""
     started = run.started_utc.strftime("%Y-%m-%d %H:%M UTC")
     state = "" if run.finished_utc is not None else " The run was interrupted; rows measured until then are shown."
-    facts = "\n".join(
-        escape(shown(f"- {name[0].upper()}{name[1:]}: {value}")) for name, value in measured_with(run).items()
-    )
+    facts = "\n".join(escape(f"- {name[0].upper()}{name[1:]}: {value}") for name, value in measured_with(run).items())
     head = f"# Results\n\nMeasured {started}.{state} Made by `portbench show publish`."
     rows = f"<!-- rows: {measured_rows(run)} -->"
     reading = "\n".join(f"{paragraph}\n" for paragraph in _readings(run))
@@ -100,8 +97,7 @@ def _preview(run: RunFile, path: Path) -> dict[Path, bytes]:
 
 def _titled(panel: Panel, width: int, most: int | None = None) -> dict[str, Any]:
     """A drawing that stands alone: its title has the unit of the figures."""
-    title = shown(f"{panel.title}, {panel.groups[0].headline.unit}")
-    return ranking.drawing(panel, width, most) | {"title": title}
+    return ranking.drawing(panel, width, most) | {"title": f"{panel.title}, {panel.groups[0].headline.unit}"}
 
 
 def measured_rows(run: RunFile) -> str:
@@ -152,8 +148,9 @@ def into(run: RunFile, path: Path, chart: Path | None = None) -> None:
     elif chart is None:
         text = first[0].excerpt(_WIDTH)
     else:
-        link = Path(os.path.relpath(chart, path.parent)).as_posix()
-        text = f"![{first[0].title}, {panels(run)[0].groups[0].headline.unit}]({link})\n\n{first[0].short_answer()}"
+        link = quote(Path(os.path.relpath(chart, path.parent)).as_posix())
+        title = escape(f"{first[0].title}, {panels(run)[0].groups[0].headline.unit}")
+        text = f"![{title}]({link})\n\n{first[0].short_answer()}"
     after = _PLACE.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", before, count=1)
     if after != before:
         with writing(path):

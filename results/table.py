@@ -16,7 +16,7 @@ from rich.console import Group as Renderables
 from rich.console import RenderableType
 from rich.text import Text
 
-from portbench.console import GAP, new_table, shown
+from portbench.console import GAP, new_table
 from portbench.results.answer import CODE, answer, is_python, not_at_hand, published_lines, why
 from portbench.results.cells import (
     CEILING_RANK,
@@ -153,7 +153,7 @@ class Panel:
     @property
     def title(self) -> str:
         title = f"{workload_title(self.workload)}: {self.where}{f', {_REAL_PC}' if self.bridged else ''}"
-        return shown(f"{title}, timed by the PC" if self.is_foreign else title)
+        return f"{title}, timed by the PC" if self.is_foreign else title
 
 
 def panels(run: RunFile) -> list[Panel]:
@@ -179,7 +179,7 @@ def markdown(run: RunFile, width: int | None = None) -> str:
     """All tables of the run as Markdown; `width`: the most characters of a table's line, where possible."""
     if not run.rows:
         return "Nothing was run.\n"
-    parts = [*(table.markdown(width) for table in tables(run)), paragraphs(map(shown, not_at_hand(run.rows)))]
+    parts = [*(table.markdown(width) for table in tables(run)), paragraphs(not_at_hand(run.rows))]
     return "\n".join(filter(None, parts))
 
 
@@ -187,7 +187,7 @@ def terminal(run: RunFile, width: int) -> RenderableType:
     """All tables of the run for a rich console of `width` characters. Print it with `crop=False` to keep code whole."""
     if not run.rows:
         return Text("Nothing was run.")
-    missing = map(_line, map(shown, not_at_hand(run.rows)))
+    missing = map(_line, not_at_hand(run.rows))
     return Renderables(*(table.rich(width) for table in tables(run)), *missing)
 
 
@@ -238,10 +238,10 @@ def matrices(panel: Panel) -> list[Table]:
     corner = f"runtime \\ {known.across}"
     return [
         Table(
-            shown(f"{panel.title}, matrix: {kind}" if kind else f"{panel.title}, matrix"),
-            shown(f"{known.headline.unit}, medians: runtimes down, {known.across} across."),
-            tuple(map(shown, (corner, *columns))),
-            tuple(tuple(map(shown, line)) for line in lines),
+            f"{panel.title}, matrix: {kind}" if kind else f"{panel.title}, matrix",
+            f"{known.headline.unit}, medians: runtimes down, {known.across} across.",
+            (corner, *columns),
+            lines,
         )
         for kind, columns, lines in _crossed(panel.groups, known.across)
     ]
@@ -314,10 +314,8 @@ def _table(
 ) -> Table:
     names = dict.fromkeys(name for line in lines for name in line)
     columns = tuple(column for column in names if any(line.get(column) for line in lines))
-    rows = tuple(tuple(shown(line.get(column, "")) for column in columns) for line in lines)
-    return Table(
-        shown(title), shown(about), tuple(map(shown, columns)), rows, tuple(map(shown, own)), tuple(map(shown, below))
-    )
+    rows = tuple(tuple(line.get(column, "") for column in columns) for line in lines)
+    return Table(title, about, columns, rows, own, below)
 
 
 def _wrapped(paragraph: str) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from portbench.console import shown
 from portbench.files import replace_file
-from portbench.results.cells import figure, markdown_table, workload_title
+from portbench.results.cells import escape, figure, markdown_table, workload_title
 from portbench.results.histories.series import version_order
 from portbench.results.histories.store import Entry
 from portbench.results.storage import writing
@@ -56,7 +55,7 @@ def _table(runtimes: Iterable[str], entries: Sequence[Entry]) -> str:
         )
         for entry in sorted(newest.values(), key=lambda each: (each.workload, version_order(each), each.profile))
     ]
-    table = markdown_table(_COLUMNS, [list(map(shown, row)) for row in rows], right=("figure",))
-    where = sorted({f"{entry.where}, {entry.board}" for entry in newest.values()})
-    dates = sorted({entry.measured_utc[:10] for entry in newest.values()})
-    return f"\n{table}\n\nMeasured {' and '.join(dates)} ({'; '.join(where)}).\n\n"
+    table = markdown_table(_COLUMNS, rows, right=("figure",))
+    where = "; ".join(sorted({f"{entry.where}, {entry.board}" for entry in newest.values()}))
+    dates = " and ".join(sorted({entry.measured_utc[:10] for entry in newest.values()}))
+    return f"\n{table}\n\n{escape(f'Measured {dates} ({where}).')}\n\n"

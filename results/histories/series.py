@@ -47,11 +47,12 @@ class Step:
     @property
     def comparison(self) -> str:
         """The command that compares the two."""
+        both = (self.before, self.after)
         if self.before.runtime == self.after.runtime:
-            return f"portbench compare results/runs/{self.before.run} results/runs/{self.after.run}"
-        images = [shlex.quote(each.image) for each in (self.before, self.after)]
+            return shlex.join(["portbench", "compare", *(f"results/runs/{each.run}" for each in both)])
         profile = ["--profile", self.after.profile] if self.after.profile else []
-        return " ".join(["portbench compare", *images, "--workload", self.after.workload, *profile])
+        images = (each.image for each in both)
+        return shlex.join(["portbench", "compare", *images, "--workload", self.after.workload, *profile])
 
 
 @dataclass(frozen=True)

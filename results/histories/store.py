@@ -21,6 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from portbench.errors import first_complaint
 from portbench.files import new_file
+from portbench.results.attribution import Line
 from portbench.results.model import Row, RunFile
 from portbench.results.stats import Group
 from portbench.results.storage import StorageError, read, run_files, writing
@@ -36,31 +37,31 @@ _SCHEMA: Final = 2
 class Entry:
     """One firmware in one run under one set of conditions."""
 
-    measured_utc: str
+    measured_utc: Line
     """When the run began, as ISO 8601 in UTC to the second."""
-    run: str
+    run: Line
     """The run file, by its name in `runs/`."""
-    revision: str
+    revision: Line
     """Of the project's work tree; empty outside one."""
-    runtime: str
-    version: str
-    build: str
-    family: str
-    workload: str
-    where: str
-    timed_by: str
-    board: str
-    profile: str
-    settings: dict[str, bool | int | float | str]
+    runtime: Line
+    version: Line
+    build: Line
+    family: Line
+    workload: Line
+    where: Line
+    timed_by: Line
+    board: Line
+    profile: Line
+    settings: dict[Line, bool | int | float | Line]
     seed: int | None
     """None: nothing varied, or the variation is unknown."""
-    figure: str
-    unit: str
+    figure: Line
+    unit: Line
     better: Literal["higher", "lower"]
     values: Annotated[list[Annotated[float, Gt(0)]], MinLen(1)]
     """Of each run of the row."""
-    image_sha256: str | None = None
-    conditions: dict[str, Any] | None = None
+    image_sha256: Line | None = None
+    conditions: dict[Line, Any] | None = None
     """Conditions of the rows that decide their figures; None: not known, in files of schema 1."""
     schema: int = _SCHEMA
 
@@ -94,7 +95,7 @@ def keep(run: RunFile, file: str, folder: Path) -> list[Path]:
     for entry in entries_of(run, file):
         stamp = re.sub(r"[^0-9TZ]", "", entry.measured_utc)
         name = "-".join(filter(None, (stamp, Path(file).stem.rpartition("Z")[2].strip("-"), entry.revision[:12])))
-        place = folder / _plain(entry.runtime) / _plain(entry.version or "unknown") / f"{name}.jsonl"
+        place = folder / _plain(entry.runtime) / _plain(entry.version or "unknown") / f"{_plain(name)}.jsonl"
         together.setdefault(place, []).append(entry)
     written = []
     for path, entries in together.items():

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from portbench.console import shown
 from portbench.results.cells import escape, figure, markdown_table
 from portbench.results.histories.series import Axis, Series, Step, over_time, over_versions
 from portbench.results.histories.store import Entry
@@ -25,7 +24,7 @@ def lines(series: Series, steps: Sequence[Step]) -> list[tuple[str, str, str, fl
     most = max(entry.value for entry in series.entries)
     return [
         (
-            shown(series.label(entry)),
+            series.label(entry),
             figure(entry.value),
             _said(entry, stepped.get(id(entry)), series.axis),
             entry.value / most,
@@ -44,7 +43,7 @@ def markdown(series: Sequence[Series], steps: Mapping[int, Sequence[Step]]) -> s
     for number, each in enumerate(series):
         cells = [line[:-1] for line in lines(each, steps[number])[-_MOST_LINES:]]
         table = markdown_table((str(each.axis), each.first.unit, "remarks"), cells, right=(each.first.unit,))
-        found.append(f"{escape(shown(heading(each)))}:\n\n{table}\n")
+        found.append(f"History of {escape(heading(each))}:\n\n{table}\n")
     return "\n".join(found)
 
 
@@ -84,4 +83,4 @@ def _said(entry: Entry, step: Step | None, axis: Axis) -> str:
     told = [] if step is None else [f"step: {step_said(step)}"]
     if axis is Axis.TIME:
         told += filter(None, [entry.version if entry.version not in entry.runtime else "", entry.revision[:12]])
-    return shown(", ".join(told))
+    return ", ".join(told)

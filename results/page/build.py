@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from portbench.console import shown
 from portbench.results.answer import answer, not_at_hand
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.histories.store import Entry
@@ -78,10 +77,8 @@ def html_page(
     return (
         environment.get_template(_TEMPLATE).render(
             facts=_facts(run),
-            title=shown(
-                f"Which Python firmware is fastest on {', '.join(map(str, boards)).replace('_', '-') or 'a board'}?"
-            ),
-            says=shown(first[0]) if first else "Figures of firmware, measured by portbench.",
+            title=f"Which Python firmware is fastest on {', '.join(map(str, boards)).replace('_', '-') or 'a board'}?",
+            says=first[0] if first else "Figures of firmware, measured by portbench.",
             preview=preview,
             rows=rows,
             parts=parts,
@@ -95,15 +92,15 @@ def html_page(
 
 
 def _linked(text: str) -> str:
-    """With its addresses as links and its names as code. The text is escaped."""
+    """With its addresses as links and its names as code. `Markup` escapes all text that it takes in."""
     with page_libraries():
-        from markupsafe import Markup, escape
+        from markupsafe import Markup
     made, end = Markup(""), 0
     for found in _MARKED.finditer(text):
         form = '<a href="{0}">{1}</a>' if found["code"] is None else "<code>{2}</code>"
-        made += escape(text[end : found.start()]) + Markup(form).format(found[0], found["address"], found["code"])
+        made += text[end : found.start()] + Markup(form).format(found[0], found["address"], found["code"])
         end = found.end()
-    return made + escape(text[end:])
+    return made + text[end:]
 
 
 def _facts(run: RunFile) -> dict[str, str]:
@@ -113,7 +110,7 @@ def _facts(run: RunFile) -> dict[str, str]:
         facts["state"] = "interrupted; rows measured until then are here"
     if run.name:
         facts["name"] = run.name
-    return {name: shown(value) for name, value in (facts | measured_with(run)).items()}
+    return facts | measured_with(run)
 
 
 def measured_with(run: RunFile) -> dict[str, str]:

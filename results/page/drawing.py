@@ -25,6 +25,11 @@ LANE: Final = 46.0
 """Pixels of the height of a lane."""
 _VEGA_LITE: Final = "6.4"
 
+_NEEDLESS: Final = re.compile(
+    r' (?:(?:aria-[a-z]+|role|class|pointer-events|xmlns:xlink|stroke-miterlimit)="[^"]*"|opacity="1")'
+)
+"""Attributes of Vega's SVG."""
+
 INK: Final = "var(--ink)"
 SOFT: Final = "var(--soft)"
 LINES: Final = "var(--lines)"
@@ -163,9 +168,8 @@ def _svg(drawing: dict[str, Any]) -> str:
     text = vl_convert.vegalite_to_svg(drawing, vl_version=_VEGA_LITE, config=_CONFIG)
     says = r'<(\w+) aria-label="([^"]*)" role="graphics-symbol" aria-roledescription="(?!axis)[^"]*"([^>]*)/>'
     text = re.sub(says, r"<\1\3><title>\2</title></\1>", text)
-    text = re.sub(r' (?:aria-[a-z]+|role|class|pointer-events|xmlns:xlink|stroke-miterlimit)="[^"]*"', "", text)
-    text = re.sub(r' opacity="1"|<path d="(?:M0,0h0v0h0Z)?"(?: display="none")?/>', "", text)
-    text = re.sub(r"(\.\d\d)\d+", r"\1", text)
+    text = re.sub("<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", re.sub(_NEEDLESS, "", tag[0])), text)
+    text = re.sub(r'<path d="(?:M0,0h0v0h0Z)?"(?: display="none")?/>', "", text)
     while (shorter := re.sub(r"<g(?: transform=\"translate\(0,0\)\")?></g>", "", text)) != text:
         text = shorter
     return text.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from portbench.console import shown
 from portbench.errors import LibraryMissing
 from portbench.results.cells import figure, workload_title
 from portbench.results.histories.series import Axis, Series, Step, over_time, over_versions, version_order
@@ -54,7 +54,7 @@ def _section(title: str, series: list[Series]) -> Section:
 
 
 def _paragraphs(series: Series, step: Step) -> list[Paragraph]:
-    return [Paragraph(shown(_told(series, step))), Paragraph(shown(step.comparison), is_code=True)]
+    return [Paragraph(_told(series, step)), Paragraph(step.comparison, is_code=True)]
 
 
 def _told(series: Series, step: Step) -> str:
@@ -79,11 +79,11 @@ def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[Step]])
                     "y": entry.value,
                     "colour": colour(number),
                     "shape": SHAPES[number % len(SHAPES)][0],
-                    "says": shown(f"{each.title}, {label}: {figure(entry.value)} {of.unit}"),
+                    "says": f"{each.title}, {label}: {figure(entry.value)} {of.unit}",
                 }
             )
         for step in steps[each.title]:
-            says = shown(f"{_told(each, step)} {step.comparison}")
+            says = f"{_told(each, step)} {step.comparison}"
             steps_drawn.append({"x": places[_tick(each, step.after)], "y": step.after.value, "says": says})
 
     def draw(width: int) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[Step]])
             marks("point", lines_drawn, filled=True, size=60, opacity=1),
             marks("point", steps_drawn, shape="circle", size=380, stroke=INK, strokeWidth=2, fill="transparent"),
         ]
-        names = f"{ticks}[datum.value]"
+        names = f"{json.dumps(ticks)}[datum.value]"
         x = {"domain": [-0.4, len(ticks) - 0.6], "values": list(range(len(ticks))), "labelExpr": names, "grid": False}
         return spec(width - _Y_AXIS, _HEIGHT, x, {**log_axis(low, high, of.unit), "minExtent": 48}, layers)
 
@@ -120,20 +120,20 @@ def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[Step]])
         for each in lines
     )
     data = Data.of(f"{title} {about} {of.figure}", rows)
-    return Chart.of(shown(f"{about}, {title[0].lower()}{title[1:]}"), shown(says), draw, data, legend)
+    return Chart.of(f"{about}, {title[0].lower()}{title[1:]}", says, draw, data, legend)
 
 
 def _ticks(lines: list[Series]) -> list[str]:
     """Every version, or every time, in its order."""
     if lines[0].axis is Axis.VERSION:
         newest = {entry.version: entry for each in lines for entry in each.entries}
-        return [shown(entry.version) for entry in sorted(newest.values(), key=version_order)]
+        return [entry.version for entry in sorted(newest.values(), key=version_order)]
     times = sorted({entry.measured_utc for each in lines for entry in each.entries})
     return [_time(text) for text in times]
 
 
 def _tick(series: Series, entry: Entry) -> str:
-    return shown(entry.version) if series.axis is Axis.VERSION else _time(entry.measured_utc)
+    return entry.version if series.axis is Axis.VERSION else _time(entry.measured_utc)
 
 
 def _time(text: str) -> str:

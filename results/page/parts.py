@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from portbench.console import shown
 from portbench.results.answer import CODE
+from portbench.results.csv_export import plain
 from portbench.results.page.drawing import Draw, drawings
 from portbench.results.table import Panel
 
@@ -50,8 +50,9 @@ class Data:
     def csv(self) -> str:
         """As an address that a browser saves."""
         out = io.StringIO(newline="")
+        lines: list[tuple[Value, ...]] = [self.columns, *self.rows]
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerows([self.columns, *self.rows])
+        writer.writerows([plain(value) if isinstance(value, str) else value for value in row] for row in lines)
         return _address("text/csv", out.getvalue())
 
     @property
@@ -146,11 +147,11 @@ def _address(kind: str, text: str) -> str:
 
 def names(panel: Panel) -> list[str]:
     """A different name for each row: with its build where two would be alike."""
-    plain = [shown(group.first.name) for group in panel.groups]
+    plain = [group.first.name for group in panel.groups]
     found: list[str] = []
     for text, group in zip(plain, panel.groups, strict=True):
         if plain.count(text) > 1:
-            text = f"{text} ({shown(group.first.build)})"
+            text = f"{text} ({group.first.build})"
         while text in found:
             text += " again"
         found.append(text)
@@ -160,6 +161,5 @@ def names(panel: Panel) -> list[str]:
 def paragraphs(lines: Iterable[str]) -> tuple[Paragraph, ...]:
     """The paragraphs of an answer, in which code begins with four spaces."""
     return tuple(
-        Paragraph(shown(line.removeprefix(CODE)), is_code=True) if line.startswith(CODE) else Paragraph(shown(line))
-        for line in lines
+        Paragraph(line.removeprefix(CODE), is_code=True) if line.startswith(CODE) else Paragraph(line) for line in lines
     )

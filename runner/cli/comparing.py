@@ -11,7 +11,7 @@ from rich.console import Console
 
 from portbench.boards import board_definition
 from portbench.boards.releases import is_selector, selected
-from portbench.console import console, plain_table, shown
+from portbench.console import console, plain_table
 from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
 from portbench.narrow import FittingTable
@@ -126,7 +126,7 @@ def print_comparison(
     if left_out := _SPARE[:count]:
         out.print(f"A wider terminal also shows: {', '.join(left_out)}.")
     for reason in reasons(compared):
-        out.print(f"\nWhy, {shown(reason.row)}:", markup=False, soft_wrap=True)
+        out.print(f"\nWhy, {reason.row}:", markup=False, soft_wrap=True)
         for sentence in reason.sentences:
             out.print(f"- {sentence}", markup=False, soft_wrap=True)
         title = f"Where the time goes, a {reason.noun} on average"

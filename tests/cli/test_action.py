@@ -95,7 +95,7 @@ def test_a_slower_image_fails_the_job_and_is_in_its_summary(tmp_path: Path, envi
     (tmp_path / "summary.md").unlink()
     status, summary = run_step("Compare", context | {"inputs.fail-if-slower": "9%"}, tmp_path, environment)
     assert status == 0 and "slower" in summary and "SLOWER" not in summary
-    assert re.search(r"#### Trend\n\nmain-firmware .* over time:\n\n\| time", summary)
+    assert re.search(r"#### Trend\n\nHistory of main-firmware .* over time:\n\n\| time", summary)
 
 
 @needs_command

@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.console import shown
 from portbench.results import storage
-from portbench.results.csv_export import rows_csv, samples_csv
+from portbench.results.csv_export import plain, rows_csv, samples_csv
 from portbench.results.model import Conditions, Headline, Machine, Offers, Published, Row, RunFile, Sim, json_schema
 from tests.cli.conftest import Invoke
 from tests.ping_pong import NATIVE_IMAGE
@@ -156,7 +155,7 @@ keys = st.from_regex(r"[a-z][a-z_]{0,6}", fullmatch=True)
 
 def cell(value: Any) -> str:
     if isinstance(value, str):
-        return shown(value)
+        return plain(value)
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -197,6 +196,13 @@ def test_what_was_exported_comes_back(rows: list[Row]) -> None:
         assert line["published.figure"] == ("messages_per_s" if of.published else "")
     expected = [value for of in rows for values in of.samples.values() for value in values]
     assert [float(line["value"]) for line in table(samples_csv(rows))] == expected
+
+
+def test_a_spreadsheet_calculates_no_text() -> None:
+    for text in ("=1", "+1", "-1+1", "-x", "@A1", "\t=1"):
+        assert plain(text) == f"'{text}"
+    for text in ("", "-", "-1.5", "1=1", "'=1", "a-b", " =1"):
+        assert plain(text) == text
 
 
 def test_no_rows_are_no_lines() -> None:

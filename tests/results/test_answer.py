@@ -87,13 +87,13 @@ def test_images_that_are_not_at_hand_are_one_line_and_one_to_get_them() -> None:
         url = f"https://example.org/{runtime}.uf2"
         return missing(runtime, "skipped", "a long story", index, image_url=url, published=None)
 
-    run = run_of(row(2000), without("a"), without("a", 1), without("b"), missing("c", "failed", "it fell over"))
+    run = run_of(row(2000), without("a"), without("a", 1), without("b;`x`"), missing("c", "failed", "it fell over"))
     text = page(run)
     assert "a long story" not in text and "it fell over" in text
-    assert "Without an image: a, b. All of them, into the folder that PORTBENCH_FIRMWARE_DIR names:" in text
+    assert "Without an image: a, b;`x`. All of them, into the folder that PORTBENCH_FIRMWARE_DIR names:" in text
     (command,) = (line for line in text.splitlines() if "curl" in line)
     assert command.startswith(CODE) and command.endswith(
-        "curl -fL -O https://example.org/a.uf2 -O https://example.org/b.uf2)"
+        "curl -fL -O https://example.org/a.uf2 -O 'https://example.org/b;`x`.uf2')"
     )
 
 

@@ -36,6 +36,6 @@ def test_what_was_not_measured_has_its_reason_and_other_settings_are_not_compare
     told = markdown(one, run_of(failed, others)).splitlines()
     assert "| - " in told[2]
     assert told[-2:] == [
-        "- Ping-pong, micropython, RPI_PICO_W: no | way",
+        "- Ping-pong, micropython, RPI_PICO_W: no \\| way",
         "- Ping-pong, wiznet, RPI_PICO_W: other settings",
     ]

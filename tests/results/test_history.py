@@ -9,9 +9,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from portbench.console import shown
 from portbench.results.histories.page_blocks import filled
 from portbench.results.histories.series import changes, over_time, over_versions, version_order
 from portbench.results.histories.store import Entry, entries_of, keep, load
@@ -68,12 +69,16 @@ def test_two_runs_of_one_second_are_both_kept(tmp_path: Path) -> None:
     assert len(load(tmp_path)) == 2
 
 
-@given(st.text(min_size=1, max_size=20), st.text(max_size=20))
-def test_no_name_leads_out_of_the_folder(tmp_path_factory: pytest.TempPathFactory, runtime: str, version: str) -> None:
+@given(st.text(min_size=1, max_size=20), st.text(max_size=20), st.text(min_size=1, max_size=20))
+@example("x", "1", "/../../../x")
+def test_no_name_leads_out_of_the_folder(
+    tmp_path_factory: pytest.TempPathFactory, runtime: str, version: str, revision: str
+) -> None:
     folder = tmp_path_factory.mktemp("history")
-    (path,) = keep(run_of(row(2000, runtime=runtime, version=version)), "2026-01-02T030405Z.json", folder)
+    run = run_of(row(2000, runtime=runtime, version=version), git={"revision": revision, "dirty": False})
+    (path,) = keep(run, "2026-01-02T030405Z.json", folder)
     assert len(path.relative_to(folder).parts) == 3 and ".." not in path.parts
-    assert [(each.runtime, each.version) for each in load(folder)] == [(runtime, version)]
+    assert [(each.runtime, each.version) for each in load(folder)] == [(shown(runtime), shown(version))]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_value_is_the_headline_figure() -> None:
         ({"conditions": {"messages": 4}}, "Extra inputs"),
         ({"where": "simulated"}, "'silicon', 'emulated' or 'hosted'"),
         ({"status": "skipped"}, "a skipped row needs a reason"),
-        ({"status": "failed", "reason": "two\nlines"}, "a failed row needs a reason of one line"),
+        ({"status": "failed", "reason": ""}, "a failed row needs a reason"),
         ({"image_sha256": "abc"}, "pattern"),
         ({"workload": ""}, "at least 1 character"),
         ({"build": ""}, "at least 1 character"),

@@ -16,7 +16,7 @@ from portbench.results.page import build
 from portbench.results.page.drawing import PREVIEW
 from portbench.results.page.parts import Cell, Data
 from portbench.results.page.sections.ranking import PORTS
-from portbench.results.publish import html, lacking, publish
+from portbench.results.publish import html, lacking, measured_rows, publish
 from portbench.results.storage import StorageError
 from tests.results.page_run import FULL, HISTORY
 from tests.results.rows import row, run_of
@@ -175,6 +175,28 @@ def test_nobodys_text_becomes_markup() -> None:
     elements = Elements(html(run))
     assert len(elements.all("script")) == 1 and not elements.all("b") and "\x1b" not in elements.text
     assert "alert(1)" in elements.text
+
+
+def test_addresses_and_code_are_marked_and_all_else_is_escaped() -> None:
+    told = build._linked('<b> & "x" https://a.example/"<i> `<u> & x` http://b.example/?a=1&b=<s>. javascript:x <q>')
+    assert told == (
+        '&lt;b&gt; &amp; &#34;x&#34; <a href="https://a.example/">a.example/</a>&#34;&lt;i&gt;'
+        " <code>&lt;u&gt; &amp; x</code>"
+        ' <a href="http://b.example/?a=1&amp;b=">b.example/?a=1&amp;b=</a>&lt;s&gt;. javascript:x &lt;q&gt;'
+    )
+
+
+def test_the_names_of_a_pages_rows_end_neither_the_comment_nor_their_list(tmp_path: Path) -> None:
+    """`lacking` reads them again: a name with a comma, or the end of a comment, is one name."""
+    names = ("a, b", "c --> <script>x</script> <!-- d", "e--f", "g\nh", "1.0-rc_1")
+    run = run_of(*(row(2000 + number, runtime=name) for number, name in enumerate(names)))
+    wanted = ("1.0-rc_1", "a- b", "c -- -script-x-script- -- d", "e-f", r"g-x0ah")
+    assert measured_rows(run) == ", ".join(f"ping_pong emulated {name}" for name in wanted)
+    for page in (tmp_path / "page.md", tmp_path / "page.html"):
+        publish(run, [page])
+        assert page.read_text(encoding="utf-8").count(f"<!-- rows: {measured_rows(run)} -->") == 1
+        assert lacking(run, page) == []
+        assert len(lacking(run.model_copy(update={"rows": run.rows[1:]}), page)) == 1
 
 
 def test_a_run_without_figures_has_a_page() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from portbench.console import shown
 from portbench.results.answer import more
 from portbench.results.page.parts import Data, Paragraph, Section, Value, paragraphs, slug
 from portbench.results.table import Panel, panel_table
@@ -31,7 +30,7 @@ def _settings(panel: Panel) -> Section | None:
 def _table(panel: Panel) -> Section:
     table = panel_table(panel)
     links: dict[Value, str] = {
-        shown(row.runtime): row.offers.sources[0].partition(" ")[0].rstrip(":")
+        row.runtime: row.offers.sources[0].partition(" ")[0].rstrip(":")
         for row in (group.first for group in panel.groups)
         if row.offers is not None and row.offers.sources[0].startswith("https://")
     }
