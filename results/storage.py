@@ -39,7 +39,8 @@ class RunWriter:
 
     def __init__(self, run: RunFile, folder: Path = RESULTS_FOLDER, resumed: Path | None = None) -> None:
         self._run = run
-        self._rows: dict[str | int, Row] = {}
+        self._rows: dict[str | int, tuple[int, Row]] = {}
+        """By job or number: the place, and the row."""
         self._latest = folder / LATEST
         self._mutex = threading.Lock()
         self._lock: FileLock | None = None
@@ -59,18 +60,20 @@ class RunWriter:
 
     @property
     def run(self) -> RunFile:
-        """The run as it is on disk."""
-        return self._run.model_copy(update={"rows": list(self._rows.values())})
+        """The run as it is on disk, its rows in the order of their places."""
+        rows = [row for _, row in sorted(self._rows.values(), key=_place)]
+        return self._run.model_copy(update={"rows": rows})
 
-    def append(self, row: Row, job: str | None = None) -> None:
-        """Adds `row`. That of a `job` takes the place of an earlier one."""
+    def append(self, row: Row, job: str | None = None, place: int | None = None) -> None:
+        """Adds `row`. That of a `job` replaces an earlier one. `place`: in the plan, by default behind all others."""
         with self._mutex:
-            named = {} if job is None else {"job": job}
-            self._write(named | {"row": row.model_dump(mode="json")})
-            self._rows[len(self._rows) if job is None else job] = row
+            told = {"job": job, "place": place}
+            line = {name: value for name, value in told.items() if value is not None}
+            self._write(line | {"row": row.model_dump(mode="json")})
+            _put(self._rows, line, row)
 
     def row_of(self, job: str) -> Row | None:
-        return self._rows.get(job)
+        return self._rows[job][1] if job in self._rows else None
 
     def finish(self, when_utc: datetime | None = None) -> None:
         """Marks the run as complete."""
@@ -107,7 +110,8 @@ class RunWriter:
     def _take_up(self, path: Path) -> None:
         self._run = read(path).model_copy(update={"finished_utc": None})
         content = path.read_bytes()
-        self._rows = dict(zip(_joined(content.decode(), path)[1], self._run.rows, strict=True))
+        places = _joined(content.decode(), path)[1]
+        self._rows = {key: (places[key][0], row) for key, row in zip(places, self._run.rows, strict=True)}
         os.truncate(path, content.rfind(b"\n") + 1)  # the writer was killed in the middle of the rest
         self._file = path.open("ab", buffering=0)
         self._write({"finished_utc": None})
@@ -162,7 +166,7 @@ def parse(text: str, path: Path) -> RunFile:
     """The run in `text`, a document or lines; `path` is its file's name, also for messages."""
     if path.suffix == ".jsonl":
         head, rows = _joined(text, path)
-        document: Any = head | {"rows": list(rows.values())}
+        document: Any = head | {"rows": [row for _, row in rows.values()]}
     else:
         document = _loaded(text, str(path))
     version = document.get("schema_version") if isinstance(document, dict) else None
@@ -178,23 +182,34 @@ def parse(text: str, path: Path) -> RunFile:
         raise StorageError(f"{path}: {first_complaint(error)}; choose another run file") from error
 
 
-def _joined(text: str, path: Path) -> tuple[dict[str, Any], dict[str | int, Any]]:
-    """What a file's lines say of the run, and its rows; the last of a job counts.
+def _joined(text: str, path: Path) -> tuple[dict[str, Any], dict[str | int, tuple[int, Any]]]:
+    """What a file's lines say of the run, and its places and rows in their order; the last of a job counts.
 
     Half a last line is left out: its writer was killed.
     """
     head: dict[str, Any] = {}
-    rows: dict[str | int, Any] = {}
+    rows: dict[str | int, tuple[int, Any]] = {}
     for number, line in enumerate(text[: text.rfind("\n") + 1].splitlines(), 1):
         place = f"{path}: line {number}"
         found = _loaded(line, place)
         if not isinstance(found, dict):
             raise StorageError(f"{place} is no object; it is damaged, choose another run file")
         if "row" in found:
-            rows[str(found["job"]) if "job" in found else len(rows)] = found["row"]
+            _put(rows, found, found["row"])
         else:
             head |= found
-    return head, rows
+    return head, dict(sorted(rows.items(), key=lambda each: _place(each[1])))
+
+
+def _put(rows: dict[str | int, tuple[int, Any]], line: Mapping[str, Any], row: Any) -> None:
+    """Rows end in any order; `line` has a row's place in the plan. Without one it is the job's, or the last."""
+    key = str(line["job"]) if "job" in line else len(rows)
+    place = line.get("place")
+    rows[key] = (place if isinstance(place, int) else rows[key][0] if key in rows else len(rows), row)
+
+
+def _place(placed: tuple[int, Any]) -> int:
+    return placed[0]
 
 
 def _loaded(text: str, place: str) -> Any:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,16 +64,18 @@ class Run:
         on: str | None = None,
         view: ProgressView | None = None,
         writer: RunWriter | None = None,
-        jobs: Sequence[str] = (),
+        jobs: Mapping[str, int] | None = None,
         store: ImageStore | None = None,
     ) -> None:
         """`on`: the address of a Dask scheduler. `view`: where progress goes, by default standard error. `jobs`: of
-        each row the name by which `writer` keeps it. `store`: instead of the user's.
+        each row the name by which `writer` keeps it, and its place there. `store`: instead of the user's.
 
         Raises ImageError or StorageError.
         """
         self._rows = rows
-        self._jobs = {id(row): job for row, job in zip(rows, jobs, strict=False)}
+        self._jobs = {id(row): job for row, job in zip(rows, jobs or (), strict=False)}
+        places = jobs.values() if jobs else () if writer else count()
+        self._places = {id(row): place for row, place in zip(rows, places, strict=False)}
         self._options = options
         self._on = on
         self._store = store or image_store([row.entry for row in rows])
@@ -121,7 +124,7 @@ class Run:
             try:
                 while (found := self._next(coming)) is not None:
                     row, measured = found
-                    self._writer.append(measured, self._jobs.get(id(row)))
+                    self._writer.append(measured, self._jobs.get(id(row)), self._places.get(id(row)))
                     done.append(measured)
                     self._tell(row, measured)
                     yield found

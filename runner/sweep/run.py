@@ -90,7 +90,9 @@ class SweepRun:
     def _measure(self, due: Sequence[Job], on: str | None, writer: RunWriter) -> list[str]:
         """Gives the reasons why rows were not measured."""
         view = ProgressView(len(due), brief=True)
-        with Run([job.row for job in due], self._options, on, view, writer, [job.id for job in due]) as run:
+        places = {job.id: place for place, job in enumerate(self._sweep.jobs)}
+        jobs = {job.id: places[job.id] for job in due}
+        with Run([job.row for job in due], self._options, on, view, writer, jobs) as run:
             try:
                 for _ in run.measured():
                     pass

@@ -170,6 +170,37 @@ def test_a_run_that_was_killed_is_written_on(tmp_path: Path) -> None:
     assert storage.run_files(tmp_path) == [path]
 
 
+def test_rows_are_in_the_order_of_their_places_however_they_ended(tmp_path: Path) -> None:
+    """Two equal runs are equal as files, and so is a sweep that went on after it was stopped."""
+    writers = [RunWriter(new_run(), tmp_path / name) for name in "ab"]
+    for writer, order in zip(writers, ((0, 1, 2, 3), (2, 0, 3, 1)), strict=True):
+        for index in order:
+            writer.append(measured(index), place=index)
+        writer.finish(START)
+        assert writer.run.rows == list(map(measured, range(4))) == storage.read(writer.path).rows
+        assert [json.loads(line)["place"] for line in writer.path.read_text().splitlines()[1:-1]] == list(order)
+    assert (tmp_path / "a" / "latest.json").read_bytes() == (tmp_path / "b" / "latest.json").read_bytes()
+    path = tmp_path / "sweeps" / "a.jsonl"
+    for ended in (((3, "d"), (1, "b")), ((2, "c"), (0, "a"), (3, "d"))):
+        writer = RunWriter(new_run(), tmp_path, path)
+        for index, job in ended:
+            writer.append(measured(index), job, index)
+        writer.close()
+    assert storage.read(path).rows == list(map(measured, range(4))) == storage.read(tmp_path / "latest.json").rows
+    assert writer.row_of("b") == measured(1)
+
+
+def test_a_place_that_is_no_number_is_the_lines_own(tmp_path: Path) -> None:
+    writer = RunWriter(new_run(), tmp_path)
+    for index in range(2):
+        writer.append(measured(index), place=1 - index)
+    writer.close()
+    writer.path.write_text(
+        writer.path.read_text().replace('"place": 1', '"place": "x"').replace('"place": 0', '"place": null')
+    )
+    assert storage.read(writer.path).rows == [measured(0), measured(1)]
+
+
 def test_one_process_writes_on_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "sweeps" / "a.jsonl"
     with contextlib.closing(RunWriter(new_run(), tmp_path, path)):
