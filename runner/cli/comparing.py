@@ -18,14 +18,16 @@ from portbench.narrow import FittingTable
 from portbench.results.compare import Comparison
 from portbench.results.compare_table import COLUMNS, HINT, LAYOUT_COLUMNS, layouts, lines
 from portbench.results.compare_why import MISS_COLUMNS, WHY_COLUMNS, lacks_reasons, reasons
-from portbench.results.model import RunFile
+from portbench.results.model import RunFile, Status
 from portbench.results.run_perfbench import differences
 from portbench.results.storage import RESULTS_FOLDER, find_run
 from portbench.runner.cli.options import SETTINGS, bench_options
-from portbench.runner.jobs.run import measure_images
+from portbench.runner.jobs.run import measure_images, planned_images
 from portbench.runner.options import DEFAULT_BOARD
 from portbench.runner.plan import is_file
 
+_PC: Final = "this PC"
+"""The board of a hosted port."""
 _SPARE: Final = ("by", "unit")
 """Columns that a narrow terminal leaves out, the first one first."""
 
@@ -87,8 +89,23 @@ def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path 
     folder = Path(options.get("results_dir") or RESULTS_FOLDER)
     runs = {text: find_run(text, folder) for text, image in zip(texts, found, strict=True) if image is None}
     images = list(dict.fromkeys(filter(None, found)))
+    if images:
+        look_first(images, options, runs)
     measured = dict(zip(images, measure_images(images, options, named) if images else [], strict=True))
     return [runs[text] if image is None else measured[image] for text, image in zip(texts, found, strict=True)]
+
+
+def look_first(images: Sequence[str], options: Mapping[str, Any], runs: Mapping[str, RunFile] | None = None) -> None:
+    """Raise PortbenchError for images and runs without a common workload on a board: nothing is measured in vain."""
+    has: dict[str, set[tuple[str, str]]] = {}
+    for name, run in (runs or {}).items():
+        has[name] = {(row.workload, row.board or _PC) for row in run.rows if row.status is Status.MEASURED}
+    for row in planned_images(images, options)[0]:
+        board = _PC if row.entry.family.traits.hosted else row.board.id
+        has.setdefault(str(row.entry.path or row.entry.id), set()).add((row.workload.name, board))
+    if not set.intersection(*has.values()):
+        told = (f"{name} has {', '.join(' on '.join(each) for each in sorted(on))}" for name, on in has.items())
+        raise PortbenchError(f"no row in common: {'; '.join(told)}; choose images for one board, and one --workload")
 
 
 def _image(text: str, board: str) -> str | None:

@@ -173,6 +173,14 @@ class Run:
             self.faults.append(f"{row.label}: is required, and was {measured.status}: {measured.reason}")
 
 
+def planned_images(images: Sequence[str], asked: Mapping[str, Any]) -> tuple[list[PlannedRow], BenchOptions]:
+    """As `planned`, of `images`, files or ids. Raises PortbenchError."""
+    try:
+        return planned({**asked, "runtime": images})
+    except OptionError as error:  # it would show the help of a verb that has no such option
+        raise PortbenchError(str(error)) from None
+
+
 def measure_images(
     images: Sequence[str], asked: Mapping[str, Any], elfs: Mapping[Path, Path] | None = None
 ) -> list[RunFile]:
@@ -181,10 +189,7 @@ def measure_images(
     `asked` as `runner.options.read_options` takes it. `elfs`: files with the names of functions, by image. Raises
     PortbenchError, and before the first row if the library that compares runs with jitter is missing.
     """
-    try:
-        rows, options = planned({**asked, "runtime": images})
-    except OptionError as error:  # it would show the help of a verb that has no such option
-        raise PortbenchError(str(error)) from None
+    rows, options = planned_images(images, asked)
     if options.runs > 1 and options.seed is not None:
         check_installed()
     with Run(rows, replace(options, elfs=elfs or {})) as run:

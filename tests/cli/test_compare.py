@@ -141,6 +141,7 @@ def test_a_folder_of_images_that_differ_by_chance_alone_is_undecided(
         "portbench.runner.cli.verbs.compare.measure_images",
         lambda images, _: [run_of(*runs[Path(image).name]) for image in images],
     )
+    monkeypatch.setattr("portbench.runner.cli.verbs.compare.look_first", lambda *_: None)
     (tmp_path / "builds").mkdir()
     for name in runs:
         (tmp_path / "builds" / name).touch()
@@ -223,12 +224,12 @@ def test_a_run_is_named_and_compared_with_its_baseline(start: Start, empty: Path
 
 def test_firmware_is_named_as_for_run(monkeypatch: pytest.MonkeyPatch, invoke: Invoke, tmp_path: Path) -> None:
     """A release by its id; and what cannot be found ends the command before anything is measured."""
-    before = stored(tmp_path, "a", exact(10_000))
+    before = stored(tmp_path, "a", run_of(row(10_000, sim={}, board="W5500_EVB_PICO")))
     asked: list[list[str]] = []
 
     def measure(images: list[str], *_: object) -> list[object]:
         asked.append(images)
-        return [exact(10_300) for _ in images]
+        return [run_of(row(10_300, sim={}, board="W5500_EVB_PICO")) for _ in images]
 
     monkeypatch.setattr("portbench.runner.cli.comparing.measure_images", measure)
     monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
@@ -242,6 +243,28 @@ def test_firmware_is_named_as_for_run(monkeypatch: pytest.MonkeyPatch, invoke: I
     ):
         done = invoke("compare", *names)
         assert done.exit_code in (1, 2) and re.search(said, done.stderr) and not asked
+
+
+def test_images_for_two_boards_are_refused_before_one_is_measured(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "builds").mkdir()
+    shutil.copy(NATIVE_IMAGE, tmp_path / "builds" / "a.uf2")
+    shutil.copy(NATIVE_IMAGE.with_name("native_rp2350.uf2"), tmp_path / "builds" / "b.uf2")
+    run = stored(tmp_path, "run", run_of(row(100, board="RPI_PICO")))
+    for place in ("comparing", "verbs.compare"):
+        monkeypatch.setattr(f"portbench.runner.cli.{place}.measure_images", lambda *_: pytest.fail("it measures"))
+    a, b = ("builds/a.uf2 has ping_pong on W5500_EVB_PICO", "builds/b.uf2 has ping_pong on W5500_EVB_PICO2")
+    fix = "choose images for one board, and one --workload\n"
+    done = invoke("compare", "builds/a.uf2", "builds/b.uf2")
+    assert (done.exit_code, done.stderr) == (1, f"portbench: no row in common: {a}; {b}; {fix}")
+    done = invoke("compare", run, "builds/a.uf2")
+    assert (done.exit_code, done.stderr) == (
+        1,
+        f"portbench: no row in common: {run} has ping_pong on RPI_PICO; {a}; {fix}",
+    )
+    done = invoke("compare", "builds")
+    assert (done.exit_code, done.stderr) == (1, f"portbench: no row in common: {a}; {b}; {fix}")
 
 
 def test_a_missing_library_is_told_before_a_row_is_measured(

@@ -21,7 +21,7 @@ from portbench.errors import PortbenchError
 from portbench.results.compare import Comparison, compare
 from portbench.results.compare_table import as_data, markdown, share
 from portbench.results.model import RunFile
-from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, sides, verdict
+from portbench.runner.cli.comparing import limit_option, look_first, measuring_options, print_comparison, sides, verdict
 from portbench.runner.cli.options import given
 from portbench.runner.cli.pages import json_text, output_option, write_pages
 from portbench.runner.jobs.run import measure_images
@@ -87,6 +87,7 @@ def _first_slow(
     images = sorted(folder.glob("*.uf2"), key=_by_number)
     if len(images) < 2:
         raise PortbenchError(f"{folder}: has {len(images)} .uf2 images; give it two at least")
+    look_first(list(map(str, images)), options)
     (fast,) = measure_images([str(images[0])], options)
     slow, compared = len(images) - 1, _beside(fast, images[-1], options)
     if not verdict(compared, limit):
@@ -119,7 +120,7 @@ def _by_number(path: Path) -> list[tuple[int, str]]:
 def _beside(fast: RunFile, image: Path, options: dict[str, Any]) -> list[Comparison]:
     compared = compare(fast, *measure_images([str(image)], options))
     if not compared:
-        raise PortbenchError(f"{image}: has no row in common with the first image; are both for one board?")
+        raise PortbenchError(f"{image}: has no row in common with the first image; measure both alike")
     return compared
 
 
