@@ -34,13 +34,13 @@ def shift_of_samples(ours: Sequence[float], theirs: Sequence[float]) -> tuple[fl
 
     With too few values for that test, the means' difference with interval and p of Welch's t-test.
     """
-    import numpy
-
     if {*ours, *theirs} == {ours[0]}:
         return 0.0, 0.0, 0.0, 1.0
     if least_p(len(ours), len(theirs)) >= LEVEL:
         return _welch(ours, theirs)
     stats = _scipy()
+    import numpy  # which comes with it
+
     p = float(stats.mannwhitneyu(ours, theirs).pvalue)
 
     def shift(a: object, b: object, axis: int = -1) -> object:

@@ -59,6 +59,12 @@ class DiminishingReturns:
         )
 
 
+def check_installed() -> None:
+    """Raises LibraryMissing, before hours of measuring."""
+    for library in ("kneed", "matplotlib"):
+        LibraryMissing.unless_found(library, "sweep", "a sweep")
+
+
 def diminishing_returns(found: Sequence[Curve]) -> list[DiminishingReturns]:
     """Where each curve bends; one of few points, or all but flat, does not. Raises LibraryMissing."""
     return [bend for curve in found if (bend := _bend(curve, _telling(curve, found))) is not None]

@@ -27,7 +27,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import ALL, PlannedRow
 from portbench.runner.progress import ProgressView
 from portbench.runner.settings import Axis
-from portbench.runner.sweep.chart import FORMATS, chart_axis, diminishing_returns, draw
+from portbench.runner.sweep.chart import FORMATS, chart_axis, check_installed, diminishing_returns, draw
 from portbench.runner.sweep.plan import Job, Point, curves, plan_sweep, points_of, told
 
 _MOST_LINES: Final = 100
@@ -67,6 +67,7 @@ class SweepRun:
 
         `on`: the address of a Dask scheduler. Raises PortbenchError, and KeyboardInterrupt with the rows on disk.
         """
+        check_installed()
         if on is None:
             needs_engine()
         jobs = self._sweep.jobs

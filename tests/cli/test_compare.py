@@ -276,3 +276,20 @@ def test_a_missing_library_is_told_before_a_row_is_measured(
     done = invoke("compare", "a.uf2", "b.uf2")
     assert done.exit_code == 1 and "needs scipy; install it: pip install 'portbench[compare]'" in done.stderr
     assert not (tmp_path / "results").exists()
+    run = stored(tmp_path, "a", exact(100))
+    monkeypatch.setattr("portbench.runner.cli.verbs.run._measure", lambda *_: pytest.fail("it measures"))
+    done = invoke("run", "--runtime=portbench-native", f"--baseline={run}")
+    assert done.exit_code == 1 and "needs scipy; install it: pip install 'portbench[compare]'" in done.stderr
+
+
+def test_samples_without_the_library_are_one_line(
+    monkeypatch: pytest.MonkeyPatch, invoke: Invoke, tmp_path: Path
+) -> None:
+    """A plain install has no numpy either."""
+    for library in ("scipy", "numpy"):
+        monkeypatch.setitem(sys.modules, library, None)
+    for count in (3, 4):
+        runs = (run_of(*(row(start + n, n, where="silicon") for n in range(count))) for start in (100, 101))
+        done = invoke("compare", *(stored(tmp_path, str(name), run) for name, run in enumerate(runs)))
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert done.stderr.endswith("needs scipy; install it: pip install 'portbench[compare]'\n")

@@ -64,8 +64,11 @@ def test_without_the_extra_one_line_says_so(invoke: Invoke, tmp_path: Path, monk
 
     monkeypatch.setattr(builtins, "__import__", without)
     done = invoke("show", "publish", "run.json")
-    assert (done.exit_code, done.stdout) == (0, "docs/results.md\n")
-    line = "a page of HTML needs vl_convert; install it: pip install 'portbench[page]'\n"
-    assert done.stderr == f"portbench: no page.html: {line}"
+    line = "portbench: a page of HTML needs vl_convert; install it: pip install 'portbench[page]'"
+    alone = "; or write Markdown alone: --output docs/results.md"
+    assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"{line}{alone}\n")
     done = invoke("show", "publish", "run.json", "--output", "some.html")
-    assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"portbench: {line}")
+    assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"{line}\n")
+    assert not (tmp_path / "docs").exists()
+    done = invoke("show", "publish", "run.json", "--output", "docs/results.md")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "docs/results.md\n", "")

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from portbench.boards import Deadline
+from portbench.errors import LibraryMissing
 from portbench.results import storage
 from portbench.results.model import Row
 from portbench.runner.bench import Bench
@@ -184,6 +185,21 @@ def test_a_slip_is_told_and_nothing_is_begun(
     done = start("run", *words)
     assert done.returncode == status and said in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
     assert not (empty / "results").exists()
+
+
+@pytest.mark.parametrize("library", ["kneed", "matplotlib"])
+def test_a_missing_library_is_told_before_a_row_is_measured(
+    library: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = {"runtime": ["portbench-native"], "setting": ["spi_hz=1M,2M"], "results_dir": tmp_path}
+    sweep = SweepRun(asked, read_options(asked, sweeps=True))
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.setattr(sweep, "_measure", lambda *_: pytest.fail("it measures"))
+    with pytest.raises(
+        LibraryMissing, match=rf"^a sweep needs {library}; install it: pip install 'portbench\[sweep\]'$"
+    ):
+        sweep.measure(None, as_json=False)
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_cluster_and_no_chart_is_imported_where_none_is_asked_for(start: Start) -> None:

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from portbench.console import console, shown
+from portbench.results.chance import check_installed
 from portbench.results.compare import compare
 from portbench.results.model import RunFile, Status
 from portbench.results.storage import find_run, to_json
@@ -67,6 +68,8 @@ def COMMAND(
     elif options.axes:
         asked = _emulated(asked, f"{options.axes[0].name}: a sweep")
     before = None if baseline is None else find_run(baseline, options.results_dir)  # `latest` is another afterwards
+    if before is not None and options.seed is not None:
+        check_installed()
     out = console(stderr=True) if as_json else console()
     if options.axes:
         sweep = SweepRun(asked, options, x, chart)

@@ -63,11 +63,7 @@ def COMMAND(
         pictures = board_pictures(row.board for row in run.rows)
         publish(run, pages, history=history, force=force, address=address, pictures=pictures)
     except LibraryMissing as error:
-        if outputs:
-            raise
-        pages = [PAGE]
-        publish(run, pages, history=history, force=force)
-        click.echo(f"portbench: no {HTML_PAGE}: {error}", err=True)
+        raise LibraryMissing(f"{error}" if outputs else f"{error}; or write Markdown alone: --output {PAGE}") from error
     for place in places:
         put_into(run, place, next((page for page in pages if page.suffix.lower() == ".svg"), None))
     for page in pages:
