@@ -60,7 +60,11 @@ def flash(groups: Sequence[Group]) -> list[str]:
     if (best := recommended(groups)) is None or best.first.offers is None:
         return []
     rate = f"{figure(best.value.median)} {best.headline.unit}"
-    text = f"Flash {best.first.name}, the newest maintained firmware: {rate}. It is at {best.first.offers.sources[0]}"
+    run = f", and run it {best.first.profile}" if best.first.profile else ""
+    text = (
+        f"Flash {best.first.runtime}, the newest maintained firmware{run}: {rate}."
+        f" It is at {best.first.offers.sources[0]}"
+    )
     return [text, *([CODE + best.first.line] if best.first.line else [])]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from portbench.results.storage import RunWriter
-from tests.cli.conftest import Invoke
+from tests.cli.conftest import Invoke, Start
 from tests.results.rows import START, row, run_of
 
 FASTER = {"runtime": "micropython-1.28.0", "version": "1.28.0", "build": "new image.uf2"}
@@ -42,6 +42,13 @@ def test_runs_that_have_ended_are_kept_and_shown(invoke: Invoke, runs: list[Path
     assert "  portbench compare micropython-1.26.0 micropython-1.28.0 --workload ping_pong\n" in done.stdout
     assert len(list((tmp_path / "results" / "history").rglob("*.jsonl"))) == 6
     assert invoke("show", "history").stdout == done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("encoding", "full"), [("ascii", "#"), ("latin-1", "#"), ("utf-8", "\u2588")])
+def test_bars_are_in_signs_that_the_terminal_has(encoding: str, full: str, start: Start) -> None:
+    done = start("show", "history", PYTHONIOENCODING=encoding)
+    assert done.returncode == 0 and full * 30 in done.stdout and r"\u2588" not in done.stdout
 
 
 def test_for_programs(invoke: Invoke, runs: list[Path]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.bar import Bar
+from rich.bar import END_BLOCK_ELEMENTS, FULL_BLOCK, Bar
 from rich.table import Table
 from rich.text import Text
 
@@ -92,17 +92,26 @@ def COMMAND(
     out.print(f"{len(chosen)} measurements in {folder}", highlight=False)
     for number, each in enumerate(series):
         out.print()
-        out.print(_table(each, steps[number]))
+        out.print(_table(each, steps[number], out.encoding))
         for step in steps[number]:
             out.print(f"  {step.comparison}", soft_wrap=True, markup=False, highlight=False)
     if not series:
         out.print("Nothing was measured twice, and nothing in two versions.")
 
 
-def _table(series: Series, steps: list[Step]) -> Table:
+def _table(series: Series, steps: list[Step], encoding: str) -> Table:
     axis, unit = str(series.axis), series.first.unit
     table = new_table((axis, unit, "", " "), title=heading(series), right=(unit,), folding=(" ",))
     table.columns[2].width = _BAR
     for label, value, said, share in lines(series, steps):
-        table.add_row(Text(label), Text(value), Bar(1.0, 0, share, width=_BAR), Text(said))
+        table.add_row(Text(label), Text(value), _bar(share, encoding), Text(said))
     return table
+
+
+def _bar(share: float, encoding: str) -> Bar | Text:
+    """In signs of ASCII where the encoding has no blocks."""
+    try:
+        (FULL_BLOCK + "".join(END_BLOCK_ELEMENTS)).encode(encoding)
+    except UnicodeEncodeError:
+        return Text("#" * round(share * _BAR))
+    return Bar(1.0, 0, share, width=_BAR)
