@@ -29,7 +29,7 @@ pub fn flash_of_uf2(mcu: &Facts, file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
     let Image::Uf2 { families: wanted, ignored } = mcu.image else {
         return Err(Uf2Error(format!("the {} takes no UF2 files; use Intel HEX or ELF", mcu.name)));
     };
-    let mut flash = Vec::new();
+    let (mut flash, mut other) = (Vec::new(), None);
     if file.is_empty() || !file.len().is_multiple_of(BLOCK_BYTES) {
         return Err(Uf2Error(format!("{} bytes are no UF2 file: its size is a multiple of 512", file.len())));
     }
@@ -46,12 +46,8 @@ pub fn flash_of_uf2(mcu: &Facts, file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
             continue;
         }
         if flags & FAMILY_PRESENT != 0 && !wanted.contains(&family) {
-            let wanted: Vec<_> = wanted.iter().map(|family| format!("0x{family:08x}")).collect();
-            let wanted = wanted.join(" or ");
-            return Err(Uf2Error(format!(
-                "block {number} is for family 0x{family:08x}; use one for {wanted}, the {}",
-                mcu.name
-            )));
+            other.get_or_insert((number, family));
+            continue;
         }
         let start = address.wrapping_sub(mcu.flash_base) as usize;
         if size > MOST_DATA_BYTES || start > MOST_FLASH_BYTES - size {
@@ -61,6 +57,15 @@ pub fn flash_of_uf2(mcu: &Facts, file: &[u8]) -> Result<Vec<u8>, Uf2Error> {
         }
         flash.resize(flash.len().max(start + size), 0xff);
         flash[start..start + size].copy_from_slice(&block[DATA_AT..DATA_AT + size]);
+    }
+    // As the boot loader, which passes over blocks of other families.
+    if let (true, Some((number, family))) = (flash.is_empty(), other) {
+        let wanted: Vec<_> = wanted.iter().map(|family| format!("0x{family:08x}")).collect();
+        let wanted = wanted.join(" or ");
+        return Err(Uf2Error(format!(
+            "block {number} is for family 0x{family:08x}; use one for {wanted}, the {}",
+            mcu.name
+        )));
     }
     Ok(flash)
 }
@@ -96,6 +101,12 @@ mod tests {
         assert_eq!(flash_of_uf2(&RP2350, &file).expect("a valid file"), [2]);
         let file = block(XIP_BASE, ignored, &[3]);
         assert_eq!(flash_of_uf2(&RP2350, &file).expect("a file for fixed addresses"), [3]);
+    }
+
+    #[test]
+    fn blocks_of_other_families_are_skipped() {
+        let file = [block(XIP_BASE, 1, &[1]), block(XIP_BASE, UF2_FAMILY, &[2])].concat();
+        assert_eq!(flash_of_uf2(&RP2040, &file).expect("a file of two images"), [2]);
     }
 
     #[test]
