@@ -277,7 +277,8 @@ impl<B: Bus> Interpreter<V6m, B> for Core {
                 if plain && let Some(next) = mem.ops.get($slot + 1) {
                     if let Some(taken) = next.kind.taken() {
                         pc = pc.wrapping_add(2);
-                        if cycles >= limit || runs && pc >= held {
+                        let outside = from!(FAST) && pc.wrapping_sub(start) >= size || runs && pc >= held;
+                        if cycles >= limit || outside {
                             continue;
                         }
                         executed += 1;

@@ -270,22 +270,31 @@ fn overwritten_code_is_not_executed_again() {
 /// The core fetches the first word of SRAM5, which is counted, while it executes the branch before it.
 #[test]
 fn fetches_ahead_into_sram5_are_counted() {
-    let counts = [false, true].map(|translated| {
-        let mut rig = Rig::new(&[]);
-        if translated {
-            rig.chip.translate_at_once();
-        } else {
-            rig.chip.interpret_only();
-        }
-        let chip = &mut rig.chip;
-        chip.bus.blocks.busctrl.write(&mut chip.bus.sys, 0x0c, Write::normal(0x05));
-        let start = 0x2004_1000 - 8;
-        rig.program(start, &[asm::adds(1, 1), asm::adds(1, 1), asm::adds(1, 1), asm::b(-3)]);
-        rig.core().pc = start;
-        rig.run(500);
-        state(&mut rig)
-    });
-    let fetches = counts[0].len() - 3;
-    assert!(counts[0][fetches] > 90, "{}", counts[0][fetches]);
-    assert_eq!(counts[0], counts[1]);
+    let branch = [asm::adds(1, 1), asm::adds(1, 1), asm::adds(1, 1), asm::b(-3)];
+    // A comparison and its branch need no turn of the interpreter's loop.
+    let compared = [asm::adds(1, 1), asm::adds(1, 1), asm::cmp(0, 1), asm::b_if(asm::NE, -3)];
+    for code in [branch, compared] {
+        // A second counter makes the interpreter look at each access.
+        let [looked, interpreted, translated] = [(0x07, false), (0x1f, false), (0x1f, true)].map(|(second, translated)| {
+            let mut rig = Rig::new(&[]);
+            if translated {
+                rig.chip.translate_at_once();
+            } else {
+                rig.chip.interpret_only();
+            }
+            let chip = &mut rig.chip;
+            for (counter, event) in [(0x0c, 0x05), (0x14, second)] {
+                chip.bus.blocks.busctrl.write(&mut chip.bus.sys, counter, Write::normal(event));
+            }
+            let start = 0x2004_1000 - 8;
+            rig.program(start, &code);
+            rig.core().pc = start;
+            rig.run(500);
+            state(&mut rig)
+        });
+        let fetches = looked.len() - 3;
+        assert!(looked[fetches] > 90, "{}", looked[fetches]);
+        assert_eq!(looked, interpreted);
+        assert_eq!(looked, translated);
+    }
 }
