@@ -554,6 +554,28 @@ pub fn a_word_costs_three_events<C: Coreless>() {
     compare_all(&mut pair, "at the end");
 }
 
+/// IN pushes a word in the pass whose OUT finds none. Panics where FIFO levels differ in any cycle.
+pub fn a_word_moves_in_the_last_pass<C: Coreless>() {
+    let mut pair = Pair::<C>::new();
+    pair.w(C::REGISTERS.io_bank0 + 8 * DATA + 4, 6);
+    // out pins, 1; in pins, 1 [7]
+    for (address, instruction) in [0x6001, 0x4701].into_iter().enumerate() {
+        pair.w(PIO[0] + 0x48 + 4 * address as u32, instruction);
+    }
+    pair.w(PIO[0] + 0xcc, 1 << 12);
+    // OUT takes words of eight bits, and IN pushes seven.
+    pair.w(PIO[0] + 0xd0, 8 << 25 | 7 << 20 | 3 << 16);
+    pair.w(PIO[0] + 0xdc, 1 << 20 | DATA);
+    pair.w(PIO[0] + 0x10, 0x5a00_0000);
+    pair.w(PIO[0], 1);
+    for cycle in 0..200 {
+        pair.run(cycle);
+        pair.same(PIO[0] + 0xc, &format!("cycle {cycle}"));
+    }
+    let [lazy, plain] = pair.0.each_ref().map(|bench| bench.events);
+    assert!(lazy < plain, "{lazy} events: nothing is deferred");
+}
+
 /// Makes the tests of a chip whose `Bus`, `Master`, `Memory` and `wires` are in scope.
 #[macro_export]
 macro_rules! batch_tests {
@@ -600,6 +622,11 @@ macro_rules! batch_tests {
         #[test]
         fn deferred_batches_equal_single_events() {
             fuzz::batches_equal_single_events::<Chip>();
+        }
+
+        #[test]
+        fn a_word_moves_in_the_last_pass() {
+            fuzz::a_word_moves_in_the_last_pass::<Chip>();
         }
 
         #[test]

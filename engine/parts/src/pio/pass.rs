@@ -187,7 +187,10 @@ impl Pass {
             };
             most = most.min((passes, step));
         }
-        (most.0, self.steps[most.1].at)
+        // In the pass that is deferred in part, no word moves.
+        let moves = [self.output.filter(|_| config.autopull()), self.input.filter(|_| config.autopush())];
+        let step = moves.into_iter().flatten().fold(most.1, |first, (step, _)| first.min(step));
+        (most.0, self.steps[step].at)
     }
 
     /// Returns the number of passes up to that whose OUT takes a word from the FIFO, if there is one.
