@@ -71,9 +71,9 @@ pub trait Map: 'static {
     const SRAM: Region = find(Self::REGIONS, Kind::Sram);
     /// Its last bank, if accesses to that are counted.
     const COUNTED: Region = find(Self::REGIONS, Kind::CountedBank);
-    /// Bytes of the SRAM whose instructions fetch nothing from that bank: the last halfword before it executes while the
-    /// core fetches its first word.
-    const UNCOUNTED: u32 = Self::COUNTED.base.wrapping_sub(Self::SRAM.base).wrapping_sub(2);
+    /// Bytes of the SRAM whose instructions fetch nothing from that bank: while those in the last word before it execute,
+    /// the core may fetch its first word.
+    const UNCOUNTED: u32 = Self::COUNTED.base.wrapping_sub(Self::SRAM.base).wrapping_sub(4);
     /// The window of the cached flash: a power of two of bytes.
     const FLASH: Region = find(Self::REGIONS, Kind::CachedFlash);
     /// The registers that show the cache's counters.

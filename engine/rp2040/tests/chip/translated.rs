@@ -267,13 +267,15 @@ fn overwritten_code_is_not_executed_again() {
     }
 }
 
-/// The core fetches the first word of SRAM5, which is counted, while it executes the branch before it.
+/// The core fetches the first word of SRAM5, which is counted, while it executes a branch before it.
 #[test]
 fn fetches_ahead_into_sram5_are_counted() {
     let branch = [asm::adds(1, 1), asm::adds(1, 1), asm::adds(1, 1), asm::b(-3)];
     // A comparison and its branch need no turn of the interpreter's loop.
     let compared = [asm::adds(1, 1), asm::adds(1, 1), asm::cmp(0, 1), asm::b_if(asm::NE, -3)];
-    for code in [branch, compared] {
+    // The branch is in BL's second half.
+    let call = [asm::adds(1, 1), asm::adds(1, 1), 0xf7ff, 0xfffc];
+    for code in [branch, compared, call] {
         // A second counter makes the interpreter look at each access.
         let [looked, interpreted, translated] = [(0x07, false), (0x1f, false), (0x1f, true)].map(|(second, translated)| {
             let mut rig = Rig::new(&[]);
