@@ -190,6 +190,7 @@ impl Runner {
                 *chip.stalled() = stalled;
             }
             let core = chip.core(index);
+            let accessed = chip.sys().now();
             chip.sys_mut().cycle = core.cycles;
             self.trace_cores(chip);
             chip.attribute();
@@ -202,6 +203,14 @@ impl Runner {
             }
             if halted {
                 return RunEnd::Halted;
+            }
+            let sys = chip.sys();
+            if sys.unmodelled.is_some() || sys.reset_request.is_some() {
+                // The time of the last access, wherever this turn of the core began.
+                self.now = self.now.max(accessed);
+                if let Some(end) = self.attend(chip) {
+                    return end;
+                }
             }
         }
         RunEnd::Time

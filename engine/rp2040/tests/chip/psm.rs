@@ -104,6 +104,18 @@ fn a_write_that_ends_the_run_names_its_instruction_unless_dma_did_it() {
     assert_eq!(told(&mut r), says);
 }
 
+#[test]
+fn a_run_ends_at_the_time_of_the_write_that_ends_it() {
+    for (register, value) in [(PSM + 4, bit::SIO), (AIRCR, 0x05fa_0004)] {
+        let mut r = Rig::new(&[asm::NOP, asm::NOP, asm::NOP, asm::str(0, 1, 0), asm::STOP]);
+        (r.core().regs[0], r.core().regs[1]) = (value, register);
+        let written = r.core().cycles + 3;
+        let until = r.chip.now() + 1_000_000_000;
+        assert_ne!(r.chip.run_until(until), RunEnd::Time);
+        assert_eq!(r.chip.now(), r.ps_at(written), "0x{register:08x}");
+    }
+}
+
 /// The reset of debuggers and `SCB::sys_reset()` only affects the cores (rp-hal issue 292).
 #[test]
 fn sysresetreq_leaves_the_spinlocks_locked() {
