@@ -25,13 +25,13 @@ SEED ?= 1
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-.PHONY: help flash-and-bench benchmark unprobed trace soak test test-python test-engine fuzz quick build dependencies list \
-	boards publish site playground test-playground lint lint-python lint-engine format lock clean
+.PHONY: help flash-and-bench benchmark unprobed trace soak test test-python test-engine fuzz fuzz-today fuzz-lib fuzz-chip quick build \
+	dependencies list boards publish site playground test-playground lint lint-python lint-engine format lock clean
 
 # The lines above, as help.
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
-	@echo 'more: make benchmark, trace, soak, list, boards, publish, site, playground, lint, format, lock, clean; comments in Makefile'
+	@echo 'more: make benchmark, trace, soak, fuzz-today, list, boards, publish, site, playground, lint, format, lock, clean; comments in Makefile'
 
 # Real boards need no emulated one, and so no Rust toolchain.
 flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),dependencies,build)
@@ -83,6 +83,18 @@ fuzz:
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp2040 --test chip translated::a_loop -- --nocapture
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-armv8m --lib fuzz -- --nocapture
+
+# Two implementations that must do the same, with a seed of the day: make fuzz-today SEED=20261128 is that day's. It takes about
+# two minutes on two cores, and the programs of `make test`.
+fuzz-today fuzz-lib fuzz-chip: SEED := $(shell date +%Y%m%d)
+fuzz-today: fuzz-lib fuzz-chip
+
+fuzz-lib: PROGRAMS_OF := --lib
+fuzz-chip: PROGRAMS_OF := --test chip
+fuzz-lib fuzz-chip:
+	@$(call need_cargo)
+	PORTBENCH_FUZZ_STEPS=60000000 PORTBENCH_FUZZ_PROGRAMS=5000 PORTBENCH_FUZZ_SEED=$(SEED) $(CARGO_TEST) $(PROGRAMS_OF) -- \
+		a_loop_leaves deferred_batches_equal translated_code_equals translated_programs_do two_cores_do
 
 # Unit tests only: the engine is not built, and one that is there is not used.
 quick: dependencies

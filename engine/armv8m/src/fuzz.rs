@@ -2,7 +2,7 @@
 //! the same in the same cycles. `PORTBENCH_FUZZ_STEPS` sets the number of instructions, `PORTBENCH_FUZZ_SEED` their seed:
 //! `make fuzz`.
 
-use sim::SplitMix64;
+use sim::{SplitMix64, asked};
 
 use crate::bench::Bench;
 use crate::core::State;
@@ -185,10 +185,6 @@ fn state(bench: &Bench) -> String {
         core.stacks,
         core.ppb.pending,
     )
-}
-
-fn asked(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
 }
 
 /// A program, interpreted and translated.

@@ -56,7 +56,7 @@ pub use device::Device;
 pub use ethernet::{EthernetChip, EthernetStats};
 pub use i2c::I2cDevice;
 pub use log::{Log, LogReader};
-pub use random::SplitMix64;
+pub use random::{SplitMix64, asked};
 pub use spi::{SpiDevice, SpiFrame};
 pub use tcp::{AppReply, TcpApp};
 pub use time::{NEVER, PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, Ps};

@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Returns the number in the environment variable `name`, or `usual`: the length or the seed of a fuzz test.
+pub fn asked(name: &str, usual: u64) -> u64 {
+    std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: use a number")))
+}
+
 /// splitmix64 (Steele, Lea, Flood 2014): one word of state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SplitMix64(u64);

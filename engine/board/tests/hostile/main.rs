@@ -13,6 +13,7 @@ mod usb;
 
 use guest::{Guest, Reached};
 use lan::TcpEcho;
+use sim::asked;
 
 const STEPS: u64 = 40_000;
 const STEPS_OF_A_GUEST: u64 = 2_500;
@@ -24,10 +25,6 @@ pub(crate) const PC_UDP: u16 = 5001;
 const FIRST_GUESTS: u64 = 8;
 /// Allowed growth afterwards: growth per step would be far above it.
 const MOST_GROWTH_BYTES: u64 = 32 << 20;
-
-fn asked(name: &str, usual: u64) -> u64 {
-    std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: use a number")))
-}
 
 /// Returns the process's memory, or `None` if the system does not tell.
 fn resident_bytes() -> Option<u64> {

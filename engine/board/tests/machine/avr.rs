@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use board::mcu::Mcu;
 use board::{BoardConfig, Chip, Machine, Stop, flash_of_image};
 use lan::{Faults, TcpEcho};
-use sim::{AppReply, EthernetChip, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, SplitMix64, TcpApp};
+use sim::{AppReply, EthernetChip, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, SplitMix64, TcpApp, asked};
 
 const BOARD: Ipv4Addr = Ipv4Addr::new(192, 168, 50, 100);
 
@@ -214,10 +214,6 @@ fn a_mega_plays_ping_pong() {
 /// Steps of hostile guests; `PORTBENCH_FUZZ_STEPS` and `PORTBENCH_FUZZ_SEED` ask for others: `make fuzz`.
 const STEPS: u64 = 1_200;
 const STEPS_OF_A_GUEST: u64 = 60;
-
-fn asked(name: &str, usual: u64) -> u64 {
-    std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: use a number")))
-}
 
 /// Returns an SPI frame that `chip` may take: often a command for a socket, or its pointers.
 fn spi_frame(chip: Chip, r: &mut SplitMix64) -> Vec<u8> {

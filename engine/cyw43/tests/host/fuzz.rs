@@ -5,7 +5,7 @@
 
 use cyw43::{Config, Cyw43439, Shifting};
 use sim::snapshot::{restore, save};
-use sim::{Bss, Device, PS_PER_MS, PS_PER_NS, PS_PER_US, Ps, Radio, RadioReport, Security};
+use sim::{Bss, Device, PS_PER_MS, PS_PER_NS, PS_PER_US, Ps, Radio, RadioReport, Security, asked};
 
 use crate::driver::{Host, MAC, command, firmware, nvram, size_word};
 
@@ -348,10 +348,6 @@ fn a_restored_chip_goes_on_in_the_same_way() {
         assert_eq!(first.0, again.0, "chip {number}");
         assert!(first.1 == again.1, "chip {number}: another state");
     }
-}
-
-fn asked(name: &str, usual: u64) -> u64 {
-    std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: use a number")))
 }
 
 /// Returns the process's memory, or `None` if the system does not tell.

@@ -6,7 +6,7 @@ use crate::random::Random;
 use crate::sys::{Sys, watcher};
 use crate::wires::Event;
 use crate::world::{BitPeer, Inputs, Way, World};
-use sim::Ps;
+use sim::{Ps, asked};
 
 const PIO: [u32; 2] = [0x5020_0000, 0x5030_0000];
 const DMA: u32 = 0x5000_0000;
@@ -505,9 +505,7 @@ fn fuzz<C: Coreless>(seed: u64) -> [u64; 2] {
 /// Random programs, configurations, peers, DMA and accesses. `PORTBENCH_FUZZ_PROGRAMS`: their number;
 /// `PORTBENCH_FUZZ_SEED`. Panics where batches differ from single events.
 pub fn batches_equal_single_events<C: Coreless>() {
-    let setting =
-        |name: &str, default: u64| std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default);
-    let (steps, seed) = (setting("PORTBENCH_FUZZ_PROGRAMS", 250), setting("PORTBENCH_FUZZ_SEED", 1) << 32);
+    let (steps, seed) = (asked("PORTBENCH_FUZZ_PROGRAMS", 250), asked("PORTBENCH_FUZZ_SEED", 1) << 32);
     let mut events = [0, 0];
     for number in 0..steps {
         let [lazy, plain] = fuzz::<C>(seed + number);

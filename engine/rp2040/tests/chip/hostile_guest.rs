@@ -10,7 +10,7 @@ use rp2040::cpu::core::{Core, State};
 use rp2040::world::Nothing;
 use rp2040::{Chip, ChipConfig, RunEnd};
 use sim::snapshot::Torn;
-use sim::{PS_PER_MS, PS_PER_US};
+use sim::{PS_PER_MS, PS_PER_US, asked};
 use std::time::{Duration, Instant};
 
 /// Host time limit of one guest.
@@ -245,12 +245,13 @@ fn counting_accesses_changes_nothing() {
     assert!(instructions > 20_000, "{instructions}: the guests barely ran");
 }
 
-/// Translated code has the same effects as the interpreter. `PORTBENCH_FUZZ_LONG=1` runs forty times as many guests.
+/// Translated code has the same effects as the interpreter. `PORTBENCH_FUZZ_PROGRAMS` is the number of guests, and
+/// `PORTBENCH_FUZZ_SEED` makes others.
 #[test]
 fn translated_code_equals_the_interpreter() {
-    let guests = if std::env::var_os("PORTBENCH_FUZZ_LONG").is_some() { 40_000 } else { 1000 };
+    let (guests, first) = (asked("PORTBENCH_FUZZ_PROGRAMS", 1000), asked("PORTBENCH_FUZZ_SEED", 0) << 32);
     let (mut instructions, mut blocks) = (0, 0);
-    for number in 1..=guests {
+    for number in first + 1..=first + guests {
         let seed = u64::wrapping_mul(number, 0xd134_2543_de82_ef95);
         let counting: &[u32] = [&[][..], &[SRAM5], &[SRAM5, SRAM5], &[SRAM0]][number as usize % 4];
         let [interpreted, translated] =

@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use rp2040::bus::Master;
 use rp2040::memory::RAM_BASE;
+use sim::asked;
 
 /// Returns all state of a chip that a program can observe, but memories.
 fn state(rig: &mut Rig) -> Vec<u64> {
@@ -86,15 +87,11 @@ fn runner(seed: u64) -> TestRunner {
 /// Instructions of a usual run.
 const STEPS: u64 = 1_000_000;
 
-fn from_environment(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}: use a number")))
-}
-
 /// `PORTBENCH_FUZZ_STEPS` is the number of instructions, and `PORTBENCH_FUZZ_SEED` makes other programs.
 #[test]
 fn a_loop_leaves_what_it_leaves_when_interpreted() {
-    let steps = from_environment("PORTBENCH_FUZZ_STEPS", STEPS);
-    let mut runner = runner(from_environment("PORTBENCH_FUZZ_SEED", 1));
+    let steps = asked("PORTBENCH_FUZZ_STEPS", STEPS);
+    let mut runner = runner(asked("PORTBENCH_FUZZ_SEED", 1));
     let strategy = program();
     let (instructions, blocks, erased) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let mut programs = 0;

@@ -6,7 +6,7 @@ use parts::mcu::{ChipConfig, Debugged, Mcu, RunEnd};
 use rp2350::Rp2350;
 use rp2350::world::Nothing;
 use sim::snapshot::Torn;
-use sim::{PS_PER_US, Ps, SplitMix64};
+use sim::{PS_PER_US, Ps, SplitMix64, asked};
 
 const FLASH_BYTES: usize = 64 << 10;
 const ROM_BYTES: usize = 32 << 10;
@@ -140,11 +140,11 @@ fn a_restored_chip_goes_on_in_the_same_way() {
     assert!(instructions > 5_000, "{instructions}: the guests barely ran");
 }
 
-/// `PORTBENCH_FUZZ_LONG=1` runs more guests.
+/// `PORTBENCH_FUZZ_PROGRAMS` is the number of guests, and `PORTBENCH_FUZZ_SEED` makes others.
 #[test]
 fn translated_code_equals_the_interpreter() {
-    let guests = if std::env::var_os("PORTBENCH_FUZZ_LONG").is_some() { 8_000 } else { 60 };
-    for seed in 1..=guests {
+    let (guests, first) = (asked("PORTBENCH_FUZZ_PROGRAMS", 60), asked("PORTBENCH_FUZZ_SEED", 0) << 32);
+    for seed in first + 1..=first + guests {
         let [plain, translated] = [false, true].map(|translated| guest(seed, false, Some(translated)));
         assert!(plain == translated, "seed {seed}: {} and {} instructions", plain.0, translated.0);
     }
