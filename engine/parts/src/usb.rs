@@ -242,8 +242,10 @@ pub struct Usb {
     phy_direct: u32,
     phy_direct_override: u32,
     phy_trim: u32,
-    /// DEV_SOF, DEV_SUSPEND, DEV_CONN_DIS: interrupts that are not a bit of another register.
+    /// DEV_SOF, DEV_SUSPEND, DEV_CONN_DIS, VBUS_DETECT: interrupts that are not a bit of another register.
     latched: u32,
+    /// VBUS was detected.
+    vbus: bool,
     inte: u32,
     intf: u32,
     /// Buffer select of each endpoint direction.
@@ -284,6 +286,7 @@ impl Usb {
             phy_direct_override: 0,
             phy_trim: 0x1f1f,
             latched: 0,
+            vbus: false,
             inte: 0,
             intf: 0,
             selector: 0,
@@ -681,7 +684,15 @@ impl Usb {
         value
     }
 
-    fn raw_interrupts(&self, sys: &Sys) -> u32 {
+    /// Latches the interrupt of VBUS when it rises.
+    fn follow_vbus(&mut self, sys: &Sys) {
+        let detected = self.vbus_detected(sys);
+        if !std::mem::replace(&mut self.vbus, detected) && detected {
+            self.latched |= int::VBUS_DETECT;
+        }
+    }
+
+    fn raw_interrupts(&self) -> u32 {
         let mut raw = self.latched;
         for (set, bit) in [
             (self.ep_status_stall_nak != 0, int::EP_STALL_NAK),
@@ -689,7 +700,6 @@ impl Usb {
             (self.sie_status & sie_status::SETUP_REC != 0, int::SETUP_REQ),
             (self.sie_status & sie_status::RESUME != 0, int::DEV_RESUME_FROM_HOST),
             (self.sie_status & sie_status::BUS_RESET != 0, int::BUS_RESET),
-            (self.vbus_detected(sys), int::VBUS_DETECT),
             (self.sie_status & sie_status::DATA_SEQ_ERROR != 0, int::ERROR_DATA_SEQ),
             (self.buff_status != 0, int::BUFF_STATUS),
             (self.sie_status & sie_status::TRANS_COMPLETE != 0, int::TRANS_COMPLETE),
@@ -701,13 +711,14 @@ impl Usb {
         raw
     }
 
-    fn ints(&self, sys: &Sys) -> u32 {
-        (self.raw_interrupts(sys) | self.intf) & self.inte
+    fn ints(&self) -> u32 {
+        (self.raw_interrupts() | self.intf) & self.inte
     }
 
     fn refresh(&mut self, sys: &mut Sys) {
         self.update_abort();
-        sys.set_irq(self.wires.irq, self.ints(sys) != 0);
+        self.follow_vbus(sys);
+        sys.set_irq(self.wires.irq, self.ints() != 0);
         let due = self.pending.map_or(NEVER, |(_, due)| due).min(self.idle_until);
         if sys.due(self.wires.event) != due {
             sys.schedule(self.wires.event, due);
@@ -737,6 +748,7 @@ impl Peripheral for Usb {
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
+        self.follow_vbus(sys);
         match offset & 0xfff {
             reg::ADDR_ENDP => self.addr_endp,
             reg::INT_EP_CTRL => self.int_ep_ctrl,
@@ -768,10 +780,10 @@ impl Peripheral for Usb {
             reg::USBPHY_DIRECT_OVERRIDE => self.phy_direct_override,
             reg::USBPHY_TRIM => self.phy_trim,
             reg::LINESTATE_TUNING if self.wires.version == Version::V1 => self.tuning,
-            reg::INTR => self.raw_interrupts(sys),
+            reg::INTR => self.raw_interrupts(),
             reg::INTE => self.inte,
             reg::INTF => self.intf,
-            reg::INTS => self.ints(sys),
+            reg::INTS => self.ints(),
             _ => 0,
         }
     }
@@ -800,12 +812,15 @@ impl Peripheral for Usb {
             }
             reg::SIE_STATUS => {
                 self.sie_status &= !(write.bits & sie_status::WRITE_CLEARS);
-                // CONNECTED and SUSPENDED are levels; a write to them clears the interrupt of their change.
-                if write.bits & sie_status::CONNECTED != 0 {
-                    self.latched &= !int::DEV_CONN_DIS;
-                }
-                if write.bits & sie_status::SUSPENDED != 0 {
-                    self.latched &= !int::DEV_SUSPEND;
+                // These are levels; a write to them clears the interrupt of their change.
+                for (level, interrupt) in [
+                    (sie_status::CONNECTED, int::DEV_CONN_DIS),
+                    (sie_status::SUSPENDED, int::DEV_SUSPEND),
+                    (sie_status::VBUS_DETECTED, int::VBUS_DETECT),
+                ] {
+                    if write.bits & level != 0 {
+                        self.latched &= !interrupt;
+                    }
                 }
             }
             reg::BUFF_STATUS => self.clear_buff_status(write.bits),

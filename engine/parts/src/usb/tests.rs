@@ -369,6 +369,22 @@ fn an_address_of_a_host_ends_the_run_but_clearing_its_registers_does_not() {
     assert!(b.sys.unmodelled.is_some());
 }
 
+/// Zephyr's driver writes 1 to VBUS_DETECTED, and returns from its interrupt when that is gone.
+#[test]
+fn vbus_interrupts_when_it_rises() {
+    let mut b = Bench::new();
+    b.w(reg::INTE, int::VBUS_DETECT);
+    assert!(b.irq());
+    b.clear(reg::SIE_STATUS, sie_status::VBUS_DETECTED);
+    let detected = b.r(reg::SIE_STATUS) & sie_status::VBUS_DETECTED;
+    assert_eq!((detected, b.r(reg::INTR) & int::VBUS_DETECT, b.irq()), (sie_status::VBUS_DETECTED, 0, false));
+    b.w(reg::USB_PWR, pwr::VBUS_DETECT_OVERRIDE_EN);
+    assert!(!b.irq(), "it falls");
+    b.w(reg::USB_PWR, pwr::VBUS_DETECT_OVERRIDE_EN | pwr::VBUS_DETECT);
+    b.w(reg::USB_PWR, pwr::VBUS_DETECT_OVERRIDE_EN);
+    assert!(b.irq(), "it rises, for a moment");
+}
+
 /// The controller as TinyUSB's hcd_init leaves it, with all interrupts but those of frames and VBUS.
 fn host() -> Bench {
     let mut b = Bench::new();
