@@ -85,7 +85,7 @@ def test_a_driver_that_asks_for_its_address_when_it_becomes_active_is_not_asked_
     names["make_nic"] = lambda config: nic
     names["spi_hz_actual"] = lambda: 1_953_125
     names["get_address"]({"address_mode": "static", "static": ["192.168.1.20", "m", "g", "d"]})
-    assert leased == [], "a static address asks nobody"
+    assert leased == [], "a static address needs no DHCP"
     names["get_address"]({"address_mode": "dhcp"})
     assert leased == [True] and names["RESULT"]["address"] == "192.168.1.20"
 
