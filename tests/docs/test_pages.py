@@ -86,6 +86,16 @@ def test_the_tables_of_the_results_fit_github() -> None:
     assert ranked and max(map(len, ranked)) <= 100
 
 
+def test_each_file_of_ours_on_a_page_is_there() -> None:
+    """Names in capitals, as in `clients/FAMILY/networked.py`, stand for others."""
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("workloads/*/*.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages if page.name != "CHANGELOG.md")
+    named = {path for path in re.findall(r"`((?:\w[\w.-]*/)+\w+\.(?:py|rs))`", text) if path == path.lower()}
+    ours = {path for path in named if (ROOT / path.partition("/")[0]).is_dir()}
+    assert len(ours) > 30
+    assert not {path for path in ours if not (ROOT / path).is_file()}
+
+
 REFUSAL = re.compile(r'\bunmodelled\(\s*(?:sys,\s*|format!\(\s*)*"(?P<name>[^"{]*)')
 
 
