@@ -21,7 +21,7 @@ from portbench.errors import PortbenchError
 
 try:
     import fcntl
-except ImportError:  # Windows; what dead processes left is known by their numbers alone there
+except ImportError:  # Windows, where only its number tells that a process is dead
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:

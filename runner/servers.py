@@ -60,7 +60,7 @@ class Servers:
 
     def at(self, host: str, workload: Workload, port: int) -> WorkloadServer:
         """The server of `workload` that listens on `host`, started when it is first asked for."""
-        from portbench.server.tcp import WorkloadServer  # boards with a network of their own do without
+        from portbench.server.tcp import WorkloadServer  # boards that bring a network do without
 
         key = (host, workload.name)
         with self._starting:

@@ -1,4 +1,4 @@
-"""`EmulatedBoard`: an emulated board in this process. It needs no pseudo-terminal, folder or process of its own."""
+"""`EmulatedBoard`: an emulated board in this process. It needs no pseudo-terminal or folder."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _TYPED_BYTES: Final = 256
 
 
 class SimulatedWire:
-    """A `boards.repl.Wire`; reading and writing run the board. `look`: raises what is known of a board that hangs."""
+    """A `boards.repl.Wire`; reading and writing run the board. `look`: raises BoardError for a board that hangs."""
 
     port = "the simulated console"
 

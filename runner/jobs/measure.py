@@ -70,7 +70,7 @@ def measure(
         yield from _measure_here(bench(), [row for unit in boards.values() for row in unit], watch)
     elif boards:
         yield from _measure_on_boards(bench, list(boards.values()), options.parallel, watch)
-    # A crash of translated code ends its process: where others are to follow, it is not this one.
+    # A crash of translated code ends its process, so several rows get others.
     if len(emulated) == 1 or (emulated and sys.platform == "emscripten"):
         yield from _measure_here(bench(), emulated, watch)
     elif emulated:
