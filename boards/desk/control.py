@@ -1,4 +1,4 @@
-"""The control channel of an emulated board: its power, cable and pins, and what a probe would measure.
+"""The control channel of a desk's board: its power, faults and pins, its PC and its sessions.
 
 All that passes over USB on a real board passes through the serial port and the folder instead.
 """
@@ -186,7 +186,7 @@ class Watch:
 
 
 class Ask(Protocol):
-    """`EmulatedBoard.control`, or the `call` of a `ControlClient`."""
+    """`DeskBoard.control`, or the `call` of a `ControlClient`."""
 
     def __call__(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]: ...
 

@@ -101,13 +101,9 @@ def _sessions(board: BoardProcess, request: Request) -> None:
 
 
 def _sync(board: BoardProcess, request: Request) -> None:
-    """Bring the folder's files to the drive, and give the board the time to bring them to flash.
-
-    CircuitPython keeps its last writes in RAM for a second (its file system's flush interval). A power failure
-    before that loses it, on a real board too. `drive_only`: more is to follow, do not wait for flash.
-    """
+    """Bring the folder's files to the drive, and give the board the time to bring them to flash."""
     if board.usb.sync_all():
-        board.simulate(0.0 if request.arguments.get("drive_only") else FLUSH_US)
+        board.simulate(FLUSH_US)
     request.answer()
 
 
@@ -123,16 +119,6 @@ def _disarm(board: BoardProcess, request: Request) -> None:
     board.faults.disarm()
     board.usb.disarm()
     request.answer(struck=struck)
-
-
-def _cable(board: BoardProcess, request: Request) -> None:
-    board.machine.set_cable(bool(request.arguments["plugged"]))
-    request.answer()
-
-
-def _faults(board: BoardProcess, request: Request) -> None:
-    board.machine.set_lan_faults(request.arguments["faults"])
-    request.answer()
 
 
 def _gdb(board: BoardProcess, request: Request) -> None:
@@ -219,11 +205,6 @@ def _pings(board: BoardProcess, request: Request) -> None:
     request.answer(**board.pings.take(board.machine, request.arguments["numbers"]))
 
 
-def _quit(board: BoardProcess, request: Request) -> None:
-    board.closing = True
-    request.answer()
-
-
 OPERATIONS: Final[dict[str, Operation]] = {
     "status": _status,
     "power_cycle": _power_cycle,
@@ -234,8 +215,6 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "sync": _sync,
     "arm": _arm,
     "disarm": _disarm,
-    "cable": _cable,
-    "faults": _faults,
     "gdb": _gdb,
     "pins": _pins,
     "uart_read": _uart_read,
@@ -245,5 +224,4 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "forwards": _forwards,
     "ping": _ping,
     "pings": _pings,
-    "quit": _quit,
 }

@@ -86,7 +86,6 @@ class BoardProcess:
         self.pacer = Pacer(_pace(config))
         self.uart_ports = UartPorts() if config.uart_ports else None
         self._bootsel = False
-        self.closing = False
         self._reports_before = 0
         self.client = ClientWatch(self.simulation, definition, config)
         self._gdb: GdbServer | None = None
@@ -114,9 +113,9 @@ class BoardProcess:
         return self.simulation.fault
 
     def run(self, is_over: Callable[[], bool] = lambda: False) -> None:
-        """Run until asked to end, or until `is_over`."""
+        """Run until `is_over`, or until a signal ends the process."""
         try:
-            while not self.closing and not is_over():
+            while not is_over():
                 self._step()
         finally:
             self.close()
