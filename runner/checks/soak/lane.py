@@ -94,7 +94,6 @@ class Lane:
         self._timer: threading.Timer | None = None
         self._second_got_in = False
         self._deed_done = False
-        self.last_row: Row | None = None
 
     def use(self) -> None:
         """Make this lane's folders those of this process's boards, locks and temporary files."""
@@ -150,7 +149,6 @@ class Lane:
                     record.struck, record.status = True, "interrupted"
                 else:
                     self._disturb_no_more()
-                    self.last_row = row
                     rows.append(row)
                     self._judge(record, row, cycle)
                     record.lost += _lost(rows, writer.path)

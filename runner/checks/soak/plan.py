@@ -16,7 +16,6 @@ SPI_HZ = (33_000_000, 16_000_000, 8_000_000, 4_000_000)
 
 _CALM_SHARE = 0.15
 _DEAD_SHARE = 0.05
-_SHORTEST_RUN_US = 1_500_000  # until the simulated link is up
 
 
 class Deed(StrEnum):

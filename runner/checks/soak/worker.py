@@ -15,7 +15,6 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from portbench.clients import AddressMode
 from portbench.errors import PortbenchError
 from portbench.runner.checks.soak.images import ImageMaker
 from portbench.runner.checks.soak.lane import Lane
@@ -51,7 +50,6 @@ def parser() -> argparse.ArgumentParser:
 
 def make_lane(root: Path, runtime: str, name: str) -> Lane:
     """Raises PortbenchError."""
-    address_mode: AddressMode = "static"
     options = BenchOptions(
         where="emulated",
         runtimes=(runtime,),
@@ -59,8 +57,7 @@ def make_lane(root: Path, runtime: str, name: str) -> Lane:
         quick=True,
         runs=1,
         timeouts_s=dict(TIMEOUTS_S),
-        address_mode=address_mode,
-        reuse_flash=False,
+        address_mode="static",
     )
     planned = plan(options)[0]
     return Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root))
