@@ -148,7 +148,7 @@ def emulated_board(
         **config,
     )
     made: EmulatedBoard = _named("portbench.boards.emulated.board", "EmulatedBoard", "the emulated board")(
-        board, surroundings, reuse_flash=options.reuse_flash, attribute=options.attribute, log=log
+        board, surroundings, reuse_flash=True, attribute=options.attribute, log=log
     )
     return made
 

@@ -201,8 +201,6 @@ class BenchOptions:
     layouts: int = 0
     """Other layouts of the flash in which emulated rows are run, too."""
     static: StaticAddress | None = None
-    reuse_flash: bool = True
-    """Emulated boards start with the flash of earlier ones that had the same image and files."""
     name: str | None = None
     required: tuple[str, ...] = ()
     results_dir: Path = RESULTS_FOLDER

@@ -34,7 +34,6 @@ from portbench.server.simulated_pc import Part, part_in
 from portbench.where import Where
 from portbench.workloads import Timed
 
-_HOW: Final = "mpremote"
 _QUIET_S: Final = 0.5
 _SILENT_S: Final = 15.0
 
@@ -198,8 +197,8 @@ class EmulatedBoard(Board):
     def _deploy(self, deployment: Deployment, deadline: Deadline) -> None:
         if self._kept is None or self._image is None:
             raise BoardError(f"{self.name}: its console has not answered yet")
-        kept, image, how = self._kept, self._image.sha256, f"{deployment.family} {_HOW}"
-        before = self._kept_flash.read(image, deployment.files, how)
+        kept, image = self._kept, self._image.sha256
+        before = self._kept_flash.read(image, deployment.files)
         self._switch_off()
         self.contents = (before or kept).contents
         if before is not None:
@@ -216,7 +215,7 @@ class EmulatedBoard(Board):
             running = self._running
             running.run_until(running.time_ps + ps(FLUSH_US), deadline)
         self.contents = self._running.machine.flash()
-        self._kept_flash.write(Kept(self.contents, kept.identity), image, deployment.files, how)
+        self._kept_flash.write(Kept(self.contents, kept.identity), image, deployment.files)
 
     def _copy(self, files: Mapping[str, bytes], deadline: Deadline) -> None:
         """Write to CircuitPython's drive what differs, while its prompt is held: then it does not reload."""

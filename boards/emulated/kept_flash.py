@@ -64,12 +64,9 @@ class KeptFlash:
         rom = sha256(boot_rom(self._definition.mcu)).hexdigest()
         return repr((_tools(), rom, self._definition.id, engine_settings(self._definition), self._config))
 
-    def read(self, image: str, files: Mapping[str, bytes] | None = None, how: str = "") -> Kept | None:
-        """Return what a board held after the first boot of `image` (its hash) and the copy of `files`, if that is kept.
-
-        `how`: by what means they were copied.
-        """
-        path = self._path(image, files, how)
+    def read(self, image: str, files: Mapping[str, bytes] | None = None) -> Kept | None:
+        """Return what a board held after the first boot of `image`, a hash, and the copy of `files`; None: not kept."""
+        path = self._path(image, files)
         if path is None:
             return None
         try:
@@ -82,9 +79,9 @@ class KeptFlash:
             path.touch()
         return kept
 
-    def write(self, kept: Kept, image: str, files: Mapping[str, bytes] | None = None, how: str = "") -> None:
+    def write(self, kept: Kept, image: str, files: Mapping[str, bytes] | None = None) -> None:
         """Keep contents; the next boards flash and copy anew where that fails."""
-        path = self._path(image, files, how)
+        path = self._path(image, files)
         if path is None:
             return
         head = json.dumps(None if kept.identity is None else asdict(kept.identity)).encode()
@@ -94,10 +91,10 @@ class KeptFlash:
             for old in sorted(path.parent.glob("*.flash"), key=lambda each: each.stat().st_mtime)[:-_MOST_FILES]:
                 old.unlink(missing_ok=True)
 
-    def _path(self, image: str, files: Mapping[str, bytes] | None, how: str) -> Path | None:
+    def _path(self, image: str, files: Mapping[str, bytes] | None) -> Path | None:
         if self._folder is None:
             return None
-        copied = None if files is None else (how, sorted(files.items()))
+        copied = None if files is None else sorted(files.items())
         return self._folder / f"{sha256(repr((self._board, image, copied)).encode()).hexdigest()}.flash"
 
 

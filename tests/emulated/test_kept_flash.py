@@ -37,19 +37,18 @@ def test_contents_are_found_again_by_all_that_they_depend_on(tmp_path: Path) -> 
     assert kept.read("image") is None
     kept.write(BOOTED, "image")
     copied = Kept(b"with files", None)
-    kept.write(copied, "image", FILES, "mpremote")
+    kept.write(copied, "image", FILES)
     network = replace(CONFIG, turnaround_us=7, phy_link_delay_us=7, seed=7, server_port=7)
     for again in (kept, KeptFlash(tmp_path / "flash", EVB, network)):
         assert again.read("image") == BOOTED
-        assert again.read("image", dict(FILES), "mpremote") == copied
+        assert again.read("image", dict(FILES)) == copied
     others = [
         KeptFlash(tmp_path / "flash", PICO, CONFIG),
         KeptFlash(tmp_path / "flash", EVB, replace(CONFIG, flash_id=1)),
     ]
     assert [other.read("image") for other in others] == [None, None]
     assert kept.read("another") is None
-    assert kept.read("image", FILES, "rshell") is None
-    assert kept.read("image", {**FILES, "portbench_config.json": b"{}"}, "mpremote") is None
+    assert kept.read("image", {**FILES, "portbench_config.json": b"{}"}) is None
 
 
 def test_damaged_contents_are_made_again(tmp_path: Path) -> None:
