@@ -17,7 +17,7 @@ from portbench.boards.wifi import WifiCredentials
 from portbench.where import Where
 from portbench.workloads import Session, Timed
 
-if TYPE_CHECKING:  # the process of an emulated board needs no catalogue
+if TYPE_CHECKING:  # the process of a desk needs no catalogue
     from portbench.firmware.identify import Uf2File
 
 Progress = Callable[[str], None]

@@ -165,15 +165,10 @@ class ClientWatch:
         if self._networked:
             self._start()
 
-    def look(self) -> bool:
-        """Follow the client on its way to the PC; false where there is no client or no such way."""
+    def look(self) -> None:
+        """Follow the client on its way to the PC."""
         if self._way is not None:
             self._way.look()
-        return self._way is not None
-
-    def lost(self) -> str | None:
-        """Return why the client will not get to the PC, as one line; None where no such reason is known."""
-        return None if self._way is None else self._simulation.liveness.because(self._way.lost())
 
     def stuck(self, *, finished: bool) -> str | None:
         """Return why the run that is on will never end, as one line; None where no such reason is known."""

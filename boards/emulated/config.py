@@ -178,4 +178,4 @@ class EmulatedConfig:
 
 
 CONFIG: Final = TypeAdapter(EmulatedConfig)
-"""Reads a configuration from JSON and writes it as such."""
+"""Reads a configuration from the settings of a test."""
