@@ -23,10 +23,9 @@ NAME: Final = "emulated board"
 """In errors, of a board without another name."""
 SLICE_PS: Final = 2000 * PS_PER_US
 """From one look at the machine to the next: less than the PC waits before it calls a board."""
-
-
 FLUSH_US: Final = 1_500_000.0
-"""CircuitPython keeps its last writes in RAM for a second (its file system's flush interval)."""
+"""CircuitPython keeps its last writes in RAM for a second (its file system's flush interval); a power failure before
+that loses them, on a real board too."""
 
 
 def ps(time_us: float) -> int:

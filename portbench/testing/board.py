@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from portbench.boards.definition import BoardDefinition, board_definition, refusal
 from portbench.boards.emulated.config import CONFIG
+from portbench.boards.emulated.simulation import FLUSH_US
 from portbench.boards.pins import avr_pin_name, pin_number
 from portbench.boards.releases import selected
 from portbench.errors import BoardError, PortbenchError, first_complaint
@@ -40,8 +41,6 @@ _MOST_BOOTED: Final = 8
 _BOOTED: dict[tuple[Any, ...] | None, Saved] = {}
 """The states of boards that have booted, by all that a boot depends on, the oldest first."""
 _AGAIN_S = 0.1
-_FLUSH_S = 1.5
-"""CircuitPython keeps its last writes in RAM for a second."""
 _EXECUTE_S = 30.0
 
 
@@ -371,7 +370,7 @@ class Board:
                     changes.append(("mkdir", folder, b""))
             changes.append(("write", path, content))
         simulation.machine.volume_apply(changes)
-        simulation.run(_FLUSH_S)
+        simulation.run(FLUSH_US / 1e6)
 
 
 @contextmanager
