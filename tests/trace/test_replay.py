@@ -12,7 +12,7 @@ pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards import BoardError, Deadline, DeadlineExceeded, Deployment
 from portbench.boards.emulated.board import EmulatedBoard
-from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.config import EmulatedConfig, LanFaults
 from portbench.boards.emulated.replay import Figures, Replay
 from portbench.boards.emulated.simulation import ps
 from portbench.firmware.identify import Uf2File
@@ -54,6 +54,13 @@ def test_two_replays_are_equal(native: tuple[EmulatedConfig, bytes], figures: Fi
     assert figures.result is not None and figures.result["messages"] == MESSAGES
     slower = Replay(EVB, replace(native[0], turnaround_us=201), native[1], "ping_pong", {}).run(limit())
     assert slower != figures
+
+
+def test_lost_frames_are_lost_alike_each_time(native: tuple[EmulatedConfig, bytes]) -> None:
+    lossy = replace(native[0], faults=LanFaults(seed=3, loss_from_board_per_mille=50, loss_to_board_per_mille=50))
+    one, again = (Replay(EVB, lossy, native[1], "ping_pong", {}).run(limit()) for _ in range(2))
+    assert one == again and one.result is not None
+    assert one.result["total_us"] > 1_000_000, "frames were lost, and sent again after a second or more"
 
 
 def test_a_replay_is_the_boards_own_run(native: tuple[EmulatedConfig, bytes], figures: Figures) -> None:
