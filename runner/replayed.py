@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from portbench.boards import BoardError, Deadline, OwnNetwork, RunOutput
-from portbench.boards.definition import MASK, board_address
+from portbench.boards import BoardError, Deadline, RunOutput
+from portbench.boards.emulated.board import own_network
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Replay, Wires
 from portbench.boards.emulated.run import Figures, Run
@@ -162,14 +162,8 @@ class ReplayedRow:
     def _as_row(self, figures: Figures, attribution: dict[str, object] | None) -> Row:
         draft = RowDraft(self.planned, self._options, Where.EMULATED, attribution=attribution)
         draft.image = image_store([self.planned.entry]).obtain(self.planned.entry)
-        draft.own_network = _network(self.prepared[0])
+        draft.own_network = own_network(self.prepared[0])
         return draft.measured(self._result(figures), RunOutput(figures.result, []))
-
-
-def _network(config: EmulatedConfig) -> OwnNetwork:
-    ip = config.pc_ip
-    static = (board_address(ip), MASK, ip, ip)
-    return OwnNetwork(ip, config.server_port, static, config.turnaround_us)
 
 
 def waveform_of(wires: Wires, noun: str, number: int) -> Waveform:

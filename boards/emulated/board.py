@@ -38,6 +38,13 @@ _QUIET_S: Final = 0.5
 _SILENT_S: Final = 15.0
 
 
+def own_network(config: EmulatedConfig) -> OwnNetwork:
+    """Return the network of the simulated PC."""
+    ip = config.pc_ip
+    static = (board_address(ip), MASK, ip, ip)
+    return OwnNetwork(ip, config.server_port, static, config.turnaround_us, config.access_point.credentials)
+
+
 class EmulatedBoard(Board):
     """A board with `config` around it.
 
@@ -62,11 +69,7 @@ class EmulatedBoard(Board):
         self.config = config or EmulatedConfig()
         self.config.settings(definition)
         self.name = f"emulated {definition.title}"
-        ip = self.config.pc_ip
-        static = (board_address(ip), MASK, ip, ip)
-        self.own_network = OwnNetwork(
-            ip, self.config.server_port, static, self.config.turnaround_us, self.config.access_point.credentials
-        )
+        self.own_network = own_network(self.config)
         self._attribute = attribute
         self._log = log
         self._kept_flash = KeptFlash(usual_folder() if reuse_flash else None, definition, self.config)
