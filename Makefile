@@ -2,7 +2,7 @@
 #   make flash-and-bench    measure all available firmware, print and store the table
 #   make test               all tests
 #   make quick              those that need neither Rust nor an image, in seconds
-#   make fuzz               attacks on the emulated board: docs/testing.md
+#   make fuzz               attacks on the emulated board: docs/evidence/testing.md
 # Options of portbench's verbs go into ARGS: make flash-and-bench ARGS="--runtime micropython-1.26.0 --runs 1"
 
 VENV ?= .venv
@@ -66,7 +66,7 @@ test-engine:
 		printf '%s\n' "$$output"; exit $$status
 
 # Hostile guests on whole boards, with an ATmega too, and on the LAN, nonsense on gSPI, random PIO programs, and translated code beside the
-# interpreter: make fuzz STEPS=10000000 SEED=7. See docs/testing.md.
+# interpreter: make fuzz STEPS=10000000 SEED=7. See docs/evidence/testing.md.
 fuzz:
 	@$(call need_cargo)
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
@@ -117,7 +117,7 @@ list: dependencies
 boards: dependencies
 	$(PORTBENCH) list boards $(ARGS)
 
-# Flash, deploy and run again and again while things go wrong: make soak ARGS="--cycles 1000 --seed 7". See docs/soak.md.
+# Flash, deploy and run again and again while things go wrong: make soak ARGS="--cycles 1000 --seed 7". See docs/evidence/soak.md.
 soak: build
 	$(PORTBENCH) check soak $(ARGS)
 

@@ -1,4 +1,4 @@
-"""The ways from a guest to people, files and memory: docs/testing.md lists them all."""
+"""The ways from a guest to people, files and memory: docs/evidence/testing.md lists them all."""
 
 from __future__ import annotations
 

@@ -328,7 +328,7 @@ async function measure(profile, image, other) {
   await tab.context().close();
 }
 
-/** Of the host, so no test asks for them: docs/playground.md has them. */
+/** Of the host, so no test asks for them: docs/evidence/playground.md has them. */
 async function figures(image) {
   if (!isFirefox) {
     const blank = await (await browser.newContext()).newPage();
