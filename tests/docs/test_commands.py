@@ -85,7 +85,7 @@ UNRUN = {
     r"portbench compare .*perf_bench": "hours of 16 layouts: tests/emulated/test_flash_layouts.py",
 }
 """Commands that no test runs as they stand: the reason, and the tests of what remains. Those of make are planned."""
-OTHER_PROGRAMS = {r"make ": "--dry-run", r"python -m portbench_engine$": ""}
+OTHER_PROGRAMS = {r"make ": "--dry-run", r"pytest -k runtime$": "--collect-only -q", r"python -m portbench_engine$": ""}
 """Commands of other programs that run here, and the option that plans them only."""
 CLONE = "git clone https://github.com/portbench/portbench && cd portbench"
 PLANNED = {
