@@ -128,7 +128,7 @@ def test_a_lost_worker_costs_its_row_alone_and_rows_are_as_here(
     alone = here(planned[0], options, tmp_path)
     assert same.simulated_figures() == alone.simulated_figures() and same.build == alone.build and same.log is None
     monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", str(tmp_path))
-    done = invoke(*"run --on tcp://HOST:8786 --name nightly".replace("tcp://HOST:8786", scheduler).split())
+    done = invoke(*"run --on tcp://127.0.0.1:8786 --name nightly".replace("tcp://127.0.0.1:8786", scheduler).split())
     assert done.exit_code == 0 and (tmp_path / "results" / "latest.json").exists(), done.output
 
 
@@ -140,8 +140,8 @@ def test_a_sweep_on_a_cluster(
 ) -> None:
     image("micropython-1.28.0")
     worker(begin, scheduler)
-    line = "run --runtime micropython-1.28.0 -s spi_hz=1M..32M*2 --on tcp://HOST:8786"
-    done = invoke(*line.replace("tcp://HOST:8786", scheduler).split())
+    line = "run --runtime micropython-1.28.0 -s spi_hz=1M..32M*2 --on tcp://127.0.0.1:8786"
+    done = invoke(*line.replace("tcp://127.0.0.1:8786", scheduler).split())
     assert done.exit_code == 0 and "6/6" in done.output, done.output
 
 
