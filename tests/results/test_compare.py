@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.results.chance import LEVEL
+from portbench.results.chance import LEVEL, least_p
 from portbench.results.compare import Basis, Comparison, compare, pairs
 from portbench.results.compare_table import COLUMNS, as_data, lines, markdown, share
 from portbench.results.model import Row, RunFile
@@ -45,6 +45,32 @@ def test_exact_rows_differ_by_what_they_differ() -> None:
     assert faster.slower == pytest.approx(1 / 1.03 - 1) and faster.differs and not faster.is_slower_than(0)
     same = one(run_of(exact(10_000)), run_of(exact(10_000)))
     assert same.slower == 0 and not same.differs and not same.is_slower_than(0)
+
+
+def test_one_exact_side_makes_no_exact_comparison() -> None:
+    """The other side's jitter is in the difference."""
+    for before, after in itertools.permutations(
+        (run_of(exact(10_000)), run_of(*(roomy(10_000 + n, n) for n in (1, 2))))
+    ):
+        found = one(before, after)
+        assert found.basis is Basis.SAMPLES and found.too_few and not found.is_slower_than(0)
+
+
+def test_the_limits_themselves_are_allowed() -> None:
+    same = one(run_of(exact(10_000)), run_of(exact(10_000)))
+
+    def told(slower: float, p: float | None = None) -> Comparison:
+        basis = Basis.EXACT if p is None else Basis.SAMPLES
+        return Comparison(same.before, same.after, basis, slower, slower, slower, p)
+
+    assert not told(0.02).is_slower_than(0.02) and told(math.nextafter(0.02, 1)).is_slower_than(0.02)
+    assert not told(0.03, LEVEL).differs and told(0.03, math.nextafter(LEVEL, 0)).differs
+    assert not told(0.03, LEVEL).is_slower_than(0.02) and told(0.03, math.nextafter(LEVEL, 0)).is_slower_than(0.02)
+    alone = [row(100 + number / 100, number, where="silicon") for number in range(39)]
+    few = one(run_of(row(200, where="silicon")), run_of(*alone))
+    assert least_p(1, 39) == LEVEL and few.too_few and few.p == 1
+    enough = one(run_of(row(200, where="silicon")), run_of(*alone, row(100.5, 39, where="silicon")))
+    assert least_p(1, 40) < LEVEL and enough.differs and enough.slower < 0
 
 
 def test_less_can_be_better() -> None:

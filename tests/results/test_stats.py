@@ -63,6 +63,37 @@ def test_groups_hold_runs_together_and_settings_apart() -> None:
     assert group_rows(rows, "far_away", Where.HOSTED) == []
 
 
+def test_a_figure_is_the_median_of_the_runs_that_have_it() -> None:
+    rows = [row(4000, number, figures={"hops": hops}) for number, hops in enumerate((1, 2, 9))]
+    (group,) = group_rows([*rows, row(4000, 3)], "ping_pong", Where.EMULATED)
+    assert group.figure("hops") == 2 and group.value.n == 4
+
+
+def test_runs_are_in_the_order_of_their_numbers() -> None:
+    rows = [row(4000 + number, number, trips=[number] * 4, attribution={}) for number in (2, 0, 3, 1)]
+    (group,) = group_rows(rows, "ping_pong", Where.EMULATED)
+    assert [each.run_index for each in group.rows] == [0, 1, 2, 3]
+    assert group.first.run_index == 0 and group.attributed is group.first
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([other_row(lag) for lag in (100, 100, 105)], []),
+        ([other_row(lag) for lag in (100, 100, 105.5)], ["runs spread by 6%"]),
+        ([row(400, trips=[95.0, 95.0, 105.0, 105.0])], []),
+        ([row(400, trips=[94.75, 94.75, 105.25, 105.25])], ["drifts by 10% within a run"]),
+        ([row(400, trips=[105.25, 105.25, 94.75, 94.75])], ["drifts by 10% within a run"]),
+        ([row(400, trips=[10.0, 99.0, 99.0])], []),
+        ([row(400, where="hosted", lost=0.05)], []),
+        ([row(400, where="hosted", lost=0.055)], ["had no processor for 6% of its time"]),
+    ],
+)
+def test_a_row_is_unstable_beyond_the_limits_of_the_rule(rows: list[Row], told: list[str]) -> None:
+    (group,) = group_rows(rows, rows[0].workload, rows[0].where)
+    assert group.unstable == told
+
+
 @pytest.mark.parametrize(
     "changes",
     [
