@@ -8,11 +8,12 @@ from typing import Any
 
 from rich.console import Console
 
-from portbench.results.answer import CODE, why
+from portbench.results.answer import CODE, flash, why
 from portbench.results.model import Offers, Row, RunFile
 from portbench.results.publish import page
 from portbench.results.stats import group_rows
 from portbench.results.table import tables, terminal
+from portbench.where import Where
 from tests.results.explain import synthetic
 from tests.results.rows import missing, other_row, row, run_of
 
@@ -75,6 +76,39 @@ def test_nothing_is_said_that_the_rows_do_not_say() -> None:
     assert lines == ["Fastest Python: old (tuned), 2000 messages/s, 2.00 times unknown's best.", f"{CODE}chip(fast)"]
     swapped = below(run_of(row(2000, runtime="new", offers=NEW), row(4000, runtime="old", offers=OLD)))
     assert swapped[-1] == "It gives up nothing that is known beside old."
+
+
+def test_the_newest_maintained_firmware_is_to_be_flashed_however_fast() -> None:
+    def offering(year: int, maintained: bool) -> dict[str, Any]:
+        return {"released": f"{year}-01-01", "maintained": maintained, "sources": [f"https://example.org/{year}"]}
+
+    rows = [
+        row(1000, runtime="fast", offers=offering(2024, True)),
+        row(2000, runtime="new", profile="tuned", offers=offering(2025, True)),
+        row(9000, runtime="new", profile="as-published", offers=offering(2025, True)),
+        row(500, runtime="unkept", offers=offering(2026, False)),
+    ]
+    groups = group_rows(rows, "ping_pong", Where.EMULATED)
+    assert flash(groups) == [
+        "Flash new, the newest maintained firmware, and run it tuned: 2000 messages/s. It is at https://example.org/2025"
+    ]
+    (alone,) = flash(group_rows(rows[:1], "ping_pong", Where.EMULATED))
+    assert alone.startswith("Flash fast, the newest maintained firmware: 4000 messages/s.")
+    assert flash(groups[:1]) == [] and groups[0].first.runtime == "unkept"
+
+
+def test_settings_that_would_be_printed_alike_are_not_told() -> None:
+    for total_us, told in ((2009, False), (2011, True)):
+        lines = below(run_of(row(2000, **BEST), row(total_us, **(BEST | {"profile": "p", "line": "chip(slow)"}))))
+        assert any(line.startswith("Settings make old 1.01 times as fast") for line in lines) is told
+
+
+def test_as_many_sockets_are_no_price_and_four_others_are_named() -> None:
+    alike = OLD.model_copy(update={"tcp_sockets": 8, "tls": True, "released": date(2026, 1, 1), "maintained": True})
+    others = [row(4000 + number, runtime=f"r{number}", offers=NEW) for number in range(6)]
+    lines = below(run_of(row(2000, **(BEST | {"offers": alike})), *others))
+    assert lines[0].endswith(" 2.0 times r0's best, 2.0 times r1's best, 2.0 times r2's best, 2.0 times r3's best.")
+    assert lines[2] == "It gives up nothing that is known beside r0."
 
 
 def test_less_can_be_better() -> None:

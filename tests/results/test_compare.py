@@ -181,6 +181,24 @@ def test_rows_are_matched_by_what_they_are() -> None:
     assert pairs(a, messages) == []
 
 
+def test_of_several_rows_the_one_under_the_most_similar_conditions_is_meant() -> None:
+    def under(total_us: float, **conditions: Any) -> Row:
+        return exact(total_us, conditions=conditions)
+
+    before = run_of(under(1, turnaround_us=200, intn=True))
+    others = [under(2, turnaround_us=300, intn=False), under(3, turnaround_us=300, intn=True), under(4, intn=False)]
+    for order in itertools.permutations(others):
+        ((_, after),) = pairs(before, run_of(*order))
+        assert after.figure("total_us") == 3
+
+
+def test_runs_of_one_jitter_twice_cannot_be_laid_beside_each_other() -> None:
+    """Two boards that measured the same run: which belongs to which is not known."""
+    twice = run_of(roomy(10_000, 0), roomy(10_200, 0), roomy(10_100, 1))
+    assert one(twice, run_of(roomy(10_000, 0), roomy(10_100, 1))).basis is Basis.SAMPLES
+    assert one(run_of(roomy(10_000, 0), roomy(10_100, 1)), twice).basis is Basis.SAMPLES
+
+
 def test_two_builds_of_other_names_are_beside_each_other_where_there_is_no_choice() -> None:
     found = pairs(run_of(exact(1, runtime="main-firmware")), run_of(exact(2, runtime="pr-firmware")))
     assert [(a.first.runtime, b.first.runtime) for a, b in found] == [("main-firmware", "pr-firmware")]

@@ -55,6 +55,18 @@ def test_long_times_are_told_in_the_unit_that_reads_best(times: int, said: str) 
     assert told is not None and told.sentences[0].startswith(f"a message takes {said} network and PC")
 
 
+def test_causes_of_less_than_a_two_thousandth_are_left_out() -> None:
+    """Of the interval, in both rows."""
+    before = synthetic.row({"pc": 9990, "spi_bits": 4, "code_run": 6})
+    after = synthetic.row({"pc": 9991, "spi_bits": 4, "code_run": 1})
+    (found,) = reasons(compare(run(before, 100.0), run(after, 99.0)))
+    assert [line[0] for line in found.lines] == [
+        "interpreter and C code: execution",
+        "network and PC: the PC prepares its answer",
+        "all",
+    ]
+
+
 def test_a_page_and_programs_get_it_too(slower: Comparison) -> None:
     page = markdown([slower], None)
     assert "\nWhy, synthetic ping_pong:\n\n- a message takes 212.00 us in place of 200.00" in page
@@ -97,6 +109,10 @@ def test_misses_are_told_by_function_where_both_have_names_else_by_page(slower: 
 
     one, other = with_misses(True, f=4, g=30, h=7), with_misses(True, f=40, g=20, h=7)
     assert told(one, other) == [("f", "0.4", "4.0", "+3.6"), ("g", "3.0", "2.0", "-1.0")]
+    assert told(with_misses(True, f=4, g=30), with_misses(True, f=10, g=0)) == [
+        ("g", "3.0", "0.0", "-3.0"),
+        ("f", "0.4", "1.0", "+0.6"),
+    ]
     assert told(with_misses(False, f=4), other) == [("page 0x10001000", "0.7", "7.0", "+6.3")]
     (found,) = compare(run(one, 5000.0), run(other, 4000.0))
     assert "| f " in markdown([found], None)

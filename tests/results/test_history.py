@@ -16,6 +16,7 @@ from portbench.console import shown
 from portbench.results.histories.page_blocks import filled
 from portbench.results.histories.series import changes, over_time, over_versions, version_order
 from portbench.results.histories.store import Entry, entries_of, keep, load
+from portbench.results.histories.table import markdown
 from portbench.results.model import Conditions, Git, Sim
 from portbench.results.storage import StorageError
 from tests.results.rows import START, missing, row, run_of
@@ -157,6 +158,15 @@ def test_of_rows_that_vary_chance_is_no_step() -> None:
         steps = over_time([*entries[:12], *stepped])[0].steps()
         missed += not any(step.before in entries[9:14] for step in steps)
     assert false <= 10 and missed <= 2
+
+
+def test_a_page_has_the_newest_of_a_long_history() -> None:
+    entries = [measured("f", 2000 + day, days=day, where="silicon")[0] for day in range(25)]
+    (series,) = over_time(entries)
+    lines = markdown([series], {0: []}).splitlines()
+    assert lines[0] == f"History of {series.title}, over time:"
+    times = [line.split("|")[1].strip() for line in lines if line.startswith("| 2026")]
+    assert times == [entry.measured_utc for entry in entries[5:]]
 
 
 @given(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from base64 import b64decode
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,14 +13,20 @@ import pytest
 
 from portbench.results import storage
 from portbench.results.csv_export import samples_csv
+from portbench.results.histories.series import over_versions
+from portbench.results.model import Status
 from portbench.results.page import build
 from portbench.results.page.drawing import PREVIEW
-from portbench.results.page.parts import Cell, Data
+from portbench.results.page.history import _ticks
+from portbench.results.page.parts import Cell, Data, names
+from portbench.results.page.sections import distribution
+from portbench.results.page.sections import waveform as waveforms
 from portbench.results.page.sections.ranking import PORTS
 from portbench.results.publish import html, lacking, measured_rows, publish
 from portbench.results.storage import StorageError
+from portbench.results.table import panels
 from tests.results.page_run import FULL, HISTORY
-from tests.results.rows import row, run_of
+from tests.results.rows import START, row, run_of
 
 SMALL = run_of(row(2000), row(3000, runtime="other"))
 
@@ -84,6 +91,65 @@ def test_the_first_drawing_ranks_and_recommends(page: str) -> None:
         "<p>Flash micropython-1.26.0, the newest maintained firmware, and run it tuned: 1980 messages/s. It is at <a"
         in page
     )
+
+
+def test_rows_of_one_name_are_told_apart() -> None:
+    alike = ({"build": "a.uf2"}, {"build": "b.uf2"}, {"build": "b.uf2", "version": "2"}, {"runtime": "other"})
+    (panel,) = panels(run_of(*(row(1000 + number, **each) for number, each in enumerate(alike))))
+    assert names(panel) == ["some-1.0 (a.uf2)", "some-1.0 (b.uf2)", "some-1.0 (b.uf2) again", "other"]
+
+
+def test_marks_say_where_the_samples_end_and_what_would_help_most(page: str) -> None:
+    says = re.findall(r'aria-label="([^"]*)">\n<div class="for-wide">', page)
+    assert says[2].startswith("micropython-1.26.0 tuned: most by no flash cache miss costs anything, 1.50 times. ")
+    assert "micropython-1.26.0 tuned: median 500.0, 99th percentile 538.2. " in says[3]
+    drawing = distribution.section(panels(FULL)[0])
+    assert drawing is not None
+    assert {"<title>median 500.0 us</title>", "<title>99th percentile 538.2 us</title>"} <= set(
+        re.findall("<title>[^<]*</title>", drawing.charts[0].wide)
+    )
+    shares = re.search(r"<figcaption>Shares of the time.*?</svg>", page, re.DOTALL)
+    assert shares is not None and re.findall(r"<text[^>]*>(\d+) %</text>", shares[0]) == ["50", "25", "12", "12"] * 2
+
+
+def test_frames_are_in_the_lane_of_their_direction() -> None:
+    waveform = FULL.rows[0].waveform
+    assert waveform is not None
+    bars = waveforms._draw(waveform, 640)["layer"][0]["data"]["values"]
+    lanes = {bar["says"].partition(" of ")[0]: bar["y"] + 0.3 for bar in bars}
+    assert lanes == {"S0_RX_RSR": 3, "S0_RX_RSR+1": 3, "S0 RX buffer": 3, "S0_CR": 2, "frame": 0}
+    ways = [(bar["x"], bar["y"] + 0.3) for bar in bars if bar["says"].startswith("frame")]
+    assert ways == [(25.0, 1), (494.24, 0)]  # the PC's frame goes to the board
+
+
+def test_the_head_says_that_a_run_was_interrupted() -> None:
+    for finished, is_told in ((None, True), (START, False)):
+        assert (
+            "interrupted; rows measured until then are here" in html(run_of(row(2000), finished_utc=finished))
+        ) is is_told
+
+
+def test_versions_are_along_the_axis_in_their_order() -> None:
+    """Also where no series has all of them."""
+    entries = [
+        replace(HISTORY[0], version=version, runtime=f"f-{version}", profile=profile)
+        for profile, versions in (("a", ("1.9", "1.20")), ("b", ("1.10", "1.9")))
+        for version in versions
+    ]
+    assert _ticks(over_versions(entries)) == ["1.9", "1.10", "1.20"]
+
+
+def test_figures_to_ship_are_not_replaced_by_fewer_and_have_measured_rows_alone(tmp_path: Path) -> None:
+    path = tmp_path / "figures.json"
+    publish(FULL, [path])
+    assert {row.status for row in storage.read(path).rows} == {Status.MEASURED}
+    assert lacking(FULL, path) == [] and lacking(FULL, tmp_path / "none.json") == []
+    fewer = FULL.model_copy(update={"rows": FULL.rows[1:3]})
+    assert lacking(fewer, path) == [
+        "far_away emulated fast",
+        "far_away emulated slow",
+        "ping_pong emulated portbench-native tuned",
+    ]
 
 
 def test_flash_cache_misses_are_one_cause(page: str) -> None:

@@ -3,7 +3,9 @@
 import re
 from datetime import timedelta
 from io import StringIO
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -11,7 +13,9 @@ from rich.console import Console
 from portbench.results.histories.store import entries_of
 from portbench.results.model import Git, Published, Row, RunFile, Sim
 from portbench.results.publish import page
-from portbench.results.table import markdown, tables, terminal
+from portbench.results.stats import group_rows
+from portbench.results.table import _crossed, markdown, tables, terminal
+from portbench.where import Where
 from tests.results.rows import START, missing, other_row, row, run_of
 
 PUBLISHED = Published(values=[1000], source="someone")
@@ -151,6 +155,24 @@ def test_rows_that_differ_are_never_called_exact() -> None:
     hosted = [row(4e6 / each, index, where="hosted", sim=Sim()) for index, each in enumerate((412, 417, 352))]
     (line,) = cells("Ping-pong: hosted", run_of(*hosted))
     assert line["spread"] == "15.8% unstable"
+
+
+@pytest.mark.parametrize(
+    ("rows", "lines"),
+    [
+        ([("a", "x"), ("b", "x")], [("a", "1000"), ("b", "2000")]),
+        ([("a", "x"), ("a", "y")], [("a", "1000", "2000")]),
+        ([("a", "x"), ("b", "y")], [("a", "1000", "-"), ("b", "-", "2000")]),
+        ([("a", "x")], []),
+    ],
+)
+def test_a_matrix_has_two_values_across_or_two_runtimes(rows: list[tuple[str, str]], lines: list[Any]) -> None:
+    measured = [
+        row(4000 / number, runtime=name, settings={"partner": partner})
+        for number, (name, partner) in enumerate(rows, 1)
+    ]
+    made = _crossed(group_rows(measured, "ping_pong", Where.EMULATED), "partner")
+    assert [list(found) for _, _, found in made] == ([lines] if lines else [])
 
 
 def test_what_was_not_measured_is_listed_with_its_reason() -> None:
