@@ -146,6 +146,10 @@ impl Wiring {
         let network = self.network.as_ref().map_or(0, |network| network.watched());
         let card = self.card.as_ref().map_or(0, |card| card.port.watched());
         sys.watch_pins(watcher::WORLD, self.ports.iter().fold(network | card, |pins, port| pins | port.watched()));
+        if let Some(port) = self.network.as_ref().and_then(Network::wifi) {
+            // A transistor puts a third of VSYS on the clock's pin while chip select is high.
+            sys.pins.gate(port.wires.clock, port.wires.csn);
+        }
         self.settle_network(sys);
         self.settle_card(sys);
         self.schedule_usb(sys);

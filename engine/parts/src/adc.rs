@@ -1,9 +1,10 @@
 //! ADC (datasheet 4.9).
 //!
 //! A conversion takes 96 cycles of clk_adc. Channels 0 to 3 (GPIO26 to GPIO29) read the value of [`Adc::set_input`],
-//! otherwise the pin's level (0 or full scale), and on a floating pin noise: 9 bits above 512, from a generator that
-//! restarts equally at each power-up. Channel 4 reads the temperature sensor at 27 degrees Celsius (0.706 V with a 3.3
-//! V reference) if it is powered. There are no conversion errors.
+//! or 0 while that is cut off ([`crate::pins::Pins::gate`]), otherwise the pin's level (0 or full scale), and on a
+//! floating pin noise: 9 bits above 512, from a generator that restarts equally at each power-up. Channel 4 reads the
+//! temperature sensor at 27 degrees Celsius (0.706 V with a 3.3 V reference) if it is powered. There are no conversion
+//! errors.
 
 use crate::sys::Sys;
 use crate::ticks::Ticks;
@@ -136,7 +137,12 @@ impl Adc {
     fn sample(&mut self, sys: &Sys) -> u16 {
         match (self.cs >> 12) & 7 {
             channel @ 0..=3 => {
-                self.inputs[channel as usize].unwrap_or_else(|| self.reading_of(sys, self.wires.first_pin + channel))
+                let pin = self.wires.first_pin + channel;
+                match self.inputs[channel as usize] {
+                    Some(_) if sys.pins.is_cut_off(pin) => 0,
+                    Some(reading) => reading,
+                    None => self.reading_of(sys, pin),
+                }
             }
             4 if self.cs & cs::TS_EN != 0 => TEMPERATURE_27C,
             _ => 0,

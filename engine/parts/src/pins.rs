@@ -60,6 +60,8 @@ pub struct Pins {
     /// Pins held by external controls, weaker than any driver and stronger than the pulls, and their levels.
     held: u64,
     held_level: u64,
+    /// A pin whose held voltage reaches it only while the second one is high.
+    gate: Option<(u32, u32)>,
     /// Sets of pins joined by wires; the sets do not overlap.
     nets: Vec<u64>,
     wired: u64,
@@ -104,6 +106,7 @@ impl Pins {
             world_level: 0,
             held: 0,
             held_level: 0,
+            gate: None,
             nets: Vec::new(),
             wired: 0,
             out: 0,
@@ -187,6 +190,16 @@ impl Pins {
         self.held = (self.held & !bit) | (u64::from(level.is_some()) << pin);
         self.held_level = (self.held_level & !bit) | (u64::from(level == Some(true)) << pin);
         self.refresh();
+    }
+
+    /// Lets the voltage that is held at `pin` reach it only while `by` is high: a transistor is between.
+    pub fn gate(&mut self, pin: u32, by: u32) {
+        self.gate = Some((pin, by));
+    }
+
+    /// Returns whether the voltage that is held at `pin` does not reach it.
+    pub(crate) fn is_cut_off(&self, pin: u32) -> bool {
+        self.gate.is_some_and(|(gated, by)| gated == pin && self.level & (1 << by) == 0)
     }
 
     /// Joins pins by wires: sets that do not overlap.

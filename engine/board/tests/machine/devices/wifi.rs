@@ -170,3 +170,18 @@ fn a_program_shifts_the_same_words_in_a_fraction_of_the_events() {
     assert_eq!((lazy, bytes), (plain, plain_bytes));
     assert!(few * 6 < *many, "{few} events in place of {many}");
 }
+
+/// arduino-pico takes a board for one without a radio if GP29 has a voltage while GP25 is low.
+#[test]
+fn a_third_of_vsys_is_at_the_clock_only_while_chip_select_is_high() {
+    const ADC: u32 = 0x4004_c000;
+    let mut rig = rig();
+    rig.bus.sys.freq.clk_adc_hz = 48_000_000;
+    rig.surround(|around| around.hold(CLOCK, Some(1_570)));
+    for (high, reading) in [(false, 0), (true, 1948), (false, 0)] {
+        rig.output(CSN, high);
+        rig.write(ADC, 1 | 1 << 2 | 3 << 12);
+        rig.run(3_000_000);
+        assert_eq!(rig.read(ADC + 4), reading);
+    }
+}
