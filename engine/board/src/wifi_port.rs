@@ -44,7 +44,7 @@ impl WifiPort {
         1 << on | 1 << data | 1 << csn | 1 << clock
     }
 
-    /// Passes on the levels of all four pins. Returns true if more than a bit was transferred.
+    /// Passes on the levels of all four pins. Returns true if the chip's next event may have changed.
     pub(crate) fn follow(&mut self, sys: &mut Sys) -> bool {
         let now = sys.now();
         let selected = !level(sys, self.wires.csn);
@@ -67,7 +67,7 @@ impl WifiPort {
         if more || step.drives {
             sys.pins.drive(self.wires.data, self.chip.data_wire());
         }
-        more || step.word
+        more || step.more
     }
 
     /// Returns the chip's handling of the next bits on its pins.

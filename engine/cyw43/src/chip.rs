@@ -5,7 +5,7 @@ use sim::{Device, EthernetStats, Mac, Ps, Radio, RadioReport, RadioRequest, SpiF
 
 use crate::backplane::Backplane;
 use crate::bus::{BusRegisters, Levels, interrupt};
-use crate::gspi::{Edge, Wires};
+use crate::gspi::{Edge, OUTPUT_DELAY, Wires};
 use crate::host::HostQueue;
 use crate::log::Log;
 use crate::sdpcm::{self, Control};
@@ -58,8 +58,8 @@ impl Command {
 pub struct Step {
     /// [`Cyw43439::data_wire`] may have changed.
     pub drives: bool,
-    /// The host has sent 32 bits.
-    pub word: bool,
+    /// The host has sent 32 bits, or a bit of the answer has its time: the next event may be another one.
+    pub more: bool,
 }
 
 /// The chip's action at the next clock edges, if it only shifts bits.
@@ -221,19 +221,35 @@ impl Cyw43439 {
             self.count_bits(1);
         }
         match self.wires.edge(now, clock, data) {
-            Edge::Nothing => return Step::default(),
+            Edge::Nothing => Step { drives: false, more: self.bit_due() == Some(now + OUTPUT_DELAY) },
             Edge::Word(word) => {
                 self.advance(now);
                 self.take_word(now, mode.swap(word));
-                return Step { drives: true, word: true };
+                Step { drives: true, more: true }
             }
-            Edge::Wanted => {
-                let word = mode.swap(self.next_word());
-                self.data = self.wires.send(word);
+            bit => {
+                self.put(bit);
+                Step { drives: true, more: false }
             }
-            Edge::Data(level) => self.data = level,
         }
-        Step { drives: true, word: false }
+    }
+
+    /// Puts the next bit of the answer on the data wire.
+    fn put(&mut self, bit: Edge) {
+        let Some(powered) = &self.powered else { return };
+        self.data = match bit {
+            Edge::Data(level) => level,
+            _ => {
+                let mode = powered.bus.mode();
+                let word = mode.swap(self.next_word());
+                self.wires.send(word)
+            }
+        };
+    }
+
+    /// Returns the time at which a bit of the answer becomes visible in a pause of the clock.
+    fn bit_due(&self) -> Option<Ps> {
+        self.wires.due().filter(|_| self.selected && matches!(self.phase, Phase::Read(..)))
     }
 
     /// Returns the action at the next edges, or `None` if they do more than shift bits or if the log needs their times.
@@ -532,7 +548,7 @@ impl Device for Cyw43439 {
         let powered = self.powered.as_ref()?;
         let ready = if powered.wlan.is_none() { powered.backplane.ready_at() } else { None };
         let wlan = powered.wlan.as_ref().and_then(Wlan::next_event);
-        [ready, powered.host.next_at(), wlan].into_iter().flatten().min()
+        [ready, powered.host.next_at(), wlan, self.bit_due()].into_iter().flatten().min()
     }
 
     fn take_unmodelled(&mut self) -> Option<String> {
@@ -540,6 +556,10 @@ impl Device for Cyw43439 {
     }
 
     fn advance(&mut self, now: Ps) {
+        if self.bit_due().is_some_and(|due| due <= now) {
+            let bit = self.wires.show(now);
+            self.put(bit);
+        }
         let Some(powered) = &mut self.powered else { return };
         if powered.wlan.is_none()
             && powered.backplane.ready_at().is_some_and(|at| at <= now)

@@ -12,8 +12,8 @@ use sim::{PS_PER_NS, Ps};
 /// value is fitted to the clocks at which embassy's three PIO programs were found to read correctly or not. From 75 MHz
 /// on the first one reads too early, so the delay is more than 26.7 ns, and at 66.5 MHz it reads correctly. Up to 133
 /// MHz the third one reads correctly, so the delay is at most 30 ns. A bit becomes visible at the last edge before that
-/// time.
-const OUTPUT_DELAY: Ps = 28 * PS_PER_NS;
+/// time, or at that time if no edge comes until then.
+pub(crate) const OUTPUT_DELAY: Ps = 28 * PS_PER_NS;
 
 /// The wire format that SPI_BUS_CONTROL selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +52,10 @@ pub(crate) enum Edge {
 pub(crate) struct Wires {
     clock: bool,
     driving: bool,
-    /// Set while the first bit is delayed: the edge that shifted it out, if there was one, and the last edge.
+    /// Set while the next bit is delayed: the edge that shifted it out, if there was one, and the last edge.
     turning: Option<(Option<Ps>, Ps)>,
+    /// The clock's level after the edges that shift bits out.
+    shifts_at: bool,
     /// The clock's level after the edges at which bits become visible.
     shown_at: bool,
     /// Bits of `word` that have been received, or are still to be sent.
@@ -71,6 +73,7 @@ impl Wires {
     pub(crate) fn turn(&mut self, now: Ps, high_speed: bool) {
         self.driving = true;
         self.turning = Some((high_speed.then_some(now), now));
+        self.shifts_at = high_speed;
         self.bits = 0;
     }
 
@@ -113,11 +116,22 @@ impl Wires {
         (bits, given)
     }
 
-    /// Returns whether the first bit becomes visible at this edge: the next edge, at the same distance, is too late.
+    /// Returns the time at which a delayed bit becomes visible if no edge comes until then.
+    pub(crate) fn due(&self) -> Option<Ps> {
+        self.turning?.0.map(|since| since + OUTPUT_DELAY)
+    }
+
+    /// Shows the delayed bit at its time, in a pause of the clock. The following one is delayed as well.
+    pub(crate) fn show(&mut self, now: Ps) -> Edge {
+        self.turning = Some((None, now));
+        if self.bits == 0 { Edge::Wanted } else { Edge::Data(self.next_bit()) }
+    }
+
+    /// Returns whether the delayed bit becomes visible at this edge: the next edge, at the same distance, is too late.
     fn turns(&mut self, now: Ps, clock: bool) -> bool {
         let Some((clocked_out, last)) = self.turning else { return true };
         let Some(since) = clocked_out else {
-            self.turning = Some((Some(now), now));
+            self.turning = Some(((clock == self.shifts_at).then_some(now), now));
             return false;
         };
         if now - since + (now - last) < OUTPUT_DELAY {

@@ -3,8 +3,8 @@
 
 use sim::{PS_PER_MS, PS_PER_US, Ps};
 
-/// From WL_REG_ON to answers on gSPI. Drivers wait for 250 ms.
-pub(crate) const POWER_UP: Ps = 150 * PS_PER_MS;
+/// From WL_REG_ON to answers on gSPI. Most drivers wait for 250 ms; PicoWi finds the chip 50 ms after it.
+pub(crate) const POWER_UP: Ps = 50 * PS_PER_MS;
 /// From a request for the low-power clock until it runs.
 pub(crate) const ALP: Ps = 100 * PS_PER_US;
 /// From the release of the processor to the high clock: "takes about 29ms" (cyw43-driver).

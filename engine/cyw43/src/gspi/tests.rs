@@ -70,6 +70,35 @@ fn programs_read_correctly_at_their_clocks() {
     assert!(!reads(SAMPLE1, 62.5, false));
 }
 
+/// A bit is there 28 ns after its edge, whatever the next one's time. The host pauses after the command, and samples
+/// just before each rising edge.
+#[test]
+fn the_first_bit_appears_in_a_pause_of_the_clock() {
+    const WORD: u32 = 0x8000_0001;
+    for (first, half) in
+        [(8, 40), (8, 500), (16, 40), (500, 500)].map(|(first, half)| (first * PS_PER_NS, half * PS_PER_NS))
+    {
+        for high_speed in [false, true] {
+            let (mut wires, mut level, mut read) = (Wires { clock: true, ..Wires::default() }, false, 0);
+            wires.turn(0, high_speed);
+            let edges = (0..64).map(|edge| if edge == 0 { first } else { 1000 * PS_PER_NS + edge * half });
+            for (now, clock) in edges.zip([false, true].into_iter().cycle()) {
+                let shown = wires.due().filter(|&due| due <= now).map(|due| wires.show(due));
+                for sampling in [true, false] {
+                    let bit = if sampling { shown } else { Some(wires.edge(now, clock, true)) };
+                    level = match bit {
+                        Some(Edge::Wanted) => wires.send(WORD),
+                        Some(Edge::Data(next)) => next,
+                        _ => level,
+                    };
+                    read = if clock && sampling { read << 1 | u32::from(level) } else { read };
+                }
+            }
+            assert_eq!(read, WORD, "{first} ps, {half} ps, {high_speed}");
+        }
+    }
+}
+
 /// Bits in groups must equal single bits.
 #[test]
 fn groups_of_bits_equal_single_edges() {

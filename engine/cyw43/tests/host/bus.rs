@@ -19,9 +19,9 @@ fn the_test_register_answers_before_and_after_the_switch_to_32_bits() {
 #[test]
 fn nothing_answers_without_power_or_before_its_time() {
     let mut host = Host::new();
-    host.now = 100 * PS_PER_MS;
+    host.now = 50 * PS_PER_MS - 1;
     assert_eq!(host.transfer(&[command(false, 0, 0x14, 4)], 1), [0]);
-    host.now = 200 * PS_PER_MS;
+    host.now = 50 * PS_PER_MS;
     assert_eq!(host.transfer(&[command(false, 0, 0x14, 4)], 1), [0xfeed_bead]);
     host.chip.set_power(host.now, false);
     assert_eq!(host.chip.data_wire(), None);
