@@ -394,6 +394,18 @@ fn a_region_binds_machine_mode_by_lock_or_pmpcfgm0() {
 }
 
 #[test]
+fn an_access_across_a_regions_end_is_refused() {
+    let mut pmp = crate::pmp::Pmp::default();
+    // 4 KiB that may be executed. Erratum RP2350-E6: R and X have changed places.
+    pmp.set_address(0, START >> 2 | 0x1ff);
+    pmp.set_config(0, 0x19);
+    for (at, allowed) in [(0, true), (0xffc, true), (0xffe, false), (0x1000, false), (u32::MAX - 1, false)] {
+        let fetched = pmp.allows(crate::pmp::Access::Fetch, START.wrapping_add(at), 4, false);
+        assert_eq!(fetched, allowed, "{at:#x}");
+    }
+}
+
+#[test]
 fn counters_stand_still_until_they_are_let_go() {
     let mut counter = bench(&[Wide(NOP), csr(1, 0, 0x320, 0), Wide(NOP), csr(2, 5, 0xb00, 0), csr(2, 6, 0xb02, 0)]);
     counter.run(5);

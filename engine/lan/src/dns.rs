@@ -77,6 +77,14 @@ mod tests {
     }
 
     #[test]
+    fn the_reply_to_edns_has_no_record_of_it() {
+        let mut edns = query(1);
+        edns[11] = 1;
+        edns.extend([0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(answer(&edns, Some(Ipv4Addr::LOCALHOST)), answer(&query(1), Some(Ipv4Addr::LOCALHOST)));
+    }
+
+    #[test]
     fn without_an_address_no_name_exists() {
         let reply = answer(&query(1), None).unwrap();
         assert_eq!(reply[..12], [0xab, 0xcd, 0x81, 0x83, 0, 1, 0, 0, 0, 0, 0, 0]);

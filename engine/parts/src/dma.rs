@@ -212,7 +212,7 @@ struct Timer {
 impl Timer {
     /// Returns the cycles between requests times X; 0: the timer is stopped.
     fn step(&self) -> u64 {
-        if self.x == 0 || self.y == 0 { 0 } else { u64::from(self.y.max(self.x)) }
+        if self.x == 0 { 0 } else { u64::from(self.y) }
     }
 
     fn due(&self) -> Option<u64> {
@@ -818,6 +818,9 @@ mod tests {
         let c = dma.channels[0];
         assert_eq!((c.size(), c.treq(), c.chain_to()), (2, TREQ_PERMANENT, 0));
         assert_eq!((c.advance(0x2000_0010, false), c.advance(0x2000_001e, true)), (0x2000_000e, 0x2000_0010));
+        // Up and down together are up by two.
+        let both = Channel { ctrl: ctrl | 1 << 4, ..c };
+        assert_eq!(both.advance(0x2000_0010, false), 0x2000_0014);
         assert_eq!((dma.read(s, 0x08), dma.read(s, 0x804)), (0x1000_0000, 0x1000_0003));
         dma.write(s, 0x450, Write::normal(1));
         assert_eq!((dma.read(s, 0x10) ^ ctrl, dma.channels[0].count, dma.channels[0].mode), (1 << 26, 3, 1));

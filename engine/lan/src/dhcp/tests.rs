@@ -162,9 +162,11 @@ fn release_frees_decline_blocks_and_inform_gives_no_address() {
     assert_eq!((kind, address, reply.address), (DhcpMessageType::Ack, ZERO, ip(100)));
     let packet = DhcpPacket::new_checked(&reply.payload[..]).unwrap();
     assert_eq!(DhcpRepr::parse(&packet).unwrap().lease_duration, None);
-    let release = Message { ciaddr: ip(100), ..message(DhcpMessageType::Release, 1) };
-    assert!(release.to(&mut server, 0).is_none());
-    assert!(message(DhcpMessageType::Discover, 2).to(&mut server, 0).is_some());
+    let release = |mac| Message { ciaddr: ip(100), ..message(DhcpMessageType::Release, mac) };
+    for (mac, frees) in [(2, false), (1, true)] {
+        assert!(release(mac).to(&mut server, 0).is_none());
+        assert_eq!(message(DhcpMessageType::Discover, 2).to(&mut server, 0).is_some(), frees, "{mac}");
+    }
     select(&mut server, 2, ip(100), 0).unwrap();
     let decline = Message { requested: Some(ip(100)), ..message(DhcpMessageType::Decline, 2) };
     assert!(decline.to(&mut server, 0).is_none());

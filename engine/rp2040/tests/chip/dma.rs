@@ -138,6 +138,17 @@ fn a_timer_paces_one_transfer_every_y_over_x_cycles() {
     assert_eq!(last, STARTED + 500 + 1);
 }
 
+/// X should not be above Y; a request each cycle is the most there is.
+#[test]
+fn a_timer_with_x_above_y_paces_one_transfer_a_cycle() {
+    for (x, y) in [(1, 1), (3, 2), (7, 3), (0xffff, 1)] {
+        let (mut bus, mut mem) = bench();
+        put(&mut bus, &mut mem, CHANNEL0 + 0x420, (x << 16) | y);
+        start(&mut bus, &mut mem, 0x2000_0000, 0x2000_0100, 50, ctrl::EN | (2 << 2) | (TREQ_TIMER0 << 15));
+        assert_eq!(run(&mut bus, &mut mem), STARTED + REQUEST_CYCLES + 50, "{x}/{y}");
+    }
+}
+
 #[test]
 fn the_sniffer_computes_the_crcs_of_the_check_string() {
     let (mut bus, mut mem) = bench();

@@ -133,7 +133,7 @@ pub(crate) struct Device {
     naks_left: u32,
 }
 
-const DEVICE: [u8; 18] = [18, 1, 0, 2, 0xef, 2, 1, 64, 0x8a, 0x2e, 0x29, 0x10, 0, 1, 1, 2, 3, 1];
+pub(crate) const DEVICE: [u8; 18] = [18, 1, 0, 2, 0xef, 2, 1, 64, 0x8a, 0x2e, 0x29, 0x10, 0, 1, 1, 2, 3, 1];
 
 pub(crate) fn configuration() -> Vec<u8> {
     let mut body: Vec<u8> = vec![8, 11, 0, 2, 2, 2, 0, 0];

@@ -158,6 +158,21 @@ fn a_full_device_keeps_the_rest_in_a_bounded_queue() {
 }
 
 #[test]
+fn unsent_data_is_gone_when_the_console_is_closed() {
+    let (mut host, mut device) = open(HostConfig::default());
+    device.console_room = 0;
+    assert_eq!(host.console_write(b"late"), 4);
+    assert!(host.console_close());
+    run_until(&mut host, &mut device, 500 * MS, "DTR low", |h, _| !h.state().console_open);
+    assert_eq!(host.state().console_unsent, 0);
+    device.console_room = usize::MAX;
+    assert!(host.console_open());
+    let end = device.now + 50 * MS;
+    run_to(&mut host, &mut device, end);
+    assert_eq!((host.state().console_open, device.from_console.len()), (true, 0));
+}
+
+#[test]
 fn a_1200_baud_touch_is_line_coding_then_dtr_low() {
     let (mut host, mut device) = open(HostConfig::default());
     assert!(host.set_line_coding(LineCoding::baud(1200)) && host.console_close());

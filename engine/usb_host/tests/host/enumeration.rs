@@ -135,6 +135,34 @@ fn a_device_without_strings_is_used_without_them() {
     assert_eq!(host.state().device.unwrap().serial, None);
 }
 
+/// Index 0 is that of the list of languages.
+#[test]
+fn a_string_that_the_device_does_not_have_is_not_asked_for() {
+    for missing in 14..17 {
+        let mut descriptor = fake::DEVICE.to_vec();
+        let index = std::mem::take(&mut descriptor[missing]);
+        let (mut host, mut device) = (UsbHost::new(HostConfig::default()), Device::with_device_descriptor(descriptor));
+        configured(&mut host, &mut device, 200 * MS);
+        let strings: Vec<u8> = device.setups.iter().filter(|s| s.2[3] == 3).map(|s| s.2[2]).collect();
+        let expected: Vec<u8> = (0..4).filter(|&other| other != index).collect();
+        assert_eq!(strings, expected);
+        assert_eq!(host.state().device.unwrap().serial.is_none(), missing == 16);
+    }
+}
+
+#[test]
+fn at_most_4096_bytes_of_a_configuration_are_asked_for() {
+    for (total, asked) in [(4096u16, 4096), (4097, 4096), (u16::MAX, 4096)] {
+        let mut bytes = fake::configuration();
+        bytes[2..4].copy_from_slice(&total.to_le_bytes());
+        let (mut host, mut device) = (UsbHost::new(HostConfig::default()), Device::with_configuration(bytes));
+        run_to(&mut host, &mut device, 200 * MS);
+        let lengths: Vec<u16> =
+            device.setups.iter().filter(|s| s.2[3] == 2).map(|s| u16::from_le_bytes([s.2[6], s.2[7]])).collect();
+        assert_eq!(lengths[..2], [9, asked], "{total}");
+    }
+}
+
 #[test]
 fn lost_packets_and_naks_are_retried() {
     let (mut host, mut device) = (UsbHost::new(HostConfig::default()), Device::new(8));

@@ -193,6 +193,19 @@ fn a_full_rx_buffer_closes_the_window_and_recv_opens_it() {
     assert_eq!(board.recv(0, 4096), [vec![1; 960], vec![2; 588], vec![3; 500]].concat());
 }
 
+/// The peer may go on by itself while half of the buffer is free, less than a segment.
+#[test]
+fn recv_updates_a_window_of_less_than_half_the_buffer() {
+    for (length, updates) in [(1024, 0), (1025, 1)] {
+        let mut board = Board::up();
+        let mut peer = connected(&mut board, 0, 0x21, 8192, None);
+        peer.say(&mut board, ACK, &vec![1; length]);
+        assert_eq!(usize::from(board.segment().window), 2048 - length);
+        board.recv(0, length);
+        assert_eq!(board.segments().len(), updates, "{length} bytes");
+    }
+}
+
 #[test]
 fn recv_updates_a_blocking_window_despite_a_delayed_ack() {
     let mut board = Board::up();
