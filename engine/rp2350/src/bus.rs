@@ -14,6 +14,7 @@ use crate::peripherals::{
     clocks::Clocks,
     dma::{Dma, DmaBus},
     glitch_detector::GlitchDetector,
+    hstx::{self, Hstx},
     i2c::I2c,
     io_bank0::IoBank0,
     io_qspi::IoQspi,
@@ -60,6 +61,8 @@ use sim::snapshot::{self, Torn};
 const SHA256_WDATA: u32 = 4;
 /// Offset of PIO's register whose writes reach the neighbouring blocks, too.
 const PIO_CTRL: u32 = 0;
+const HSTX_FIFO: u32 = 0x5060_0000;
+const HSTX_FIFO_END: u32 = 0x5070_0000;
 /// The chip's registers on a core's private bus.
 const EPPB: u32 = 0xe008_0000;
 /// SLEEPCTRL.WICENACK: the wake-up interrupt controller is ready.
@@ -125,6 +128,7 @@ pub struct Blocks {
     pub ticks: Ticks,
     pub otp: Otp,
     pub glitch_detector: GlitchDetector,
+    pub hstx: Hstx,
     pub tbman: Constants,
     pub dma: Dma<{ wires::DMA_CHANNELS }>,
     pub usb: Usb,
@@ -134,10 +138,8 @@ pub struct Blocks {
 /// Ends the run at an access to a block that exists and is not modelled.
 fn unmodelled_at(sys: &mut Sys, address: u32, write: Option<u32>) -> Result<(), BusFault> {
     let name = match (address & map::BLOCK, address >> 20) {
-        (0x400c_0000, _) => "HSTX_CTRL",
         (0x4014_0000 | 0x4014_8000, _) => "CORESIGHT_PERIPH",
         (0x4015_0000, _) => "DFT",
-        (_, 0x506) => "HSTX_FIFO",
         (_, 0x507) => "CORESIGHT_TRACE",
         _ => return Err(BusFault),
     };
@@ -200,6 +202,7 @@ impl Default for Blocks {
             ticks: Ticks::default(),
             otp: Otp::default(),
             glitch_detector: GlitchDetector::default(),
+            hstx: Hstx::default(),
             tbman: wires::TBMAN,
             dma: Dma::new(wires::DMA),
             usb: Usb::new(wires::USB),
@@ -400,6 +403,7 @@ impl<W: World> Bus<W> {
                     offset => self.qmi.read(&mut self.sys, mem, offset),
                 });
             }
+            HSTX_FIFO..HSTX_FIFO_END => return Ok(if address & 0xffc == 0 { hstx::FIFO_STAT } else { 0 }),
             _ => {}
         }
         match self.blocks.at(address) {
@@ -447,6 +451,7 @@ impl<W: World> Bus<W> {
                 self.blocks.bootram.write_lanes(offset, write, lanes);
                 return Ok(());
             }
+            HSTX_FIFO..HSTX_FIFO_END => return Ok(()),
             _ => {}
         }
         if address & map::BLOCK == map::SHA256 && offset == SHA256_WDATA && size != 4 {

@@ -39,6 +39,7 @@ parts::register_map! {
     0x400a_8000 pwm, PWM, [PWM], Any;
     TIMER0 timer[0], TIMER0, [TIMER0], None;
     0x400b_8000 timer[1], TIMER1, [TIMER1], None;
+    0x400c_0000 hstx, HSTX, [], None;
     0x400d_8000 watchdog, NONE, [WATCHDOG], Any;
     0x400e_0000 bootram, NONE, [], Any;
     0x400e_8000 rosc, NONE, [], Any;

@@ -5,6 +5,7 @@ mod bootdis;
 pub(crate) mod bootram;
 pub(crate) mod busctrl;
 pub(crate) mod glitch_detector;
+pub(crate) mod hstx;
 pub(crate) mod otp;
 pub(crate) mod powman;
 pub(crate) mod psm;

@@ -9,6 +9,7 @@ pub(crate) mod bit {
     pub(crate) const ADC: u32 = 1 << 0;
     pub(crate) const BUSCTRL: u32 = 1 << 1;
     pub(crate) const DMA: u32 = 1 << 2;
+    pub(crate) const HSTX: u32 = 1 << 3;
     pub(crate) const I2C0: u32 = 1 << 4;
     pub(crate) const I2C1: u32 = 1 << 5;
     pub(crate) const IO_BANK0: u32 = 1 << 6;
