@@ -57,7 +57,7 @@ limit_option = click.option(
     "--fail-if-slower",
     type=Share(),
     metavar="SHARE",
-    help="end with status 1 if a row takes longer by more, as 2%; 3 if the runs are too few to tell",
+    help="status 1 if a row takes longer by more, as 2%; 3 if runs are too few",
 )
 
 

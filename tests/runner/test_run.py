@@ -84,7 +84,7 @@ def test_what_a_runtime_lacks_is_a_row_and_no_failure(harness: Harness) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     reason = "https_server is a question to boards, not to a port on a PC"
     found = [(row.workload, row.status, row.reason) for row in harness.stored().rows]
-    assert found == [("https_server", Status.UNSUPPORTED, reason), ("ping_pong", Status.MEASURED, None)]
+    assert found == [("ping_pong", Status.MEASURED, None), ("https_server", Status.UNSUPPORTED, reason)]
     assert f"[1/2] unsupported micropython-unix https_server  {reason}" in done.stderr
 
 
