@@ -33,7 +33,7 @@ class FigureSet(_Strict):
     """Figures that one author published of one firmware on one board, and how they are measured again.
 
     `measured_on` names the firmware on that board, `runtime` the same or the nearest of the catalogue, with the method
-    `guest` a program of `firmware/avr`, with `image` the name of the file that `made_by` makes. `relation` says how
+    `guest` a program of `firmware/avr`, with `image` the file that is built of `built_of`. `relation` says how
     near the figures should be. `same binary`: within 1 %. `other version`: within the effect of the code's layout in
     flash, and no difference is a fault. `other conditions`: `note` explains the ratio.
     """
@@ -48,8 +48,8 @@ class FigureSet(_Strict):
     unit: str
     method: Method
     scripts: tuple[Script, ...] = ()
-    made_by: str = ""
-    """The command that makes an image, without the path of the file, which comes last."""
+    built_of: Annotated[str, Field(pattern=r"^(https://\S+ at [0-9a-f]{40}( with .+)?)?$")] = ""
+    """The repository of an image that is not public, its commit, and what else the build takes."""
     profile: str | None = None
     workload: str | None = None
     settings: tuple[str, ...] = ()
@@ -79,8 +79,8 @@ class FigureSet(_Strict):
             raise ValueError("a row has a workload and a profile, and nothing else has")
         if self.settings and self.method != "row":
             raise ValueError("settings are a row's; leave them out")
-        if (self.method == "image") != bool(self.made_by):
-            raise ValueError("made_by is for the method image, and only this has it")
+        if (self.method == "image") != bool(self.built_of):
+            raise ValueError("built_of is for the method image, and only this has it")
         if (self.method in ("script", "client")) != bool(self.scripts):
             raise ValueError("scripts are for the methods script and client, and only these have them")
         if (self.method == "client") != (bool(self.server) and self.libraries is not None):

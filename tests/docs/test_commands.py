@@ -75,8 +75,7 @@ UNRUN = {
     r"make flash-and-bench": "compiles, then measures all firmware: tests/cli/test_documented.py checks its options",
     r"make playground|python3 -m http.server": "compiles for WebAssembly: tests/page/test_playground.py",
     r"make fuzz |\.ci/mutants |PORTBENCH_(LOCKSTEP|[A-Z]+_FUZZ_[A-Z]+)=": "hours; the tests take fewer steps",
-    r"(cd|sh) docs/how-to-play/tinygo|(PATH=\S+ )?tinygo |sh workloads/(sd_card|https)/": "a compiler's build of hours:"
-    " tests/docs/test_build_scripts.py, tests/workloads/sd_card/test_tinygo.py",
+    r"cd docs/how-to-play/tinygo|tinygo ": "a compiler that no package has: tests/workloads/sd_card/test_tinygo.py",
     r"cargo run .* --example repl": "a release build: engine/board/tests/machine/examples.rs calls the example",
     r"PORTBENCH_FIRMWARE_DIR=FOLDER cargo test": "images of other projects: engine/board/tests/machine/rp2350.rs",
     r"python -m portbench\.clients\.arduino": "a library from the internet: tests/clients/test_arduino.py",

@@ -107,7 +107,7 @@ class Silicon(Check):
             profiles=foreign.traits.profiles,
             version="unknown",
             file=f"{publication.runtime}.uf2",
-            made_by=publication.made_by,
+            made_by=f"build {publication.built_of} as its README says, into",
         )
         image = self._store.obtain(entry).path
         assert image is not None

@@ -195,10 +195,11 @@ class TestImage:
         with pytest.raises(BoardError, match=r"x: printed 2 lines of figures, not 4; it said "):
             latencies_us(self.PASSES, "x")
 
-    def test_without_the_image_the_command_that_builds_it_is_told(self, tmp_path: Path) -> None:
+    def test_without_the_image_its_sources_are_told(self, tmp_path: Path) -> None:
         store = ImageStore(folder=tmp_path, cache=tmp_path, state=tmp_path)
         report = Silicon(lambda _: None, store=store).measure("sd-card-fatfs")
-        assert "; provide it: sh workloads/sd_card/build-published.sh " in report.skipped
+        assert "; provide it: build https://github.com/elehobica/pico_fatfs_test at 1b808a" in report.skipped
+        assert "with pico-sdk 1.3.0 as its README says, into " in report.skipped and "\n" not in report.skipped
         assert report.skipped.endswith("/pico-fatfs-c.uf2")
 
     def test_an_image_that_does_not_start_is_told(self, tmp_path: Path) -> None:
