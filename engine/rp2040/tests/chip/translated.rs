@@ -274,23 +274,24 @@ fn fetches_ahead_into_sram5_are_counted() {
     let call = [asm::adds(1, 1), asm::adds(1, 1), 0xf7ff, 0xfffc];
     for code in [branch, compared, call] {
         // A second counter makes the interpreter look at each access.
-        let [looked, interpreted, translated] = [(0x07, false), (0x1f, false), (0x1f, true)].map(|(second, translated)| {
-            let mut rig = Rig::new(&[]);
-            if translated {
-                rig.chip.translate_at_once();
-            } else {
-                rig.chip.interpret_only();
-            }
-            let chip = &mut rig.chip;
-            for (counter, event) in [(0x0c, 0x05), (0x14, second)] {
-                chip.bus.blocks.busctrl.write(&mut chip.bus.sys, counter, Write::normal(event));
-            }
-            let start = 0x2004_1000 - 8;
-            rig.program(start, &code);
-            rig.core().pc = start;
-            rig.run(500);
-            state(&mut rig)
-        });
+        let [looked, interpreted, translated] =
+            [(0x07, false), (0x1f, false), (0x1f, true)].map(|(second, translated)| {
+                let mut rig = Rig::new(&[]);
+                if translated {
+                    rig.chip.translate_at_once();
+                } else {
+                    rig.chip.interpret_only();
+                }
+                let chip = &mut rig.chip;
+                for (counter, event) in [(0x0c, 0x05), (0x14, second)] {
+                    chip.bus.blocks.busctrl.write(&mut chip.bus.sys, counter, Write::normal(event));
+                }
+                let start = 0x2004_1000 - 8;
+                rig.program(start, &code);
+                rig.core().pc = start;
+                rig.run(500);
+                state(&mut rig)
+            });
         let fetches = looked.len() - 3;
         assert!(looked[fetches] > 90, "{}", looked[fetches]);
         assert_eq!(looked, interpreted);
