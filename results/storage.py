@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import json
 import os
-import re
 import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -18,7 +17,6 @@ from pydantic import ValidationError
 
 from portbench.errors import PortbenchError, first_complaint, unwritable
 from portbench.files import lock, new_file, replace_file
-from portbench.results import schema1
 from portbench.results.model import SCHEMA_VERSION, Row, RunFile
 
 RESULTS_FOLDER: Final = Path("results")
@@ -157,9 +155,8 @@ def read(path: Path) -> RunFile:
 
 
 def run_files(folder: Path) -> list[Path]:
-    """All run files of a results' folder, the oldest first. Those of older versions end in `.json`."""
-    patterns = ("runs/*.json", "runs/*.jsonl", "sweeps/*.jsonl")
-    return sorted(path for pattern in patterns for path in folder.glob(pattern))
+    """All run files of a results' folder, the oldest first."""
+    return sorted(path for pattern in ("runs/*.jsonl", "sweeps/*.jsonl") for path in folder.glob(pattern))
 
 
 def parse(text: str, path: Path) -> RunFile:
@@ -170,11 +167,9 @@ def parse(text: str, path: Path) -> RunFile:
     else:
         document = _loaded(text, str(path))
     version = document.get("schema_version") if isinstance(document, dict) else None
-    if version == 1 and not isinstance(version, bool):
-        document, version = schema1.upgraded(document), SCHEMA_VERSION
     if version != SCHEMA_VERSION or isinstance(version, bool):
         raise StorageError(
-            f"{path}: schema_version is {version!r}, not 1 or {SCHEMA_VERSION}; choose a run file of this portbench"
+            f"{path}: schema_version is {version!r}, not {SCHEMA_VERSION}; choose a run file of this portbench"
         )
     try:
         return RunFile.model_validate(document)
@@ -250,12 +245,7 @@ def find_run(text: str | None, folder: Path = RESULTS_FOLDER) -> RunFile:
 
 def _known_by(path: Path) -> tuple[str, str]:
     """The name and the revision of a run. Rows are not read, since there may be thousands of runs."""
-    if path.suffix == ".jsonl":
-        with path.open(encoding="utf-8", errors="replace") as file, contextlib.suppress(ValueError, AttributeError):
-            head = json.loads(file.readline())
-            return head.get("name") or "", (head.get("git") or {}).get("revision") or ""
-        return "", ""
-    head = path.read_text(encoding="utf-8", errors="replace").partition('"rows"')[0]
-    named = re.search(r'^ "name": "([^"]*)"', head, re.MULTILINE)
-    revision = re.search(r'"revision": "([0-9a-f]+)"', head)
-    return named[1] if named else "", revision[1] if revision else ""
+    with path.open(encoding="utf-8", errors="replace") as file, contextlib.suppress(ValueError, AttributeError):
+        head = json.loads(file.readline())
+        return head.get("name") or "", (head.get("git") or {}).get("revision") or ""
+    return "", ""

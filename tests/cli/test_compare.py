@@ -33,9 +33,9 @@ QUICK = ("--where=emulated", "--messages=50", "--setting=turnaround_us=0", "--se
 
 
 def stored(folder: Path, name: str, run: RunFile) -> Path:
-    path = folder / "results" / "runs" / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(storage.to_json(run), encoding="utf-8")
+    path = folder / "results" / "runs" / f"{name}.jsonl"
+    path.unlink(missing_ok=True)
+    storage.RunWriter(run, folder / "results", path).close()
     return path
 
 

@@ -75,9 +75,8 @@ def test_the_latest_run_is_shown(words: list[str], invoke: Invoke, results: Path
 
 
 def test_a_run_has_names(invoke: Invoke, results: Path) -> None:
-    (results / "runs").mkdir()
     named = RUN.model_copy(update={"name": "nightly", "rows": [row(version="1.27.0")]})
-    (results / "runs" / "a.json").write_text(storage.to_json(named))
+    storage.RunWriter(named, results).close()
     assert "1.27.0" in invoke("show", "nightly", "--csv").stdout
     missing = invoke("show", "weekly")
     assert missing.exit_code == 1 and "weekly: is no run file, no name" in missing.output

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from portbench.results.model import Git, RunFile
-from portbench.results.storage import StorageError, find_run, to_json
+from portbench.results.storage import RunWriter, StorageError, find_run, to_json
 from tests.results.rows import START, row, run_of
 
 FIRST, SECOND = "a1b2c3d4e5f60718293a4b5c6d7e8f9001122334", "a1b2c3d0" + "f" * 32
@@ -21,9 +21,8 @@ def run(minute: int, name: str | None = None, revision: str | None = None) -> Ru
 
 
 def kept(folder: Path, *runs: RunFile) -> list[RunFile]:
-    (folder / "runs").mkdir()
-    for number, each in enumerate(runs, 1):
-        (folder / "runs" / f"{number}.json").write_text(to_json(each))
+    for each in runs:
+        RunWriter(each, folder).close()
     return list(runs)
 
 
@@ -73,8 +72,8 @@ def test_a_revision_is_meant_by_seven_digits_or_more(tmp_path: Path) -> None:
 
 def test_a_damaged_run_is_passed_over_and_what_is_none_is_told_with_what_to_do(tmp_path: Path) -> None:
     (wanted,) = kept(tmp_path, run(1, "mine"))
-    (tmp_path / "runs" / "2.json").write_bytes(b"{\xff\n")
-    (tmp_path / "runs" / "3.json").write_bytes(b"")
+    (tmp_path / "runs" / "2.jsonl").write_bytes(b"{\xff\n")
+    (tmp_path / "runs" / "3.jsonl").write_bytes(b"")
     (tmp_path / "runs" / "4.txt").write_text(to_json(run(4, "mine")))
     assert find_run("mine", tmp_path) == wanted
     with pytest.raises(StorageError) as caught:

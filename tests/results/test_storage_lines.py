@@ -57,10 +57,10 @@ def test_what_is_no_json_or_of_another_schema_is_told() -> None:
     assert refused("") == (
         "run.json: is not JSON (Expecting value: line 1 column 1 (char 0)); it is damaged, choose another run file"
     )
-    for version, shown in (("3", "3"), ('"2"', "'2'"), ("true", "True"), ("null", "None")):
-        line = f"run.json: schema_version is {shown}, not 1 or 2; choose a run file of this portbench"
+    for version, shown in (("1", "1"), ("3", "3"), ('"2"', "'2'"), ("true", "True"), ("null", "None")):
+        line = f"run.json: schema_version is {shown}, not 2; choose a run file of this portbench"
         assert refused(f'{{"schema_version": {version}}}') == line
-    assert refused('"schema_version"').startswith("run.json: schema_version is None, not 1 or 2; ")
+    assert refused('"schema_version"').startswith("run.json: schema_version is None, not 2; ")
 
 
 @pytest.mark.parametrize(("length", "shown"), [(58, "a" * 58 + "'"), (59, "a" * 56 + "...")])

@@ -42,7 +42,7 @@ from portbench.where import Where
 )
 @click.option("--csv", "form", flag_value="csv", help="one line per row, for a spreadsheet")
 @click.option("--samples", "form", flag_value="samples", help="one line per sample, as CSV")
-@click.option("--json", "form", flag_value="json", help="the run file, in today's schema")
+@click.option("--json", "form", flag_value="json", help="the run as one document")
 @click.option("--json-schema", "form", flag_value="json-schema", help="the schema of run files, and no run")
 def COMMAND(name: str | None, results_dir: str | None, where: str | None, beside: str | None, form: str | None) -> None:
     if form == "json-schema":
