@@ -43,7 +43,7 @@ DEFAULT_RUNS: Final = 3
 
 @dataclass(frozen=True)
 class Option:
-    """One option of the command lines. `completes`: the kind of its values, for a shell's completion."""
+    """One option of the command lines."""
 
     flag: str
     help: str
@@ -52,7 +52,6 @@ class Option:
     is_flag: bool = False
     metavar: str = "VALUE"
     choices: tuple[str, ...] = ()
-    completes: Literal["runtime", "workload", "board", "profile", "folder", "device", "setting"] | None = None
     short: str | None = None
 
     @property
@@ -68,22 +67,10 @@ WORDS: Final = ("messages", "requests")
 """Settings that are also options: `--messages 100` is `-s messages=100`."""
 
 OPTIONS: Final = (
-    Option(
-        "--workload",
-        "workload to measure, or all (portbench list)",
-        repeatable=True,
-        metavar="NAME",
-        completes="workload",
-    ),
-    Option(
-        "--runtime",
-        "an id, a .uf2 file, or a release, as micropython@latest",
-        repeatable=True,
-        metavar="NAME",
-        completes="runtime",
-    ),
+    Option("--workload", "workload to measure, or all (portbench list)", repeatable=True, metavar="NAME"),
+    Option("--runtime", "an id, a .uf2 file, or a release, as micropython@latest", repeatable=True, metavar="NAME"),
     Option("--all", "all runtimes and profiles, not the newest of each family with its last", is_flag=True),
-    Option("--profile", "only this profile, as tuned", repeatable=True, metavar="NAME", completes="profile"),
+    Option("--profile", "only this profile, as tuned", repeatable=True, metavar="NAME"),
     Option(
         "--family",
         "how to talk to .uf2 files (default: as each file says, else foreign)",
@@ -100,11 +87,8 @@ OPTIONS: Final = (
         repeatable=True,
         metavar="NAME=VALUE",
         short="-s",
-        completes="setting",
     ),
-    Option(
-        "--board", f"kind of board (default {DEFAULT_BOARD}, or that of --runtime)", metavar="NAME", completes="board"
-    ),
+    Option("--board", f"kind of board (default {DEFAULT_BOARD}, or that of --runtime)", metavar="NAME"),
     Option(
         "--where",
         "auto (USB, else emulated), silicon, emulated or hosted",
@@ -113,18 +97,9 @@ OPTIONS: Final = (
         choices=("auto", "silicon", "emulated", "hosted"),
     ),
     Option(
-        "--device",
-        "auto, id:SERIAL, port:PATH, usb:PLACE, labgrid:PLACE or URL",
-        repeatable=True,
-        metavar="DEVICE",
-        completes="device",
+        "--device", "auto, id:SERIAL, port:PATH, usb:PLACE, labgrid:PLACE or URL", repeatable=True, metavar="DEVICE"
     ),
-    Option(
-        "--partner-device",
-        "the partner of a real board",
-        metavar="DEVICE",
-        completes="device",
-    ),
+    Option("--partner-device", "the partner of a real board", metavar="DEVICE"),
     Option(
         "--parallel",
         "boards at once (default: an emulated one for each core, else 1)",
@@ -138,18 +113,12 @@ OPTIONS: Final = (
         metavar="TOOL",
         choices=("mpremote", "rshell"),
     ),
-    Option(
-        "--require",
-        "fail where rows of this runtime, or of all, are skipped",
-        repeatable=True,
-        metavar="RUNTIME",
-        completes="runtime",
-    ),
+    Option("--require", "fail where rows of this runtime, or of all, are skipped", repeatable=True, metavar="RUNTIME"),
     Option("--attribute", "keep where the time of emulated rows went", is_flag=True),
     Option("--layouts", "run emulated rows in N more layouts of the flash, too", metavar="N"),
     Option("--what-if", "keep what one change at a time would bring to emulated rows", is_flag=True),
     Option("--name", "name of this run, which compare and --baseline find it by", metavar="NAME"),
-    Option("--results-dir", "folder of rows and logs (default: results)", metavar="FOLDER", completes="folder"),
+    Option("--results-dir", "folder of rows and logs (default: results)", metavar="FOLDER"),
 )
 
 

@@ -20,7 +20,6 @@ from types import ModuleType
 from typing import Any, Final, NoReturn
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from portbench.console import shown
 from portbench.errors import OptionError, PortbenchError, unknown, unwritable
@@ -35,7 +34,7 @@ _SECTIONS: Final = {
     "Understand": ("explain", "trace", "profile", "gdb"),
     "Boards": ("flash", "desk", "serve"),
     "Results": ("show",),
-    "Project": ("check", "completion"),
+    "Project": ("check",),
 }
 """The verbs in the order in which a user meets them."""
 
@@ -161,14 +160,8 @@ class Verbs(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(name, self._purpose(name)) for name in members if name in names])
 
-    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
-        if incomplete.startswith("-"):
-            return super().shell_complete(context, incomplete)
-        found = (name for name in self.list_commands() if name.startswith(incomplete))
-        return [CompletionItem(name, help=self._purpose(name)) for name in found]
-
     def _purpose(self, name: str) -> str:
-        """The first line of a verb's file, read without import so that help and completion are fast."""
+        """The first line of a verb's file, read without import so that help is fast."""
         place = self._folder / name
         path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
         return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
@@ -195,19 +188,6 @@ class Verbs(click.Group):
             status = INTERRUPTED
         _flush_quietly()
         sys.exit(status or 0)
-
-
-@add_completion_class
-class _Bash(BashComplete):
-    """Completion in bash, which splits `--runtime=mi` into three words; click expects one."""
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        args, incomplete = super().get_completion_args()
-        if incomplete == "=" and args and args[-1].startswith("--"):
-            return args[:-1], f"{args[-1]}="
-        if len(args) > 1 and args[-1] == "=" and args[-2].startswith("--"):
-            return args[:-2], f"{args[-2]}={incomplete}"
-        return args, incomplete
 
 
 def _prepare_streams() -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
+from portbench.boards import known_boards
+from portbench.firmware import catalogue
 from portbench.results.storage import LATEST, RESULTS_FOLDER
-from portbench.runner.cli.completion import completer
 from portbench.runner.options import OPTIONS, WORDS, chosen_workloads
-from portbench.runner.settings import Setting, workload_settings
+from portbench.runner.settings import Setting, known_settings, workload_settings
 from portbench.workloads import workloads
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,6 +24,24 @@ SETTINGS: Final = (*WORDS, "setting")
 """The options that give settings."""
 _MOST_S: Final = 86_400
 _WORDS: Final = "portbench.words"
+_VALUES: Final[dict[str, Callable[[], Iterable[str]]]] = {
+    "board": known_boards,
+    "runtime": lambda: (entry.id for entry in catalogue.load()),
+    "setting": lambda: (f"{name}=" for name in known_settings(workloads().values())),
+    "workload": workloads,
+}
+"""What the shell offers for an option without fixed choices."""
+
+
+def completer(name: str, choices: Iterable[str] = ()) -> Callable[..., list[CompletionItem]]:
+    """Offer the option's values that begin so, else files."""
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        values = choices or _VALUES.get(name, tuple)()
+        found = [CompletionItem(value) for value in values if value.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
+
+    return complete
 
 
 def bench_options(*names: str, single: bool = False) -> Callable[[F], F]:
@@ -55,7 +75,7 @@ def bench_option(name: str, *, single: bool = False, **changes: Any) -> Callable
             "help": f"{option.help}; repeatable" if multiple else option.help,
             "multiple": multiple,
             "metavar": option.metavar,
-            "shell_complete": completer(option),
+            "shell_complete": completer(name, option.choices),
         }
     return click.option(*flags, option.name, **{**how, **changes})
 

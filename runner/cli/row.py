@@ -11,8 +11,7 @@ import click
 
 from portbench.errors import OptionError
 from portbench.results.model import Row, RunFile
-from portbench.runner.cli.completion import complete_rows
-from portbench.runner.cli.options import SETTINGS, F, bench_options, given
+from portbench.runner.cli.options import SETTINGS, F, bench_options, completer, given
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, is_file, plan
 
@@ -49,7 +48,7 @@ def stored_row(run: RunFile, name: RowName, workload: str) -> Row | None:
 def row_argument(command: F) -> F:
     """Add the argument ROW, RUNTIME or RUNTIME/PROFILE, and the options of the row."""
     command = bench_options("workload", "board", *SETTINGS, single=True)(command)
-    return click.argument("row", metavar="[ROW]", default=DEFAULT_ROW, shell_complete=complete_rows)(command)
+    return click.argument("row", metavar="[ROW]", default=DEFAULT_ROW, shell_complete=completer("runtime"))(command)
 
 
 def row_options(row: str, values: Mapping[str, Any]) -> BenchOptions:

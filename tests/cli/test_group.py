@@ -86,7 +86,6 @@ def test_help_is_a_word_too(words: list[str], same: list[str], invoke: Invoke) -
         (["run", "--qqqqq"], "portbench run: No such option '--qqqqq'; see: portbench run --help"),
         (["run", "--on", "nowhere"], "portbench run: Invalid value for '--on': 'nowhere' is no address; write tcp://"),
         (["run", "--runtime", "."], "portbench run: .: is no image; choose a .uf2, .hex, .elf file; see: "),
-        (["completion"], "portbench completion: Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish;"),
         (["run", "tests"], "portbench run: Got unexpected extra argument (tests); see: portbench run --help"),
         (["run", "--where", "moon"], "portbench run: --where: 'moon' is none of auto, silicon, emulated, hosted;"),
         (
