@@ -194,17 +194,6 @@ def _forwards(board: BoardProcess, request: Request) -> None:
     request.answer(forwards=board.forwards.facts())
 
 
-def _ping(board: BoardProcess, request: Request) -> None:
-    """Ping the board, see `boards.emulated.pings.Pings.send`."""
-    given = request.arguments
-    request.answer(**board.pings.send(board.machine, given.get("address"), given["size"], given.get("at_us", 0.0)))
-
-
-def _pings(board: BoardProcess, request: Request) -> None:
-    """Answer which pings of these `numbers` have been answered so far."""
-    request.answer(**board.pings.take(board.machine, request.arguments["numbers"]))
-
-
 OPERATIONS: Final[dict[str, Operation]] = {
     "status": _status,
     "power_cycle": _power_cycle,
@@ -222,6 +211,4 @@ OPERATIONS: Final[dict[str, Operation]] = {
     "forward": _forward,
     "end_forward": _end_forward,
     "forwards": _forwards,
-    "ping": _ping,
-    "pings": _pings,
 }

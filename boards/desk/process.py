@@ -29,7 +29,6 @@ from portbench.boards.desk.usb_side import UsbSide
 from portbench.boards.emulated.client_watch import ClientWatch
 from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.liveness import Liveness
-from portbench.boards.emulated.pings import Pings
 from portbench.boards.emulated.sd_card import CardSlot
 from portbench.boards.emulated.simulation import PS_PER_US, SLICE_PS, Simulation, Step, ps
 from portbench.boards.registry import EmulatedState, PortLinks, write_state
@@ -91,7 +90,6 @@ class BoardProcess:
         self._gdb: GdbServer | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
         self.usb = UsbSide(self.machine, folder, self, self.faults, log)
-        self.pings = Pings()
         self._start_lan()
         for fault in config.board_faults:
             self.faults.arm(fault)
@@ -156,7 +154,7 @@ class BoardProcess:
     def _start_lan(self) -> None:
         served = self.definition.network is not None and not self.config.bridge
         port = self.config.server_port if served else None
-        self.pc = self.simulation.serve(port, self.config.turnaround_us, self.part, self.pings)
+        self.pc = self.simulation.serve(port, self.config.turnaround_us, self.part)
 
     def power_up(self, bootsel: bool, flash: bytes | None = None, *, quiet: bool = False) -> None:
         """Restart everything at simulated time 0. `flash`: with these contents. `quiet`: as a PC that waits for the end
@@ -176,7 +174,6 @@ class BoardProcess:
         self.pacer.flat_out = quiet and not self.config.bridge
         self._start_lan()
         self.forwards.powered_up(self.machine)
-        self.pings.powered_up()
         self.client.powered_up(self.config)
         self._poll()
         self._notes.restart()

@@ -11,7 +11,7 @@ from portbench_engine._native import NO_BOOT_LOADER
 
 from portbench.boards.console import Console
 from portbench.boards.emulated.liveness import Complaints, CpuFaultLog, Kind, Liveness
-from portbench.boards.emulated.pings import Pings, RunPings
+from portbench.boards.emulated.pings import Pings
 from portbench.boards.timing import Deadline
 from portbench.errors import BoardError
 from portbench.firmware.boot_roms import boot_rom
@@ -113,12 +113,11 @@ class Simulation:
         port: int | None,
         turnaround_us: float,
         part: Part,
-        pings: Pings | None = None,
         heard: Callable[[str], None] = lambda line: None,
     ) -> SimulatedPc:
         """Put the PC on the board's network, where it does its `part`. `port` None: it serves no port. `heard` gets
         each line of the console, as the PC does."""
-        pinger = None if port is None else RunPings(pings or Pings(), self.machine)
+        pinger = None if port is None else Pings(self.machine)
         self.pc = SimulatedPc(self.machine, port, turnaround_us, part, pinger)
         self.hear(heard)
         return self.pc
