@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, Protocol
 
-from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, StrictInt, StrictStr, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from portbench.errors import first_complaint
@@ -75,10 +75,7 @@ class When(StrEnum):
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Fault:
-    """One fault, which strikes once. Raises ValueError for values that do not fit.
-
-    `next_power_up`: it waits for the next power-up, and so strikes in the run that begins there.
-    """
+    """One fault, which strikes once. Raises ValueError for values that do not fit."""
 
     kind: FaultKind
     when: When = When.NOW
@@ -87,7 +84,6 @@ class Fault:
     amount: _Natural = 0
     names: tuple[StrictStr, ...] = ("firmware.uf2",)
     seed: _Natural = 0
-    next_power_up: StrictBool = False
 
     def __post_init__(self) -> None:
         if self.amount > 1000 and self.kind in (FaultKind.VOLUME_TORN, FaultKind.PACKETS_LOST):
@@ -148,7 +144,6 @@ class _Armed:
     typed: int
     enumerated: int
     answered: int
-    powered_up: int
 
 
 class FaultInjector:
@@ -159,7 +154,7 @@ class FaultInjector:
         self._log = log
         self._host_s = host_s
         self._armed: list[_Armed] = []
-        self._printed = self._typed = self._enumerated = self._powered_up = 0
+        self._printed = self._typed = self._enumerated = 0
         self._lose_printed = self._lose_typed = 0
         self._silent_until_us: float | None = None
         self._cable_in_us: float | None = None
@@ -170,8 +165,7 @@ class FaultInjector:
         """The kinds that have struck, in order."""
 
     def arm(self, fault: Fault) -> None:
-        answered = self._board.answered
-        self._armed.append(_Armed(fault, self._printed, self._typed, self._enumerated, answered, self._powered_up))
+        self._armed.append(_Armed(fault, self._printed, self._typed, self._enumerated, self._board.answered))
 
     def disarm(self) -> None:
         """Forget the faults that have not struck, and end those that last."""
@@ -191,7 +185,7 @@ class FaultInjector:
         now_us = self._board.time_us
         looks = [end - now_us for end in (self._cable_in_us, self._lan_calm_us) if end is not None]
         for armed in self._armed:
-            if armed.fault.kind is FaultKind.ENUMERATION_SLOW or self._waits_for_power(armed):
+            if armed.fault.kind is FaultKind.ENUMERATION_SLOW:
                 continue
             if armed.fault.when is When.POWERED_US:
                 looks.append(self._left(armed))
@@ -254,15 +248,12 @@ class FaultInjector:
 
     def powered_up(self) -> None:
         """Count from simulated time 0 again; cable, LAN and console are as new."""
-        self._powered_up += 1
         self._silent_until_us = self._cable_in_us = self._lan_calm_us = None
         for armed in self._armed:
             armed.answered = 0
 
     def _is_for_this_enumeration(self, armed: _Armed) -> bool:
         waits = armed.fault.when is When.ENUMERATED
-        if self._waits_for_power(armed):
-            return False
         return not waits or self._enumerated - armed.enumerated >= max(armed.fault.after, 1)
 
     def _left(self, armed: _Armed) -> float:
@@ -270,8 +261,6 @@ class FaultInjector:
         fault = armed.fault
         if fault.kind is FaultKind.ENUMERATION_SLOW:
             return 1.0  # strikes in `enumerated`
-        if self._waits_for_power(armed):
-            return float("inf")
         if fault.when is When.POWERED_US:
             return fault.after - self._board.time_us
         if fault.when is When.PRINTED:
@@ -283,9 +272,6 @@ class FaultInjector:
         if fault.when is When.ENUMERATED:
             return max(fault.after, 1) - (self._enumerated - armed.enumerated)
         return 0.0
-
-    def _waits_for_power(self, armed: _Armed) -> bool:
-        return armed.fault.next_power_up and armed.powered_up == self._powered_up
 
     def _note(self, fault: Fault) -> None:
         self._log(f"fault: {fault}, at {self._board.time_us / 1e6:.6f} s")

@@ -118,17 +118,6 @@ def test_waits_for_simulated_time_and_for_messages() -> None:
     assert world.look() == [("crash", None), ("kill_server", None)] and world.injector.next_look_us == NEVER
 
 
-def test_waits_for_the_next_power_up_where_that_is_asked_for() -> None:
-    world = World(Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 3, next_power_up=True))
-    world.board.answered = 20  # of the run before
-    assert world.look() == [] and world.injector.next_look_us == NEVER
-    world.board.answered = 0
-    world.injector.powered_up()
-    assert world.look() == [] and world.injector.next_look_us == 50.0
-    world.board.answered = 3
-    assert world.look() == [("kill_server", None)]
-
-
 def test_a_serial_port_is_dropped_in_the_middle_of_a_line() -> None:
     world = World(Fault(FaultKind.SERIAL_DROPPED, When.PRINTED, 8))
     assert world.print(b"PORT") == b"PORT" and world.board.done == []
@@ -208,9 +197,7 @@ def test_an_enumeration_is_late_once() -> None:
 
 
 def test_the_next_enumeration_is_late_without_a_count() -> None:
-    world = World(Fault(FaultKind.ENUMERATION_SLOW, duration_ms=300, next_power_up=True))
-    assert world.injector.enumerated() == 0
-    world.injector.powered_up()
+    world = World(Fault(FaultKind.ENUMERATION_SLOW, duration_ms=300))
     assert [world.injector.enumerated() for _ in range(2)] == [300, 0]
 
 
@@ -357,16 +344,6 @@ def test_lost_bytes_add_up_and_are_forgotten_when_disarmed() -> None:
     assert again.print(b"ab") == b"ab" and again.injector.typing(b"ab") == b"ab"
 
 
-def test_the_next_power_up_is_the_next_however_many_there_were() -> None:
-    world = World()
-    for _ in range(2):
-        world.injector.powered_up()
-    world.injector.arm(Fault(FaultKind.GUEST_CRASH, next_power_up=True))
-    assert world.look() == []
-    world.injector.powered_up()
-    assert world.look() == [("crash", None)]
-
-
 def test_a_fault_strikes_behind_the_very_byte() -> None:
     for after in (1, 2):
         world = World(Fault(FaultKind.BYTES_LOST, When.PRINTED, after, amount=1))
@@ -397,7 +374,6 @@ faults = st.builds(
     amount=st.integers(min_value=0, max_value=1000),
     names=st.lists(st.text()).map(tuple),
     seed=st.integers(min_value=0),
-    next_power_up=st.booleans(),
 )
 
 
