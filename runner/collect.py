@@ -112,6 +112,8 @@ def check_result(
         measurement = workload.check(result, settings, sessions)
         said = ClientSaid.read(result)
     except BadResult as error:
+        if str(error).startswith("unsupported: "):
+            raise Unsupported(str(error)) from None
         raise PortbenchError(str(error)) from None
     intn = result.get("intn")
     return ClientResult(

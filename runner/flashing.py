@@ -79,6 +79,7 @@ def flash(options: BenchOptions, seconds: float, listener: Listener) -> Flashed:
     row = PlannedRow(entry, entry.profiles[0], ping_pong, ping_pong.settings_type(), board, device=options.devices[0])
     where = where_for(row, options)
     if where is Where.EMULATED and row.device == AUTO:
+        needs_engine()
         if options.where == AUTO:
             listener.log(f"no {board.id} on USB: an emulated one boots the image; --where silicon needs a real one")
         return _emulated(entry.family, board, image, seconds)
@@ -86,7 +87,6 @@ def flash(options: BenchOptions, seconds: float, listener: Listener) -> Flashed:
 
 
 def _emulated(family: Family, board: BoardDefinition, image: Image, seconds: float) -> Flashed:
-    needs_engine()
     from portbench.boards.emulated.config import PC_DRIVER_GAP_US
     from portbench.boards.emulated.liveness import Erasure
     from portbench.testing.board import Board

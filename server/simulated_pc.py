@@ -395,7 +395,7 @@ class SimulatedServer:
 
     def _inject(self, conn: int, recording: Recording, fault: NetworkFault, answer: bytes, now_us: float) -> Reply:
         if fault.kind != "reset" and not self.injects_faults:
-            recording.error = f"this PC cannot cause this network fault: {fault}"
+            recording.error = f"unsupported: this PC cannot cause this network fault: {fault}"
         elif self.network_fault is None:
             self.network_fault = (fault, now_us)
         if fault.kind == "cable" and recording.error is None:

@@ -179,7 +179,7 @@ class WorkloadServer:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         server = await self._loop.create_server(self._connection, sock=listener, backlog=128)
-        udp = await _serve_datagrams(self.workload, listener, self._is_connected)
+        udp = await _serve_datagrams(self.workload, listener, self._newest_of)
         started.set()
         await self._stop.wait()
         server.close()
@@ -218,8 +218,9 @@ class WorkloadServer:
         first.abort("turned away: silent, and another client came")
         return True
 
-    def _is_connected(self, address: str) -> bool:
-        return any(address == each.address for each in self._active.values())
+    def _newest_of(self, address: str) -> int | None:
+        """The number of the newest open connection of an address."""
+        return max((number for number, each in self._active.items() if each.address == address), default=None)
 
     def _clock_us(self) -> float:
         return (time.perf_counter_ns() - self._started_ns) / 1000
@@ -258,26 +259,31 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 async def _serve_datagrams(
-    workload: Workload, listener: socket.socket, is_connected: Callable[[str], bool]
+    workload: Workload, listener: socket.socket, newest_of: Callable[[str], int | None]
 ) -> asyncio.DatagramTransport | None:
     """Open the UDP port with the number of `listener`; None if the workload uses no UDP. Raises OSError."""
-    datagrams = workload.datagrams()
-    if datagrams is None:
+    if workload.datagrams() is None:
         return None
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(
-        lambda: _UdpPort(datagrams, is_connected), local_addr=listener.getsockname()[:2], family=listener.family
+        lambda: _UdpPort(workload.datagrams, newest_of), local_addr=listener.getsockname()[:2], family=listener.family
     )
     return transport
 
 
 class _UdpPort(asyncio.DatagramProtocol):
     """Answers only addresses with an open connection, because a datagram's source may be forged. An address has one
-    transfer at a time: the last that it asked for."""
+    transfer at a time: the last that it asked for.
 
-    def __init__(self, datagrams: Datagrams, is_connected: Callable[[str], bool]) -> None:
-        self._datagrams = datagrams
-        self._is_connected = is_connected
+    `newest_of`: the number of an address's newest open connection. Each connection is a run, whose datagrams are
+    counted anew by what `made` gives.
+    """
+
+    def __init__(self, made: Callable[[], Datagrams | None], newest_of: Callable[[str], int | None]) -> None:
+        self._made = made
+        self._newest_of = newest_of
+        self._runs: dict[str, tuple[int, Datagrams | None]] = {}
+        """The run of each address, by the number of its connection."""
         self._transport: asyncio.DatagramTransport | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
         """Of the transfers, by address."""
@@ -289,7 +295,14 @@ class _UdpPort(asyncio.DatagramProtocol):
         loop = asyncio.get_running_loop()
         if turns:
             loop.call_soon(self.datagram_received, data, addr, turns - 1)
-        elif self._is_connected(addr[0]) and (answers := self._datagrams.receive(f"{addr[0]}:{addr[1]}", data)):
+            return
+        run = self._newest_of(addr[0])
+        if run is None:
+            return
+        if addr[0] not in self._runs or self._runs[addr[0]][0] != run:
+            self._runs[addr[0]] = (run, self._made())
+        datagrams = self._runs[addr[0]][1]
+        if datagrams is not None and (answers := datagrams.receive(f"{addr[0]}:{addr[1]}", data)):
             if addr[0] in self._timers:
                 self._timers[addr[0]].cancel()
             self._send(deque(answers), addr, loop.time())
@@ -297,7 +310,7 @@ class _UdpPort(asyncio.DatagramProtocol):
     def _send(self, answers: deque[tuple[float, bytes]], addr: tuple[Any, ...], asked_s: float) -> None:
         """Send the answers that are due, and set the timer for the next."""
         self._timers.pop(addr[0], None)
-        if self._transport is None or self._transport.is_closing() or not self._is_connected(addr[0]):
+        if self._transport is None or self._transport.is_closing() or self._newest_of(addr[0]) is None:
             return
         loop = asyncio.get_running_loop()
         while answers and asked_s + answers[0][0] / 1e6 <= loop.time():

@@ -126,13 +126,13 @@ class DeskBoard(UsbBoard):
         self._served = True
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
-        self._before = len(self._sessions(deadline))  # connections from now on are the image's
+        self._before = len(self._sessions())  # connections from now on are the image's
         super().flash(image, deadline)
 
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         family = None if self._deployment is None else self._deployment.family
         if not (self._started and family == "foreign"):
-            self._before = len(self._sessions(deadline))
+            self._before = len(self._sessions())
         started = family == "native" or (self._started and family == "foreign")
         self.control("expect_run", deadline, networked=self._served, started=started)
         self._running = True
@@ -142,7 +142,7 @@ class DeskBoard(UsbBoard):
             self._running = self._served = False  # the next run may be of a client without a network
             with contextlib.suppress(BoardError):
                 self.control("expect_run", Deadline(_ASK_S, self.name), over=True)
-        return RunOutput(output.result, output.console, self._sessions(deadline)[self._before :])
+        return RunOutput(output.result, output.console, self._sessions()[self._before :])
 
     def close(self) -> None:
         super().close()
@@ -162,30 +162,32 @@ class DeskBoard(UsbBoard):
             self.cycle(deadline, measured=True)
         else:
             enter_bootloader(self.link, deadline)  # flashing has started the client: end that run before this begins
-            self._before = len(self._sessions(deadline))
+            self._before = len(self._sessions())
             super()._run_native(deadline)
         if self.own_network is not None:
-            deadline.poll(lambda: self._is_over(deadline), _LOOK_S, "the native client's report")
+            deadline.poll(self._is_over, _LOOK_S, "the native client's report")
 
     def _run_foreign(self, deadline: Deadline) -> None:
         super()._run_foreign(deadline)
         if self.own_network is not None:
-            deadline.poll(lambda: self._has_played(deadline), _LOOK_S, "the image to play its part")
+            deadline.poll(self._has_played, _LOOK_S, "the image to play its part")
 
-    def _has_played(self, deadline: Deadline) -> bool:
+    def _has_played(self) -> bool:
         """Whether the image has had all its exchanges, or its connection is over."""
         self.link.device()
-        sessions = self._sessions(deadline)[self._before :]
+        sessions = self._sessions()[self._before :]
         return any(each.exchanges >= self._exchanges or each.ended_us is not None for each in sessions)
 
     def _settle_volume(self, deadline: Deadline) -> None:
         self.control("sync", deadline)
 
-    def _is_over(self, deadline: Deadline) -> bool:
+    def _is_over(self) -> bool:
         """Whether the client has reported, or has given up and gone to the boot loader."""
         device = self.link.device()
         ended = device is not None and is_bootloader(device, self.definition)
-        return ended or any(session.report is not None for session in self._sessions(deadline)[self._before :])
+        return ended or any(session.report is not None for session in self._sessions()[self._before :])
 
-    def _sessions(self, deadline: Deadline) -> list[Session]:
-        return [Session(**each) for each in self.control("sessions", deadline)["sessions"]]
+    def _sessions(self) -> list[Session]:
+        """With a deadline apart from the run's, at whose end this still has to find out about a report."""
+        answer = self.control("sessions", Deadline(_ASK_S, self.name))
+        return [Session(**each) for each in answer["sessions"]]

@@ -88,12 +88,14 @@ class HostedCircuitPython(HostedBoard):
     def _run_client(self, deadline: Deadline) -> RunOutput:
         record = self._folder.path / _RECORD
         record.unlink(missing_ok=True)
+        names = str(PC_IP) if self.equipment.get("resolves_names") else None
+        asked = {"dns_answer": names, "ntp_start_s": self.equipment.get("ntp_start_s")}
         settings = {
             "ethernet": self._ethernet,
             "workload": self._workload,
             "settings": self._settings,
             "port": SERVER_PORT,
-            "network": self._network,
+            "network": self._network | asked,
         }
         # -P: the script's folder must not be searched for modules, or code.py would hide the standard library's `code`.
         module = "portbench.boards.hosted.blinka"

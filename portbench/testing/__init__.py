@@ -9,8 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from portbench.engine import needs_engine
-
 if TYPE_CHECKING:
     from portbench.testing.board import Board
     from portbench.testing.errors import NothingCame
@@ -28,5 +26,7 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
     except ImportError:
+        from portbench.engine import needs_engine
+
         needs_engine()
         raise

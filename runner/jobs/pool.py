@@ -179,11 +179,10 @@ def measure_in_processes(
                 if isinstance(answer, Exception):
                     raise answer
                 worker.place = None
-                if answer.fault is None:
-                    give(worker)
-                yield row, answer.row
+                yield row, answer.row  # which is stored before the process begins another
                 if answer.fault is not None:
                     raise answer.fault
+                give(worker)
     finally:
         for worker in workers:
             worker.end()

@@ -95,7 +95,7 @@ def test_a_desk_is_found_measured_switched_and_ended(
 
 
 def test_a_desk_that_was_a_moment_too_late_leaves_the_other_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
     with claimed_folder("desk") as folder:
@@ -103,10 +103,11 @@ def test_a_desk_that_was_a_moment_too_late_leaves_the_other_alone(
         other = EmulatedState(**{**unknown, "name": "desk", "pid": os.getpid()})  # type: ignore[arg-type]
         write_state(folder, other)
         seen = chain([None], repeat(other))
-        monkeypatch.setattr("portbench.runner.cli.verbs.desk.read_state", lambda _: next(seen))
-        assert CliRunner(catch_exceptions=False).invoke(portbench, ["desk"]).exit_code == 1
-    said = capfd.readouterr()
-    assert said.err.count("\n") == 1 and "a board of that name runs already" in said.err
+        monkeypatch.setattr("portbench.runner.cli.verbs.desk.read_state", lambda _: None)
+        monkeypatch.setattr("portbench.boards.desk.started.read_state", lambda _: next(seen))
+        done = CliRunner(catch_exceptions=False).invoke(portbench, ["desk"])
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1 and "a board of that name runs already" in done.stderr
 
 
 def test_a_desk_tells_of_a_crash_and_has_a_card(desk_with: StartDesk, empty: Path) -> None:

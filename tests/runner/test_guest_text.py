@@ -71,7 +71,7 @@ def test_a_flood_has_room_for_a_while_only(world: World) -> None:
 def test_a_usb_devices_strings_are_shown() -> None:
     device = UsbDevice(serial_number=f"E66{ESCAPE}", port=f"/dev/{ESCAPE}")
     assert "\x1b" not in device.describe()
-    assert "\x1b" not in AttachedBoard(device, "console", version=ESCAPE, machine=ESCAPE, advice=ESCAPE).line()
+    assert "\x1b" not in AttachedBoard(device, "console", version=ESCAPE, machine=ESCAPE, advice=ESCAPE).cells()
 
 
 def test_a_reason_keeps_its_paths() -> None:

@@ -81,7 +81,8 @@ def clock(seen: list[Stage] | None = None) -> StageClock:
 
 def ready(prepared: PreparedBoard, seen: list[Stage]) -> ReadyRow:
     unused: Any = None
-    planned: Any = SimpleNamespace(workload=PING_PONG, settings=settings(7))
+    entry = SimpleNamespace(family=Family.NATIVE)
+    planned: Any = SimpleNamespace(workload=PING_PONG, settings=settings(7), entry=entry)
     return ReadyRow(
         planned=planned,
         draft=unused,

@@ -191,6 +191,7 @@ class Workers:
         command = [sys.executable, "-m", "portbench.runner.checks.soak.worker"]
         command += ["--root", str(self.root / str(self._starts)), "--seed", str(self.options.seed)]
         command += ["--runtime", self.runtime, "--workload", self.options.workload]
+        command += ["--on-cable"] * (number % 2)
         # Not the user's data: the content of a desk's board is saved there before the board is written over.
         environment = {**os.environ, "XDG_DATA_HOME": str(self.root / "data")}
         process = subprocess.Popen(

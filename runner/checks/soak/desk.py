@@ -1,8 +1,9 @@
-"""A board that stays, as `portbench desk` keeps one on a cable: the harness neither ends it nor controls its power."""
+"""A board that stays, as `portbench desk` keeps one: the harness does not end it."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 from pathlib import Path
 from typing import Final
 
@@ -12,16 +13,17 @@ from portbench.boards.desk.started import StartedDesk
 
 NAME: Final = "desk"
 DEVICE: Final = f"usb:{NAME}"
-_ON_A_CABLE: Final = '{"power_switch": false}'
 _START_S = 60.0
 _LOOK_S = 0.02
 
 
 class Desk:
-    """The board starts when it is first needed, and again after a kill."""
+    """The board starts when it is first needed, and again after a kill. `power_switch`: runs begin by its power, else
+    by its own command, as on a USB cable."""
 
-    def __init__(self, definition: BoardDefinition, log: Path) -> None:
+    def __init__(self, definition: BoardDefinition, log: Path, *, power_switch: bool) -> None:
         self._definition = definition
+        self._config = json.dumps({"power_switch": power_switch})
         self._log = log
         self._started: StartedDesk | None = None
 
@@ -34,7 +36,7 @@ class Desk:
         if self.runs:
             return
         self.end()
-        started = self._started = StartedDesk(self._definition.id, _ON_A_CABLE, NAME, log=self._log)
+        started = self._started = StartedDesk(self._definition.id, self._config, NAME, log=self._log)
 
         def there() -> bool:
             state = started.state()

@@ -80,9 +80,11 @@ class _Stages(ProgressView):
 class Lane:
     """`root`: an empty folder for everything that its boards and runs make."""
 
-    def __init__(self, root: Path, planned: PlannedRow, options: BenchOptions, images: ImageMaker) -> None:
+    def __init__(
+        self, root: Path, planned: PlannedRow, options: BenchOptions, images: ImageMaker, *, power_switch: bool
+    ) -> None:
         self.folder = root
-        self._desk = Desk(planned.board, root / "desk.txt")
+        self._desk = Desk(planned.board, root / "desk.txt", power_switch=power_switch)
         self._planned = replace(planned, device=DEVICE)
         self._images = images
         self._options = replace(options, results_dir=root / "results")

@@ -45,10 +45,11 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--seed", type=int, required=True)
     arguments.add_argument("--runtime", required=True)
     arguments.add_argument("--workload", required=True)
+    arguments.add_argument("--on-cable", action="store_true")
     return arguments
 
 
-def make_lane(root: Path, runtime: str, name: str) -> Lane:
+def make_lane(root: Path, runtime: str, name: str, *, power_switch: bool) -> Lane:
     """Raises PortbenchError."""
     options = BenchOptions(
         where="emulated",
@@ -60,7 +61,7 @@ def make_lane(root: Path, runtime: str, name: str) -> Lane:
         address_mode="static",
     )
     planned = plan(options)[0]
-    return Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root))
+    return Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root), power_switch=power_switch)
 
 
 def end_with(wait: Callable[[], object]) -> None:
@@ -83,7 +84,8 @@ def main() -> int:
     end_with(lambda: os.read(0, 1))
     pass_over_others()  # such as the thread that waits there
     try:
-        lane = make_lane(arguments.root, arguments.runtime, arguments.workload)
+        on_cable = arguments.on_cable
+        lane = make_lane(arguments.root, arguments.runtime, arguments.workload, power_switch=not on_cable)
     except PortbenchError as error:
         print(f"soak: {error}", file=sys.stderr)
         return 2

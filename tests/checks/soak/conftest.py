@@ -53,7 +53,7 @@ def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch, image: Image)
     before = {number: signal.getsignal(number) for number in ENDING}
     made = 0
 
-    def make(runtime: str, *, run_s: float = 60) -> Lane:
+    def make(runtime: str, *, run_s: float = 60, power_switch: bool = True) -> Lane:
         nonlocal made
         image(runtime)
         options = BenchOptions(
@@ -68,7 +68,8 @@ def make_lane(short_folder: Path, monkeypatch: pytest.MonkeyPatch, image: Image)
         root = short_folder / str(made)
         root.mkdir()
         made += 1
-        return Lane(root, planned, options, ImageMaker(planned.entry, planned.board, root))
+        images = ImageMaker(planned.entry, planned.board, root)
+        return Lane(root, planned, options, images, power_switch=power_switch)
 
     yield make
     for number, handler in before.items():  # a run that was interrupted keeps them

@@ -140,8 +140,8 @@ program:
         .hword  0xe080                          /* 5: set pindirs, 0    side 0 */
         .hword  0x0088                          /* 6: jmp y--, 8        side 0 */
         .hword  0x0000                          /* 7: jmp 0             side 0 */
-        .hword  0xb342                          /* 8: nop               side 1 [3], for the pins' synchronisers */
-        .hword  0x5001                          /* 9: in pins, 1        side 1 */
+        .hword  0xa342                          /* 8: nop               side 0 [3], for the pins' synchronisers */
+        .hword  0x5001                          /* 9: in pins, 1        side 1: the edge that shifts the next bit out */
         .hword  0x0006                          /* 10: jmp 6            side 0 */
 program_end:
         .balign 4

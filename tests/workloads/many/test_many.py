@@ -174,7 +174,7 @@ def test_a_pc_that_cannot_cause_the_fault_says_so() -> None:
     server = SimulatedServer(Obeys)
     server.accept(1, "10.0.0.2:4000", 100.0)
     assert server.receive(1, b"cable 3000\n", 200.0) == RESET
-    assert server.sessions()[0].error == "this PC cannot cause this network fault: cable 3 s"
+    assert server.sessions()[0].error == "unsupported: this PC cannot cause this network fault: cable 3 s"
 
 
 _UNIX = [("micropython-unix", trial) for trial in ("at_once", "rate", "closed", "reset")]

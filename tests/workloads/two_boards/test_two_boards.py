@@ -21,6 +21,7 @@ from portbench.runner.boards_for import Listener
 from portbench.runner.kinds.paired import PartnerBoard, RealServer, pc_of
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
+from portbench.server.calls import Listening
 from portbench.where import Where
 from portbench.workloads import BadResult, workload
 from portbench.workloads.two_boards.workload import Serving, ServingSettings, Settings
@@ -229,7 +230,7 @@ def serving_board(
 
 def test_a_real_server_is_read_while_the_other_board_plays() -> None:
     board, server = serving_board("hello", LISTENING, result={"answered": 2})
-    assert server.listening == (IPv4Address("10.0.0.7"), 5000)
+    assert server.listening == Listening(IPv4Address("10.0.0.7"), 5000)
     board.may_end.set()
     assert server.served(20.0).result == {"answered": 2}
 

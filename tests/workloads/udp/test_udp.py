@@ -203,12 +203,29 @@ class Loop:
             timer[2]()
 
 
+def test_each_connection_is_a_run_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three runs of a client at one address, as on this PC."""
+    loop, sent = Loop(), list[bytes]()
+    monkeypatch.setattr("asyncio.get_running_loop", lambda: loop)
+    connected: dict[str, int] = {}
+    port = _UdpPort(Counted, connected.get)
+    transport = Mock(is_closing=lambda: False)
+    transport.sendto = lambda data, to: sent.append(data)
+    port.connection_made(transport)
+    for number in (1, 4):
+        connected["127.0.0.1"] = number
+        for data in (b"u\x07", b"u\x07", b"q\x07"):
+            port.datagram_received(data, ("127.0.0.1", 5001))
+            loop.run()
+    assert set(sent) == {b"a\x07002"}
+
+
 def test_a_flood_of_requests_is_one_transfer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes out for bytes in, of an address without a connection and of one with."""
     loop, sent = Loop(), list[tuple[int, int]]()
     monkeypatch.setattr("asyncio.get_running_loop", lambda: loop)
-    connected: set[str] = set()
-    port = _UdpPort(Counted(), connected.__contains__)
+    connected: dict[str, int] = {}
+    port = _UdpPort(Counted, connected.get)
     transport = Mock(is_closing=lambda: False)
     transport.sendto = lambda data, to: sent.append((round(loop.now_s * 1e6), len(data)))
     port.connection_made(transport)
@@ -220,7 +237,7 @@ def test_a_flood_of_requests_is_one_transfer(monkeypatch: pytest.MonkeyPatch) ->
 
     flood()
     assert (sent, loop.timers) == ([], [])
-    connected.add("10.0.0.2")
+    connected["10.0.0.2"] = 1
     flood()
     assert len(loop.timers) == 1
     loop.run()
