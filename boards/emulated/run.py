@@ -70,6 +70,8 @@ class Run(Simulation):
         self._watch.expect(networked or alone is not None or partner is not None, started=True)
         self._pc.poll(self.machine, board_address(config.pc_ip), self.time_us)
         self._next_look_ps = 0
+        self._partners_end: tuple[float, dict[str, Any]] | None = None
+        """The time and the counters at the partner's end, which are those of the run of two."""
 
     def to_end(self, deadline: Deadline, *, may_give_up: bool = False) -> Figures:
         """Run until the result has come; `may_give_up`: or until the client has gone to the boot loader without one.
@@ -88,19 +90,18 @@ class Run(Simulation):
     @property
     def over(self) -> bool:
         """True once the result has come; of a pair, those of both boards."""
-        over = self.console.result is not None or self._pc.reports > 0 or self._pc.whole
-        if self._partner is None:
-            return over
-        if over:
-            self._partner.client_is_over()
-        return self._partner.is_over
+        return self._is_over and (self._partner is None or self._partner.is_over)
+
+    @property
+    def _is_over(self) -> bool:
+        return self.console.result is not None or self._pc.reports > 0 or self._pc.whole
 
     def figures(self) -> Figures:
         sessions = self.sessions()
         reports = (session.report for session in sessions)
         result = self.console.result or next((report for report in reports if report is not None), None)
         calls = [each for each in sessions if each.listening is None]
-        return Figures(result, calls, self.time_us, self.machine.stats())
+        return Figures(result, calls, *(self._partners_end or (self.time_us, self.machine.stats())))
 
     def sessions(self) -> list[Session]:
         """The PC's connections with the board."""
@@ -110,6 +111,11 @@ class Run(Simulation):
         step = super().ran(stop)
         if step.reset:
             self._watch.was_reset()
+        if self._partner is not None:
+            if self._is_over:
+                self._partner.client_is_over()
+            if self._partner.is_over and self._partners_end is None:
+                self._partners_end = self.time_us, self.machine.stats()
         return step
 
     def _look(self) -> None:
