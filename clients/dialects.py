@@ -19,11 +19,13 @@ _RADIO: Final = "network.WLAN"
 
 _WIZNETS_CLASS: Final = ((_ETHERNET, "network.WIZNET6K"),)
 """WIZnet's line since 2025 has one class for all of its chips."""
+_ACTIVE: Final = "    nic.active(True)\n"
+_ACTIVE_ASKS: Final = (
+    (_ACTIVE, '    if hasattr(nic, "active") and config["address_mode"] == "dhcp":\n        nic.active(True)\n'),
+)
+_MAY_BE_ACTIVE: Final = ((_ACTIVE, '    if hasattr(nic, "active"):\n        nic.active(True)\n'),)
+"""Of a build whose version is not known: later ones are dead until they are active, with a static address too."""
 _EARLY_DHCP: Final = (
-    (
-        "    nic.active(True)\n",
-        '    if hasattr(nic, "active") and config["address_mode"] == "dhcp":\n        nic.active(True)\n',
-    ),
     (
         "        except OSError:  # the driver gave up",
         "        except TypeError:\n"
@@ -89,6 +91,7 @@ def _changes(family: str, version: str) -> Iterator[tuple[str, _Changes]]:
     if "-WIZnet" in version:
         yield _ETHERNET, _WIZNETS_CLASS
     if family == "wiznet" and release(version) < (1, 19):
+        yield _ETHERNET, _ACTIVE_ASKS if release(version) else _MAY_BE_ACTIVE
         yield _ETHERNET, _EARLY_DHCP
     if release(version) < (1, 21):
         yield _RADIO, _OLD_RADIO
