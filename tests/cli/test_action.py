@@ -115,7 +115,7 @@ def test_options_may_be_on_several_lines(tmp_path: Path, environment: dict[str, 
 
 
 def test_too_few_runs_to_tell_fail_the_job_in_its_own_words(tmp_path: Path, environment: dict[str, str]) -> None:
-    program(tmp_path, "portbench", f'exec {sys.executable} -m portbench "$@"')
+    program(tmp_path, "portbench", f'exec {sys.executable} -P -m portbench "$@"')
     for name, start in (("main", 100), ("pr", 101)):
         rows = (row(start + 2 * number, number, where="silicon") for number in range(3))
         (tmp_path / f"{name}.json").write_text(storage.to_json(run_of(*rows)))

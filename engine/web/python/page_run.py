@@ -12,6 +12,7 @@ import page_worker  # type: ignore[import-not-found]
 import vl_convert
 from pydantic_core import _pydantic_core
 
+from portbench.boards.registry import KEPT_FLASH_VARIABLE
 from portbench.firmware import FOLDER_VARIABLE, catalogue
 from portbench.results.environment import describe_machine
 from portbench.results.model import RunFile
@@ -32,7 +33,7 @@ Path(_pydantic_core.__file__).unlink()  # it is loaded, and its file would stay 
 def measure(images: Any, asked: str) -> str:
     """`images`: names and contents. Answers the run file, and the drawings that its page needs."""
     global _last
-    os.environ[FOLDER_VARIABLE] = str(_IMAGES)
+    os.environ |= {FOLDER_VARIABLE: str(_IMAGES), KEPT_FLASH_VARIABLE: ""}
     runtimes = [_kept(name, bytes(content)) for name, content in images.to_py()]
     rows, options = planned({"where": "emulated", **json.loads(asked), "runtime": runtimes, "parallel": 1})
     began = datetime.now(UTC)
