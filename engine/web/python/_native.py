@@ -157,6 +157,10 @@ class Machine:
     def board_address(self) -> str | None:
         return self._ask("board_address")
 
+    @property
+    def link_up(self) -> bool:
+        return bool(self._ask("link_up"))
+
     def set_cable(self, plugged: bool) -> None:
         self._ask("set_cable", plugged)
 
@@ -181,6 +185,12 @@ class Machine:
     def ping_replies(self) -> list[tuple[str, int, bytes, float, float]]:
         replies = self._ask("ping_replies")
         return [(to, sequence, bytes(data), sent, received) for to, sequence, data, sent, received in replies]
+
+    def log_frames(self, limit: int) -> None:
+        self._ask("log_frames", limit)
+
+    def lan_frames(self) -> list[tuple[float, float, bool, str, bytes]]:
+        return [(*told, bytes(frame)) for *told, frame in self._ask("lan_frames")]
 
     def volume_apply(self, changes: list[tuple[str, str, bytes]]) -> None:
         for action, path, data in changes:

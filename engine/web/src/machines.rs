@@ -46,6 +46,7 @@ fn os_error(error: impl std::fmt::Display) -> Failure {
 struct Slot {
     machine: Machine,
     spi: Option<LogReader>,
+    frames: Option<LogReader>,
 }
 
 /// The boards of the page's Python, by their numbers.
@@ -120,7 +121,7 @@ impl Machines {
         settings.apply(&mut config);
         let machine = Machine::new(config, flash, arguments.get(2)?).map_err(value_error)?;
         self.next += 1;
-        self.slots.insert(self.next, Slot { machine, spi: None });
+        self.slots.insert(self.next, Slot { machine, spi: None, frames: None });
         Ok(self.next)
     }
 }
@@ -182,6 +183,7 @@ impl Slot {
                 let address = machine.lan().ok().and_then(|lan| lan.board_address());
                 plain(address.map_or(Value::Null, |address| address.to_string().into()))
             }
+            "link_up" => plain(machine.wiring().network.as_ref().is_some_and(|network| network.link_up(now))),
             "set_cable" => machine.set_cable(arguments.get(0)?).map_err(value_error).and_then(|()| plain(Value::Null)),
             "listen" => {
                 let app = Box::new(PageApp(arguments.get(1)?));
@@ -221,6 +223,22 @@ impl Slot {
                 let replies = machine.lan().map_err(value_error)?.take_ping_replies();
                 let told =
                     replies.iter().map(|r| json!([r.from.to_string(), r.sequence, r.data, us(r.sent), us(r.received)]));
+                plain(told.collect::<Vec<_>>())
+            }
+            "log_frames" => {
+                let (limit, lan) = (arguments.get(0)?, machine.lan().map_err(value_error)?);
+                if let Some(reader) = self.frames.take() {
+                    lan.end_log(reader);
+                }
+                self.frames = (limit > 0).then(|| lan.log_frames(limit));
+                plain(Value::Null)
+            }
+            "lan_frames" => {
+                let lan = machine.lan().map_err(value_error)?;
+                let frames = self.frames.as_ref().map(|reader| lan.take_log(reader)).unwrap_or_default();
+                let told = frames
+                    .into_iter()
+                    .map(|f| json!([us(f.start), us(f.arrival), f.to_board, format!("{:?}", f.fate), f.frame]));
                 plain(told.collect::<Vec<_>>())
             }
             "volume_write" => {
@@ -399,6 +417,10 @@ mod tests {
         assert_eq!((&registers["is"][0][15], registers["is"][1].as_array().map(Vec::len)), (&json!(8), Some(17)));
         assert_eq!(ask(&mut machines, json!(["listen", 1, 5000, 1]), &[]), json!({ "is": null }));
         assert_eq!(ask(&mut machines, json!(["unlisten", 1, 5000]), &[]), json!({ "is": true }));
+        assert_eq!(ask(&mut machines, json!(["link_up", 1]), &[]), json!({ "is": false }));
+        assert_eq!(ask(&mut machines, json!(["log_frames", 1, 100]), &[]), json!({ "is": null }));
+        let frames = ask(&mut machines, json!(["lan_frames", 1]), &[]);
+        assert_eq!(frames, json!({ "is": [] }), "without a link the PC sends nothing");
         assert_eq!(ask(&mut machines, json!(["attribution_stop", 1]), &[]), json!({ "is": null }));
         let spans = ask(&mut machines, json!(["attribution", 1, [], [], null, null, [[100.0, 200.0]]]), &[]);
         assert_eq!(spans["is"]["spans"]["duration_ps"], json!([100_000_000]), "{spans}");
