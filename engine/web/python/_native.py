@@ -134,7 +134,7 @@ class Machine:
         return [(self.time_us, "changed", "")] * self._ask("usb_events")
 
     def usb(self) -> dict[str, Any]:
-        return {"configured": self._ask("configured")}
+        return dict(self._ask("usb"))
 
     def flash(self) -> bytes:
         return _ask("flash", self._number)[1]

@@ -157,7 +157,18 @@ impl Slot {
                 plain(taken)
             }
             "usb_events" => plain(machine.take_usb_events().len()),
-            "configured" => plain(machine.usb().state().configured),
+            "usb" => {
+                let state = machine.usb().state();
+                let ids = state.device.as_ref().map(|device| (device.descriptor.vid, device.descriptor.pid));
+                plain(json!({
+                    "attached": state.attached,
+                    "configured": state.configured,
+                    "port": format!("{:?}", state.port),
+                    "trouble": state.trouble,
+                    "vid": ids.map(|ids| ids.0),
+                    "pid": ids.map(|ids| ids.1),
+                }))
+            }
             "flash" => Ok((Value::Null, machine.chip().flash().to_vec())),
             "stats" => plain(stats(machine)),
             "cpu_faults" => {
@@ -424,6 +435,11 @@ mod tests {
         assert_eq!(ask(&mut machines, json!(["attribution_stop", 1]), &[]), json!({ "is": null }));
         let spans = ask(&mut machines, json!(["attribution", 1, [], [], null, null, [[100.0, 200.0]]]), &[]);
         assert_eq!(spans["is"]["spans"]["duration_ps"], json!([100_000_000]), "{spans}");
+        let usb = ask(&mut machines, json!(["usb", 1]), &[]);
+        assert_eq!(
+            (&usb["is"]["attached"], &usb["is"]["port"], &usb["is"]["vid"]),
+            (&json!(false), &json!("Detached"), &Value::Null)
+        );
         let nonsense = ask(&mut machines, json!(["fly", 1]), &[]);
         assert_eq!(nonsense, json!({ "failed": "fly is not available in a page", "kind": "value" }));
         assert_eq!(ask(&mut machines, json!(["drop", 1]), &[]), json!({ "is": null }));
