@@ -14,14 +14,12 @@ from portbench.boards.desk.control import Request
 from portbench.boards.desk.faults import Fault
 from portbench.boards.desk.forwards import parse_rule
 from portbench.boards.emulated.simulation import FLUSH_US
-from portbench.boards.pins import pin_number, pin_volts
+from portbench.boards.pins import PINS, pin_number, pin_volts
 from portbench.errors import first_complaint
 from portbench.server.simulated_pc import part_in
 
 if TYPE_CHECKING:
     from portbench.boards.desk.process import BoardProcess
-
-_PINS: Final = 30
 
 Operation = Callable[["BoardProcess", Request], None]
 
@@ -151,7 +149,7 @@ def _pins(board: BoardProcess, request: Request) -> None:
         wires=tuple(machine.wires()),
     )
     levels, driven = machine.pins()
-    held = {pin: volts for pin in range(_PINS) if (volts := machine.voltage(pin)) is not None}
+    held = {pin: volts for pin in range(PINS) if (volts := machine.voltage(pin)) is not None}
     request.answer(levels=levels, driven=driven, held=held, wires=machine.wires(), time_us=machine.time_us)
 
 

@@ -265,7 +265,9 @@ class EmulatedBoard(Board):
         now_us = simulation.time_us
         if (why := simulation.liveness.stuck(now_us)) is not None:
             raise BoardError(f"{self.name}: stopped: {why}")
-        if self._has_usb and (why := off_bus(simulation.liveness.off_bus_us(now_us), simulation.machine.usb())):
+        # The machine is asked only while it is off the bus: this runs each simulated millisecond.
+        off_us = simulation.liveness.off_bus_us(now_us)
+        if off_us and self._has_usb and (why := off_bus(off_us, simulation.machine.usb())) is not None:
             raise BoardError(f"{self.name}: {why}")
 
     @contextmanager
