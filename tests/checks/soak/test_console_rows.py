@@ -24,6 +24,8 @@ def strike(stage: Stage, kind: FaultKind, after: int, duration_ms: int = 0, amou
     when = When.TYPED if kind is FaultKind.TYPED_LOST else When.PRINTED
     if kind in (FaultKind.PORT_RENAMED, FaultKind.GUEST_CRASH):
         when = When.NOW
+    elif stage is Stage.FLASH:
+        when = When.ENUMERATED
     return Strike(str(kind), stage, (Fault(kind, when, after, duration_ms, amount),))
 
 
@@ -41,6 +43,10 @@ def test_rows_recover_one_after_the_other(make_lane: MakeLane) -> None:
         strike(Stage.CONSOLE, FaultKind.BYTES_LOST, 5, amount=30),
         strike(Stage.CONSOLE, FaultKind.TYPED_LOST, 1, amount=4),
         strike(Stage.FLASH, FaultKind.PORT_RENAMED, 0),
+        # When the boot loader appears. A native row finds its board there already.
+        strike(Stage.FLASH, FaultKind.ENUMERATION_SLOW, 1, duration_ms=1000),
+        strike(Stage.FLASH, FaultKind.SERIAL_DROPPED, 1, duration_ms=700),
+        strike(Stage.FLASH, FaultKind.POWER_LOST, 1),
         strike(Stage.RUN, FaultKind.BYTES_LOST, 5, amount=20),
         None,
     ]

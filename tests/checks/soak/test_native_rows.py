@@ -15,8 +15,8 @@ pytestmark = pytest.mark.engine
 NATIVE = "portbench-native"
 
 
-def in_flash(kind: FaultKind, when: When = When.NOW, after: int = 0, duration_ms: int = 0, amount: int = 0) -> Strike:
-    return Strike(str(kind), Stage.FLASH, (Fault(kind, when, after, duration_ms, amount),))
+def in_flash(kind: FaultKind, amount: int = 0) -> Strike:
+    return Strike(str(kind), Stage.FLASH, (Fault(kind, amount=amount),))
 
 
 def in_run(kind: FaultKind, duration_ms: int = 0, amount: int = 0, after: int = 9) -> Strike:
@@ -70,9 +70,6 @@ def test_a_row_that_nothing_ends_fails_at_its_deadline(make_lane: MakeLane, stri
 @pytest.mark.parametrize(
     "strike",
     [
-        in_flash(FaultKind.ENUMERATION_SLOW, duration_ms=1000),
-        in_flash(FaultKind.SERIAL_DROPPED, When.ENUMERATED, 1, duration_ms=700),
-        in_flash(FaultKind.POWER_LOST, When.ENUMERATED, 1),
         in_run(FaultKind.CORES_RESET),
         in_run(FaultKind.POWER_LOST),
         in_run(FaultKind.LINK_DOWN, duration_ms=300),
