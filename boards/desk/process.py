@@ -86,6 +86,7 @@ class BoardProcess:
         self.uart_ports = UartPorts() if config.uart_ports else None
         self._bootsel = False
         self._reports_before = 0
+        self._result_lost = False
         self.client = ClientWatch(self.simulation, definition, config)
         self._gdb: GdbServer | None = None
         self.faults = FaultInjector(self, log, time.monotonic)
@@ -169,6 +170,7 @@ class BoardProcess:
         self._bootsel = bootsel
         self._notice = None
         self._reports_before = 0
+        self._result_lost = False
         self.pacer.restart()
         self.usb.automount = not quiet
         self.pacer.flat_out = quiet and not self.config.bridge
@@ -191,6 +193,7 @@ class BoardProcess:
         """Begin a run (`measures`) or end it. `networked`, `started`: see `ClientWatch.expect`."""
         self._measures = measures
         self._reports_before = self.pc.reports
+        self._result_lost = False
         self.simulation.hear()
         self.client.expect(networked, started=started)
         self._poll()
@@ -306,6 +309,11 @@ class BoardProcess:
     def _print(self, step: Step) -> None:
         self.faults.printing(step.printed, self.usb.show)
         self.usb.show_rest()
+        if step.printed and self.usb.port is None:
+            self._note_lost_result()
+
+    def _note_lost_result(self) -> None:
+        self._result_lost = self._result_lost or self.simulation.console.result is not None
 
     def disturbed(self) -> None:
         """Behave as a usual PC from now on: the run is over, or a client has typed before its end."""
@@ -318,6 +326,8 @@ class BoardProcess:
 
     def stuck(self) -> str | None:
         """Return why the run that is on will never end, as one line; None where no such reason is known."""
+        if self._result_lost:
+            return "its console went away, and with it the client's result line"
         reported = self.pc.reports > self._reports_before
         return self.client.stuck(finished=self.simulation.console.result is not None or reported or self.pc.whole)
 
@@ -362,6 +372,7 @@ class BoardProcess:
         return self.pc.answered
 
     def leave_bus(self, duration_ms: int) -> None:
+        self._note_lost_result()
         self.usb.leave_bus(duration_ms)
 
     def crash(self) -> None:
