@@ -24,7 +24,6 @@ VERBS = [
     ["check", "speed"],
     ["check", "soak"],
     ["check", "silicon"],
-    ["check", "peers"],
 ]
 
 

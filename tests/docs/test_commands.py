@@ -84,7 +84,11 @@ UNRUN = {
     r"portbench compare .*perf_bench": "hours of 16 layouts: tests/emulated/test_flash_layouts.py",
 }
 """Commands that no test runs as they stand: the reason, and the tests of what remains. Those of make are planned."""
-OTHER_PROGRAMS = {r"make ": "--dry-run", r"pytest -k runtime$": "--collect-only -q", r"python -m portbench_engine$": ""}
+OTHER_PROGRAMS = {
+    r"make ": "--dry-run",
+    r"pytest (-k runtime$|tests/peers )": "--collect-only -q",
+    r"python -m portbench_engine$": "",
+}
 """Commands of other programs that run here, and the option that plans them only."""
 CLONE = "git clone https://github.com/portbench/portbench && cd portbench"
 PLANNED = {
@@ -231,7 +235,7 @@ def test_a_check_runs_or_says_what_it_lacks(
     image: Image,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A suite of another project lacks its sources here, and a check of hours the images."""
+    """A check of hours lacks the images here."""
     needed = long(line, image)
     for name in ("CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / name))

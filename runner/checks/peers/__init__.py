@@ -1,1 +1,0 @@
-"""Other people's test suites on the emulated board: their verdicts, counted, and compared with the last record."""
