@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -152,6 +153,7 @@ def _by_person(link: Link, deadline: Deadline, tried: list[str]) -> UsbDevice:
         ) from None
 
 
+_INTERRUPTED_S = 10.0
 _GONE_S = 60.0
 """From the last byte of an image to the boot loader's end; erasing and programming 2 MiB takes under 20 s."""
 
@@ -176,20 +178,25 @@ def flash(link: Link, image: Uf2File, deadline: Deadline) -> None:
 def _flash_by_volume(link: Link, device: UsbDevice, name: str, content: bytes, deadline: Deadline) -> None:
     volume = wait_volume(link, "bootloader", deadline)
     link.log(f"flash: {name} to {volume}")
-    try:
-        write_until_gone(volume / "firmware.uf2", content, deadline, f"{link.name} to take {name}")
-    except OSError as error:
-        raise BoardError(f"{link.name}: {volume} does not take {name}: {error.strerror or error}") from error
-    part = deadline.part(_GONE_S, f"{link.name}: flash {name}")
 
     def gone() -> bool:
         now = link.device()
         return now is None or not is_bootloader(now, link.definition) or now.enumeration != device.enumeration
 
     try:
-        part.poll(gone, link.poll_s, "the boot loader to start the image")
+        write_until_gone(volume / "firmware.uf2", content, deadline, f"{link.name} to take {name}")
+        deadline.part(_GONE_S, f"{link.name}: flash {name}").poll(
+            gone, link.poll_s, "the boot loader to start the image"
+        )
+    except OSError as error:
+        raise BoardError(f"{link.name}: {volume} does not take {name}: {error.strerror or error}") from error
     except DeadlineExceeded as error:
         raise BoardError(f"{error}; the drive {volume} did not accept the image") from None
+    except KeyboardInterrupt:
+        # The image is on its way. The next flash would take the start of this one for its own.
+        with contextlib.suppress(BoardError):
+            deadline.part(_INTERRUPTED_S, name).poll(gone, link.poll_s, "the boot loader to start the image")
+        raise
 
 
 def _wait_started(link: Link, before: UsbDevice, image: Uf2File, deadline: Deadline) -> None:
