@@ -22,9 +22,9 @@ from portbench.boards import Deadline
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, EmulatedState, claimed_folder, write_state
 from portbench.firmware.catalogue import Family
 from portbench.results import storage
-from portbench.runner.checks.soak.dead_images import DeadImage, write
 from portbench.runner.cli import portbench
 from tests.cli.conftest import COMMAND, LIMIT_S, Start
+from tests.dead_images import DeadImage, write
 
 pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
 pytestmark = pytest.mark.engine

@@ -22,7 +22,6 @@ VERBS = [
     ["profile", "portbench-native"],
     ["gdb"],
     ["check", "speed"],
-    ["check", "soak"],
     ["check", "silicon"],
 ]
 

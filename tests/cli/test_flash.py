@@ -12,11 +12,11 @@ import pytest
 
 from portbench.firmware import uf2, uf2_families
 from portbench.firmware.catalogue import Family
-from portbench.runner.checks.soak.dead_images import HANDLER, DeadImage, banner, build, write
 from portbench.runner.flashing import pins_told
 from portbench.testing.board import Board
 from tests.cli.conftest import Invoke, Start
 from tests.conftest import NO_ENGINE, Image
+from tests.dead_images import HANDLER, DeadImage, banner, build, write
 from tests.emulated.guests import GP25_DRIVEN, NAKS_FOR_EVER, NEVER_ANSWERS_USB, erases_itself, poking, uart_says
 from tests.ping_pong import NATIVE_IMAGE
 

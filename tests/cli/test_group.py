@@ -28,7 +28,7 @@ def test_the_verbs_of_the_issue_are_there() -> None:
     assert {"run", "list", "compare", "explain", "trace", "profile", "gdb", "desk", "serve", "show", "check"} <= set(
         VERBS
     )
-    assert {"list boards", "desk power", "show publish", "show history", "check silicon", "check soak"} <= set(ALL)
+    assert {"list boards", "desk power", "show publish", "show history", "check silicon"} <= set(ALL)
 
 
 _LOADED = """
@@ -94,15 +94,6 @@ def test_help_is_a_word_too(words: list[str], same: list[str], invoke: Invoke) -
         ),
         (["run", "--messages", "0"], "portbench run: messages: 0 is not greater than or equal to 1"),
         (["run", "--runs", "many"], "portbench run: --runs: 'many' is not a whole number from 1 to 1000"),
-        (
-            ["check", "soak", "--cycles", "0"],
-            "portbench check soak: Invalid value for '--cycles': 0 is not in the",
-        ),
-        pytest.param(
-            ["check", "soak", "--part", "basic"],
-            "portbench check soak: --part: unknown part 'basic'; choose one of ",
-            marks=pytest.mark.engine,
-        ),
         pytest.param(
             ["check", "speed", "--part", "wheel"],
             "portbench check speed: --part: unknown part 'wheel'; choose one of ",

@@ -15,7 +15,7 @@ from portbench.boards.emulated.liveness import Complaints, Kind
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, PortLinks, claimed_folder
 from portbench.firmware.catalogue import Family
 from portbench.firmware.uf2 import flash_content
-from portbench.runner.checks.soak.dead_images import DeadImage, write
+from tests.dead_images import DeadImage, write
 from tests.ping_pong import EVB
 
 pytestmark = pytest.mark.engine

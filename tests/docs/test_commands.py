@@ -64,7 +64,6 @@ QUOTED = {
     "(CONSOLE_PORT=2217 )?labgrid-": "tests/labgrid/conftest.py",
     "portbench run --device (usb|labgrid):desk": "tests/labgrid/test_documented.py",
     "portbench run .*--on tcp": "tests/jobs/test_cluster.py",
-    "portbench check soak --cycles": "tests/checks/soak/test_verb.py",
 }
 """Commands that a test has in its text. It replaces only ports, boards and folders."""
 UNRUN = {
@@ -86,7 +85,7 @@ UNRUN = {
 """Commands that no test runs as they stand: the reason, and the tests of what remains. Those of make are planned."""
 OTHER_PROGRAMS = {
     r"make ": "--dry-run",
-    r"pytest (-k runtime$|tests/peers )": "--collect-only -q",
+    r"pytest (-k runtime$|tests/(peers|soak))": "--collect-only -q",
     r"python -m portbench_engine$": "",
 }
 """Commands of other programs that run here, and the option that plans them only."""
@@ -102,7 +101,6 @@ LONG = {
     "run .*(interpreter|perf_bench) --runtime .*uf2": "micropython-1.28.0",
     "check silicon($| --publish)": "portbench-native",
     "check silicon --part bulk": "wiznet-hardwired-w5100s",
-    "check soak --part kills": "portbench-native",
 }
 """Commands of minutes. They run where images are at hand; and the image that is in the files that they name."""
 FAILS = {"run .*card_state=worn": "the card does not take a block: it is write-protected or worn"}

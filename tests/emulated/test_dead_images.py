@@ -10,7 +10,7 @@ from portbench.boards import BoardError, Deadline, Deployment
 from portbench.boards.emulated.board import EmulatedBoard
 from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Uf2File
-from portbench.runner.checks.soak.dead_images import DeadImage, banner, build, write
+from tests.dead_images import DeadImage, banner, build, write
 from tests.emulated.guests import NEVER_ANSWERS_USB, erases_itself, poking
 from tests.ping_pong import EVB
 

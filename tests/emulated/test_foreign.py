@@ -25,13 +25,13 @@ from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, Stati
 from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
-from portbench.runner.checks.soak.dead_images import HANDLER, PROGRAMS, DeadImage, build
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.program import image_store
 from portbench.server.calls import Listening
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import Conversation, Session, Workload, workload
+from tests.dead_images import HANDLER, PROGRAMS, DeadImage, build
 from tests.engine.consoles import DEFINITION
 from tests.forward.conftest import SERVER as UDP_SERVER
 from tests.ping_pong import NATIVE_IMAGE

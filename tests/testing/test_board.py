@@ -12,8 +12,8 @@ import pytest
 from portbench.boards import BoardError
 from portbench.errors import PortbenchError, UnknownName
 from portbench.firmware.catalogue import Family
-from portbench.runner.checks.soak.dead_images import PROGRAMS, DeadImage, banner, build
 from tests.conftest import NO_ENGINE, Image
+from tests.dead_images import PROGRAMS, DeadImage, banner, build
 from tests.ping_pong import NATIVE_IMAGE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)

@@ -9,12 +9,10 @@ from portbench.boards.desk.board import DeskBoard
 from portbench.boards.desk.faults import Fault, FaultKind, When
 from portbench.boards.usb.run import answers, recover
 from portbench.firmware import uf2
-from portbench.runner.checks.soak.lane import Lane
-from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike
-from portbench.runner.checks.soak.record import Record
 from portbench.runner.stages import Stage
-from tests.checks.soak.conftest import MakeLane, run_cycles
 from tests.conftest import Image
+from tests.soak.conftest import MakeLane, run_cycles, two_cycles
+from tests.soak.plan import SPI_HZ, Cycle, Deed, Strike
 
 pytestmark = pytest.mark.engine
 RUNTIME = "wiznet-hardwired"
@@ -26,14 +24,7 @@ def strike(stage: Stage, kind: FaultKind, after: int, duration_ms: int = 0, amou
         when = When.NOW
     elif stage is Stage.FLASH:
         when = When.ENUMERATED
-    return Strike(str(kind), stage, (Fault(kind, when, after, duration_ms, amount),))
-
-
-def two_cycles(lane: Lane, hit: Strike) -> Record:
-    """The record of the cycle that the strike hits; the next one is measured."""
-    record, after = run_cycles(lane, Cycle(0, SPI_HZ[1], hit), Cycle(1, SPI_HZ[2], None))
-    assert record.struck and after.status == "measured"
-    return record
+    return Strike(stage, Fault(kind, when, after, duration_ms, amount))
 
 
 def test_rows_recover_one_after_the_other(make_lane: MakeLane) -> None:
@@ -64,7 +55,7 @@ def test_rows_recover_one_after_the_other(make_lane: MakeLane) -> None:
         (strike(Stage.DEPLOY, FaultKind.SERIAL_DROPPED, 400, duration_ms=200), ["deploy:"]),
         (strike(Stage.RUN, FaultKind.SERIAL_DROPPED, 60, duration_ms=200), ["run:", "went away"]),
     ],
-    ids=lambda value: f"{value.stage}-{value.name}" if isinstance(value, Strike) else "",
+    ids=lambda value: f"{value.stage}-{value.kind}" if isinstance(value, Strike) else "",
 )
 def test_a_row_that_cannot_be_measured_says_why(make_lane: MakeLane, hit: Strike, words: list[str]) -> None:
     record = two_cycles(make_lane(RUNTIME), hit)
@@ -80,21 +71,20 @@ def test_a_row_that_nothing_ends_fails_at_its_deadline(make_lane: MakeLane) -> N
 
 def test_a_server_that_is_gone_is_the_clients_to_tell(make_lane: MakeLane) -> None:
     fault = Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 5)
-    record = two_cycles(make_lane(RUNTIME), Strike("server-killed", Stage.RUN, (fault,)))
+    record = two_cycles(make_lane(RUNTIME), Strike(Stage.RUN, fault))
     assert record.status == "failed" and "the client failed in stage run: OSError" in record.reason
 
 
 @pytest.mark.parametrize("stage", [Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY, Stage.RUN])
 def test_ctrl_c_leaves_nothing(make_lane: MakeLane, stage: Stage) -> None:
-    ctrl_c = Strike("ctrl-c", stage, deed=Deed.CTRL_C, delay_ms=15)
-    records = run_cycles(make_lane(RUNTIME), Cycle(0, SPI_HZ[1], ctrl_c), Cycle(1, SPI_HZ[2], None))
+    ctrl_c = Strike(stage, Deed.CTRL_C, delay_ms=15)
+    records = run_cycles(make_lane(RUNTIME), Cycle(0, SPI_HZ[1], ctrl_c), Cycle(1, SPI_HZ[2]))
     assert [record.status for record in records] == ["interrupted", "measured"]
 
 
 def test_a_crashed_interpreter_comes_back_by_hard_reset(make_lane: MakeLane, image: Image) -> None:
     """Neither Ctrl-C nor Ctrl-D reach it: the ladder has to be climbed to where the power is."""
     lane = make_lane(RUNTIME)
-    lane.use()
     definition = board_definition("W5500_EVB_PICO")
     (start, content), *_ = uf2.read(image(RUNTIME)).flash_bytes().items()
     assert start == uf2.FLASH_BASE

@@ -5,30 +5,20 @@ from __future__ import annotations
 import pytest
 
 from portbench.boards.desk.faults import Fault, FaultKind, When
-from portbench.runner.checks.soak.lane import Lane
-from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike
-from portbench.runner.checks.soak.record import Record
 from portbench.runner.stages import Stage
-from tests.checks.soak.conftest import MakeLane, run_cycles
+from tests.soak.conftest import MakeLane, run_cycles, two_cycles
+from tests.soak.plan import SPI_HZ, Cycle, Deed, Strike
 
 pytestmark = pytest.mark.engine
 NATIVE = "portbench-native"
 
 
 def in_flash(kind: FaultKind, amount: int = 0) -> Strike:
-    return Strike(str(kind), Stage.FLASH, (Fault(kind, amount=amount),))
+    return Strike(Stage.FLASH, Fault(kind, amount=amount))
 
 
 def in_run(kind: FaultKind, duration_ms: int = 0, amount: int = 0, after: int = 9) -> Strike:
-    fault = Fault(kind, When.ANSWERED, after, duration_ms, amount, seed=7)
-    return Strike(str(kind), Stage.RUN, (fault,))
-
-
-def two_cycles(lane: Lane, strike: Strike) -> Record:
-    """The record of the cycle that the strike hits; the next one is measured."""
-    record, after = run_cycles(lane, Cycle(0, SPI_HZ[0], strike), Cycle(1, SPI_HZ[2], None))
-    assert record.struck and after.status == "measured"
-    return record
+    return Strike(Stage.RUN, Fault(kind, When.ANSWERED, after, duration_ms, amount, seed=7))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +32,7 @@ def two_cycles(lane: Lane, strike: Strike) -> Record:
         (in_run(FaultKind.LINK_DOWN, duration_ms=5500), ["run:", "stage exchange", "no answer within"]),
         (in_run(FaultKind.SERVER_KILLED), ["run:", "without a report", "the server did not answer"]),
     ],
-    ids=lambda value: value.name if isinstance(value, Strike) else "",
+    ids=lambda value: value.kind if isinstance(value, Strike) else "",
 )
 def test_a_row_that_cannot_be_measured_says_why(make_lane: MakeLane, strike: Strike, words: list[str]) -> None:
     record = two_cycles(make_lane(NATIVE), strike)
@@ -53,7 +43,7 @@ def test_a_row_that_cannot_be_measured_says_why(make_lane: MakeLane, strike: Str
 @pytest.mark.parametrize(
     "strike",
     [in_run(FaultKind.LINK_DOWN), in_run(FaultKind.PACKETS_LOST, amount=1000)],
-    ids=lambda value: value.name,
+    ids=lambda value: value.kind,
 )
 def test_a_row_that_nothing_ends_fails_at_its_deadline(make_lane: MakeLane, strike: Strike) -> None:
     record = two_cycles(make_lane(NATIVE, run_s=5), strike)
@@ -76,7 +66,7 @@ def test_a_row_that_nothing_ends_fails_at_its_deadline(make_lane: MakeLane, stri
         in_run(FaultKind.PACKETS_LOST, amount=300, duration_ms=1000),
         in_run(FaultKind.PACKETS_DELAYED, amount=50_000),
     ],
-    ids=lambda value: value.name,
+    ids=lambda value: value.kind,
 )
 def test_a_row_recovers(make_lane: MakeLane, strike: Strike) -> None:
     assert two_cycles(make_lane(NATIVE), strike).status == "measured"
@@ -84,19 +74,19 @@ def test_a_row_recovers(make_lane: MakeLane, strike: Strike) -> None:
 
 @pytest.mark.parametrize("stage", [Stage.FLASH, Stage.RUN])
 def test_a_second_harness_is_refused_and_disturbs_nothing(make_lane: MakeLane, stage: Stage) -> None:
-    record = two_cycles(make_lane(NATIVE), Strike("second-harness", stage, deed=Deed.SECOND_HARNESS))
+    record = two_cycles(make_lane(NATIVE), Strike(stage, Deed.SECOND_HARNESS))
     assert record.status == "measured"
 
 
 @pytest.mark.parametrize("stage", [Stage.FLASH, Stage.RUN])
 def test_a_board_whose_process_is_killed_fails_its_row_alone(make_lane: MakeLane, stage: Stage) -> None:
-    record = two_cycles(make_lane(NATIVE), Strike("process-killed", stage, deed=Deed.PROCESS_KILLED))
+    record = two_cycles(make_lane(NATIVE), Strike(stage, Deed.PROCESS_KILLED))
     assert record.status == "failed" and record.reason.startswith(f"{stage}: ") and "process ended" in record.reason
 
 
 @pytest.mark.parametrize("stage", [Stage.OPEN, Stage.FLASH, Stage.RUN])
 def test_ctrl_c_keeps_earlier_rows_and_leaves_nothing(make_lane: MakeLane, stage: Stage) -> None:
-    before = [] if stage is Stage.OPEN else [Cycle(0, SPI_HZ[0], None)]  # a board that is kept is not opened again
-    ctrl_c = Cycle(1, SPI_HZ[1], Strike("ctrl-c", stage, deed=Deed.CTRL_C, delay_ms=20))
-    records = run_cycles(make_lane(NATIVE), *before, ctrl_c, Cycle(2, SPI_HZ[2], None))
+    before = [] if stage is Stage.OPEN else [Cycle(0, SPI_HZ[0])]  # a board that is kept is not opened again
+    ctrl_c = Cycle(1, SPI_HZ[1], Strike(stage, Deed.CTRL_C, delay_ms=20))
+    records = run_cycles(make_lane(NATIVE), *before, ctrl_c, Cycle(2, SPI_HZ[2]))
     assert [record.status for record in records] == ["measured"] * len(before) + ["interrupted", "measured"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from portbench.boards.desk.faults import Fault, FaultKind, When
-from portbench.runner.checks.soak.dead_images import DeadImage
-from portbench.runner.checks.soak.lane import Lane
-from portbench.runner.checks.soak.plan import SPI_HZ, Cycle, Deed, Strike
 from portbench.runner.stages import Stage
-from tests.checks.soak.conftest import MakeLane, run_cycles
+from tests.dead_images import DeadImage
+from tests.soak.conftest import MakeLane, run_cycles
+from tests.soak.lane import Lane
+from tests.soak.plan import SPI_HZ, Cycle, Deed, Strike
 
 pytestmark = pytest.mark.engine
 NATIVE = "portbench-native"
-KILLED = Strike("process-killed", Stage.RUN, deed=Deed.PROCESS_KILLED)
+KILLED = Strike(Stage.RUN, Deed.PROCESS_KILLED)
 
 
 def on_cable(make_lane: MakeLane) -> Lane:
@@ -22,7 +22,7 @@ def on_cable(make_lane: MakeLane) -> Lane:
 
 def test_rows_follow_each_other_on_a_board_that_keeps_its_power(make_lane: MakeLane) -> None:
     """It was `silicon`, and `no board usb:desk` from the second row on, while the native client ran."""
-    records = run_cycles(on_cable(make_lane), *(Cycle(number, SPI_HZ[number], None) for number in range(3)))
+    records = run_cycles(on_cable(make_lane), *(Cycle(number, SPI_HZ[number]) for number in range(3)))
     assert [record.status for record in records] == ["measured"] * 3
 
 
@@ -35,14 +35,14 @@ def test_rows_follow_each_other_on_a_board_that_keeps_its_power(make_lane: MakeL
     ],
 )
 def test_a_dead_image_is_given_up_and_the_next_row_measured(make_lane: MakeLane, dead: DeadImage, says: str) -> None:
-    cycles = Cycle(0, SPI_HZ[0], None, dead), Cycle(1, SPI_HZ[1], None)
+    cycles = Cycle(0, SPI_HZ[0], Strike(Stage.IMAGE, dead)), Cycle(1, SPI_HZ[1])
     record, after = run_cycles(on_cable(make_lane), *cycles)
     assert record.status == "failed" and says in record.reason, record.reason
     assert after.status == "measured"
 
 
 def test_a_board_that_somebody_killed_is_started_again(make_lane: MakeLane) -> None:
-    cycles = Cycle(0, SPI_HZ[0], KILLED), Cycle(1, SPI_HZ[1], None)
+    cycles = Cycle(0, SPI_HZ[0], KILLED), Cycle(1, SPI_HZ[1])
     assert [each.status for each in run_cycles(on_cable(make_lane), *cycles)] == [
         "failed",
         "measured",
@@ -55,8 +55,8 @@ def test_what_a_killed_board_left_is_cleaned_where_no_cycle_follows(make_lane: M
 
 
 def test_a_fault_that_counts_answers_counts_those_of_its_own_run(make_lane: MakeLane) -> None:
-    gone = Strike("server-killed", Stage.RUN, (Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 15),))
-    cycles = Cycle(0, SPI_HZ[0], None), Cycle(1, SPI_HZ[1], gone)
+    gone = Strike(Stage.RUN, Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 15))
+    cycles = Cycle(0, SPI_HZ[0]), Cycle(1, SPI_HZ[1], gone)
     before, record = run_cycles(on_cable(make_lane), *cycles)
     # 15 since it was armed, of the 20 that a run has; the board has had 20 answers before
     assert before.status == "measured"

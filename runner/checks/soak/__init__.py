@@ -1,1 +1,0 @@
-"""Flash, deploy and run again and again while things go wrong, and see that nothing is lost."""
