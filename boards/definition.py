@@ -31,6 +31,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from portbench.boards.pins import HeldPins, avr_pin_number
 from portbench.errors import BoardUnavailable, PortbenchError, UnknownName, first_complaint, unknown
 from portbench.firmware import without_spaces
+from portbench.firmware.native_config import NativeConfig
 from portbench.firmware.uf2 import Uf2Error
 from portbench.firmware.uf2_families import taken_with
 from portbench.toml_files import parse_toml, read_text, users_files
@@ -372,7 +373,9 @@ def _without_speed(network: Network | None) -> Network | None:
 
 PC_IP: Final = IPv4Address("192.168.50.1")
 """The simulated PC: DHCP server, gateway, and where a workload's server is."""
-SERVER_PORT: Final = 5000
+SERVER_PORT: Final = NativeConfig().port
+TURNAROUND_US: Final = 200
+PHY_LINK_DELAY_S: Final = 1.5
 MASK: Final = IPv4Address("255.255.255.0")
 
 

@@ -12,9 +12,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from portbench.boards.definition import PHY_LINK_DELAY_S, TURNAROUND_US
+
 _DATA: Final = Path(__file__).with_name("jitter.toml")
 MOST_SEED: Final = 2**53
 """Seeds are numbers in JSON, too."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The surroundings of an emulated board, around which a run's jitter is drawn. `seed` None: nothing varies."""
+
+    turnaround_us: int = TURNAROUND_US
+    phy_link_delay_s: float = PHY_LINK_DELAY_S
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -52,23 +63,21 @@ class Jitter:
         }
 
 
-def still(turnaround_us: int, phy_link_delay_s: float) -> Jitter:
-    """Return the jitter of a run in which nothing varies."""
-    return Jitter(round(1e6 * phy_link_delay_s), 0, 0, turnaround_us, (), 1)
-
-
-def draw(seed: int, number: int, turnaround_us: int, phy_link_delay_s: float) -> Jitter:
-    """Draw the jitter of run `number` from `seed`, around the values that were asked for."""
+def draw(around: Surroundings, number: int) -> Jitter:
+    """Draw the jitter of run `number` from the seed, around the values that were asked for."""
+    turnaround_us, phy_link_delay_us = around.turnaround_us, 1e6 * around.phy_link_delay_s
+    if around.seed is None:
+        return Jitter(round(phy_link_delay_us), 0, 0, turnaround_us, (), 1)
     data = _data()
     # A text is hashed the same everywhere; `random()` is the one method that is promised to stay as it is.
-    source = random.Random(f"portbench room {seed} {number}")
+    source = random.Random(f"portbench room {around.seed} {number}")
 
     def between(least: float, most: float) -> float:
         return least + (most - least) * source.random()
 
     phy, dhcp = data["phy_link_delay"], data["dhcp_delay_us"]
     return Jitter(
-        phy_link_delay_us=round(1e6 * phy_link_delay_s * between(phy["least"], phy["most"])),
+        phy_link_delay_us=round(phy_link_delay_us * between(phy["least"], phy["most"])),
         dhcp_delay_us=round(between(dhcp["least"], dhcp["most"])),
         frame_jitter_us=data["frame_jitter_us"]["most"],
         turnaround_us=turnaround_us,

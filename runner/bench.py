@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Progress
-from portbench.boards.jitter import Jitter, draw, still
+from portbench.boards.jitter import Jitter, draw
 from portbench.errors import LibraryUnavailable, PortbenchError, Unsupported
 from portbench.files import TemporaryFolder
 from portbench.firmware.boot_roms import has_own_boot_rom
@@ -18,7 +18,7 @@ from portbench.firmware.images import ImageStore, ImageUnavailable
 from portbench.results.model import Row
 from portbench.results.storage import StorageError
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
-from portbench.runner.collect import RowDraft, one_line, surroundings
+from portbench.runner.collect import RowDraft, one_line
 from portbench.runner.kinds import measurement_of
 from portbench.runner.kinds.paired import PartnerBoard
 from portbench.runner.kinds.row import ReadyRow
@@ -218,10 +218,7 @@ class Bench:
             return
         from portbench.runner.replayed import ReplayedRow  # imports the engine, which real boards do not need
 
-        around = surroundings(planned, self.options)
-        options = replace(
-            self.options, turnaround_us=around.turnaround_us, phy_link_delay_s=around.phy_link_delay_s, seed=around.seed
-        )
+        options = replace(self.options, surroundings=planned.surroundings or self.options.surroundings)
         try:
             replayed = ReplayedRow.quick(planned, options)
             if self.options.attribute:
@@ -244,10 +241,8 @@ class Bench:
         emulated = board.where is Where.EMULATED and planned.device == AUTO
         if not emulated or planned.workload.readiness is Readiness.BOOTED:
             return None
-        asked = surroundings(planned, self.options)
-        if asked.seed is not None:
-            return draw(asked.seed, planned.number, asked.turnaround_us, asked.phy_link_delay_s)
-        return None if planned.surroundings is None else still(asked.turnaround_us, asked.phy_link_delay_s)
+        asked = planned.surroundings or self.options.surroundings
+        return None if asked.seed is None and planned.surroundings is None else draw(asked, planned.number)
 
     def _where(self, planned: PlannedRow) -> Where:
         """Decide `auto` once, so that a board that leaves the bus for a moment does not make the next row emulated.

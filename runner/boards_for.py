@@ -105,7 +105,7 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, listener: L
     if where is Where.HOSTED:
         hosted = _named("portbench.boards.hosted.circuitpython_blinka", "HostedCircuitPython", "hosted CircuitPython")
         # It runs in the PC's time: waiting for a simulated cable would only delay the row.
-        board = hosted(row.board, turnaround_us=options.turnaround_us)
+        board = hosted(row.board, turnaround_us=options.surroundings.turnaround_us)
     elif where is Where.EMULATED and device == AUTO:
         board = emulated_board(row.board, options, listener.log)
     else:
@@ -140,8 +140,8 @@ def emulated_board(
             " one: portbench desk, and --device usb:desk"
         )
     surroundings = _named("portbench.boards.emulated.config", "EmulatedConfig", "the emulated board")(
-        turnaround_us=options.turnaround_us,
-        phy_link_delay_us=round(options.phy_link_delay_s * 1e6),
+        turnaround_us=options.surroundings.turnaround_us,
+        phy_link_delay_us=round(options.surroundings.phy_link_delay_s * 1e6),
         access_point=options.access_point,
         pc_ip=options.pc_address,
         server_port=options.fixed_port,

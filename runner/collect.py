@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from portbench.boards import Ethernet, OwnNetwork, RunOutput, Wifi
-from portbench.boards.jitter import Jitter
+from portbench.boards.jitter import Jitter, Surroundings
 from portbench.console import shown
 from portbench.errors import PortbenchError, Unsupported
 from portbench.firmware import FOLDER_VARIABLE
@@ -24,7 +24,7 @@ from portbench.results.attribution import Attribution
 from portbench.results.model import Conditions, Headline, Layouts, Offers, Row, Sim, Status, Waveform, WhatIf
 from portbench.results.published import published_of
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRow, Surroundings
+from portbench.runner.plan import PlannedRow
 from portbench.runner.program import profile_line
 from portbench.where import Where
 from portbench.workloads import (
@@ -239,7 +239,7 @@ class RowDraft:
     def _sim(self, output: RunOutput) -> Sim | None:
         if output.sim is None:
             return None
-        seed = surroundings(self.planned, self.options).seed
+        seed = (self.planned.surroundings or self.options.surroundings).seed
         drawn = {} if self.jitter is None or seed is None else {"seed": seed, "room": self.jitter.figures()}
         return Sim.model_validate(output.sim | drawn)
 
@@ -267,12 +267,12 @@ class RowDraft:
             return Conditions()
         turnaround_us, phy_link_delay_us, access_point = self.turnaround_us, None, None
         if self.own_network is not None:
-            around = surroundings(self.planned, self.options)
+            around = self.planned.surroundings or self.options.surroundings
             if self.planned.surroundings is None and self.own_network.turnaround_us is not None:
                 turnaround_us = self.own_network.turnaround_us
             else:
                 turnaround_us = around.turnaround_us
-            if self.where is Where.EMULATED and around.phy_link_delay_s != BenchOptions.phy_link_delay_s:
+            if self.where is Where.EMULATED and around.phy_link_delay_s != Surroundings.phy_link_delay_s:
                 phy_link_delay_us = round(1e6 * around.phy_link_delay_s)
             if self.where is Where.EMULATED and isinstance(self.planned.board.network, Wifi):
                 access_point = self.options.access_point.unusual()
@@ -290,11 +290,6 @@ class RowDraft:
             access_point=access_point,
             bridged=True if measured_with_pc and self.where is Where.EMULATED else None,
         )
-
-
-def surroundings(row: PlannedRow, options: BenchOptions) -> Surroundings:
-    """Those of the row, else those of the options."""
-    return row.surroundings or Surroundings(options.turnaround_us, options.phy_link_delay_s, options.seed)
 
 
 def spi_hz_asked(row: PlannedRow) -> int | None:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from portbench.boards import BoardDefinition, Wifi, board_definition
 from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, board_address
+from portbench.boards.jitter import Surroundings
 from portbench.boards.releases import is_selector, selected
 from portbench.boards.wifi import AccessPoint
 from portbench.clients import AddressMode, StaticAddress
@@ -126,7 +127,7 @@ OPTIONS: Final = (
 class BenchOptions:
     """The checked options of one bench, explained in `OPTIONS` and `runner.settings`.
 
-    `board` None: each runtime's board. `seed` None: nothing varies. `settings`: of workloads, by name; `profile_sets`:
+    `board` None: each runtime's board. `settings`: of workloads, by name; `profile_sets`:
     of profiles. `axes`: settings with several values, each combination of which is measured. `quick`: settings that are
     not given are the workloads' shortest, not their defaults.
     """
@@ -158,10 +159,8 @@ class BenchOptions:
     """As given; None: `port_to_boards` and `fixed_port` choose."""
     pc_address: IPv4Address = PC_IP
     """Of the simulated PC."""
-    turnaround_us: int = 200
-    phy_link_delay_s: float = 1.5
+    surroundings: Surroundings = field(default_factory=Surroundings)
     access_point: AccessPoint = field(default_factory=AccessPoint)
-    seed: int | None = None
     address_mode: AddressMode = "dhcp"
     attribute: bool = False
     what_if: bool = False
@@ -258,10 +257,8 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
         server_host=around["server_host"],
         server_port=around["server_port"],
         pc_address=_pc_address(around["pc_address"]),
-        turnaround_us=around["turnaround_us"],
-        phy_link_delay_s=around["phy_link_delay_s"],
+        surroundings=Surroundings(around["turnaround_us"], around["phy_link_delay_s"], seed),
         access_point=_access_point(around, settings, given),
-        seed=seed,
         address_mode=around["address_mode"],
         static=_static(around["static_address"]),
         name=_run_name(given.get("name")),

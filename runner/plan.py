@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from portbench.boards import BoardDefinition, Wifi, board_definition, board_of_machine, boards_taking, known_boards
+from portbench.boards.jitter import Surroundings
 from portbench.boards.releases import named
 from portbench.clients import FAMILIES
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
@@ -30,15 +31,6 @@ _BLINKA_PACKAGE = "adafruit-circuitpython-wiznet5k"
 SAME: Final = "same"
 EACH: Final = "each"
 """The values of the setting `partner` beside the name of a runtime."""
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """The surroundings of an emulated board. `seed` None: nothing varies."""
-
-    turnaround_us: int
-    phy_link_delay_s: float
-    seed: int | None
 
 
 @dataclass(frozen=True)

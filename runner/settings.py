@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, get_args, get_origin
 
-from portbench.boards.definition import MASK, PC_IP, SERVER_PORT
+from portbench.boards.definition import MASK, PC_IP, PHY_LINK_DELAY_S, SERVER_PORT, TURNAROUND_US
 from portbench.boards.jitter import MOST_SEED
 from portbench.boards.wifi import AccessPoint
 from portbench.errors import OptionError, unknown
@@ -81,9 +81,9 @@ _COMMON: Final = (
     Setting("profile", "word", "row", "profiles of the rows, as --profile"),
     Setting("spi_hz", "whole", "profile", "SPI clock that the client asks for", low=1, high=133_000_000),
     Setting("intn", "switch", "profile", "whether the client passes the INTn pin"),
-    Setting("turnaround_us", "whole", "surroundings", "time that the simulated PC takes to answer", 200, 0, 1_000_000),
-    Setting("phy_link_delay_s", "number", "surroundings", "time until the emulated board's link is up", 1.5, 0, 60),
-    Setting("seed", "whole", "surroundings", "draws what varies from run to run; fixed: nothing", 1, 0, MOST_SEED),
+    Setting("turnaround_us", "whole", "surroundings", "the simulated PC's time to answer", TURNAROUND_US, 0, 1e6),
+    Setting("phy_link_delay_s", "number", "surroundings", "time until the board's link is up", PHY_LINK_DELAY_S, 0, 60),
+    Setting("seed", "whole", "surroundings", "seed of the jitter; fixed: no jitter", 1, 0, MOST_SEED),
     Setting("address_mode", "word", "bench", "how the board gets its address", "dhcp", choices=("dhcp", "static")),
     Setting("static_address", "text", "bench", "a real board's IP,MASK,GATEWAY,DNS for address_mode=static"),
     Setting("server_host", "text", "bench", "address of this PC that real boards reach"),

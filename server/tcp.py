@@ -21,7 +21,6 @@ from portbench.server.tls.openssl import peer
 from portbench.server.tls.peer import TlsPeer
 from portbench.workloads import Datagrams, Session, Turnaround, Workload
 
-DEFAULT_PORT: Final = 5000
 _START_LIMIT_S: Final = 10.0
 _STOP_LIMIT_S: Final = 5.0
 _ANSWER_LIMIT_S: Final = 10.0
@@ -46,7 +45,7 @@ class WorkloadServer:
         self,
         workload: Workload,
         host: str = "127.0.0.1",
-        port: int = DEFAULT_PORT,
+        port: int = 0,
         *,
         max_clients: int = 64,
         max_bytes: int = 4 << 20,

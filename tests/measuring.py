@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from portbench.boards.jitter import Surroundings
 from portbench.boards.registry import KEPT_FLASH_VARIABLE, RUNTIME_DIR_VARIABLE
 from portbench.firmware import catalogue
 from portbench.firmware.images import ImageStore
@@ -68,7 +69,7 @@ def measured_row(benches: Benches, monkeypatch: pytest.MonkeyPatch) -> Measure:
             runs=1,
             settings=settings,
             results_dir=benches.folder / "results",
-            phy_link_delay_s=0.1,
+            surroundings=Surroundings(phy_link_delay_s=0.1),
         )
         (row,) = plan(options)
         measured = benches.of(runtime, options).measure(row).row

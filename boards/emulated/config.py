@@ -11,7 +11,15 @@ from portbench_engine import CHIPS, MCUS, RADIOS
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from portbench.boards.definition import PC_IP, SERVER_PORT, BoardDefinition, Ethernet, Wifi
+from portbench.boards.definition import (
+    PC_IP,
+    PHY_LINK_DELAY_S,
+    SERVER_PORT,
+    TURNAROUND_US,
+    BoardDefinition,
+    Ethernet,
+    Wifi,
+)
 from portbench.boards.emulated.sd_card import SdCard, card_settings
 from portbench.boards.pins import HeldPins, Wire
 from portbench.boards.wifi import AccessPoint
@@ -105,11 +113,11 @@ class EmulatedConfig:
     id and its MAC address; None: the one that all emulated boards have.
     """
 
-    turnaround_us: _Natural = 200
+    turnaround_us: _Natural = TURNAROUND_US
     turnarounds_us: tuple[_Natural, ...] = ()
     dhcp_delay_us: _Natural = 0
     seed: _Natural = 1
-    phy_link_delay_us: _Natural = 1_500_000
+    phy_link_delay_us: _Natural = round(PHY_LINK_DELAY_S * 1e6)
     tcp_answer_us: _Natural = 130
     retry_unit_ns: Annotated[StrictInt, Field(ge=1)] = 102_600
     server_port: _Port = SERVER_PORT

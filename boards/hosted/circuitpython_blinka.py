@@ -19,7 +19,15 @@ from typing import Any
 
 import portbench
 from portbench.boards.board import OwnNetwork, RunOutput, RuntimeIdentity, Unattended
-from portbench.boards.definition import MASK, PC_IP, SERVER_PORT, BoardDefinition, Ethernet, board_address
+from portbench.boards.definition import (
+    MASK,
+    PC_IP,
+    SERVER_PORT,
+    TURNAROUND_US,
+    BoardDefinition,
+    Ethernet,
+    board_address,
+)
 from portbench.boards.emulated.config import ethernet_settings
 from portbench.boards.hosted.process import HostedBoard
 from portbench.boards.timing import Deadline
@@ -45,7 +53,7 @@ class HostedCircuitPython(HostedBoard):
         self,
         definition: BoardDefinition,
         *,
-        turnaround_us: int = 200,
+        turnaround_us: int = TURNAROUND_US,
         phy_link_delay_s: float = 0.0,
         driver_folder: Path | None = None,
     ) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from portbench.firmware.images import Image
 from portbench.results.model import Row
-from portbench.runner.collect import surroundings
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.workloads import workload
@@ -62,7 +61,8 @@ def job_id(row: PlannedRow, image: Image, options: BenchOptions) -> str:
     decides = [
         (entry.id, entry.build, str(entry.family), image.sha256, image.version),
         (profile.name, profile.spi_hz, profile.intn, repr(row.board)),
-        (row.workload.name, row.settings.model_dump(mode="json"), row.number, asdict(surroundings(row, options))),
+        (row.workload.name, row.settings.model_dump(mode="json"), row.number),
+        asdict(row.surroundings or options.surroundings),
         (options.address_mode, str(options.static), options.attribute, options.what_if, options.layouts),
         (str(options.pc_address), options.fixed_port),
         {str(stage): seconds for stage, seconds in options.timeouts_s.items()},

@@ -190,7 +190,7 @@ def measure_images(
     PortbenchError, and before the first row if the library that compares runs with jitter is missing.
     """
     rows, options = planned_images(images, asked)
-    if options.runs > 1 and options.seed is not None:
+    if options.runs > 1 and options.surroundings.seed is not None:
         check_installed()
     with Run(rows, replace(options, elfs=elfs or {})) as run:
         for _ in run.measured():

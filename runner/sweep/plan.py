@@ -14,7 +14,7 @@ from portbench.firmware.images import Image, ImageStore, ImageUnavailable
 from portbench.results.model import Headline, Row, Status
 from portbench.runner.jobs.job import job_id
 from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRow, Surroundings, plan
+from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import image_store
 from portbench.runner.settings import FIXED, Axis, as_number, common_settings
 
@@ -82,7 +82,8 @@ class _Known:
         parts = {axis.name: axis.setting.part for axis in axes}
         settings = {name: value for name, value in point.items() if parts[name] == "workload"}
         around = {name: value for name, value in point.items() if parts[name] == "surroundings"}
-        options = replace(self._options, **around | ({"seed": None} if around.get("seed") == FIXED else {}))
+        seed = {"seed": None} if around.get("seed") == FIXED else {}
+        surroundings = replace(self._options.surroundings, **around | seed)
         for planned in self._planned(settings):
             if not self._is_meant(planned, point):
                 continue
@@ -92,11 +93,10 @@ class _Known:
             heeded = planned.entry.family.traits.profile_keys
             sets = {name: value for name, value in point.items() if parts[name] == "profile" and name in heeded}
             kept = {name: value for name, value in point.items() if parts[name] != "profile" or name in heeded}
-            surroundings = Surroundings(options.turnaround_us, options.phy_link_delay_s, options.seed)
             row = replace(planned, profile=replace(planned.profile, **sets), surroundings=surroundings)
-            for number in range(1, options.runs + 1):
-                numbered = replace(row, number=number, of=options.runs)
-                yield Job(job_id(numbered, image, options), numbered, self._told(kept, row, axes))
+            for number in range(1, self._options.runs + 1):
+                numbered = replace(row, number=number, of=self._options.runs)
+                yield Job(job_id(numbered, image, self._options), numbered, self._told(kept, row, axes))
 
     @staticmethod
     def _told(point: dict[str, Any], row: PlannedRow, axes: Sequence[Axis]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from portbench.boards.jitter import Surroundings
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Row, Status
@@ -27,7 +28,7 @@ def measured(folder: Path, seed: int | None, runs: int, monkeypatch: pytest.Monk
         runtimes=("portbench-native",),
         settings={"messages": "100"},
         runs=runs,
-        seed=seed,
+        surroundings=Surroundings(seed=seed),
         results_dir=folder / "results",
     )
     rows = plan(options)

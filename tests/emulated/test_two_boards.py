@@ -16,7 +16,7 @@ from portbench.boards.emulated import partner
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.partner import Partner
 from portbench.boards.emulated.simulation import ps
-from portbench.boards.jitter import Jitter
+from portbench.boards.jitter import Jitter, Surroundings
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
 from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status
@@ -196,7 +196,8 @@ def row_with_cut(runtime: str, served_cut_us: int, cut_us: int, folder: Path, mo
 
     monkeypatch.setattr(Jitter, "config", config)
     asked = {"messages": 1000}
-    (row,) = rows_of(workload("two_boards"), runtime, folder, monkeypatch, asked, seed=1, profiles=("tuned",))
+    more: dict[str, Any] = {"surroundings": Surroundings(seed=1), "profiles": ("tuned",)}
+    (row,) = rows_of(workload("two_boards"), runtime, folder, monkeypatch, asked, **more)
     return row
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from portbench.boards import BrokenSetup
+from portbench.boards.jitter import Surroundings
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Outcome
 from portbench.runner.jobs import pool
@@ -22,7 +23,9 @@ from portbench.runner.program import image_store
 from tests.sweep.test_returns import point
 
 pytestmark = pytest.mark.slow
-OPTIONS = BenchOptions(where="emulated", runtimes=("portbench-native",), runs=4, seed=1, parallel=1)
+OPTIONS = BenchOptions(
+    where="emulated", runtimes=("portbench-native",), runs=4, surroundings=Surroundings(seed=1), parallel=1
+)
 
 
 def dies_of_the_second(connection: Connection, options: BenchOptions, rows: Any, logs: Path, *_: Any) -> None:

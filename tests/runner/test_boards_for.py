@@ -11,6 +11,7 @@ import pytest
 from portbench.boards import BoardUnavailable, BrokenSetup, Deadline
 from portbench.boards.definition import PC_IP
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
+from portbench.boards.jitter import Surroundings
 from portbench.boards.wifi import AccessPoint
 from portbench.runner import boards_for
 from portbench.runner.boards_for import SAVED_FILES, Listener, open_board, where_for
@@ -18,7 +19,7 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
 from portbench.where import Where
 
-OPTIONS = BenchOptions(turnaround_us=300, phy_link_delay_s=2.5)
+OPTIONS = BenchOptions(surroundings=Surroundings(300, 2.5))
 LISTENER = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given as example
 from hypothesis import strategies as st
 
+from portbench.boards.jitter import Surroundings
 from portbench.errors import LibraryMissing, OptionError
 from portbench.runner.cli.options import given
 from portbench.runner.cli.verbs import run
@@ -28,7 +29,7 @@ def test_the_defaults() -> None:
     assert (options.board, options.workloads, options.settings) == (None, (), {}) and not options.quick
     assert [each.name for each in options.chosen_workloads] == ["ping_pong"]
     assert (options.runs, options.where) == (3, "auto")
-    assert (options.turnaround_us, options.phy_link_delay_s) == (200, 1.5)
+    assert options.surroundings == Surroundings(200, 1.5, seed=1)
     assert (options.server_port, options.port_to_boards, options.fixed_port) == (None, 5000, 5000)
     assert (options.address_mode, options.deployer, options.devices) == ("dhcp", "mpremote", ("auto",))
     assert options.parallel == 1
@@ -54,7 +55,7 @@ def test_everything_can_be_chosen() -> None:
     assert (options.deployer, options.server_host, options.server_port) == ("rshell", "10.0.0.1", 0)
     assert (options.port_to_boards, options.fixed_port) == (0, 5000)
     assert options.profile_sets == {"spi_hz": 2_000_000} and options.axes == ()
-    assert (options.turnaround_us, options.phy_link_delay_s, options.results_dir) == (0, 2.5, Path("/x"))
+    assert (options.surroundings, options.results_dir) == (Surroundings(0, 2.5, seed=1), Path("/x"))
 
 
 @pytest.mark.parametrize(
@@ -126,10 +127,10 @@ def test_several_values_are_axes_and_nothing_varies_beside_them() -> None:
         ("messages", (5, 10)),
         ("spi_hz", (10**6, 2 * 10**6)),
     ]
-    assert (options.settings, options.profile_sets, options.turnaround_us) == ({}, {"intn": True}, 0)
-    assert (options.runtimes, options.seed, options.runs) == (("a", "b"), None, 1)
-    assert read_options(asked | {"setting": ["seed=7"]}, sweeps=True).seed == 7
-    assert read_options({"setting": ["seed=fixed"]}).seed is None
+    assert (options.settings, options.profile_sets, options.surroundings) == ({}, {"intn": True}, Surroundings(0))
+    assert (options.runtimes, options.runs) == (("a", "b"), 1)
+    assert read_options(asked | {"setting": ["seed=7"]}, sweeps=True).surroundings.seed == 7
+    assert read_options({"setting": ["seed=fixed"]}).surroundings.seed is None
 
 
 def test_devices_and_workloads_given_twice() -> None:

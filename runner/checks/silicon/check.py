@@ -157,7 +157,8 @@ class Silicon(Check):
         if publication.turnaround:
             self._store.obtain(self._known.get(publication.runtime))
             times_us = self._turnaround(asked).whole_us()
-            every = [replace(options, turnaround_us=time_us) for time_us in times_us]
+            around = [replace(options.surroundings, turnaround_us=time_us) for time_us in times_us]
+            every = [replace(options, surroundings=each) for each in around]
             notes = (f"at a PC's turnaround of {', '.join(f'{time_us} us' for time_us in times_us)}",)
         found = [self._figures(each, publication) for each in every]
         measured = {

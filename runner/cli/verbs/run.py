@@ -68,7 +68,7 @@ def COMMAND(
     elif options.axes:
         asked = _emulated(asked, f"{options.axes[0].name}: a sweep")
     before = None if baseline is None else find_run(baseline, options.results_dir)  # `latest` is another afterwards
-    if before is not None and options.seed is not None:
+    if before is not None and options.surroundings.seed is not None:
         check_installed()
     out = console(stderr=True) if as_json else console()
     if options.axes:

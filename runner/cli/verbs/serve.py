@@ -12,17 +12,18 @@ from datetime import UTC, datetime
 
 import click
 
+from portbench.boards.definition import SERVER_PORT
 from portbench.runner.cli.group import INTERRUPTED
 from portbench.runner.cli.options import Seconds, bench_option
 from portbench.runner.cli.serving import served_workload, until_stopped
-from portbench.server.tcp import DEFAULT_PORT, WorkloadServer
+from portbench.server.tcp import WorkloadServer
 from portbench.workloads import Session
 
 
 @click.command()
 @bench_option("workload", single=True, help="workload to serve (default: ping_pong)")
 @click.option("--host", default="127.0.0.1", show_default="127.0.0.1, this PC only", help="address to listen on")
-@click.option("--port", type=int, default=DEFAULT_PORT, show_default=True, help="TCP port, 0 for a free one")
+@click.option("--port", type=int, default=SERVER_PORT, show_default=True, help="TCP port, 0 for a free one")
 @click.option("--once", is_flag=True, help="end after the first good session")
 @click.option("--timeout", type=Seconds(), metavar="S", help="with --once: give up after this many seconds")
 @click.option("--max-clients", type=click.IntRange(1), default=64, show_default=True, help="clients at a time")
