@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 from pydantic import ValidationError
 
@@ -20,7 +20,6 @@ from portbench.clients import AddressMode, StaticAddress
 from portbench.errors import LibraryMissing, OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family, Profile
-from portbench.firmware.identify import IMAGE_FAMILIES
 from portbench.results.model import NAME
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.settings import (
@@ -42,90 +41,18 @@ DEFAULT_BOARD: Final = "W5500_EVB_PICO"
 DEFAULT_RUNS: Final = 3
 
 
-@dataclass(frozen=True)
-class Option:
-    """One option of the command lines."""
-
-    flag: str
-    help: str
-    default: str | None = None
-    repeatable: bool = False
-    is_flag: bool = False
-    metavar: str = "VALUE"
-    choices: tuple[str, ...] = ()
-    short: str | None = None
-
-    @property
-    def name(self) -> str:
-        """`--results-dir` -> `results_dir`"""
-        return self.flag[2:].replace("-", "_")
-
-
 EVERY_WORKLOAD: Final = "all"
 """In the place of a workload's name."""
 
 WORDS: Final = ("messages", "requests")
 """Settings that are also options: `--messages 100` is `-s messages=100`."""
 
-OPTIONS: Final = (
-    Option("--workload", "workload to measure, or all (portbench list)", repeatable=True, metavar="NAME"),
-    Option("--runtime", "an id, a .uf2 file, or a release, as micropython@latest", repeatable=True, metavar="NAME"),
-    Option("--all", "all runtimes and profiles, not the newest of each family with its last", is_flag=True),
-    Option("--profile", "only this profile, as tuned", repeatable=True, metavar="NAME"),
-    Option(
-        "--family",
-        "how to talk to .uf2 files (default: as each file says, else foreign)",
-        default="auto",
-        metavar="NAME",
-        choices=("auto", *map(str, IMAGE_FAMILIES)),
-    ),
-    Option("--runs", f"runs of each row (default {DEFAULT_RUNS}; 1 with -s seed=fixed)", metavar="N"),
-    Option("--messages", "messages of a run of ping_pong, server and two_boards", metavar="N"),
-    Option("--requests", "pages of a run of http, http_asyncio and http_httpserver", metavar="N"),
-    Option(
-        "--setting",
-        "another setting, as spi_hz=8M; 8M,20M: a sweep (portbench list settings)",
-        repeatable=True,
-        metavar="NAME=VALUE",
-        short="-s",
-    ),
-    Option("--board", f"kind of board (default {DEFAULT_BOARD}, or that of --runtime)", metavar="NAME"),
-    Option(
-        "--where",
-        "auto (USB, else emulated), silicon, emulated or hosted",
-        default="auto",
-        metavar="WHERE",
-        choices=("auto", "silicon", "emulated", "hosted"),
-    ),
-    Option(
-        "--device", "auto, id:SERIAL, port:PATH, usb:PLACE, labgrid:PLACE or URL", repeatable=True, metavar="DEVICE"
-    ),
-    Option("--partner-device", "the partner of a real board", metavar="DEVICE"),
-    Option(
-        "--parallel",
-        "boards at once (default: an emulated one for each core, else 1)",
-        default="1",
-        metavar="N",
-    ),
-    Option(
-        "--deploy",
-        "how files get to MicroPython: mpremote (default) or rshell",
-        default="mpremote",
-        metavar="TOOL",
-        choices=("mpremote", "rshell"),
-    ),
-    Option("--require", "fail where rows of this runtime, or of all, are skipped", repeatable=True, metavar="RUNTIME"),
-    Option("--attribute", "keep where the time of emulated rows went", is_flag=True),
-    Option("--layouts", "run emulated rows in N more layouts of the flash, too", metavar="N"),
-    Option("--what-if", "keep what one change at a time would bring to emulated rows", is_flag=True),
-    Option("--name", "name of this run, which compare and --baseline find it by", metavar="NAME"),
-    Option("--results-dir", "folder of rows and logs (default: results)", metavar="FOLDER"),
-)
+_AS_GIVEN: Final = ("where", "parallel", "runs", "deployer", "attribute", "what_if", "layouts", "results_dir")
 
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """The checked options of one bench, explained in `OPTIONS` and `runner.settings`.
+    """The checked options of one bench, declared in `runner.cli.options` and `runner.settings`.
 
     `board` None: each runtime's board. `settings`: of workloads, by name; `profile_sets`:
     of profiles. `axes`: settings with several values, each combination of which is measured. `quick`: settings that are
@@ -210,12 +137,13 @@ class BenchOptions:
 
 
 def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOptions:
-    """Check the given options, by `Option.name`; None for an option that was not given. Raises OptionError, and
-    LibraryMissing for a tool that no row could do without.
+    """Check the options of `runner.cli.options` by name; one that was not given is None or absent. Raises OptionError,
+    and LibraryMissing for a tool that no row could do without.
 
     `sweeps`: a setting may have several values. Then nothing varies unless a seed is given.
     """
-    chosen = chosen_workloads(given.get("workload") or ())
+    named = _several(given, "workload")
+    chosen = chosen_workloads(named)
     measured = chosen or _usual_workloads()
     settings = _settings(given, measured)
     axes = tuple(axis for axis in settings.values() if len(axis.values) > 1)
@@ -229,31 +157,29 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
     runtimes = tuple(_each_runtime(_named(given, settings, "runtime"), given.get("board")))
     profiles = _named(given, settings, "profile")
     board, seed = given.get("board"), None if around["seed"] == FIXED else int(around["seed"])
-    devices = tuple(given.get("device") or ["auto"])
+    devices = _several(given, "device") or ("auto",)
     twice = next((each for each in devices if devices.count(each) > 1), None)
     if twice is not None:
         raise OptionError(f"--device: {twice!r} is given twice; name each board once")
-    deployer = cast(Deployer, _choice(given, "deploy"))
-    if deployer == "rshell":
+    asked = {name: given[name] for name in _AS_GIVEN if given.get(name)}
+    if seed is None:
+        asked.setdefault("runs", 1)
+    if given.get("deployer") == "rshell":
         LibraryMissing.unless_found("rshell", "rshell", "--deploy rshell")
     return BenchOptions(
         board=None if board is None else _board(board),
         workloads=chosen,
-        workloads_by_name=EVERY_WORKLOAD not in (given.get("workload") or ()),
+        workloads_by_name=EVERY_WORKLOAD not in named,
         settings={name: value for name, value in single.items() if name in own},
         profile_sets={name: value for name, value in single.items() if name in PROFILE_SETTINGS},
         axes=axes,
         runtimes=runtimes,
-        family=None if (family := _choice(given, "family")) == "auto" else Family(family),
+        family=None if given.get("family") in (None, "auto") else Family(given["family"]),
         profiles=profiles,
         newest=not (runtimes or profiles or given.get("all")),
-        where=cast(WhereChoice, _choice(given, "where")),
         devices=devices,
         partner_device=_partner_device(given.get("partner_device"), devices),
-        parallel=_number(given, "parallel", 1, 64),
-        runs=_number(given, "runs", 1, 1000) if given.get("runs") is not None else 1 if seed is None else DEFAULT_RUNS,
         timeouts_s={stage: around[f"timeout_{stage}_s"] for stage in DEFAULT_S},
-        deployer=deployer,
         server_host=around["server_host"],
         server_port=around["server_port"],
         pc_address=_pc_address(around["pc_address"]),
@@ -262,20 +188,15 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
         address_mode=around["address_mode"],
         static=_static(around["static_address"]),
         name=_run_name(given.get("name")),
-        required=tuple(given.get("require") or ()),
-        attribute=bool(given.get("attribute")),
-        what_if=bool(given.get("what_if")),
-        layouts=_number(given, "layouts", 2, 1000) if given.get("layouts") is not None else 0,
-        results_dir=Path(given.get("results_dir") or RESULTS_FOLDER),
+        required=tuple(given.get("required") or ()),
+        **asked,
     )
 
 
-_BY_NAME: Final = {option.name: option for option in OPTIONS}
-
-
-def _value(given: Mapping[str, Any], name: str) -> Any:
-    value = given.get(name)
-    return _BY_NAME[name].default if value is None else value
+def _several(given: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """The values of an option that some commands take once."""
+    value = given.get(name) or ()
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _board(name: str) -> BoardDefinition:
@@ -309,24 +230,6 @@ def _usual_workloads() -> tuple[Workload, ...]:
     return tuple(each for each in workloads().values() if each.by_default)
 
 
-def _choice(given: Mapping[str, Any], name: str) -> str:
-    option, value = _BY_NAME[name], _value(given, name)
-    if value not in option.choices:
-        raise OptionError(f"{option.flag}: {value!r} is none of {', '.join(option.choices)}")
-    return cast(str, value)
-
-
-def _number(given: Mapping[str, Any], name: str, low: int, high: int) -> int:
-    flag, text = _BY_NAME[name].flag, str(_value(given, name))
-    try:
-        value = int(text)
-    except ValueError:
-        raise OptionError(f"{flag}: {text!r} is not a whole number from {low} to {high}") from None
-    if not low <= value <= high:
-        raise OptionError(f"{flag}: {text} is not a whole number from {low} to {high}")
-    return value
-
-
 def _run_name(text: str | None) -> str | None:
     if text is not None and (re.match(NAME, text) is None or text == "latest"):
         raise OptionError(f"--name: {text!r} is no name; use letters, digits, dots, dashes and slashes, and not latest")
@@ -340,7 +243,7 @@ def _settings(given: Mapping[str, Any], measured: tuple[Workload, ...]) -> dict[
 
 def _named(given: Mapping[str, Any], settings: Mapping[str, Axis], name: str) -> tuple[str, ...]:
     """Runtimes or profiles from the option and from the setting of this name."""
-    return (*(given.get(name) or ()), *(settings[name].values if name in settings else ()))
+    return (*_several(given, name), *(settings[name].values if name in settings else ()))
 
 
 def _each_runtime(names: Iterable[str], board: str | None) -> Iterator[str]:

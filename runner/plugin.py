@@ -73,14 +73,13 @@ def _planned(config: pytest.Config) -> tuple[list[PlannedRow], BenchOptions]:
 
     from portbench.console import shown
     from portbench.errors import PortbenchError
-    from portbench.runner.cli.options import given
     from portbench.runner.cli.verbs import run
     from portbench.runner.jobs.run import planned
 
     try:
         words = shlex.split(config.getoption(_OPTION) or "")
         with run.COMMAND.make_context(f'{_OPTION}="', words) as context:
-            return planned(given(context.params) | {"all": True})
+            return planned({**context.params, "all": True})
     except click.ClickException as error:
         raise pytest.UsageError(f"{_OPTION}: {error.format_message()}") from None
     except (PortbenchError, ValueError) as error:

@@ -20,7 +20,7 @@ from portbench.results.compare_table import COLUMNS, HINT, LAYOUT_COLUMNS, layou
 from portbench.results.compare_why import MISS_COLUMNS, WHY_COLUMNS, lacks_reasons, reasons
 from portbench.results.model import RunFile, Status
 from portbench.results.run_perfbench import differences
-from portbench.results.storage import RESULTS_FOLDER, find_run
+from portbench.results.storage import find_run
 from portbench.runner.cli.options import SETTINGS, bench_options
 from portbench.runner.jobs.run import measure_images, planned_images
 from portbench.runner.options import DEFAULT_BOARD
@@ -85,8 +85,8 @@ def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path 
     if without := next((path for path in named if not is_file(str(path))), None):
         raise OptionError(f"{without}: is no file of an image; give --elf or --beside-elf to one")
     options = dict(options) | ({"attribute": True} if named else {})
+    folder = options["results_dir"]
     found = [_image(text, options.get("board") or DEFAULT_BOARD) for text in texts]
-    folder = Path(options.get("results_dir") or RESULTS_FOLDER)
     runs = {text: find_run(text, folder) for text, image in zip(texts, found, strict=True) if image is None}
     images = list(dict.fromkeys(filter(None, found)))
     if images:

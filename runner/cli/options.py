@@ -1,89 +1,168 @@
-"""The options of `runner.options` for click."""
+"""Options that several commands have in common, each declared once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 import click
 from click.shell_completion import CompletionItem
 
 from portbench.boards import known_boards
 from portbench.firmware import catalogue
+from portbench.firmware.identify import IMAGE_FAMILIES
 from portbench.results.storage import LATEST, RESULTS_FOLDER
-from portbench.runner.options import OPTIONS, WORDS, chosen_workloads
+from portbench.runner.options import DEFAULT_BOARD, DEFAULT_RUNS, WORDS, Deployer, WhereChoice, chosen_workloads
 from portbench.runner.settings import Setting, known_settings, workload_settings
 from portbench.workloads import workloads
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_BY_NAME: Final = {option.name: option for option in OPTIONS}
 SETTINGS: Final = (*WORDS, "setting")
 """The options that give settings."""
 _MOST_S: Final = 86_400
 _WORDS: Final = "portbench.words"
-_VALUES: Final[dict[str, Callable[[], Iterable[str]]]] = {
-    "board": known_boards,
-    "runtime": lambda: (entry.id for entry in catalogue.load()),
-    "setting": lambda: (f"{name}=" for name in known_settings(workloads().values())),
-    "workload": workloads,
-}
-"""What the shell offers for an option without fixed choices."""
 
 
-def completer(name: str, choices: Iterable[str] = ()) -> Callable[..., list[CompletionItem]]:
-    """Offer the option's values that begin so, else files."""
+def completer(values: Callable[[], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
+    """Offer the values that begin so, else files."""
 
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        values = choices or _VALUES.get(name, tuple)()
-        found = [CompletionItem(value) for value in values if value.startswith(incomplete)]
+        found = [CompletionItem(value) for value in values() if value.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
 
     return complete
 
 
-def bench_options(*names: str, single: bool = False) -> Callable[[F], F]:
-    """Add the options of these names, or all. `single`: only `--setting` is repeatable."""
+NAMES_OF_RUNTIMES: Final = completer(lambda: (entry.id for entry in catalogue.load()))
+
+
+def _option(flags: str, help: str, *, multiple: bool = False, **how: Any) -> Callable[..., Callable[[Any], Any]]:
+    """A click option, to be declared with changes: `multiple=False` for a command that takes one value."""
+
+    def declared(*, help: str = help, multiple: bool = multiple, **changes: Any) -> Callable[[F], F]:
+        told = f"{help}; repeatable" if multiple else help
+        return click.option(*flags.split(), help=told, multiple=multiple, **how | changes)
+
+    return declared
+
+
+_OPTIONS: Final = {
+    "workload": _option(
+        "--workload",
+        "workload to measure, or all (portbench list)",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=completer(workloads),
+    ),
+    "runtime": _option(
+        "--runtime",
+        "an id, a .uf2 file, or a release, as micropython@latest",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=NAMES_OF_RUNTIMES,
+    ),
+    "all": _option("--all", "every runtime with every profile (default: newest of each family)", is_flag=True),
+    "profile": _option("--profile", "only this profile, as tuned", multiple=True, metavar="NAME"),
+    "family": _option(
+        "--family",
+        "how to talk to .uf2 files (default: as each file says, else foreign)",
+        type=click.Choice(["auto", *map(str, IMAGE_FAMILIES)]),
+        metavar="NAME",
+    ),
+    "runs": _option(
+        "--runs",
+        f"runs of each row (default {DEFAULT_RUNS}; 1 with -s seed=fixed)",
+        type=click.IntRange(1, 1000),
+        metavar="N",
+    ),
+    "messages": _option("--messages", "messages of a run of ping_pong, server and two_boards", metavar="N"),
+    "requests": _option("--requests", "pages of a run of http, http_asyncio and http_httpserver", metavar="N"),
+    "setting": _option(
+        "-s --setting",
+        "spi_hz=8M, or 8M,20M for a sweep (portbench list settings)",
+        multiple=True,
+        metavar="NAME=VALUE",
+        shell_complete=completer(lambda: (f"{name}=" for name in known_settings(workloads().values()))),
+    ),
+    "board": _option(
+        "--board",
+        f"kind of board (default {DEFAULT_BOARD}, or that of --runtime)",
+        metavar="NAME",
+        shell_complete=completer(known_boards),
+    ),
+    "where": _option(
+        "--where",
+        "auto (USB, else emulated), silicon, emulated or hosted",
+        type=click.Choice(get_args(WhereChoice)),
+        metavar="WHERE",
+    ),
+    "device": _option(
+        "--device",
+        "auto, id:SERIAL, port:PATH, usb:PLACE, labgrid:PLACE or URL",
+        multiple=True,
+        metavar="DEVICE",
+    ),
+    "partner_device": _option("--partner-device", "the partner of a real board", metavar="DEVICE"),
+    "parallel": _option(
+        "--parallel",
+        "boards at once (default: one a core if emulated, else 1)",
+        type=click.IntRange(1, 64),
+        metavar="N",
+    ),
+    "deployer": _option(
+        "--deploy deployer",
+        "how files get to MicroPython: mpremote (default) or rshell",
+        type=click.Choice(get_args(Deployer)),
+        metavar="TOOL",
+    ),
+    "required": _option(
+        "--require required",
+        "fail where rows of this runtime, or of all, are skipped",
+        multiple=True,
+        metavar="RUNTIME",
+    ),
+    "attribute": _option("--attribute", "store the time of emulated rows by cause", is_flag=True),
+    "layouts": _option(
+        "--layouts",
+        "run emulated rows in N more layouts of the flash, too",
+        type=click.IntRange(2, 1000),
+        metavar="N",
+    ),
+    "what_if": _option("--what-if", "store the gain of each single change", is_flag=True),
+    "name": _option("--name", "name of this run, which compare and --baseline find it by", metavar="NAME"),
+    "results_dir": _option(
+        "--results-dir",
+        f"folder of rows and logs (default: {RESULTS_FOLDER})",
+        type=click.Path(path_type=Path),
+        metavar="FOLDER",
+        default=RESULTS_FOLDER,
+    ),
+}
+
+
+def bench_option(name: str, **changes: Any) -> Callable[[F], F]:
+    """Add one option, with `changes`."""
+    return _OPTIONS[name](**changes)
+
+
+def bench_options(*names: str) -> Callable[[F], F]:
+    """Add the options of these names, or all."""
 
     def add(command: F) -> F:
-        for name in reversed(names or _BY_NAME):
-            command = bench_option(name, single=single and name != "setting")(command)
+        for name in reversed(names or tuple(_OPTIONS)):
+            command = bench_option(name)(command)
         return command
 
     return add
 
 
-def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, as `runner.options.read_options` takes them."""
-    found = {name: value for name, value in values.items() if name in _BY_NAME and value not in (None, (), False)}
-    return {
-        name: [value] if _BY_NAME[name].repeatable and isinstance(value, str) else value
-        for name, value in found.items()
-    }
-
-
-def bench_option(name: str, *, single: bool = False, **changes: Any) -> Callable[[F], F]:
-    """Add one option of the bench, with `changes`; `single`: it is not repeatable."""
-    option = _BY_NAME[name]
-    flags = (option.flag,) if option.short is None else (option.short, option.flag)
-    how: dict[str, Any] = {"help": option.help, "is_flag": True}
-    if not option.is_flag:
-        multiple = option.repeatable and not single
-        how = {
-            "help": f"{option.help}; repeatable" if multiple else option.help,
-            "multiple": multiple,
-            "metavar": option.metavar,
-            "shell_complete": completer(name, option.choices),
-        }
-    return click.option(*flags, option.name, **{**how, **changes})
-
-
 SECTIONS: Final = {
     "What": ("workload", "runtime", "all", "profile", "family", "runs", *SETTINGS),
     "Where": ("board", "where", "device", "partner_device", "parallel", "on"),
-    "How": ("deploy", "require", "attribute", "what_if", "baseline", "fail_if_slower", "dry_run"),
+    "How": ("deployer", "required", "attribute", "layouts", "what_if", "baseline", "fail_if_slower", "dry_run"),
 }
 """Sections in the help of a verb with many options; other options are in the last section."""
 
@@ -115,17 +194,14 @@ def _with_default(setting: Setting) -> str:
 
 def _named_workloads(words: Sequence[str]) -> list[str]:
     """The values of `--workload` among the words of a command line; `all` names none."""
-    flag = _BY_NAME["workload"].flag
-    named = [after for word, after in pairwise(words) if word == flag]
-    named += [word.removeprefix(f"{flag}=") for word in words if word.startswith(f"{flag}=")]
+    named = [after for word, after in pairwise(words) if word == "--workload"]
+    named += [word.removeprefix("--workload=") for word in words if word.startswith("--workload=")]
     return [each for each in dict.fromkeys(named) if each in workloads()]
 
 
-def run_file(file: str | None, results_dir: str | None) -> Path:
+def run_file(file: str | None, results_dir: Path) -> Path:
     """The named run file; without a name or for `latest`, the newest in the results' folder."""
-    if file is None or file == "latest":
-        return Path(results_dir or RESULTS_FOLDER) / LATEST
-    return Path(file)
+    return results_dir / LATEST if file in (None, "latest") else Path(file)
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic from 8.5 on

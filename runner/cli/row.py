@@ -11,7 +11,7 @@ import click
 
 from portbench.errors import OptionError
 from portbench.results.model import Row, RunFile
-from portbench.runner.cli.options import SETTINGS, F, bench_options, completer, given
+from portbench.runner.cli.options import NAMES_OF_RUNTIMES, SETTINGS, F, bench_option, bench_options
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, is_file, plan
 
@@ -47,17 +47,18 @@ def stored_row(run: RunFile, name: RowName, workload: str) -> Row | None:
 
 def row_argument(command: F) -> F:
     """Add the argument ROW, RUNTIME or RUNTIME/PROFILE, and the options of the row."""
-    command = bench_options("workload", "board", *SETTINGS, single=True)(command)
-    return click.argument("row", metavar="[ROW]", default=DEFAULT_ROW, shell_complete=completer("runtime"))(command)
+    command = bench_options("board", *SETTINGS)(command)
+    command = bench_option("workload", multiple=False)(command)
+    return click.argument("row", metavar="[ROW]", default=DEFAULT_ROW, shell_complete=NAMES_OF_RUNTIMES)(command)
 
 
 def row_options(row: str, values: Mapping[str, Any]) -> BenchOptions:
     """The options of a bench that measures `row` once. Raises OptionError."""
     name = RowName.read(row)
-    asked: dict[str, Any] = {"where": "emulated", "runs": "1", "runtime": [name.runtime]}
+    asked: dict[str, Any] = {"where": "emulated", "runs": 1, "runtime": [name.runtime]}
     if name.profile is not None:
         asked["profile"] = [name.profile]
-    return replace(read_options(given(values) | asked), quick=True)
+    return replace(read_options({**values, **asked}), quick=True)
 
 
 def planned_row(row: str, values: Mapping[str, Any]) -> tuple[PlannedRow, BenchOptions]:

@@ -40,7 +40,7 @@ class SweepRun:
         self, asked: Mapping[str, Any], options: BenchOptions, x: str | None = None, chart: str | None = None
     ) -> None:
         """`x`: the axis that goes along the chart. `chart`: the chart's file. Raises PortbenchError."""
-        if "parallel" not in asked:
+        if not asked.get("parallel"):
             options = replace(options, parallel=os.cpu_count() or 1)
         self._sweep = plan_sweep(options)
         self._along = chart_axis(self._sweep.axes, x)
@@ -137,7 +137,8 @@ def _is_measured(row: Row | None) -> bool:
 
 def _name(asked: Mapping[str, Any]) -> str:
     """The same for the same options, in whatever order they were given."""
-    decides = {name: value for name, value in asked.items() if name not in ("parallel", "where", "require")}
+    idle = ("parallel", "where", "required", "results_dir")
+    decides = {name: value for name, value in asked.items() if value and name not in idle}
     decides["setting"] = sorted(asked["setting"])
     what = json.dumps(decides, sort_keys=True, default=str)
     return f"sweep-{hashlib.sha256(what.encode()).hexdigest()[:8]}"

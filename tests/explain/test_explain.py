@@ -35,7 +35,7 @@ MESSAGES = 12
 
 
 def measured(runtime: str, profile: str | None = None, **given: str) -> ReplayedRow:
-    asked = {"runtime": [runtime], "where": "emulated", "runs": "1", **given}
+    asked = {"runtime": [runtime], "where": "emulated", "runs": 1, **given}
     if profile is not None:
         asked["profile"] = [profile]
     if "workload" in asked:
@@ -59,7 +59,7 @@ def check_whole(row: Row, *, exact: bool = True) -> Attribution:
 
 @pytest.fixture(scope="module")
 def native_row() -> PlannedRow:
-    return plan(read_options({"runtime": ["portbench-native"], "where": "emulated", "runs": "1", "messages": "12"}))[0]
+    return plan(read_options({"runtime": ["portbench-native"], "where": "emulated", "runs": 1, "messages": "12"}))[0]
 
 
 @pytest.fixture(scope="module")

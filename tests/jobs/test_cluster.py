@@ -119,7 +119,7 @@ def test_a_lost_worker_costs_its_row_alone_and_rows_are_as_here(
     assert workers[0].wait(_LIMIT_S) < 0
     for row in planned[::8]:
         assert rows[id(row)].simulated_figures() == here(row, options, tmp_path).simulated_figures()
-    given = {"runtime": ["portbench-native"], "where": "emulated", "messages": "20", "runs": "2"}
+    given = {"runtime": ["portbench-native"], "where": "emulated", "messages": "20", "runs": 2}
     planned, options = planned_run({**given, "results_dir": tmp_path / "results"})
     with Run(planned, options, scheduler) as run:
         there = [measured for _, measured in run.measured()]

@@ -19,7 +19,7 @@ from tests.results.rows import missing, row
 def test_a_run_is_stored_and_shown_in_the_plans_order(
     order: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows, options = planned({"runtime": ["micropython-1.20.0"], "runs": "2", "results_dir": str(tmp_path)})
+    rows, options = planned({"runtime": ["micropython-1.20.0"], "runs": 2, "results_dir": tmp_path})
     assert len(rows) == 4
 
     def result(of: PlannedRow) -> Row:

@@ -37,7 +37,7 @@ def test_every_runtime_profile_and_run_is_one_row() -> None:
 
 
 def test_without_names_only_the_newest_of_each_family_is_measured() -> None:
-    newest = [row.id for row in plan(read_options({"runs": "1"}))]
+    newest = [row.id for row in plan(read_options({"runs": 1}))]
     assert newest == [
         "micropython-1.28.0-tuned-ping_pong",
         "wiznet-hardwired-tuned-ping_pong",
@@ -46,7 +46,7 @@ def test_without_names_only_the_newest_of_each_family_is_measured() -> None:
         "micropython-unix-ping_pong",
         "circuitpython-blinka-ping_pong",
     ]
-    radio = [row.id for row in plan(read_options({"runs": "1", "board": "pico-w", "where": "emulated"}))]
+    radio = [row.id for row in plan(read_options({"runs": 1, "board": "pico-w", "where": "emulated"}))]
     assert radio == [
         "micropython-pico-w-1.26.1-no-power-save-ping_pong",
         "circuitpython-pico-w-8.0.5-as-built-ping_pong",
@@ -55,23 +55,23 @@ def test_without_names_only_the_newest_of_each_family_is_measured() -> None:
 
 def test_all_and_every_name_measure_as_much_as_ever() -> None:
     everything = ids(runs=1)
-    assert [row.id for row in plan(read_options({"runs": "1", "all": True}))] == everything
-    profile = [row.id for row in plan(read_options({"runs": "1", "profile": ["as-published"]}))]
+    assert [row.id for row in plan(read_options({"runs": 1, "all": True}))] == everything
+    profile = [row.id for row in plan(read_options({"runs": 1, "profile": ["as-published"]}))]
     assert profile == [each for each in everything if "-as-published-" in each]
-    assert [row.id for row in plan(read_options({"runs": "1", "runtime": ["wiznet-2.0.0"]}))] == [
+    assert [row.id for row in plan(read_options({"runs": 1, "runtime": ["wiznet-2.0.0"]}))] == [
         "wiznet-2.0.0-as-published-ping_pong",
         "wiznet-2.0.0-tuned-ping_pong",
     ]
 
 
 def test_what_else_there_is_is_said() -> None:
-    options = read_options({"runs": "1"})
+    options = read_options({"runs": 1})
     assert left_out(plan(options), options) == (
         "Measured: the newest of each family. There are also 6 older runtimes (micropython-1.20.0, micropython-1.26.0,"
         " wiznet-1.0.5, wiznet-2.0.0, wiznet-1.27.0, circuitpython-8.2.6) and 2 other profiles of these: portbench run"
         " --all"
     )
-    hosted = read_options({"runs": "1", "where": "hosted"})
+    hosted = read_options({"runs": 1, "where": "hosted"})
     assert left_out(plan(hosted), hosted) is None
 
 
@@ -81,7 +81,7 @@ def test_of_the_users_foreign_images_none_is_left_out(tmp_path: Path, monkeypatc
     text += 'url = "https://example.org/x.uf2"\nprofiles = [{{ name = "as-built" }}]\n'
     mine.write_text("".join(text.format(name, name) for name in ("one", "two")))
     monkeypatch.setenv(catalogue.CATALOGUE_VARIABLE, str(mine))
-    found = [row.entry.id for row in plan(read_options({"runs": "1"}))]
+    found = [row.entry.id for row in plan(read_options({"runs": 1}))]
     assert found[-4:] == ["one", "two", "micropython-unix", "circuitpython-blinka"]
 
 
@@ -171,7 +171,7 @@ def test_every_workload_that_is_asked_for_on_every_runtime_that_can(own: tuple[W
 
 
 def test_all_workloads_leave_out_what_a_runtime_cannot_run() -> None:
-    options = read_options({"workload": ["all"], "runtime": ["portbench-native"], "runs": "1"})
+    options = read_options({"workload": ["all"], "runtime": ["portbench-native"], "runs": 1})
     measured = [run.workload.name for run in plan(options)]
     known = workloads()
     assert measured == [name for name, each in known.items() if each.native() is not None]
@@ -179,7 +179,7 @@ def test_all_workloads_leave_out_what_a_runtime_cannot_run() -> None:
 
 
 def test_what_a_runtime_lacks_for_a_named_workload_is_planned_as_unsupported() -> None:
-    options = read_options({"workload": ["ping", "many"], "runtime": ["portbench-native"], "runs": "2"})
+    options = read_options({"workload": ["ping", "many"], "runtime": ["portbench-native"], "runs": 2})
     found = [(row.workload.name, row.number, row.lacks) for row in plan(options)]
     assert found == [("ping", 1, None), ("ping", 2, None), ("many", 1, "many has no native client")]
     assert remarks(plan(options), options) == []

@@ -98,7 +98,7 @@ def test_a_failed_row_is_told_once_and_a_skipped_one_by_the_table(run_pytest: Py
     ("options", "says"),
     [
         ("--runtime nothing-1", "unknown runtime or .uf2 file 'nothing-1'; see: portbench list runtimes"),
-        ("--no-such", "No such option"),
+        ("--runs 0", "--portbench: Invalid value for '--runs': 0 is not in the range 1<=x<=1000"),
         ("--board 'pico", "No closing quotation"),
     ],
 )

@@ -100,7 +100,7 @@ def test_a_terminal_shows_the_simulated_time_of_a_board_that_runs() -> None:
 
 
 def test_the_newest_run_tells_what_rows_took(tmp_path: Path) -> None:
-    planned = plan(read_options({"runtime": ["micropython-1.26.0"], "runs": "1"}))
+    planned = plan(read_options({"runtime": ["micropython-1.26.0"], "runs": 1}))
     assert usual_s(planned, tmp_path) == {}
     (tmp_path / "a.log").write_text("    0.001 # image\n   12.345 PORTBENCH {}\n")
     measured = row(1000).model_copy(
@@ -114,5 +114,5 @@ def test_the_newest_run_tells_what_rows_took(tmp_path: Path) -> None:
     )
     (tmp_path / "latest.json").write_text(to_json(run_of(measured)))
     assert usual_s(planned, tmp_path) == {planned[1].label: 12.345}
-    other = plan(read_options({"runtime": ["micropython-1.26.0"], "runs": "1", "messages": "7"}))
+    other = plan(read_options({"runtime": ["micropython-1.26.0"], "runs": 1, "messages": "7"}))
     assert usual_s(other, tmp_path) == {}

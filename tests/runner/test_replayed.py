@@ -27,7 +27,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture(scope="module")
 def options() -> BenchOptions:
-    asked = {"runtime": ["portbench-native"], "where": "emulated", "runs": "2", "messages": "12"}
+    asked = {"runtime": ["portbench-native"], "where": "emulated", "runs": 2, "messages": "12"}
     return read_options(asked | {"attribute": True, "what_if": True})
 
 

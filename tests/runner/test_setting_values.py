@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from portbench.errors import OptionError
 from portbench.runner.settings import (
@@ -38,55 +36,34 @@ def test_values_are_lists_and_ranges_with_units() -> None:
 
 
 @pytest.mark.parametrize(
-    "text, said",
-    [
-        ("spi_hz", "-s 'spi_hz': is not NAME=VALUE; write messages=100 or spi_hz=2M,8M,20M"),
-        ("baud=9600", "unknown setting 'baud'; choose one of runtime, profile, spi_hz, intn, turnaround_us, "),
-        (
-            "mesages=9",
-            "unknown setting 'mesages'; did you mean messages? settings of ping_pong: messages; see: portbench",
-        ),
-        ("passes=9", "passes: is a setting of interpreter, not of ping_pong; choose another --workload"),
-        ("server_port=70000", "server_port: 70000 is not a whole number from 0 to 65 535"),
-        ("phy_link_delay_s=61", "phy_link_delay_s: 61 is not a number from 0 to 60"),
-        ("phy_link_delay_s=nan", "phy_link_delay_s: 'nan' is no number"),
-        ("address_mode=ppp", "address_mode: unknown value 'ppp'; choose one of dhcp, static"),
-        ("server_port=1,2", "server_port: has 2 values; give one, which is for all rows"),
-        ("spi_hz=fast", "spi_hz: 'fast' is no number"),
-        ("spi_hz=1.5", "spi_hz: 1.5 is no whole number"),
-        ("spi_hz=2M,2_000_000", "spi_hz: 2000000 is given twice"),
-        ("spi_hz=4M..1M*1", "spi_hz: 4M..1M*1 does not grow"),
-        ("turnaround_us=0..5*2", "turnaround_us: 0..5*2 does not grow"),
-        ("messages=1..99999+1", "messages: 1..99999+1 has more than 10000 values"),
-        ("intn=maybe", "intn: 'maybe' is neither yes nor no"),
-        ("runtime=a,,b", "runtime: has an empty value"),
-    ],
-)
-def test_a_slip_is_told_in_a_line(text: str, said: str) -> None:
-    with pytest.raises(OptionError) as caught:
-        read_settings([text], [PING_PONG])
-    assert said in str(caught.value) and "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
     "text, line",
     [
-        ("spi_hz=", "spi_hz: '' is no number; write 200, 8M or 0.5"),
-        ("spi_hz=fast", "spi_hz: 'fast' is no number; write 200, 8M or 0.5"),
+        ("spi_hz", "-s 'spi_hz': is not NAME=VALUE; write messages=100 or spi_hz=2M,8M,20M"),
+        (
+            "mesages=9",
+            "unknown setting 'mesages'; did you mean messages? settings of ping_pong: messages; see: portbench list"
+            " settings",
+        ),
+        ("server_port=70000", "server_port: 70000 is not a whole number from 0 to 65 535"),
+        ("timeout_flash_s=0", "timeout_flash_s: 0 is not a number from 0.001 to 86 400"),
+        ("phy_link_delay_s=61", "phy_link_delay_s: 61 is not a number from 0 to 60"),
+        ("phy_link_delay_s=nan", "phy_link_delay_s: 'nan' is no number; write 200, 8M or 0.5"),
+        ("phy_link_delay_s=1e999", "phy_link_delay_s: 1e999 is too large"),
+        ("address_mode=ppp", "address_mode: unknown value 'ppp'; choose one of dhcp, static"),
+        ("server_port=1,2", "server_port: has 2 values; give one, which is for all rows"),
         ("spi_hz=1.5", "spi_hz: 1.5 is no whole number"),
-        ("spi_hz=3,1,2,1", "spi_hz: 1 is given twice; give each value once"),
+        ("spi_hz=2M,2_000_000", "spi_hz: 2000000 is given twice; give each value once"),
         ("intn=no,off", "intn: False is given twice; give each value once"),
-        ("turnaround_us=0,0", "turnaround_us: 0 is given twice; give each value once"),
         ("spi_hz=1..2+0", "spi_hz: 1..2+0 does not grow; write 1..32*2 or 0..100+25"),
-        ("spi_hz=1..2*0.5", "spi_hz: 1..2*0.5 does not grow; write 1..32*2 or 0..100+25"),
+        ("spi_hz=4M..1M*1", "spi_hz: 4M..1M*1 does not grow; write 1..32*2 or 0..100+25"),
+        ("turnaround_us=0..5*2", "turnaround_us: 0..5*2 does not grow; write 1..32*2 or 0..100+25"),
         ("messages=1..10001+1", "messages: 1..10001+1 has more than 10000 values"),
         ("intn=1", "intn: '1' is neither yes nor no"),
         ("runtime=a,,b", "runtime: has an empty value; write its values as runtime=A,B,C"),
-        ("seed=Fixed", "seed: 'Fixed' is no number; write 200, 8M or 0.5"),
         ("turnaround_us=fixed", "turnaround_us: 'fixed' is no number; write 200, 8M or 0.5"),
     ],
 )
-def test_a_slip_is_told_to_the_letter(text: str, line: str) -> None:
+def test_a_slip_is_told_in_a_line(text: str, line: str) -> None:
     with pytest.raises(OptionError) as caught:
         read_settings([text], [PING_PONG])
     assert str(caught.value) == line
@@ -149,27 +126,11 @@ def test_each_setting_is_of_a_kind_and_of_a_part() -> None:
     }
 
 
-def test_a_setting_given_again_has_more_values_and_combinations_have_a_limit() -> None:
+def test_a_setting_given_again_has_more_values() -> None:
     (axis,) = read_settings(["spi_hz=1M", "spi-hz=2M"], [PING_PONG]).values()
     assert axis.values == (1_000_000, 2_000_000)
     (lists,) = read_settings(["sizes=56,512", "sizes=1300"], [workload("ping")]).values()
     assert lists.values == ("56,512", "1300")
-    with pytest.raises(OptionError, match=r"^spi_hz: 1000000 is given twice; give each value once$"):
-        read_settings(["spi_hz=1M", "spi-hz=1M"], [PING_PONG])
-    with pytest.raises(OptionError, match="the settings have 1002001 combinations"):
-        read_settings(["turnaround_us=0..1000+1", "messages=0..1000+1"], [PING_PONG])
-
-
-@settings(max_examples=50)
-@given(st.text(max_size=30))
-def test_whatever_is_written_is_values_or_a_line(text: str) -> None:
-    for name in ("spi_hz", "intn", "phy_link_delay_s", "runtime"):
-        try:
-            (axis,) = read_settings([f"{name}={text}"], [PING_PONG]).values()
-        except OptionError as error:
-            assert str(error)
-        else:
-            assert axis.values
 
 
 def test_each_workload_has_its_settings_and_a_network_those_of_its_profile() -> None:

@@ -108,15 +108,10 @@ def test_text_becomes_what_the_setting_is() -> None:
     ("given", "says"),
     [
         ({"messages": "0"}, "messages: 0 is not greater than or equal to 1 (ping_pong)"),
-        ({"messages": "1000001"}, "messages: 1000001 is not less than or equal to 1000000 (ping_pong)"),
-        ({"messages": "many"}, "messages: 'many' is no number; write 200, 8M or 0.5"),
-        ({"messages": "1.5"}, "messages: 1.5 is no whole number"),
-        ({"messages": ""}, "messages: '' is no number"),
         (
             {"workload": ["echo"], "setting": ["block-bytes=2000"]},
             "block_bytes: 2000 is not less than or equal to 1024 (echo)",
         ),
-        ({"workload": ["spin"], "setting": ["backwards=perhaps"]}, "backwards: 'perhaps' is neither yes nor no"),
     ],
 )
 def test_a_setting_out_of_range_is_one_line(given: dict[str, Any], says: str) -> None:

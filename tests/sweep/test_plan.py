@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from portbench.workloads import workload
 PING_PONG = workload("ping_pong")
 
 
-def planned(*settings: str, **asked: str) -> Sweep:
+def planned(*settings: str, **asked: Any) -> Sweep:
     return plan_sweep(read_options({"setting": settings, **asked}, sweeps=True))
 
 
@@ -55,7 +56,7 @@ def test_images_of_one_name_are_told_apart(tmp_path: Path) -> None:
         path.parent.mkdir()
         path.write_bytes((PING_PONG.folder / "native.uf2").read_bytes())
         paths.append(str(path))
-    sweep = planned(f"runtime={','.join(paths)}", "seed=1", family="native", runs="2")
+    sweep = planned(f"runtime={','.join(paths)}", "seed=1", family="native", runs=2)
     assert [(job.point["runtime"], job.row.number) for job in sweep.jobs] == [
         ("main-firmware", 1),
         ("main-firmware", 2),

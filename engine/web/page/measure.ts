@@ -163,7 +163,7 @@ export function measureView(known: Catalogue, current: () => { board: string; im
       worker.onerror = (event) => stop(`Measuring ended: ${event.message}`);
     }
     const settings = [`seed=${seed.value}`, ...given()];
-    const asked = { workload: [workload.value], setting: settings, runs: "1", attribute: true, board, ...(profile.value ? { profile: [profile.value] } : { newest: true }) };
+    const asked = { workload: [workload.value], setting: settings, runs: 1, attribute: true, board, ...(profile.value ? { profile: [profile.value] } : { newest: true }) };
     worker.postMessage({ images, asked } satisfies ToBench);
   };
   cancel.onclick = () => stop("Cancelled.");

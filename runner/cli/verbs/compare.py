@@ -22,7 +22,6 @@ from portbench.results.compare import Comparison, compare
 from portbench.results.compare_table import as_data, markdown, share
 from portbench.results.model import RunFile
 from portbench.runner.cli.comparing import limit_option, look_first, measuring_options, print_comparison, sides, verdict
-from portbench.runner.cli.options import given
 from portbench.runner.cli.pages import json_text, output_option, write_pages
 from portbench.runner.jobs.run import measure_images
 
@@ -50,9 +49,8 @@ def COMMAND(
     times: bool,
     as_json: bool,
     outputs: tuple[Path, ...],
-    **values: Any,
+    **options: Any,
 ) -> int:
-    options = given(values)
     show = partial(_show, limit=fail_if_slower, as_json=as_json, outputs=outputs, times=times)
     if after is None:
         if elf or beside_elf:

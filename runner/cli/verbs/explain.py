@@ -18,7 +18,7 @@ from portbench.errors import OptionError
 from portbench.results.explain import Facts, compared
 from portbench.results.model import Row
 from portbench.results.storage import read
-from portbench.runner.cli.options import bench_option, given, run_file
+from portbench.runner.cli.options import bench_option, run_file
 from portbench.runner.cli.row import RowName, planned_row, row_argument, row_options, stored_row
 from portbench.runner.explain.report import Explained
 from portbench.runner.explain.view import show
@@ -43,7 +43,7 @@ _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
 def COMMAND(
     row: str,
     file: str | None,
-    results_dir: str | None,
+    results_dir: Path,
     beside: str | None,
     elf: Path | None,
     beside_elf: Path | None,
@@ -77,11 +77,11 @@ def COMMAND(
 class _Source:
     """The source of rows: a run file, or an emulated board."""
 
-    def __init__(self, file: str | None, results_dir: str | None, values: dict[str, Any], *, run_again: bool) -> None:
+    def __init__(self, file: str | None, results_dir: Path, values: dict[str, Any], *, run_again: bool) -> None:
         self._file = file
         self._values = values
-        asked = {name for name in given(values) if name != "workload"}
-        self._stored = run_file(file, results_dir) if file is not None or not (asked or run_again) else None
+        changed = run_again or any(value for name, value in values.items() if name != "workload")
+        self._stored = run_file(file, results_dir) if file is not None or not changed else None
         self.measured: dict[str, ReplayedRow] = {}
 
     def row(self, text: str, elf: Path | None = None) -> Row:

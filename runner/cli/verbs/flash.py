@@ -15,20 +15,21 @@ import click
 from portbench.console import shown
 from portbench.firmware.releases import usual_index
 from portbench.runner.boards_for import Listener
-from portbench.runner.cli.options import Seconds, bench_options, given
+from portbench.runner.cli.options import Seconds, bench_option, bench_options
 from portbench.runner.flashing import flash
 from portbench.runner.options import read_options
 
 
 @click.command()
 @click.argument("runtime")
-@bench_options("board", "where", "device", "family", single=True)
+@bench_options("board", "where", "family")
+@bench_option("device", multiple=False)
 @click.option(
     "--seconds", type=Seconds(), default=5.0, show_default=True, help="simulated time that an emulated board runs"
 )
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def COMMAND(runtime: str, seconds: float, as_json: bool, **values: Any) -> int:
-    options = read_options(given({**values, "runtime": (runtime,)}))
+    options = read_options({**values, "runtime": runtime})
 
     def tell(line: str) -> None:
         click.echo(shown(line), err=True)

@@ -16,10 +16,10 @@ from portbench.results.compare import compare
 from portbench.results.model import RunFile, Status
 from portbench.results.storage import find_run, to_json
 from portbench.runner.cli.comparing import limit_option, print_comparison, verdict
-from portbench.runner.cli.options import Sectioned, bench_option, bench_options, given
+from portbench.runner.cli.options import Sectioned, bench_options
 from portbench.runner.jobs.run import Run, planned
 from portbench.runner.kinds.foreign import meeting_places
-from portbench.runner.options import OPTIONS, BenchOptions, read_options
+from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, left_out, remarks
 from portbench.runner.sweep.run import SweepRun
 
@@ -36,8 +36,7 @@ class Scheduler(click.ParamType):  # type: ignore[type-arg]  # not generic befor
 
 
 @click.command(cls=Sectioned)
-@bench_options(*(option.name for option in OPTIONS if option.name != "layouts"))
-@bench_option("layouts", hidden=True)  # compare's help has it, and this one fills a screen
+@bench_options()
 @click.option("--dry-run", is_flag=True, help="show the rows that would be measured, and measure none")
 @click.option(
     "--json", "as_json", is_flag=True, help="print the run file (of a sweep its points), all else on standard error"
@@ -57,9 +56,8 @@ def COMMAND(
     on: str | None,
     x: str | None,
     chart: str | None,
-    **values: Any,
+    **asked: Any,
 ) -> int:
-    asked = given(values)
     if fail_if_slower is not None and baseline is None:
         raise click.UsageError("--fail-if-slower: than what? name a run with --baseline")
     options = read_options(asked, sweeps=True)
@@ -124,7 +122,7 @@ def _measure(
 
 def _emulated(asked: dict[str, Any], what: str) -> dict[str, Any]:
     """`asked` for emulated boards alone, which `what` measures."""
-    if asked.get("where", "auto") not in ("auto", "emulated") or asked.get("device"):
+    if asked["where"] not in (None, "auto", "emulated") or asked["device"]:
         raise click.UsageError(f"{what} measures emulated rows alone; leave out --where and --device")
     return asked | {"where": "emulated"}
 

@@ -21,7 +21,7 @@ from portbench.workloads import Session
 
 
 @click.command()
-@bench_option("workload", single=True, help="workload to serve (default: ping_pong)")
+@bench_option("workload", multiple=False, help="workload to serve (default: ping_pong)")
 @click.option("--host", default="127.0.0.1", show_default="127.0.0.1, this PC only", help="address to listen on")
 @click.option("--port", type=int, default=SERVER_PORT, show_default=True, help="TCP port, 0 for a free one")
 @click.option("--once", is_flag=True, help="end after the first good session")

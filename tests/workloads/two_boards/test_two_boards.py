@@ -71,7 +71,7 @@ def test_an_image_without_a_console_serves_with_a_body_of_its_own() -> None:
 
 
 def test_a_row_goes_to_another_process() -> None:
-    (one,) = plan(read_options({"workload": ["two_boards"], "runtime": ["portbench-native"], "runs": "1"}))
+    (one,) = plan(read_options({"workload": ["two_boards"], "runtime": ["portbench-native"], "runs": 1}))
     assert one.partner is not None
     partner = pickle.loads(pickle.dumps(one)).partner
     assert isinstance(partner.workload, Serving) and partner.settings == one.partner.settings

@@ -43,7 +43,7 @@ _START_S = 30.0
     metavar="RULE",
     help="forward a port of this PC, as tcp:8080:80; port 0 is a free one; repeatable",
 )
-@bench_option("workload", single=True, help="workload that its simulated PC serves (default: ping_pong)")
+@bench_option("workload", multiple=False, help="workload that its simulated PC serves (default: ping_pong)")
 @click.option("--gdb", type=click.IntRange(0, 65535), metavar="PORT", help="port for gdb; 0: a free one")
 @click.option("--log", type=click.Path(path_type=Path), help="file for its events")
 def COMMAND(

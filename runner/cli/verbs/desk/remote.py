@@ -18,7 +18,7 @@ from portbench.runner.options import DEFAULT_BOARD
 
 @click.command()
 @bench_option("board", default=DEFAULT_BOARD, show_default=True, help="kind of board")
-@bench_option("device", single=True, default="auto", show_default=True)
+@bench_option("device", multiple=False, default="auto", show_default=True)
 @click.option("--listen", default="127.0.0.1:2217", metavar="HOST:PORT", show_default=True, help="where")
 @click.option("--raw", is_flag=True, help="a plain socket instead of RFC 2217")
 def COMMAND(board: str, device: str, listen: str, raw: bool) -> int:

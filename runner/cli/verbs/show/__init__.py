@@ -23,7 +23,7 @@ from portbench.results import boards_beside
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.model import Row, RunFile, json_schema
 from portbench.results.shipped import shipped
-from portbench.results.storage import LATEST, RESULTS_FOLDER, StorageError, find_run, read, to_json
+from portbench.results.storage import LATEST, StorageError, find_run, read, to_json
 from portbench.results.table import terminal
 from portbench.runner.cli.options import bench_option
 from portbench.runner.options import DEFAULT_BOARD
@@ -44,7 +44,7 @@ from portbench.where import Where
 @click.option("--samples", "form", flag_value="samples", help="one line per sample, as CSV")
 @click.option("--json", "form", flag_value="json", help="the run as one document")
 @click.option("--json-schema", "form", flag_value="json-schema", help="the schema of run files, and no run")
-def COMMAND(name: str | None, results_dir: str | None, where: str | None, beside: str | None, form: str | None) -> None:
+def COMMAND(name: str | None, results_dir: Path, where: str | None, beside: str | None, form: str | None) -> None:
     if form == "json-schema":
         click.echo(json_schema(), nl=False)
         return
@@ -59,14 +59,13 @@ def COMMAND(name: str | None, results_dir: str | None, where: str | None, beside
         click.echo(_as_text(run, form), nl=False)
 
 
-def _run_or_rows(name: str | None, results_dir: str | None) -> RunFile:
+def _run_or_rows(name: str | None, results_dir: Path) -> RunFile:
     """The run that `name` means, or the rows of a runtime in the newest run. Raises PortbenchError."""
-    folder = Path(results_dir or RESULTS_FOLDER)
     runtime = None if name is None else _runtime(name)
     if name is not None and runtime is None:
-        return find_run(name, folder)
+        return find_run(name, results_dir)
     is_its, board = runtime or (None, DEFAULT_BOARD)
-    if (newest := folder / LATEST).exists():
+    if (newest := results_dir / LATEST).exists():
         run = read(newest)
     else:
         click.echo(f"{newest}: nothing was measured yet; these figures come with portbench", err=True)

@@ -19,7 +19,7 @@ from portbench.results.histories.series import Series, Step
 from portbench.results.histories.store import FOLDER, entries_of, keep, keep_finished, load
 from portbench.results.histories.table import as_data, heading, histories, lines, markdown
 from portbench.results.shipped import all_shipped
-from portbench.results.storage import RESULTS_FOLDER, read
+from portbench.results.storage import read
 from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.pages import json_text, output_option, write_pages
 
@@ -55,7 +55,7 @@ history_option = click.option(
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @output_option
 def COMMAND(
-    results_dir: str | None,
+    results_dir: Path,
     folder: Path | None,
     files: tuple[Path, ...],
     workload: str | None,
@@ -64,13 +64,12 @@ def COMMAND(
     as_json: bool,
     outputs: tuple[Path, ...],
 ) -> None:
-    results = Path(results_dir or RESULTS_FOLDER)
-    folder = folder or results / FOLDER
+    folder = folder or results_dir / FOLDER
     if files:
         for file in files:
             keep(read(file), file.name, folder)
     else:
-        keep_finished(results, folder)
+        keep_finished(results_dir, folder)
     entries = load(folder)
     if not entries:
         click.echo(f"{folder}: nothing was measured yet; these figures come with portbench", err=True)

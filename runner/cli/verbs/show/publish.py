@@ -14,7 +14,7 @@ from portbench.errors import LibraryMissing
 from portbench.results.histories.store import FOLDER, keep_finished, load
 from portbench.results.publish import CHART, HTML_PAGE, PAGE, publish
 from portbench.results.publish import into as put_into
-from portbench.results.storage import RESULTS_FOLDER, read
+from portbench.results.storage import read
 from portbench.results.table import panels
 from portbench.runner.board_pictures import board_pictures
 from portbench.runner.cli.options import bench_option, run_file
@@ -46,19 +46,18 @@ from portbench.runner.cli.verbs.show.history import history_option
 @click.option("--force", is_flag=True, help="replace also a page that has more rows")
 def COMMAND(
     file: str | None,
-    results_dir: str | None,
+    results_dir: Path,
     outputs: tuple[Path, ...],
     folder: Path | None,
     places: tuple[Path, ...],
     address: str,
     force: bool,
 ) -> None:
-    results = Path(results_dir or RESULTS_FOLDER)
     run = read(run_file(file, results_dir))
-    pages = list(outputs) or [PAGE, *([CHART] if panels(run) else []), results / HTML_PAGE]
+    pages = list(outputs) or [PAGE, *([CHART] if panels(run) else []), results_dir / HTML_PAGE]
     if folder is None:
-        keep_finished(results, results / FOLDER)
-    history = load(folder or results / FOLDER)
+        keep_finished(results_dir, results_dir / FOLDER)
+    history = load(folder or results_dir / FOLDER)
     try:
         pictures = board_pictures(row.board for row in run.rows)
         publish(run, pages, history=history, force=force, address=address, pictures=pictures)
