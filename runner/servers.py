@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from portbench.boards import Board, Deadline, DeadlineExceeded
 from portbench.errors import PortbenchError
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import RowOptions
 from portbench.runner.program import Peer
 from portbench.where import Where
 from portbench.workloads import Readiness, Session, Turnaround, Workload
@@ -27,7 +27,7 @@ _OWN_EXCHANGES = 500
 class Servers:
     """Starts a server when a board first needs it, and stops all of them at `close`. Threads may share it."""
 
-    def __init__(self, options: BenchOptions) -> None:
+    def __init__(self, options: RowOptions) -> None:
         self._options = options
         self._servers: dict[tuple[str, str], WorkloadServer] = {}
         self._starting = threading.Lock()

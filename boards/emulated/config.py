@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, fields
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -151,34 +151,19 @@ class EmulatedConfig:
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """Return the engine's settings for this configuration on a board, with a new card. Raises BoardUnavailable."""
+        own = {each.name: getattr(self, each.name) for each in fields(EmulatedConfig)}
+        for name in ("server_port", "resolves_names", "sd_card"):  # not the machine's
+            del own[name]
         return {
-            "turnaround_us": self.turnaround_us,
+            **own,
             "turnarounds_us": list(self.turnarounds_us),
-            "dhcp_delay_us": self.dhcp_delay_us,
-            "seed": self.seed,
-            "phy_link_delay_us": self.phy_link_delay_us,
-            "tcp_answer_us": self.tcp_answer_us,
-            "retry_unit_ns": self.retry_unit_ns,
             "pc_ip": str(self.pc_ip),
-            "dhcp": self.dhcp,
             "dns_answer": self._every_name,
-            "ntp_start_s": self.ntp_start_s,
-            "tcp_echo_port": self.tcp_echo_port,
-            "udp_echo_port": self.udp_echo_port,
-            "stack_delay_us": self.stack_delay_us,
-            "delayed_ack_us": self.delayed_ack_us,
-            "quick_ack": self.quick_ack,
-            "peer_mss": self.peer_mss,
             "bridge": [],
             "faults": self.faults.settings(),
             "capture": str(self.capture) if self.capture else None,
-            "xip_miss_cost": self.xip_miss_cost,
-            "flash_layout": self.flash_layout,
-            "usb_request_gap_us": self.usb_request_gap_us,
             "pins": {**definition.pins, **self.pins},
             "wires": list(self.wires),
-            "spi_speed": self.spi_speed,
-            "flash_id": self.flash_id,
             "access_point": self.access_point.settings(),
             **({} if self.sd_card is None else card_settings(self.sd_card, None, definition)),
             **engine_settings(definition),

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from portbench.engine import needs_engine
 from portbench.errors import OptionError
 from portbench.results.model import Row, RunFile
 from portbench.runner.cli.options import NAMES_OF_RUNTIMES, SETTINGS, F, bench_option, bench_options
 from portbench.runner.options import BenchOptions, read_options
-from portbench.runner.plan import PlannedRow, is_file, plan
+from portbench.runner.plan import is_file, plan
+
+if TYPE_CHECKING:
+    from portbench.runner.replayed import ReplayedRow
 
 DEFAULT_ROW: Final = "portbench-native"
 
@@ -61,10 +65,13 @@ def row_options(row: str, values: Mapping[str, Any]) -> BenchOptions:
     return replace(read_options({**values, **asked}), quick=True)
 
 
-def planned_row(row: str, values: Mapping[str, Any]) -> tuple[PlannedRow, BenchOptions]:
-    """The first planned row of this name, and the options of its bench. Raises OptionError."""
+def replayed_row(row: str, values: Mapping[str, Any], elf: Path | None = None) -> ReplayedRow:
+    """The first planned row of this name, to be run. Raises OptionError, and BoardUnavailable without the engine."""
+    needs_engine()
+    from portbench.runner.replayed import ReplayedRow
+
     options = row_options(row, values)
-    return plan(options)[0], options
+    return ReplayedRow(plan(options)[0], options, elf)
 
 
 def check_writable(paths: Iterable[Path]) -> None:

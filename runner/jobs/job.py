@@ -13,7 +13,7 @@ from pathlib import Path
 
 from portbench.firmware.images import Image
 from portbench.results.model import Row
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import RowOptions
 from portbench.runner.plan import PlannedRow
 from portbench.workloads import workload
 
@@ -55,7 +55,7 @@ def this_build(workload_name: str) -> Build:
     )
 
 
-def job_id(row: PlannedRow, image: Image, options: BenchOptions) -> str:
+def job_id(row: PlannedRow, image: Image, options: RowOptions) -> str:
     """The same for the same figures: of image, settings, surroundings and portbench. Raises UnknownName."""
     entry, profile, build = row.entry, row.profile, this_build(row.workload.name)
     decides = [

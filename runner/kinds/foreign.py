@@ -49,7 +49,7 @@ def meeting_places(options: BenchOptions) -> list[str]:
 
 def measure(row: ReadyRow) -> MeasuredRow:
     """Flash, and time what the image does with the PC. Raises PortbenchError."""
-    planned, options = row.planned, row.options
+    planned, options = row.planned, row.draft.options
     if _is_called(planned.workload) and row.board.own_network is None:
         raise PortbenchError(
             "the PC does not know the address of a real board with a foreign image; look it up at your router, and"

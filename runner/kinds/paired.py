@@ -16,7 +16,7 @@ from portbench.errors import PortbenchError, Unsupported
 from portbench.runner.boards_for import AUTO, Listener, emulated_board, open_board
 from portbench.runner.collect import check_result, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import RowOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program
 from portbench.runner.stages import PreparedBoard, Stage
@@ -35,7 +35,7 @@ _LAST_WORDS_S: Final = 10.0
 class PartnerBoard:
     """The partner. It stays open while consecutive rows need the same board."""
 
-    options: BenchOptions
+    options: RowOptions
     listener: Listener
     _prepared: PreparedBoard | None = None
     _is: tuple[str, str | None] = ("", None)
@@ -79,7 +79,7 @@ class PartnerBoard:
 
 def measure(row: ReadyRow) -> MeasuredRow:
     """Start the partner, then the client, and check the results of both. Raises what a row can fail of."""
-    partner, options, client = row.planned.partner, row.options, row.board
+    partner, options, client = row.planned.partner, row.draft.options, row.board
     assert partner is not None
     image = row.image_of(partner)
     simulated = client.own_network is not None
@@ -179,7 +179,7 @@ class RealServer:
         self.listening = self.listening or parse_listening(line)
 
 
-def _apart(options: BenchOptions) -> BenchOptions:
+def _apart(options: RowOptions) -> RowOptions:
     """The partner's options: it gets the next static address."""
     if options.address_mode != "static":
         return options

@@ -13,7 +13,6 @@ from portbench.boards.jitter import Jitter
 from portbench.errors import BoardError, BoardUnavailable, BrokenSetup, PortbenchError
 from portbench.firmware.images import Image
 from portbench.runner.collect import ClientResult, RowDraft, check_result, exception_in
-from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program
 from portbench.runner.servers import Servers
@@ -48,7 +47,6 @@ class ReadyRow:
     image_of: Callable[[PlannedRow], Image]
     servers: Servers
     partner_board: PartnerBoard
-    options: BenchOptions
     clock: StageClock
     printed: Progress
     scratch: Path
@@ -66,7 +64,7 @@ class ReadyRow:
     def program(self, peer: Peer | None) -> Program:
         """The image, the client and its parameters. Raises what `build_program` does."""
         assert self.draft.image is not None
-        return build_program(self.planned, self.draft.image, self.board, peer, self.options, self.scratch)
+        return build_program(self.planned, self.draft.image, self.board, peer, self.draft.options, self.scratch)
 
     def prepare(self, peer: Peer | None) -> None:
         """Flash and deploy; the board then awaits its start. Raises BoardError."""
@@ -109,7 +107,7 @@ class ReadyRow:
         if self.planned.entry.family.traits.has_console:
             return output.result and self.planned.workload.expected(output.result, self.planned.settings)
         if server is not None:
-            return server.wait_report(self.options.timeouts_s[Stage.RUN], after=first - 1).report
+            return server.wait_report(self.draft.options.timeouts_s[Stage.RUN], after=first - 1).report
         reports: list[dict[str, Any]] = [each.report for each in output.sessions if each.report is not None]
         if not reports:
             raise PortbenchError(

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from portbench.boards import Deadline
 from portbench.boards.emulated.run import Figures
 from portbench.boards.emulated.trace import busiest
 from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import FLASH_BASE, flash_content
-from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRow
 from portbench.runner.profile.model import Profile, exact_profile, sampled_profile
 from portbench.runner.profile.names import image_symbols
 from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop, call_targets
 from portbench.runner.profile.symbols import Symbol, Symbols
 from portbench.runner.program import image_store
 from portbench.runner.replayed import ReplayedRow
-from portbench.runner.stages import Stage
 
 _MOST_BEFORE = 0x1000
 _MOST_AFTER = 0x400
@@ -25,24 +19,24 @@ _TIMES_SLOWER = 30
 """The most by which following each instruction slows the host down."""
 
 
-def profile_row(row: PlannedRow, options: BenchOptions, elf: Path | None, *, samples_hz: int, whole: bool) -> Profile:
+def profile_row(replayed: ReplayedRow, *, samples_hz: int, whole: bool) -> Profile:
     """`samples_hz` 0: each instruction. `whole`: from power-up on, else from the first exchange to the last.
 
     Raises PortbenchError.
     """
+    row = replayed.planned
     image = image_store([row.entry]).obtain(row.entry).path
     if image is None:
         raise PortbenchError(f"{row.entry.id}: runs on this PC; profile it with the PC's own tools")
-    names = image_symbols(image, elf)
-    replayed = ReplayedRow(row, options)
+    names = image_symbols(image, replayed.elf)
     run, figures = replayed.finished_run()
     start, count = run.machine.sram
     sram = run.machine.read_sram(start, count), start
     symbols = Symbols(names) if names else recovered_symbols(flash_content(image), *sram)
     del run
     window = (0.0, figures.end_us) if whole else measured_window(figures)
-    deadline = Deadline(_TIMES_SLOWER * options.timeouts_s[Stage.RUN], row.label)
-    raw = replayed.replay.profile(figures, window, deadline, samples_hz=samples_hz, starts=symbols.starts)
+    limit = replayed.deadline(_TIMES_SLOWER)
+    raw = replayed.replay.profile(figures, window, limit, samples_hz=samples_hz, starts=symbols.starts)
     title = f"{row.entry.id} {row.profile.name}"
     if samples_hz:
         return sampled_profile(raw, symbols, window, samples_hz, title)

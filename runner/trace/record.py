@@ -6,14 +6,11 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from portbench.boards import BoardError, Deadline, Ethernet
+from portbench.boards import BoardError, Ethernet
 from portbench.boards.emulated.trace import ExchangeTrace, busiest, exchange_window, slowest_exchange
 from portbench.errors import LibraryMissing
 from portbench.files import TemporaryFolder, replace_file
-from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRow
 from portbench.runner.replayed import ReplayedRow
-from portbench.runner.stages import Stage
 from portbench.runner.trace.pcapng import write_pcapng
 from portbench.runner.trace.perfetto import trace_events
 from portbench.runner.trace.vcd import write_vcd
@@ -37,9 +34,10 @@ class Files:
 
 
 def trace_row(
-    row: PlannedRow, options: BenchOptions, number: int | None, *, pc_sample_cycles: int = 0, files: Files | None = None
+    replayed: ReplayedRow, number: int | None, *, pc_sample_cycles: int = 0, files: Files | None = None
 ) -> ExchangeTrace:
     """The exchange of this number, from 1; None: the slowest. Raises PortbenchError."""
+    row = replayed.planned
     network = row.board.network
     files = files or Files()
     for path, library in ((files.vcd, "vcd"), (files.pcapng, "pcapng")):
@@ -50,9 +48,7 @@ def trace_row(
     exchange = row.workload.exchange
     with TemporaryFolder("portbench-capture") as scratch:
         capture = files.pcap or (scratch / "frames.pcap" if files.pcapng else None)
-        replayed = ReplayedRow(row, options)
-        replay, figures = replayed.replay, replayed.figures
-        deadline = Deadline(options.timeouts_s[Stage.RUN], row.label)
+        replay, figures, deadline = replayed.replay, replayed.figures, replayed.deadline()
         number = number or slowest_exchange(figures.sessions)
         window = exchange_window(figures.sessions, number)
         recording = replay.capturing(capture).record(figures, window, deadline, pc_sample_cycles=pc_sample_cycles)

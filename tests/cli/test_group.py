@@ -117,9 +117,11 @@ def test_help_is_a_word_too(words: list[str], same: list[str], invoke: Invoke) -
         (["desk", "remote", "--listen", "2217"], "portbench desk remote: --listen: '2217' is not HOST:PORT;"),
     ],
 )
-def test_a_wrong_command_line_is_one_line_and_status_2(words: list[str], says: str, invoke: Invoke) -> None:
+def test_a_wrong_command_line_is_one_line_and_status_2(
+    words: list[str], says: str, invoke: Invoke, tmp_path: Path
+) -> None:
     done = invoke(*words)
-    assert (done.exit_code, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "") and not any(tmp_path.iterdir())
     assert done.stderr.startswith(says) and done.stderr.count("\n") == 1
 
 

@@ -26,7 +26,6 @@ def test_the_command(invoke: Invoke, tmp_path: Path) -> None:
     ("words", "status", "says"),
     [
         (["--exact", "--sampled", "5"], 2, "portbench profile: --exact and --sampled exclude each other"),
-        (["nothing"], 2, "portbench profile: unknown runtime or .uf2 file 'nothing'"),
         (["--elf", __file__], 1, f"portbench: --elf: {__file__}: is neither an ELF file nor a linker map of GNU ld"),
         (["--folded", "/nowhere/x"], 1, "portbench: /nowhere/x: "),
     ],

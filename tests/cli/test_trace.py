@@ -40,13 +40,6 @@ def test_a_page_is_80_columns_wide_and_ends_with_the_causes(invoke: Invoke) -> N
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (["nothing"], 2, "portbench trace: unknown runtime or .uf2 file 'nothing'"),
-        (["--board", "nothing"], 2, "portbench trace: --board: unknown board 'nothing'"),
-        (
-            ["--exchange", "0"],
-            2,
-            "portbench trace: Invalid value for '--message' / '--exchange': 0 is not in the range x>=1",
-        ),
         (["--messages", "3", "--exchange", "4"], 1, "portbench: exchange 4: the run had 3 exchanges; choose 1 to 3"),
         (["--first", "--slowest"], 2, "portbench trace: --message, --first and --slowest exclude each other"),
         (["--whole"], 2, "portbench trace: --whole is for the files of --vcd and --perfetto"),
@@ -63,7 +56,7 @@ def test_a_missing_library_is_told_before_the_row_runs(
     library: str, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    monkeypatch.setattr("portbench.runner.trace.record.ReplayedRow", None)
+    monkeypatch.setattr("portbench.runner.replayed.ReplayedRow.prepared", None)
     done = invoke("trace", f"--{library}", "file")
     line = f"portbench: --{library} needs {library}; install it: pip install 'portbench[trace]'\n"
     assert (done.exit_code, done.stderr) == (1, line) and list(tmp_path.iterdir()) == []

@@ -18,10 +18,9 @@ MEASURE = """
 import sys
 from portbench.boards import Deadline
 from portbench.boards.emulated.trace import exchange_window
-from portbench.runner.cli.row import planned_row
-from portbench.runner.replayed import ReplayedRow
+from portbench.runner.cli.row import replayed_row
 
-row = ReplayedRow(*planned_row("portbench-native", {"workload": sys.argv[1:2], "setting": sys.argv[2:]}))
+row = replayed_row("portbench-native", {"workload": sys.argv[1:2], "setting": sys.argv[2:]})
 measured = row.row()
 assert measured.attribution is not None and len(list(row.what_if(measured))) >= 3
 if row.figures.sessions[0].received_us:

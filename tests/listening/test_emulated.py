@@ -71,7 +71,8 @@ def test_a_replay_and_a_traced_one_are_the_same_run(image: Image) -> None:
         settings=settings,
     )
     (row,) = plan(options)
-    config, flash = ReplayedRow(row, options).prepared
+    replayed = ReplayedRow(row, options)
+    config, flash = replayed.prepared
     first, second = (Replay(EVB, config, flash, "echo_server", settings).run(Deadline(60, "replay")) for _ in range(2))
     assert first == second and [session.exchanges for session in first.sessions] == [4, 4, 4]
-    assert trace_row(row, options, 2).frames
+    assert trace_row(replayed, 2).frames

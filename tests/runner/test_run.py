@@ -95,23 +95,6 @@ def test_only_skips_are_a_failure(harness: Harness) -> None:
     assert done.stdout.count("curl -") == 1  # told once, though six rows need it
 
 
-@pytest.mark.parametrize(
-    ("argument", "says"),
-    [
-        ("--runtime=nothing-1", "unknown runtime or .uf2 file 'nothing-1'; see: portbench list runtimes"),
-        ("--messages=0", "messages: 0 is not greater than or equal to 1 (ping_pong)"),
-        ("--workload=pong", "--workload: unknown workload 'pong'; did you mean ping"),
-        ("--board=esp32", "--board: unknown board 'esp32'; choose one of ARDUINO_MEGA2560, GOLDILOCKS_1284P_W5100, "),
-    ],
-)
-def test_a_bad_option_is_one_line(argument: str, says: str, harness: Harness) -> None:
-    done = harness.run(argument)
-    assert done.returncode == 2
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if says in line]
-    assert len(lines) == 1, done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr and not harness.results.exists()
-
-
 @pytest.mark.parametrize("variable", ["PORTBENCH_BOARDS", "PORTBENCH_CATALOGUE"])
 def test_a_users_file_that_is_wrong_is_one_line(variable: str, harness: Harness, tmp_path: Path) -> None:
     mine = tmp_path / "MINE.toml"

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from portbench.console import console
-from portbench.engine import needs_engine
 from portbench.errors import OptionError
 from portbench.results.explain import Facts, compared
 from portbench.results.model import Row
 from portbench.results.storage import read
 from portbench.runner.cli.options import bench_option, run_file
-from portbench.runner.cli.row import RowName, planned_row, row_argument, row_options, stored_row
+from portbench.runner.cli.row import RowName, replayed_row, row_argument, row_options, stored_row
 from portbench.runner.explain.report import Explained
 from portbench.runner.explain.view import show
 
@@ -104,10 +103,7 @@ class _Source:
                     f"{self._file}: has no {workload} row {name} with an attribution; measure with"
                     " portbench run --attribute"
                 )
-        needs_engine()
-        from portbench.runner.replayed import ReplayedRow
-
-        self.measured[text] = ReplayedRow(*planned_row(text, self._values), elf)
+        self.measured[text] = replayed_row(text, self._values, elf)
         return self.measured[text].row()
 
 

@@ -12,7 +12,7 @@ import click
 
 from portbench.engine import needs_engine
 from portbench.runner.cli.checking import tell
-from portbench.runner.cli.row import planned_row, row_argument
+from portbench.runner.cli.row import replayed_row, row_argument
 from portbench.runner.cli.serving import until_stopped
 
 
@@ -24,12 +24,11 @@ from portbench.runner.cli.serving import until_stopped
 def COMMAND(row: str, port: int, **values: Any) -> int:
     needs_engine()
     from portbench.boards.emulated.gdb_server import GdbServer
-    from portbench.runner.replayed import ReplayedRow
 
-    planned, bench = planned_row(row, values)
+    replayed = replayed_row(row, values)
+    planned = replayed.planned
     server = GdbServer(port, tell)
     try:
-        replayed = ReplayedRow(planned, bench)
         tell(f"{planned.label}: puts the image and its client on an emulated board")
         replay = replayed.replay
         tell(f"{planned.label}: runs it once without gdb, for its figures")

@@ -15,7 +15,7 @@ import click
 from portbench.console import console
 from portbench.engine import needs_engine
 from portbench.files import replace_file
-from portbench.runner.cli.row import check_writable, planned_row, row_argument
+from portbench.runner.cli.row import check_writable, replayed_row, row_argument
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOUND = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -55,7 +55,7 @@ def COMMAND(
 
     def profiled(name: str, names: Path | None) -> Any:
         samples_hz = 0 if exact else sampled or _DEFAULT_HZ
-        return profile_row(*planned_row(name, values), names, samples_hz=samples_hz, whole=whole)
+        return profile_row(replayed_row(name, values, names), samples_hz=samples_hz, whole=whole)
 
     check_writable(path for path in (speedscope, folded) if path is not None)
     profile = profiled(row, elf)

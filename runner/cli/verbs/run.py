@@ -19,7 +19,7 @@ from portbench.runner.cli.comparing import limit_option, print_comparison, verdi
 from portbench.runner.cli.options import Sectioned, bench_options
 from portbench.runner.jobs.run import Run, planned
 from portbench.runner.kinds.foreign import meeting_places
-from portbench.runner.options import BenchOptions, read_options
+from portbench.runner.options import read_options
 from portbench.runner.plan import PlannedRow, left_out, remarks
 from portbench.runner.sweep.run import SweepRun
 
@@ -90,7 +90,7 @@ def COMMAND(
                 for line in meeting_places(options):
                     click.echo(f"foreign images on {line}", err=True)
             return 0
-        run, status = _measure(rows, options, on, as_json, out)
+        run, status = _measure(Run(rows, options, on), as_json, out)
         measured = any(row.status is Status.MEASURED for row in run.rows)
         if options.newest and measured and (more := left_out(rows, options)) is not None:
             console(stderr=True).print(more, markup=False)
@@ -103,11 +103,9 @@ def COMMAND(
     return status
 
 
-def _measure(
-    rows: Sequence[PlannedRow], options: BenchOptions, on: str | None, as_json: bool, out: Console
-) -> tuple[RunFile, int]:
+def _measure(run: Run, as_json: bool, out: Console) -> tuple[RunFile, int]:
     """Gives the run and the command's status."""
-    with Run(rows, options, on) as run:
+    with run:
         try:
             for _ in run.measured():
                 pass

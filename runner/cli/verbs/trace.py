@@ -14,7 +14,7 @@ import click
 
 from portbench.console import console
 from portbench.engine import needs_engine
-from portbench.runner.cli.row import check_writable, planned_row, row_argument
+from portbench.runner.cli.row import check_writable, replayed_row, row_argument
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -60,12 +60,13 @@ def COMMAND(
     from portbench.runner.trace.record import Files, trace_row
     from portbench.runner.trace.view import show
 
-    planned, bench = planned_row(row, values)
+    replayed = replayed_row(row, values)
+    planned = replayed.planned
     exchanges = planned.workload.exchanges(planned.settings)
     files = Files(vcd, perfetto, pcap, pcapng, whole)
     check_writable(files.named())
     number = None if slowest else 1 if first else exchange or max(1, exchanges // 2)
-    trace = trace_row(planned, bench, number, pc_sample_cycles=pc or 0, files=files)
+    trace = trace_row(replayed, number, pc_sample_cycles=pc or 0, files=files)
     if as_json:
         about = {"runtime": planned.entry.id, "profile": planned.profile.name, "workload": planned.workload.name}
         click.echo(json.dumps(about | trace.as_json(), indent=1))
