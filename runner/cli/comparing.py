@@ -32,22 +32,15 @@ _SPARE: Final = ("by", "unit")
 """Columns that a narrow terminal leaves out, the first one first."""
 
 
-class Share(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
-    """A share, written `2%`, `0.5%` or `0.02`."""
-
-    name = "share"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        text = str(value).strip()
-        try:
-            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share <= 10:
-            self.fail(f"{value!r} is no share; write it as 2% or 0.02", param, context)
-        return share
+def as_share(text: str) -> float:
+    """Read a share, written `2%`, `0.5%` or `0.02`."""
+    try:
+        share = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 10:
+        raise click.BadParameter(f"{text!r} is no share; write it as 2% or 0.02")
+    return share
 
 
 measuring_options = bench_options(
@@ -55,7 +48,7 @@ measuring_options = bench_options(
 )
 limit_option = click.option(
     "--fail-if-slower",
-    type=Share(),
+    type=as_share,
     metavar="SHARE",
     help="status 1 if a row takes longer by more, as 2%; 3 if runs are too few",
 )

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from portbench.boards import known_boards
 from portbench.firmware import catalogue
 from portbench.firmware.identify import IMAGE_FAMILIES
-from portbench.results.storage import LATEST, RESULTS_FOLDER
+from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner.options import DEFAULT_BOARD, DEFAULT_RUNS, WORDS, Deployer, WhereChoice, chosen_workloads
 from portbench.runner.settings import Setting, known_settings, workload_settings
 from portbench.workloads import workloads
@@ -197,11 +197,6 @@ def _named_workloads(words: Sequence[str]) -> list[str]:
     named = [after for word, after in pairwise(words) if word == "--workload"]
     named += [word.removeprefix("--workload=") for word in words if word.startswith("--workload=")]
     return [each for each in dict.fromkeys(named) if each in workloads()]
-
-
-def run_file(file: str | None, results_dir: Path) -> Path:
-    """The named run file; without a name or for `latest`, the newest in the results' folder."""
-    return results_dir / LATEST if file in (None, "latest") else Path(file)
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic from 8.5 on

@@ -16,8 +16,8 @@ from portbench.console import console
 from portbench.errors import OptionError
 from portbench.results.explain import Facts, compared
 from portbench.results.model import Row
-from portbench.results.storage import read
-from portbench.runner.cli.options import bench_option, run_file
+from portbench.results.storage import LATEST, find_run
+from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.row import RowName, replayed_row, row_argument, row_options, stored_row
 from portbench.runner.explain.report import Explained
 from portbench.runner.explain.view import show
@@ -80,7 +80,8 @@ class _Source:
         self._file = file
         self._values = values
         changed = run_again or any(value for name, value in values.items() if name != "workload")
-        self._stored = run_file(file, results_dir) if file is not None or not changed else None
+        is_stored = file is not None or (not changed and (results_dir / LATEST).exists())
+        self._run = find_run(file, results_dir) if is_stored else None
         self.measured: dict[str, ReplayedRow] = {}
 
     def row(self, text: str, elf: Path | None = None) -> Row:
@@ -93,9 +94,9 @@ class _Source:
         return row
 
     def _found(self, name: RowName, text: str, elf: Path | None) -> Row:
-        if self._stored is not None and (self._file is not None or self._stored.exists()):
+        if self._run is not None:
             workload = row_options(text, self._values).chosen_workloads[0].name
-            row = stored_row(read(self._stored), name, workload)
+            row = stored_row(self._run, name, workload)
             if row is not None:
                 return row
             if self._file is not None:

@@ -24,15 +24,11 @@ from portbench.runner.plan import PlannedRow, left_out, remarks
 from portbench.runner.sweep.run import SweepRun
 
 
-class Scheduler(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.4
-    """An address, written `tcp://HOST:8786`."""
-
-    name = "address"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> str:
-        if not re.fullmatch(r"[a-z]+://[^/]+:\d+", str(value)):
-            self.fail(f"{value!r} is no address; write tcp://HOST:8786", param, context)
-        return str(value)
+def scheduler(text: str) -> str:
+    """Check an address, written `tcp://HOST:8786`."""
+    if not re.fullmatch(r"[a-z]+://[^/]+:\d+", text):
+        raise click.BadParameter(f"{text!r} is no address; write tcp://HOST:8786")
+    return text
 
 
 @click.command(cls=Sectioned)
@@ -44,7 +40,7 @@ class Scheduler(click.ParamType):  # type: ignore[type-arg]  # not generic befor
 @click.option("--baseline", metavar="RUN", help="compare with this run afterwards: a file, latest, a name, a revision")
 @limit_option
 @click.option(
-    "--on", type=Scheduler(), metavar="ADDRESS", help="a Dask scheduler, as tcp://HOST:8786: measure on its workers"
+    "--on", type=scheduler, metavar="ADDRESS", help="a Dask scheduler, as tcp://HOST:8786: measure on its workers"
 )
 @click.option("--x", metavar="AXIS", help="setting along the chart of a sweep (default: that with most numbers)")
 @click.option("--chart", metavar="FILE", help="chart of a sweep, .svg, .png or .pdf (default: beside the rows)")

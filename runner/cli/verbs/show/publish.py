@@ -14,10 +14,10 @@ from portbench.errors import LibraryMissing
 from portbench.results.histories.store import FOLDER, keep_finished, load
 from portbench.results.publish import CHART, HTML_PAGE, PAGE, publish
 from portbench.results.publish import into as put_into
-from portbench.results.storage import read
+from portbench.results.storage import find_run
 from portbench.results.table import panels
 from portbench.runner.board_pictures import board_pictures
-from portbench.runner.cli.options import bench_option, run_file
+from portbench.runner.cli.options import bench_option
 from portbench.runner.cli.verbs.show.history import history_option
 
 
@@ -53,7 +53,7 @@ def COMMAND(
     address: str,
     force: bool,
 ) -> None:
-    run = read(run_file(file, results_dir))
+    run = find_run(file, results_dir)
     pages = list(outputs) or [PAGE, *([CHART] if panels(run) else []), results_dir / HTML_PAGE]
     if folder is None:
         keep_finished(results_dir, results_dir / FOLDER)
