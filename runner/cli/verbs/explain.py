@@ -31,7 +31,7 @@ _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.command()
 @row_argument
 @bench_option("results_dir")
-@click.option("--file", metavar="FILE", help="take the row from this run file")
+@click.option("--file", metavar="FILE", help="take the row from this run: a file, latest, a name or a revision")
 @click.option("--beside", metavar="ROW", help="compare with another row of the same workload")
 @click.option("--elf", type=_NAMES, help="ROW's ELF file or linker map, for names of functions")
 @click.option("--beside-elf", type=_NAMES, help="the other row's ELF file or linker map")
