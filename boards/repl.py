@@ -36,10 +36,11 @@ class Wire(Protocol):
 class Repl:
     """The board's Python prompt behind `wire`. All waits end at the deadline given."""
 
-    def __init__(self, wire: Wire, name: str) -> None:
+    def __init__(self, wire: Wire, name: str, *, pastes: bool = True) -> None:
+        """`pastes` as in Prompt."""
         self.name = name
         self.wire = wire
-        self._prompt = Prompt(wire, name)
+        self._prompt = Prompt(wire, name, pastes=pastes)
 
     @property
     def port(self) -> str:

@@ -165,11 +165,12 @@ def driver_files(
         if name not in known:
             raise PortbenchError(f"{name}: {pins.name} pins {', '.join(known)} only; add it there")
         driver = known[name]
-        files[driver.file] = _content(driver, cache, timeout_s)
+        files[driver.file] = pinned_content(driver, cache, timeout_s)
     return files
 
 
-def _content(driver: Driver, cache: Path, timeout_s: float) -> bytes:
+def pinned_content(driver: Driver, cache: Path, timeout_s: float) -> bytes:
+    """Its content from the user's folder of firmware, from `cache`, or downloaded. Raises as `driver_files`."""
     folder = os.environ.get(FOLDER_VARIABLE)
     for path in (*([Path(folder, driver.file)] if folder else []), cache / driver.file):
         try:

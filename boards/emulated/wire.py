@@ -10,16 +10,23 @@ from portbench.boards.timing import Deadline
 
 _STEP_PS: Final = PS_PER_S // 1000
 _TYPED_BYTES: Final = 256
+_PROMPT: Final = b">>> "
+_SILENT_S: Final = 0.5
+_SHOWN_BYTES: Final = 60
 
 
 class SimulatedWire:
-    """A `boards.repl.Wire`; reading and writing run the board. `look`: raises BoardError for a board that hangs."""
+    """A `boards.repl.Wire`; reading and writing run the board, for at most `step_ps` at once. `look`: raises BoardError
+    for a board that hangs."""
 
     port = "the simulated console"
 
-    def __init__(self, simulation: Simulation, look: Callable[[], None]) -> None:
+    def __init__(
+        self, simulation: Simulation, look: Callable[[], None] = lambda: None, *, step_ps: int = _STEP_PS
+    ) -> None:
         self._simulation = simulation
         self._look = look
+        self._step_ps = step_ps
         self._buffer = bytearray()
         self._deadline: Deadline | None = None
         self._waiting_for = ""
@@ -27,6 +34,15 @@ class SimulatedWire:
 
     def until(self, deadline: Deadline, waiting_for: str) -> None:
         self._deadline, self._waiting_for = deadline, waiting_for
+
+    def wait_prompt(self, deadline: Deadline) -> None:
+        """Run a board until its friendly prompt. Enter is pressed in silence, as CircuitPython asks for a key."""
+        said = b""
+        while _PROMPT not in said:
+            self.until(deadline, f"the prompt; the board printed {said[-_SHOWN_BYTES:]!r}")
+            if not (more := self.read_some(_SILENT_S)):
+                self.write(b"\r\n")
+            said += more
 
     def read(self, n: int = 1) -> bytes:
         while len(self._buffer) < n:
@@ -57,10 +73,12 @@ class SimulatedWire:
     def write(self, data: bytes) -> int:
         machine, at = self._simulation.machine, 0
         while at < len(data):
-            at += machine.console_write(data[at : at + _TYPED_BYTES])
+            if not (taken := machine.console_write(data[at : at + _TYPED_BYTES])):
+                break  # the PC has found no console
+            at += taken
             while machine.console_unsent:
                 self._advance()
-        return len(data)
+        return at
 
     def close(self) -> None:
         self.is_open = False
@@ -70,4 +88,4 @@ class SimulatedWire:
             self._deadline.check(self._waiting_for)
         self._look()
         simulation = self._simulation
-        self._buffer += simulation.advance(simulation.time_ps + _STEP_PS).printed
+        self._buffer += simulation.advance(simulation.time_ps + self._step_ps).printed

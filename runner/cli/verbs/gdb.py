@@ -6,14 +6,16 @@ compared with those of a run without it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
 
 from portbench.engine import needs_engine
-from portbench.runner.cli.checking import tell
 from portbench.runner.cli.row import replayed_row, row_argument
 from portbench.runner.cli.serving import until_stopped
+
+tell = partial(click.echo, err=True)
 
 
 @click.command()

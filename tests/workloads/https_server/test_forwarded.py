@@ -16,9 +16,10 @@ from tests.conftest import NO_ENGINE, Image
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench.runner.checks.silicon.raw_prompt import RawPrompt
+from tests.at_prompt import at_prompt
 
 pytestmark = pytest.mark.engine
+LOOK_S = 0.1
 LISTENS = """
 import network, socket, ssl
 nic = network.WIZNET5K()
@@ -47,11 +48,12 @@ def test_s_client_checks_the_boards_certificate(image: Image, tmp_path: Path) ->
     file = tmp_path / "root.pem"
     file.write_text(ssl.DER_cert_to_PEM_cert(root(kind)))
     deadline = Deadline(500, "s_client and the board")
-    prompt = RawPrompt(image("micropython-1.28.0"), board_definition("W5500_EVB_PICO"), deadline, pastes=False)
+    simulation, prompt = at_prompt(image("micropython-1.28.0"), board_definition("W5500_EVB_PICO"), deadline)
     found = chain(kind)
-    prompt.execute(LISTENS.format(certificate=found.certificates[0].hex(), key=found.key.hex()))
+    listens = LISTENS.format(certificate=found.certificates[0].hex(), key=found.key.hex())
+    prompt.execute(listens, deadline, "the board to listen")
     with socket.create_server(("127.0.0.1", 0)) as forwarded:
-        prompt.repl.machine.forward(forwarded.fileno(), False, 443)
+        simulation.machine.forward(forwarded.fileno(), False, 443)
         command = ["openssl", "s_client", "-connect", f"127.0.0.1:{forwarded.getsockname()[1]}", "-CAfile", str(file)]
         command += ["-verify_return_error", "-servername", server_name(kind), "-ign_eof"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
@@ -59,9 +61,9 @@ def test_s_client_checks_the_boards_certificate(image: Image, tmp_path: Path) ->
                 assert client.stdin is not None and client.stdout is not None
                 client.stdin.write("the PC\n")
                 client.stdin.flush()
-                prompt.execute(SERVES)
+                prompt.execute(SERVES, deadline, "the board to serve")
                 while client.poll() is None:
-                    prompt.read()
+                    prompt.wire.read_some(LOOK_S)
                 said = client.stdout.read()
             finally:
                 client.kill()

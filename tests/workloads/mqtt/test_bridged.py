@@ -16,7 +16,7 @@ from tests.workloads.mqtt.test_mosquitto import mosquitto as mosquitto
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench.runner.checks.silicon.raw_prompt import RawPrompt
+from tests.at_prompt import at_prompt
 
 pytestmark = pytest.mark.engine
 TALKS = """
@@ -46,19 +46,17 @@ def test_the_board_and_mosquittos_clients_hear_one_another(image: Image, mosquit
         return str(done.stdout)
 
     mosquittos("pub", "-t", "of/pc", "-m", "hello", "-r", "-q", "1")
-    prompt = RawPrompt(
-        image("micropython-1.28.0"),
-        board_definition("W5500_EVB_PICO"),
-        Deadline(200, "the board and Mosquitto"),
-        pastes=False,
-        bridge=((f"{PC_IP}:1883", f"127.0.0.1:{mosquitto}"),),
-    )
+    deadline = Deadline(200, "the board and Mosquitto")
+    bridge = [(f"{PC_IP}:1883", f"127.0.0.1:{mosquitto}")]
+    board = board_definition("W5500_EVB_PICO")
+    _, prompt = at_prompt(image("micropython-1.28.0"), board, deadline, bridge=bridge)
     try:
         files = driver_files(WORKLOAD.libraries("micropython", Settings()), LIMIT_S)
     except PortbenchError as error:
         pytest.skip(str(error))
-    prompt.execute("import os\nfor folder in ('lib', 'lib/umqtt'):\n    os.mkdir(folder)")
+    prompt.execute("import os\nfor folder in ('lib', 'lib/umqtt'):\n    os.mkdir(folder)", deadline, "its folders")
     for path, content in files.items():
-        prompt.write_file(f"lib/{path}", content)
-    assert prompt.execute(TALKS.format(server=PC_IP)).split() == ["0", "b'of/pc'", "b'hello'"]
+        prompt.write_file(f"lib/{path}", content, deadline)
+    said = prompt.execute(TALKS.format(server=PC_IP), deadline, "what it hears")
+    assert said.split() == ["0", "b'of/pc'", "b'hello'"]
     assert mosquittos("sub", "-t", "of/board", "-C", "1", "-W", "50") == "x" * 200 + "\n"

@@ -14,7 +14,7 @@ from tests.server.tls.openssl import needs_openssl, s_server
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench.runner.checks.silicon.raw_prompt import RawPrompt
+from tests.at_prompt import at_prompt
 
 pytestmark = pytest.mark.engine
 LIMIT_S = 500
@@ -50,13 +50,10 @@ def test_the_board_checks_s_servers_chain_and_agrees_on_its_cipher(
 ) -> None:
     deadline = Deadline(LIMIT_S, "the board and s_server")
     with s_server(tmp_path, kind, "-cipher", cipher, limit_s=LIMIT_S) as port:
-        prompt = RawPrompt(
-            image("micropython-1.28.0"),
-            board_definition("W5500_EVB_PICO"),
-            deadline,
-            pastes=False,
-            bridge=((f"{PC_IP}:443", f"127.0.0.1:{port}"),),
-        )
-        said = prompt.execute(CALLS.format(server=PC_IP, root=root(kind).hex(), name=server_name(kind, chain=2)))
+        bridge = [(f"{PC_IP}:443", f"127.0.0.1:{port}")]
+        board = board_definition("W5500_EVB_PICO")
+        _, prompt = at_prompt(image("micropython-1.28.0"), board, deadline, bridge=bridge)
+        calls = CALLS.format(server=PC_IP, root=root(kind).hex(), name=server_name(kind, chain=2))
+        said = prompt.execute(calls, deadline, "what it hears")
     assert "TLS-" + cipher.replace("-AES", "-WITH-AES-").split("-SHA")[0] in said.replace("_", "-"), said
     assert "hcnebtrop" in said

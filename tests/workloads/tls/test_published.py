@@ -12,10 +12,10 @@ from tests.conftest import NO_ENGINE, Image
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.runner.checks.silicon.raw_prompt import RawPrompt
 from portbench.server.simulated_pc import Part
 from portbench.server.tls.seeded import SeededPeer
 from portbench.workloads import Conversation
+from tests.at_prompt import at_prompt
 
 pytestmark = pytest.mark.engine
 PORT = 5000
@@ -52,11 +52,11 @@ class Client(Conversation):
 
 def served_s(image: Image, kind: KeyKind) -> float:
     deadline = Deadline(900, "the published handshake")
-    prompt = RawPrompt(image("micropython-1.28.0"), board_definition("W5500_EVB_PICO"), deadline, pastes=False)
-    prompt.repl.serve(PORT, EmulatedConfig().turnaround_us, Part(serve=lambda: Client(kind)))
+    simulation, prompt = at_prompt(image("micropython-1.28.0"), board_definition("W5500_EVB_PICO"), deadline)
+    simulation.serve(PORT, EmulatedConfig().turnaround_us, Part(serve=lambda: Client(kind)))
     found = chain(kind)
     program = SERVES.format(server=PC_IP, port=PORT, certificate=found.certificates[0].hex(), key=found.key.hex())
-    return int(prompt.execute(program).splitlines()[-1]) / 1e6
+    return int(prompt.execute(program, deadline, "the handshake").splitlines()[-1]) / 1e6
 
 
 @pytest.mark.slow

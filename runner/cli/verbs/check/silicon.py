@@ -5,20 +5,25 @@ Each part is a publication. A figure of the same image has to be within 1 % of s
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
+from portbench.console import console
 from portbench.engine import needs_engine
-from portbench.errors import OptionError
-from portbench.runner.cli.checking import carry_out, check_options, tell
+from portbench.errors import OptionError, unknown
+from portbench.files import replace_file
 
 _FILE = click.Path(path_type=Path)
+_tell = partial(click.echo, err=True)
 
 
 @click.command()
-@check_options
+@click.option("--part", "parts", multiple=True, metavar="NAME", help="Run only this part (repeatable).")
+@click.option("--list", "only_list", is_flag=True, help="List the parts, and run none.")
+@click.option("--json", "print_json", is_flag=True, help="Print the findings as JSON.")
+@click.option("--record", type=_FILE, metavar="FILE", help="Write the findings to FILE.")
 @click.option("--from", "files", multiple=True, type=_FILE, metavar="FILE", help="Read a record instead (repeatable).")
 @click.option("--publish", "page", type=_FILE, metavar="PAGE", help="Write a Markdown page of all publications.")
 @click.option(
@@ -27,12 +32,57 @@ _FILE = click.Path(path_type=Path)
     metavar="FOLDER",
     help="Write the SPI wires of one payload byte of each AVR board's ping as VCD files.",
 )
-def COMMAND(files: tuple[Path, ...], page: Path | None, waveforms: Path | None, **shared: Any) -> int:
-    from portbench.runner.checks.silicon.check import RecordedSilicon, Silicon
+def COMMAND(
+    parts: tuple[str, ...],
+    only_list: bool,
+    print_json: bool,
+    record: Path | None,
+    files: tuple[Path, ...],
+    page: Path | None,
+    waveforms: Path | None,
+) -> int:
+    from portbench.results.silicon import load, load_not_compared
+    from portbench.runner.silicon.check import Silicon
+    from portbench.runner.silicon.compare import Report, faults, title
+    from portbench.runner.silicon.page import publish
+    from portbench.runner.silicon.records import Recorded, as_json, beginning
+    from portbench.runner.silicon.table import show
+    from portbench.signals import Interruptions
 
-    if page is not None and shared["parts"]:
+    publications = {each.id: each for each in load()}
+    if page is not None and parts:
         raise OptionError("--publish: a page has all publications; leave out --part")
-    if not files and not shared["only_list"]:
+    if strange := next((name for name in parts if name not in publications), None):
+        raise OptionError(f"--part: {unknown('part', strange, publications)}")
+    if only_list:
+        click.echo("\n".join(f"{name}: {title(each)}" for name, each in publications.items()))
+        return 0
+    if record is not None and not record.absolute().parent.is_dir():
+        raise OptionError(f"--record: {record.parent} is no folder; name a file in one")
+
+    if not files:
         needs_engine()
-    check = RecordedSilicon(tell, files, page) if files else Silicon(tell, page, waveforms=waveforms)
-    return carry_out(check, **shared)
+    source = Recorded(files, publications) if files else Silicon(_tell, waveforms=waveforms)
+    begin = beginning()
+    reports: list[Report] = []
+    interruptions = Interruptions()
+    interruptions.listen()
+    try:
+        for name in parts or publications:
+            reports.append(source.measure(publications[name]))
+            if record is not None:
+                replace_file(record, as_json(begin, reports, source.turnarounds) + "\n")
+        if page is not None:
+            publish(reports, source.turnarounds, load_not_compared(), page)
+    finally:
+        interruptions.ending()
+        interruptions.restore()
+
+    if print_json:
+        click.echo(as_json(begin, reports, source.turnarounds))
+    else:
+        show(console(), reports)
+    found = faults(reports)
+    for fault in found:
+        _tell(fault)
+    return 1 if found else 0

@@ -15,7 +15,7 @@ from portbench.boards.emulated.config import engine_settings
 from portbench.boards.emulated.trace import SpiFrame
 from portbench.runner.trace.vcd import write_vcd
 
-FOLDER: Final = Path(__file__).parents[3] / "firmware" / "avr"
+FOLDER: Final = Path(__file__).parents[2] / "firmware" / "avr"
 ADDRESS: Final = "192.168.50.100"
 """The guests' own."""
 _LINK_US: Final = 100_000

@@ -1,4 +1,4 @@
-"""docs/silicon.md: the tables of all publications, between a foreword and an afterword written by hand."""
+"""docs/evidence/silicon.md: the tables of all publications, between a foreword and an afterword written by hand."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from typing import Final
 
 from portbench.files import replace_file
 from portbench.results.silicon import FigureSet, NotCompared
-from portbench.runner.checks.check import Report, number, shown
-from portbench.runner.checks.silicon.compare import LIMITS, Pair, halves, silicon, summary, within
-from portbench.runner.checks.silicon.turnaround import Distribution
+from portbench.runner.silicon.compare import LIMITS, Report, halves, number, summary, within
+from portbench.runner.silicon.turnaround import Distribution
 
 _FOREWORD: Final = Path(__file__).with_name("foreword.md")
 _AFTERWORD: Final = Path(__file__).with_name("afterword.md")
 
 
 def publish(
-    pairs: list[Pair], turnarounds: Mapping[str, Distribution], not_compared: Iterable[NotCompared], page: Path
+    reports: list[Report], turnarounds: Mapping[str, Distribution], not_compared: Iterable[NotCompared], page: Path
 ) -> None:
     """Raises OSError."""
-    parts = [_FOREWORD.read_text(encoding="utf-8").strip(), f"**{summary(pairs)}.**"]
-    parts += [_section(*pair) for pair in pairs]
+    parts = [_FOREWORD.read_text(encoding="utf-8").strip(), f"**{summary(reports)}.**"]
+    parts += [_section(report) for report in reports]
     if entries := list(not_compared):
         parts.append(_not_compared(entries))
     parts += [_turnaround(name, spread) for name, spread in turnarounds.items()]
@@ -29,11 +28,12 @@ def publish(
     replace_file(page, "\n\n".join(parts) + "\n")
 
 
-def _section(publication: FigureSet, report: Report) -> str:
+def _section(report: Report) -> str:
+    publication = report.publication
     head = f"## {publication.id}\n\n{publication.what}. Source: {publication.source}."
     if report.skipped:
         wanted = f"{publication.runtime}'s image" + ("" if publication.method == "row" else " or a script")
-        return f"{head}\n\nOn silicon: {silicon(publication)}. Not measured: {wanted} was missing."
+        return f"{head}\n\nOn silicon: {_published(publication)}. Not measured: {wanted} was missing."
     lines = [head, f"Silicon: {publication.measured_on}. Emulated: {publication.runtime} ({publication.relation})."]
     limit = LIMITS[publication.relation]
     if limit is not None:
@@ -44,13 +44,18 @@ def _section(publication: FigureSet, report: Report) -> str:
         ratio = "" if found.ratio is None else f"{found.ratio:.3f}"
         if found.met is False:
             ratio = f"**{ratio}**"
-        table.append(f"| {found.name} | {number(publication.silicon[found.name])} | {shown(found)} | {ratio} |")
+        table.append(f"| {found.name} | {number(found.silicon)} | {found.shown} | {ratio} |")
     lines.append("\n".join(table))
-    if said := halves(publication, report.findings):
+    if said := halves(report):
         lines.append(said)
     if notes := [note for note in (publication.note, *report.notes) if note]:
         lines.append(". ".join(note[:1].upper() + note[1:] for note in notes) + ".")
     return "\n\n".join(lines)
+
+
+def _published(publication: FigureSet) -> str:
+    """The figures in one line."""
+    return ", ".join(f"{name} {number(value)} {publication.unit}" for name, value in publication.silicon.items())
 
 
 def _not_compared(entries: list[NotCompared]) -> str:

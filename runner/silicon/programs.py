@@ -8,17 +8,18 @@ the address of the simulated PC, which echoes, in place of its author's.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
 from portbench.boards import BoardDefinition, BoardError, Deadline
 from portbench.boards.definition import PC_IP
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.simulation import PS_PER_US
+from portbench.boards.emulated.simulation import PS_PER_S, PS_PER_US, Simulation
+from portbench.boards.emulated.wire import SimulatedWire
+from portbench.boards.prompt import Prompt
 from portbench.firmware.catalogue import Family, FirmwareEntry
-from portbench.runner.checks.silicon.raw_prompt import RawPrompt
-from portbench.runner.checks.speed.repl import ReplMachine
+from portbench.firmware.uf2 import flash_content
 from portbench.server.simulated_pc import Part
 from portbench.workloads import Conversation
 
@@ -26,13 +27,16 @@ _LIMIT_S: Final = 3600.0
 _SCORE_LIMIT_S: Final = 900.0
 N, M = 100, 100
 """The speed and the memory of the board, as the published scores were taken with."""
-_STEP_US: Final = 100_000
+_LOOK_S: Final = 0.1
 _FIRST_START_US: Final = 10_000_000
 """CircuitPython makes its file system and runs the code.py that it comes with: 4.2 s."""
 _TIMED: Final = re.compile(
     r"^(?P<name>\S[^\r\n]*)\r?\n(?:Calculation time: (?P<value>[^\r\n]*) ms|Error occurred[^\r\n]*)\r?\n", re.MULTILINE
 )
 _OVER: Final = "Test finished."
+_CTRL_A: Final = b"\x01"
+_RAW: Final = b"raw REPL; CTRL-B to exit\r\n>"
+_PAUSE_PS: Final = 10_000 * PS_PER_US
 _END: Final = "\x04"
 """Of a program's output, at the raw prompt."""
 _RAISED: Final = "Traceback (most recent call last)"
@@ -47,18 +51,19 @@ def times_ms(
 ) -> dict[str, list[float]]:
     """The milliseconds that the script prints for each of `names`; its end is not waited for. Raises BoardError."""
     deadline = Deadline(_LIMIT_S, f"{entry.id}: the script")
+    simulation = _switched_on(image, board)
+    wire = _PacedWire(simulation)
     if entry.family is Family.CIRCUITPYTHON:
-        read = _saved(ReplMachine(image, board), {"code.py": content})
+        _save(simulation, {"code.py": content})
     else:
-        prompt = RawPrompt(image, board, deadline, pastes=True)
         # As `mpremote run` and Thonny's green button do: the script's text never lies on the board's heap.
+        prompt = wire.raw_prompt(deadline, pastes=True)
         prompt.soft_reset()
         prompt.start(content.decode())
-        read = prompt.read
     said = ""
     while not is_whole(said, names):
-        deadline.check(f"its figures; the board printed {said[-60:]!r}")
-        said += read().decode(errors="replace")
+        wire.until(deadline, f"its figures; the board printed {said[-60:]!r}")
+        said += wire.read_some(_LOOK_S).decode(errors="replace")
     return values(said, names, entry.id)
 
 
@@ -94,15 +99,16 @@ def client_ms(
     """The milliseconds that a client prints as its total time. `server`: its author's. Raises BoardError."""
     deadline = Deadline(_LIMIT_S, f"{entry.id}: the client")
     address, _, port = server.partition(":")
-    repl = ReplMachine(image, board)
-    repl.serve(int(port), EmulatedConfig().turnaround_us, Part(serve=_Echo))
-    read = _saved(repl, {**libraries, "code.py": content.replace(address.encode(), str(PC_IP).encode())})
+    simulation = _switched_on(image, board)
+    simulation.serve(int(port), EmulatedConfig().turnaround_us, Part(serve=_Echo))
+    _save(simulation, {**libraries, "code.py": content.replace(address.encode(), str(PC_IP).encode())})
+    wire = SimulatedWire(simulation)
     said = ""
     while (found := _TOTAL.search(said)) is None:
-        deadline.check(f"its total time; the board printed {said[-60:]!r}")
+        wire.until(deadline, f"its total time; the board printed {said[-60:]!r}")
         if _RAISED in said and said.endswith(_DONE):
             raise BoardError(f"{entry.id}: the client ended without a time; it said {said[-200:]!r}")
-        said = said[-_TAIL:] + read().decode(errors="replace")
+        said = said[-_TAIL:] + wire.read_some(_LOOK_S).decode(errors="replace")
     return float(found[1])
 
 
@@ -117,18 +123,45 @@ class _Echo(Conversation):
         pass
 
 
-def _saved(repl: ReplMachine, files: Mapping[str, bytes]) -> Callable[[], bytes]:
-    """A function that reads the console, from the moment when the files were written."""
-    repl.run_until(_FIRST_START_US * PS_PER_US)
-    repl.machine.volume_apply([("write", path, content) for path, content in files.items()])
-    return lambda: repl.read(_STEP_US)
+def _switched_on(image: Path, board: BoardDefinition) -> Simulation:
+    simulation = Simulation(flash_content(image, board.flash_bytes), EmulatedConfig().settings(board))
+    simulation.slice_ps = PS_PER_S  # nothing looks at it in between
+    return simulation
+
+
+def _save(simulation: Simulation, files: Mapping[str, bytes]) -> None:
+    simulation.run_until(_FIRST_START_US * PS_PER_US)
+    simulation.machine.volume_apply([("write", path, content) for path, content in files.items()])
 
 
 def score(image: Path, board: BoardDefinition, content: bytes, benchrun: bytes, what: str) -> float:
     """The score of one test, on a machine that has just been switched on. Raises BoardError."""
-    prompt = RawPrompt(image, board, Deadline(_SCORE_LIMIT_S, what), pastes=False)
+    prompt = _PacedWire(_switched_on(image, board)).raw_prompt(Deadline(_SCORE_LIMIT_S, what), pastes=False)
     script = b"import sys\nsys.path.remove('')\n\n" + content + benchrun + b"bm_run(%u, %u)\n" % (N, M)
     return score_of(prompt.execute(script.decode()), what)
+
+
+class _PacedWire(SimulatedWire):
+    """Simulates the pause that mpremote makes after each piece of a program. No question runs the board."""
+
+    def raw_prompt(self, deadline: Deadline, *, pastes: bool) -> Prompt:
+        """The raw prompt of MicroPython on a board that has just been switched on. `pastes` as in Prompt."""
+        self.wait_prompt(deadline)
+        self.until(deadline, "the raw prompt, or an answer there")
+        self.write(_CTRL_A)
+        while not self._buffer.endswith(_RAW):
+            self._advance()
+        del self._buffer[:-1]
+        return Prompt(self, deadline.what, pastes=pastes)
+
+    def write(self, data: bytes) -> int:
+        self._simulation.machine.console_write(data)
+        if len(data) > 1:
+            self._buffer += self._simulation.advance(self._simulation.time_ps + _PAUSE_PS).printed
+        return len(data)
+
+    def inWaiting(self) -> int:
+        return len(self._buffer)
 
 
 def score_of(printed: str, what: str) -> float:

@@ -12,7 +12,7 @@ from tests.conftest import NO_ENGINE
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards import board_definition
-from portbench.runner.checks.silicon import guests
+from portbench.runner.silicon import guests
 
 pytestmark = pytest.mark.engine
 
