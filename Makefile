@@ -37,11 +37,11 @@ help:
 flash-and-bench: $(if $(filter silicon --where=silicon,$(ARGS)),dependencies,build)
 	$(PORTBENCH) run --all $(ARGS)
 
-# Speed and memory of the emulated board; options: make benchmark ARGS="--part loop"
+# Speed and memory of the emulated board; options: make benchmark ARGS="-k loop --speed-json figures.json"
 benchmark: build
-	$(PORTBENCH) check speed $(ARGS)
+	$(BIN)/pytest tests/speed --speed $(ARGS)
 
-# An engine that has no probes, for what they cost while they are off: make unprobed benchmark ARGS="--part probes"
+# An engine that has no probes, for what they cost while they are off: make unprobed benchmark ARGS="-k probes"
 unprobed: build
 	PYO3_PYTHON='$(abspath $(BIN))/python' cargo build --quiet --release --manifest-path $(ENGINE)/Cargo.toml --package binding --lib \
 		--features unprobed --target-dir $(ENGINE)/target/unprobed

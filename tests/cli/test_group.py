@@ -100,10 +100,9 @@ def test_help_is_a_word_too(words: list[str], same: list[str], invoke: Invoke) -
             ["serve", "--timeout", "inf"],
             "portbench serve: Invalid value for '--timeout': 'inf' is no number of ",
         ),
-        pytest.param(
-            ["check", "speed", "--part", "wheel"],
-            "portbench check speed: --part: unknown part 'wheel'; choose one of ",
-            marks=pytest.mark.engine,
+        (
+            ["check", "silicon", "--part", "wheel"],
+            "portbench check silicon: --part: unknown part 'wheel'; choose one of ",
         ),
         pytest.param(
             ["trace", "portbench-native/nothing"],

@@ -146,7 +146,7 @@ def test_the_wheel_is_one_package_with_its_data(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         files = set(archive.namelist())
     assert {file.split("/")[0] for file in files} == {"portbench", f"{wheel.name.partition('-py3')[0]}.dist-info"}
-    endings = (".py", ".md", ".toml", ".uf2", ".hex", ".yaml", ".mjs", ".pem", ".css", ".j2", ".js", ".pyi", "py.typed")
+    endings = (".py", ".md", ".toml", ".uf2", ".hex", ".yaml", ".pem", ".css", ".j2", ".js", ".pyi", "py.typed")
     wanted = sources(*endings)
     # What builds the native client and the AVR guests.
     wanted -= {f"portbench/firmware/{name}.py" for name in ("native/pack", "native/board_header", "avr/record")}

@@ -352,7 +352,7 @@ async function figures(image) {
     found.idle_share = ((await processorS()) - before) / ((performance.now() - from) / 1000);
   }
   await tab.click("#console");
-  await tab.keyboard.type("for i in range(100000000): pass\r\r"); // as `portbench check speed --part loop`
+  await tab.keyboard.type("for i in range(100000000): pass\r\r"); // as tests/speed/loop.py
   await tab.waitForTimeout(2000);
   found.paces = [];
   const [worked, ran] = isFirefox ? [] : [await workersS(), await seconds(tab)];

@@ -1,1 +1,0 @@
-"""The speed of the emulated board, against the chip and against other emulators."""
