@@ -105,6 +105,8 @@ OFFLINE_VARIABLE: Final = "PORTBENCH_OFFLINE"
 class ImageUnavailable(PortbenchError):
     """The image is missing. `command` provides it, `reason` says why it is missing."""
 
+    row_status = "skipped"
+
     def __init__(self, runtime: str, reason: str, command: str) -> None:
         self.reason = reason
         self.command = command

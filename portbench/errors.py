@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -25,6 +25,9 @@ _LISTS: Final = {"runtime or .uf2 file": "list runtimes", "workload": "list work
 
 class PortbenchError(Exception):
     """One line for the user: the file or option, the value, and the fix."""
+
+    row_status: ClassVar[str] = "failed"
+    """The `Status` of a row that ends with it."""
 
 
 class OptionError(PortbenchError):
@@ -58,9 +61,13 @@ class LibraryMissing(PortbenchError):
 class LibraryUnavailable(PortbenchError):
     """A library for the board is neither at hand nor could be downloaded; the line says how to provide it."""
 
+    row_status = "skipped"
+
 
 class Unsupported(PortbenchError):
     """The runtime lacks what the workload needs. Says what."""
+
+    row_status = "unsupported"
 
 
 class BoardError(PortbenchError):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Progress
 from portbench.boards.jitter import Jitter, draw
-from portbench.errors import LibraryUnavailable, PortbenchError, Unsupported
+from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.firmware.boot_roms import has_own_boot_rom
 from portbench.firmware.images import ImageStore, ImageUnavailable
-from portbench.results.model import Row
+from portbench.results.model import Row, Status
 from portbench.results.storage import StorageError
 from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
 from portbench.runner.collect import RowDraft, one_line
@@ -103,39 +103,14 @@ class Bench:
         with log:
             try:
                 row = self._measure(planned, draft, clock, log.line)
-            except ImageUnavailable as error:
-                row = draft.without_image(str(error))
-            except BrokenSetup as error:
-                self._drop_board()
-                row, fault = draft.failed(f"{clock.current}: {error}", []), error
             except StorageError:
                 self._drop_board()
                 raise
-            except BoardUnavailable as error:
-                tail = self._tail()
-                self._drop_board()
-                if clock.current is not Stage.OPEN:  # it was there, and went away
-                    row = draft.failed(f"{clock.current}: {error}", tail)
-                elif draft.where is Where.HOSTED:  # a port that is not installed counts as a missing image
-                    row = draft.skipped(str(error))
-                else:
-                    row = draft.failed(str(error), [])
-                    fault = error if self._is_nowhere(planned) else None
-            except LibraryUnavailable as error:
-                self._drop_board()
-                row = draft.skipped(str(error))
-            except Unsupported as error:
-                self._drop_board()
-                row = draft.unsupported(str(error))
-            except PortbenchError as error:
-                tail = self._tail()
-                self._drop_board()
-                row = draft.failed(f"{clock.current}: {error}", tail)
             except Exception as error:
-                fault = error
                 tail = self._tail()
                 self._drop_board()
-                row = draft.failed(f"{clock.current}: {error!r}", tail)
+                row, ends_run = self._ended(planned, draft, clock.current, error, tail)
+                fault = error if ends_run else None
             log.note(f"{row.status}: {row.reason or row.value}")
         return Outcome(row, log.path, fault)
 
@@ -285,6 +260,21 @@ class Bench:
             yield
         finally:
             self.servers.reporter.release()
+
+    def _ended(
+        self, planned: PlannedRow, draft: RowDraft, stage: Stage, error: Exception, tail: list[str]
+    ) -> tuple[Row, bool]:
+        """The row that `error` ends, and whether no row can follow."""
+        if not isinstance(error, PortbenchError):
+            return draft.failed(f"{stage}: {error!r}", tail), True
+        # A board that was there, and went away, is a failure at its stage.
+        if isinstance(error, BoardUnavailable) and stage is Stage.OPEN:
+            if draft.where is Where.HOSTED:  # a port that is not installed counts as a missing image
+                return draft.ended(Status.SKIPPED, str(error)), False
+            return draft.failed(str(error), []), self._is_nowhere(planned)
+        if (status := Status(error.row_status)) is not Status.FAILED:
+            return draft.ended(status, str(error)), False
+        return draft.failed(f"{stage}: {error}", tail), isinstance(error, BrokenSetup)
 
     def _tail(self) -> list[str]:
         return self._prepared.board.console_tail(_TAIL_LINES) if self._prepared else []

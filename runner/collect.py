@@ -188,17 +188,13 @@ class RowDraft:
         stretches = [Spent(each.name, each.share("wait", "network"), each.counts.get("spi_bytes", 0)) for each in spans]
         return self.planned.workload.spent(stretches, self.planned.settings)
 
-    def skipped(self, reason: str) -> Row:
-        return self._row(status=Status.SKIPPED, reason=one_line(reason))
-
-    def without_image(self, reason: str) -> Row:
+    def ended(self, status: Status, reason: str) -> Row:
+        """A row that was not measured, through no fault of its board."""
         entry = self.planned.entry
         # The command for all images takes the maker's names; the reason has the line for another, and for a boot ROM.
-        url = entry.url if self.image is None and (entry.url or "").endswith(f"/{entry.file}") else None
-        return self._row(status=Status.SKIPPED, reason=one_line(reason), image_url=url)
-
-    def unsupported(self, reason: str) -> Row:
-        return self._row(status=Status.UNSUPPORTED, reason=one_line(reason.removeprefix("unsupported: ")))
+        no_image = status is Status.SKIPPED and self.image is None
+        url = entry.url if no_image and (entry.url or "").endswith(f"/{entry.file}") else None
+        return self._row(status=status, reason=one_line(reason.removeprefix("unsupported: ")), image_url=url)
 
     def failed(self, reason: str, console_tail: list[str]) -> Row:
         tail = [shown(line) for line in console_tail]

@@ -22,7 +22,7 @@ from portbench.files import TemporaryFolder
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image, ImageStore, ImageUnavailable, Source
-from portbench.results.model import Row
+from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.collect import RowDraft
 from portbench.runner.jobs.job import Build, Rows, this_build
@@ -83,7 +83,7 @@ class _Cluster:
                     try:
                         future = self._submit(number, row)
                     except ImageUnavailable as error:
-                        yield row, RowDraft(row, self._options, Where.EMULATED).without_image(str(error))
+                        yield row, RowDraft(row, self._options, Where.EMULATED).ended(Status.SKIPPED, str(error))
                         continue
                     self._running[future] = row
                     future.add_done_callback(self._done.put)

@@ -13,6 +13,7 @@ from typing import Final
 
 from portbench.errors import BoardUnavailable
 from portbench.firmware.images import ImageStore
+from portbench.results.model import Status
 from portbench.runner.bench import Bench, Outcome
 from portbench.runner.boards_for import AUTO, where_for
 from portbench.runner.collect import RowDraft
@@ -51,7 +52,7 @@ def measure(
     """
     for row in rows:
         if row.lacks is not None:
-            yield row, RowDraft(row, options, where_for(row, options)).unsupported(row.lacks)
+            yield row, RowDraft(row, options, where_for(row, options)).ended(Status.UNSUPPORTED, row.lacks)
     rows = [row for row in rows if row.lacks is None]
     if on is not None:
         from portbench.runner.jobs.cluster import measure_on

@@ -11,7 +11,7 @@ import pytest
 from portbench.boards import board_definition
 from portbench.errors import PortbenchError, UnknownName
 from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
-from portbench.results.model import Published, Row
+from portbench.results.model import Published, Row, Status
 from portbench.results.published import nearest, published_of
 from portbench.results.table import tables
 from portbench.runner.collect import RowDraft
@@ -103,7 +103,7 @@ def test_the_headline_if_it_follows_from_what_was_published_else_the_next_best(
     profile = Profile("default")
     entry = FirmwareEntry("port-1", Family.MICROPYTHON, "W5500_EVB_PICO", (profile,), version="1", file="port.uf2")
     planned = PlannedRow(entry, profile, Sums(**figures), WorkloadSettings(), board_definition("W5500_EVB_PICO"))
-    found = RowDraft(planned, BenchOptions(), Where.EMULATED).skipped("not today").published
+    found = RowDraft(planned, BenchOptions(), Where.EMULATED).ended(Status.SKIPPED, "not today").published
     assert found is not None and (found.figure, found.values) == expected
     assert (found.source, found.url) == ("an author, 2024", "https://example.org")
 

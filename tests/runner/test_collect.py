@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import OwnNetwork, RunOutput
-from portbench.results.model import Published
+from portbench.results.model import Published, Status
 from portbench.runner.collect import RowDraft, check_result, one_line
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
@@ -48,7 +48,7 @@ def test_an_emulated_row_with_a_real_pc_says_so(own: OwnNetwork | None) -> None:
 def test_a_row_that_was_not_measured_still_says_what_it_was_to_be() -> None:
     options = BenchOptions(runtimes=("wiznet-2.0.0",), profiles=("as-published",), runs=2, settings={"messages": "7"})
     second = plan(options)[1]
-    row = RowDraft(second, options, Where.EMULATED, log="runs/x/y.log").skipped("no\nimage")
+    row = RowDraft(second, options, Where.EMULATED, log="runs/x/y.log").ended(Status.SKIPPED, "no\nimage")
     assert (row.workload, row.runtime, row.profile, row.run_index) == ("ping_pong", "wiznet-2.0.0", "as-published", 1)
     assert (row.build, row.image_file) == ("rp2_w5500_20221111_v2.0.0.uf2",) * 2
     assert row.settings == {"messages": 7} and row.conditions.spi_hz_asked == 2_000_000

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from portbench.boards import board_definition
 from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry, Profile
+from portbench.results.model import Status
 from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
@@ -56,7 +57,7 @@ def rows(workload: Workload, *profiles: Profile, **change: Any) -> list[PlannedR
 
 
 def stored_profile(row: PlannedRow) -> str | None:
-    return RowDraft(row, BenchOptions(), Where.EMULATED).skipped("not today").profile
+    return RowDraft(row, BenchOptions(), Where.EMULATED).ended(Status.SKIPPED, "not today").profile
 
 
 def test_with_a_network_every_profile_is_measured() -> None:
