@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-from portbench.boards.definition import BoardDefinition
+from portbench.boards.definition import MASK, BoardDefinition, board_address
 from portbench.boards.jitter import Jitter
 from portbench.boards.timing import Deadline
 from portbench.boards.wifi import WifiCredentials
@@ -103,6 +103,11 @@ class OwnNetwork:
     static: tuple[IPv4Address, IPv4Address, IPv4Address, IPv4Address]
     turnaround_us: int | None = None
     wifi: WifiCredentials | None = None
+
+    @classmethod
+    def of_pc(cls, ip: IPv4Address, port: int, turnaround_us: int, wifi: WifiCredentials) -> Self:
+        """The network of a simulated PC."""
+        return cls(ip, port, (board_address(ip), MASK, ip, ip), turnaround_us, wifi)
 
 
 class Board(ABC):

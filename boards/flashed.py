@@ -18,6 +18,14 @@ def check_fits(name: str, definition: BoardDefinition, image: Uf2File) -> uf2.Uf
     return image.content
 
 
+def fitting(definition: BoardDefinition, data: bytes, name: str) -> uf2.Uf2Image:
+    """Read the UF2 image `data` of the file `name`. Raises BoardError if the board does not take it."""
+    try:
+        return uf2.parse(data, name, family_id=definition.uf2_family, flash_size_bytes=definition.flash_bytes)
+    except uf2.Uf2Error as error:
+        raise BoardError(refusal(error)) from error
+
+
 def usb_id(definition: BoardDefinition, identity: Identity) -> UsbId | None:
     """Return the image's device on USB; None for an image without USB."""
     ids = definition.usb

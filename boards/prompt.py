@@ -21,8 +21,8 @@ _READ_BYTES: Final = 1024
 _USB_PACKET_BYTES: Final = 64
 
 
-class Wire(Protocol):
-    """A line to the board. `read` returns exactly `n` bytes, and raises an error where they do not come."""
+class ByteStream(Protocol):
+    """As much of a `Wire` as mpremote needs."""
 
     def read(self, n: int = 1) -> bytes: ...
     def write(self, data: bytes) -> int: ...
@@ -40,7 +40,7 @@ class ReplError(BoardError):
 class _Transport(SerialTransport):  # type: ignore[misc]
     """mpremote's transport, without its constructor, which opens a port itself and prints what it meets."""
 
-    def __init__(self, wire: Wire, name: str, pastes: bool) -> None:
+    def __init__(self, wire: ByteStream, name: str, pastes: bool) -> None:
         self.serial = wire
         self.in_raw_repl = False
         self.use_raw_paste = pastes
@@ -61,7 +61,7 @@ class Prompt:
     BoardError for an answer that no REPL gives, and the errors of the wire.
     """
 
-    def __init__(self, wire: Wire, name: str, *, pastes: bool = True) -> None:
+    def __init__(self, wire: ByteStream, name: str, *, pastes: bool = True) -> None:
         """`pastes`: code is compiled as it arrives; else its text lies on the board's heap first."""
         self._name = name
         self._transport: Any = _Transport(wire, name, pastes)

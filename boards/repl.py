@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Protocol
 
 from mpremote.transport import TransportError  # type: ignore[import-untyped]
 
 from portbench.boards.board import RuntimeIdentity
 from portbench.boards.prompt import INTERRUPT, LEAVE_RAW, Prompt
 from portbench.boards.timing import Deadline
+from portbench.boards.wire import Wire
 from portbench.errors import BoardError, ConsoleLost, DeadlineExceeded
 
 _ATTEMPT_S = 3.0
 _QUIET_S = 0.05
 _CLOSE_S = 0.5
-
-
-class Wire(Protocol):
-    """A line to the board. Its waits end at the deadline of `until`; `boards.usb.port.Wire` describes the methods."""
-
-    @property
-    def port(self) -> str: ...
-    @property
-    def is_open(self) -> bool: ...
-    def until(self, deadline: Deadline, waiting_for: str) -> None: ...
-    def read(self, n: int = 1) -> bytes: ...
-    def read_some(self, wait_s: float) -> bytes: ...
-    def read_until_quiet(self, quiet_s: float, most_s: float) -> bytes: ...
-    def inWaiting(self) -> int: ...
-    def write(self, data: bytes) -> int: ...
-    def close(self) -> None: ...
 
 
 class Repl:
@@ -41,15 +25,6 @@ class Repl:
         self.name = name
         self.wire = wire
         self._prompt = Prompt(wire, name, pastes=pastes)
-
-    @property
-    def port(self) -> str:
-        """Path or URL of the serial port."""
-        return self.wire.port
-
-    @property
-    def is_open(self) -> bool:
-        return self.wire.is_open
 
     def interrupt(self, deadline: Deadline) -> str:
         """Stop the program that runs, whatever state a session left, and return what the board printed."""

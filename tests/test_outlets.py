@@ -97,17 +97,17 @@ class Drive:
         self._label, self._entries = label, entries
         self.was_read = False
 
-    def volume_list(self) -> list[tuple[str, bool, int]]:
+    def volume_list(self, lun: int = 0) -> list[tuple[str, bool, int]]:
         return self._entries
 
-    def volume_label(self) -> str:
+    def volume_label(self, lun: int = 0) -> str:
         return self._label
 
-    def volume_read(self, paths: list[str]) -> list[bytes]:
+    def volume_read(self, paths: list[str], lun: int = 0) -> list[bytes]:
         self.was_read = True
         return [b"of the guest" for _ in paths]
 
-    def volume_apply(self, changes: list[tuple[str, str, bytes]]) -> None:
+    def volume_apply(self, changes: list[tuple[str, str, bytes]], lun: int = 0) -> None:
         raise AssertionError(changes)
 
 
@@ -175,7 +175,7 @@ def test_connections_that_nobody_accepts_are_few() -> None:
         replies.append(app.accept(number, "192.168.50.100:1", 0.0))
         app.receive(number, b"flood", 0.0)
         app.closed(number, False, 0.0)
-    assert len(listener._waiting) == network.MOST_WAITING and not listener._connections
+    assert len(listener._waiting) == network.MOST_WAITING and not listener._peers.connections
     closed_at_once = [reply for reply in replies if reply[1]]
     assert len(closed_at_once) == 9 * network.MOST_WAITING and isinstance(listener._waiting, deque)
     assert listener._waiting[0]._came.data == b"flood"

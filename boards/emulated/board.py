@@ -7,13 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import Any, Final
 
 from portbench_engine import flash_of_image
 
 from portbench.boards.board import Board, Deployment, OwnNetwork, Progress, RunOutput, RuntimeIdentity, Unattended
-from portbench.boards.definition import MASK, BoardDefinition, UsbId, board_address
+from portbench.boards.definition import BoardDefinition, UsbId
 from portbench.boards.deploy import check_digests, deploy_mpremote, differing
 from portbench.boards.emulated.attribution import attribution
 from portbench.boards.emulated.config import PC_DRIVER_GAP_US, EmulatedConfig
@@ -21,7 +20,7 @@ from portbench.boards.emulated.kept_flash import Kept, KeptFlash, usual_folder
 from portbench.boards.emulated.liveness import Erasure, off_bus
 from portbench.boards.emulated.partner import Partner, partner_config
 from portbench.boards.emulated.run import Run
-from portbench.boards.emulated.simulation import FLUSH_US, Simulation, ps
+from portbench.boards.emulated.simulation import FLUSH_US, Simulation, counters, ps
 from portbench.boards.emulated.wire import SimulatedWire
 from portbench.boards.flashed import check_fits, check_started, usb_id
 from portbench.boards.jitter import Jitter
@@ -40,9 +39,7 @@ _SILENT_S: Final = 15.0
 
 def own_network(config: EmulatedConfig) -> OwnNetwork:
     """Return the network of the simulated PC."""
-    ip = config.pc_ip
-    static = (board_address(ip), MASK, ip, ip)
-    return OwnNetwork(ip, config.server_port, static, config.turnaround_us, config.access_point.credentials)
+    return OwnNetwork.of_pc(config.pc_ip, config.server_port, config.turnaround_us, config.access_point.credentials)
 
 
 class EmulatedBoard(Board):
@@ -172,11 +169,10 @@ class EmulatedBoard(Board):
             run.machine.attribution_start()
         figures = run.to_end(deadline, may_give_up=self._deployment.family == "native")
         run.machine.attribution_stop()
-        counters = {name: value for name, value in figures.stats.items() if isinstance(value, int | float)}
         sim = {
             "host_s": time.process_time() - began_s,
             "flash_sha256": hashlib.sha256(run.machine.flash()).hexdigest(),
-            "counters": {**counters, "simulated_us": figures.end_us},
+            "counters": {**counters(figures.stats), "simulated_us": figures.end_us},
         }
         return RunOutput(run.console.result, list(run.console.lines), run.sessions(), sim)
 
@@ -223,12 +219,9 @@ class EmulatedBoard(Board):
     def _copy(self, files: Mapping[str, bytes], deadline: Deadline) -> None:
         """Write to CircuitPython's drive what differs, while its prompt is held: then it does not reload."""
         self._session.enter(deadline)
-        machine, made = self._running.machine, set()
         for path in differing(self._session, files, deadline):
-            folders = [str(each) for each in reversed(PurePosixPath(path).parents[:-1]) if str(each) not in made]
-            made |= set(folders)
             try:
-                machine.volume_apply([*(("mkdir", each, b"") for each in folders), ("write", path, files[path])])
+                self._running.machine.volume_apply([("write", path, files[path])])
             except OSError as error:
                 raise BoardError(f"{self.name}: {path} cannot be written to its drive: {error}") from error
 
@@ -262,11 +255,10 @@ class EmulatedBoard(Board):
     def _look(self) -> None:
         """Raise BoardError with the reason where the console will never answer."""
         simulation = self._running
-        now_us = simulation.time_us
-        if (why := simulation.liveness.stuck(now_us)) is not None:
+        if (why := simulation.stuck) is not None:
             raise BoardError(f"{self.name}: stopped: {why}")
         # The machine is asked only while it is off the bus: this runs each simulated millisecond.
-        off_us = simulation.liveness.off_bus_us(now_us)
+        off_us = simulation.liveness.off_bus_us(simulation.time_us)
         if off_us and self._has_usb and (why := off_bus(off_us, simulation.machine.usb())) is not None:
             raise BoardError(f"{self.name}: {why}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from portbench.boards.board import Unattended
 from portbench.boards.definition import MASK, BoardDefinition, Wifi
@@ -20,6 +20,9 @@ from portbench.server.calls import Listening
 from portbench.server.simulated_polling import SimulatedPolling
 from portbench.server.simulated_requests import SimulatedRequests
 from portbench.workloads import Session
+
+if TYPE_CHECKING:
+    from portbench_engine import Machine
 
 NO_LINK_US: Final = 8e6
 """Beyond the PHY's own delay: no auto-negotiation takes longer, and no cable is out for so long by chance."""
@@ -38,21 +41,12 @@ _DHCP_SERVER, _DHCP_CLIENT = 67, 68
 _SYN, _RST, _ACK = 2, 4, 16
 
 
-class Cable(Protocol):
-    """The machine's end of the cable."""
-
-    @property
-    def time_us(self) -> float: ...
-    @property
-    def link_up(self) -> bool: ...
-    def log_frames(self, limit: int) -> None: ...
-    def lan_frames(self) -> list[tuple[float, float, bool, str, bytes]]: ...
-
-
 class WayToPc:
     """The way of one run's client. `phy_link_delay_us`, `dhcp_delay_us`: the delays of its surroundings."""
 
-    def __init__(self, cable: Cable, phy_link_delay_us: float, dhcp_delay_us: float, *, wireless: bool = False) -> None:
+    def __init__(
+        self, cable: Machine, phy_link_delay_us: float, dhcp_delay_us: float, *, wireless: bool = False
+    ) -> None:
         self._cable = cable
         self._without_link = _NOT_JOINED if wireless else _NO_LINK
         self._phy_link_delay_us = phy_link_delay_us
@@ -174,7 +168,7 @@ class ClientWatch:
         """Return why the run that is on will never end, as one line; None where no such reason is known."""
         simulation, pc, network = self._simulation, self._simulation.pc, self._definition.network
         now_us = simulation.time_us
-        if (stuck := simulation.liveness.stuck(now_us)) is not None or finished:
+        if (stuck := simulation.stuck) is not None or finished:
             return stuck
         if self._since is None or network is None or pc is None or self.in_bootloader:
             return None

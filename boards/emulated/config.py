@@ -25,6 +25,8 @@ from portbench.boards.pins import HeldPins, Wire
 from portbench.boards.wifi import AccessPoint
 from portbench.errors import BoardUnavailable
 
+_NOT_ENGINE: Final = ("server_port", "resolves_names", "sd_card")
+"""Fields of EmulatedConfig that are no settings of the engine by their names."""
 PC_DRIVER_GAP_US: Final = 100
 """From one request of a PC's USB driver to the next. Arduino's mbed core stops where it is less than 10 us."""
 
@@ -151,11 +153,9 @@ class EmulatedConfig:
 
     def settings(self, definition: BoardDefinition) -> dict[str, Any]:
         """Return the engine's settings for this configuration on a board, with a new card. Raises BoardUnavailable."""
-        own = {each.name: getattr(self, each.name) for each in fields(EmulatedConfig)}
-        for name in ("server_port", "resolves_names", "sd_card"):  # not the machine's
-            del own[name]
+        same = {each.name: getattr(self, each.name) for each in fields(EmulatedConfig) if each.name not in _NOT_ENGINE}
         return {
-            **own,
+            **same,
             "turnarounds_us": list(self.turnarounds_us),
             "pc_ip": str(self.pc_ip),
             "dns_answer": self._every_name,

@@ -12,7 +12,7 @@ from portbench.boards.console import Console
 from portbench.boards.definition import BoardDefinition, Wifi
 from portbench.boards.emulated.client_watch import WayToPc
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.simulation import Simulation, Step, ps
+from portbench.boards.emulated.simulation import Simulation, Step, counters, ps
 from portbench.errors import BoardError
 from portbench.server.calls import Listening, parse_listening
 from portbench.server.simulated_pc import SimulatedServer
@@ -50,7 +50,7 @@ class Partner(Simulation):
     def listen(self) -> Listening:
         """Run it alone until 10 ms after it has said where it listens. Raises BoardError where it never will."""
         while self.listening is None:
-            if (why := self.fault or self._why_not()) is not None:
+            if (why := self._why_not()) is not None:
                 raise BoardError(f"the board that is to serve: {why}")
             self.step(self.time_ps + self.slice_ps)
             self._way.look()
@@ -85,8 +85,7 @@ class Partner(Simulation):
 
     def served(self, timeout_s: float = 0.0) -> RunOutput:
         """Return its output, for which the client's run has waited in simulated time."""
-        counters = {name: value for name, value in self.machine.stats().items() if isinstance(value, int | float)}
-        return RunOutput(self.result, list(self.console.lines), sim={"counters": counters})
+        return RunOutput(self.result, list(self.console.lines), sim={"counters": counters(self.machine.stats())})
 
     def client_is_over(self) -> None:
         self._client_over_us = self._client_over_us or self.time_us
@@ -100,15 +99,14 @@ class Partner(Simulation):
             return None
         if (address := self.machine.address_conflict) is not None:
             return f"address conflict: both boards say that they are {address}; give each its own"
-        why = self.liveness.stuck(now_us) or self._way.lost() or self._failed()
-        if why is not None:
+        if (why := self.stuck or self._way.lost() or self._failed()) is not None:
             return f"the partner: {why}"
         if now_us >= self._frames[1] + _SILENT_US:
             return f"no frame has come from the partner for {_SILENT_US / 1e6:g} s of simulated time"
         return None
 
     def _why_not(self) -> str | None:
-        if (why := self.liveness.stuck(self.time_us) or self._way.lost() or self._failed()) is not None:
+        if (why := self.stuck or self._way.lost() or self._failed()) is not None:
             return why
         if self.time_us < LISTENING_US:
             return None

@@ -90,11 +90,7 @@ class Run(Simulation):
     @property
     def over(self) -> bool:
         """True once the result has come; of a pair, those of both boards."""
-        return self._is_over and (self._partner is None or self._partner.is_over)
-
-    @property
-    def _is_over(self) -> bool:
-        return self.console.result is not None or self._pc.reports > 0 or self._pc.whole
+        return self.result_came() and (self._partner is None or self._partner.is_over)
 
     def figures(self) -> Figures:
         sessions = self.sessions()
@@ -112,7 +108,7 @@ class Run(Simulation):
         if step.reset:
             self._watch.was_reset()
         if self._partner is not None:
-            if self._is_over:
+            if self.result_came():
                 self._partner.client_is_over()
             if self._partner.is_over and self._partners_end is None:
                 self._partners_end = self.time_us, self.machine.stats()

@@ -33,6 +33,11 @@ def ps(time_us: float) -> int:
     return round(time_us * PS_PER_US)
 
 
+def counters(stats: Mapping[str, Any]) -> dict[str, float]:
+    """Return the counters of `Machine.stats`."""
+    return {name: value for name, value in stats.items() if isinstance(value, int | float)}
+
+
 class Step(NamedTuple):
     """What one stretch of simulated time brought."""
 
@@ -94,6 +99,16 @@ class Simulation:
     @property
     def time_us(self) -> float:
         return self.machine.time_us
+
+    @property
+    def stuck(self) -> str | None:
+        """Why the guest is stuck for good, as one line; None where no such reason is known."""
+        return self.fault or self.liveness.stuck(self.time_us)
+
+    def result_came(self, reports_before: int = 0) -> bool:
+        """Whether the run's result has come, on the console or at the PC, which had `reports_before` before the run."""
+        reports = self.pc is not None and (self.pc.reports > reports_before or self.pc.whole)
+        return self.console.result is not None or reports
 
     def power_up(self, *, bootsel: bool = False, flash: bytes | None = None, settings: Any = None) -> None:
         """Restart at time 0, alone and without a PC. `flash`: with these contents and `settings` on a new machine."""

@@ -264,7 +264,7 @@ class UsbBoard(Board):
         device = self.link.device()
         known = self._repl_device
         if self._repl is not None and (
-            not self._repl.is_open
+            not self._repl.wire.is_open
             or device is None
             or known is None
             or (device.port, device.enumeration) != (known.port, known.enumeration)

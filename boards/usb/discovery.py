@@ -18,7 +18,7 @@ from portbench.boards.definition import BoardDefinition, known_boards
 from portbench.boards.repl import Repl, identify
 from portbench.boards.timing import Deadline, counting
 from portbench.boards.usb.bus import Buses, EmulatedBus, UsbBus, UsbDevice, is_bootloader, is_known
-from portbench.boards.usb.port import Wire, open_port
+from portbench.boards.usb.port import SerialWire, open_port
 from portbench.boards.usb.volume import VolumeInfo, read_volume_info
 from portbench.console import shown
 from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
@@ -290,7 +290,7 @@ def _look_at(device: UsbDevice, ask: bool, ask_s: float) -> AttachedBoard:
     except BoardUnavailable as error:
         state: State = "no permission" if "no permission" in str(error) else "busy"
         return _told(device, state, info, str(error))
-    repl = Repl(Wire(port, device.port), device.port)
+    repl = Repl(SerialWire(port, device.port), device.port)
     try:
         if info is not None or not ask:
             return _told(device, "console", info)

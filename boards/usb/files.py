@@ -80,11 +80,11 @@ _SCRIPT = "commands"
 
 def deploy_rshell(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) -> None:
     """Close `repl`, whose port rshell needs, and copy all files. Raises BoardError and LibraryMissing."""
-    if "://" in repl.port:
-        raise BoardUnavailable(f"{repl.port}: rshell knows no network ports; use --deploy mpremote")
+    if "://" in repl.wire.port:
+        raise BoardUnavailable(f"{repl.wire.port}: rshell knows no network ports; use --deploy mpremote")
     LibraryMissing.unless_found("rshell", "rshell", "--deploy rshell")
     repl.close()
-    copy_with_rshell(repl.port, repl.name, files, deadline)
+    copy_with_rshell(repl.wire.port, repl.name, files, deadline)
 
 
 def copy_with_rshell(port: str, name: str, files: Mapping[str, bytes], deadline: Deadline) -> None:

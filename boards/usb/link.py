@@ -21,7 +21,7 @@ from portbench.boards.definition import BoardDefinition
 from portbench.boards.repl import Repl
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import Target, UsbDevice, is_bootloader
-from portbench.boards.usb.port import Wire, open_port
+from portbench.boards.usb.port import SerialWire, open_port
 from portbench.errors import BoardUnavailable
 from portbench.files import lock
 
@@ -146,4 +146,4 @@ class Link:
         device = self.wait_port(deadline, after)
         assert device.port is not None
         port = open_port(device.port, self.name, deadline, provider_pid=device.provider_pid, keep_input=keep_input)
-        return Repl(Wire(port, self.name, self.watch), self.name)
+        return Repl(SerialWire(port, self.name, self.watch), self.name)

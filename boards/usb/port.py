@@ -18,6 +18,7 @@ import serial.rfc2217
 from serial.urlhandler import protocol_socket
 
 from portbench.boards.timing import Deadline
+from portbench.boards.wire import Wire
 from portbench.errors import BoardUnavailable, ConsoleLost, DeadlineExceeded
 
 _PEEK_BYTES = 4096
@@ -109,63 +110,26 @@ class PortLost(ConsoleLost):
     """The port itself went away."""
 
 
-class Wire:
+class SerialWire(Wire):
     """Wraps an open port. `watch` is called while waiting and may raise what it sees of the board.
 
-    Raises DeadlineExceeded at the deadline that was set last, PortLost when the port goes away.
+    Raises PortLost when the port goes away.
     """
 
     def __init__(self, port: serial.Serial, name: str, watch: Callable[[], None] | None = None) -> None:
+        super().__init__(str(port.port))
         self._port = port
         self._name = name
         self._watch = watch
-        self._buffer = bytearray()
-        self._deadline: Deadline | None = None
-        self._waiting_for = ""
-
-    @property
-    def port(self) -> str:
-        """Path or URL of the port."""
-        return str(self._port.port)
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self._port.is_open)
-
-    def until(self, deadline: Deadline, waiting_for: str) -> None:
-        """From now on, wait for `waiting_for` and no longer than this."""
-        self._deadline, self._waiting_for = deadline, waiting_for
-
-    def read(self, n: int = 1) -> bytes:
-        """Exactly `n` bytes."""
-        while len(self._buffer) < n:
-            self._fill(self._remaining())
-        data = bytes(self._buffer[:n])
-        del self._buffer[:n]
-        return data
 
     def read_some(self, wait_s: float) -> bytes:
-        """Return the bytes that have come, after waiting at most `wait_s` for the first."""
         if self._watch is not None:
             self._watch()
         if not self._buffer:
             self._fill(wait_s)
-        data = bytes(self._buffer)
-        self._buffer.clear()
-        return data
+        return self._taken()
 
-    def read_until_quiet(self, quiet_s: float, most_s: float) -> bytes:
-        """Everything until nothing has come for `quiet_s`, or for `most_s` in all."""
-        end = time.monotonic() + most_s
-        data = b""
-        while time.monotonic() < end:
-            more = self.read_some(quiet_s)
-            if not more:
-                break
-            data += more
-        return data
-
-    def inWaiting(self) -> int:  # pyserial's old name, which mpremote calls
+    def inWaiting(self) -> int:
         self._fill(0)
         return len(self._buffer)
 
@@ -181,7 +145,15 @@ class Wire:
         return len(data)
 
     def close(self) -> None:
+        super().close()
         self._port.close()
+
+    def _wait(self) -> None:
+        self._fill(self._remaining())
+
+    def _timer(self, seconds: float) -> Callable[[], bool]:
+        end_s = time.monotonic() + seconds
+        return lambda: time.monotonic() < end_s
 
     def _remaining(self) -> float:
         assert self._deadline is not None, "until() comes first"

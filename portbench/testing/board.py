@@ -10,23 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from portbench_engine import Machine, flash_of_image
+from portbench_engine.board import Drive
 from portbench_engine.devices import Device
 from pydantic import ValidationError
 
-from portbench.boards.definition import BoardDefinition, board_definition, refusal
+from portbench.boards.definition import BoardDefinition, board_definition
 from portbench.boards.emulated.config import CONFIG
 from portbench.boards.emulated.simulation import FLUSH_US
+from portbench.boards.flashed import fitting
 from portbench.boards.pins import avr_pin_name, pin_number
 from portbench.boards.releases import selected
 from portbench.errors import BoardError, PortbenchError, first_complaint
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.images import ImageStore
-from portbench.testing.coverage import Coverage, Lines, lcov
+from portbench.testing.coverage import Coverage, Lines, content_of, lcov
 from portbench.testing.errors import NothingCame
 from portbench.testing.frames import Frame, write_pcap
-from portbench.testing.network import Caller, Connection, Listener
+from portbench.testing.network import Connection, Listener, called
 from portbench.testing.pins import Pin, Pins
-from portbench.testing.python import PythonPrompt, type_in
+from portbench.testing.python import PythonPrompt
 from portbench.testing.simulation import DEFAULT_S, RecordedSimulation, Saved
 from portbench.testing.uart import SerialPort, Uart
 
@@ -87,7 +89,7 @@ class Board:
     @property
     def fault(self) -> str | None:
         """Why the board cannot go on, as one line; None while it can."""
-        return self._simulation.fault or self._simulation.liveness.stuck(self._simulation.time_us)
+        return self._simulation.stuck
 
     @property
     def in_fault(self) -> bool:
@@ -142,7 +144,7 @@ class Board:
         """
         simulation = self._simulation
         contents = self._programmed(image)
-        copied = tuple((path, _content(path, value)) for path, value in (files or {}).items())
+        copied = tuple((path, content_of(path, value)) for path, value in (files or {}).items())
         key = (*simulation.key(contents), copied, until) if simulation.is_new else None
         if (saved := _BOOTED.get(key)) is not None:
             simulation.restore(saved)
@@ -163,11 +165,10 @@ class Board:
         Keys are paths on the board; a `str` is the content, a `Path` a file of this machine. `cover`: Python files get
         marks, so that `coverage` knows the lines that ran. Marks take time on the board.
         """
-        content = self._coverage.mark if cover else _content
+        content = self._coverage.mark if cover else content_of
         contents = {path.lstrip("/"): content(path.lstrip("/"), value) for path, value in files.items()}
-        simulation = self._simulation
-        simulation.wait(lambda: simulation.usb["console_open"], DEFAULT_S, "a console", simulation.came_on_console)
-        if simulation.usb["storage"]:
+        self._simulation.wait_for_console()
+        if self._simulation.usb["storage"]:
             self._copy_to_drive(contents)
         else:
             self._prompt.write_files(contents)
@@ -177,13 +178,13 @@ class Board:
 
         `unit`: the drive's logical unit. The board runs during the call.
         """
-        with _drive_errors(unit):
-            return {path: size for path, is_dir, size in self._simulation.machine.volume_list(unit) if not is_dir}
+        with self._drive(unit) as drive:
+            return drive.files()
 
     def read(self, path: str, unit: int = 0) -> bytes:
         """Return the contents of a file of the board's drive. Raises BoardError."""
-        with _drive_errors(unit):
-            return self._simulation.machine.volume_read([path], unit)[0]
+        with self._drive(unit) as drive:
+            return drive.read(path)
 
     def execute(self, code: str, within_s: float = _EXECUTE_S) -> str:
         """Interrupt the program that runs, run Python `code` at the prompt, and return what it printed."""
@@ -191,14 +192,13 @@ class Board:
 
     def type(self, text: str | bytes) -> None:
         """Type at the console; Enter is `\\r`, Ctrl-C `\\x03`."""
-        type_in(self._simulation, text.encode() if isinstance(text, str) else text)
+        self._prompt.type(text.encode() if isinstance(text, str) else text)
 
     def expect(self, pattern: str | bytes, within_s: float = DEFAULT_S) -> re.Match[bytes]:
         """Wait for `pattern`, a regular expression, on the console after the last match, and return the match."""
-        compiled = re.compile(pattern.encode() if isinstance(pattern, str) else pattern)
         simulation = self._simulation
-        what = f"{compiled.pattern.decode(errors='replace')!r} on the console"
-        return simulation.wait(lambda: simulation.transcript.find(compiled), within_s, what, simulation.came_on_console)
+        came = simulation.came_on_console
+        return simulation.expect(simulation.transcript, pattern, within_s, "on the console", came)
 
     def expect_frame(self, wanted: Any, within_s: float = DEFAULT_S, what: str = "the frame") -> Frame:
         """Wait for a frame for which the function `wanted` is true, and return the first; earlier frames count, too."""
@@ -226,8 +226,7 @@ class Board:
         what = f"an address of the board, to connect to its port {port}"
         host = address or simulation.wait(lambda: self.address, within_s, what, simulation.came_on_console)
         while True:
-            connection = Connection(simulation, f"{host}:{port}")
-            simulation.machine.connect(connection.peer, Caller(connection))
+            connection = called(simulation, f"{host}:{port}")
             left_s = (until_us - simulation.now_us) / 1e6
             ended = f"{connection} to be accepted"
             simulation.wait(partial(_answered, connection), left_s, ended, simulation.came_on_console)
@@ -341,17 +340,11 @@ class Board:
                 return flash_of_image(content, self._definition.mcu)
             except ValueError as error:
                 raise PortbenchError(f"{'image' if isinstance(image, bytes) else image}: {error}") from None
-        family, size = self._definition.uf2_family, self._definition.flash_bytes
         if isinstance(image, str) and not image.lower().endswith(".uf2"):
             image = _named_image(image, self._definition)
-        try:
-            if isinstance(image, bytes):
-                parsed = uf2.parse(image, "image", family_id=family, flash_size_bytes=size)
-            else:
-                parsed = uf2.read(Path(image), family_id=family, flash_size_bytes=size)
-        except uf2.Uf2Error as error:
-            raise PortbenchError(refusal(error)) from error
-        return parsed.programmed(self._simulation.machine.flash())
+        name = "image" if isinstance(image, bytes) else str(image)
+        data = image if isinstance(image, bytes) else uf2.read_bytes(Path(image))
+        return fitting(self._definition, data, name).programmed(self._simulation.machine.flash())
 
     def _program(self, contents: bytes) -> None:
         self._coverage.collect()
@@ -360,25 +353,16 @@ class Board:
     def _copy_to_drive(self, files: Mapping[str, bytes]) -> None:
         simulation = self._simulation
         simulation.wait(lambda: simulation.usb["storage_ready"], DEFAULT_S, "the drive", simulation.came_on_console)
-        there = {path for path, is_dir, _ in simulation.machine.volume_list() if is_dir}
-        changes: list[tuple[str, str, bytes]] = []
-        for path, content in files.items():
-            for depth in range(1, path.count("/") + 1):
-                folder = "/".join(path.split("/")[:depth])
-                if folder not in there:
-                    there.add(folder)
-                    changes.append(("mkdir", folder, b""))
-            changes.append(("write", path, content))
-        simulation.machine.volume_apply(changes)
+        with self._drive() as drive:
+            drive.write(files)
         simulation.run(FLUSH_US / 1e6)
 
-
-@contextmanager
-def _drive_errors(unit: int) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise BoardError(f"the board's drive, logical unit {unit}: {error}") from error
+    @contextmanager
+    def _drive(self, unit: int = 0) -> Iterator[Drive]:
+        try:
+            yield Drive(self.machine, unit)
+        except OSError as error:
+            raise BoardError(f"the board's drive, logical unit {unit}: {error}") from error
 
 
 def _named_image(runtime: str, board: BoardDefinition) -> Path:
@@ -394,9 +378,3 @@ def _named_image(runtime: str, board: BoardDefinition) -> Path:
 
 def _answered(connection: Connection) -> bool:
     return connection.open or connection.closed
-
-
-def _content(path: str, value: Path | str | bytes) -> bytes:
-    if isinstance(value, Path):
-        return value.read_bytes()
-    return value.encode() if isinstance(value, str) else value

@@ -46,12 +46,11 @@ class Coverage:
 
     def mark(self, path: str, content: Path | str | bytes) -> bytes:
         """The file `path` with marks; as it is, unless it is Python source. Raises BoardError."""
-        data = content.read_bytes() if isinstance(content, Path) else content
+        data = content_of(path, content)
         if not path.endswith(".py"):
-            return data.encode() if isinstance(data, str) else data
-        text = data if isinstance(data, str) else data.decode("utf-8")
+            return data
         try:
-            marked, lines = marked_source(text, len(self._names))
+            marked, lines = marked_source(data.decode("utf-8"), len(self._names))
         except SyntaxError as error:
             raise BoardError(f"{path}: line {error.lineno}: {error.msg}; only Python can be covered") from None
         self._names = ["" if name == path else name for name in self._names]  # an older version's marks mean nothing
@@ -62,15 +61,18 @@ class Coverage:
     def collect(self) -> Mapping[str, Lines]:
         """All marked files, with the lines that ran until now."""
         if self._names:
-            memory = self._memory()
+            machine = self._simulation.machine
+            memory = machine.read_sram(*machine.sram)
             for number, path in enumerate(self._names):
                 if path:
                     self._files[path].covered |= set(_marks(memory, number)) & self._files[path].all
         return self._files
 
-    def _memory(self) -> bytes:
-        machine = self._simulation.machine
-        return machine.read_sram(*machine.sram)
+
+def content_of(path: str, content: Path | str | bytes) -> bytes:
+    """The file `path` as it is."""
+    data = content.read_bytes() if isinstance(content, Path) else content
+    return data.encode() if isinstance(data, str) else data
 
 
 def marked_source(text: str, number: int) -> tuple[str, frozenset[int]]:

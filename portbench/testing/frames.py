@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from portbench_engine import board as engine
 
 from portbench.errors import LibraryMissing
 
 _US_IN_S = 1_000_000
 
 
-@dataclass(frozen=True)
-class Frame:
-    """One frame, without padding and FCS. `time_us`: when all of it was at its receiver.
+class Frame(engine.Frame):
+    """One frame, without padding and FCS. Its times are those of `Board.time_ps`."""
 
-    `lost`: it did not get there, as with the cable out.
-    """
+    @property
+    def lost(self) -> bool:
+        """True if it did not get there, as with the cable out."""
+        return self.fate != "Delivered"
 
-    time_us: float
-    to_board: bool
-    lost: bool
-    data: bytes
+    @property
+    def time_us(self) -> float:
+        """When all of it was at its receiver; of a lost frame, when it was sent."""
+        return (self.start_ps if self.lost else self.arrival_ps) / 1e6
 
     @cached_property
     def ethernet(self) -> Any:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from io import BytesIO
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import h11
 import requests
-from requests.adapters import BaseAdapter
+from requests.adapters import BaseAdapter, HTTPAdapter
 from urllib3 import HTTPResponse
 
 from portbench.testing.errors import NothingCame
@@ -87,13 +87,12 @@ def _answer(engine: h11.Connection, connection: Connection, within_s: float) -> 
 
 
 def _response(request: requests.PreparedRequest, head: h11.Response, content: bytes) -> requests.Response:
-    headers: Mapping[str, str] = {name.decode(): value.decode("latin-1") for name, value in head.headers.raw_items()}
     raw = HTTPResponse(
-        BytesIO(content), headers=headers, status=head.status_code, preload_content=False, request_method=request.method
+        BytesIO(content),
+        headers={name.decode(): value.decode("latin-1") for name, value in head.headers.raw_items()},
+        status=head.status_code,
+        reason=head.reason.decode("latin-1"),
+        preload_content=False,
+        request_method=request.method,
     )
-    response = requests.Response()
-    response.status_code, response.reason = head.status_code, head.reason.decode("latin-1")
-    response.headers.update(headers)
-    response.encoding = requests.utils.get_encoding_from_headers(response.headers)
-    response.raw, response.url, response.request = raw, request.url or "", request
-    return response
+    return HTTPAdapter().build_response(request, raw)

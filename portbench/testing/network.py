@@ -107,23 +107,38 @@ class Connection:
         self._closed, self._reset = True, self._reset or reset
 
 
-class Caller:
-    """The engine's side of a connection that the PC opens, see `portbench_engine.LanApp`."""
+class _Peers:
+    """The engine's side of connections, see `portbench_engine.LanApp`. `opened`: takes one, or does not."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, opened: Callable[[int, str], Connection | None]) -> None:
+        self._opened = opened
+        self.connections: dict[int, Connection] = {}
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply:
-        self._connection.opened(conn)
+        connection = self._opened(conn, peer)
+        if connection is None:
+            return _CLOSE
+        self.connections[conn] = connection
+        connection.opened(conn)
         return _NOTHING
 
     def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
-        self._connection.feed(data)
+        if conn in self.connections:
+            self.connections[conn].feed(data)
         return _NOTHING
 
     def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
-        self._connection.ended(reset)
+        if conn in self.connections:
+            self.connections.pop(conn).ended(reset)
         return _CLOSE
+
+
+def called(simulation: RecordedSimulation, peer: str) -> Connection:
+    """Return a connection that the PC opens from now on."""
+    connection = Connection(simulation, peer)
+    peers = _Peers(lambda number, peer: connection)
+    peers.connections[simulation.machine.connect(peer, peers)] = connection
+    return connection
 
 
 class Listener:
@@ -132,7 +147,7 @@ class Listener:
     def __init__(self, simulation: RecordedSimulation, port: int) -> None:
         self._simulation = simulation
         self._port = port
-        self._connections: dict[int, Connection] = {}
+        self._peers = _Peers(self._opened)
         self._waiting: deque[Connection] = deque()
         self._listen()
         simulation.on_power_up.append(self._listen)
@@ -144,37 +159,13 @@ class Listener:
         return self._waiting.popleft()
 
     def _listen(self) -> None:
-        self._connections.clear()
+        self._peers.connections.clear()
         self._waiting.clear()
-        self._simulation.machine.listen(self._port, _Server(self._opened, self._connections))
+        self._simulation.machine.listen(self._port, self._peers)
 
-    def _opened(self, number: int, peer: str) -> bool:
+    def _opened(self, number: int, peer: str) -> Connection | None:
         """Take a connection, unless too many wait."""
         if len(self._waiting) >= MOST_WAITING:
-            return False
-        connection = Connection(self._simulation, peer)
-        connection.opened(number)
-        self._connections[number] = connection
-        self._waiting.append(connection)
-        return True
-
-
-class _Server:
-    """The engine's side of a port, for all its connections."""
-
-    def __init__(self, opened: Callable[[int, str], bool], connections: dict[int, Connection]) -> None:
-        self._opened = opened
-        self._connections = connections
-
-    def accept(self, conn: int, peer: str, now_us: float) -> Reply:
-        return _NOTHING if self._opened(conn, peer) else _CLOSE
-
-    def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
-        if conn in self._connections:
-            self._connections[conn].feed(data)
-        return _NOTHING
-
-    def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
-        if conn in self._connections:
-            self._connections.pop(conn).ended(reset)
-        return _CLOSE
+            return None
+        self._waiting.append(Connection(self._simulation, peer))
+        return self._waiting[-1]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable
 from copy import deepcopy
 from hashlib import sha256
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
-from portbench.boards.console import Console
+from portbench_engine.board import Network
+
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.liveness import Liveness
 from portbench.boards.emulated.simulation import PS_PER_S, PS_PER_US, Simulation, Step
 from portbench.console import shown
 from portbench.errors import BoardError
@@ -21,29 +22,17 @@ from portbench.testing.transcript import Transcript
 
 __tracebackhide__ = True
 T = TypeVar("T")
-PinRecords = Callable[[float, list[dict[str, Any]]], None]
 
 DEFAULT_S: Final = 10.0
 """Longest simulated time of a wait."""
 MOST_FRAMES: Final = 100_000
-MOST_RECORDS: Final = 1_000_000
-"""Changes of pins in one step."""
 _MOST_EVENTS = 1000
 _SLICE_PS: Final = 1000 * PS_PER_US
 
 
-class Saved(NamedTuple):
-    """The state of a board, and the records of its past."""
-
-    machine: bytes
-    before_ps: int
-    plugged: bool
-    power_ups: int
-    events: tuple[str, ...]
-    frames: tuple[Frame, ...]
-    transcript: Transcript
-    console: Console
-    liveness: Liveness
+Saved = tuple[bytes, dict[str, Any]]
+"""The engine's state of a board, and the records of its past."""
+_PAST: Final = ("_before_ps", "_plugged", "power_ups", "events", "_frames", "transcript", "console", "liveness")
 
 
 class RecordedSimulation(Simulation):
@@ -66,7 +55,6 @@ class RecordedSimulation(Simulation):
         self.power_ups = 0
         self.on_power_up: list[Callable[[], None]] = []
         self.on_step: list[Callable[[], None]] = []
-        self._of_pins: PinRecords | None = None
         self._first: RecordedSimulation | None = None
         self._second: RecordedSimulation | None = None
         """The other board of a pair; the PC is the first's."""
@@ -123,7 +111,7 @@ class RecordedSimulation(Simulation):
     @property
     def is_new(self) -> bool:
         """Whether nothing has happened yet: no time has passed, nothing is attached and nothing is recorded."""
-        watched = self.on_power_up or self.on_step or self._of_pins or self._settings["attached"]
+        watched = self.on_power_up or self.on_step or self._settings["attached"]
         return self.now_ps == 0 and self.power_ups == 1 and self._powered and self._plugged and not watched
 
     def key(self, contents: bytes) -> tuple[str, str]:
@@ -138,26 +126,16 @@ class RecordedSimulation(Simulation):
             machine = self.machine.snapshot()
         except ValueError:
             return None
-        kept = (self._before_ps, self._plugged, self.power_ups, tuple(self.events), tuple(self._frames))
-        return Saved(machine, *kept, *deepcopy((self.transcript, self.console, self.liveness)))
+        return machine, deepcopy({name: vars(self)[name] for name in _PAST})
 
     def restore(self, saved: Saved) -> None:
         """Go on from the state of another board, with the same settings, in place of this new one's."""
-        self.machine.restore(saved.machine)
-        self._before_ps, self._plugged, self.power_ups = saved.before_ps, saved.plugged, saved.power_ups
-        self.events.extend(saved.events)
-        self._frames.extend(saved.frames)
-        self.transcript, self.console, self.liveness = deepcopy(saved[-3:])
+        machine, past = deepcopy(saved)
+        self.machine.restore(machine)
+        self.events.extend(past.pop("events"))
+        vars(self).update(past)
         if self._has_cable:
             self.machine.log_frames(MOST_FRAMES)
-
-    def record_pins(self, take: PinRecords) -> None:
-        """Call `take` after each step with the time of the last power-up, and the levels of all pins where one changed.
-
-        Until the next power-up.
-        """
-        self.machine.trace_start(["pins"], MOST_RECORDS)
-        self._of_pins = take
 
     def run(self, seconds: float) -> None:
         """Run for `seconds` of simulated time."""
@@ -172,12 +150,31 @@ class RecordedSimulation(Simulation):
         """
         until_ps = self.now_ps + round(within_s * PS_PER_S)
         while not (found := look()):
-            if (stuck := self.fault or self.liveness.stuck(self.time_us)) is not None:
+            if (stuck := self.stuck) is not None:
                 raise NothingCame(f"{what} did not come, and cannot: {stuck}\n{came()}")
             if self.now_ps >= until_ps:
                 raise NothingCame(f"{what} did not come within {within_s:g} s of simulated time\n{came()}")
             self._pass(until_ps)
         return found
+
+    def expect(
+        self, transcript: Transcript, pattern: str | bytes, within_s: float, on: str, came: Callable[[], str]
+    ) -> re.Match[bytes]:
+        """Wait for `pattern` in `transcript`, after the last match. Raises NothingCame."""
+        compiled = re.compile(pattern.encode() if isinstance(pattern, str) else pattern)
+        what = f"{compiled.pattern.decode(errors='replace')!r} {on}"
+        return self.wait(lambda: transcript.find(compiled), within_s, what, came)
+
+    def wait_for_console(self) -> None:
+        self.wait(lambda: self.usb["console_open"], DEFAULT_S, "a console", self.came_on_console)
+
+    def advance(self, until_ps: int) -> Step:
+        """Run for one slice. Raises BoardError and NothingCame."""
+        if self.stuck is not None:
+            raise BoardError(f"cannot come: {self.stuck}")
+        before = self.transcript.mark()
+        self._pass(self._before_ps + until_ps)
+        return Step("", [], self.transcript.since(before))
 
     def came_on_console(self) -> str:
         return f"the console's last lines, {self.now_us / 1e6:.6f} s after the start:\n{self.transcript.tail()}"
@@ -188,19 +185,13 @@ class RecordedSimulation(Simulation):
             at_s = (self._before_ps / PS_PER_US + at_us) / 1e6
             self.events.append(shown(f"{at_s:.6f} s usb {what} {detail}".rstrip()))
         self.transcript.feed(step.printed)
-        before_us = self._before_ps / PS_PER_US
-        if self._of_pins is not None:
-            records, lost = self.machine.trace_take()
-            if lost:
-                self.events.append(f"{self.now_us / 1e6:.6f} s {lost} edges of pins were not recorded")
-            self._of_pins(before_us, records)
         for look in self.on_step:
             look()
         if self._has_cable:
-            for start_us, arrival_us, to_board, fate, data in self.machine.lan_frames():
-                lost = fate != "Delivered" or not self._plugged
-                at_us = self._before_ps / PS_PER_US + (start_us if lost else arrival_us)
-                self._frames.append(Frame(at_us, to_board, lost, data))
+            before_ps = self._before_ps
+            for start_ps, arrival_ps, to_board, fate, data in Network(self.machine).frames():
+                fate = fate if self._plugged else "Unplugged"
+                self._frames.append(Frame(before_ps + start_ps, before_ps + arrival_ps, to_board, fate, data))
         return step
 
     def _started(self) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
+
+from portbench_engine import board as engine
 
 from portbench.testing.simulation import DEFAULT_S, RecordedSimulation
 from portbench.testing.transcript import Transcript
@@ -16,6 +19,7 @@ class Uart:
 
     _kind = "UART"
     _numbers = range(2)
+    _part: ClassVar[type[engine.Uart | engine.SerialPort]] = engine.Uart
 
     def __init__(self, simulation: RecordedSimulation, number: int) -> None:
         if number not in self._numbers:
@@ -24,8 +28,12 @@ class Uart:
         self._simulation = simulation
         self._number = number
         self._transcript = Transcript()
-        self._read()
-        simulation.on_step.append(self._look)
+        self._line.read()
+        simulation.on_step.append(lambda: self._transcript.feed(self._line.read()))
+
+    @property
+    def _line(self) -> engine.Uart | engine.SerialPort:
+        return self._part(self._simulation.machine, self._number)
 
     @property
     def received(self) -> bytes:
@@ -38,28 +46,16 @@ class Uart:
 
         def taken() -> bool:
             nonlocal left
-            left = left[self._write(bytes(left)) :]
-            return not left and not self._unsent()
+            left = left[self._line.write(bytes(left)) :]
+            return not left and not self._line.unsent
 
         self._simulation.wait(taken, within_s, f"the last byte to be sent to {self._kind} {self._number}", self._came)
 
     def expect(self, pattern: str | bytes, within_s: float = DEFAULT_S) -> re.Match[bytes]:
         """Wait for `pattern`, a regular expression, after the last match, and return the match. Raises NothingCame."""
-        compiled = re.compile(pattern.encode() if isinstance(pattern, str) else pattern)
-        what = f"{compiled.pattern.decode(errors='replace')!r} on {self._kind} {self._number}"
-        return self._simulation.wait(lambda: self._transcript.find(compiled), within_s, what, self._came)
-
-    def _look(self) -> None:
-        self._transcript.feed(self._read())
-
-    def _read(self) -> bytes:
-        return self._simulation.machine.uart_read(self._number)
-
-    def _write(self, data: bytes) -> int:
-        return self._simulation.machine.uart_write(self._number, data)
-
-    def _unsent(self) -> int:
-        return self._simulation.machine.uart_unsent(self._number)
+        return self._simulation.expect(
+            self._transcript, pattern, within_s, f"on {self._kind} {self._number}", self._came
+        )
 
     def _came(self) -> str:
         return f"the last lines of {self._kind} {self._number}:\n{self._transcript.tail()}"
@@ -73,12 +69,4 @@ class SerialPort(Uart):
 
     _kind = "USB serial port"
     _numbers = range(1, 4)
-
-    def _read(self) -> bytes:
-        return self._simulation.machine.serial_read(self._number)
-
-    def _write(self, data: bytes) -> int:
-        return self._simulation.machine.serial_write(self._number, data)
-
-    def _unsent(self) -> int:
-        return self._simulation.machine.serial_unsent(self._number)
+    _part = engine.SerialPort

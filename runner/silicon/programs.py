@@ -150,7 +150,7 @@ class _PacedWire(SimulatedWire):
         self.until(deadline, "the raw prompt, or an answer there")
         self.write(_CTRL_A)
         while not self._buffer.endswith(_RAW):
-            self._advance()
+            self._wait()
         del self._buffer[:-1]
         return Prompt(self, deadline.what, pastes=pastes)
 

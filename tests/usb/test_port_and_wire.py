@@ -16,7 +16,7 @@ import serial
 
 from portbench.boards import BoardError, BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded
 from portbench.boards.usb import port as port_module
-from portbench.boards.usb.port import Wire, holders, open_port, permission_fix
+from portbench.boards.usb.port import SerialWire, holders, open_port, permission_fix
 
 
 @pytest.fixture
@@ -83,14 +83,14 @@ def test_no_permission_names_the_fix(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_output_from_before_the_opening_can_be_kept(terminal: tuple[int, str]) -> None:
     os.write(terminal[0], b"early")
     port = open_port(terminal[1], "board", Deadline(5, "t"), keep_input=True)
-    wire = Wire(port, "board")
+    wire = SerialWire(port, "board")
     wire.until(Deadline(5, "test"), "it")
     assert wire.read(5) == b"early"
     wire.close()
 
 
 def test_reading_waits_until_the_deadline_and_says_for_what(terminal: tuple[int, str]) -> None:
-    wire = Wire(opened(terminal[1]), "board")
+    wire = SerialWire(opened(terminal[1]), "board")
     wire.until(Deadline(0.1, "row 1"), "a prompt")
     os.write(terminal[0], b"ab")
     with pytest.raises(DeadlineExceeded, match=r"row 1: still waiting for a prompt after 0.1 s"):
@@ -101,7 +101,7 @@ def test_reading_waits_until_the_deadline_and_says_for_what(terminal: tuple[int,
 
 
 def test_a_port_that_goes_away_is_a_lost_console(terminal: tuple[int, str]) -> None:
-    wire = Wire(opened(terminal[1]), "board")
+    wire = SerialWire(opened(terminal[1]), "board")
     wire.until(Deadline(5, "test"), "a prompt")
     os.close(terminal[0])
     with pytest.raises(ConsoleLost, match="board: its console went away while waiting for a prompt"):
@@ -110,7 +110,7 @@ def test_a_port_that_goes_away_is_a_lost_console(terminal: tuple[int, str]) -> N
 
 
 def test_writing_to_a_board_that_takes_nothing_ends(terminal: tuple[int, str]) -> None:
-    wire = Wire(opened(terminal[1]), "board")
+    wire = SerialWire(opened(terminal[1]), "board")
     wire.until(Deadline(0.2, "test"), "it")
     with pytest.raises(DeadlineExceeded, match="board to take what was typed"):
         wire.write(b"x" * 1_000_000)
@@ -121,7 +121,7 @@ def test_the_watcher_is_asked_while_waiting(terminal: tuple[int, str]) -> None:
     def watch() -> None:
         raise BoardError("the board stands still")
 
-    wire = Wire(opened(terminal[1]), "board", watch)
+    wire = SerialWire(opened(terminal[1]), "board", watch)
     wire.until(Deadline(5, "test"), "it")
     for read in (lambda: wire.read(1), lambda: wire.read_some(0.01)):
         with pytest.raises(BoardError, match="stands still"):

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from portbench.boards.definition import Ethernet
 
-
-class Lan(Protocol):
-    """What the wires need of `portbench_engine.ChipLan`. Times are microseconds since it was made."""
-
-    @property
-    def time_us(self) -> float: ...
-    @property
-    def intn_low(self) -> bool: ...
-    def advance(self, us: float) -> None: ...
-    def select(self, low: bool) -> None: ...
-    def reset_pin(self, low: bool) -> None: ...
-    def transfer(self, mosi: bytes, spi_hz: int) -> bytes: ...
+if TYPE_CHECKING:
+    from portbench_engine import ChipLan
 
 
 class Clock(Protocol):
@@ -50,7 +40,9 @@ class ProgramClock:
 class Wires:
     """Chip select, reset, interrupt and SPI of one W5500, by the board's GPIO numbers."""
 
-    def __init__(self, lan: Lan, bus: Ethernet, clock: Clock, look: Callable[[float], None] = lambda _: None) -> None:
+    def __init__(
+        self, lan: ChipLan, bus: Ethernet, clock: Clock, look: Callable[[float], None] = lambda _: None
+    ) -> None:
         """`look` is called with the LAN's time whenever that went on."""
         self.bus = bus
         self._look = look

@@ -200,6 +200,11 @@ class SerialPort:
         """Send `data`; return how many bytes were taken."""
         return self._machine.serial_write(self._place, data)
 
+    @property
+    def unsent(self) -> int:
+        """How many bytes of `write` the board has not taken yet."""
+        return self._machine.serial_unsent(self._place)
+
 
 class Uart:
     """The far end of a UART, on whatever pins the program gives it. It sends at the speed of the UART."""
@@ -221,6 +226,11 @@ class Uart:
         """Send `data`; return how many bytes were taken. A UART that is off loses them."""
         return self._machine.uart_write(self._number, data)
 
+    @property
+    def unsent(self) -> int:
+        """How many bytes of `write` are not on the line yet."""
+        return self._machine.uart_unsent(self._number)
+
 
 class Edge(NamedTuple):
     """A change of a pin."""
@@ -228,6 +238,10 @@ class Edge(NamedTuple):
     time_ps: int
     pin: int
     high: bool
+
+    @property
+    def time_us(self) -> float:
+        return self.time_ps / _PS_PER_US
 
 
 class Pin:
@@ -286,7 +300,7 @@ class Drive:
         return self._machine.volume_read([path], self._unit)[0]
 
     def write(self, files: Mapping[str, bytes]) -> None:
-        """Write files by path, in one mount."""
+        """Write files by path, in one mount, with the folders above them."""
         self._machine.volume_apply([("write", path, data) for path, data in files.items()], self._unit)
 
     def remove(self, path: str) -> None:
