@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from portbench.boards.board import OwnNetwork, Progress, RunOutput, Unattended
-from portbench.boards.definition import MASK, BoardDefinition, board_address
+from portbench.boards.definition import BoardDefinition
 from portbench.boards.desk.config import CONFIG, DeskConfig
 from portbench.boards.desk.control import ControlClient, Controls, Watch
 from portbench.boards.desk.started import StartedDesk
@@ -67,14 +67,9 @@ class DeskBoard(UsbBoard):
         """Sessions of runs before this one."""
         self._exchanges = 0
         if not network["bridged"]:
-            pc = IPv4Address(network["pc_ip"])
-            self.own_network = OwnNetwork(
-                pc,
-                network["server_port"],
-                (board_address(pc), MASK, pc, pc),
-                network["turnaround_us"],
-                WifiCredentials(network["ssid"], network["passphrase"]),
-            )
+            wifi = WifiCredentials(network["ssid"], network["passphrase"])
+            pc, port = IPv4Address(network["pc_ip"]), network["server_port"]
+            self.own_network = OwnNetwork.of_pc(pc, port, network["turnaround_us"], wifi)
 
     @classmethod
     def started(

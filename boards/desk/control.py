@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from portbench.boards.emulated.liveness import off_bus
 from portbench.boards.pins import HIGH_V, pin_number
@@ -185,10 +185,8 @@ class Watch:
             raise BoardError(f"{self._name}: {why}")
 
 
-class Ask(Protocol):
-    """`DeskBoard.control`, or the `call` of a `ControlClient`."""
-
-    def __call__(self, op: str, deadline: Deadline, **arguments: Any) -> dict[str, Any]: ...
+Ask = Callable[..., dict[str, Any]]
+"""`DeskBoard.control`, or the `call` of a `ControlClient`."""
 
 
 class Controls:

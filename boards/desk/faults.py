@@ -6,12 +6,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, StrictInt, StrictStr, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from portbench.errors import first_complaint
+
+if TYPE_CHECKING:
+    from portbench.boards.desk.process import BoardProcess
 
 _Natural = Annotated[StrictInt, Field(ge=0)]
 
@@ -117,26 +120,6 @@ _ANSWERED_LOOK_US: Final = 50.0
 """Between looks for the next answer of the PC's server."""
 
 
-class Afflicted(Protocol):
-    """A board to which faults happen: `boards.desk.process.BoardProcess`."""
-
-    @property
-    def time_us(self) -> float: ...
-    @property
-    def answered(self) -> int: ...
-    def leave_bus(self, duration_ms: int) -> None: ...
-    def crash(self) -> None: ...
-    def reset_cores(self) -> None: ...
-    def lose_power(self) -> None: ...
-    def refuse_files(self, names: tuple[str, ...], *, full: bool) -> None: ...
-    def accept_files(self) -> None: ...
-    def tear_next_copy(self, per_mille: int) -> None: ...
-    def rename_next_port(self) -> None: ...
-    def plug_cable(self, plugged: bool) -> None: ...
-    def disturb_lan(self, settings: dict[str, Any]) -> None: ...
-    def kill_server(self) -> None: ...
-
-
 @dataclasses.dataclass
 class _Armed:
     fault: Fault
@@ -149,7 +132,7 @@ class _Armed:
 class FaultInjector:
     """Arms faults, counts the events that they wait for, and makes each strike once. `host_s`: the host's clock."""
 
-    def __init__(self, board: Afflicted, log: Callable[[str], None], host_s: Callable[[], float]) -> None:
+    def __init__(self, board: BoardProcess, log: Callable[[str], None], host_s: Callable[[], float]) -> None:
         self._board = board
         self._log = log
         self._host_s = host_s
@@ -165,7 +148,7 @@ class FaultInjector:
         """The kinds that have struck, in order."""
 
     def arm(self, fault: Fault) -> None:
-        self._armed.append(_Armed(fault, self._printed, self._typed, self._enumerated, self._board.answered))
+        self._armed.append(_Armed(fault, self._printed, self._typed, self._enumerated, self._board.pc.answered))
 
     def disarm(self) -> None:
         """Forget the faults that have not struck, and end those that last."""
@@ -182,7 +165,7 @@ class FaultInjector:
     @property
     def next_look_us(self) -> float:
         """Simulated time until a fault is due or over, or may be; infinite if none waits for such a moment."""
-        now_us = self._board.time_us
+        now_us = self._board.machine.time_us
         looks = [end - now_us for end in (self._cable_in_us, self._lan_calm_us) if end is not None]
         for armed in self._armed:
             if armed.fault.kind is FaultKind.ENUMERATION_SLOW:
@@ -195,7 +178,7 @@ class FaultInjector:
 
     def look(self) -> None:
         """Strike with the faults that are due, and end those that are over."""
-        now_us = self._board.time_us
+        now_us = self._board.machine.time_us
         if self._silent_until_us is not None and now_us >= self._silent_until_us:
             self._silent_until_us = None
         if self._cable_in_us is not None and now_us >= self._cable_in_us:
@@ -262,74 +245,75 @@ class FaultInjector:
         if fault.kind is FaultKind.ENUMERATION_SLOW:
             return 1.0  # strikes in `enumerated`
         if fault.when is When.POWERED_US:
-            return fault.after - self._board.time_us
+            return fault.after - self._board.machine.time_us
         if fault.when is When.PRINTED:
             return fault.after - (self._printed - armed.printed)
         if fault.when is When.TYPED:
             return fault.after - (self._typed - armed.typed)
         if fault.when is When.ANSWERED:
-            return max(fault.after, 1) - (self._board.answered - armed.answered)
+            return max(fault.after, 1) - (self._board.pc.answered - armed.answered)
         if fault.when is When.ENUMERATED:
             return max(fault.after, 1) - (self._enumerated - armed.enumerated)
         return 0.0
 
     def _note(self, fault: Fault) -> None:
-        self._log(f"fault: {fault}, at {self._board.time_us / 1e6:.6f} s")
+        self._log(f"fault: {fault}, at {self._board.machine.time_us / 1e6:.6f} s")
         self.struck.append(str(fault.kind))
 
     def _strike(self, fault: Fault) -> None:
         self._note(fault)
-        board = self._board
+        board, machine, usb = self._board, self._board.machine, self._board.usb
         lasts_us = fault.duration_ms * 1000.0 if fault.duration_ms else float("inf")
         match fault.kind:
             case FaultKind.SERIAL_DROPPED:
-                board.leave_bus(fault.duration_ms)
+                usb.leave_bus(fault.duration_ms)
             case FaultKind.BYTES_LOST:
                 self._lose_printed += fault.amount
             case FaultKind.TYPED_LOST:
                 self._lose_typed += fault.amount
             case FaultKind.CONSOLE_SILENT:
-                self._silent_until_us = board.time_us + lasts_us
+                self._silent_until_us = machine.time_us + lasts_us
             case FaultKind.GUEST_CRASH:
-                board.crash()
+                start, count = machine.sram
+                machine.write_sram(start, b"\xff" * count)
             case FaultKind.CORES_RESET:
-                board.reset_cores()
+                machine.reset_cores()
             case FaultKind.POWER_LOST:
                 board.lose_power()
             case FaultKind.VOLUME_READ_ONLY | FaultKind.VOLUME_FULL:
                 self._refuses_one_mount = fault.duration_ms == 0
                 self._files_until_s = self._host_s() + fault.duration_ms / 1e3 if fault.duration_ms else None
-                board.refuse_files(fault.names, full=fault.kind is FaultKind.VOLUME_FULL)
+                usb.refuse_files(fault.names, full=fault.kind is FaultKind.VOLUME_FULL)
             case FaultKind.VOLUME_TORN:
-                board.tear_next_copy(fault.amount)
+                usb.tear_next_copy(fault.amount)
             case FaultKind.PORT_RENAMED:
-                board.rename_next_port()
+                usb.rename_next_port()
             case FaultKind.LINK_DOWN:
-                self._cable_in_us = board.time_us + lasts_us
-                board.plug_cable(False)
+                self._cable_in_us = machine.time_us + lasts_us
+                machine.set_cable(False)
             case FaultKind.PACKETS_LOST:
-                self._lan_calm_us = board.time_us + lasts_us
+                self._lan_calm_us = machine.time_us + lasts_us
                 lost = fault.amount
-                board.disturb_lan(
+                machine.set_lan_faults(
                     {"seed": fault.seed, "loss_from_board_per_mille": lost, "loss_to_board_per_mille": lost}
                 )
             case FaultKind.PACKETS_DELAYED:
-                self._lan_calm_us = board.time_us + lasts_us
-                board.disturb_lan({"seed": fault.seed, "jitter_us": fault.amount})
+                self._lan_calm_us = machine.time_us + lasts_us
+                machine.set_lan_faults({"seed": fault.seed, "jitter_us": fault.amount})
             case FaultKind.SERVER_KILLED:
-                board.kill_server()
+                board.pc.kill()
             case FaultKind.ENUMERATION_SLOW:
                 raise AssertionError("strikes in enumerated()")
 
     def _plug_in(self) -> None:
         self._cable_in_us = None
-        self._board.plug_cable(True)
+        self._board.machine.set_cable(True)
 
     def _calm(self) -> None:
         self._lan_calm_us = None
-        self._board.disturb_lan({})
+        self._board.machine.set_lan_faults({})
 
     def _end_refusal(self) -> None:
         self._files_until_s = None
         self._refuses_one_mount = False
-        self._board.accept_files()
+        self._board.usb.accept_files()

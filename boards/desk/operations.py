@@ -43,7 +43,7 @@ def _status(board: BoardProcess, request: Request) -> None:
     now_us = board.machine.time_us
     request.answer(
         time_us=now_us,
-        fault=board.fault or board.stuck() or board.pc.given_up(now_us),
+        fault=board.stuck() or board.pc.given_up(now_us),
         off_bus_us=board.liveness.off_bus_us(now_us),
         usb=board.usb.state,
         struck=board.faults.struck,

@@ -310,9 +310,10 @@ class BoardProcess:
         self.faults.printing(step.printed, self.usb.show)
         self.usb.show_rest()
         if step.printed and self.usb.port is None:
-            self._note_lost_result()
+            self.note_lost_result()
 
-    def _note_lost_result(self) -> None:
+    def note_lost_result(self) -> None:
+        """Take note that a result line that has come is lost with the port, see `stuck`."""
         self._result_lost = self._result_lost or self.simulation.console.result is not None
 
     def disturbed(self) -> None:
@@ -328,8 +329,7 @@ class BoardProcess:
         """Return why the run that is on will never end, as one line; None where no such reason is known."""
         if self._result_lost:
             return "its console went away, and with it the client's result line"
-        reported = self.pc.reports > self._reports_before
-        return self.client.stuck(finished=self.simulation.console.result is not None or reported or self.pc.whole)
+        return self.client.stuck(finished=self.simulation.result_came(self._reports_before))
 
     def _look_at_usb(self, step: Step) -> None:
         for time_us, what, detail in step.usb:
@@ -361,48 +361,6 @@ class BoardProcess:
             return
         carry_out(self, request)
 
-    # The effects of faults, see `boards.desk.faults.Afflicted`.
-
-    @property
-    def time_us(self) -> float:
-        return self.machine.time_us
-
-    @property
-    def answered(self) -> int:
-        return self.pc.answered
-
-    def leave_bus(self, duration_ms: int) -> None:
-        self._note_lost_result()
-        self.usb.leave_bus(duration_ms)
-
-    def crash(self) -> None:
-        start, count = self.machine.sram
-        self.machine.write_sram(start, b"\xff" * count)
-
-    def reset_cores(self) -> None:
-        self.machine.reset_cores()
-
     def lose_power(self) -> None:
         self.power_up(bootsel=False)
         self.publish()
-
-    def refuse_files(self, names: tuple[str, ...], *, full: bool) -> None:
-        self.usb.refuse_files(names, full=full)
-
-    def accept_files(self) -> None:
-        self.usb.accept_files()
-
-    def tear_next_copy(self, per_mille: int) -> None:
-        self.usb.tear_next_copy(per_mille)
-
-    def rename_next_port(self) -> None:
-        self.usb.rename_next_port()
-
-    def plug_cable(self, plugged: bool) -> None:
-        self.machine.set_cable(plugged)
-
-    def disturb_lan(self, settings: dict[str, Any]) -> None:
-        self.machine.set_lan_faults(settings)
-
-    def kill_server(self) -> None:
-        self.pc.kill()

@@ -7,7 +7,9 @@ import errno
 import os
 import termios
 import tty
-from typing import Final, Protocol
+from typing import Final
+
+from portbench_engine import Machine
 
 from portbench.boards.desk import UARTS
 
@@ -43,7 +45,9 @@ class SerialPort:
         # Two programs on one serial port only spoil each other's session. Real ports allow it too, unless the first
         # asks for exclusive access, as pyserial's `exclusive` does; that also works here.
         self.path = os.ttyname(slave)
+        self._baud = 0
         self._unsent = bytearray()
+        self._baud = self._set_baud()
 
     def fileno(self) -> int:
         return self._master
@@ -78,13 +82,17 @@ class SerialPort:
         """Whether the terminal still has to take output."""
         return bool(self._unsent)
 
-    def take_baud(self) -> int | None:
+    def wants_boot_loader(self) -> bool:
+        """True once a client has set the boot loader's speed."""
+        before, self._baud = self._baud, self._set_baud()
+        return self._baud != before and self._baud == BOOTLOADER_BAUD
+
+    def _set_baud(self) -> int:
         """Return the speed that a client has set, 0 where the terminal's code for it is unknown."""
         try:
-            code = termios.tcgetattr(self._slave)[5]
+            return _BAUDS.get(termios.tcgetattr(self._slave)[5], 0)
         except termios.error:
-            return None
-        return _BAUDS.get(code, 0)
+            return self._baud
 
     def close(self) -> None:
         for fd in (self._master, self._slave):
@@ -92,55 +100,40 @@ class SerialPort:
                 os.close(fd)
 
 
-class SerialFunctions(Protocol):
-    """`portbench_engine.Machine`, as further ports need it. Place 0 is the console's."""
-
-    def serial_read(self, place: int) -> bytes: ...
-    def serial_write(self, place: int, data: bytes) -> int: ...
-    def serial_unsent(self, place: int) -> int: ...
-    def serial_set_baud(self, place: int, baud: int) -> bool: ...
-    def serial_close(self, place: int) -> bool: ...
-
-
 class FurtherPorts:
     """The ports beside the console, as CircuitPython's `usb_cdc.data`. They come and go with the console's port."""
 
     def __init__(self) -> None:
         self.ports: tuple[SerialPort, ...] = ()
-        self._bauds: list[int | None] = []
 
     @property
     def paths(self) -> tuple[str, ...]:
         return tuple(port.path for port in self.ports)
 
-    def appear(self, machine: SerialFunctions, count: int) -> None:
+    def appear(self, machine: Machine, count: int) -> None:
         """Open `count` ports, unless they are open already."""
         if len(self.ports) == count:
             return
         self.close()
         self.ports = tuple(SerialPort() for _ in range(count))
-        self._bauds = [port.take_baud() for port in self.ports]
         for place in range(1, count + 1):
             machine.serial_read(place)  # output from before the port appeared is lost, as the console's is
 
-    def type(self, machine: SerialFunctions) -> bool:
+    def type(self, machine: Machine) -> bool:
         """Bring the board what clients of the ports wrote, and the speed that they set; true if there was anything."""
         any_came = False
         for place, port in enumerate(self.ports, 1):
             if machine.serial_unsent(place) < _USB_BYTES and (typed := port.read(_USB_BYTES)):
                 machine.serial_write(place, typed)
                 any_came = True
-            baud = port.take_baud()
-            if baud is not None and baud != self._bauds[place - 1]:
-                self._bauds[place - 1] = baud
-                if baud == BOOTLOADER_BAUD:
-                    # What opening the port at this speed and closing it again does on a PC.
-                    machine.serial_set_baud(place, baud)
-                    machine.serial_close(place)
-                    any_came = True
+            if port.wants_boot_loader():
+                # What opening the port at this speed and closing it again does on a PC.
+                machine.serial_set_baud(place, BOOTLOADER_BAUD)
+                machine.serial_close(place)
+                any_came = True
         return any_came
 
-    def show(self, machine: SerialFunctions) -> None:
+    def show(self, machine: Machine) -> None:
         """Bring the clients what the board sent."""
         for place, port in enumerate(self.ports, 1):
             if came := machine.serial_read(place):
@@ -154,14 +147,6 @@ class FurtherPorts:
         self.ports = ()
 
 
-class UartLines(Protocol):
-    """`portbench_engine.Machine`, as UART ports need it."""
-
-    def uart_read(self, uart: int) -> bytes: ...
-    def uart_write(self, uart: int, data: bytes) -> int: ...
-    def uart_unsent(self, uart: int) -> int: ...
-
-
 class UartPorts:
     """UART0 and UART1 as two serial adapters show them to a PC. Adapters stay when the board loses its power."""
 
@@ -172,7 +157,7 @@ class UartPorts:
     def paths(self) -> tuple[str, ...]:
         return tuple(port.path for port in self.ports)
 
-    def exchange(self, machine: UartLines) -> None:
+    def exchange(self, machine: Machine) -> None:
         """Bring the lines what clients wrote, and the clients what the lines brought."""
         for uart, port in enumerate(self.ports):
             if machine.uart_unsent(uart) < _UART_BYTES and (typed := port.read(_UART_BYTES)):

@@ -6,14 +6,15 @@ import errno
 from collections.abc import Callable
 from typing import Any
 
-from portbench.boards.definition import BoardDefinition, refusal
-from portbench.firmware import uf2
+from portbench.boards.definition import BoardDefinition
+from portbench.boards.flashed import fitting
+from portbench.errors import BoardError
 
 _INFO = "INFO_UF2.TXT"
 
 
 class StandIn:
-    """A `boards.desk.volume_folder.Drive`. `program` restarts the board with new contents of its flash."""
+    """A `boards.desk.volume_folder.MassStorage`. `program` restarts the board with new contents of its flash."""
 
     def __init__(
         self, definition: BoardDefinition, flash: Callable[[], bytes], program: Callable[[bytes], None]
@@ -34,28 +35,25 @@ class StandIn:
             "storage_ready": True,
         }
 
-    def volume_list(self) -> list[tuple[str, bool, int]]:
+    def volume_list(self, lun: int = 0) -> list[tuple[str, bool, int]]:
         return [(_INFO, False, len(self._info))]
 
-    def volume_label(self) -> str:
+    def volume_label(self, lun: int = 0) -> str:
         return self._definition.volumes.bootloader
 
-    def volume_read(self, paths: list[str]) -> list[bytes]:
+    def volume_read(self, paths: list[str], lun: int = 0) -> list[bytes]:
         return [self._info for _ in paths]
 
-    def volume_apply(self, changes: list[tuple[str, str, bytes]]) -> None:
+    def volume_apply(self, changes: list[tuple[str, str, bytes]], lun: int = 0) -> None:
         """Program the images among the new files. Raises OSError for one that does not fit this board."""
         for action, path, data in changes:
             if action != "write":
                 continue
             try:
-                image = uf2.parse(
-                    data, path, family_id=self._definition.uf2_family, flash_size_bytes=self._definition.flash_bytes
-                )
-                contents = image.programmed(self._flash())
-            except uf2.Uf2Error as error:
-                raise OSError(errno.EIO, refusal(error)) from error
-            self._program(contents)
+                image = fitting(self._definition, data, path)
+            except BoardError as error:
+                raise OSError(errno.EIO, str(error)) from error
+            self._program(image.programmed(self._flash()))
 
     @property
     def _info(self) -> bytes:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from portbench_engine import Machine
 
 from portbench.boards.desk.serial_port import BOOTLOADER_BAUD, FurtherPorts, SerialPort
 from portbench.boards.desk.stand_in import StandIn
-from portbench.boards.desk.volume_folder import FurtherVolumes, Torn, VolumeFolder
+from portbench.boards.desk.volume_folder import Torn, VolumeFolder, VolumeFolders
+
+if TYPE_CHECKING:
+    from portbench.boards.desk.faults import FaultInjector
+    from portbench.boards.desk.process import BoardProcess
 
 COPY_US: Final = 1_000_000.0
 """How long the board works on a file that was copied to it."""
@@ -20,43 +24,21 @@ _TYPED_BYTES = 2048
 _SYNC_INTERVAL_S = 0.05
 
 
-class Owner(Protocol):
-    """The board's process, as the USB side needs it."""
-
-    def disturbed(self) -> None:
-        """The host has sent the board something, or may do so from now on."""
-
-    def publish(self) -> None:
-        """The PC sees another state of the board."""
-
-    def lose_power(self) -> None: ...
-
-
-class Faults(Protocol):
-    """The part of `boards.desk.faults.FaultInjector` that concerns USB."""
-
-    def typing(self, data: bytes) -> bytes: ...
-    def enumerated(self) -> int: ...
-    def drive_gone(self) -> None: ...
-
-
 class UsbSide:
     """The USB side of the board in `folder`. `automount`: mount a drive as soon as there is one, as a desktop does."""
 
     def __init__(
-        self, machine: Machine, folder: Path, owner: Owner, faults: Faults, log: Callable[[str], None]
+        self, machine: Machine, folder: Path, board: BoardProcess, faults: FaultInjector, log: Callable[[str], None]
     ) -> None:
         self._machine = machine
         self._stand_in: StandIn | None = None
-        self._folder = folder
-        self._owner = owner
+        self._board = board
         self._faults = faults
         self._log = log
         self.automount = True
         self.port: SerialPort | None = None
         self.further = FurtherPorts()
-        self.volume: VolumeFolder | None = None
-        self.further_volumes = FurtherVolumes(folder, log)
+        self._volumes = VolumeFolders(folder, log)
         self._last_port: str | None = None
         self._rename_port = False
         self._absent_until_s = 0.0
@@ -64,7 +46,6 @@ class UsbSide:
         self._tear_per_mille: int | None = None
         self._generation = 0
         self._earlier_generations = 0
-        self._baud = 0
         self._next_sync_s = 0.0
         self._copied_us = -COPY_US
 
@@ -105,6 +86,10 @@ class UsbSide:
         """All serial ports, the console's first."""
         return (() if self.port is None else (self.port,)) + self.further.ports
 
+    @property
+    def volume(self) -> VolumeFolder | None:
+        return self._volumes.first
+
     def copies(self, now_us: float) -> bool:
         """True while the board still works on a file copied to its drive."""
         return now_us < self._copied_us + COPY_US
@@ -121,7 +106,7 @@ class UsbSide:
             "product": usb.get("product"),
             "port": self.port.path if self.port else None,
             "further_ports": list(self.further.paths),
-            "further_volumes": [str(folder.path) for folder in self.further_volumes.folders],
+            "further_volumes": [str(folder.path) for folder in self._volumes.folders if folder is not self.volume],
             "unused": usb.get("unused", []),
             "volume": str(self.volume.path) if self.volume else None,
             "volume_label": self.volume.label if self.volume else None,
@@ -130,24 +115,21 @@ class UsbSide:
     def type(self) -> None:
         """Bring the board what clients of its ports wrote, and the speed that they set."""
         if self.further.type(self._machine):
-            self._owner.disturbed()
+            self._board.disturbed()
         if self.port is None:
             return
         if self._machine.console_unsent < _TYPED_BYTES:
             typed = self.port.read()
             if typed:
-                self._owner.disturbed()
+                self._board.disturbed()
                 self._machine.console_write(self._faults.typing(typed))
         if self.port is None:
             return
-        baud = self.port.take_baud()
-        if baud is not None and baud != self._baud:
-            self._baud = baud
-            if baud == BOOTLOADER_BAUD:
-                self._owner.disturbed()
-                # What opening the port at this speed and closing it again does on a PC.
-                self._machine.set_baud(baud)
-                self._machine.console_close()
+        if self.port.wants_boot_loader():
+            self._board.disturbed()
+            # What opening the port at this speed and closing it again does on a PC.
+            self._machine.set_baud(BOOTLOADER_BAUD)
+            self._machine.console_close()
 
     def show(self, data: bytes) -> None:
         """Show what the board printed."""
@@ -180,21 +162,9 @@ class UsbSide:
             self.port = SerialPort(self._last_port if self._rename_port else None)
             self._rename_port = False
             self._last_port = self.port.path
-            self._baud = self.port.take_baud() or 0
         self.further.appear(self._machine, max(0, usb["serial_ports"] - 1))
-        if usb["storage_ready"] and self.automount:
-            self._mount()
-        elif self.volume is not None and not usb["storage_ready"]:
-            self._drop_volume()
-        self._mount_further(usb["units_ready"])
-        self._owner.publish()
-
-    def _mount_further(self, ready: list[bool]) -> None:
-        if self.automount and not self._absent:
-            taken = set() if self.volume is None else {self.volume.path.name}
-            self.further_volumes.mount(self._machine, ready, taken)
-        else:
-            self.further_volumes.unmount_gone(ready)
+        self._mount([usb["storage_ready"], *usb["units_ready"][1:]])
+        self._board.publish()
 
     @property
     def _absent(self) -> bool:
@@ -203,7 +173,7 @@ class UsbSide:
 
     def _be_absent(self, duration_ms: int) -> None:
         self._absent_until_s = time.monotonic() + duration_ms / 1e3
-        self._owner.publish()
+        self._board.publish()
 
     def come_back(self) -> None:
         """Show the board again once it has been absent for long enough."""
@@ -215,42 +185,38 @@ class UsbSide:
         """Mount the drive now, and from now on as soon as there is one."""
         self.automount = True
         usb = self.state
-        if usb["storage_ready"]:
-            self._mount()
-        self._mount_further(usb["units_ready"])
+        self._mount([usb["storage_ready"], *usb["units_ready"][1:]])
         if any(usb["units_ready"]):
-            self._owner.publish()
+            self._board.publish()
 
-    def _mount(self) -> None:
-        if self.volume is not None or self._absent:
-            return
-        try:
-            taken = {folder.path.name for folder in self.further_volumes.folders}
-            self.volume = VolumeFolder(self._stand_in or self._machine, self._folder, self._log, taken)
-        except OSError as error:
-            self._log(f"the board's drive cannot be mounted: {error}")
-            return
-        self.volume.tear_per_mille, self._tear_per_mille = self._tear_per_mille, None
-        if self._refused is not None:
-            self.volume.refuse(self._refused[0], full=self._refused[1])
+    def _mount(self, ready: list[bool]) -> None:
+        """Remove the drives that are not `ready`, and mount the others where a PC does."""
+        before = self.volume
+        if self.automount and not self._absent:
+            self._volumes.mount(self._stand_in or self._machine, ready)
+        else:
+            self._volumes.unmount_gone(ready)
+        volume = self.volume
+        if volume is None and before is not None:
+            self._faults.drive_gone()
+        elif volume is not None and before is None:
+            volume.tear_per_mille, self._tear_per_mille = self._tear_per_mille, None
+            if self._refused is not None:
+                volume.refuse(self._refused[0], full=self._refused[1])
 
     def sync(self) -> None:
         """Bring changes in the folders to the drive, a few times a second."""
         now = time.monotonic()
-        folders = self._volumes
+        folders = self._volumes.folders
         if not folders or now < self._next_sync_s:
             return
         self._next_sync_s = now + _SYNC_INTERVAL_S
         for folder in folders:
             self._copy(folder.sync)
 
-    @property
-    def _volumes(self) -> tuple[VolumeFolder, ...]:
-        return (() if self.volume is None else (self.volume,)) + self.further_volumes.folders
-
     def sync_all(self) -> bool:
         """Do the same at once; false where there is no drive."""
-        folders = self._volumes
+        folders = self._volumes.folders
         for folder in folders:
             self._copy(folder.flush)
         return bool(folders)
@@ -260,7 +226,7 @@ class UsbSide:
             if bring():
                 self._copied_us = self._machine.time_us
         except Torn:
-            self._owner.lose_power()
+            self._board.lose_power()
         except OSError as error:
             # A boot loader that has its whole image goes away in the middle of the copy.
             self._log(f"the board's drive: {error}")
@@ -273,18 +239,15 @@ class UsbSide:
             self.port = None
 
     def _drop_volumes(self) -> None:
-        self.further_volumes.unmount_gone([])
-        self._drop_volume()
-
-    def _drop_volume(self) -> None:
-        if self.volume is not None:
-            self.volume.remove()
-            self.volume = None
+        before = self.volume
+        self._volumes.unmount_gone([])
+        if before is not None:
             self._faults.drive_gone()
 
-    # The effects of faults, see `boards.desk.faults.Afflicted`.
+    # The effects of faults, see `boards.desk.faults`.
 
     def leave_bus(self, duration_ms: int) -> None:
+        self._owner.note_lost_result()
         self._drop_ports()
         self._drop_volumes()
         self._earlier_generations += 1

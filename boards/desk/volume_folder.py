@@ -32,13 +32,13 @@ class Torn(Exception):
     """A fault tore the copy: the drive has part of a file, and the board is to lose its power."""
 
 
-class Drive(Protocol):
-    """`portbench_engine.Machine`, as a folder needs it."""
+class MassStorage(Protocol):
+    """`portbench_engine.Machine`, as a folder needs it. `lun`: the logical unit."""
 
-    def volume_list(self) -> list[tuple[str, bool, int]]: ...
-    def volume_label(self) -> str: ...
-    def volume_read(self, paths: list[str]) -> list[bytes]: ...
-    def volume_apply(self, changes: list[tuple[str, str, bytes]]) -> None: ...
+    def volume_list(self, lun: int = 0) -> list[tuple[str, bool, int]]: ...
+    def volume_label(self, lun: int = 0) -> str: ...
+    def volume_read(self, paths: list[str], lun: int = 0) -> list[bytes]: ...
+    def volume_apply(self, changes: list[tuple[str, str, bytes]], lun: int = 0) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,17 @@ class VolumeFolder:
     """
 
     def __init__(
-        self, drive: Drive, parent: Path, log: Callable[[str], None], taken: Collection[str] = frozenset()
+        self,
+        drive: MassStorage,
+        parent: Path,
+        log: Callable[[str], None],
+        taken: Collection[str] = frozenset(),
+        lun: int = 0,
     ) -> None:
         self._drive = drive
+        self._lun = lun
         self._log = log
-        self.label = drive.volume_label().strip() or "NO NAME"
+        self.label = drive.volume_label(lun).strip() or "NO NAME"
         name = _folder_name(self.label)
         names = chain([name], (f"{name}{number}" for number in count(1)))
         self.path = parent / next(name for name in names if name not in taken)
@@ -129,14 +135,14 @@ class VolumeFolder:
         self._mirrored = self._seen = self._scan()
 
     def _fill(self, building: Path) -> None:
-        entries = [(_inside(path), is_dir, size) for path, is_dir, size in self._drive.volume_list()]
+        entries = [(_inside(path), is_dir, size) for path, is_dir, size in self._drive.volume_list(self._lun)]
         files = [path for path, is_dir, _ in entries if not is_dir]
         if (claimed := sum(size for _, _, size in entries)) > MOST_BYTES:
             raise OSError(errno.EFBIG, f"the volume's files claim {claimed} bytes; a folder shows at most {MOST_BYTES}")
         for path, is_dir, _ in entries:
             if is_dir:
                 (building / path).mkdir(parents=True, exist_ok=True)
-        for path, data in zip(files, self._drive.volume_read(files), strict=True):
+        for path, data in zip(files, self._drive.volume_read(files, self._lun), strict=True):
             (building / path).parent.mkdir(parents=True, exist_ok=True)
             (building / path).write_bytes(data)
 
@@ -172,7 +178,7 @@ class VolumeFolder:
         self._mirrored = now
         self._tear(changes)
         self._log(f"{self.label}: " + ", ".join(f"{action} {path}" for action, path, _ in changes))
-        self._drive.volume_apply(changes)
+        self._drive.volume_apply(changes, self._lun)
         return True
 
     def _tear(self, changes: list[tuple[str, str, bytes]]) -> None:
@@ -181,7 +187,7 @@ class VolumeFolder:
                 part = data[: len(data) * self.tear_per_mille // 1000]
                 self._log(f"{self.label}: torn: {len(part)} of {len(data)} bytes of {path}")
                 with contextlib.suppress(OSError):
-                    self._drive.volume_apply([*changes[:index], (action, path, part)])
+                    self._drive.volume_apply([*changes[:index], (action, path, part)], self._lun)
                 raise Torn
 
     def _changes(self, now: dict[str, _Stamp]) -> list[tuple[str, str, bytes]]:
@@ -205,37 +211,8 @@ class VolumeFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-class LogicalUnits(Protocol):
-    """`portbench_engine.Machine`, as the folders of further logical units need it."""
-
-    def volume_list(self, lun: int = 0) -> list[tuple[str, bool, int]]: ...
-    def volume_label(self, lun: int = 0) -> str: ...
-    def volume_read(self, paths: list[str], lun: int = 0) -> list[bytes]: ...
-    def volume_apply(self, changes: list[tuple[str, str, bytes]], lun: int = 0) -> None: ...
-
-
-class LogicalUnit:
-    """One logical unit as a `Drive`."""
-
-    def __init__(self, machine: LogicalUnits, lun: int) -> None:
-        self._machine = machine
-        self._lun = lun
-
-    def volume_list(self) -> list[tuple[str, bool, int]]:
-        return self._machine.volume_list(self._lun)
-
-    def volume_label(self) -> str:
-        return self._machine.volume_label(self._lun)
-
-    def volume_read(self, paths: list[str]) -> list[bytes]:
-        return self._machine.volume_read(paths, self._lun)
-
-    def volume_apply(self, changes: list[tuple[str, str, bytes]]) -> None:
-        self._machine.volume_apply(changes, self._lun)
-
-
-class FurtherVolumes:
-    """Folders of the logical units beyond the first, such as a card in a reader. They come and go with their media.
+class VolumeFolders:
+    """Folders of a drive's logical units, such as the card in a reader. They come and go with their media.
 
     `parent`: the folder of the board's folders.
     """
@@ -249,17 +226,19 @@ class FurtherVolumes:
     def folders(self) -> tuple[VolumeFolder, ...]:
         return tuple(folder for _, folder in sorted(self._folders.items()))
 
-    def mount(self, machine: LogicalUnits, ready: list[bool], taken: set[str]) -> None:
-        """Mount the units that are `ready`, by number, and remove the others; unit 0 is mounted elsewhere.
+    @property
+    def first(self) -> VolumeFolder | None:
+        """The folder of unit 0."""
+        return self._folders.get(0)
 
-        `taken`: names that the folders may not have.
-        """
+    def mount(self, drive: MassStorage, ready: list[bool]) -> None:
+        """Mount the units that are `ready`, by number, and remove the others."""
         for lun, is_ready in enumerate(ready):
-            if lun == 0 or not is_ready or lun in self._folders:
+            if not is_ready or lun in self._folders:
                 continue
-            names = taken | {folder.path.name for folder in self._folders.values()}
+            taken = {folder.path.name for folder in self._folders.values()}
             try:
-                self._folders[lun] = VolumeFolder(LogicalUnit(machine, lun), self._parent, self._log, names)
+                self._folders[lun] = VolumeFolder(drive, self._parent, self._log, taken, lun)
             except OSError as error:
                 self._log(f"logical unit {lun} of the board's drive cannot be mounted: {error}")
         self.unmount_gone(ready)

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from portbench_engine import Machine
 
-from portbench.boards.desk.usb_side import Owner, UsbSide
+from portbench.boards.desk.usb_side import UsbSide
 from portbench.boards.registry import EmulatedState, PortLinks, read_state
 from portbench.runner.cli.verbs.desk import _lines
 from tests.desk.conftest import Started
@@ -86,7 +85,7 @@ def board() -> Board:
 
 @pytest.fixture
 def side(board: Board, tmp_path: Path) -> Iterator[UsbSide]:
-    side = UsbSide(cast(Machine, board), tmp_path, cast(Owner, board), board, lambda line: None)
+    side = UsbSide(cast(Any, board), tmp_path, cast(Any, board), cast(Any, board), lambda line: None)
     side.changed(board.state)
     yield side
     side.close()

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from unittest.mock import call, create_autospec
+from unittest.mock import Mock, call
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from portbench.boards.desk.faults import Afflicted, Fault, FaultInjector, FaultKind, When
+from portbench.boards.desk.faults import Fault, FaultInjector, FaultKind, When
 
 NEVER = float("inf")
+CRASH = call.write_sram(0x20000000, b"\xff" * 4)
 
 
 class World:
     """A board that notes each call, with faults. `shown`: the last print, as it arrived."""
 
     def __init__(self, *faults: Fault) -> None:
-        self.board = create_autospec(Afflicted, instance=True, time_us=0.0, answered=0)
+        self.board = Mock(time_us=0.0, answered=0, sram=(0x20000000, 4))
+        self.board.machine = self.board.usb = self.board.pc = self.board
         self.host_s = 0.0
         self.shown = b""
         self.lines: list[str] = []
@@ -46,20 +48,20 @@ class World:
     ("fault", "done"),
     [
         (Fault(FaultKind.SERIAL_DROPPED, duration_ms=7), call.leave_bus(7)),
-        (Fault(FaultKind.GUEST_CRASH), call.crash()),
+        (Fault(FaultKind.GUEST_CRASH), CRASH),
         (Fault(FaultKind.CORES_RESET), call.reset_cores()),
         (Fault(FaultKind.POWER_LOST), call.lose_power()),
         (Fault(FaultKind.VOLUME_READ_ONLY), call.refuse_files(("firmware.uf2",), full=False)),
         (Fault(FaultKind.VOLUME_FULL, names=("code.py",)), call.refuse_files(("code.py",), full=True)),
         (Fault(FaultKind.VOLUME_TORN, amount=500), call.tear_next_copy(500)),
         (Fault(FaultKind.PORT_RENAMED), call.rename_next_port()),
-        (Fault(FaultKind.LINK_DOWN), call.plug_cable(False)),
+        (Fault(FaultKind.LINK_DOWN), call.set_cable(False)),
         (
             Fault(FaultKind.PACKETS_LOST, amount=9, seed=4),
-            call.disturb_lan({"seed": 4, "loss_from_board_per_mille": 9, "loss_to_board_per_mille": 9}),
+            call.set_lan_faults({"seed": 4, "loss_from_board_per_mille": 9, "loss_to_board_per_mille": 9}),
         ),
-        (Fault(FaultKind.PACKETS_DELAYED, amount=80, seed=4), call.disturb_lan({"seed": 4, "jitter_us": 80})),
-        (Fault(FaultKind.SERVER_KILLED), call.kill_server()),
+        (Fault(FaultKind.PACKETS_DELAYED, amount=80, seed=4), call.set_lan_faults({"seed": 4, "jitter_us": 80})),
+        (Fault(FaultKind.SERVER_KILLED), call.kill()),
     ],
     ids=lambda value: str(value.kind) if isinstance(value, Fault) else "",
 )
@@ -75,9 +77,9 @@ def test_waits_for_simulated_time_and_for_messages() -> None:
     world = World(Fault(FaultKind.GUEST_CRASH, When.POWERED_US, 1000), Fault(FaultKind.SERVER_KILLED, When.ANSWERED, 3))
     world.board.answered = 2
     assert world.look(999.0) == [] and world.injector.next_look_us == 1.0
-    assert world.look(1000.0) == [call.crash()] and world.injector.next_look_us == 50.0
+    assert world.look(1000.0) == [CRASH] and world.injector.next_look_us == 50.0
     world.board.answered = 3
-    assert world.look() == [call.crash(), call.kill_server()] and world.injector.next_look_us == NEVER
+    assert world.look() == [CRASH, call.kill()] and world.injector.next_look_us == NEVER
 
 
 def test_a_serial_port_is_dropped_in_the_middle_of_a_line() -> None:
@@ -113,8 +115,8 @@ def test_bytes_are_lost_where_the_fault_says_however_they_come(pieces: list[byte
 def test_the_cable_and_the_lan_recover() -> None:
     world = World(Fault(FaultKind.LINK_DOWN, duration_ms=2), Fault(FaultKind.PACKETS_LOST, amount=5, duration_ms=3))
     assert len(world.look()) == 2 and world.injector.next_look_us == 2000.0
-    assert world.look(2000.0)[2:] == [call.plug_cable(True)] and world.injector.next_look_us == 1000.0
-    assert world.look(3000.0)[3:] == [call.disturb_lan({})] and world.injector.next_look_us == NEVER
+    assert world.look(2000.0)[2:] == [call.set_cable(True)] and world.injector.next_look_us == 1000.0
+    assert world.look(3000.0)[3:] == [call.set_lan_faults({})] and world.injector.next_look_us == NEVER
 
 
 def test_disarming_forgets_what_waits_and_ends_what_lasts() -> None:
@@ -122,7 +124,7 @@ def test_disarming_forgets_what_waits_and_ends_what_lasts() -> None:
     world = World(Fault(FaultKind.LINK_DOWN), Fault(FaultKind.PACKETS_LOST), Fault(FaultKind.CONSOLE_SILENT), waiting)
     world.look()
     world.injector.disarm()
-    assert world.look(10.0)[2:] == [call.plug_cable(True), call.disturb_lan({}), call.accept_files()]
+    assert world.look(10.0)[2:] == [call.set_cable(True), call.set_lan_faults({}), call.accept_files()]
     assert world.print(b"x") == b"x" and world.injector.struck == []
 
 
@@ -156,7 +158,7 @@ def test_what_is_counted_is_waited_for_once_at_least(when: When) -> None:
         world.board.answered += 1
         world.injector.enumerated()
         struck.append(world.look())
-    assert struck == [[call.lose_power()], [call.lose_power(), call.crash()]]
+    assert struck == [[call.lose_power()], [call.lose_power(), CRASH]]
 
 
 def test_counts_begin_when_a_fault_is_armed() -> None:
@@ -178,12 +180,12 @@ def test_counts_begin_when_a_fault_is_armed() -> None:
     }.items():
         world.injector.arm(Fault(kind, when, 2))
     assert happen() == []
-    assert {each[0] for each in happen()} == {"lose_power", "crash", "reset_cores", "rename_next_port"}
+    assert {each[0] for each in happen()} == {"lose_power", "write_sram", "reset_cores", "rename_next_port"}
 
 
 @pytest.mark.parametrize(
     ("kind", "over"),
-    [(FaultKind.LINK_DOWN, call.plug_cable(True)), (FaultKind.PACKETS_DELAYED, call.disturb_lan({}))],
+    [(FaultKind.LINK_DOWN, call.set_cable(True)), (FaultKind.PACKETS_DELAYED, call.set_lan_faults({}))],
 )
 def test_what_has_a_duration_is_watched_and_ends_with_it(kind: FaultKind, over: tuple[str, Any]) -> None:
     world = World(Fault(kind, amount=1, duration_ms=2))

@@ -17,7 +17,7 @@ def drive() -> Mock:
     made = create_autospec(Drive, instance=True)
     made.volume_list.return_value = [("code.py", False, 3)]
     made.volume_label.return_value = "RPI-RP2"
-    made.volume_read.side_effect = lambda paths: [b"old" for _ in paths]
+    made.volume_read.side_effect = lambda paths, lun: [b"old" for _ in paths]
     return made
 
 
@@ -53,7 +53,7 @@ def test_it_accepts_again(folder: VolumeFolder, drive: Mock) -> None:
     assert not drive.volume_apply.called
     (folder.path / "code.py").write_bytes(b"new")
     folder.flush()
-    assert drive.volume_apply.mock_calls == [call([("write", "code.py", b"new")])]
+    assert drive.volume_apply.mock_calls == [call([("write", "code.py", b"new")], 0)]
 
 
 @pytest.mark.parametrize("per_mille", [0, 500, 999])
@@ -63,4 +63,4 @@ def test_a_torn_copy_leaves_the_beginning_of_the_file(folder: VolumeFolder, driv
     with pytest.raises(Torn):
         folder.flush()
     beginning = bytes(range(200 * per_mille // 1000))
-    assert drive.volume_apply.mock_calls == [call([("write", "firmware.uf2", beginning)])]
+    assert drive.volume_apply.mock_calls == [call([("write", "firmware.uf2", beginning)], 0)]
