@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Annotated, Any, Final, Literal
 
@@ -17,6 +17,7 @@ from portbench.clients.dialects import adapted
 from portbench.clients.families import FAMILIES
 from portbench.clients.libraries import NEWEST_MAJOR, driver_files, library_files
 from portbench.errors import PortbenchError
+from portbench.firmware.native_config import StaticAddress
 from portbench.signals import deferred_interrupts
 from portbench.workloads import Readiness, Workload, WorkloadSettings
 
@@ -25,19 +26,6 @@ _SERVES_USB_MAJOR: Final = 9
 """Of CircuitPython: the first that serves USB while it compiles."""
 
 AddressMode = Literal["dhcp", "static"]
-
-
-@dataclass(frozen=True)
-class StaticAddress:
-    """The board's address where no DHCP is used."""
-
-    ip: IPv4Address
-    mask: IPv4Address
-    gateway: IPv4Address
-    dns: IPv4Address
-
-    def as_list(self) -> list[str]:
-        return [str(self.ip), str(self.mask), str(self.gateway), str(self.dns)]
 
 
 @checked(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))

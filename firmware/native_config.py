@@ -35,11 +35,15 @@ _ERASED: Final = b"\xff"
 
 @dataclass(frozen=True, slots=True)
 class StaticAddress:
-    """The board's own address, for a network without DHCP."""
+    """The board's own address, for a network without DHCP. The native client asks no DNS server."""
 
     ip: IPv4Address
     mask: IPv4Address
     gateway: IPv4Address = _ANY
+    dns: IPv4Address = _ANY
+
+    def as_list(self) -> list[str]:
+        return [str(self.ip), str(self.mask), str(self.gateway), str(self.dns)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

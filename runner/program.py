@@ -103,7 +103,7 @@ def _native(
             port=peer.port,
             count=row.workload.native_count(row.settings),
             settings=row.workload.native_settings(row.settings),
-            static=native_config.StaticAddress(static.ip, static.mask, static.gateway) if static else None,
+            static=static,
             intn=intn,
             spi_hz=spi_hz,
             ready_timeout_ms=int(options.timeouts_s[Stage.READY] * 1000),

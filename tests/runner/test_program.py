@@ -97,9 +97,7 @@ def test_the_native_image_carries_its_parameters(address_mode: Any, image: Path,
             server=PEER.address,
             port=PEER.port,
             count=7,
-            static=native_config.StaticAddress(STATIC.ip, STATIC.mask, STATIC.gateway)
-            if address_mode == "static"
-            else None,
+            static=STATIC if address_mode == "static" else None,
         )
     )
     merged = b"".join(program.uf2.content.ranges().values())
