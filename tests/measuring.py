@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from portbench.boards.jitter import Surroundings
-from portbench.boards.registry import KEPT_FLASH_VARIABLE, RUNTIME_DIR_VARIABLE
+from portbench.boards.registry import KEPT_FLASH_VARIABLE
 from portbench.firmware import catalogue
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Row, Status
-from portbench.runner.bench import Bench
+from portbench.runner.bench import Bench, Outcome
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.workloads import Workload
+from tests.ping_pong import PING_PONG
 
 Measure = Callable[..., Row]
 _MOST = 4
@@ -58,7 +60,7 @@ def measured_row(benches: Benches, monkeypatch: pytest.MonkeyPatch) -> Measure:
 
     Skips the test without the image.
     """
-    _folders(monkeypatch, benches.folder)
+    monkeypatch.setenv(KEPT_FLASH_VARIABLE, str(benches.folder.parent / "flash"))
 
     def measure(workload: Workload, runtime: str, profile: str = "hosted", **settings: Any) -> Row:
         options = BenchOptions(
@@ -80,10 +82,27 @@ def measured_row(benches: Benches, monkeypatch: pytest.MonkeyPatch) -> Measure:
     return measure
 
 
-def _folders(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Boards in `folder`, a temporary one; they start with the flash of earlier boards of this process's tests."""
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(folder / "run"))
-    monkeypatch.setenv(KEPT_FLASH_VARIABLE, str(folder.parent / "flash"))
+def outcomes(folder: Path, store: ImageStore | None = None, **options: Any) -> list[Outcome]:
+    """The emulated ping-pong, or what else `options` of a bench name, each planned row on one bench in `folder`.
+
+    `store`: of images; by default it downloads none.
+    """
+    usual: dict[str, Any] = {"where": "emulated", "workloads": (PING_PONG,), "runs": 1}
+    asked = BenchOptions(**(usual | {"results_dir": folder / "results"} | options))
+    planned = plan(asked)
+    store = store or ImageStore([row.entry for row in planned], state=folder, offline=True)
+    with closing(Bench(asked, store, folder)) as bench:
+        return [bench.measure(row) for row in planned]
+
+
+def measured(folder: Path, store: ImageStore | None = None, **options: Any) -> list[Row]:
+    """The rows of `outcomes`; skips the test without an image."""
+    rows = [outcome.row for outcome in outcomes(folder, store, **options)]
+    for row in rows:
+        if row.status is Status.SKIPPED:
+            pytest.skip(row.reason or "")
+        assert row.status is Status.MEASURED, row.reason
+    return rows
 
 
 def rows_of(
@@ -96,7 +115,7 @@ def rows_of(
 ) -> list[Row]:
     """A row for each of `settings`, all on one emulated board; skips without the image or a driver.
     `options`: further ones of the bench."""
-    _folders(monkeypatch, folder)
+    monkeypatch.setenv(KEPT_FLASH_VARIABLE, str(folder.parent / "flash"))
     usual: dict[str, Any] = {"runtimes": (runtime,), "where": "emulated", "runs": 1, "results_dir": folder}
     asked = [BenchOptions(workloads=(workload,), settings=each, **(usual | options)) for each in settings]
     planned = [row for each in asked for row in plan(each)]

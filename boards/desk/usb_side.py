@@ -247,7 +247,7 @@ class UsbSide:
     # The effects of faults, see `boards.desk.faults`.
 
     def leave_bus(self, duration_ms: int) -> None:
-        self._owner.note_lost_result()
+        self._board.note_lost_result()
         self._drop_ports()
         self._drop_volumes()
         self._earlier_generations += 1

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from portbench.boards.emulated.simulation import PS_PER_S, Simulation
+from portbench.boards.timing import Deadline
 from portbench.boards.wire import Wire
 
 _STEP_PS: Final = PS_PER_S // 1000

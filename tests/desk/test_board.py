@@ -11,22 +11,20 @@ from pathlib import Path
 import psutil
 import pytest
 
-from portbench.boards import Deadline, Deployment, RunOutput
+from portbench.boards import Deployment, RunOutput
 from portbench.boards.desk.board import DeskBoard
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import EmulatedBus
 from portbench.boards.usb.discovery import listing
 from portbench.boards.usb.link import Link
-from portbench.clients import ClientNetwork
 from portbench.firmware.identify import Uf2File
 from tests import patience
-from tests.conftest import Image, libraries_or_skip
-from tests.ping_pong import deployment
+from tests.conftest import Image
+from tests.emulated.conftest import MESSAGES, client, measure, within
 from tests.usb.conftest import DEFINITION
 
 pytestmark = pytest.mark.engine
-MESSAGES = 20
 DEAF = b"""
 import time
 while True:
@@ -38,32 +36,11 @@ while True:
 """
 
 
-def within(seconds: float = 60) -> Deadline:
-    return Deadline(seconds, "test")
-
-
 @pytest.fixture
-def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeskBoard]:
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+def board(root: Path) -> Iterator[DeskBoard]:
     with DeskBoard.started(DEFINITION) as made:
         yield made
-    assert list((tmp_path / "run").iterdir()) == []
-
-
-def client(board: DeskBoard, family: str, version: str = "") -> Deployment:
-    assert board.own_network is not None
-    network = ClientNetwork(server=board.own_network.server, port=board.own_network.port)
-    with libraries_or_skip():
-        return deployment(family, network, MESSAGES, version)
-
-
-def measure(board: DeskBoard, image: Path, family: str, version: str = "") -> RunOutput:
-    board.flash(Uf2File.read(image), within())
-    board.wait_console(within())
-    assert board.identify(within()).family == ("circuitpython" if family == "circuitpython" else "micropython")
-    board.deploy(client(board, family, version), within())
-    board.serve("ping_pong", {}, within())
-    return board.run(within())
+    assert list(root.iterdir()) == []
 
 
 def same_run(one: RunOutput, two: RunOutput) -> bool:

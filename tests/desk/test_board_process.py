@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Client
@@ -20,7 +19,7 @@ import pytest
 
 from portbench.boards import Deadline
 from portbench.boards.desk.control import ControlClient, Watch
-from portbench.boards.registry import CONTROL_SOCKET, RUNTIME_DIR_VARIABLE, read_state
+from portbench.boards.registry import CONTROL_SOCKET, read_state
 from portbench.errors import BoardError, DeadlineExceeded
 from tests import patience
 from tests.conftest import NO_ENGINE
@@ -41,13 +40,6 @@ sys.stdin.readline()
 """
 """A parent that starts a board and ends when it is told to."""
 ARGUMENTS = re.findall(r'arguments(?:\.get\(|\[)"(\w+)"', Path(operations.__file__).read_text(encoding="utf-8"))
-
-
-@pytest.fixture
-def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="pbp-") as folder:  # short, as sockets' names are
-        monkeypatch.setenv(RUNTIME_DIR_VARIABLE, folder)
-        yield Path(folder)
 
 
 def started(folder: Path) -> None:

@@ -12,7 +12,7 @@ from portbench.boards.desk.config import DeskConfig
 from portbench.boards.desk.process import BoardProcess
 from portbench.boards.desk.serial_port import SerialPort
 from portbench.boards.emulated.liveness import Complaints, Kind
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE, PortLinks, claimed_folder
+from portbench.boards.registry import PortLinks, claimed_folder
 from portbench.firmware.catalogue import Family
 from portbench.firmware.uf2 import flash_content
 from tests.dead_images import DeadImage, write
@@ -43,9 +43,8 @@ def test_each_kind_is_told_once_after_each_power_up() -> None:
     ids=["locks up", "resets"],
 )
 def test_a_crash_is_told_on_the_console(
-    program: DeadImage, for_us: float, says: str, measures: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: DeadImage, for_us: float, says: str, measures: bool, root: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "r"))
     image = tmp_path / "dead.uf2"
     write(image, program, Family.MICROPYTHON, "1.26.0")
     with claimed_folder("d") as folder:

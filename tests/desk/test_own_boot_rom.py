@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards import BoardError, Deadline, board_definition
+from portbench.boards import BoardError, board_definition
 from portbench.boards.desk.board import DeskBoard
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.bus import is_bootloader
 from portbench.firmware import uf2, uf2_families
 from portbench.firmware.identify import Uf2File
+from tests.emulated.conftest import within
 
 pytestmark = pytest.mark.engine
 
@@ -22,13 +22,8 @@ LOOP = struct.pack("<7IH", 0x2000_1000, 0x1000_001D, 0xFFFF_DED3, 0x1021_0142, 0
 """Vector table, image definition, and a branch to itself."""
 
 
-def within(seconds: float = 60) -> Deadline:
-    return Deadline(seconds, "test")
-
-
 @pytest.fixture
-def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeskBoard]:
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+def board(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeskBoard]:
     for variable in ("PORTBENCH_BOOTROM_RP2350", "PORTBENCH_FIRMWARE_DIR"):
         monkeypatch.delenv(variable, raising=False)
     # The engine's cache: of XDG, and on macOS of HOME.

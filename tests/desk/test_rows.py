@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from portbench.boards import Deadline
+from portbench.boards.desk.config import DeskConfig
 from portbench.boards.desk.control import ControlClient
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE, read_state
+from portbench.boards.registry import read_state
 from portbench.boards.usb.bus import EmulatedBus, is_emulated
 from portbench.results.model import Status
 from tests.conftest import Image
+from tests.desk.conftest import desk as started_desk
 from tests.golden.test_golden_rows import GOLDEN, measure, run_lengths
 from tests.ping_pong import EVB
 from tests.runner.test_run import LIMIT_S, Harness
@@ -26,19 +25,11 @@ NATIVE = ("--runtime=portbench-native", "--messages=20", "--device=usb:desk")
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def desk(root: Path, tmp_path: Path) -> Iterator[Path]:
     """The folder of a board that runs."""
-    with tempfile.TemporaryDirectory(prefix="pbd-") as folder:  # short, as sockets' names are
-        monkeypatch.setenv(RUNTIME_DIR_VARIABLE, folder)
-        command = [sys.executable, "-m", "portbench.boards.desk", "--name", "desk"]
-        command += ["--keep-flash", str(tmp_path / "flash.bin")]
-        board = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        try:
-            Deadline(LIMIT_S, "test").poll(lambda: EmulatedBus().devices(), 0.01, "the board on its bus")
-            yield Path(folder, "desk")
-        finally:
-            board.terminate()
-            board.wait(LIMIT_S)
+    with started_desk(tmp_path / "flash.bin", DeskConfig(), board=EVB.id):
+        Deadline(LIMIT_S, "test").poll(lambda: EmulatedBus().devices(), 0.01, "the board on its bus")
+        yield root / "desk"
 
 
 def test_native_rows_on_a_named_board_follow_each_other(desk: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from portbench.boards.desk.board import DeskBoard
 from portbench.boards.desk.config import CONFIG, DeskConfig
 from portbench.boards.desk.faults import Fault, FaultKind
 from portbench.boards.emulated.config import LanFaults
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE, claimed_folder
+from portbench.boards.registry import claimed_folder
 from tests import patience
 from tests.emulated.conftest import within
 
@@ -24,8 +24,7 @@ PICO = board_definition("RPI_PICO")
 NATURAL = st.integers(0, 2**40)
 
 
-def test_a_board_without_network_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path))
+def test_a_board_without_network_starts(root: Path) -> None:
     with DeskBoard.started(PICO) as board:
         assert board.control("status", within())["usb"]["pid"] == PICO.usb.bootloader.pid
 
@@ -45,14 +44,13 @@ def test_a_board_without_network_starts(tmp_path: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_the_command_refuses_in_one_line(
-    arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], says: str, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path))
     monkeypatch.setattr("sys.argv", ["emulated", "--name=test", *arguments])
     assert main() == 1
     said = capsys.readouterr().err
     assert said.startswith(f"emulated board test: {says}") and said.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+    assert list(root.iterdir()) == []
 
 
 @given(
@@ -73,8 +71,7 @@ def test_a_configuration_reaches_the_boards_process_whole(config: DeskConfig) ->
     assert CONFIG.validate_json(CONFIG.dump_json(config)) == config
 
 
-def test_a_name_that_is_taken_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path))
+def test_a_name_that_is_taken_is_refused_in_one_line(root: Path) -> None:
     command = [sys.executable, "-m", "portbench.boards.desk", "--name=test"]
     with claimed_folder("test"):
         done = patience.run(command, 60)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import select
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,14 +13,14 @@ from tests.conftest import NO_ENGINE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench_engine import Machine, bootrom
+from portbench_engine import Board
 
 from portbench.boards import BoardError, Deadline, board_definition
-from portbench.boards.desk.config import CONFIG, DeskConfig
+from portbench.boards.desk.config import DeskConfig
 from portbench.boards.desk.control import ControlClient, Controls
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import ps
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE, EmulatedState, read_state
+from tests.desk.conftest import desk
 from tests.emulated.guests import CHARACTER_US, uart_echo
 
 pytestmark = pytest.mark.engine
@@ -32,64 +29,44 @@ PICO = board_definition("RPI_PICO")
 SET_UP_US = 100_000.0
 
 
-def booted(flash: bytes, config: EmulatedConfig | None = None) -> Machine:
-    machine = Machine(bootrom(), flash, (config or EmulatedConfig()).settings(PICO))
-    run_to(machine, SET_UP_US)
-    return machine
+def booted(flash: bytes, config: EmulatedConfig | None = None) -> Board:
+    board = Board(flash, **(config or EmulatedConfig()).settings(PICO))
+    board.run_until(ps(SET_UP_US))
+    return board
 
 
-def run_to(machine: Machine, until_us: float) -> None:
-    while machine.time_us < until_us - 0.001:  # which need be no whole number of picoseconds
-        machine.run_until_ps(ps(until_us))
-
-
-@pytest.mark.parametrize(("uart", "tx", "rx"), [(0, 0, 1), (0, 12, 13), (1, 4, 5), (1, 8, 9)])
-def test_characters_go_both_ways_at_the_boards_own_speed(uart: int, tx: int, rx: int) -> None:
-    machine = booted(uart_echo(uart, tx, rx))
-    assert machine.uart_write(uart, b"HAL") == 3
-    run_to(machine, SET_UP_US + 4 * CHARACTER_US - 1)
-    assert (machine.uart_read(uart), machine.uart_unsent(uart)) == (b"IB", 0)
-    run_to(machine, SET_UP_US + 4.5 * CHARACTER_US)
-    assert machine.uart_read(uart) == b"M"
-    assert 4 * CHARACTER_US < machine.uart_time_us(uart) - SET_UP_US < 4.5 * CHARACTER_US
-    assert machine.uart_read(1 - uart) == b""
+@pytest.mark.parametrize(("number", "tx", "rx"), [(0, 0, 1), (0, 12, 13), (1, 4, 5), (1, 8, 9)])
+def test_characters_go_both_ways_at_the_boards_own_speed(number: int, tx: int, rx: int) -> None:
+    board = booted(uart_echo(number, tx, rx))
+    uart = board.uarts[number]
+    assert uart.write(b"HAL") == 3
+    board.run_until(ps(SET_UP_US + 4 * CHARACTER_US - 1))
+    assert (uart.read(), uart.unsent) == (b"IB", 0)
+    board.run_until(ps(SET_UP_US + 4.5 * CHARACTER_US))
+    assert uart.read() == b"M"
+    assert ps(4 * CHARACTER_US) < uart.received_ps - ps(SET_UP_US) < ps(4.5 * CHARACTER_US)
+    assert board.uarts[1 - number].read() == b""
 
 
 def test_a_wire_from_tx_to_rx_is_heard() -> None:
     """Each character goes round and round, one more each time."""
-    machine = booted(uart_echo(), EmulatedConfig(wires=((0, 5),)))
-    machine.uart_write(0, b"A")
-    run_to(machine, SET_UP_US + 3 * CHARACTER_US)
-    assert machine.uart_read(0) == b"B"
-    machine.wire(0, 1)
-    machine.set_pin(5, False)  # weaker than the UART: heard all the same
-    machine.uart_write(0, b"!")  # which is lost: the wire has RX
-    run_to(machine, machine.time_us + 5 * CHARACTER_US)
-    assert machine.uart_read(0) == b""
-    machine.unwire(0, 1)
-    machine.uart_write(0, b"A")
-    run_to(machine, machine.time_us + 1.5 * CHARACTER_US)
-    machine.wire(0, 1)
-    run_to(machine, machine.time_us + 20 * CHARACTER_US)
-    round_and_round = machine.uart_read(0)
+    board = booted(uart_echo(), EmulatedConfig(wires=((0, 5),)))
+    uart, tx, rx = board.uarts[0], board.pin(0), board.pin(1)
+    uart.write(b"A")
+    board.run_until(ps(SET_UP_US + 3 * CHARACTER_US))
+    assert uart.read() == b"B"
+    tx.wire(rx)
+    board.pin(5).hold(0.0)  # weaker than the UART: heard all the same
+    uart.write(b"!")  # which is lost: the wire has RX
+    board.run(ps(5 * CHARACTER_US))
+    assert uart.read() == b""
+    tx.unwire(rx)
+    uart.write(b"A")
+    board.run(ps(1.5 * CHARACTER_US))
+    tx.wire(rx)
+    board.run(ps(20 * CHARACTER_US))
+    round_and_round = uart.read()
     assert round_and_round[:1] == b"B" and len(round_and_round) > 10
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="pbu-") as folder:  # short, as sockets' names are
-        monkeypatch.setenv(RUNTIME_DIR_VARIABLE, folder)
-        yield Path(folder)
-
-
-def start(flash: Path, config: DeskConfig) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "portbench.boards.desk", "--name", "desk", "--board", "RPI_PICO", "--links"]
-    command += ["--keep-flash", str(flash), "--log", os.devnull, "--config", CONFIG.dump_json(config).decode()]
-    return subprocess.Popen(command)
-
-
-def started(folder: Path) -> EmulatedState:
-    return Deadline(LIMIT_S, "test").poll(lambda: read_state(folder / "desk"), 0.01, "the board")
 
 
 def answer(port: Path, sent: bytes) -> bytes:
@@ -107,51 +84,38 @@ def answer(port: Path, sent: bytes) -> bytes:
     return came
 
 
-def test_a_desks_uarts_are_terminals_with_names_that_stay(folder: Path, tmp_path: Path) -> None:
+def test_a_desks_uarts_are_terminals_with_names_that_stay(root: Path, tmp_path: Path) -> None:
     flash = tmp_path / "flash.bin"
     flash.write_bytes(uart_echo())
     for _ in range(2):
-        board = start(flash, DeskConfig(uart_ports=True, wall_clock=True))
-        try:
-            state = started(folder)
-            link = folder / "desk.uart0"
-            assert [str(link.readlink()), str((folder / "desk.uart1").readlink())] == state.uarts
+        with desk(flash, DeskConfig(uart_ports=True, wall_clock=True), "--links") as board:
+            link = root / "desk.uart0"
+            assert [str(link.readlink()), str((root / "desk.uart1").readlink())] == board.wait().uarts
             assert answer(link, b"HAL") == b"IBM"
-            client = ControlClient(folder / "desk", "desk")
+            client = ControlClient(board.folder, "desk")
             client.call("power_cycle", Deadline(LIMIT_S, "test"))
             assert answer(link, b"HAL") == b"IBM"
             client.close()
-        finally:
-            board.terminate()
-            assert board.wait(LIMIT_S) == 0
-        assert list(folder.iterdir()) == []
+        assert list(root.iterdir()) == []
     assert flash.read_bytes() == uart_echo()
 
 
-def test_a_killed_boards_links_go_when_the_next_one_starts(folder: Path, tmp_path: Path) -> None:
+def test_a_killed_boards_links_go_when_the_next_one_starts(root: Path, tmp_path: Path) -> None:
     flash = tmp_path / "flash.bin"
     flash.write_bytes(uart_echo())
-    killed = start(flash, DeskConfig(uart_ports=True))
-    started(folder)
-    killed.kill()
-    killed.wait(LIMIT_S)
-    assert (folder / "desk.uart0").is_symlink()
-    board = start(flash, DeskConfig())
-    try:
-        started(folder)
-        assert [path.name for path in folder.iterdir()] == ["desk"]
-    finally:
-        board.terminate()
-        board.wait(LIMIT_S)
+    with desk(flash, DeskConfig(uart_ports=True), "--links") as killed:
+        os.kill(killed.wait().pid, signal.SIGKILL)
+        assert killed.ended()
+    assert (root / "desk.uart0").is_symlink()
+    with desk(flash, DeskConfig(), "--links"):
+        assert [path.name for path in root.iterdir()] == ["desk"]
 
 
-def test_a_hand_reaches_the_pins_of_a_running_board(folder: Path, tmp_path: Path) -> None:
+def test_a_hand_reaches_the_pins_of_a_running_board(root: Path, tmp_path: Path) -> None:
     flash = tmp_path / "flash.bin"
     flash.write_bytes(uart_echo())
-    board = start(flash, DeskConfig(pins={15: 0.0}))
-    try:
-        started(folder)
-        client = ControlClient(folder / "desk", "desk")
+    with desk(flash, DeskConfig(pins={15: 0.0})) as board:
+        client = ControlClient(board.folder, "desk")
         controls = Controls(client.call, "desk")
         assert (controls.voltage("GP15"), controls.pin(15), controls.voltage(24)) == (0.0, False, 3.3)
         controls.set_pin("GP15", True)
@@ -172,6 +136,3 @@ def test_a_hand_reaches_the_pins_of_a_running_board(folder: Path, tmp_path: Path
             came = controls.uart_read(0)
         assert came.startswith(b"B")
         client.close()
-    finally:
-        board.terminate()
-        board.wait(LIMIT_S)

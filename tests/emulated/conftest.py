@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-from portbench.boards import Deadline, Deployment, RunOutput, board_definition
+from portbench.boards import Board, Deadline, Deployment, RunOutput, board_definition
 from portbench.boards.emulated.board import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.clients import ClientNetwork, StaticAddress
@@ -22,11 +22,33 @@ from tests.ping_pong import deployment
 DEFINITION = board_definition("W5500_EVB_PICO")
 STATIC = StaticAddress(*(IPv4Address(a) for a in ("192.168.50.20", "255.255.255.0", "192.168.50.1", "192.168.50.1")))
 
+MESSAGES: Final = 20
+
 Prepared = Callable[..., EmulatedBoard]
 
 
 def within(seconds: float = 60) -> Deadline:
     return Deadline(seconds, "test")
+
+
+def client(
+    board: Board, family: str, version: str = "", messages: int = MESSAGES, network: ClientNetwork | None = None
+) -> Deployment:
+    """The ping-pong, by default for the network that the board brings along."""
+    assert board.own_network is not None
+    network = network or ClientNetwork(server=board.own_network.server, port=board.own_network.port)
+    with libraries_or_skip():
+        return deployment(family, network, messages, version)
+
+
+def measure(board: Board, image: Path, family: str, version: str = "") -> RunOutput:
+    """Run `client` with `image`, from flashing on."""
+    board.flash(Uf2File.read(image), within())
+    board.wait_console(within())
+    assert board.identify(within()).family == ("circuitpython" if family == "circuitpython" else "micropython")
+    board.deploy(client(board, family, version), within())
+    board.serve("ping_pong", {}, within())
+    return board.run(within())
 
 
 def result_of(output: RunOutput) -> dict[str, Any]:
@@ -62,10 +84,8 @@ def prepared(tmp_path: Path, image: Image) -> Prepared:
             return board
         board.flash(Uf2File.read(path), within())
         board.wait_console(within())
-        asked = network or ClientNetwork(server=board.own_network.server, port=board.own_network.port)
-        with libraries_or_skip():
-            client = deployment(family, asked, messages, "9.1.4" if family == "circuitpython" else "")
-        board.deploy(Deployment(files, family) if files else client, within(120))
+        usual = client(board, family, "9.1.4" if family == "circuitpython" else "", messages, network)
+        board.deploy(Deployment(files, family) if files else usual, within(120))
         return board
 
     return make

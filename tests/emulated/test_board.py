@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from portbench.boards import Deadline, Deployment, RunOutput, board_definition
 from portbench.boards.emulated.board import EmulatedBoard
-from portbench.clients import ClientNetwork
 from portbench.errors import BoardError
 from portbench.firmware import uf2
 from portbench.firmware.identify import Uf2File
-from tests.conftest import Image, libraries_or_skip
-from tests.emulated.conftest import DEFINITION, within
-from tests.ping_pong import NATIVE_IMAGE, deployment
-
-MESSAGES: Final = 20
+from tests.conftest import Image
+from tests.emulated.conftest import DEFINITION, client, measure, within
+from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
-
-
-def client(board: EmulatedBoard, family: str, version: str = "") -> Deployment:
-    assert board.own_network is not None
-    network = ClientNetwork(server=board.own_network.server, port=board.own_network.port)
-    with libraries_or_skip():
-        return deployment(family, network, MESSAGES, version)
-
-
-def measure(board: EmulatedBoard, image: Path, family: str, version: str = "") -> RunOutput:
-    board.flash(Uf2File.read(image), within())
-    board.wait_console(within())
-    board.identify(within())
-    board.deploy(client(board, family, version), within())
-    return run(board)
 
 
 def run(board: EmulatedBoard) -> RunOutput:

@@ -10,7 +10,7 @@ from portbench.boards import BoardError, Deadline, Deployment
 from portbench.boards.emulated.board import EmulatedBoard
 from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import Uf2File
-from tests.dead_images import DeadImage, banner, build, write
+from tests.dead_images import PROGRAMS, DeadImage, banner, build
 from tests.emulated.guests import NEVER_ANSWERS_USB, erases_itself, poking
 from tests.ping_pong import EVB
 
@@ -27,14 +27,9 @@ LIMIT_S = 600
 """Of host time: the result must come from simulated time long before."""
 
 
-def image(folder: Path, foreign: DeadImage, family: Family = Family.MICROPYTHON) -> Path:
-    path = folder / "dead.uf2"
-    write(path, foreign, family, "1.26.0")
-    return path
-
-
-def boot(path: Path, says: str) -> None:
-    board, deadline = EmulatedBoard(EVB), Deadline(LIMIT_S, "test")
+def boot(program: tuple[int, ...], folder: Path, says: str) -> None:
+    board, deadline, path = EmulatedBoard(EVB), Deadline(LIMIT_S, "test"), folder / "dead.uf2"
+    path.write_bytes(build(program, banner(Family.MICROPYTHON)))
     board.flash(Uf2File.read(path), deadline)
     with pytest.raises(BoardError, match=says):
         board.wait_console(deadline)
@@ -54,44 +49,42 @@ def boot(path: Path, says: str) -> None:
     ids=lambda value: value if isinstance(value, DeadImage) else "",
 )
 def test_a_dead_image_is_given_up(program: DeadImage, says: str, tmp_path: Path) -> None:
-    boot(image(tmp_path, program), says)
+    boot(PROGRAMS[program], tmp_path, says)
 
 
 def test_an_image_that_attaches_and_never_enumerates_is_said_to(tmp_path: Path) -> None:
-    (tmp_path / "mute.uf2").write_bytes(build(NEVER_ANSWERS_USB, banner(Family.MICROPYTHON)))
     says = (
         r": the image attached to USB, but the PC could not enumerate it in \d+ s of simulated time"
         r" \(SET_ADDRESS: the device did not answer three times in a row\); it does not serve USB, or not in time$"
     )
-    boot(tmp_path / "mute.uf2", says)
+    boot(NEVER_ANSWERS_USB, tmp_path, says)
 
 
 def test_an_image_that_erases_itself_is_said_to(tmp_path: Path) -> None:
-    (tmp_path / "erases.uf2").write_bytes(build(erases_itself(), banner(Family.MICROPYTHON)))
-    boot(
-        tmp_path / "erases.uf2",
-        r"without attaching to USB.*; the program has erased 4 KiB of its image, from 0x10000000",
-    )
+    says = r"without attaching to USB.*; the program has erased 4 KiB of its image, from 0x10000000"
+    boot(erases_itself(), tmp_path, says)
 
 
-def test_a_client_that_never_speaks_to_its_chip_is_given_up(tmp_path: Path) -> None:
-    """As an image for a board with other pins: the native client's place is taken by a program that does nothing."""
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        # As an image for a board with other pins.
+        (PROGRAMS[DeadImage.STANDS_STILL], "no SPI frame for the W5500 in 8 s of simulated time: "),
+        (
+            SELECTS_ONCE,
+            "no SPI frame for the W5500 for 10 s of simulated time: what runs on the board hangs",
+        ),
+    ],
+    ids=["never", "once"],
+)
+def test_a_client_that_does_not_speak_to_its_chip_is_given_up(
+    program: tuple[int, ...], says: str, tmp_path: Path
+) -> None:
     one, deadline = EmulatedBoard(EVB), Deadline(LIMIT_S, "test")
-    one.flash(Uf2File.read(image(tmp_path, DeadImage.STANDS_STILL, Family.NATIVE)), deadline)
-    one.deploy(Deployment({}, "native"), deadline)
-    one.serve("ping_pong", {"messages": 5}, deadline)
-    with pytest.raises(BoardError, match="stopped: no SPI frame for the W5500 in 8 s of simulated time"):
-        one.run(deadline)
-
-
-def test_a_client_that_stops_to_speak_to_its_chip_is_given_up(tmp_path: Path) -> None:
-    one, deadline = EmulatedBoard(EVB), Deadline(LIMIT_S, "test")
-    (tmp_path / "hangs.uf2").write_bytes(build(SELECTS_ONCE, banner(Family.NATIVE)))
-    one.flash(Uf2File.read(tmp_path / "hangs.uf2"), deadline)
+    (tmp_path / "dead.uf2").write_bytes(build(program, banner(Family.NATIVE)))
+    one.flash(Uf2File.read(tmp_path / "dead.uf2"), deadline)
     one.deploy(Deployment({}, "native"), deadline)
     one.serve("ping_pong", {"messages": 5}, deadline)
     with pytest.raises(BoardError) as caught:
         one.run(deadline)
-    assert str(caught.value).partition(": stopped: ")[2] == (
-        "no SPI frame for the W5500 for 10 s of simulated time: what runs on the board hangs"
-    )
+    assert str(caught.value).partition(": stopped: ")[2].startswith(says)

@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from portbench.boards import board_definition
 from portbench.firmware import FOLDER_VARIABLE
-from portbench.firmware.images import ImageStore
-from portbench.results.model import Status
-from portbench.runner.bench import Bench
-from portbench.runner.options import BenchOptions
-from portbench.runner.plan import plan
 from tests.conftest import Image
-from tests.ping_pong import PING_PONG
+from tests.measuring import measured
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 FORK = "wiznet-fork-1.0.0.uf2"
 
 
-def figures(tmp_path: Path, **options: object) -> list[tuple[str | None, float]]:
-    asked = replace(
-        BenchOptions(where="emulated", workloads=(PING_PONG,), settings={"messages": 20}, runs=1, results_dir=tmp_path),
-        **options,  # type: ignore[arg-type]
-    )
-    planned = plan(asked)
-    bench = Bench(asked, ImageStore([row.entry for row in planned]), tmp_path)
-    try:
-        rows = [bench.measure(row).row for row in planned]
-    finally:
-        bench.close()
-    assert all(row.status is Status.MEASURED for row in rows), [row.reason for row in rows]
+def figures(tmp_path: Path, **options: Any) -> list[tuple[str | None, float]]:
+    rows = measured(tmp_path, settings={"messages": 20}, **options)
     return [(row.profile, row.figures["messages_per_s"]) for row in rows]
 
 

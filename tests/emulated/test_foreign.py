@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -18,15 +17,11 @@ from portbench.boards.definition import MASK, PC_IP, board_address
 from portbench.boards.emulated.client_watch import given_up, not_taken
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import SLICE_PS
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, StaticAddress, pack
 from portbench.firmware.uf2 import flash_content
 from portbench.results.model import Row, Status
-from portbench.runner.bench import Bench
-from portbench.runner.options import BenchOptions
-from portbench.runner.plan import plan
 from portbench.runner.program import image_store
 from portbench.server.calls import Listening
 from portbench.server.simulated_pc import SimulatedPc, part_in
@@ -34,19 +29,13 @@ from portbench.workloads import Conversation, Session, Workload, workload
 from tests.dead_images import HANDLER, PROGRAMS, DeadImage, build
 from tests.engine.consoles import DEFINITION
 from tests.forward.conftest import SERVER as UDP_SERVER
+from tests.measuring import outcomes
 from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
 
 OWN_MESSAGES = 1000
 """Of the native client to which nothing was said."""
-
-
-@pytest.fixture
-def short_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with tempfile.TemporaryDirectory(prefix="pbf-") as folder:
-        monkeypatch.setenv(RUNTIME_DIR_VARIABLE, folder)
-        yield
 
 
 def measure(
@@ -58,27 +47,12 @@ def measure(
     workloads: tuple[Workload, ...] = (),
     **around: Any,
 ) -> list[Row]:
-    options = BenchOptions(
-        where="emulated",
-        runtimes=(str(path),),
-        family=family,
-        workloads=workloads,
-        **{
-            "settings": {} if workloads else {"messages": messages},
-            "runs": runs,
-            "results_dir": folder / "results",
-            **around,
-        },
-    )
-    rows = plan(options)
-    bench = Bench(options, image_store([row.entry for row in rows]), folder)
-    try:
-        return [bench.measure(row).row for row in rows]
-    finally:
-        bench.close()
+    usual = {"settings": {} if workloads else {"messages": messages}, "runs": runs, "workloads": workloads}
+    found = outcomes(folder, image_store(), runtimes=(str(path),), family=family, **(usual | around))
+    return [outcome.row for outcome in found]
 
 
-def test_any_image_that_plays_is_a_row(tmp_path: Path, short_folder: None) -> None:
+def test_any_image_that_plays_is_a_row(tmp_path: Path) -> None:
     first, second = measure(NATIVE_IMAGE, tmp_path, runs=2, family=Family.FOREIGN)
     assert first.status is Status.MEASURED, first.reason
     assert (first.timed_by, first.where, first.profile) == ("pc", "emulated", "as-built")
@@ -102,7 +76,7 @@ def test_any_image_that_plays_is_a_row(tmp_path: Path, short_folder: None) -> No
     ids=["stands still", "locks up"],
 )
 def test_an_image_that_never_connects_ends_its_row_early_with_the_cause(
-    program: DeadImage, says: str, tmp_path: Path, short_folder: None
+    program: DeadImage, says: str, tmp_path: Path
 ) -> None:
     image = tmp_path / "dead.uf2"
     image.write_bytes(build(PROGRAMS[program], b"anybody's"))
@@ -110,7 +84,7 @@ def test_an_image_that_never_connects_ends_its_row_early_with_the_cause(
     assert row.status is Status.FAILED and says in (row.reason or ""), row.reason
 
 
-def test_a_fault_at_the_start_is_named_beside_what_did_not_come(tmp_path: Path, short_folder: None) -> None:
+def test_a_fault_at_the_start_is_named_beside_what_did_not_come(tmp_path: Path) -> None:
     image = tmp_path / "faults.uf2"
     faults = uf2.parse(build(PROGRAMS[DeadImage.LOCKS_UP], b"anybody's"))
     image.write_bytes(uf2.with_data(faults, HANDLER, b"\xfe\xe7"))  # the handler: B .
@@ -120,13 +94,13 @@ def test_a_fault_at_the_start_is_named_beside_what_did_not_come(tmp_path: Path, 
     assert re.search(r"; before that, at 0\.\d{3} s: core 0 HardFault at pc", reason), reason
 
 
-def test_a_client_that_plays_less_than_was_asked_for_is_told_so(tmp_path: Path, short_folder: None) -> None:
+def test_a_client_that_plays_less_than_was_asked_for_is_told_so(tmp_path: Path) -> None:
     (row,) = measure(NATIVE_IMAGE, tmp_path, OWN_MESSAGES + 1, family=Family.FOREIGN)
     assert row.status is Status.FAILED
     assert f"closed after {OWN_MESSAGES} of {OWN_MESSAGES + 1} exchanges; ask for fewer" in (row.reason or "")
 
 
-def test_an_image_that_never_serves_ends_its_row_early_with_the_cause(tmp_path: Path, short_folder: None) -> None:
+def test_an_image_that_never_serves_ends_its_row_early_with_the_cause(tmp_path: Path) -> None:
     image = tmp_path / "dead.uf2"
     image.write_bytes(build(PROGRAMS[DeadImage.STANDS_STILL], b"anybody's"))
     (row,) = measure(image, tmp_path, workloads=(workload("http"),))
@@ -259,7 +233,7 @@ def test_a_board_in_another_network_is_given_up_early(pc: str, told: bool) -> No
     assert found == (says if told else None)
 
 
-def test_an_image_of_another_network_is_a_row(tmp_path: Path, short_folder: None) -> None:
+def test_an_image_of_another_network_is_a_row(tmp_path: Path) -> None:
     """Our native client, with another PC and address written into it."""
     pc, own = IPv4Address("10.1.2.1"), IPv4Address("10.1.2.77")
     block = NativeConfig(server=pc, port=8080, count=OWN_MESSAGES, static=StaticAddress(own, MASK, pc))
@@ -270,7 +244,7 @@ def test_an_image_of_another_network_is_a_row(tmp_path: Path, short_folder: None
     assert len(row.samples["round_trip_us"]) == 49
 
 
-def test_a_udp_service_is_a_row_timed_by_the_pc(tmp_path: Path, short_folder: None) -> None:
+def test_a_udp_service_is_a_row_timed_by_the_pc(tmp_path: Path) -> None:
     """The image's echo."""
     service = workload("udp_service")
     first, second = measure(UDP_SERVER, tmp_path, 2, 2, Family.FOREIGN, (service,), settings={"requests": 20})

@@ -9,14 +9,10 @@ import pytest
 
 from portbench.boards.board import RuntimeIdentity
 from portbench.boards.definition import board_definition
-from portbench.boards.registry import KEPT_FLASH_VARIABLE, RUNTIME_DIR_VARIABLE
-from portbench.firmware.images import ImageStore
+from portbench.boards.registry import KEPT_FLASH_VARIABLE
 from portbench.results.model import Row, Status
-from portbench.runner.bench import Bench
-from portbench.runner.options import BenchOptions
-from portbench.runner.plan import plan
-from portbench.workloads import workload
 from tests.conftest import NO_ENGINE, Image
+from tests.measuring import outcomes
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
@@ -86,21 +82,8 @@ def rows(runtime: str, profiles: tuple[str, ...], folder: Path) -> list[tuple[Ro
     """A row for each profile, each on a board in a new process, with its log."""
     measured = []
     for profile in profiles:
-        options = BenchOptions(
-            where="emulated",
-            workloads=(workload("ping_pong"),),
-            runtimes=(runtime,),
-            profiles=(profile,),
-            settings={"messages": 30},
-            runs=1,
-            results_dir=folder,
-        )
-        (planned,) = plan(options)
-        bench = Bench(options, ImageStore([planned.entry], state=folder, offline=True), folder)
-        try:
-            outcome = bench.measure(planned)
-        finally:
-            bench.close()
+        of = {"runtimes": (runtime,), "profiles": (profile,), "settings": {"messages": 30}}
+        (outcome,) = outcomes(folder, **of)
         assert outcome.row.status is Status.MEASURED, outcome.row.reason
         measured.append((outcome.row, outcome.log.read_text()))
     return measured
@@ -115,7 +98,6 @@ def test_rows_are_the_same_on_boards_that_start_with_kept_flash(
     runtime: str, profiles: tuple[str, ...], image: Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     image(runtime)
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
     monkeypatch.setenv(KEPT_FLASH_VARIABLE, str(tmp_path / "flash"))
     first, again = (rows(runtime, profiles, tmp_path) for _ in range(2))
     for (row, log), (row_again, log_again) in zip(first, again, strict=True):

@@ -7,15 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.firmware import FOLDER_VARIABLE
-from portbench.firmware.images import ImageStore
-from portbench.results.model import Row, Status
-from portbench.runner.bench import Bench
-from portbench.runner.options import BenchOptions
-from portbench.runner.plan import plan
+from portbench.results.model import Row
 from portbench.workloads import workload
 from tests.conftest import NO_ENGINE, Image
+from tests.measuring import measured
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
@@ -29,23 +25,8 @@ pytestmark = pytest.mark.engine
 
 def measure(runtime: str, profile: str, workload_name: str, folder: Path, **settings: int) -> Row:
     """One row; skips the test without the image."""
-    options = BenchOptions(
-        where="emulated",
-        workloads=(workload(workload_name),),
-        runtimes=(runtime,),
-        profiles=(profile,),
-        settings=settings,
-        runs=1,
-        results_dir=folder / "results",
-    )
-    (planned,) = plan(options)
-    bench = Bench(options, ImageStore([planned.entry], state=folder, offline=True), folder)
-    try:
-        row = bench.measure(planned).row
-    finally:
-        bench.close()
-    if row.status is Status.SKIPPED:
-        pytest.skip(row.reason or "")
+    of = {"runtimes": (runtime,), "profiles": (profile,), "workloads": (workload(workload_name),)}
+    (row,) = measured(folder, **of, settings=settings)
     return row
 
 
@@ -61,18 +42,10 @@ def measure(runtime: str, profile: str, workload_name: str, folder: Path, **sett
     ids=["ethernet", "wifi", "micropython", "circuitpython"],
 )
 def test_two_runs_are_the_same(
-    runtime: str,
-    profile: str,
-    workload_name: str,
-    settings: dict[str, int],
-    image: Image,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    runtime: str, profile: str, workload_name: str, settings: dict[str, int], image: Image, tmp_path: Path
 ) -> None:
     image(runtime)
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
     first, second = (measure(runtime, profile, workload_name, tmp_path, **settings) for _ in range(2))
-    assert first.status is Status.MEASURED, first.reason
     assert first.sim is not None and second.sim is not None
     assert (first.figures, first.samples) == (second.figures, second.samples)
     assert (first.sim.counters, first.sim.flash_sha256) == (second.sim.counters, second.sim.flash_sha256)
@@ -106,7 +79,6 @@ def test_our_boot_rom_gives_the_same_figures(image: Image, tmp_path: Path, monke
         boot_rom = chips_bootrom("RP2350", Path(os.environ[FOLDER_VARIABLE]))
     except (KeyError, EngineError) as error:
         pytest.skip(f"no boot ROM of the RP2350: {error}")
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
     rows = {}
     for name, rom in (("chip's", boot_rom), ("ours", None)):
         cache = tmp_path / name / "portbench"

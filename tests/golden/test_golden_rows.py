@@ -13,12 +13,8 @@ from typing import Any, Final
 
 import pytest
 
-from portbench.firmware.images import ImageStore
 from portbench.results.model import Row, Status
-from portbench.runner.bench import Bench
-from portbench.runner.options import BenchOptions
-from portbench.runner.plan import plan
-from tests.ping_pong import PING_PONG
+from tests.measuring import outcomes
 
 GOLDEN: Final[list[dict[str, Any]]] = json.loads(Path(__file__).with_name("rows.json").read_text(encoding="utf-8"))
 
@@ -33,21 +29,8 @@ def run_lengths(text: str) -> list[int]:
 
 
 def measure(runtime: str, profile: str, folder: Path, device: str = "auto") -> Row:
-    options = BenchOptions(
-        where="emulated",
-        workloads=(PING_PONG,),
-        runtimes=(runtime,),
-        profiles=(profile,),
-        runs=1,
-        devices=(device,),
-        results_dir=folder / "results",
-    )
-    (planned,) = plan(options)
-    bench = Bench(options, ImageStore([planned.entry], state=folder, offline=True), folder)
-    try:
-        return bench.measure(planned).row
-    finally:
-        bench.close()
+    (outcome,) = outcomes(folder, runtimes=(runtime,), profiles=(profile,), devices=(device,))
+    return outcome.row
 
 
 @pytest.mark.engine

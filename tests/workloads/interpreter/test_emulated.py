@@ -9,13 +9,9 @@ from typing import Any
 
 import pytest
 
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.firmware.images import ImageStore
-from portbench.results.model import Row, Status
-from portbench.runner.bench import Bench
-from portbench.runner.options import BenchOptions
-from portbench.runner.plan import plan
+from portbench.results.model import Row
 from portbench.workloads.interpreter.workload import WORKLOAD
+from tests.measuring import measured
 
 pytestmark = pytest.mark.engine
 AS_ON_SILICON = 0.005
@@ -23,32 +19,16 @@ WITH_COLLECTIONS = 0.02
 """int_mul alone fills the heap: an eighth of its time is the collector's, which depends on what else lives there."""
 
 
-def measured(runtime: str, folder: Path) -> Row:
+def measure(runtime: str, folder: Path) -> Row:
     """A row of `runtime` on a fresh board; skips without its image."""
-    options = BenchOptions(
-        workloads=(WORKLOAD,), quick=True, runtimes=(runtime,), where="emulated", runs=1, results_dir=folder
-    )
-    (planned,) = plan(options)
-    bench = Bench(options, ImageStore([planned.entry]), folder)
-    try:
-        row = bench.measure(planned).row
-    finally:
-        bench.close()
-    if row.status is Status.SKIPPED:
-        pytest.skip(row.reason or runtime)
-    assert row.status is Status.MEASURED, row.reason
+    (row,) = measured(folder, workloads=(WORKLOAD,), quick=True, runtimes=(runtime,))
     return row
 
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Row]:
     """The first row of a runtime: measured once for all tests."""
-    return cache(lambda runtime: measured(runtime, tmp_path_factory.mktemp("first")))
-
-
-@pytest.fixture(autouse=True)
-def boards_of_this_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "run"))
+    return cache(lambda runtime: measure(runtime, tmp_path_factory.mktemp("first")))
 
 
 def published(runtime: str) -> dict[str, float]:
@@ -59,7 +39,7 @@ def published(runtime: str) -> dict[str, float]:
 @pytest.mark.parametrize("runtime", ["micropython-pico-1.24.1", "circuitpython-pico-9.1.4"])
 def test_two_boards_give_the_same_figures(runtime: str, first: Callable[[str], Row], tmp_path: Path) -> None:
     row = first(runtime)
-    assert row.simulated_figures() == measured(runtime, tmp_path).simulated_figures()
+    assert row.simulated_figures() == measure(runtime, tmp_path).simulated_figures()
     assert row.profile is None and ("viper_bytes_us" in row.samples) == runtime.startswith("micropython")
 
 
