@@ -5,13 +5,13 @@ from __future__ import annotations
 from portbench.boards.definition import BoardDefinition, Wifi, known_boards
 from portbench.errors import PortbenchError
 from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry
-from portbench.firmware.releases import Target, usual_index
+from portbench.firmware.releases import ReleaseTarget, usual_index
 
 
-def target(board: BoardDefinition) -> Target:
+def target(board: BoardDefinition) -> ReleaseTarget:
     """The board as the makers of firmware name it."""
     names = {Family.MICROPYTHON: board.id, Family.CIRCUITPYTHON: board.circuitpython_id}
-    return Target(board.id, names, isinstance(board.network, Wifi))
+    return ReleaseTarget(board.id, names, isinstance(board.network, Wifi))
 
 
 def is_selector(runtime: str) -> bool:

@@ -56,7 +56,7 @@ _CIRCUITPYTHON_FILES: Final = "https://downloads.circuitpython.org/"
 
 
 @dataclass(frozen=True)
-class Target:
+class ReleaseTarget:
     """A board for which releases are listed. `names`: what the makers call it."""
 
     board: str
@@ -147,7 +147,7 @@ class ReleaseIndex:
         """A line for each choice that was made, with the date of its list."""
         return list(self._remarks.values())
 
-    def select(self, selector: str, target: Target, known: Catalogue) -> list[FirmwareEntry]:
+    def select(self, selector: str, target: ReleaseTarget, known: Catalogue) -> list[FirmwareEntry]:
         """The images that `micropython@latest` and the like name for a board, oldest first. Raises PortbenchError."""
         family, _, wanted = selector.partition("@")
         if family not in _FILE:
@@ -162,14 +162,14 @@ class ReleaseIndex:
         self._remarks[selector] = f"{selector}: {', '.join(each.version for each in chosen)} ({stated})"
         return [_entry(each, target, known) for each in chosen]
 
-    def newest(self, family: Family, target: Target, known: Catalogue) -> FirmwareEntry | None:
+    def newest(self, family: Family, target: ReleaseTarget, known: Catalogue) -> FirmwareEntry | None:
         """The image of the newest stable release; None for a family without a list. Asks no site."""
         if family not in target.names:
             return None
         stable = self.listing(family, target, known).stable
         return _entry(stable[-1], target, known) if stable else None
 
-    def entry(self, runtime: str, targets: Iterable[Target], known: Catalogue) -> FirmwareEntry | None:
+    def entry(self, runtime: str, targets: Iterable[ReleaseTarget], known: Catalogue) -> FirmwareEntry | None:
         """The image whose id `select` made; None for another. Asks no site."""
         for target in targets:
             for family in target.names:
@@ -181,7 +181,7 @@ class ReleaseIndex:
                         return _entry(release, target, known)
         return None
 
-    def listing(self, family: Family, target: Target, known: Catalogue, *, ask: bool = False) -> Listing:
+    def listing(self, family: Family, target: ReleaseTarget, known: Catalogue, *, ask: bool = False) -> Listing:
         """The newest list of `family` for a board, with the catalogue's images. `ask`: first bring it up to date."""
         name = target.names[family]
         listing = self._here(family, name)
@@ -196,7 +196,7 @@ class ReleaseIndex:
         releases = {each.file: each for each in (*listing.releases, *filter(None, pinned)) if each.family == family}
         return Listing(tuple(sorted(releases.values(), key=lambda each: each.number)), listing.seen)
 
-    def fault(self, family: Family, target: Target) -> str | None:
+    def fault(self, family: Family, target: ReleaseTarget) -> str | None:
         """Why the list could not be brought up to date."""
         return self._faults.get((family, target.names[family]))
 
@@ -261,7 +261,7 @@ def _matching(listing: Listing, wanted: str, selector: str) -> list[Release]:
     return found if dots else found[-1:]
 
 
-def _entry(release: Release, target: Target, known: Catalogue) -> FirmwareEntry:
+def _entry(release: Release, target: ReleaseTarget, known: Catalogue) -> FirmwareEntry:
     """The catalogue's entry of this file, else one with the family's usual profiles."""
     for entry in known:
         if entry.file == release.file:

@@ -28,7 +28,7 @@ _LEAST: Final = 0.0005
 
 
 @dataclass(frozen=True)
-class Cause:
+class CauseChange:
     """The time that one cause took in an average interval of each row, in microseconds."""
 
     title: str
@@ -55,8 +55,8 @@ class Why:
 
     row: str
     noun: str
-    whole: Cause
-    causes: list[Cause]
+    whole: CauseChange
+    causes: list[CauseChange]
     sentences: list[str]
     misses: list[Misses]
 
@@ -95,10 +95,10 @@ def why(each: Comparison) -> Why | None:
     for name, cause in CAUSES.items():
         group = GROUPS[cause.group].title
         title = group if cause.title == group else f"{group}: {cause.title}"
-        found = Cause(title, ours.each_ps(name) / 1e6, theirs.each_ps(name) / 1e6)
+        found = CauseChange(title, ours.each_ps(name) / 1e6, theirs.each_ps(name) / 1e6)
         if max(found.before_us, found.after_us, abs(found.more_us)) >= least_us:
             causes.append(found)
-    whole = Cause("all", ours.each_ps() / 1e6, theirs.each_ps() / 1e6)
+    whole = CauseChange("all", ours.each_ps() / 1e6, theirs.each_ps() / 1e6)
     said = [sentence.text for sentence in compared(one, other)]
     return Why(
         f"{other.name} {other.workload}",
@@ -152,7 +152,7 @@ def _unit(us: float) -> tuple[str, float]:
     return ("us", 1.0) if us < 10_000 else ("ms", 1e3) if us < 10_000_000 else ("s", 1e6)
 
 
-def _said(ours: Facts, theirs: Facts, whole: Cause, causes: Sequence[Cause]) -> list[str]:
+def _said(ours: Facts, theirs: Facts, whole: CauseChange, causes: Sequence[CauseChange]) -> list[str]:
     moved = sorted((each for each in causes if each.more_us), key=lambda each: -abs(each.more_us))[:_MOST]
     if not moved:
         return []

@@ -103,12 +103,12 @@ class NotCompared(_Strict):
     because: str
 
 
-class _File(_Strict):
+class _FiguresFile(_Strict):
     set: list[FigureSet] = []
     not_compared: list[NotCompared] = []
 
     @model_validator(mode="after")
-    def _ids(self) -> _File:
+    def _ids(self) -> _FiguresFile:
         ids = [each.id for each in self.set]
         if twice := next((each for each in ids if ids.count(each) > 1), None):
             raise ValueError(f"{twice} is there twice; give one of them another id")
@@ -125,8 +125,8 @@ def load(path: Path = FILE) -> list[FigureSet]:
     return _load(path).set
 
 
-def _load(path: Path) -> _File:
+def _load(path: Path) -> _FiguresFile:
     try:
-        return _File.model_validate(parse_toml(read_text(path), path))
+        return _FiguresFile.model_validate(parse_toml(read_text(path), path))
     except ValidationError as error:
         raise PortbenchError(f"{path}: {first_complaint(error)}; correct it") from None

@@ -15,7 +15,7 @@ from pathlib import Path
 from portbench.boards import BoardError, Deadline, RunOutput
 from portbench.boards.emulated.board import own_network
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.replay import Replay, Wires
+from portbench.boards.emulated.replay import Replay, WireLog
 from portbench.boards.emulated.run import Figures, Run
 from portbench.boards.emulated.trace import busiest, cable_us, exchange_window
 from portbench.errors import PortbenchError
@@ -167,7 +167,7 @@ class ReplayedRow:
         return draft.measured(self._result(figures), RunOutput(figures.result, []))
 
 
-def waveform_of(wires: Wires, noun: str, number: int) -> Waveform:
+def waveform_of(wires: WireLog, noun: str, number: int) -> Waveform:
     """Return the wires of the network chip in the exchange `number`, as a page shows them."""
 
     def ns(time_us: float) -> int:

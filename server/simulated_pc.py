@@ -363,7 +363,7 @@ class SimulatedServer:
             return NOTHING
         channel = None if self.channel is None else self.channel()
         recording = Recording(len(self._records), peer, now_us, self.conversation(), self.limit, channel)
-        recording.conversation.line = _Line(self, conn)
+        recording.conversation.line = _ConnectionLine(self, conn)
         self._open[conn] = self._records[conn] = recording
         self._heard_us[conn] = now_us
         return recording.established(now_us, handover_us=self._turnaround_us), False, False, None
@@ -462,7 +462,7 @@ class SimulatedServer:
         return sum(recording.reported for recording in self._records.values())
 
 
-class _Line:
+class _ConnectionLine:
     """A connection, as its conversation acts on it."""
 
     def __init__(self, server: SimulatedServer, conn: int) -> None:

@@ -76,7 +76,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Spent:
+class SpentTime:
     """The causes of one window's time."""
 
     causes_ps: dict[str, int]
@@ -85,14 +85,14 @@ class Spent:
     """In order and without a gap."""
 
 
-def spent(machine: Machine, start_us: float, end_us: float) -> Spent | None:
+def spent(machine: Machine, start_us: float, end_us: float) -> SpentTime | None:
     """Return the causes of a window of the recorded time; None where not all was recorded."""
     moments = machine.attribution_moments(start_us, end_us)
     found = machine.attribution([], [], None, None, [(start_us, end_us)])
     if moments is None or found is None or found["spans"] is None:
         return None
     causes = {name: column[0] for name, column in found["spans"]["causes_ps"].items() if column[0]}
-    return Spent(causes, tuple(Moment(*moment) for moment in moments))
+    return SpentTime(causes, tuple(Moment(*moment) for moment in moments))
 
 
 def _windows(timed: Sequence[Timed]) -> list[tuple[float, float]] | None:

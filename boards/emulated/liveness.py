@@ -32,7 +32,7 @@ _FAULT_EXCEPTIONS: Final = range(2, 8)
 """NMI, HardFault and the faults that ARMv8-M tells apart."""
 
 
-class Kind(StrEnum):
+class Trouble(StrEnum):
     """A kind of trouble that looks like mere silence on the console."""
 
     HARD_FAULT = "hard fault"
@@ -48,12 +48,12 @@ class Complaints:
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
-        self._told: set[Kind] = set()
+        self._told: set[Trouble] = set()
 
     def powered_up(self) -> None:
         self._told.clear()
 
-    def tell(self, kind: Kind, text: str) -> None:
+    def tell(self, kind: Trouble, text: str) -> None:
         if kind not in self._told:
             self._told.add(kind)
             self._say(text)
@@ -111,7 +111,7 @@ class CpuFaultLog:
             self._log(_line(report))
         if self._complaints is not None:
             for report in reports:
-                self._complaints.tell(Kind.LOCK_UP if report["locked_up"] else Kind.HARD_FAULT, report["text"])
+                self._complaints.tell(Trouble.LOCK_UP if report["locked_up"] else Trouble.HARD_FAULT, report["text"])
         before, self._lines = self._lines, self._lines + len(reports) + dropped
         if before <= MOST_LINES < self._lines:
             self._log("further faults of the cores are not logged until power is cycled")

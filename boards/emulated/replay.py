@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from portbench_engine import EngineError
 
 from portbench.boards.definition import BoardDefinition, Ethernet
-from portbench.boards.emulated.attribution import Spent, attribution, spent
+from portbench.boards.emulated.attribution import SpentTime, attribution, spent
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.run import Figures, Run
@@ -33,7 +33,7 @@ _MOST_RECORDS = 2_000_000
 
 
 @dataclass(frozen=True)
-class Recording:
+class RunRecording:
     """The engine's recording of one stretch of a run."""
 
     start_us: float
@@ -46,14 +46,14 @@ class Recording:
     """Records that did not fit."""
     figures: Figures
     """Of the whole run, recorded or not."""
-    spent: Spent | None
+    spent: SpentTime | None
     """The causes of the stretch's time; None where not all of the run could be recorded."""
     mcu: str
     """The microcontroller, which names the interrupts."""
 
 
 @dataclass(frozen=True)
-class Wires:
+class WireLog:
     """The network chip's wires in one stretch of a run; little, however long the stretch is."""
 
     start_us: float
@@ -152,14 +152,14 @@ class Replay:
         recording = self.record(figures, window, deadline, pc_sample_cycles=pc_sample_cycles)
         return self.exchange(number, window, recording)
 
-    def exchange(self, number: int, window: tuple[float, float], recording: Recording) -> ExchangeTrace:
+    def exchange(self, number: int, window: tuple[float, float], recording: RunRecording) -> ExchangeTrace:
         """Return the part of `recording` in the window of exchange `number`."""
         about = (number, window, recording.frames, recording.records, recording.lost, self.intn_pin, recording.spent)
         return exchange_trace(*about, recording.mcu)
 
     def record(
         self, figures: Figures, window: tuple[float, float], deadline: Deadline, *, pc_sample_cycles: int = 0
-    ) -> Recording:
+    ) -> RunRecording:
         """Repeat the run with everything recorded between the two times of `window`, in microseconds.
 
         Raises BoardError if recording had changed anything in the run.
@@ -180,9 +180,9 @@ class Replay:
         again.machine.attribution_stop()
         frames.sort(key=lambda frame: frame.start_us)
         went = spent(again.machine, start_us, end_us)
-        return Recording(start_us, end_us, tuple(frames), tuple(records), lost, figures, went, self._definition.mcu)
+        return RunRecording(start_us, end_us, tuple(frames), tuple(records), lost, figures, went, self._definition.mcu)
 
-    def wires(self, figures: Figures, window: tuple[float, float], deadline: Deadline, most_frames: int) -> Wires:
+    def wires(self, figures: Figures, window: tuple[float, float], deadline: Deadline, most_frames: int) -> WireLog:
         """Repeat the run and record the network chip's wires in `window`, in microseconds. Raises as `record`."""
         start_us, end_us = window
         frames: list[SpiFrame] = []
@@ -201,7 +201,7 @@ class Replay:
                     if not levels or levels[-1][1] != high:
                         levels.append((record["t_us"], high))
         self._end(again, figures, deadline, "tracing it")
-        return Wires(start_us, end_us, tuple(frames), number, tuple(records), tuple(levels))
+        return WireLog(start_us, end_us, tuple(frames), number, tuple(records), tuple(levels))
 
     def profile(
         self,

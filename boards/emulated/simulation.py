@@ -10,7 +10,7 @@ from portbench_engine import EngineError, Machine
 from portbench_engine._native import NO_BOOT_LOADER
 
 from portbench.boards.console import Console
-from portbench.boards.emulated.liveness import Complaints, CpuFaultLog, Kind, Liveness
+from portbench.boards.emulated.liveness import Complaints, CpuFaultLog, Liveness, Trouble
 from portbench.boards.emulated.pings import Pings
 from portbench.boards.timing import Deadline
 from portbench.errors import BoardError
@@ -165,7 +165,7 @@ class Simulation:
                 self.in_boot_loader = True
             else:
                 self.fault, self.cause = str(error), error.__cause__
-                self._complaints.tell(Kind.STOPPED, self.fault)
+                self._complaints.tell(Trouble.STOPPED, self.fault)
         return self.ran(stop)
 
     def advance(self, until_ps: int) -> Step:
@@ -192,14 +192,14 @@ class Simulation:
         if stop.startswith("asleep: "):
             asleep = stop.removeprefix("asleep: ")
             self._log(asleep)
-            self._complaints.tell(Kind.ASLEEP, asleep)
+            self._complaints.tell(Trouble.ASLEEP, asleep)
             self.liveness.asleep(asleep)
         step = Step(stop, machine.usb_events(), machine.console_read())
         if step.reset:
             self._log(stop)
             self.liveness.was_reset(now_us, stop.removeprefix("reset: "))
             if (loop := self.liveness.stuck(now_us)) is not None:
-                self._complaints.tell(Kind.RESETS, loop)
+                self._complaints.tell(Trouble.RESETS, loop)
         if step.usb:
             self.liveness.enumerated(now_us, machine.usb()["configured"])
         if step.printed:

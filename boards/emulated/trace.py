@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from portbench.boards.emulated.attribution import Spent, exception_name
+from portbench.boards.emulated.attribution import SpentTime, exception_name
 from portbench.errors import BoardError
 from portbench.workloads import Session
 
@@ -59,7 +59,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Share:
+class RegisterShare:
     """The part of the exchange that one register or buffer took, one way."""
 
     name: str
@@ -99,14 +99,14 @@ class ExchangeTrace:
         """Time with SCSn low."""
         return sum(frame.duration_us for frame in self.frames)
 
-    def shares(self) -> list[Share]:
+    def shares(self) -> list[RegisterShare]:
         """Return the shares of registers and buffers by direction, the longest first."""
         groups: dict[tuple[str, bool], list[SpiFrame]] = {}
         for frame in self.frames:
             register = frame.name.partition("+")[0]  # for any of its bytes
             groups.setdefault((register, frame.write), []).append(frame)
         shares = [
-            Share(
+            RegisterShare(
                 name=name,
                 write=write,
                 frames=len(frames),
@@ -179,7 +179,7 @@ def exchange_trace(
     records: Iterable[dict[str, Any]],
     lost: int,
     intn_pin: int | None,
-    spent: Spent | None = None,
+    spent: SpentTime | None = None,
     mcu: str = "RP2040",
 ) -> ExchangeTrace:
     """Make one exchange of the engine's records; those outside of the window are left out.

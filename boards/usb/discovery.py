@@ -27,14 +27,14 @@ SYSFS = Path("/sys")
 
 
 @dataclass(frozen=True)
-class Drive:
+class UsbDrive:
     """A USB device with a drive. `nodes`: partitions first. Its `location` as pyserial writes it (`1-1.2`)."""
 
     nodes: tuple[str, ...]
     device: UsbDevice
 
 
-def usb_drives(sysfs: Path = SYSFS) -> list[Drive]:
+def usb_drives(sysfs: Path = SYSFS) -> list[UsbDrive]:
     """All USB drives, mounted or not; none where there is no /sys."""
     found = []
     for device in sorted((sysfs / "bus/usb/devices").glob("*-*")):
@@ -49,7 +49,7 @@ def usb_drives(sysfs: Path = SYSFS) -> list[Drive]:
         except ValueError:
             continue  # unplugged while we looked
         found.append(
-            Drive(
+            UsbDrive(
                 tuple(f"/dev/{name}" for name in [*partitions, *(block.name for block in blocks)]),
                 UsbDevice(
                     serial_number=_text(device, "serial"),
@@ -128,7 +128,7 @@ def _mounts() -> dict[str, Path]:
         return {}
 
 
-def _with_drive(found: list[UsbDevice], drive: Drive, mounted: Path | None) -> list[UsbDevice]:
+def _with_drive(found: list[UsbDevice], drive: UsbDrive, mounted: Path | None) -> list[UsbDevice]:
     """Joins a drive to the device at the same place on the bus."""
 
     def joined(device: UsbDevice) -> UsbDevice:

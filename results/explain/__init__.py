@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from portbench.results.explain.facts import RULES, Comparison, Facts, Sentence
+from portbench.results.explain.facts import RULES, Facts, Sentence, TwoRows
 from portbench.results.explain.rules import board, flash, floats, network, spi, tls  # noqa: F401  (they register)
 from portbench.results.model import Row
 
@@ -18,10 +18,10 @@ def explained(row: Row) -> list[Sentence]:
 
 def compared(one: Row, other: Row) -> list[Sentence]:
     """Sentences about `other` beside `one`; none if their workload or settings differ."""
-    return _ordered(Comparison.of(one, other), of_two=True)
+    return _ordered(TwoRows.of(one, other), of_two=True)
 
 
-def _ordered(about: Facts | Comparison | None, *, of_two: bool) -> list[Sentence]:
+def _ordered(about: Facts | TwoRows | None, *, of_two: bool) -> list[Sentence]:
     if about is None:
         return []
     said = ((name, rule.say(about)) for name, rule in RULES.items() if rule.of_two is of_two)

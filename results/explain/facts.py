@@ -86,7 +86,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TwoRows:
     """Two rows of one workload with the same settings: `one`, and `other` that stands beside it."""
 
     one: Facts
@@ -97,7 +97,7 @@ class Comparison:
     """By span name: part of the instructions, 0 to 1, that come from flash, of `one` and of `other`."""
 
     @classmethod
-    def of(cls, one: Row, other: Row) -> Comparison | None:
+    def of(cls, one: Row, other: Row) -> TwoRows | None:
         """None if workload or settings differ, or if the time was not attributed."""
         facts = Facts.of(one), Facts.of(other)
         if facts[0] is None or facts[1] is None or (one.workload, one.settings) != (other.workload, other.settings):
@@ -140,7 +140,7 @@ class Sentence:
     """The numbers in it, for programs."""
 
 
-About = TypeVar("About", Facts, Comparison)
+About = TypeVar("About", Facts, TwoRows)
 Say = Callable[[About], Sentence | None]
 SayOfShare = Callable[[Facts, float], Sentence | None]
 
@@ -159,10 +159,10 @@ RULES: Final[dict[str, Rule]] = {}
 
 
 def rule(fires: str) -> Callable[[Say[About]], Say[About]]:
-    """Register a function as a rule about one row (`Facts`) or about two rows (`Comparison`)."""
+    """Register a function as a rule about one row (`Facts`) or about two rows (`TwoRows`)."""
 
     def registered(say: Say[About]) -> Say[About]:
-        of_two = Comparison.__name__ in say.__annotations__.values()
+        of_two = TwoRows.__name__ in say.__annotations__.values()
         RULES[say.__name__] = Rule(fires, say, of_two)
         return say
 

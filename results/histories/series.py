@@ -29,7 +29,7 @@ _OF_A_MEDIAN: Final = math.sqrt(math.pi / 2)
 _BEFORE_RELEASE: Final = re.compile(r"preview|alpha|beta|rc\d|dev", re.IGNORECASE)
 
 
-class Axis(StrEnum):
+class SeriesAxis(StrEnum):
     """The key of a history."""
 
     VERSION = "version"
@@ -37,7 +37,7 @@ class Axis(StrEnum):
 
 
 @dataclass(frozen=True)
-class Step:
+class FigureChange:
     """A change of the figure from `before` to `after`: to `times` as good, by the medians before and after."""
 
     before: Entry
@@ -59,7 +59,7 @@ class Step:
 class Series:
     """`entries` in the order of the axis; `name` is of the firmware, without its version where the axis has that."""
 
-    axis: Axis
+    axis: SeriesAxis
     name: str
     entries: tuple[Entry, ...]
 
@@ -73,15 +73,15 @@ class Series:
         return " ".join(filter(None, about))
 
     def label(self, entry: Entry) -> str:
-        return entry.version or entry.runtime if self.axis is Axis.VERSION else entry.measured_utc
+        return entry.version or entry.runtime if self.axis is SeriesAxis.VERSION else entry.measured_utc
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[FigureChange]:
         """Raises LibraryMissing."""
         places = changes([_good(entry) for entry in self.entries], self._noise())
         borders = [0, *places, len(self.entries)]
         parts = [self.entries[begin:end] for begin, end in itertools.pairwise(borders)]
         return [
-            Step(before[-1], after[0], math.exp(_middle(after) - _middle(before)))
+            FigureChange(before[-1], after[0], math.exp(_middle(after) - _middle(before)))
             for before, after in itertools.pairwise(parts)
         ]
 
@@ -108,14 +108,14 @@ def over_versions(entries: Iterable[Entry]) -> list[Series]:
     for (name, *_), of in _together(entries, _without_version).items():
         newest = {entry.version: entry for entry in of}  # those are in the order of time
         if len(newest) > 1:
-            found.append(Series(Axis.VERSION, str(name), tuple(sorted(newest.values(), key=version_order))))
+            found.append(Series(SeriesAxis.VERSION, str(name), tuple(sorted(newest.values(), key=version_order))))
     return found
 
 
 def over_time(entries: Iterable[Entry]) -> list[Series]:
     """The history of each runtime that was measured more than once."""
     together = _together(entries, lambda entry: entry.runtime)
-    return [Series(Axis.TIME, str(name), tuple(of)) for (name, *_), of in together.items() if len(of) > 1]
+    return [Series(SeriesAxis.TIME, str(name), tuple(of)) for (name, *_), of in together.items() if len(of) > 1]
 
 
 def version_order(entry: Entry) -> tuple[Any, ...]:

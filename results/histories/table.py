@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from portbench.results.cells import escape, figure, markdown_table
-from portbench.results.histories.series import Axis, Series, Step, over_time, over_versions
+from portbench.results.histories.series import FigureChange, Series, SeriesAxis, over_time, over_versions
 from portbench.results.histories.store import Entry
 
 _MOST_LINES: Final = 20
@@ -18,7 +18,7 @@ def histories(entries: Sequence[Entry]) -> list[Series]:
     return [*over_versions(entries), *over_time(entries)]
 
 
-def lines(series: Series, steps: Sequence[Step]) -> list[tuple[str, str, str, float]]:
+def lines(series: Series, steps: Sequence[FigureChange]) -> list[tuple[str, str, str, float]]:
     """Version or time, the figure, its remarks, and how much of the largest figure it is."""
     stepped = {id(step.after): step for step in steps}
     most = max(entry.value for entry in series.entries)
@@ -34,10 +34,10 @@ def lines(series: Series, steps: Sequence[Step]) -> list[tuple[str, str, str, fl
 
 
 def heading(series: Series) -> str:
-    return f"{series.title}, over {'versions' if series.axis == Axis.VERSION else 'time'}"
+    return f"{series.title}, over {'versions' if series.axis == SeriesAxis.VERSION else 'time'}"
 
 
-def markdown(series: Sequence[Series], steps: Mapping[int, Sequence[Step]]) -> str:
+def markdown(series: Sequence[Series], steps: Mapping[int, Sequence[FigureChange]]) -> str:
     """The newest `_MOST_LINES` figures of each history as Markdown for GitHub; empty without a history."""
     found = []
     for number, each in enumerate(series):
@@ -47,7 +47,7 @@ def markdown(series: Sequence[Series], steps: Mapping[int, Sequence[Step]]) -> s
     return "\n".join(found)
 
 
-def as_data(series: Sequence[Series], steps: Mapping[int, Sequence[Step]]) -> list[dict[str, Any]]:
+def as_data(series: Sequence[Series], steps: Mapping[int, Sequence[FigureChange]]) -> list[dict[str, Any]]:
     """For programs; `steps` by the number of the series."""
     return [
         {
@@ -72,15 +72,15 @@ def as_data(series: Sequence[Series], steps: Mapping[int, Sequence[Step]]) -> li
     ]
 
 
-def step_said(step: Step) -> str:
+def step_said(step: FigureChange) -> str:
     """`1.42x better`."""
     factor = step.times if step.times > 1 else 1 / step.times
     digits = 2 if factor >= 1.05 else 4
     return f"{factor:.{digits}f}x {'better' if step.times > 1 else 'worse'}"
 
 
-def _said(entry: Entry, step: Step | None, axis: Axis) -> str:
+def _said(entry: Entry, step: FigureChange | None, axis: SeriesAxis) -> str:
     told = [] if step is None else [f"step: {step_said(step)}"]
-    if axis is Axis.TIME:
+    if axis is SeriesAxis.TIME:
         told += filter(None, [entry.version if entry.version not in entry.runtime else "", entry.revision[:12]])
     return ", ".join(told)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from portbench.results.page.drawing import INK, LINES, SOFT, Place, colour, marks, spec
-from portbench.results.page.parts import Chart, Data, Paragraph, Part, Section, Value
+from portbench.results.page.parts import Chart, Data, PagePart, Paragraph, Section, Value
 
 _BOARD, _HAND, _FREE = colour(0), colour(1), LINES
 _PIN: Final = 22.0
@@ -53,9 +53,9 @@ class BoardPicture:
         return [pin for pin in (*self.left, *self.right) if pin.wired]
 
 
-def board_part(boards: Sequence[BoardPicture]) -> Part | None:
+def board_part(boards: Sequence[BoardPicture]) -> PagePart | None:
     """The part with a section for each board. Raises LibraryMissing."""
-    return Part("Pins", tuple(map(_section, boards))) if boards else None
+    return PagePart("Pins", tuple(map(_section, boards))) if boards else None
 
 
 def _section(board: BoardPicture) -> Section:

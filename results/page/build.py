@@ -17,7 +17,7 @@ from portbench.results.model import RunFile
 from portbench.results.page.board import BoardPicture, board_part
 from portbench.results.page.drawing import page_libraries
 from portbench.results.page.history import history_part
-from portbench.results.page.parts import Data, Paragraph, Part, Section, paragraphs
+from portbench.results.page.parts import Data, PagePart, Paragraph, Section, paragraphs
 from portbench.results.page.sections import sections
 from portbench.results.storage import to_json
 from portbench.results.table import not_measured, panels
@@ -55,7 +55,7 @@ def html_page(
     with page_libraries():
         import jinja2
     measured = panels(run)
-    parts = [Part(panel.title, tuple(sections(panel))) for panel in measured]
+    parts = [PagePart(panel.title, tuple(sections(panel))) for panel in measured]
     first = answer(measured[0].groups, measured[0].where) if measured else []
     boards = dict.fromkeys(row.board for panel in measured for group in panel.groups if (row := group.first).board)
     if past := history_part(history):
@@ -124,7 +124,7 @@ def measured_with(run: RunFile) -> dict[str, str]:
     return facts
 
 
-def _missing(run: RunFile) -> Part | None:
+def _missing(run: RunFile) -> PagePart | None:
     """Rows without figures, and commands that download missing images."""
     table = not_measured(run)
     made = []
@@ -133,4 +133,4 @@ def _missing(run: RunFile) -> Part | None:
         made.append(Section("Skipped or failed", about, Data("not-measured", table.columns, table.rows)))
     if lines := not_at_hand(run.rows):
         made.append(Section("Images that were not at hand", paragraphs(lines)))
-    return Part("Not measured", tuple(made)) if made else None
+    return PagePart("Not measured", tuple(made)) if made else None

@@ -9,11 +9,11 @@ from typing import Any
 
 from portbench.errors import LibraryMissing
 from portbench.results.cells import figure, workload_title
-from portbench.results.histories.series import Axis, Series, Step, over_time, over_versions, version_order
+from portbench.results.histories.series import FigureChange, Series, SeriesAxis, over_time, over_versions, version_order
 from portbench.results.histories.store import Entry
 from portbench.results.histories.table import step_said
 from portbench.results.page.drawing import INK, SHAPES, colour, log_axis, marks, spec
-from portbench.results.page.parts import Chart, Data, Paragraph, Part, Section, Value
+from portbench.results.page.parts import Chart, Data, PagePart, Paragraph, Section, Value
 
 _HEIGHT = 280.0
 _Y_AXIS = 72
@@ -22,7 +22,7 @@ _MOST_LINES = 10
 _ROOM = 1.35
 
 
-def history_part(entries: Sequence[Entry]) -> Part | None:
+def history_part(entries: Sequence[Entry]) -> PagePart | None:
     """The part with the history; None without a second measurement or version."""
     versions, times = over_versions(entries), over_time(entries)
     made = []
@@ -30,7 +30,7 @@ def history_part(entries: Sequence[Entry]) -> Part | None:
         made.append(_section("Over firmware versions", versions))
     if times:
         made.append(_section("Over time", times))
-    return Part("History", tuple(made)) if made else None
+    return PagePart("History", tuple(made)) if made else None
 
 
 def _section(title: str, series: list[Series]) -> Section:
@@ -53,15 +53,15 @@ def _section(title: str, series: list[Series]) -> Section:
     return Section(title, tuple(said), charts=charts)
 
 
-def _paragraphs(series: Series, step: Step) -> list[Paragraph]:
+def _paragraphs(series: Series, step: FigureChange) -> list[Paragraph]:
     return [Paragraph(_told(series, step)), Paragraph(step.comparison, is_code=True)]
 
 
-def _told(series: Series, step: Step) -> str:
+def _told(series: Series, step: FigureChange) -> str:
     return f"Step in {series.title}: {step_said(step)} from {series.label(step.before)} to {series.label(step.after)}."
 
 
-def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[Step]]) -> Chart:
+def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[FigureChange]]) -> Chart:
     of = lines[0].first
     about = " ".join(filter(None, (workload_title(of.workload), of.where, of.board)))
     values = [entry.value for each in lines for entry in each.entries]
@@ -125,7 +125,7 @@ def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[Step]])
 
 def _ticks(lines: list[Series]) -> list[str]:
     """Every version, or every time, in its order."""
-    if lines[0].axis is Axis.VERSION:
+    if lines[0].axis is SeriesAxis.VERSION:
         newest = {entry.version: entry for each in lines for entry in each.entries}
         return [entry.version for entry in sorted(newest.values(), key=version_order)]
     times = sorted({entry.measured_utc for each in lines for entry in each.entries})
@@ -133,7 +133,7 @@ def _ticks(lines: list[Series]) -> list[str]:
 
 
 def _tick(series: Series, entry: Entry) -> str:
-    return entry.version if series.axis is Axis.VERSION else _time(entry.measured_utc)
+    return entry.version if series.axis is SeriesAxis.VERSION else _time(entry.measured_utc)
 
 
 def _time(text: str) -> str:

@@ -122,7 +122,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Part:
+class PagePart:
     """The sections under one heading of the second level."""
 
     title: str

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-from portbench.runner.profile.model import Profile
+from portbench.runner.profile.model import RunProfile
 
 _SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 _ASLEEP: Final = "(asleep)"
 
 
-def speedscope(profile: Profile) -> dict[str, Any]:
+def speedscope(profile: RunProfile) -> dict[str, Any]:
     """One profile for each core that did anything, in microseconds of simulated time."""
     frames: dict[str, int] = {}
     profiles = []
@@ -46,7 +46,7 @@ def speedscope(profile: Profile) -> dict[str, Any]:
     }
 
 
-def folded(profile: Profile) -> str:
+def folded(profile: RunProfile) -> str:
     """`core 0;main;recv 1234`, a line for each stack, with its cycles."""
     cycles: Counter[str] = Counter()
     for stack in profile.stacks:

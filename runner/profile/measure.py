@@ -6,7 +6,7 @@ from portbench.boards.emulated.run import Figures
 from portbench.boards.emulated.trace import busiest
 from portbench.errors import PortbenchError
 from portbench.firmware.uf2 import FLASH_BASE, flash_content
-from portbench.runner.profile.model import Profile, exact_profile, sampled_profile
+from portbench.runner.profile.model import RunProfile, exact_profile, sampled_profile
 from portbench.runner.profile.names import image_symbols
 from portbench.runner.profile.recovered import BYTECODE_LOOP, bytecode_loop, call_targets
 from portbench.runner.profile.symbols import Symbol, Symbols
@@ -19,7 +19,7 @@ _TIMES_SLOWER = 30
 """The most by which following each instruction slows the host down."""
 
 
-def profile_row(replayed: ReplayedRow, *, samples_hz: int, whole: bool) -> Profile:
+def profile_row(replayed: ReplayedRow, *, samples_hz: int, whole: bool) -> RunProfile:
     """`samples_hz` 0: each instruction. `whole`: from power-up on, else from the first exchange to the last.
 
     Raises PortbenchError.

@@ -13,7 +13,7 @@ from portbench.runner.profile.symbols import REGIONS, Symbols, region
 
 
 @dataclass
-class Function:
+class ProfiledFunction:
     """Totals of one function without its callees, on both cores."""
 
     name: str
@@ -36,7 +36,7 @@ class Stack:
 
 
 @dataclass(frozen=True)
-class Profile:
+class RunProfile:
     """`exact`: each instruction was seen; else `cycles` come from samples, without calls or stalls.
 
     `asleep`: cycles of each core in WFI or WFE, exact profiles only.
@@ -45,7 +45,7 @@ class Profile:
     exact: bool
     hz: int
     window_us: tuple[float, float]
-    functions: tuple[Function, ...]
+    functions: tuple[ProfiledFunction, ...]
     """Most cycles first."""
     stacks: tuple[Stack, ...]
     asleep: tuple[int, int]
@@ -71,14 +71,14 @@ class Profile:
         return {name: found[name] for name in REGIONS if found[name]}
 
 
-def exact_profile(raw: dict[str, Any], symbols: Symbols, window_us: tuple[float, float], title: str) -> Profile:
+def exact_profile(raw: dict[str, Any], symbols: Symbols, window_us: tuple[float, float], title: str) -> RunProfile:
     """The profile from a result of `Replay.profile` without samples."""
     symbols = symbols.with_starts(raw["starts"])
-    functions: dict[tuple[str, str], Function] = {}
+    functions: dict[tuple[str, str], ProfiledFunction] = {}
 
-    def function(address: int) -> Function:
+    def function(address: int) -> ProfiledFunction:
         key = (symbols.name(address), region(address))
-        return functions.setdefault(key, Function(*key))
+        return functions.setdefault(key, ProfiledFunction(*key))
 
     for address, (instructions, cycles, stalls, misses) in raw["addresses"]:
         each = function(address)
@@ -103,7 +103,7 @@ def exact_profile(raw: dict[str, Any], symbols: Symbols, window_us: tuple[float,
         asleep[core] += slept
         if spent[1]:
             stacks.append(Stack(core, paths[number] or ("?",), spent[1]))
-    return Profile(
+    return RunProfile(
         True,
         raw["hz"],
         window_us,
@@ -117,16 +117,16 @@ def exact_profile(raw: dict[str, Any], symbols: Symbols, window_us: tuple[float,
 
 def sampled_profile(
     raw: dict[str, Any], symbols: Symbols, window_us: tuple[float, float], samples_hz: int, title: str
-) -> Profile:
+) -> RunProfile:
     """The profile from samples of `Replay.profile`: flat, since a sample knows no callers."""
     period = max(1, raw["hz"] // samples_hz)
-    functions: dict[tuple[str, str], Function] = {}
+    functions: dict[tuple[str, str], ProfiledFunction] = {}
     stacks: Counter[tuple[int, str]] = Counter()
     for core, address, count in raw["samples"]:
         key = (symbols.name(address), region(address))
-        functions.setdefault(key, Function(*key)).cycles += count * period
+        functions.setdefault(key, ProfiledFunction(*key)).cycles += count * period
         stacks[core, key[0]] += count * period
-    return Profile(
+    return RunProfile(
         False,
         raw["hz"],
         window_us,
@@ -138,7 +138,7 @@ def sampled_profile(
     )
 
 
-def _most_first(functions: Any) -> tuple[Function, ...]:
+def _most_first(functions: Any) -> tuple[ProfiledFunction, ...]:
     return tuple(sorted(functions, key=lambda each: (-each.cycles, each.name)))
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from portbench.console import new_table
-from portbench.runner.profile.model import Profile
+from portbench.runner.profile.model import RunProfile
 from portbench.runner.profile.symbols import REGIONS
 
 _LONGEST = 34
@@ -16,7 +16,7 @@ _LEAST_SHARE = 0.02
 """Of all cycles: functions below it in both profiles are not compared."""
 
 
-def show(profile: Profile, most: int, console: Console) -> None:
+def show(profile: RunProfile, most: int, console: Console) -> None:
     """Show the `most` expensive functions, their memories, and their flash cache misses."""
     start_us, end_us = profile.window_us
     how = "each instruction" if profile.exact else "samples"
@@ -28,7 +28,7 @@ def show(profile: Profile, most: int, console: Console) -> None:
         console.print(_evictions(profile, most))
 
 
-def show_comparison(one: Profile, two: Profile, most: int, console: Console) -> None:
+def show_comparison(one: RunProfile, two: RunProfile, most: int, console: Console) -> None:
     """Show both profiles, and the code that moved between SRAM and flash."""
     show(one, most, console)
     show(two, most, console)
@@ -37,7 +37,7 @@ def show_comparison(one: Profile, two: Profile, most: int, console: Console) -> 
         console.print(sentence, soft_wrap=True)
 
 
-def compare(one: Profile, two: Profile) -> list[str]:
+def compare(one: RunProfile, two: RunProfile) -> list[str]:
     """Sentences about functions of both profiles that run from different memories."""
     first, second = _named(one), _named(two)
     sentences = []
@@ -53,7 +53,7 @@ def compare(one: Profile, two: Profile) -> list[str]:
     return sentences
 
 
-def _named(profile: Profile) -> dict[str, tuple[str, float]]:
+def _named(profile: RunProfile) -> dict[str, tuple[str, float]]:
     """Region and share of each named function, without names that occur twice."""
     found: dict[str, tuple[str, float]] = {}
     twice = set()
@@ -70,7 +70,7 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else name[: _LONGEST - 3] + "..."
 
 
-def _functions(profile: Profile, most: int) -> Table:
+def _functions(profile: RunProfile, most: int) -> Table:
     total = max(1, profile.cycles)
     if not profile.exact:
         table = new_table(("function", "runs from", "of all"), right=("of all",))
@@ -94,7 +94,7 @@ def _functions(profile: Profile, most: int) -> Table:
     return table
 
 
-def _regions(profiles: Sequence[Profile]) -> Table:
+def _regions(profiles: Sequence[RunProfile]) -> Table:
     names = [profile.title.split()[0] for profile in profiles]
     table = new_table(("code runs from", *names), right=names)
     if len(profiles) == 1:
@@ -110,7 +110,7 @@ def _regions(profiles: Sequence[Profile]) -> Table:
     return table
 
 
-def _missed(profile: Profile, most: int) -> Table:
+def _missed(profile: RunProfile, most: int) -> Table:
     total = sum(count for _, count in profile.missed)
     table = new_table(
         ("what the flash cache missed", "misses", "of all"),
@@ -121,7 +121,7 @@ def _missed(profile: Profile, most: int) -> Table:
     return table
 
 
-def _evictions(profile: Profile, most: int) -> Table:
+def _evictions(profile: RunProfile, most: int) -> Table:
     table = new_table(("missed", "took the place of", "times"), right=("times",))
     for missed, gone, count in profile.evictions[:most]:
         table.add_row(_short(missed), _short(gone), str(count))

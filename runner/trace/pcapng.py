@@ -19,7 +19,7 @@ _ETHERNET_HEADER: Final = 14
 _NS_PER_US: Final = 1000
 
 
-class Frame(NamedTuple):
+class CapturedFrame(NamedTuple):
     time_ns: int
     data: bytes
 
@@ -54,7 +54,7 @@ def write_pcapng(path: Path, capture: Path, session: Session | None, pc: IPv4Add
     return len(frames)
 
 
-def read_capture(path: Path) -> Iterator[Frame]:
+def read_capture(path: Path) -> Iterator[CapturedFrame]:
     """The frames of a pcap file as the engine writes it. Raises ValueError for another."""
     data = path.read_bytes()
     if len(data) < _PCAP_HEADER.size or _PCAP_HEADER.unpack_from(data)[0] != _MAGIC_NANOSECONDS:
@@ -63,11 +63,11 @@ def read_capture(path: Path) -> Iterator[Frame]:
     while at < len(data):
         seconds, nanoseconds, length, _ = _PCAP_RECORD.unpack_from(data, at)
         at += _PCAP_RECORD.size
-        yield Frame(seconds * 1_000_000_000 + nanoseconds, data[at : at + length])
+        yield CapturedFrame(seconds * 1_000_000_000 + nanoseconds, data[at : at + length])
         at += length
 
 
-def comments(frames: list[Frame], session: Session, pc: IPv4Address, exchange: str) -> dict[int, str]:
+def comments(frames: list[CapturedFrame], session: Session, pc: IPv4Address, exchange: str) -> dict[int, str]:
     """Comments of frames, by index: the exchange that the frame completes or answers."""
     payload = [(index, frame.time_ns, carries_data(frame.data, pc)) for index, frame in enumerate(frames)]
     asked = [(index, time_ns) for index, time_ns, sender in payload if sender == "board"]

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from portbench.boards.emulated.attribution import exception_name
-from portbench.boards.emulated.replay import Recording
+from portbench.boards.emulated.replay import RunRecording
 from portbench.boards.emulated.trace import SpiFrame, busiest, cable_us
 from portbench.results.attribution import moment_title
 
@@ -21,7 +21,7 @@ _METADATA: Final = {"ph": "M", "cat": "__metadata", "ts": 0}
 _PROCESSES: Final = ("waits", "PC", "cable", "network chip", "SPI", "microcontroller")
 
 
-def trace_events(recording: Recording, intn_pin: int | None, exchange: str) -> dict[str, Any]:
+def trace_events(recording: RunRecording, intn_pin: int | None, exchange: str) -> dict[str, Any]:
     """The file's content. `exchange`: the workload's noun for one."""
     tracks = _Tracks(recording.start_us, recording.end_us)
     _waits(recording, tracks)
@@ -76,12 +76,12 @@ def _ns(time_us: float) -> float:
     return round(time_us, 3)
 
 
-def _waits(recording: Recording, tracks: _Tracks) -> None:
+def _waits(recording: RunRecording, tracks: _Tracks) -> None:
     for moment in () if recording.spent is None else recording.spent.moments:
         tracks.slice("waits", "where the time goes", moment.start_us, moment.end_us, moment_title(moment.cause))
 
 
-def _exchanges(recording: Recording, exchange: str, tracks: _Tracks) -> None:
+def _exchanges(recording: RunRecording, exchange: str, tracks: _Tracks) -> None:
     session = busiest(recording.figures.sessions)
     if session is None:
         return

@@ -57,7 +57,7 @@ def repeats(keys: Sequence[Hashable]) -> list[Repeat]:
 
 
 @dataclass(frozen=True)
-class Line:
+class TraceLine:
     """One frame or event of the time line."""
 
     time_us: float
@@ -85,10 +85,10 @@ def show(trace: ExchangeTrace, title: str, console: Console) -> None:
         console.print(f"{trace.lost} records did not fit and are missing", style="bold red")
 
 
-def lines(frames: Sequence[SpiFrame], events: Sequence[Event]) -> list[Line]:
+def lines(frames: Sequence[SpiFrame], events: Sequence[Event]) -> list[TraceLine]:
     """Frames and events by their times."""
     found = [_frame_line(frame) for frame in frames]
-    found += [Line(event.time_us, event.what, "", event.what, "", "") for event in events]
+    found += [TraceLine(event.time_us, event.what, "", event.what, "", "") for event in events]
     return sorted(found, key=lambda line: line.time_us)
 
 
@@ -104,7 +104,7 @@ def _timeline(trace: ExchangeTrace, title: str) -> Table:
     return table
 
 
-def _frame_line(frame: SpiFrame) -> Line:
+def _frame_line(frame: SpiFrame) -> TraceLine:
     where = f"{frame.name} 0x{frame.address:04x}" if frame.name.endswith(" buffer") else frame.name
     data = frame.data[:_SHOWN_BYTES].hex(" ") + ("..." if frame.length > _SHOWN_BYTES else "")
     says = frame.meaning if frame.length <= 2 or frame.meaning else data
@@ -112,7 +112,7 @@ def _frame_line(frame: SpiFrame) -> Line:
         says = says[: _SHOWN_TEXT - 3] + "..."
     what = f"{'write' if frame.write else 'read'} {where}"
     key = (what, frame.length, frame.data)
-    return Line(frame.start_us, key, f"{frame.duration_us:.2f}", what, str(frame.length), says or data)
+    return TraceLine(frame.start_us, key, f"{frame.duration_us:.2f}", what, str(frame.length), says or data)
 
 
 def _shares(trace: ExchangeTrace) -> Table:

@@ -12,7 +12,7 @@ from portbench.certificates import KEY_KINDS, LONGEST_CHAIN, Chain, chain, root,
 
 
 @dataclass(frozen=True)
-class Identity:
+class ServerIdentity:
     """`version`: `1.2`, `1.3`, or both. `client_root`: of the certificates that clients need; None: they need none."""
 
     name: str
@@ -21,12 +21,12 @@ class Identity:
     client_root: bytes | None = None
 
 
-def identities() -> Iterator[Identity]:
+def identities() -> Iterator[ServerIdentity]:
     """The one of clients that choose none comes first: ECDSA P-256, a chain of 1, both versions."""
     for kind in sorted(KEY_KINDS, key=lambda each: each != "ecdsa-p256"):
         for version in ("", "1.2", "1.3"):
             for length in range(1, LONGEST_CHAIN + 1):
-                yield Identity(server_name(kind, length, version), chain(kind, length), version)
+                yield ServerIdentity(server_name(kind, length, version), chain(kind, length), version)
             for fault in ("expired", "wrong-name"):
-                yield Identity(server_name(kind, 1, version, fault), chain(kind, 1, fault), version)
-            yield Identity(server_name(kind, 1, version, "asks"), chain(kind), version, root(kind))
+                yield ServerIdentity(server_name(kind, 1, version, fault), chain(kind, 1, fault), version)
+            yield ServerIdentity(server_name(kind, 1, version, "asks"), chain(kind), version, root(kind))

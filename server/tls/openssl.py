@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from portbench.server.tls.identities import Identity, identities
+from portbench.server.tls.identities import ServerIdentity, identities
 from portbench.server.tls.peer import TlsConnection, TlsFault
 
 _READ_BYTES = 1 << 16
@@ -68,7 +68,7 @@ def _label(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _server(identity: Identity) -> ssl.SSLContext:
+def _server(identity: ServerIdentity) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     pem = "".join(ssl.DER_cert_to_PEM_cert(each) for each in identity.chain.certificates)
     key = ssl.DER_cert_to_PEM_cert(identity.chain.key).replace("CERTIFICATE", "PRIVATE KEY")

@@ -11,7 +11,7 @@ from portbench.boards.console import BoundedLog
 from portbench.boards.desk.config import DeskConfig
 from portbench.boards.desk.process import BoardProcess
 from portbench.boards.desk.serial_port import SerialPort
-from portbench.boards.emulated.liveness import Complaints, Kind
+from portbench.boards.emulated.liveness import Complaints, Trouble
 from portbench.boards.registry import PortLinks, claimed_folder
 from portbench.firmware.catalogue import Family
 from portbench.firmware.uf2 import flash_content
@@ -25,11 +25,11 @@ def test_each_kind_is_told_once_after_each_power_up() -> None:
     said: list[str] = []
     complaints = Complaints(said.append)
     for text in ("first", "second"):
-        complaints.tell(Kind.HARD_FAULT, text)
-        complaints.tell(Kind.LOCK_UP, f"{text} lock-up")
+        complaints.tell(Trouble.HARD_FAULT, text)
+        complaints.tell(Trouble.LOCK_UP, f"{text} lock-up")
     assert said == ["first", "first lock-up"]
     complaints.powered_up()
-    complaints.tell(Kind.HARD_FAULT, "again")
+    complaints.tell(Trouble.HARD_FAULT, "again")
     assert said[2:] == ["again"]
 
 

@@ -19,7 +19,7 @@ from portbench.boards.emulated.replay import Figures, Replay
 from portbench.firmware.uf2 import flash_content
 from portbench.runner.profile.export import folded, speedscope
 from portbench.runner.profile.measure import measured_window
-from portbench.runner.profile.model import Function, Profile, exact_profile, sampled_profile
+from portbench.runner.profile.model import ProfiledFunction, RunProfile, exact_profile, sampled_profile
 from portbench.runner.profile.symbols import Symbol, Symbols
 from portbench.runner.profile.view import compare
 from tests.ping_pong import EVB, NATIVE_IMAGE
@@ -107,16 +107,16 @@ RAW: dict[str, Any] = {
 NAMES = Symbols([Symbol(0x1000_0100, 0x40, "main"), Symbol(0x2000_0000, 0x10, "tick;ed")])
 
 
-def known() -> Profile:
+def known() -> RunProfile:
     return exact_profile(RAW, NAMES, (0.0, 38.0), "known")
 
 
 def test_a_profile_by_functions() -> None:
     profile = known()
     assert profile.functions == (
-        Function("main", "flash", 2, 20, 10, 1, 1),
-        Function("tick;ed", "SRAM", 4, 8, 0, 0, 1),
-        Function("0x10000200", "flash", 3, 3, 0, 0, 3),
+        ProfiledFunction("main", "flash", 2, 20, 10, 1, 1),
+        ProfiledFunction("tick;ed", "SRAM", 4, 8, 0, 0, 1),
+        ProfiledFunction("0x10000200", "flash", 3, 3, 0, 0, 3),
     )
     assert profile.by_region() == {"flash": 23, "SRAM": 8} and profile.asleep == (7, 0)
     assert profile.evictions == (("main", "0x10000200", 4), ("0x10005000..", "main", 2))
@@ -155,9 +155,12 @@ def test_speedscope_takes_the_file(tmp_path: Path) -> None:
         jsonschema.validate(content, schema)
 
 
-def moved(region: str, share: int) -> Profile:
-    functions = (Function("loop", region, cycles=share), Function("0x10000000", "flash", cycles=100 - share))
-    return Profile(False, 1, (0.0, 1.0), functions, (), (0, 0), (), (), region)
+def moved(region: str, share: int) -> RunProfile:
+    functions = (
+        ProfiledFunction("loop", region, cycles=share),
+        ProfiledFunction("0x10000000", "flash", cycles=100 - share),
+    )
+    return RunProfile(False, 1, (0.0, 1.0), functions, (), (0, 0), (), (), region)
 
 
 def test_what_moved_is_said() -> None:
@@ -169,5 +172,5 @@ def test_what_moved_is_said() -> None:
 @pytest.mark.parametrize(
     ("one", "two"), [(moved("flash", 40), moved("flash", 30)), (moved("SRAM", 1), moved("flash", 1))]
 )
-def test_what_did_not_move_or_does_not_matter_is_not_said(one: Profile, two: Profile) -> None:
+def test_what_did_not_move_or_does_not_matter_is_not_said(one: RunProfile, two: RunProfile) -> None:
     assert len(compare(one, two)) == 1

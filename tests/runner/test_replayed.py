@@ -13,7 +13,7 @@ from tests.conftest import NO_ENGINE
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards import BoardError
-from portbench.boards.emulated.replay import Wires
+from portbench.boards.emulated.replay import WireLog
 from portbench.boards.emulated.trace import SpiFrame
 from portbench.results.model import MOST_FRAMES, Row, Status
 from portbench.runner.bench import Bench
@@ -110,7 +110,7 @@ def test_a_look_that_fails_leaves_the_row_measured(
 def test_a_waveform_keeps_so_many_frames_and_counts_the_rest() -> None:
     frame = SpiFrame(0.0, 1.0, "W5500", "S0_CR", 1, True, 1, b"\x01", "OPEN", 4)
     frames = tuple(frame._replace(start_us=float(at), end_us=at + 1.5) for at in range(MOST_FRAMES + 7))
-    found = waveform_of(Wires(0.0, 5000.0, frames[:MOST_FRAMES], len(frames), (), ()), "exchange", 1)
+    found = waveform_of(WireLog(0.0, 5000.0, frames[:MOST_FRAMES], len(frames), (), ()), "exchange", 1)
     assert len(found.spi.name) == MOST_FRAMES and found.spi_left_out == 7
     assert (found.duration_ns, found.spi.start_ns[-1], found.spi.duration_ns[-1]) == (5_000_000, 999_000, 1500)
     assert found.intn == found.cable == []

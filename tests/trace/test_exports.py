@@ -20,7 +20,7 @@ from tests.conftest import NO_ENGINE
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards import Deadline
-from portbench.boards.emulated.replay import Recording, Replay
+from portbench.boards.emulated.replay import Replay, RunRecording
 from portbench.boards.emulated.trace import busiest, exchange_window
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
@@ -52,7 +52,7 @@ def output(*command: object) -> str:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Recording, Path, IPv4Address]:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunRecording, Path, IPv4Address]:
     """Message 4 of the native client, and the capture of its whole run."""
     from dataclasses import replace
 
@@ -101,11 +101,13 @@ def test_a_receiver_of_the_same_mode_reads_the_frame(record: dict[str, Any]) -> 
     assert read == {"mosi": record["mosi"] & mask, "miso": record["miso"] & mask}
 
 
-def wire_bytes(recording: Recording, way: str) -> list[int]:
+def wire_bytes(recording: RunRecording, way: str) -> list[int]:
     return [record[way] for record in recording.records if record["kind"] == "wire"]
 
 
-def test_sigrok_reads_the_bytes_that_were_sent(recorded: tuple[Recording, Path, IPv4Address], tmp_path: Path) -> None:
+def test_sigrok_reads_the_bytes_that_were_sent(
+    recorded: tuple[RunRecording, Path, IPv4Address], tmp_path: Path
+) -> None:
     recording = recorded[0]
     assert EVB.network is not None
     file, window = tmp_path / "wires.vcd", (recording.start_us, recording.end_us)
@@ -124,7 +126,7 @@ def test_sigrok_reads_the_bytes_that_were_sent(recorded: tuple[Recording, Path, 
     assert len(transfers) == len(recording.frames)
 
 
-def test_tshark_reads_frames_and_comments(recorded: tuple[Recording, Path, IPv4Address], tmp_path: Path) -> None:
+def test_tshark_reads_frames_and_comments(recorded: tuple[RunRecording, Path, IPv4Address], tmp_path: Path) -> None:
     recording, capture, pc = recorded
     file = tmp_path / "frames.pcapng"
     session = busiest(recording.figures.sessions)
@@ -156,7 +158,7 @@ def slices(events: Sequence[dict[str, Any]]) -> dict[tuple[int, int], list[dict[
     return found
 
 
-def test_one_time_line(recorded: tuple[Recording, Path, IPv4Address]) -> None:
+def test_one_time_line(recorded: tuple[RunRecording, Path, IPv4Address]) -> None:
     """Every slice lies in the recording, nests in its track, and is on a track with a name."""
     recording = recorded[0]
     content = json.loads(json.dumps(trace_events(recording, EVB.network.intn_pin if EVB.network else None, "message")))
@@ -179,7 +181,7 @@ def test_one_time_line(recorded: tuple[Recording, Path, IPv4Address]) -> None:
     assert sum(event["dur"] for event in waits) == pytest.approx(recording.end_us - recording.start_us, abs=0.05)
 
 
-def test_trace_processor_reads_it(recorded: tuple[Recording, Path, IPv4Address], tmp_path: Path) -> None:
+def test_trace_processor_reads_it(recorded: tuple[RunRecording, Path, IPv4Address], tmp_path: Path) -> None:
     """Perfetto's own reader, which no Debian package has."""
     processor = shutil.which("trace_processor_shell") or shutil.which("trace_processor")
     if processor is None:
@@ -195,7 +197,7 @@ def test_trace_processor_reads_it(recorded: tuple[Recording, Path, IPv4Address],
 
 
 @pytest.mark.slow
-def test_speedscope_reads_it(recorded: tuple[Recording, Path, IPv4Address], tmp_path: Path) -> None:
+def test_speedscope_reads_it(recorded: tuple[RunRecording, Path, IPv4Address], tmp_path: Path) -> None:
     """A reader of the format that has nothing to do with ours, and tells of slices that overlap."""
     file = tmp_path / "run.json"
     file.write_text(json.dumps(trace_events(recorded[0], 21, "message")), encoding="utf-8")

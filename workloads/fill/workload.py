@@ -29,7 +29,7 @@ which half of the points lie on a line. A simulated board's times are straight; 
 
 
 @dataclass(frozen=True)
-class Line:
+class StraightLine:
     """`first`, `last`: the numbers of fills between which the times lie on it; times in microseconds."""
 
     first: int
@@ -40,7 +40,7 @@ class Line:
     """The largest distance of a point from the line, as a share of the slope."""
 
 
-def straight_part(times_us: Sequence[float]) -> Line | None:
+def straight_part(times_us: Sequence[float]) -> StraightLine | None:
     """The longest straight stretch of the times for 0, 1, 2, ... fills; None if fewer than half lie on a line.
 
     The beginning may be bent: the first fills cost nothing while the chip still sends. Single points may be off the
@@ -56,13 +56,13 @@ def straight_part(times_us: Sequence[float]) -> Line | None:
     return None
 
 
-def _line(times_us: Sequence[float], first: int, last: int) -> Line | None:
+def _line(times_us: Sequence[float], first: int, last: int) -> StraightLine | None:
     fills = range(first, last + 1)
     slope, intercept = statistics.linear_regression(fills, times_us[first : last + 1])
     if slope <= 0:
         return None
     worst = max(abs(times_us[each] - intercept - slope * each) for each in fills) / slope
-    return Line(first, last, slope, intercept, worst)
+    return StraightLine(first, last, slope, intercept, worst)
 
 
 BUFFER_BYTES: Final = 2048

@@ -19,7 +19,7 @@ from portbench_engine import ChipLan
 
 from portbench.boards.definition import Ethernet
 from portbench.boards.hosted.blinka.modules import circuitpython_modules, time_module
-from portbench.boards.hosted.blinka.watch import Overheard, Watch
+from portbench.boards.hosted.blinka.watch import Overheard, ProgramWatch
 from portbench.boards.hosted.blinka.wires import ProgramClock, Wires
 from portbench.files import replace_file
 from portbench.server.simulated_pc import Part, SimulatedPc, part_in
@@ -35,7 +35,7 @@ def main(script: str, settings_json: str, record: str) -> None:
     wires = Wires(lan, ethernet, clock, pc.look)
     sys.modules.update(circuitpython_modules(wires), time=time_module(clock))
     sys.stdout = Overheard(sys.stdout, lambda line: pc.heard(line, lan.time_us))
-    watch = Watch(lambda: pc.given_up(wires.now_us()))
+    watch = ProgramWatch(lambda: pc.given_up(wires.now_us()))
     gc.freeze()  # Adafruit's driver collects between messages, and its modules are no part of the script's heap
     try:
         with watch:

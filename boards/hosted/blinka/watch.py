@@ -31,7 +31,7 @@ class Overheard(io.TextIOBase):
         self._to.flush()
 
 
-class Watch:
+class ProgramWatch:
     """Asks `given_up` while the `with` block runs in the main thread, and interrupts that once there is an answer."""
 
     def __init__(self, given_up: Callable[[], str | None]) -> None:

@@ -6,7 +6,7 @@ import math
 import statistics
 
 from portbench.results.attribution import Function
-from portbench.results.explain.facts import Comparison, Facts, Sentence, rule, rule_of_share
+from portbench.results.explain.facts import Facts, Sentence, TwoRows, rule, rule_of_share
 from portbench.results.explain.words import PS_PER_US, count, duration, factor, megahertz, percent
 
 _MISSES = ("gap_miss", "driver_miss", "code_miss")
@@ -82,7 +82,7 @@ _OTHER_MISSES_LEAST_RATIO = 1.15
     "flash cache misses take at least 10 % of one row's time, and on an average 1.15 times as long in one as in the"
     " other"
 )
-def other_misses(rows: Comparison) -> Sentence | None:
+def other_misses(rows: TwoRows) -> Sentence | None:
     """The flash window of the other board, or of the other build, has another timing."""
     both = (rows.one, rows.other)
     counts = [facts.each("cache_misses") for facts in both]
@@ -103,7 +103,7 @@ _MOVED_TO_FLASH_LEAST_OF_ALL = 0.5
 _MOVED_TO_FLASH_MOST_NAMES = 3
 
 
-def _moved(rows: Comparison, now: str) -> list[tuple[Function, Function]]:
+def _moved(rows: TwoRows, now: str) -> list[tuple[Function, Function]]:
     """Functions that certainly moved to another memory, most misses first."""
     before = {each.name: each for each in rows.one.attribution.functions}
     after = [each for each in rows.other.attribution.functions if each.region == now]
@@ -128,7 +128,7 @@ def _told(moved: list[tuple[Function, Function]], now: str) -> str:
     "for at least half of what both timed, the share of instructions that come from flash differs by at least 30 points"
     " in the same direction"
 )
-def moved_to_flash(rows: Comparison) -> Sentence | None:
+def moved_to_flash(rows: TwoRows) -> Sentence | None:
     """One build runs code from SRAM that the other runs from flash."""
     shares = rows.flash_shares
     into = [name for name, (one, other) in shares.items() if other - one >= _MOVED_TO_FLASH_LEAST_MOVED]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portbench.results.explain.facts import Comparison, Facts, Sentence, rule
+from portbench.results.explain.facts import Facts, Sentence, TwoRows, rule
 from portbench.results.explain.words import count
 
 _LEAST = 0.0005
@@ -39,7 +39,7 @@ def float_units(facts: Facts) -> Sentence | None:
 
 
 @rule("the FPU's arithmetic and DCP have at least 0.05 % of one row's instructions, and none of the other's")
-def float_units_beside(rows: Comparison) -> Sentence | None:
+def float_units_beside(rows: TwoRows) -> Sentence | None:
     """One row's floats are computed in hardware, the other's by software, or it has none."""
     with_units, without = (rows.other, rows.one) if any(_units(rows.other)) else (rows.one, rows.other)
     told = _told(with_units)

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from portbench.console import console, new_table
 from portbench.results.histories import page_blocks
-from portbench.results.histories.series import Series, Step
+from portbench.results.histories.series import FigureChange, Series
 from portbench.results.histories.store import FOLDER, entries_of, keep, keep_finished, load
 from portbench.results.histories.table import as_data, heading, histories, lines, markdown
 from portbench.results.shipped import all_shipped
@@ -98,7 +98,7 @@ def COMMAND(
         out.print("Nothing was measured twice, and nothing in two versions.")
 
 
-def _table(series: Series, steps: list[Step], encoding: str) -> Table:
+def _table(series: Series, steps: list[FigureChange], encoding: str) -> Table:
     axis, unit = str(series.axis), series.first.unit
     table = new_table((axis, unit, "", " "), title=heading(series), right=(unit,), folding=(" ",))
     table.columns[2].width = _BAR
