@@ -13,9 +13,9 @@ from portbench.files import replace_file
 from portbench.results.cells import escape
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
-from portbench.results.page.board import BoardPicture
 from portbench.results.page.build import html_page, measured_with
 from portbench.results.page.drawing import picture, preview
+from portbench.results.page.pinout import BoardPicture
 from portbench.results.page.sections import ranking
 from portbench.results.shipped import without_samples
 from portbench.results.stats import UNSTABLE_RULE, known_workload

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from portbench.boards import BoardDefinition, known_boards
-from portbench.results.page.board import BoardPicture, HeaderPin
+from portbench.results.page.pinout import BoardPicture, HeaderPin
 
 _LEFT: Final = "GP0 GP1 GND GP2 GP3 GP4 GP5 GND GP6 GP7 GP8 GP9 GND GP10 GP11 GP12 GP13 GND GP14 GP15"
 _RIGHT: Final = "VBUS VSYS GND 3V3_EN 3V3 ADC_VREF GP28 AGND GP27 GP26 RUN GP22 GND GP21 GP20 GP19 GP18 GND GP17 GP16"

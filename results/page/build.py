@@ -14,10 +14,10 @@ from portbench.results.answer import answer, not_at_hand
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile
-from portbench.results.page.board import BoardPicture, board_part
 from portbench.results.page.drawing import page_libraries
 from portbench.results.page.history import history_part
 from portbench.results.page.parts import Data, PagePart, Paragraph, Section, paragraphs
+from portbench.results.page.pinout import BoardPicture, board_part
 from portbench.results.page.sections import sections
 from portbench.results.storage import to_json
 from portbench.results.table import not_measured, panels

@@ -30,7 +30,7 @@ from portbench.results.histories.store import Entry, keep, load
 from portbench.results.histories.table import histories
 from portbench.results.histories.table import markdown as history_markdown
 from portbench.results.model import Layouts, RunFile
-from portbench.results.page.board import BoardPicture, HeaderPin
+from portbench.results.page.pinout import BoardPicture, HeaderPin
 from tests.results.page_run import FULL
 from tests.results.rows import START, other_row
 from tests.test_outlets import obeyed

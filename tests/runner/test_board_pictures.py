@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from portbench.boards import board_definition, definition, known_boards
-from portbench.results.page.board import board_part
+from portbench.results.page.pinout import board_part
 from portbench.results.publish import html
 from portbench.runner.board_pictures import board_pictures
 from tests.results.rows import row, run_of
