@@ -91,7 +91,6 @@ def ready(prepared: PreparedBoard, seen: list[Stage]) -> ReadyRow:
         image_of=unused,
         servers=unused,
         partner_board=unused,
-        options=unused,
         clock=clock(seen),
         printed=lambda line: None,
         scratch=unused,

@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from portbench.results.model import Status
 from portbench.workloads import BadResult, Spent, workload
 from portbench.workloads.bulk.workload import Settings
 from portbench.workloads.transfer import WRITES
-from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 BULK = workload("bulk")
 SETTINGS = Settings(transfer_bytes=1000, writes="1,500")
@@ -64,24 +61,3 @@ def test_small_writes_are_few() -> None:
     settings = Settings(transfer_bytes=65_536, writes="1,4096")
     assert settings.total(1) == WRITES and settings.total(4096) == 65_536
     assert Settings(transfer_bytes=100, writes="4096").total(4096) == 4096
-
-
-@pytest.mark.parametrize(
-    "runtime", ["micropython-unix", pytest.param("circuitpython-blinka", marks=pytest.mark.engine)]
-)
-def test_hosted_rows(runtime: str, measured_row: Measure) -> None:
-    row = measured_row(BULK, runtime, transfer_bytes=600, writes="200,300")
-    assert row.status is Status.MEASURED, row.reason
-    assert row.figures["up_mbit_s"] > 0 and row.figures["up_best_write_bytes"] in (200, 300)
-
-
-@pytest.mark.engine
-@pytest.mark.parametrize(
-    ("runtime", "profile"),
-    [("wiznet-hardwired", "tuned"), ("micropython-1.26.0", "tuned"), ("circuitpython-9.1.4", "as-published")],
-)
-def test_a_row_repeats_exactly(runtime: str, profile: str, measured_row: Measure) -> None:
-    settings = {"transfer_bytes": 4096, "writes": "64,2048"}
-    first, second = (measured_row(BULK, runtime, profile, **settings) for _ in range(2))
-    assert first.status is Status.MEASURED, first.reason
-    assert first.figures == second.figures

@@ -9,12 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from portbench.results.model import Status
 from portbench.workloads import BadResult, ConversationError, Spent, workload
 from portbench.workloads.duplex.workload import Settings
 from portbench.workloads.transfer import DONE, Transfers, block
-from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 DUPLEX = workload("duplex")
 SETTINGS = Settings(transfer_bytes=1000, writes="1,500")
@@ -61,24 +58,3 @@ def test_a_result_that_is_none(transfers: Any) -> None:
 def test_sizes_that_are_none(writes: str) -> None:
     with pytest.raises(ValidationError):
         Settings(writes=writes)
-
-
-@pytest.mark.parametrize(
-    "runtime", ["micropython-unix", pytest.param("circuitpython-blinka", marks=pytest.mark.engine)]
-)
-def test_hosted_rows(runtime: str, measured_row: Measure) -> None:
-    row = measured_row(DUPLEX, runtime, transfer_bytes=600, writes="200,300")
-    assert row.status is Status.MEASURED, row.reason
-    assert row.figures["both_best_write_bytes"] in (200, 300)
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("runtime", "profile"),
-    [("wiznet-hardwired", "tuned"), ("micropython-1.26.0", "tuned"), ("circuitpython-9.1.4", "as-published")],
-)
-def test_a_row_repeats_exactly(runtime: str, profile: str, measured_row: Measure) -> None:
-    first, second = (measured_row(DUPLEX, runtime, profile, transfer_bytes=2048, writes="64,1024") for _ in range(2))
-    assert first.status is Status.MEASURED, first.reason
-    assert first.figures == second.figures

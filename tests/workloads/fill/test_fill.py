@@ -9,13 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.errors import OptionError
-from portbench.results.model import Status
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
 from portbench.workloads import BadResult, workload
 from portbench.workloads.fill.workload import Settings, straight_part
-from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 FILL = workload("fill")
 
@@ -77,11 +74,3 @@ def test_a_result_that_is_none(changes: dict[str, Any], says: str) -> None:
 def test_a_port_on_a_pc_is_not_asked() -> None:
     with pytest.raises(OptionError, match="fill is a question to boards, not to a port on a PC"):
         plan(read_options({"workload": ["fill"], "runtime": ["micropython-unix"]}))
-
-
-@pytest.mark.engine
-@pytest.mark.parametrize(("runtime", "profile"), [("wiznet-hardwired", "tuned"), ("micropython-1.26.0", "tuned")])
-def test_a_row_repeats_exactly(runtime: str, profile: str, measured_row: Measure) -> None:
-    first, second = (measured_row(FILL, runtime, profile, buffers=2, fills=4) for _ in range(2))
-    assert first.status is Status.MEASURED, first.reason
-    assert first.figures == second.figures and "fill_port_mbit_s" in first.figures

@@ -13,11 +13,8 @@ from typing import Any
 
 import pytest
 
-from portbench.results.model import Status
 from portbench.workloads import workload
 from portbench.workloads.http.conversation import STATIC, page_fault
-from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 HTTP = workload("http")
 
@@ -73,20 +70,3 @@ def test_a_client_that_says_nothing_or_too_much(served: tuple[int, dict[str, Any
     assert get(ended, "/end") == (200, b"")
     ended.close()
     assert result["asked"] == 1
-
-
-@pytest.mark.parametrize("page", ["static", "dynamic"])
-@pytest.mark.parametrize(
-    ("runtime", "settings"),
-    [
-        ("micropython-unix", {"requests": 20, "at_once": 4}),
-        ("micropython-unix", {"requests": 20, "keep_alive": 8}),
-        # One at a time: the driver may lose one that arrives while it opens its next socket (the workload's README).
-        pytest.param("circuitpython-blinka", {"requests": 4}, marks=pytest.mark.engine),
-    ],
-)
-def test_hosted_rows(runtime: str, settings: dict[str, Any], page: str, measured_row: Measure) -> None:
-    row = measured_row(HTTP, runtime, page=page, **settings)
-    assert row.status is Status.MEASURED, row.reason
-    assert row.figures["completed"] == settings["requests"] and row.figures["failed"] == 0
-    assert len(row.samples["total_us"]) == settings["requests"]

@@ -10,11 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.certificates import server_name
-from portbench.results.model import Status
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import BadResult, ConversationError, Session, workload
-from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 from tests.server.tls.clients import client_context
 from tests.workloads.many.test_many import Lan
 
@@ -133,13 +130,3 @@ def test_a_board_whose_handshake_never_ends_is_told() -> None:
 def test_what_if_tries_the_other_keys_and_no_tls() -> None:
     assert list(HTTPS.alternatives(SETTINGS)) == ["key_rsa-2048", "key_rsa-4096", "key_ecdsa-p384", "http"]
     assert HTTPS.alternatives(HTTPS.settings_type.model_validate({"scheme": "http"})) == {}
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["https", "http"])
-def test_an_emulated_row_repeats_exactly(scheme: str, measured_row: Measure) -> None:
-    rows = [measured_row(HTTPS, "micropython-1.28.0", "tuned", pages="1024", scheme=scheme) for _ in range(2)]
-    assert rows[0].status is Status.MEASURED, rows[0].reason
-    assert rows[0].figures == rows[1].figures
-    assert rows[0].figures["connections"] == 2  # requests keeps none

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from portbench.certificates import DATE_S, chain, root, server_name
-from portbench.results.model import Status
 from portbench.server.recording import Recording
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.server.tls.channel import Channel
@@ -18,8 +17,6 @@ from portbench.workloads import BadResult, ConversationError, Session, workload
 from portbench.workloads.https_server.workload import GetsPage, Settings
 from portbench.workloads.transfer import block
 from tests.conftest import NO_ENGINE
-from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 from tests.server.tls.test_peer import seeded
 
 SERVER = workload("https_server")
@@ -110,15 +107,6 @@ def test_a_board_that_served_fewer_pages_has_no_figures() -> None:
 def test_microcontrollers_get_the_key_in_the_form_of_their_port() -> None:
     assert SERVER.files("micropython", Settings())["server.key"] == chain("ecdsa-p256").key
     assert b"BEGIN PRIVATE KEY" in SERVER.files("circuitpython", Settings())["server.key"]
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-def test_an_emulated_row_repeats_exactly(measured_row: Measure) -> None:
-    first, second = (measured_row(SERVER, "micropython-1.28.0", "tuned") for _ in range(2))
-    assert first.status is Status.MEASURED, first.reason
-    assert first.figures == second.figures
-    assert 0 < first.figures["handshake_ms"] < first.figures["page_ms"]
 
 
 def test_sessions_without_tls_are_no_pages() -> None:

@@ -12,13 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.results.model import Status
 from portbench.server.simulated_load_generator import RESET
 from portbench.server.simulated_pc import FAULT_DELAY_US, FaultInjection, SimulatedPc, SimulatedServer, part_in
 from portbench.workloads import BadResult, ConversationError, NetworkFault, Session, many, workload
 from portbench.workloads.many.workload import Obeys, Settings
-from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 MANY = workload("many")
 HI = ("say hi", "ok", 1000)
@@ -175,23 +172,3 @@ def test_a_pc_that_cannot_cause_the_fault_says_so() -> None:
     server.accept(1, "10.0.0.2:4000", 100.0)
     assert server.receive(1, b"cable 3000\n", 200.0) == RESET
     assert server.sessions()[0].error == "unsupported: this PC cannot cause this network fault: cable 3 s"
-
-
-_UNIX = [("micropython-unix", trial) for trial in ("at_once", "rate", "closed", "reset")]
-_BLINKA = [pytest.param("circuitpython-blinka", trial, marks=pytest.mark.engine) for trial in ("rate", "reset")]
-
-
-@pytest.mark.parametrize(("runtime", "trial"), [*_UNIX, *_BLINKA])
-def test_hosted_rows(runtime: str, trial: str, measured_row: Measure) -> None:
-    row = measured_row(MANY, runtime, trial=trial, most=3)
-    assert row.status is Status.MEASURED, row.reason
-    assert row.figures["good_steps"] >= 3
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-@pytest.mark.parametrize("trial", ["restart", "cable"])
-@pytest.mark.parametrize("runtime", ["wiznet-hardwired", "micropython-1.26.0"])
-def test_a_row_repeats_exactly(runtime: str, trial: str, measured_row: Measure) -> None:
-    first, second = (measured_row(MANY, runtime, "tuned", trial=trial) for _ in range(2))
-    assert (first.status, first.figures) == (second.status, second.figures)

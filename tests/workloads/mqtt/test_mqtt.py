@@ -161,15 +161,6 @@ def test_each_run_has_a_broker_of_its_own() -> None:
         assert kept.receive(connect(clean=False)) == b"\x20\x02\x00\x00"  # no session was there
 
 
-@pytest.mark.slow
-def test_adafruits_library_publishes_over_its_driver(measured_row: Measure) -> None:
-    row = measured_row(
-        MQTT, "circuitpython-blinka", messages=2, commands=2, poll_ms=50, idle_s=0, fault="none", payload_bytes=300
-    )
-    assert row.status is Status.MEASURED, row.reason
-    assert row.figures["kept"] == 1
-
-
 @pytest.mark.engine
 @pytest.mark.slow
 def test_umqtt_publishes_hears_and_comes_back(measured_row: Measure) -> None:

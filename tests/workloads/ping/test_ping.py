@@ -142,16 +142,3 @@ def test_the_chip_answers_at_the_speed_of_the_wire(measured_row: Measure) -> Non
     assert rows[0].simulated_figures() == rows[1].simulated_figures()
     assert rows[0].figures["min_us"] == rows[0].figures["max_us"] == pytest.approx(2 * 110 * 0.08)
     assert rows[0].figures["largest_avg_us"] == pytest.approx(2 * 1354 * 0.08)
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("runtime", "profile"),
-    [("wiznet-hardwired", "tuned"), ("micropython-1.26.0", "as-published"), ("circuitpython-9.1.4", "as-published")],
-)
-def test_a_row_repeats_exactly(runtime: str, profile: str, measured_row: Measure) -> None:
-    first, second = (measured_row(PING, runtime, profile, count=3) for _ in range(2))
-    assert first.status is Status.MEASURED, first.reason
-    assert first.figures == second.figures and first.samples == second.samples
-    assert first.figures["lost_percent"] == 0

@@ -103,15 +103,3 @@ def test_the_native_client_is_ready_as_soon_as_the_link_is(measured_row: Measure
     figures = first.figures
     assert figures["boot_ms"] == 0 and 100 < figures["link_ms"] < 110 and figures["network_ms"] < 5
     assert figures["address_ms"] + figures["connect_ms"] == pytest.approx(figures["network_ms"])
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("runtime", "profile"),
-    [("wiznet-hardwired", "tuned"), ("micropython-1.26.0", "tuned"), ("circuitpython-9.1.4", "as-published")],
-)
-def test_a_row_has_all_stages(runtime: str, profile: str, measured_row: Measure) -> None:
-    row = measured_row(READY, runtime, profile)
-    assert row.status is Status.MEASURED, row.reason
-    assert all(row.figures[name] >= 0 for name in STAGES)

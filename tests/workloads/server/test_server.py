@@ -8,11 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.results.model import Status
 from portbench.workloads import BadResult, ConversationError, Session, workload
 from portbench.workloads.server.workload import Asks, Settings
-from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 SERVER = workload("server")
 
@@ -74,24 +71,3 @@ def test_a_result_that_is_none(result: dict[str, Any], sessions: list[Session], 
     with pytest.raises(BadResult) as error:
         SERVER.check(result, Settings(messages=2), sessions)
     assert says in str(error.value)
-
-
-@pytest.mark.parametrize(
-    "runtime", ["micropython-unix", pytest.param("circuitpython-blinka", marks=pytest.mark.engine)]
-)
-def test_hosted_rows(runtime: str, measured_row: Measure) -> None:
-    row = measured_row(SERVER, runtime, messages=30)
-    assert row.status is Status.MEASURED, row.reason
-    assert len(row.samples["message_us"]) == 29
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("runtime", "profile"),
-    [("wiznet-hardwired", "tuned"), ("micropython-1.26.0", "tuned"), ("circuitpython-9.1.4", "as-published")],
-)
-def test_a_row_repeats_exactly(runtime: str, profile: str, measured_row: Measure) -> None:
-    first, second = (measured_row(SERVER, runtime, profile, messages=20) for _ in range(2))
-    assert first.status is Status.MEASURED, first.reason
-    assert first.figures == second.figures and first.samples == second.samples

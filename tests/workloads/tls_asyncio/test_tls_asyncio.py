@@ -12,12 +12,6 @@ from tests.measuring import measured_row as measured_row
 TLS = workload("tls_asyncio")
 
 
-def test_a_hosted_row_shakes_hands_with_its_first_bytes(measured_row: Measure) -> None:
-    row = measured_row(TLS, "micropython-unix", verify=False, transfer_bytes=4096)
-    assert row.status is Status.MEASURED, row.reason
-    assert row.figures["round_trips"] == 2 and row.figures["up_kbit_s"] > 0
-
-
 @pytest.mark.engine
 @pytest.mark.slow
 def test_an_emulated_row_checks_the_certificate(measured_row: Measure) -> None:

@@ -286,17 +286,6 @@ def test_the_board_that_serves_is_another_one(device: str) -> None:
 
 @pytest.mark.engine
 @pytest.mark.slow
-@pytest.mark.parametrize("partner", ["same", "wiznet-hardwired"])
-def test_a_row_repeats_exactly(partner: str, measured_row: Measure) -> None:
-    first, second = (
-        measured_row(TWO_BOARDS, "micropython-1.28.0", "tuned", messages=10, partner=partner) for _ in range(2)
-    )
-    assert first.status is Status.MEASURED, first.reason
-    assert first.figures == second.figures and first.samples == second.samples
-
-
-@pytest.mark.engine
-@pytest.mark.slow
 def test_two_radios_share_the_air_and_do_so_twice_alike(measured_row: Measure) -> None:
     runtime = "micropython-pico-w-1.26.1"
     first, second = (measured_row(TWO_BOARDS, runtime, "no-power-save", messages=10) for _ in range(2))

@@ -17,12 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from portbench.results.model import Status
 from portbench.server.tcp import WorkloadServer, _UdpPort
 from portbench.workloads import BadResult, ConversationError, workload
 from portbench.workloads.udp.workload import ANSWERS, BETWEEN_US, Counted, Settings
-from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 UDP = workload("udp")
 SETTINGS = Settings(sizes="100,1000", count=100, rates_kbit_s="1000,8000")
@@ -250,24 +247,3 @@ def test_a_flood_of_requests_is_one_transfer(monkeypatch: pytest.MonkeyPatch) ->
     sent.clear()
     loop.run()
     assert (sent, loop.timers) == ([], [])
-
-
-@pytest.mark.parametrize(
-    "runtime", ["micropython-unix", pytest.param("circuitpython-blinka", marks=pytest.mark.engine)]
-)
-def test_hosted_rows(runtime: str, measured_row: Measure) -> None:
-    row = measured_row(UDP, runtime, sizes="64", count=4, rates_kbit_s="100")
-    assert row.status is Status.MEASURED, row.reason
-    assert row.figures["up_mbit_s"] > 0
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("runtime", "profile"),
-    [("wiznet-hardwired", "tuned"), ("micropython-1.26.0", "tuned"), ("circuitpython-9.1.4", "as-published")],
-)
-def test_a_row_repeats_exactly(runtime: str, profile: str, measured_row: Measure) -> None:
-    first, second = (measured_row(UDP, runtime, profile, sizes="512", count=8, rates_kbit_s="250") for _ in range(2))
-    assert [first.status, second.status] == [Status.MEASURED] * 2, (first.reason, second.reason)
-    assert first.figures == second.figures

@@ -10,12 +10,9 @@ from hypothesis import strategies as st
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Event, Ping, Pong, Request, TextMessage
 
-from portbench.results.model import Status
 from portbench.workloads import BadResult, ConversationError, workload
 from portbench.workloads.websocket.conversation import MAX_MESSAGE_BYTES, Echoes
 from portbench.workloads.websocket.workload import ClientSettings
-from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 WEBSOCKET = workload("websocket")
 
@@ -105,12 +102,3 @@ def test_figures_are_of_each_kind_and_size() -> None:
 def test_a_result_that_is_none(trips: list[Any]) -> None:
     with pytest.raises(BadResult, match="does not report 2 round trips of 4 kinds"):
         WEBSOCKET.check({"connect_us": 5, "round_trip_us": trips}, ClientSettings(messages=2))
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-@pytest.mark.parametrize(("runtime", "profile"), [("micropython-unix", "hosted"), ("micropython-1.26.0", "tuned")])
-def test_micropythons_client_gets_its_echoes(runtime: str, profile: str, measured_row: Measure) -> None:
-    row = measured_row(WEBSOCKET, runtime, profile, messages=2)
-    assert row.status is Status.MEASURED, row.reason
-    assert row.figures["slowest_per_s"] > 0

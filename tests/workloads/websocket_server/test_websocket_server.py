@@ -19,13 +19,10 @@ from wsproto.events import (
     TextMessage,
 )
 
-from portbench.results.model import Status
 from portbench.workloads import BadResult, ConversationError, Session, workload
 from portbench.workloads.websocket.workload import Settings
 from portbench.workloads.websocket_server.conversation import Sends
 from portbench.workloads.websocket_server.workload import messages
-from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 SERVER = workload("websocket_server")
 SETTINGS = Settings(messages=2, sizes="3")
@@ -132,11 +129,3 @@ def test_lacking_echoes_are_no_result() -> None:
 def test_one_message_has_no_interval() -> None:
     with pytest.raises(ValueError, match="use 2 or more"):
         SERVER.check_room("circuitpython", Settings(messages=1))
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-def test_circuitpythons_server_echoes(measured_row: Measure) -> None:
-    row = measured_row(SERVER, "circuitpython-9.1.4", "as-published", messages=2, sizes="16")
-    assert row.status is Status.MEASURED, row.reason
-    assert row.figures["text_16_per_s"] > 0
