@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Start
-from tests.firmware.test_image_identity import circuitpython, micropython
+from tests.firmware.test_images import circuitpython, micropython
 
 
 def test_files_of_any_name_are_known_by_what_they_hold(start: Start, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from portbench.results.shipped import shipped
 from portbench.results.storage import RunWriter
 from tests.cli.conftest import Invoke, invoke  # noqa: F401 - a fixture
 from tests.conftest import Image
-from tests.firmware.test_image_identity import micropython
+from tests.firmware.test_images import micropython
 from tests.forward.conftest import SERVER
 from tests.ping_pong import NATIVE_IMAGE
 

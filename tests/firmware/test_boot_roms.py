@@ -9,17 +9,16 @@ from pathlib import Path
 import pytest
 
 from portbench.errors import BoardUnavailable, PortbenchError
-from portbench.firmware.images import ImageStore, ImageUnavailable
+from portbench.firmware.images import ImageUnavailable
 from tests.conftest import NO_ENGINE
-from tests.firmware.test_images import Site, clean_environment, fast_retries, site
+from tests.firmware.conftest import Site
+from tests.firmware.test_images import store
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench_engine import boot_rom as engines
 
 from portbench.firmware.boot_roms import boot_rom
-
-__all__ = ["clean_environment", "fast_retries", "site"]
 
 pytestmark = pytest.mark.engine
 
@@ -36,10 +35,6 @@ def cache(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     monkeypatch.setitem(engines.BOOT_ROMS, "RP2350", known)
     return tmp_path / "engine"
-
-
-def store(tmp_path: Path, **options: object) -> ImageStore:
-    return ImageStore(cache=tmp_path / "cache", state=tmp_path / "state", **options)  # type: ignore[arg-type]
 
 
 def test_it_is_downloaded_once(tmp_path: Path, cache: Path, site: Site) -> None:

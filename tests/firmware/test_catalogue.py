@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CATALOGUE_PATH, CATALOGUE_VARIABLE, Family, Profile
+from portbench.firmware.download import Reachability
 
 TEXT = catalogue.CATALOGUE_PATH.read_text(encoding="utf-8")
 WHERE = Path("some.toml")
@@ -164,3 +165,56 @@ def test_mutated_catalogue_is_read_or_refused_in_one_line(at: int, cut: int, ins
         catalogue.parse(TEXT[:at] + insert + TEXT[at + cut :], WHERE)
     except PortbenchError as error:
         assert str(error).startswith("some.toml: ") and "\n" not in str(error)
+
+
+ENTRY = """[[image]]
+id = "a-1"
+family = "micropython"
+board = "W5500_EVB_PICO"
+version = "1.26.0"
+file = "x.uf2"
+url = "http://HOST/x.uf2"
+[[image.profiles]]
+name = "tuned"
+"""
+
+
+@pytest.mark.parametrize(
+    "host", ["h:99999999", "[1:9", "a b", "h:port", "a..b", "h:0", "ü" * 70, "\\u0000", ":80", "user@"]
+)
+def test_an_address_that_cannot_be_is_refused(host: str) -> None:
+    with pytest.raises(PortbenchError, match=r"^some\.toml: image 'a-1': url is '.*\; give a valid address: "):
+        catalogue.parse(ENTRY.replace("HOST", host), WHERE)
+
+
+def test_a_file_name_may_have_a_plus() -> None:
+    text = ENTRY.replace("HOST", "h").replace("x.uf2", "a+b.uf2")
+    assert catalogue.parse(text, WHERE).get("a-1").file == "a+b.uf2"
+
+
+@pytest.mark.parametrize("host", ["h", "h:8000", "[::1]:80", "münchen.example", "user:word@h", "10.0.0.1"])
+def test_an_address_that_can_be_is_taken(host: str) -> None:
+    assert catalogue.parse(ENTRY.replace("HOST", host), WHERE).get("a-1").url == f"http://{host}/x.uf2"
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("spi_hz = 999999999999999999999\n", "profiles[1].spi_hz is 999999999999999999999; input should be less than"),
+        (f"spi_hz = {'9' * 400}\n", "profiles[1].spi_hz is 999999999999"),
+        (f"spi_hz = {'9' * 5000}\n", "some.toml: is not TOML (Exceeds the limit"),
+        ("spi_hz = 99999-01-01\n", "some.toml: is not TOML"),
+    ],
+)
+def test_a_number_that_is_too_large_is_refused(more: str, says: str) -> None:
+    with pytest.raises(PortbenchError) as error:
+        catalogue.parse(ENTRY.replace("HOST", "h") + more, WHERE)
+    assert says in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 300
+
+
+def test_a_host_that_nobody_can_look_up_is_no_traceback() -> None:
+    def ask(origin: str) -> None:
+        raise UnicodeError("label empty or too long")
+
+    reachability = Reachability(["http://a..b/x.uf2"], ask=ask)
+    assert reachability.fault("http://a..b/x.uf2") == "no internet (a..b: is no host's name)"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 from datetime import date
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import MappingProxyType
 
@@ -18,6 +16,7 @@ from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import CATALOGUE_PATH, Family, Profile
 from portbench.firmware.releases import SHIPPED, Release, ReleaseIndex
+from tests.firmware.conftest import Answer, Site, serving
 
 BOARD = target(known_boards()["W5500_EVB_PICO"])
 RADIO = target(known_boards()["RPI_PICO_W"])
@@ -42,17 +41,24 @@ BUCKET = {
 }
 
 
-class Sites(ThreadingHTTPServer):
+class Sites(Site):
     """Both sites, on one port of this machine."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.pages = {"/download/W5500_EVB_PICO/": MICROPYTHON_PAGE}
+        super().__init__()
+        self.texts = {"/download/W5500_EVB_PICO/": MICROPYTHON_PAGE}
         for query, (first, second, token) in BUCKET.items():
             keys = "".join(f"<Contents><Key>{KEY}{each}.uf2</Key></Contents>" for each in (first, second))
             address = "/?list-type=2&prefix=bin/wiznet_w5500_evb_pico/en_US/" + (query and f"&{query}")
-            self.pages[address] = f"<?xml version='1.0'?><ListBucketResult>{keys}{token}</ListBucketResult>"
-        super().__init__(("127.0.0.1", 0), Handler)
+            self.texts[address] = f"<?xml version='1.0'?><ListBucketResult>{keys}{token}</ListBucketResult>"
+
+    def answer(self, path: str) -> Answer:
+        page = self.texts.get(path)
+        return (404 if page is None else 200, (page or "").encode(), 0)
+
+    @property
+    def asked(self) -> list[str]:
+        return [request for request in self.requests if request.startswith("GET")]
 
     @property
     def addresses(self) -> MappingProxyType[Family, str]:
@@ -60,32 +66,9 @@ class Sites(ThreadingHTTPServer):
         return MappingProxyType({Family.MICROPYTHON: here, Family.CIRCUITPYTHON: here})
 
 
-class Handler(BaseHTTPRequestHandler):
-    server: Sites
-
-    def do_HEAD(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        page = self.server.pages.get(self.path)
-        self.send_response(404 if page is None else 200)
-        self.end_headers()
-        self.wfile.write((page or "").encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture
 def sites() -> Iterator[Sites]:
-    with Sites() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+    yield from serving(Sites())
 
 
 def index(sites: Sites, folder: Path, today: date = date(2026, 10, 1), offline: bool = False) -> ReleaseIndex:
@@ -125,9 +108,9 @@ PAGE_FILE = "W5500_EVB_PICO-20261001-v1.31.0.uf2"
     ],
 )
 def test_a_list_names_only_files_of_its_own_folder(key: str, sites: Sites, tmp_path: Path) -> None:
-    (first, *_) = (each for each in sites.pages if each.startswith("/?"))
-    sites.pages[first] += f"<Key>{key}{FILE}</Key>"
-    sites.pages["/download/W5500_EVB_PICO/"] += (
+    (first, *_) = (each for each in sites.texts if each.startswith("/?"))
+    sites.texts[first] += f"<Key>{key}{FILE}</Key>"
+    sites.texts["/download/W5500_EVB_PICO/"] += (
         f'<a href="{key}{PAGE_FILE}"><a href="/resources/firmware/{key}{PAGE_FILE}">'
     )
     found = index(sites, tmp_path)
@@ -153,13 +136,13 @@ def test_a_list_is_asked_for_once_a_day(sites: Sites, tmp_path: Path) -> None:
     for _ in range(2):
         assert versions(index(sites, tmp_path), "micropython@latest") == ["1.29.0"]
     assert len(sites.asked) == 1
-    sites.pages["/download/W5500_EVB_PICO/"] = MICROPYTHON_PAGE.replace("20260824-v1.29.0", "20261002-v1.29.1")
+    sites.texts["/download/W5500_EVB_PICO/"] = MICROPYTHON_PAGE.replace("20260824-v1.29.0", "20261002-v1.29.1")
     assert versions(index(sites, tmp_path, date(2026, 10, 2)), "micropython@latest") == ["1.29.1"]
 
 
 def test_without_the_site_the_newest_list_here_is_used(sites: Sites, tmp_path: Path) -> None:
     assert versions(index(sites, tmp_path), "micropython@latest") == ["1.29.0"]
-    sites.pages.clear()
+    sites.texts.clear()
     later = index(sites, tmp_path, date(2026, 10, 2))
     assert versions(later, "micropython@latest") == ["1.29.0"]
     assert later.remarks == ["micropython@latest: 1.29.0 (list of 2026-10-01; the server answers 404 Not Found)"]
@@ -181,7 +164,7 @@ def test_offline_asks_nobody(sites: Sites, tmp_path: Path) -> None:
 
 
 def test_a_page_without_releases_is_no_list(sites: Sites, tmp_path: Path) -> None:
-    sites.pages["/download/W5500_EVB_PICO/"] = "<h1>Down for maintenance</h1>"
+    sites.texts["/download/W5500_EVB_PICO/"] = "<h1>Down for maintenance</h1>"
     found = index(sites, tmp_path)
     assert versions(found, "micropython@latest") == ["1.28.0"]
     assert "lists no release for W5500_EVB_PICO" in found.remarks[0]
