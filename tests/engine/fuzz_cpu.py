@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import random
 import struct
-import sys
-import time
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
@@ -31,6 +28,7 @@ from tests.engine.cores import (
     State,
     UnicornCore,
 )
+from tests.engine.fuzzing import Report, command
 
 CYCLES: Final = 80
 """How long a program runs: about 45 instructions."""
@@ -71,23 +69,17 @@ KNOWN_FAULTS: Final = {
 
 
 @dataclass
-class Report:
-    """What a run of the fuzzer found."""
+class KnownReport(Report):
+    """`known`: differences in which the manual contradicts the reference."""
 
-    cases: int = 0
-    instructions: int = 0
-    exceptions: int = 0
     left_window: int = 0
     """programs that used an address outside the window, compared up to there only"""
     known: Counter[str] = field(default_factory=Counter)
-    failures: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        text = f"{self.cases} programs, {self.instructions} instructions, {self.exceptions} ended in an exception, "
-        text += f"{self.left_window} left the window"
-        for what, count in sorted(self.known.items()):
-            text += f"\n  known: {what}: {count}"
-        return text
+        return "\n  known: ".join(
+            [super().__str__(), *(f"{what}: {count}" for what, count in sorted(self.known.items()))]
+        )
 
 
 class Programs:
@@ -165,7 +157,7 @@ class Comparison:
 
     references: list[Reference]
     engine: EngineCore = field(default_factory=EngineCore)
-    report: Report = field(default_factory=Report)
+    report: KnownReport = field(default_factory=KnownReport)
 
     def run(self, start: Start) -> None:
         """Runs one program everywhere and notes every difference."""
@@ -277,7 +269,7 @@ def references() -> list[Reference]:
     return found
 
 
-def fuzz(seed: int, count: int, against: list[Reference] | None = None, most_failures: int = 5) -> Report:
+def fuzz(seed: int, count: int, against: list[Reference] | None = None, most_failures: int = 5) -> KnownReport:
     """Compares until `count` instructions have run or `most_failures` differences are found."""
     comparison = Comparison(references() if against is None else against)
     programs = Programs(seed)
@@ -286,18 +278,5 @@ def fuzz(seed: int, count: int, against: list[Reference] | None = None, most_fai
     return comparison.report
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--instructions", type=int, default=10_000_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    against = references()
-    began = time.monotonic()
-    report = fuzz(arguments.seed, arguments.instructions, against)
-    print(f"against {', '.join(r.name for r in against)}, {time.monotonic() - began:.0f} s: {report}")
-    print("\n".join(report.failures))
-    return len(report.failures) != 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    command(fuzz, "instructions", 10_000_000)

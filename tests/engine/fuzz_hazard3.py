@@ -8,21 +8,20 @@ cause, its place and the instruction's length. At its end it writes the record t
 
 from __future__ import annotations
 
-import argparse
 import random
-import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from portbench_engine import Hazard3Bench
 
+from tests.engine.fuzzing import Report, command, missing
+
 QEMU: Final = "qemu-system-riscv32"
+LACK: Final = missing(QEMU, "qemu-system-misc")
 CPU: Final = "rv32,zba=true,zbb=true,zbc=false,zbs=true,zbkb=true,f=false,d=false,s=false,v=false,h=false,pmp=false"
 """What Debian 12's QEMU 7.2 has of Hazard3: neither Zcb, nor Zcmp, nor the custom instructions."""
 
@@ -348,14 +347,6 @@ def on_qemu(memory: bytes) -> bytes:
     return done.stdout
 
 
-@dataclass
-class Report:
-    """What a run of the fuzzer found."""
-
-    instructions: int = 0
-    failures: list[str] = field(default_factory=list)
-
-
 def fuzz(seed: int, count: int, engine: Callable[[bytes], bytes] = on_engine) -> Report:
     """Compares programs of at least `count` instructions in all, or up to the first that differs."""
     report = Report()
@@ -371,17 +362,5 @@ def fuzz(seed: int, count: int, engine: Callable[[bytes], bytes] = on_engine) ->
     return report
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--instructions", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    if shutil.which(QEMU) is None:
-        sys.exit(f"{QEMU} is missing; run: sudo apt-get install qemu-system-misc")
-    report = fuzz(arguments.seed, arguments.instructions)
-    print(f"{report.instructions} instructions", *report.failures, sep="\n")
-    return len(report.failures) != 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    command(fuzz, "instructions", 1_000_000, LACK)

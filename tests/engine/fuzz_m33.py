@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import random
 import struct
-import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from portbench_engine import M33Bench
 
 from tests.engine.cores import DATA, HANDLER, STACK, VECTORS, WINDOW, WINDOW_SIZE
+from tests.engine.fuzzing import Report, command
 from tests.engine.instructions import Encoding
 
 BASES: Final = range(4, 8)
@@ -209,14 +208,6 @@ ENCODINGS: Final = _all()
 BRANCHES: Final = ("CBZ", "B (16 bits)")
 
 
-@dataclass
-class Report:
-    """What a run of the fuzzer found."""
-
-    cases: int = 0
-    failures: list[str] = field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class Case:
     """One instruction, in an IT block or not, and what it starts from."""
@@ -380,15 +371,5 @@ def _difference(case: Case, ours: Left, theirs: Left) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--instructions", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    report = fuzz(arguments.seed, arguments.instructions)
-    print(f"{report.cases} instructions", *report.failures, sep="\n")
-    return len(report.failures) != 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    command(fuzz, "instructions", 1_000_000)

@@ -9,21 +9,21 @@ the end of thread mode's steps, or one exception too many. QEMU runs many progra
 
 from __future__ import annotations
 
-import argparse
 import random
-import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from portbench_engine import M33Bench
 
+from tests.engine.fuzzing import Report, command, missing
+
 QEMU: Final = "qemu-system-arm"
+LACK: Final = missing(QEMU, "qemu-system-arm")
 
 # The same in all programs: vectors, the handler of all exceptions, the end.
 VECTORS: Final = 0x2000_0000
@@ -817,30 +817,20 @@ MOST_CYCLES: Final = 30_000
 BATCH: Final = 400
 
 
-@dataclass
-class Report:
-    """What a run of the fuzzer found."""
-
-    programs: int = 0
-    locked_up: int = 0
-    exceptions: int = 0
-    failures: list[str] = field(default_factory=list)
-
-
 def fuzz(seed: int, count: int, most_failures: int = 5, engine: Callable[[bytes], bytes | None] = on_engine) -> Report:
     """Compares `count` programs that end, or until `most_failures` differences are found."""
     report = Report()
     programs = Programs(seed)
-    while report.programs < count and len(report.failures) < most_failures:
+    while report.cases < count and len(report.failures) < most_failures:
         batch: list[tuple[Program, bytes]] = []
-        while len(batch) < min(BATCH, count - report.programs):
+        while len(batch) < min(BATCH, count - report.cases):
             program = programs.next()
             left = engine(program.code)
             if left is None:
                 report.locked_up += 1
             else:
                 batch.append((program, left))
-        report.programs += len(batch)
+        report.cases += len(batch)
         while batch and len(report.failures) < most_failures:
             theirs = on_qemu([program.code for program, _ in batch])
             for (program, left), other in zip(batch, theirs, strict=False):
@@ -911,18 +901,5 @@ def _difference(program: Program, left: bytes, other: bytes) -> str:
     return "\n".join(lines[:12])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--programs", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    if shutil.which(QEMU) is None:
-        sys.exit(f"{QEMU} is missing; run: sudo apt-get install qemu-system-arm")
-    report = fuzz(arguments.seed, arguments.programs)
-    print(f"{report.programs} programs, {report.exceptions} exceptions; {report.locked_up} more locked up")
-    print(*report.failures, sep="\n")
-    return len(report.failures) != 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    command(fuzz, "programs", 100_000, LACK)

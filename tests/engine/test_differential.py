@@ -1,0 +1,93 @@
+"""The engine's Cortex-M33 against `unicorn`'s and QEMU's, and its Hazard3 against QEMU's RV32.
+
+PORTBENCH_FUZZ_LONG=1 compares 10^6 instructions, and 100 000 programs with exceptions.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.conftest import NO_ENGINE
+
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+
+from tests.engine import fuzz_hazard3, fuzz_m33_exceptions
+from tests.engine.cores import HANDLER, WINDOW, WINDOW_SIZE
+from tests.engine.fuzz_m33 import SET_FLAGS, Cases, Engine, Left, fuzz
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+LONG = "PORTBENCH_FUZZ_LONG" in os.environ
+TIMEOUT = pytest.mark.timeout(3600 if LONG else 300)
+NO_UNICORN = "unicorn is not installed (pip install unicorn)"
+on_qemu = {
+    module: pytest.mark.skipif(module.LACK is not None, reason=str(module.LACK))  # type: ignore[attr-defined]
+    for module in (fuzz_hazard3, fuzz_m33_exceptions)
+}
+
+
+@TIMEOUT
+def test_random_instructions_end_as_on_unicorn() -> None:
+    pytest.importorskip("unicorn", reason=NO_UNICORN)
+    report = fuzz(seed=20260823, count=1_000_000 if LONG else 20_000)
+    assert report.failures == []
+    assert report.cases >= 20_000
+
+
+@TIMEOUT
+@on_qemu[fuzz_m33_exceptions]
+def test_random_exceptions_end_as_on_qemu() -> None:
+    report = fuzz_m33_exceptions.fuzz(seed=20261127, count=100_000 if LONG else 800)
+    assert report.failures == []
+    assert report.exceptions >= 2000
+
+
+@TIMEOUT
+@on_qemu[fuzz_hazard3]
+def test_random_riscv_programs_end_as_on_qemu() -> None:
+    report = fuzz_hazard3.fuzz(seed=20261126, count=1_000_000 if LONG else 60_000)
+    assert report.failures == []
+    assert report.instructions >= 60_000
+
+
+def test_the_fuzzer_notices_a_wrong_flag(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("unicorn", reason=NO_UNICORN)
+    run = Engine.run
+
+    def wrong(self: Engine, case: object, window: bytes) -> Left:
+        left = run(self, case, window)  # type: ignore[arg-type]
+        return replace(left, fpscr=left.fpscr & ~16)
+
+    monkeypatch.setattr(Engine, "run", wrong)
+    assert fuzz(seed=1, count=2000, most_failures=1).failures
+
+
+@pytest.mark.parametrize(
+    ("module", "count"),
+    [
+        pytest.param(fuzz_hazard3, 2000, marks=on_qemu[fuzz_hazard3]),
+        pytest.param(fuzz_m33_exceptions, 10, marks=on_qemu[fuzz_m33_exceptions]),
+    ],
+)
+def test_the_fuzzer_notices_a_wrong_bit(module: Any, count: int) -> None:
+    def wrong(program: bytes) -> bytes | None:
+        left: bytes | None = module.on_engine(program)
+        return left and bytes([left[0] ^ 1]) + left[1:]
+
+    assert module.fuzz(seed=1, count=count, engine=wrong).failures
+
+
+def test_conversions_from_fixed_point_round_to_the_nearest() -> None:
+    """Where unicorn follows FPSCR: VCVT.F32.S32 S0, S0, #1 of 2^24 + 1 in halves, rounding up."""
+    engine = Engine()
+    case = replace(Cases(1).next(), fpscr=0x0040_0000, singles=(0x0100_0001, *[0] * 31))
+    code = struct.pack("<5H", *SET_FLAGS, 0xEEBA, 0x0AEF, 0xBF30)
+    engine.bench.write_sram(WINDOW, code.ljust(WINDOW_SIZE, b"\0"))
+    engine.bench.start(case.registers, 0, case.fpscr, case.singles, HANDLER & ~0xFFF)
+    engine.bench.run(100)
+    assert (engine.bench.singles()[0], engine.bench.fpscr) == (0x4B00_0000, 0x0040_0010)
