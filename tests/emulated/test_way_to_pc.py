@@ -33,8 +33,11 @@ CASES = [
 NAMES = ["no link", "no DHCP answer", "refused"]
 
 
-@pytest.mark.parametrize("attribute", [False, True], ids=["", "attributed"])
-@pytest.mark.parametrize(("config", "says"), CASES, ids=NAMES)
+@pytest.mark.parametrize(
+    ("config", "says", "attribute"),
+    [*((*case, False) for case in CASES), (*CASES[-1], True)],
+    ids=[*NAMES, "refused, attributed"],
+)
 def test_the_native_client(config: EmulatedConfig, says: str, attribute: bool) -> None:
     """An attribution reads the cable, too, and takes nothing from who looks for the fault."""
     one, deadline = EmulatedBoard(EVB, config, attribute=attribute), Deadline(LIMIT_S, "test")
