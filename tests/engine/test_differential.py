@@ -34,17 +34,17 @@ on_qemu = {
 @TIMEOUT
 def test_random_instructions_end_as_on_unicorn() -> None:
     pytest.importorskip("unicorn", reason=NO_UNICORN)
-    report = fuzz(seed=20260823, count=1_000_000 if LONG else 20_000)
+    report = fuzz(seed=20260823, count=1_000_000 if LONG else 10_000)
     assert report.failures == []
-    assert report.cases >= 20_000
+    assert report.cases >= 10_000
 
 
 @TIMEOUT
 @on_qemu[fuzz_m33_exceptions]
 def test_random_exceptions_end_as_on_qemu() -> None:
-    report = fuzz_m33_exceptions.fuzz(seed=20261127, count=100_000 if LONG else 800)
+    report = fuzz_m33_exceptions.fuzz(seed=20261127, count=100_000 if LONG else 400)
     assert report.failures == []
-    assert report.exceptions >= 2000
+    assert report.exceptions >= 1000
 
 
 @TIMEOUT

@@ -16,6 +16,7 @@ from portbench.server.simulated_load_generator import RESET
 from portbench.server.simulated_pc import FAULT_DELAY_US, FaultInjection, SimulatedPc, SimulatedServer, part_in
 from portbench.workloads import BadResult, ConversationError, NetworkFault, Session, many, workload
 from portbench.workloads.many.workload import Obeys, Settings
+from tests.server.asking import UnaskedLan
 
 MANY = workload("many")
 HI = ("say hi", "ok", 1000)
@@ -83,10 +84,8 @@ def test_a_pc_that_did_not_obey_is_no_result() -> None:
         MANY.check({"steps": [HI]}, Settings(), [wrong])
 
 
-class Lan:
+class Lan(UnaskedLan):
     """Keeps what it is asked to do."""
-
-    leased_us: float | None = None
 
     def __init__(self) -> None:
         self.done: list[tuple[str, object]] = []
@@ -100,15 +99,6 @@ class Lan:
 
     def set_cable(self, plugged: bool) -> None:
         self.done.append(("cable", plugged))
-
-    def connect(self, peer: str, app: object, at_us: float) -> int:
-        raise AssertionError
-
-    def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
-        raise AssertionError
-
-    def udp_listen(self, port: int, app: object) -> None:
-        raise AssertionError
 
     def send(self, address: str, size: int, at_us: float) -> int:
         raise AssertionError
