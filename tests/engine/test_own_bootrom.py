@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.building import needs_compiler
+
 pytestmark = pytest.mark.slow
 
 ENGINE = Path(__file__).parents[2] / "engine"
@@ -24,15 +26,9 @@ BUILT = [
 
 @pytest.mark.parametrize(("folder", "name", "core"), BUILT, ids=[f"{name}-{core}" for _, name, core in BUILT])
 def test_rebuild_gives_the_same_bytes(folder: Path, name: str, core: str, tmp_path: Path) -> None:
-    compiler = COMPILERS[core]
-    if shutil.which(compiler) is None or shutil.which("make") is None:
-        install = f"apt-get install --no-install-recommends {PACKAGES[core]} make"
-        pytest.skip(f"{compiler} or make is not installed; install them with: {install}")
-    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     output = name if core == "arm" else f"{name}_riscv"
     recorded = (ENGINE / folder / f"{output}.compiler").read_text().strip()
-    if version != recorded:
-        pytest.skip(f"it was built with {recorded}, installed is {version}")
+    needs_compiler(COMPILERS[core], recorded, install=f"apt-get install --no-install-recommends {PACKAGES[core]} make")
     for part in (ROM, GUESTS):
         shutil.copytree(ENGINE / part, tmp_path / part, ignore=shutil.ignore_patterns("build", "*.bin"))
     sources = tmp_path / folder

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from tests.building import needs_compiler
 from tests.conftest import NO_ENGINE
 
 FOLDER = Path(__file__).parents[2] / "firmware" / "avr"
 GUESTS = ("fill", "ping_pong", "ping_w5100", "ping_w5200")
 COMPILER = "avr-gcc"
-INSTALL = "apt-get install --no-install-recommends gcc-avr avr-libc make"
 
 
 @pytest.mark.parametrize("guest", GUESTS)
@@ -26,12 +25,9 @@ def test_an_image_has_its_record(guest: str) -> None:
 
 @pytest.mark.slow
 def test_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
-    if shutil.which(COMPILER) is None or shutil.which("make") is None:
-        pytest.skip(f"{COMPILER} or make is not installed; install them with: {INSTALL}")
-    version = subprocess.run([COMPILER, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    recorded = {json.loads((FOLDER / f"{guest}.json").read_text(encoding="utf-8"))["compiler"] for guest in GUESTS}
-    if recorded != {version}:
-        pytest.skip(f"they were built with {', '.join(sorted(recorded))}, installed is {version}")
+    records = (json.loads((FOLDER / f"{guest}.json").read_text(encoding="utf-8")) for guest in GUESTS)
+    install = "apt-get install --no-install-recommends gcc-avr avr-libc make"
+    needs_compiler(COMPILER, *(record["compiler"] for record in records), install=install)
     command = ["make", "-s", "-C", FOLDER, f"BUILD={tmp_path / 'build'}", f"OUTPUT={tmp_path}"]
     subprocess.run(command, check=True, capture_output=True)
     for guest in GUESTS:

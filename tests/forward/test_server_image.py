@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.building import needs_compiler
 from tests.forward.conftest import SERVER
 
 RECORD = json.loads(SERVER.with_suffix(".json").read_text())
@@ -24,11 +24,7 @@ def test_the_record_is_of_this_image() -> None:
 
 @pytest.mark.slow
 def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
-    if shutil.which(COMPILER) is None or shutil.which("make") is None:
-        pytest.skip(f"{COMPILER} or make is not installed; install them with: sudo .ci/install-system-packages")
-    version = subprocess.run([COMPILER, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    if version != RECORD["compiler"]:
-        pytest.skip(f"the image was built with {RECORD['compiler']}, installed is {version}")
+    needs_compiler(COMPILER, RECORD["compiler"])
     made = ["make", "-s", "-C", str(PROJECT / "firmware" / "native"), f"PYTHON={sys.executable}"]
     made += [f"FOLDER={SERVER.parent}", f"BUILD={tmp_path / 'build'}", f"OUTPUT={tmp_path}"]
     subprocess.run(made, check=True)

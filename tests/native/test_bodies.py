@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from portbench.results.model import Status
 from portbench.workloads import workload, workloads
+from tests.building import needs_compiler
 from tests.measuring import rows_of
 from tests.native.emulated import BOARDS as DEFINITIONS
 from tests.native.emulated import SOURCES
@@ -45,11 +45,7 @@ REBUILT = [image for image in IMAGES if "rp2350" not in image.stem or image.pare
 @pytest.mark.slow
 @pytest.mark.parametrize("image", REBUILT, ids=title)
 def test_a_rebuild_gives_the_same_bytes(image: Path, tmp_path: Path) -> None:
-    if shutil.which(COMPILER) is None or shutil.which("make") is None:
-        pytest.skip(f"{COMPILER} or make is not installed; run: sudo .ci/install-system-packages")
-    version = subprocess.run([COMPILER, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    if version != record(image)["compiler"]:
-        pytest.skip(f"the image was built with {record(image)['compiler']}, installed is {version}")
+    needs_compiler(COMPILER, record(image)["compiler"])
     board = DEFINITIONS / f"{BOARDS['RP2350' if 'rp2350' in image.stem else 'RP2040']}.toml"
     command = ["make", "-s", "-C", f"{SOURCES}", f"WORKLOAD={image.parent.name}", f"PYTHON={sys.executable}"]
     subprocess.run([*command, f"BUILD={tmp_path}", f"OUTPUT={tmp_path}", f"BOARD={board}"], check=True)

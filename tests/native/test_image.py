@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from portbench.firmware import uf2
+from tests.building import needs_compiler
 from tests.native.emulated import BOARDS, IMAGE, PROJECT
 
 pytestmark = pytest.mark.slow
@@ -21,7 +22,6 @@ pytestmark = pytest.mark.slow
 BOARD = BOARDS / "W5500_EVB_PICO.toml"
 RECORD = json.loads(IMAGE.with_suffix(".json").read_text())
 COMPILER = "arm-none-eabi-gcc"
-INSTALL = "apt-get install --no-install-recommends gcc-arm-none-eabi make"
 
 
 def flash() -> bytes:
@@ -55,11 +55,7 @@ def test_record_is_of_this_image() -> None:
 @pytest.fixture(scope="module")
 def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A build of a copy of the sources in another place."""
-    if shutil.which(COMPILER) is None or shutil.which("make") is None:
-        pytest.skip(f"{COMPILER} or make is not installed; install them with: {INSTALL}")
-    version = subprocess.run([COMPILER, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    if version != RECORD["compiler"]:
-        pytest.skip(f"the image was built with {RECORD['compiler']}, installed is {version}")
+    needs_compiler(COMPILER, RECORD["compiler"])
     tree = tmp_path_factory.mktemp("rebuild")
     for part in ("firmware", "workloads"):
         shutil.copytree(PROJECT / part, tree / part, ignore=shutil.ignore_patterns("build", "__pycache__", "*.uf2"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from portbench.workloads import BadResult, ConversationError, LoadGenerator, Session, workload
 from portbench.workloads.http.conversation import End, GetPages
 from portbench.workloads.http.workload import PERCENTS, Settings, connection_times
+from tests.measuring import Measure
+from tests.measuring import measured_row as measured_row
 
 HTTP = workload("http")
 
@@ -180,3 +183,11 @@ def test_pages_at_once_are_one_interval() -> None:
 
 def test_without_a_page_there_is_no_interval() -> None:
     assert HTTP.timed({}, [timed_session(10.0), LAST]) == HTTP.timed({}, []) == []
+
+
+@pytest.mark.engine
+def test_lwip_keeps_an_early_request_until_its_250_ms_timer(measured_row: Measure) -> None:
+    """But not the second one of a connection."""
+    row = measured_row(HTTP, "micropython-1.26.0", "tuned", requests=6, keep_alive=2)
+    first, second = row.samples["processing_us"][::2], row.samples["processing_us"][1::2]
+    assert statistics.median(first) > 200_000 > 10_000 > max(second)

@@ -1,4 +1,4 @@
-"""Rows on emulated boards with real firmware: they measure, repeat, and end with one line on a bad card."""
+"""Rows on emulated boards: they measure, repeat, and end with one line on a bad card."""
 
 from __future__ import annotations
 
@@ -44,3 +44,31 @@ def test_micropythons_driver_writes_and_reads(tmp_path: Path, monkeypatch: pytes
     assert sound.figures["spi_mhz"] == 24
     assert protected.status is Status.FAILED and protected.reason is not None
     assert "the client failed in stage" in protected.reason
+
+
+def test_rows_are_exact_and_each_bad_card_ends_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound, again, missing, protected, corrupt = rows_of(
+        WORKLOAD,
+        "portbench-native",
+        tmp_path,
+        monkeypatch,
+        SHORT,
+        SHORT,
+        {"card_state": "missing"},
+        {"card_state": "read-only"},
+        {"card_state": "corrupt", "file_bytes": 520 * 512},
+    )
+    assert sound.status is Status.MEASURED, sound.reason
+    assert sound.simulated_figures() == again.simulated_figures()
+    assert (sound.figures["write_total_us"], sound.figures["read_total_us"]) == (18_153, 8_636)
+    assert (sound.figures["read_gap_median_ns"], sound.figures["write_gap_median_ns"]) == (304, 304)
+    assert sound.figures["spi_mhz"] == 31.25
+    reasons = [row.reason for row in (missing, protected, corrupt)]
+    assert reasons == [
+        f"run: the client failed in stage exchange: {said}"
+        for said in (
+            "no SD card answers",
+            "the card does not take a block: it is write-protected or worn",
+            "a block is not what was written",
+        )
+    ]
