@@ -136,7 +136,7 @@ def test_code_py_does_not_hide_the_standard_library(board: HostedCircuitPython) 
 
 
 def test_a_script_that_hangs_ends_at_the_deadline(board: HostedCircuitPython) -> None:
-    board.deploy(script(b"print('hung', flush=True)\nwhile True: pass"), limit())
+    board.deploy(script(b"import threading\nprint('hung', flush=True)\nthreading.Event().wait()"), limit())
     with pytest.raises(DeadlineExceeded, match="still waiting for the client's result line after 3 s"):
         board.run(limit(3))
     assert board.console_tail() == ["hung"]
