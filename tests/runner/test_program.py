@@ -110,21 +110,6 @@ def test_a_board_with_its_own_network_needs_no_server_of_ours() -> None:
     servers.close()
 
 
-def test_hosted_boards_share_a_server_on_the_loopback() -> None:
-    servers = Servers(OPTIONS)
-    try:
-        (peer, server), again = (servers.peer_for(board(Where.HOSTED), PING_PONG) for _ in range(2))
-        assert (
-            server is not None
-            and peer is not None
-            and again == (peer, server)
-            and peer.address == IPv4Address("127.0.0.1")
-        )
-        assert servers.own_turnaround["127.0.0.1"].median_us > 0
-    finally:
-        servers.close()
-
-
 def test_the_sessions_of_a_run_are_the_good_ones_since_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portbench.runner.servers._SESSION_END_S", 0.2)
     with WorkloadServer(PING_PONG, "127.0.0.1", 0) as server:
@@ -219,26 +204,8 @@ def test_another_workload_takes_the_port_of_the_one_before(monkeypatch: pytest.M
         servers.close()
 
 
-def test_of_boards_that_are_measured_at_once_each_workload_has_a_port(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
-    servers = Servers(replace(OPTIONS, parallel=2))
-    try:
-        first, second = servers.at("127.0.0.1", PING_PONG, 0), servers.at("127.0.0.1", workload("echo"), 0)
-        assert first.port != second.port and servers.at("127.0.0.1", PING_PONG, 0) is first
-    finally:
-        servers.close()
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (replace(OPTIONS, timeouts_s=OPTIONS.timeouts_s | {Stage.READY: float("inf")}), "ready_timeout_s is inf: "),
-    ],
-)
-def test_what_no_client_could_use_fails_the_row_in_one_line(
-    options: BenchOptions, says: str, image: Path, tmp_path: Path
-) -> None:
-    row = planned("micropython-1.26.0", "tuned")
-    with pytest.raises(PortbenchError, match=f"^client: {says}") as caught:
-        config_of(row, image, options, board(own=LAN), tmp_path)
+def test_what_no_client_could_use_fails_the_row_in_one_line(image: Path, tmp_path: Path) -> None:
+    options = replace(OPTIONS, timeouts_s=OPTIONS.timeouts_s | {Stage.READY: float("inf")})
+    with pytest.raises(PortbenchError, match=r"^client: ready_timeout_s is inf: ") as caught:
+        config_of(planned("micropython-1.26.0", "tuned"), image, options, board(own=LAN), tmp_path)
     assert "\n" not in str(caught.value)

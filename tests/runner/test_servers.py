@@ -38,7 +38,7 @@ def test_all_threads_use_one_server(servers: Servers) -> None:
         one, *others = pool.map(lambda _: servers.peer_for(HOSTED, PING_PONG), range(4))
     assert all(each == one for each in others) and one[0] is not None and one[0].address == IPv4Address("127.0.0.1")
     server = one[1]
-    assert server is not None
+    assert server is not None and servers.own_turnaround["127.0.0.1"].median_us > 0
     first = server.accepted
     measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
     assert [each.exchanges for each in sessions_since(server, first)] == [5]
@@ -74,17 +74,6 @@ def test_each_workload_has_a_server_of_its_own(servers: Servers, monkeypatch: py
         assert client.recv(16) == b"hello"
 
 
-def test_of_several_boards_sessions_only_the_boards_own_counts(
-    servers: Servers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("portbench.runner.servers._SESSION_END_S", 0.05)
-    _, server = servers.peer_for(HOSTED, PING_PONG)
-    assert server is not None
-    first = server.accepted
-    measure_round_trip(server.host, server.port, PING_PONG.ideal_client(5))
-    assert sessions_since(server, first, "192.0.2.7") == []
-
-
 def test_two_benches_do_not_meet_at_one_port() -> None:
     both = [Servers(replace(OPTIONS, parallel=1)) for _ in range(2)]
     try:
@@ -102,15 +91,3 @@ def test_the_usual_port_is_used_where_it_is_given(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(PortbenchError, match="cannot listen: the port is in use"):
             given.peer_for(HOSTED, PING_PONG)
         given.close()
-
-
-def test_what_fails_is_one_line(servers: Servers) -> None:
-    _, server = servers.peer_for(HOSTED, PING_PONG)
-    assert server is not None
-    with pytest.raises(PortbenchError, match=r"waited 0.01 s for a client's report"):
-        server.wait_report(0.01)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        busy = Servers(replace(OPTIONS, server_port=taken.getsockname()[1]))
-        with pytest.raises(PortbenchError, match="cannot listen: the port is in use"):
-            busy.peer_for(HOSTED, PING_PONG)
-        busy.close()

@@ -114,31 +114,21 @@ def test_the_pc_serves_nothing_that_it_has_no_part_in() -> None:
     assert board.done == ["run"]
 
 
-def test_a_second_run_only_restarts_the_board() -> None:
+@pytest.mark.parametrize(
+    ("following", "done"),
+    [
+        ({}, []),
+        ({"file": "other.py"}, ["deploy other.py"]),
+        ({"sha": "bb"}, ["flash x.uf2", "console", "identify", "deploy main.py"]),
+    ],
+)
+def test_a_second_run_does_only_what_differs(following: dict[str, str], done: list[str]) -> None:
     board = RecordingBoard()
     prepared = PreparedBoard(board)
     prepared.prepare(program(), clock())
     board.done.clear()
-    prepared.prepare(program(), clock())
-    assert board.done == []
-
-
-def test_another_profile_only_deploys() -> None:
-    board = RecordingBoard()
-    prepared = PreparedBoard(board)
-    prepared.prepare(program(), clock())
-    board.done.clear()
-    prepared.prepare(program(file="other.py"), clock())
-    assert board.done == ["deploy other.py"]
-
-
-def test_another_image_is_flashed_and_deployed_to() -> None:
-    board = RecordingBoard()
-    prepared = PreparedBoard(board)
-    prepared.prepare(program(), clock())
-    board.done.clear()
-    prepared.prepare(program(sha="bb"), clock())
-    assert board.done == ["flash x.uf2", "console", "identify", "deploy main.py"]
+    prepared.prepare(program(**following), clock())  # type: ignore[arg-type]
+    assert board.done == done
 
 
 def test_firmware_without_console_is_not_asked() -> None:

@@ -6,7 +6,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from portbench.runner.stages import DEFAULT_S, Stage
 from portbench.where import Where
 from portbench.workloads import Session, workload
 from tests.runner.test_bench import ScriptedBoard, World
+from tests.runner.test_bench import world as world
 from tests.server.test_tcp import play
 
 
@@ -55,13 +55,6 @@ class ForeignBoard(ScriptedBoard):
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         self.asked.append("run")
         return RunOutput(None, [], self.sessions)
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    world = World(tmp_path, monkeypatch)
-    yield world
-    world.bench.close()
 
 
 def test_a_foreign_row_is_timed_by_the_pc_and_says_so(world: World) -> None:

@@ -52,6 +52,7 @@ HOSTED: Final[list[tuple[str, str, dict[str, Any], dict[str, float]]]] = [
         {"messages": 2, "commands": 2, "poll_ms": 50, "idle_s": 0, "fault": "none", "payload_bytes": 300},
         {"kept": 1},
     ),
+    ("tls", UNIX, {"verify": False, "transfer_bytes": 4096}, {"round_trips": 2}),
     ("tls_asyncio", UNIX, {"verify": False, "transfer_bytes": 4096}, {"round_trips": 2}),
     ("websocket", UNIX, {"messages": 2}, {}),
 ]

@@ -77,12 +77,6 @@ def test_a_board_gets_the_root_and_a_time_server_only_if_it_verifies() -> None:
     assert TLS.equipment(off) == {}
 
 
-def test_a_hosted_row(measured_row: Measure) -> None:
-    row = measured_row(TLS, "micropython-unix", verify=False, transfer_bytes=4096)
-    assert row.status is Status.MEASURED, row.reason
-    assert row.figures["round_trips"] == 2
-
-
 @pytest.mark.engine
 @pytest.mark.slow
 def test_an_emulated_row_repeats_exactly(measured_row: Measure) -> None:
