@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,19 +19,15 @@ from portbench.runner.plan import PlannedRow
 from portbench.where import Where
 from portbench.workloads import (
     WORKLOADS_VARIABLE,
-    Measurement,
-    Metric,
     PublishedFirmware,
     PublishedSource,
-    Readiness,
-    Session,
-    Workload,
     WorkloadSettings,
     workloads,
 )
 from portbench.workloads.workload import PUBLISHED_FILE, read_published
 from tests.ping_pong import PING_PONG
 from tests.results.rows import row, run_of
+from tests.workloads.own import Alone
 
 OWN = """
 [[source]]
@@ -55,15 +50,11 @@ def in_a_folder(text: str, folder: Path) -> Path:
     return folder
 
 
-class Sums(Workload):
+class Sums(Alone):
     """Its headline is made of both parts, `half_per_s` of one."""
 
     name = "sums"
-    title = "Sums"
-    readiness = Readiness.BOOTED
-    headline = Metric("per_s", "1/s")
     comparable = ("half_per_s",)
-    settings_type = WorkloadSettings
 
     def __init__(self, **figures: list[float]) -> None:
         firmware = PublishedFirmware(
@@ -75,11 +66,6 @@ class Sums(Workload):
     @property
     def published(self) -> tuple[PublishedSource, ...]:
         return self.sources
-
-    def check(
-        self, result: Mapping[str, Any], settings: WorkloadSettings, sessions: Sequence[Session] = ()
-    ) -> Measurement:
-        return Measurement(self.derive(result, settings))
 
     def derive(self, figures: Mapping[str, float], settings: WorkloadSettings) -> dict[str, float]:
         derived = dict(figures)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,30 +16,22 @@ from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
 from portbench.where import Where
-from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadSettings
+from portbench.workloads import Readiness, Workload, WorkloadSettings
+from tests.workloads.own import Alone
 
 
 class Settings(WorkloadSettings):
     size: int = Field(1, description="of it")
 
 
-class Alone(Workload):
-    """Needs no network."""
-
-    name = "alone"
-    title = "Alone"
-    readiness = Readiness.BOOTED
-    headline = Metric("per_s", "1/s")
+class Sized(Alone):
     settings_type = Settings
 
     def body(self, language: str) -> Path | None:
         return Path(__file__)
 
-    def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
-        return Measurement({"per_s": 1.0})
 
-
-class Connected(Alone):
+class Connected(Sized):
     name = "connected"
     readiness = Readiness.CONNECTED
 
@@ -67,12 +58,12 @@ def test_with_a_network_every_profile_is_measured() -> None:
 
 
 def test_without_a_network_profiles_that_set_only_that_are_one_and_are_not_named() -> None:
-    (row,) = rows(Alone(), ASKED, TUNED)
+    (row,) = rows(Sized(), ASKED, TUNED)
     assert (row.id, row.label, stored_profile(row)) == ("port-1-alone", "port-1 alone", None)
 
 
 def test_a_profile_with_settings_of_the_workload_is_one_of_its_own() -> None:
-    planned = rows(Alone(), ASKED, TUNED, LARGE)
+    planned = rows(Sized(), ASKED, TUNED, LARGE)
     assert [row.id for row in planned] == ["port-1-alone", "port-1-large-alone"]
     assert [row.settings for row in planned] == [Settings(size=1), Settings(size=100)]
     assert [stored_profile(row) for row in planned] == [None, "large"]
@@ -80,10 +71,10 @@ def test_a_profile_with_settings_of_the_workload_is_one_of_its_own() -> None:
 
 @pytest.mark.parametrize("asked", ["as-published", "tuned"])
 def test_any_profile_that_is_asked_for_is_measured(asked: str) -> None:
-    (row,) = rows(Alone(), ASKED, TUNED, profiles=(asked,))
+    (row,) = rows(Sized(), ASKED, TUNED, profiles=(asked,))
     assert row.profile.name == asked
 
 
 def test_settings_that_are_asked_for_make_profiles_one() -> None:
-    (row,) = rows(Alone(), ASKED, LARGE, settings={"size": 7})
+    (row,) = rows(Sized(), ASKED, LARGE, settings={"size": 7})
     assert row.settings == Settings(size=7)

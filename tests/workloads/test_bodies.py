@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadSettings
+from tests.workloads.own import Alone
 
 
-class InFolder(Workload):
+class InFolder(Alone):
     """Has the files that a test gives it."""
-
-    name = "in_folder"
-    title = "In a folder"
-    readiness = Readiness.BOOTED
-    headline = Metric("per_s", "1/s")
-    settings_type = WorkloadSettings
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -26,11 +18,6 @@ class InFolder(Workload):
     @property
     def folder(self) -> Path:
         return self._folder
-
-    def check(
-        self, result: Mapping[str, Any], settings: WorkloadSettings, sessions: Sequence[Session] = ()
-    ) -> Measurement:
-        return Measurement({"per_s": 1.0})
 
 
 @pytest.mark.parametrize(
