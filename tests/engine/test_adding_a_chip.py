@@ -27,7 +27,7 @@ def test_the_page_leads_to_a_chip_of_ones_own(tmp_path: Path) -> None:
     done = subprocess.run(
         [*command.split(), "--offline"],
         cwd=tmp_path,
-        env=os.environ | {"CARGO_TARGET_DIR": str(tmp_path / "target")},
+        env=os.environ | {"CARGO_TARGET_DIR": str(PROJECT / "engine" / "target" / "pages")},
         capture_output=True,
         text=True,
         timeout=240,

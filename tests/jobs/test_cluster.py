@@ -106,7 +106,7 @@ def test_a_lost_worker_costs_its_row_alone_and_rows_are_as_here(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     workers = [worker(begin, scheduler) for _ in range(2)]
-    planned, options = asked(24)
+    planned, options = asked(12)
     rows: dict[int, Row] = {}
     for row, measured in measure_on(scheduler, planned, options, image_store()):
         assert id(row) not in rows

@@ -228,7 +228,7 @@ def test_a_flood_of_requests_is_one_transfer(monkeypatch: pytest.MonkeyPatch) ->
     port.connection_made(transport)
 
     def flood() -> None:
-        for number in range(2000):
+        for number in range(600):
             port.datagram_received(b"d%c 1472 900 235" % (number % 256), ("10.0.0.2", number))
             loop.run(loop.now_s)
 
@@ -238,10 +238,10 @@ def test_a_flood_of_requests_is_one_transfer(monkeypatch: pytest.MonkeyPatch) ->
     flood()
     assert len(loop.timers) == 1
     loop.run()
-    assert [each for each in sent if each[0] == 0] == [(0, 1472)] * 2000
+    assert [each for each in sent if each[0] == 0] == [(0, 1472)] * 600
     end_us = 900 * 235 + BETWEEN_US
     ends = [(end_us + number * BETWEEN_US, 1472) for number in range(ANSWERS)]
-    assert sent[2000:] == [(number * 235, 1472) for number in range(1, 900)] + ends
+    assert sent[600:] == [(number * 235, 1472) for number in range(1, 900)] + ends
     flood()
     connected.clear()
     sent.clear()
