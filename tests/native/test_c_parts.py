@@ -157,7 +157,7 @@ def reference_parse(data: bytes) -> str:
 
 
 @given(data=dhcp_messages())
-@settings(max_examples=600)
+@settings(max_examples=200)
 def test_dhcp_parse(driver: Driver, data: bytes) -> None:
     assert driver.ask("parse", XID, MAC.hex(), data.hex()) == reference_parse(data)
 
