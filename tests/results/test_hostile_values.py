@@ -27,7 +27,7 @@ RUN = json.loads(
 )
 VALUES: list[Any] = [
     *(10**400, -(10**400), 10**30, 1e308, -1e308, 5e-324, float("nan"), float("inf"), 10**15, 0, -1),
-    *("\x1b[2J\x07", "two\nlines", "x" * 10_000, "[/bold][red]", "\u202e", "<script>|", "", True, None, [], {}),
+    *("\x1b[2J\x07 two\nlines [/bold][red] \u202e <script>|", "x" * 10_000, "", True, None, [], {}),
 ]
 
 
