@@ -1,5 +1,5 @@
-"""The command as a person starts it."""
+"""The command in this process, and as a person starts it."""
 
-from tests.cli.conftest import empty, environment, start
+from tests.cli.conftest import empty, environment, invoke, start
 
-__all__ = ["empty", "environment", "start"]
+__all__ = ["empty", "environment", "invoke", "start"]

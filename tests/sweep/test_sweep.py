@@ -26,7 +26,7 @@ from portbench.runner.program import image_store
 from portbench.runner.sweep.plan import plan_sweep
 from portbench.runner.sweep.run import SweepRun
 from tests import patience
-from tests.cli.conftest import COMMAND, Start
+from tests.cli.conftest import COMMAND, Invoke, Start
 from tests.results.rows import row
 
 _LIMIT_S = 90.0
@@ -152,10 +152,10 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_running(empty: Path, 
     ]
 
 
-def test_a_dry_run_says_how_much_it_would_be(start: Start, empty: Path) -> None:
-    done = start("run", NATIVE, "--setting=spi_hz=1M..32M*2", "--setting=intn=no,yes", "--dry-run")
-    assert done.returncode == 0 and "12 rows, 1 images; axes: spi_hz 1M 2M 4M" in done.stdout
-    assert not (empty / "results").exists()
+def test_a_dry_run_says_how_much_it_would_be(invoke: Invoke, tmp_path: Path) -> None:
+    done = invoke("run", NATIVE, "--setting=spi_hz=1M..32M*2", "--setting=intn=no,yes", "--dry-run")
+    assert done.exit_code == 0 and "12 rows, 1 images; axes: spi_hz 1M 2M 4M" in done.stdout
+    assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize(
@@ -180,11 +180,11 @@ def test_a_dry_run_says_how_much_it_would_be(start: Start, empty: Path) -> None:
     ],
 )
 def test_a_slip_is_told_and_nothing_is_begun(
-    start: Start, empty: Path, words: list[str], status: int, said: str
+    invoke: Invoke, tmp_path: Path, words: list[str], status: int, said: str
 ) -> None:
-    done = start("run", *words)
-    assert done.returncode == status and said in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
-    assert not (empty / "results").exists()
+    done = invoke("run", *words)
+    assert done.exit_code == status and said in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize("library", ["kneed", "matplotlib"])
