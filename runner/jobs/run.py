@@ -203,6 +203,6 @@ def measure_images(
         raise PortbenchError(f"{' and '.join(images)}: {run.faults[0]}")
     ids = {path: name for name, path in named.items()}
     return [
-        run.run.model_copy(update={"rows": [row for row in run.run.rows if row.runtime == ids.get(image)]})
+        run.run.model_copy(update={"rows": [row for row in run.run.rows if row.runtime == ids.get(image, image)]})
         for image in images
     ]

@@ -1,0 +1,230 @@
+"""Which rows follow which, what ends them, and what a run says at its end, with benches that measure nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.errors import BoardUnavailable, PortbenchError
+from portbench.firmware.images import Image, Source
+from portbench.firmware.native_config import StaticAddress
+from portbench.results.model import Row, Status
+from portbench.runner.bench import Outcome
+from portbench.runner.jobs import job, measure, pool
+from portbench.runner.jobs.job import Build, Rows, job_id
+from portbench.runner.jobs.run import Run, measure_images
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRow, Surroundings, plan
+from portbench.runner.stages import Stage
+from tests.results.rows import missing, row
+
+LOST = BoardUnavailable("not plugged in")
+BROKEN = PortbenchError("broken")
+Ends = Callable[..., tuple[list[int], Exception | None, list[str]]]
+
+
+def planned(runs: int, **options: Any) -> tuple[list[PlannedRow], BenchOptions]:
+    """Rows of the native client, numbered from 1."""
+    asked = replace(BenchOptions(runtimes=("portbench-native",), where="silicon", runs=runs), **options)
+    return plan(asked), asked
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
+    """The numbers of the rows that end, the exception that ends all, and what happens on each bench."""
+
+    def measured(rows: Sequence[PlannedRow], options: BenchOptions, faults: dict[int, Exception]) -> Any:
+        benches: list[str] = []
+
+        class Bench:
+            def __init__(self, *_: object) -> None:
+                self.place = len(benches)
+                benches.append("")
+                if 0 in faults:
+                    raise faults[0]
+
+            def measure(self, of: PlannedRow, watch: Callable[[str], None]) -> Outcome:
+                watch("runs")
+                benches[self.place] += f"{of.number} "
+                return Outcome(row(2000), Path(), faults.get(of.number))
+
+            def stop(self) -> None:
+                pass
+
+            def close(self) -> None:
+                benches[self.place] += "closed"
+
+        monkeypatch.setattr(measure, "Bench", Bench)
+        ended, error, watched = list[int](), None, set[int]()
+        unused: Any = None
+
+        def watch(of: PlannedRow, what: str) -> None:
+            assert what == "runs"
+            watched.add(of.number)
+
+        try:
+            for each, result in measure.measure(rows, options, unused, Path(), unused, watch):
+                assert (result.status is Status.UNSUPPORTED) is (each.lacks is not None) is (each.number not in watched)
+                ended.append(each.number)
+        except Exception as raised:
+            error = raised
+        return ended, error, benches
+
+    return measured
+
+
+def test_an_absent_board_ends_the_rows_of_its_kind_and_any_other_fault_ends_all(ends: Ends) -> None:
+    rows, options = planned(4)
+    rows[2] = replace(rows[2], board=replace(rows[2].board, id="OTHER"))
+    rows[3] = replace(rows[3], lacks="no TLS")
+    assert ends(rows, options, {}) == ([4, 1, 2, 3], None, ["1 2 3 closed"])
+    assert ends(rows, options, {1: LOST}) == ([4, 1, 3], LOST, ["1 3 closed"])
+    assert ends(rows, options, {1: BROKEN}) == ([4, 1], BROKEN, ["1 closed"])
+    named = [replace(each, device="usb:1") for each in rows]
+    assert ends(named, options, {1: LOST}) == ([4, 1], LOST, ["1 closed"])
+
+
+def test_boards_side_by_side_have_a_bench_each_and_end_with_the_first_fault(ends: Ends) -> None:
+    rows, options = planned(3, parallel=2)
+    rows = [replace(each, device=device) for each, device in zip(rows, ("a", "b", "a"), strict=True)]
+    ended, error, benches = ends(rows, options, {})
+    assert (sorted(ended), error) == ([1, 2, 3], None)
+    assert {"1 3 closed", "2 closed"} <= set(benches) <= {"1 3 closed", "2 closed", "closed"}
+    ended, error, _ = ends(rows, options, {3: BROKEN, 1: BROKEN})
+    assert set(ended) <= {1, 2} and 1 in ended and error is BROKEN
+    assert ends(rows, options, {0: BROKEN})[:2] == ([], BROKEN)
+
+
+def test_several_emulated_rows_have_processes_and_hosted_rows_come_first(
+    ends: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes: list[list[int]] = []
+
+    def measure_in_processes(rows: list[PlannedRow], *_: object) -> Rows:
+        processes.append([each.number for each in rows])
+        return ((each, missing("x", "unsupported", "y")) for each in rows[:0])
+
+    monkeypatch.setattr(pool, "measure_in_processes", measure_in_processes)
+    rows, options = planned(1, runtimes=("portbench-native", "micropython-unix"), where="auto", parallel=2)
+    native, hosted = sorted(rows, key=measure._is_hosted)[0], sorted(rows, key=measure._is_hosted)[-1]
+    native, hosted = replace(native, number=1), replace(hosted, number=2)
+    emulated = replace(options, where="emulated")
+    assert ends([native, hosted], emulated, {}) == ([2, 1], None, ["2 closed", "1 closed"]) and processes == []
+    assert ends([native, native, hosted], emulated, {}) == ([2], None, ["2 closed"]) and processes == [[1, 1]]
+
+
+def told(results: Sequence[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, required: bool = False) -> Any:
+    """The faults and the status of a run whose rows end so, before an error if there are fewer than two."""
+    rows, options = planned(2, results_dir=tmp_path, required=("all",) if required else ())
+
+    def measured(*_: object) -> Rows:
+        yield from zip(rows, results, strict=False)
+        if len(results) < len(rows):
+            raise BROKEN
+
+    monkeypatch.setattr("portbench.runner.jobs.run.measure", measured)
+    with Run(rows, options) as run:
+        list(run.measured())
+    assert (run.run.finished_utc is None) is (len(results) < len(rows))
+    return run.faults, run.status
+
+
+SKIPPED = missing("x", "skipped", "no image")
+UNSUPPORTED = missing("x", "unsupported", "no TLS")
+FAILED = missing("x", "failed", "it is broken")
+
+
+@pytest.mark.parametrize(
+    ("results", "faults", "status"),
+    [
+        ([row(1), row(1)], [], 0),
+        ([row(1), SKIPPED], [], 0),
+        ([row(1), FAILED], [], 1),
+        ([SKIPPED, FAILED], [], 1),
+        ([SKIPPED] * 2, ["no row was measured: all 2 were skipped; get what they lack, or choose other rows"], 1),
+        (
+            [SKIPPED, UNSUPPORTED],
+            ["no row was measured: all 2 are unsupported or skipped; choose other rows"],
+            1,
+        ),
+        ([], ["broken"], 1),
+        ([row(1)], ["broken"], 1),
+        ([FAILED], ["no further row was measured: it would fail alike"], 1),
+        ([SKIPPED], ["broken"], 1),
+    ],
+)
+def test_what_a_run_says_at_its_end(
+    results: list[Row], faults: list[str], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert told(results, tmp_path, monkeypatch) == (faults, status)
+
+
+def test_a_required_row_may_not_be_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "portbench-native tuned ping_pong 2/2: is required, and was skipped: no image"
+    assert told([row(1), SKIPPED], tmp_path, monkeypatch, required=True) == ([said], 1)
+    assert told([row(1), FAILED], tmp_path / "other", monkeypatch, required=True) == ([], 1)
+
+
+def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = {
+        "portbench-native": row(1, runtime="portbench-native"),
+        "wiznet-hardwired": row(2, runtime="wiznet-hardwired"),
+    }
+
+    def measured(rows: Sequence[PlannedRow], *_: object) -> Rows:
+        yield from ((each, ended[each.entry.id]) for each in rows)
+
+    monkeypatch.setattr("portbench.runner.jobs.run.measure", measured)
+    asked = {"workload": ["ping_pong"], "profile": ["tuned", "as-published"], "runs": "1", "results_dir": str(tmp_path)}
+    both = list(ended)
+    parts = measure_images(both, asked)
+    assert [{each.runtime for each in part.rows} for part in parts] == [{"portbench-native"}, {"wiznet-hardwired"}]
+    ended["wiznet-hardwired"] = missing("wiznet-hardwired", "failed", "it is broken", profile="tuned")
+    with pytest.raises(PortbenchError, match=r"^wiznet-hardwired: ping_pong tuned: it is broken$"):
+        measure_images(both, asked)
+
+
+def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    (one, _), options = planned(2)
+    image = Image(one.entry, "1.0", Source.FILE)
+    ids = [job_id(one, image, options)]
+    assert ids == [job_id(one, image, replace(options, results_dir=Path("elsewhere"), parallel=7, name="n"))]
+    profile = one.profile
+    rows = [
+        replace(one, number=2),
+        replace(one, board=replace(one.board, id="OTHER")),
+        replace(one, settings=one.settings.model_copy(update={"messages": 7})),
+        replace(one, surroundings=Surroundings(200, 1.5, 9)),
+        *(replace(one, entry=replace(one.entry, **each)) for each in ({"id": "x"}, {"path": Path("x.uf2")})),
+        *(replace(one, profile=replace(profile, **each)) for each in ({"name": "x"}, {"spi_hz": 7}, {"intn": True})),
+    ]
+    changes: list[dict[str, Any]] = [
+        {"address_mode": "static"},
+        {"static": StaticAddress(IPv4Address("10.0.0.2"), IPv4Address("255.0.0.0"))},
+        *({name: True} for name in ("attribute", "what_if")),
+        {"layouts": 1},
+        {"pc_address": IPv4Address("10.0.0.9")},
+        {"server_port": 4711},
+        *({name: 7} for name in ("turnaround_us", "phy_link_delay_s", "seed")),
+        {"timeouts_s": {**options.timeouts_s, Stage.IMAGE: 1.25}},
+    ]
+    ids += [job_id(each, image, options) for each in rows]
+    ids += [job_id(one, image, replace(options, **each)) for each in changes]
+    ids.append(job_id(one, replace(image, version="2.0"), options))
+    for build in (Build("other", "e", "p"), Build("other", "f", "p")):
+        monkeypatch.setattr(job, "this_build", lambda name, build=build: build)
+        ids.append(job_id(one, image, options))
+    assert len(set(ids)) == len(ids)
+
+
+def test_builds_measure_alike_by_their_sources_and_on_one_platform_by_their_engine() -> None:
+    assert [
+        Build("s", "e", "p").measures_as(Build(*other)) for other in ("sep", "seq", "sfq", "sfp", "tep", "tfq")
+    ] == [True, True, True, False, False, False]
