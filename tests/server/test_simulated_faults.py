@@ -1,0 +1,179 @@
+"""What the simulated PC does at a conversation's word: network faults, delayed words, pings, and an end of patience."""
+
+from __future__ import annotations
+
+import pytest
+
+from portbench.server.connection import _reason
+from portbench.server.simulated_load_generator import NOTHING, RESET
+from portbench.server.simulated_pc import CALL_DELAY_US, FAULT_DELAY_US, Part, SimulatedPc, SimulatedServer
+from portbench.workloads import Conversation, NetworkFault, Ping, PingPlan
+from tests.server.asking import UnaskedLan
+
+PLUG, CUT = "plug", "unplug"
+
+
+class Lan(UnaskedLan):
+    """Notes what the PC asks of it, at the time of the look that asks."""
+
+    def __init__(self) -> None:
+        self.now_us = 0.0
+        self.asked: list[tuple[object, ...]] = []
+
+    def _note(self, *words: object) -> bool:
+        self.asked.append((self.now_us, *words))
+        return True
+
+    def listen(self, port: int, app: object) -> None:
+        self._note("listen", port)
+
+    def unlisten(self, port: int) -> bool:
+        return self._note("unlisten", port)
+
+    def set_cable(self, plugged: bool) -> None:
+        self._note(PLUG if plugged else CUT)
+
+    def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
+        return self._note("send", conn, data, at_us)
+
+    def lan_close(self, conn: int) -> bool:
+        return self._note("close", conn)
+
+
+class Pinger:
+    """Each ping takes as many microseconds as it has bytes, and those above 1000 are lost."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, int, float]] = []
+
+    def send(self, address: str, size: int, at_us: float) -> int:
+        self.sent.append((address, size, at_us))
+        return len(self.sent) - 1
+
+    def take(self, numbers: list[int]) -> dict[int, float]:
+        return {number: float(size) for number in numbers if (size := self.sent[number][1]) <= 1000}
+
+
+class Obeying(Conversation):
+    """Does what the board's words say."""
+
+    was_lost = False
+
+    def receive(self, data: bytes) -> bytes:
+        self.exchanges += 1
+        match data.split():
+            case [b"fault", kind]:
+                self.network_fault = NetworkFault(kind.decode(), 1_000_000.0 if kind != b"reset" else 0.0)  # type: ignore[arg-type]
+            case [b"ping", size]:
+                self.pings = PingPlan((64, int(size)), 1, 1_000, 500_000)
+            case [b"later", data]:
+                assert self.line is not None
+                self.line.send(data, 2_000.0)
+            case [b"close"]:
+                assert self.line is not None
+                self.line.close()
+            case [b"silence"]:
+                self.silence_us = 3_000_000.0
+        return b"yes"
+
+    def pinged(self) -> bytes:
+        return b"pinged"
+
+    def lost(self) -> None:
+        self.was_lost = True
+
+    def eof(self) -> None:
+        pass
+
+
+def pc_with(word: bytes, pinger: Pinger | None = None) -> tuple[SimulatedPc, SimulatedServer, Lan, object]:
+    """A PC to which connection 1 said `word` at 1000 us, and its answer."""
+    lan = Lan()
+    pc = SimulatedPc(lan, 4711, 200.0, Part(serve=Obeying, patience_us=5_000_000.0), pinger)
+    server = pc._server
+    server.accept(1, "10.0.0.2:50000", 500.0)
+    return pc, server, lan, server.receive(1, word, 1_000.0)
+
+
+def looked(pc: SimulatedPc, lan: Lan, *times_us: float) -> list[tuple[object, ...]]:
+    """What was asked of the LAN after it was asked to listen."""
+    for lan.now_us in times_us:
+        pc.look(lan.now_us)
+    return lan.asked[1:]
+
+
+FIRST_US = 1_000.0
+CUT_US = FIRST_US + FAULT_DELAY_US
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "asked"),
+    [
+        ("reset", RESET, []),
+        ("restart", RESET, [(FIRST_US, "unlisten", 4711), (FIRST_US + 1e6, "listen", 4711)]),
+        ("cable", (b"yes", False, False, None), [(CUT_US, CUT), (CUT_US + 1e6, PLUG)]),
+    ],
+)
+def test_a_fault_begins_and_ends_once(kind: str, answer: object, asked: list[object]) -> None:
+    pc, server, lan, found = pc_with(f"fault {kind}".encode(), Pinger())
+    assert found == answer
+    times_us = sorted(at_us + off_us for at_us in (FIRST_US, CUT_US) for off_us in (-1.0, 0.0, 1e6 - 1, 1e6, 2e6))
+    assert looked(pc, lan, *times_us) == asked
+    (session,) = pc.sessions()
+    assert session.error is None and session.ended_us == (None if kind == "cable" else FIRST_US)
+    assert server.receive(1, b"x", 9e6)[0] == (b"yes" if kind == "cable" else b"")
+
+
+def test_without_pings_the_pc_can_cause_resets_alone() -> None:
+    errors = [pc_with(f"fault {kind}".encode())[0].sessions()[0].error for kind in ("reset", "restart", "cable")]
+    cannot = "unsupported: this PC cannot cause this network fault:"
+    assert errors == [None, f"{cannot} restart 1 s", f"{cannot} cable 1 s"]
+
+
+@pytest.mark.parametrize(("size", "at_us"), [(1000, 13_000.0 + CALL_DELAY_US), (1001, 512_000.0 + CALL_DELAY_US)])
+def test_the_pc_says_when_all_pings_are_answered_or_given_up(size: int, at_us: float) -> None:
+    pinger = Pinger()
+    pc, _, lan, _ = pc_with(f"ping {size}".encode(), pinger)
+    end_us = 1_000.0 + CALL_DELAY_US + 501_000.0
+    asked = looked(pc, lan, 1_000.0, end_us - 1.0, end_us, 2e6)
+    assert pinger.sent == [("10.0.0.2", 64, 11_000.0), ("10.0.0.2", size, 12_000.0)]
+    assert asked == [(1_000.0 if size == 1000 else end_us, "send", 1, b"pinged", at_us)]
+    assert pc.sessions()[0].pings == [Ping(64, 64.0), Ping(size, 1000.0 if size == 1000 else None)]
+
+
+def test_delayed_words_a_close_and_an_end_by_silence() -> None:
+    pc, _, lan, _ = pc_with(b"later hello")
+    due_us = 1_000.0 + 200.0 + 2_000.0
+    assert looked(pc, lan, due_us - CALL_DELAY_US - 1.0) == []
+    assert looked(pc, lan, due_us - CALL_DELAY_US, due_us) == [(due_us - CALL_DELAY_US, "send", 1, b"hello", due_us)]
+    assert pc.sessions()[0].delivered_us == [due_us]
+    pc, server, lan, _ = pc_with(b"close")
+    assert looked(pc, lan, 1_200.0, 1_300.0) == [(1_200.0, "close", 1)]
+    assert pc.sessions()[0].ended_us == 1_200.0 and server.receive(1, b"x", 2_000.0) == NOTHING
+    pc, server, lan, _ = pc_with(b"silence")
+    server.receive(1, b"x", 2_000.0)
+    conversation = server._open[1].conversation
+    assert looked(pc, lan, 3_001_999.0) == [] and not conversation.was_lost
+    assert looked(pc, lan, 3_002_000.0, 4e6) == [(3_002_000.0, "close", 1)] and conversation.was_lost
+
+
+def test_patience_is_counted_from_the_boards_last_packet() -> None:
+    pc, server, _, _ = pc_with(b"x")
+    assert pc.given_up(5_000_999.0) is None
+    assert pc.given_up(5_001_000.0) == "the board hangs: nothing came of it for 5 s of simulated time"
+    server.receive(1, b"x", 2_000.0)
+    assert pc.given_up(5_001_000.0) is None and pc.answered == 2
+    assert Part().patience_us is None and SimulatedPc(Lan(), None, 0.0, Part()).given_up(1e9) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (None, "closed"),
+        (TimeoutError(110, "timed out"), "timed out"),
+        (OSError(), "OSError"),
+        (KeyError(1), "KeyError"),
+    ],
+)
+def test_the_reason_of_an_end_is_the_systems_words_or_the_kind_of_error(error: Exception | None, reason: str) -> None:
+    assert _reason(error) == reason
