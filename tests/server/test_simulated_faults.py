@@ -96,7 +96,7 @@ def pc_with(word: bytes, pinger: Pinger | None = None) -> tuple[SimulatedPc, Sim
 
 
 def looked(pc: SimulatedPc, lan: Lan, *times_us: float) -> list[tuple[object, ...]]:
-    """What was asked of the LAN after it was asked to listen."""
+    """All that the LAN was asked for, but to listen at first."""
     for lan.now_us in times_us:
         pc.look(lan.now_us)
     return lan.asked[1:]
