@@ -1,0 +1,190 @@
+"""Small parts of the results, each by a whole table: attribution's sums, kept histories, what this PC has."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.results import storage
+from portbench.results.attribution import CAUSES, Attribution, Function, Spans, moment_title
+from portbench.results.environment import tool_versions
+from portbench.results.explain.rules.flash import _told
+from portbench.results.histories.page_blocks import fill
+from portbench.results.histories.series import Axis, Step, over_time
+from portbench.results.histories.store import keep_finished, load
+from portbench.results.histories.table import as_data, step_said
+from portbench.results.model import Status
+from portbench.results.shipped import all_shipped, shipped, without_samples
+from portbench.results.silicon import load as load_silicon
+from portbench.results.storage import RunWriter, StorageError
+from portbench.results.table import tables
+from tests.results.rows import START, missing, other_row, row, run_of
+from tests.results.test_silicon import USUAL, written
+
+
+def test_versions_of_packages_that_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name == "absent":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return f"{name} 1"
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    assert tool_versions(["a", "absent", "b"]) == {"a": "a 1", "b": "b 1"}
+    assert tool_versions(["absent"]) == {}
+
+
+def test_the_share_of_any_cause_and_group_and_of_nothing() -> None:
+    spans = Spans(
+        names=["message", "message"],
+        start_ps=[0, 500],
+        duration_ps=[400, 0],
+        reported_us=[None, None],
+        causes_ps={"spi_bits": [100, 0], "gap_miss": [60, 0], "code_miss": [200, 0], "unnamed": [40, 0]},
+        counts={},
+        interrupts={},
+    )
+    first, empty = spans[0], spans[1]
+    shares = {
+        "spi_bits": 0.25,
+        "spi": 0.4,
+        "code": 0.5,
+        "code_miss": 0.5,
+        "unnamed": 0.1,
+        "network": 0.0,
+        "code_run": 0.0,
+    }
+    assert {name: first.share(name) for name in shares} == shares
+    assert first.share("spi", "code") == 0.9 and first.named_share == 0.9
+    assert (empty.share("spi"), empty.named_share) == (0.0, 1.0)
+    with pytest.raises(KeyError, match="nothing"):
+        first.ps("nothing")
+    whole = Attribution.model_construct(spans=spans, functions=[Function.model_construct(name="f")])
+    assert whole.span(1).spans.duration_ps == [0] and whole.span(1).functions == []
+
+
+def test_a_moment_has_its_groups_name_where_code_runs() -> None:
+    assert [moment_title(name) for name in ("spi_bits", "gap_run", "code_run", "wire_to_board")] == [
+        f"SPI: {CAUSES['spi_bits'].title}",
+        "SPI: between bytes",
+        "interpreter and C code",
+        "a frame on the wire to the board",
+    ]
+
+
+def test_a_history_takes_the_finished_runs_that_it_lacks(tmp_path: Path) -> None:
+    results, history = tmp_path / "results", tmp_path / "history"
+    for total_us, finished in ((2000, True), (3000, False)):
+        writer = RunWriter(run_of(), results)
+        writer.append(row(total_us))
+        if finished:
+            writer.finish()
+        writer.close()
+    (one,) = keep_finished(results, history)
+    assert [entry.values for entry in load(history)] == [[2000.0]]
+    assert keep_finished(results, history) == [] and one.is_file()
+    page, other = tmp_path / "page.md", tmp_path / "other.md"
+    page.write_text("<!-- figures: some-1.0 -->\nold\n<!-- /figures -->\n", encoding="utf-8")
+    other.write_text("none\n", encoding="utf-8")
+    assert fill(tmp_path, load(history)) == [page] and fill(tmp_path, load(history)) == []
+    text = page.read_text(encoding="utf-8")
+    assert "old" not in text and "2000" in text and text.startswith("<!-- figures: some-1.0 -->\n")
+
+
+def test_a_step_as_data_and_in_words() -> None:
+    entries = load_entries()
+    (series,) = over_time(entries)
+    (data,) = as_data([series], {0: [Step(entries[0], entries[1], 0.5)]})
+    assert data["steps"] == [
+        {
+            "before": entries[0].run,
+            "after": entries[1].run,
+            "from": series.label(entries[0]),
+            "to": series.label(entries[1]),
+            "times": 0.5,
+            "compare": Step(entries[0], entries[1], 0.5).comparison,
+        }
+    ]
+    assert (data["axis"], data["figure"], data["unit"]) == (str(Axis.TIME), "messages_per_s", "messages/s")
+    assert [entry["run"] for entry in json.loads(json.dumps(data["entries"]))] == ["0", "1"]
+    said = {
+        2.0: "2.00x better",
+        0.5: "2.00x worse",
+        1.05: "1.05x better",
+        1.01: "1.0100x better",
+        1 / 1.01: "1.0100x worse",
+    }
+    assert {times: step_said(Step(entries[0], entries[1], times)) for times in said} == said
+
+
+def load_entries() -> list[Any]:
+    from portbench.results.histories.store import entries_of
+
+    (entry,) = entries_of(run_of(row(2000)), "0")
+    return [entry, replace(entry, run="1", measured_utc="2026-02-02T00:00:00Z", values=[7.0])]
+
+
+def test_shipped_figures_are_measured_rows_without_samples() -> None:
+    kept = without_samples(run_of(row(2000, log="a.log"), missing("x", "skipped", "no"), finished_utc=START))
+    (one,) = kept.rows
+    assert (one.status, one.samples, one.log) == (Status.MEASURED, {}, None) and one.figures
+    name, first = all_shipped()[0]
+    assert shipped(name.removesuffix(".json")) == first and [name for name, _ in all_shipped()] == sorted(
+        name for name, _ in all_shipped()
+    )
+    with pytest.raises(
+        StorageError, match=r"^nowhere: no figures come with portbench; measure: portbench run --board nowhere$"
+    ):
+        shipped("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("more", "method", "says"),
+    [
+        ("", "row", "a row has a workload and a profile, and nothing else has"),
+        ('workload = "ping_pong"', "row", "a row has a workload and a profile, and nothing else has"),
+        (USUAL["more"], "guest", "a row has a workload and a profile, and nothing else has"),
+        ('settings = ["messages=1"]', "guest", "settings are a row's; leave them out"),
+        ("", "image", "built_of is for the method image, and only this has it"),
+        (f'built_of = "https://x at {"0" * 40}"', "guest", "built_of is for the method image, and only this has it"),
+        ("", "script", "scripts are for the methods script and client, and only these have them"),
+    ],
+)
+def test_what_a_set_of_each_method_has(more: str, method: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match=says):
+        load_silicon(written(tmp_path, {"more": more, "method": method}))
+
+
+def test_the_pcs_times_of_a_workload_that_is_not_here() -> None:
+    (table,) = tables(run_of(other_row(10, timed_by="pc", family="foreign")))
+    assert table.about.startswith(
+        "Emulated boards with images that tell nothing, timed by the simulated PC: from one exchange's arrival to the"
+        " next's."
+    )
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 5])
+def test_three_moved_functions_are_named(count: int) -> None:
+    def moved(number: int) -> Any:
+        one = Function.model_construct(name=f"f{number}", address="0x2", section="")
+        return one, one.model_copy(update={"address": "0x1"})
+
+    text = _told([moved(number) for number in range(count)], "flash")
+    names = ", ".join(f"`f{number}` (0x2 -> 0x1)" for number in range(min(count, 3)))
+    assert (
+        text
+        == f"; {names}{f' and {count - 3} more' if count > 3 else ''} {'run' if count > 1 else 'runs'} from flash now"
+    )
+
+
+def test_a_writers_run_is_what_is_on_disk(tmp_path: Path) -> None:
+    writer = RunWriter(run_of(), tmp_path)
+    for place, total_us in ((1, 3000), (0, 2000)):
+        writer.append(row(total_us), None, place)
+        assert storage.read(writer.path).rows == writer.run.rows
+    writer.close()
+    assert [each.figures["total_us"] for each in writer.run.rows] == [2000, 3000]
