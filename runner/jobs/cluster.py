@@ -51,7 +51,7 @@ def measure_on(address: str, rows: Sequence[PlannedRow], options: BenchOptions, 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the reason for an end is told in one line
     try:
         client: Any = cast(Any, Client)(address, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise PortbenchError(
             f"--on {address}: no Dask scheduler answers there; start one: dask scheduler ({type(error).__name__})"
         ) from error

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -228,3 +231,12 @@ def test_builds_measure_alike_by_their_sources_and_on_one_platform_by_their_engi
     assert [
         Build("s", "e", "p").measures_as(Build(*other)) for other in ("sep", "seq", "sfq", "sfp", "tep", "tfq")
     ] == [True, True, True, False, False, False]
+
+
+def test_a_build_has_the_hash_of_its_engine_if_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "engine.so").write_bytes(b"engine")
+    engines = []
+    for found in (SimpleNamespace(origin=str(tmp_path / "engine.so")), SimpleNamespace(origin=None), None):
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name, found=found: found)
+        engines.append(job.this_build.__wrapped__("ping_pong").engine)
+    assert engines == [hashlib.sha256(b"engine").hexdigest(), "", ""]

@@ -186,3 +186,30 @@ def test_a_board_that_does_not_say_what_it_is_is_not_written_to(
     with UsbBoard(DEFINITION, bus=fake, poll_s=0.01, name="b") as board:
         board._check_kind(Deadline(20, "test"))
         assert board._kind_known
+
+
+@pytest.mark.parametrize(
+    ("waiting", "wait_s", "reads"),
+    [
+        ([0, 2], 9.0, [(1, port_module._LOOK_S), (2, 0)]),
+        ([0, 0], 0.01, [(1, 0.01)]),
+        ([3], 9.0, [(3, 0)]),
+        ([0], 0.0, []),
+    ],
+)
+def test_a_port_is_asked_for_what_has_come_and_waited_for_one_byte_alone(
+    waiting: list[int], wait_s: float, reads: list[tuple[int, float]]
+) -> None:
+    found: list[tuple[int, float]] = []
+    left = iter(waiting)
+
+    class Port:
+        timeout = -1.0
+        in_waiting = property(lambda self: next(left))
+
+        def read(self, size: int) -> bytes:
+            found.append((size, self.timeout))
+            return b"x" * size
+
+    wire = Wire(Port(), "board")  # type: ignore[arg-type]
+    assert wire.read_some(wait_s) == b"x" * sum(size for size, _ in reads) and found == reads

@@ -15,6 +15,7 @@ from portbench.certificates import DATE_S, KEY_KINDS, KeyKind, chain, root, serv
 from portbench.server.recording import Recording
 from portbench.server.tcp import WorkloadServer
 from portbench.server.tls.channel import Channel
+from portbench.server.tls.handshake import Messages
 from portbench.server.tls.openssl import OpensslPeer
 from portbench.server.tls.peer import TlsPeer
 from portbench.workloads import Session, workload
@@ -124,3 +125,12 @@ def test_the_peers_client_meets_s_server(peer: TlsPeer, tmp_path: Path) -> None:
             sock.sendall(answer)
     assert heard == b"hcnebtrop\n"
     assert client.version == "TLSv1.3"
+
+
+def test_messages_and_records_without_a_name_have_their_number() -> None:
+    hello, other, record = b"\x16\3\3\0\4\1\0\0\0", b"\x16\3\3\0\5\x63\0\0\1x", b"\x63\3\3\0\2ab"
+    whole = hello + other + record
+    wanted = [("ClientHello", 4), ("message 99", 5), ("record 99", 2)]
+    assert Messages().receive(whole) == wanted
+    messages = Messages()
+    assert [each for byte in whole for each in messages.receive(bytes([byte]))] == wanted
