@@ -297,6 +297,7 @@ mod tests {
         assert!(fails(|c| c.faults.down = vec![(5, 5)]).contains("faults.down"));
         assert!(fails(|c| c.dhcp.as_mut().unwrap().last = Ipv4Addr::new(192, 168, 51, 1)).starts_with("dhcp.last"));
         assert!(fails(|c| c.dhcp.as_mut().unwrap().lease_s = 1).starts_with("dhcp.lease_s"));
+        assert!(fails(|c| c.pc_ip = Ipv4Addr::new(192, 168, 50, 0)).starts_with("pc_ip = 192.168.50.0"));
         let rule = |ip: [u8; 4]| BridgeRule {
             guest: SocketAddrV4::new(ip.into(), 5000),
             host: "127.0.0.1:5000".parse().unwrap(),
@@ -306,5 +307,38 @@ mod tests {
         let many = (2..12).map(|host| rule([192, 168, 50, host])).collect();
         assert!(fails(|c| c.bridge = Some(BridgeConfig::new(many))).contains("11 addresses"));
         assert!(fails(|c| c.bridge = Some(BridgeConfig::new(vec![rule([10, 0, 0, 1])]))).contains("10.0.0.1"));
+    }
+
+    /// Each limit by the field's name, with the most and the least that is taken, and one more and one less.
+    #[test]
+    fn limits_are_taken_and_one_beyond_is_not() {
+        type Set = fn(&mut LanConfig, u64);
+        let limits: [(&str, u64, u64, Set); 14] = [
+            ("prefix_len", 24, 30, |c, v| (c.prefix_len, c.pc_ip, c.dhcp) = (v as u8, [192, 168, 50, 5].into(), None)),
+            ("turnaround_ps", 0, 100 * PS_PER_S, |c, v| c.turnaround_ps = v),
+            ("turnarounds_ps", 0, 100 * PS_PER_S, |c, v| c.turnarounds_ps = vec![v, 0]),
+            ("turnarounds_ps", 0, 4096, |c, v| c.turnarounds_ps = vec![0; v as usize]),
+            ("dhcp_delay_ps", 0, 100 * PS_PER_S, |c, v| c.dhcp_delay_ps = v),
+            ("stack_delay_ps", 0, PS_PER_S, |c, v| c.stack_delay_ps = v),
+            ("delayed_ack_ps", 0, PS_PER_S, |c, v| c.delayed_ack_ps = v),
+            ("propagation_ps", 0, 100 * PS_PER_MS, |c, v| c.propagation_ps = v),
+            ("max_connections", 1, 1024, |c, v| c.max_connections = v as usize),
+            ("tcp_buffer_bytes", 1460, 1 << 20, |c, v| c.tcp_buffer_bytes = v as usize),
+            ("peer_mss", 536, 1460, |c, v| c.peer_mss = Some(v as u16)),
+            ("tcp_echo_port", 1, 65535, |c, v| c.tcp_echo_port = Some(v as u16)),
+            ("pc_ip", 1, 254, |c, v| (c.pc_ip, c.dhcp) = (Ipv4Addr::from_bits(0xc0a8_3200 + v as u32), None)),
+            ("dhcp.lease_s", 10, u64::from(u32::MAX), |c, v| c.dhcp.as_mut().unwrap().lease_s = v as u32),
+        ];
+        for (name, least, most, set) in limits {
+            for value in [least, most] {
+                let mut config = LanConfig::default();
+                set(&mut config, value);
+                assert_eq!(config.validate().map_err(|e| e.to_string()), Ok(()), "{name} = {value}");
+            }
+            let beyond = [least.checked_sub(1), (most < 65535 || most > 1 << 32).then_some(most + 1)];
+            for value in beyond.into_iter().flatten().filter(|_| name != "prefix_len") {
+                assert!(fails(|c| set(c, value)).starts_with(name), "{name} = {value}");
+            }
+        }
     }
 }

@@ -267,4 +267,25 @@ mod tests {
             assert_eq!(changed, frame);
         }
     }
+
+    #[test]
+    fn a_datagram_ends_where_its_header_says() {
+        let (mac, other) = (EthernetAddress([2; 6]), EthernetAddress([4; 6]));
+        let (src, dst) = (Ipv4Addr::new(192, 168, 50, 100), Ipv4Addr::new(192, 168, 50, 1));
+        let checks = ChecksumCapabilities::default();
+        for (port, behind, is_dhcp) in [(67, 0, true), (67, 5, true), (68, 0, false)] {
+            let udp = UdpRepr { src_port: 68, dst_port: port };
+            let payload_len = udp.header_len() + 3 + behind;
+            let ip =
+                Ipv4Repr { src_addr: src, dst_addr: dst, next_header: IpProtocol::Udp, payload_len, hop_limit: 64 };
+            let mut frame = ethernet(other, mac, EthernetProtocol::Ipv4, ip.buffer_len() + payload_len);
+            let mut packet = Ipv4Packet::new_unchecked(&mut frame[14..]);
+            ip.emit(&mut packet, &checks);
+            let datagram = &mut packet.payload_mut()[..udp.header_len() + 3];
+            let fill = |body: &mut [u8]| body.copy_from_slice(b"abc");
+            udp.emit(&mut UdpPacket::new_unchecked(datagram), &src.into(), &dst.into(), 3, fill, &checks);
+            let wanted = if is_dhcp { Peek::Dhcp { to: dst, payload: b"abc" } } else { Peek::Other };
+            assert_eq!((peek(&frame, mac), peek(&frame, other)), (wanted, Peek::Other));
+        }
+    }
 }

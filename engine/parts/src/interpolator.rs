@@ -147,3 +147,45 @@ impl Interpolator {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOW_BYTE: u32 = 7 << 10;
+
+    fn results(index: usize, ctrl: [u32; 2], accum: [u32; 2], base: [u32; 3]) -> [u32; 3] {
+        Interpolator { accum, base, ctrl }.evaluate(index).lane
+    }
+
+    #[test]
+    fn a_blend_is_between_the_bases_and_gives_its_part_and_the_third_sum() {
+        let blend = [ctrl::BLEND | LOW_BYTE, LOW_BYTE];
+        assert_eq!(results(0, blend, [3, 64], [100, 200, 5]), [64, 125, 8]);
+        assert_eq!(results(0, blend, [3, 64], [200, 100, 5]), [64, 175, 8]);
+        let signed = [blend[0], blend[1] | ctrl::SIGNED];
+        assert_eq!(results(0, signed, [3, 128], [-10i32 as u32, 10, 5]), [128, 0, 8]);
+        assert_eq!(results(1, blend, [3, 64], [100, 200, 5]), [103, 264, 72]);
+    }
+
+    #[test]
+    fn a_clamp_keeps_lane_0_within_both_bases() {
+        let clamp = |value: u32, signed: u32| {
+            results(1, [ctrl::CLAMP | 31 << 10 | signed, LOW_BYTE], [value, 1], [10, 20, 0])[0]
+        };
+        assert_eq!([9, 10, 11, 20, 21].map(|value| clamp(value, 0)), [10, 10, 11, 20, 20]);
+        assert_eq!([-1i32 as u32, 15].map(|value| [clamp(value, 0), clamp(value, ctrl::SIGNED)]), [[20, 10], [15, 15]]);
+    }
+
+    #[test]
+    fn lanes_shift_mask_cross_and_add() {
+        let lane0 = |ctrl: u32| results(0, [ctrl, LOW_BYTE], [0x1284, 0x77], [0x10, 0, 0])[0];
+        assert_eq!(lane0(LOW_BYTE), 0x94);
+        assert_eq!(lane0(LOW_BYTE | 4), 0x38);
+        assert_eq!(lane0(LOW_BYTE | 4 << 5), 0x90);
+        assert_eq!(lane0(LOW_BYTE | ctrl::SIGNED), 0xffff_ff94);
+        assert_eq!(lane0(LOW_BYTE | ctrl::CROSS_INPUT), 0x87);
+        assert_eq!(lane0(LOW_BYTE | ctrl::ADD_RAW), 0x1294);
+        assert_eq!(lane0(3 << 10 | 5 << 5), 0x10, "a mask that ends before it begins has no bits");
+    }
+}

@@ -104,3 +104,22 @@ pub fn unmodelled(sys: &mut Sys, peripheral: &str, offset: u32, write: Option<u3
     };
     sys.unmodelled(what);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_alias_changes_the_writable_bits_alone() {
+        let (old, bits, mask) = (0b1100, 0b1010, 0b0111);
+        for (alias, whole, masked) in [
+            (Alias::Normal, 0b1010, 0b1010),
+            (Alias::Xor, 0b0110, 0b1110),
+            (Alias::Set, 0b1110, 0b1110),
+            (Alias::Clear, 0b0100, 0b1100),
+        ] {
+            let write = Write { bits, alias };
+            assert_eq!((write.apply(old), write.apply_masked(old, mask), write.ones()), (whole, masked, bits));
+        }
+    }
+}

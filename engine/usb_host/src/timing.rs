@@ -78,8 +78,12 @@ mod tests {
     }
 
     #[test]
-    fn a_bit_is_a_twelfth_of_a_microsecond() {
+    fn times_are_those_of_the_table() {
         assert_eq!(bits(12), 1_000_000);
-        assert_eq!(out_answered(0), bits(35 + 4 + 35) + bits(4 + 19 + 4));
+        let out = bits(35 + 4 + 35 + 16);
+        assert_eq!((sof(), in_received(), out_received(2)), (bits(35 + 4), bits(35), out));
+        assert_eq!((out_answered(2), out_timeout(2)), (out + bits(4 + 19 + 4), out + bits(18 + 4)));
+        let (data, refused) = (4 + 35 + 16 + 4 + 19 + 4, 4 + 19 + 4);
+        assert_eq!([in_data(2), in_refused(), in_timeout()], [data, refused, 18 + 4].map(|more| bits(35) + bits(more)));
     }
 }

@@ -114,3 +114,27 @@ fn answered(handshake: Handshake, len: usize) -> (Outcome, Ps) {
         Handshake::Timeout => (Outcome::Timeout, timing::out_timeout(len)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_is_as_long_as_its_answer() {
+        let (out, input) = (Token::Out { data1: true, data: vec![0; 5] }, Token::In { max_packet: 16 });
+        for (token, seen, longest) in [
+            (Token::Setup([0; 8]), timing::out_received(8), timing::out_answered(8)),
+            (out, timing::out_received(5), timing::out_answered(5)),
+            (input, timing::in_received(), timing::in_data(16)),
+        ] {
+            let transaction = Transaction { address: 1, endpoint: 2, token };
+            assert_eq!((transaction.seen_after(), transaction.longest()), (seen, longest));
+        }
+        for (handshake, outcome) in
+            [(Handshake::Ack, Outcome::Ack), (Handshake::Nak, Outcome::Nak), (Handshake::Stall, Outcome::Stall)]
+        {
+            assert_eq!(answered(handshake, 3), (outcome, timing::out_answered(3)));
+        }
+        assert_eq!(answered(Handshake::Timeout, 3), (Outcome::Timeout, timing::out_timeout(3)));
+    }
+}

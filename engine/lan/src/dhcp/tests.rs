@@ -199,3 +199,17 @@ fn garbage_never_panics_and_leases_stay_within_the_pool() {
         assert!(server.leases().all(|lease| (ip(100)..=ip(104)).contains(&lease.address)));
     }
 }
+
+#[test]
+fn another_servers_choice_frees_an_offer_and_keeps_a_lease() {
+    let mut server = server(10);
+    for mac in [1, 2] {
+        message(DhcpMessageType::Discover, mac).to(&mut server, 0).unwrap();
+    }
+    select(&mut server, 1, ip(100), 0).unwrap();
+    for mac in [1, 2] {
+        let request = Message { server_id: Some(ip(9)), ..message(DhcpMessageType::Request, mac) };
+        assert!(request.to(&mut server, 1).is_none());
+    }
+    assert_eq!(server.leases().map(|lease| (lease.address, lease.mac[5])).collect::<Vec<_>>(), [(ip(100), 1)]);
+}

@@ -151,6 +151,21 @@ fn loopback_single_registers_and_dma_requests() {
 }
 
 #[test]
+fn any_error_holds_back_requests_of_received_data_where_that_is_asked_for() {
+    let rx = 1u64 << dreq::UART0_RX;
+    for error in [int::FE, int::PE, int::BE, int::OE, int::RT] {
+        for (dmacr, held) in [(1, false), (5, error != int::RT), (4, true)] {
+            let (mut sys, mut uart, _) = configured(false);
+            uart.write(&mut sys, 0x48, Write::normal(dmacr));
+            uart.receive(&mut sys, 7);
+            uart.ris |= error;
+            uart.update(&mut sys);
+            assert_eq!(sys.dreq_level() & rx == 0, held, "{error:#x} {dmacr}");
+        }
+    }
+}
+
+#[test]
 fn cts_holds_transmission_back() {
     let (mut sys, mut uart, mut terminal) = configured(true);
     let (s, u, t) = (&mut sys, &mut uart, &mut terminal);

@@ -47,6 +47,20 @@ fn the_first_cdc_function_is_the_console_and_other_classes_do_no_harm() {
 }
 
 #[test]
+fn a_function_whose_endpoint_is_anothers_is_no_port() {
+    let mut bytes = composite();
+    for (own, others) in [(0x84u8, [0x82u8, 0x92]), (0x04, [0x02, 0x12])] {
+        let at = bytes.windows(3).position(|w| w == [7, 5, own]).unwrap() + 2;
+        for other in others {
+            bytes[at] = other;
+            let ports = parse_configuration(&bytes).unwrap().serial_ports();
+            assert_eq!(ports.iter().map(|port| port.control_interface).collect::<Vec<_>>(), [0], "{other:#x}");
+        }
+        bytes[at] = own;
+    }
+}
+
+#[test]
 fn alternate_settings_are_not_taken_for_interfaces() {
     let mut bytes = header(9 + 9 + 9 + 7);
     bytes.extend([9, 4, 0, 0, 0, 8, 6, 0x50, 0]);

@@ -116,6 +116,8 @@ pub(crate) struct Device {
     /// The same for logical unit 1, which exists if this is not empty.
     pub card: Vec<u8>,
     pub no_card: bool,
+    /// The answer to GET MAX LUN, if it is not that of the card.
+    pub max_lun: Option<u8>,
     /// Logical unit of each command.
     pub luns: Vec<u8>,
     pub write_protected: bool,
@@ -197,6 +199,7 @@ impl Device {
             no_medium: false,
             card: Vec::new(),
             no_card: false,
+            max_lun: None,
             luns: Vec::new(),
             write_protected: false,
             commands: Vec::new(),
@@ -269,7 +272,7 @@ impl Device {
                 }
                 _ => return None,
             },
-            (0xa1, 0xfe) if !self.faults.no_max_lun => vec![u8::from(!self.card.is_empty())],
+            (0xa1, 0xfe) if !self.faults.no_max_lun => vec![self.max_lun.unwrap_or(u8::from(!self.card.is_empty()))],
             (0x00, 5) if self.faults.no_address => return None,
             (0x00, 5 | 9) => Vec::new(),
             (0x02, 1) => {

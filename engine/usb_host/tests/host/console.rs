@@ -201,3 +201,9 @@ fn received_data_survives_the_device_and_unsent_data_does_not() {
     assert_eq!(host.console_read(), b"last words");
     assert!(device.from_console.is_empty());
 }
+
+#[test]
+fn without_a_device_no_line_request_is_taken() {
+    let mut host = UsbHost::new(HostConfig::default());
+    assert!(!host.console_open() && !host.console_close() && host.console_write(b"x") == 0);
+}

@@ -2,7 +2,7 @@
 
 use crate::fake;
 
-use fake::{DISK_IN, Device, MS, complete, pattern, run_to, run_until, with_drive};
+use fake::{DISK_IN, DISK_OUT, Device, MS, complete, pattern, run_to, run_until, with_drive};
 use usb_host::{BotError, Event, HostConfig, StorageError, TransferError, UsbHost};
 
 const MIB: usize = 1 << 20;
@@ -205,6 +205,8 @@ fn write_protection_is_seen_and_reported() {
     let mut host = UsbHost::new(HostConfig::default());
     run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| h.state().storage.is_some());
     assert!(host.state().storage.unwrap().write_protected);
+    let ready = Event::StorageReady { lun: 0, blocks: 64, block_size: 512, write_protected: true };
+    assert!(host.take_events().iter().any(|e| e.event == ready));
     let id = host.request_write(0, 0, vec![1; 512]).unwrap();
     assert_eq!(complete(&mut host, &mut device, id, 1000 * MS), Err(StorageError::WriteProtected));
     let id = host.request_read(0, 0, 1).unwrap();
@@ -254,4 +256,23 @@ fn impossible_requests_are_refused_at_once() {
     let end = device.now + 500 * MS;
     run_to(&mut host, &mut device, end);
     assert_eq!(host.request_read(0, 0, 1), Err(StorageError::QueueFull), "completions not taken count");
+}
+
+#[test]
+fn data_goes_in_packets_of_the_endpoints_size() {
+    for size in [32, 64] {
+        let mut configuration = fake::configuration();
+        let at = configuration.windows(3).position(|w| w == [7, 5, DISK_OUT]).unwrap();
+        configuration[at + 4] = size;
+        let mut device = Device::with_configuration(configuration);
+        device.blocks = vec![0; 512];
+        let mut host = UsbHost::new(HostConfig::default());
+        run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| h.state().storage.is_some());
+        device.tokens.clear();
+        let id = host.request_write(0, 0, pattern(512, 5)).unwrap();
+        assert_eq!(complete(&mut host, &mut device, id, 1000 * MS), Ok(Vec::new()));
+        let packets = device.tokens.iter().filter(|token| token.1 == DISK_OUT).count();
+        assert_eq!(packets, 31usize.div_ceil(size.into()) + 512 / usize::from(size));
+        assert_eq!(device.blocks, pattern(512, 5));
+    }
 }

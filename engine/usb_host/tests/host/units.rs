@@ -97,3 +97,12 @@ fn requests_to_either_unit_fail_with_the_device() {
     assert_eq!(ids.map(|id| host.take_completion(id)), [(); 2].map(|()| Some(Err(StorageError::Disconnected))));
     assert!(host.state().units.is_empty());
 }
+
+#[test]
+fn sixteen_units_are_the_most() {
+    for (max_lun, units) in [(15, 16), (16, 1)] {
+        let (mut host, mut device) = with_card(|_, device| device.max_lun = Some(max_lun));
+        run_until(&mut host, &mut device, 400 * MS, "the drive", |h, _| h.state().storage.is_some());
+        assert_eq!(host.state().units.len(), units);
+    }
+}
