@@ -104,3 +104,8 @@ def test_it_is_told_in_a_table_on_a_page_and_to_programs() -> None:
     assert f"\n{table.title}\n\n| figure " in markdown([comparison], None)
     (told,) = json.loads(json.dumps(as_data([comparison], None)))[0]["layouts"]
     assert told["figure"] == "lag_us" and told["code"] == pytest.approx(0.05) and told["is_code"]
+
+
+def test_each_build_varies_by_its_own_layouts() -> None:
+    (found,) = compared(lag(20, [20, 20, 20]), lag(20, [20, 22, 24])).splits
+    assert found.varies[0] == 0 and found.varies[1] == pytest.approx(0.0912, abs=1e-4)

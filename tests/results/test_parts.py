@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from portbench.results import storage
+from portbench.results.answer import CODE
 from portbench.results.attribution import CAUSES, Attribution, Function, Spans, moment_title
 from portbench.results.environment import tool_versions
 from portbench.results.explain.rules.flash import _told
@@ -19,10 +21,15 @@ from portbench.results.histories.series import Axis, Step, over_time
 from portbench.results.histories.store import keep_finished, load
 from portbench.results.histories.table import as_data, step_said
 from portbench.results.model import Status
+from portbench.results.page.drawing import marks
+from portbench.results.page.parts import Paragraph, paragraphs
+from portbench.results.publish import html
 from portbench.results.shipped import all_shipped, shipped, without_samples
 from portbench.results.silicon import load as load_silicon
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import tables
+from portbench.where import Where
+from tests.results.page_run import FULL
 from tests.results.rows import START, missing, other_row, row, run_of
 from tests.results.test_silicon import USUAL, written
 
@@ -188,3 +195,25 @@ def test_a_writers_run_is_what_is_on_disk(tmp_path: Path) -> None:
         assert storage.read(writer.path).rows == writer.run.rows
     writer.close()
     assert [each.figures["total_us"] for each in writer.run.rows] == [2000, 3000]
+
+
+def test_who_timed_a_row_is_told_of_each_place() -> None:
+    run = run_of(*(row(1000, where=where, timed_by=by) for where in Where for by in ("board", "pc")))
+    assert {table.title: re.split(r"[.:]", table.about)[0] for table in tables(run)} == {
+        "Ping-pong: silicon": "Real boards, timed by themselves",
+        "Ping-pong: silicon, timed by the PC": "Real boards with images that tell nothing, timed by the PC",
+        "Ping-pong: emulated": "Emulated boards, timed by themselves in simulated time",
+        "Ping-pong: emulated, timed by the PC": (
+            "Emulated boards with images that tell nothing, timed by the simulated PC"
+        ),
+        "Ping-pong: hosted": "Ports that run on the PC itself",
+        "Ping-pong: hosted, timed by the PC": "Ports that tell nothing, timed by the PC",
+    }
+
+
+def test_parts_of_a_page() -> None:
+    assert paragraphs([f"{CODE}run", "text"]) == (Paragraph("run", is_code=True), Paragraph("text"))
+    plain, told = (marks("rect", [{"x": 1, **more}]) for more in ({}, {"says": "a"}))
+    assert "description" not in plain["encoding"] and not plain["mark"]["aria"]
+    assert told["encoding"]["description"] == {"field": "says"} and told["mark"]["aria"]
+    assert re.findall(">(silicon [^<]*)<", html(FULL)) != []

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from portbench.boards import BoardUnavailable, Deadline, DeadlineExceeded
+from portbench.boards.usb import files as files_module
 from portbench.boards.usb import flash as flash_module
 from portbench.boards.usb import port as port_module
 from portbench.boards.usb import volume as volume_module
@@ -213,3 +214,25 @@ def test_a_port_is_asked_for_what_has_come_and_waited_for_one_byte_alone(
 
     wire = Wire(Port(), "board")  # type: ignore[arg-type]
     assert wire.read_some(wait_s) == b"x" * sum(size for size, _ in reads) and found == reads
+
+
+@pytest.mark.parametrize(
+    ("status", "out", "err", "says"),
+    [
+        (0, "Connected\n", "", None),
+        (0, "Unable to create a\n", "", None),
+        (0, "Connected\n", " Unable to open b \n", "Unable to open b"),
+        (1, "\nhello\nmore\n", "", "hello"),
+        (2, "", "", "no message"),
+    ],
+)
+def test_what_rshell_says_is_told(
+    status: int, out: str, err: str, says: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files_module, "run_program", lambda command, *_: ENDED(command, status, out, err))
+    told = None
+    try:
+        files_module.copy_with_rshell("/dev/x", "b", {"main.py": b""}, Deadline(1, "t"))
+    except BoardError as error:
+        told = str(error)
+    assert told == (says and f"b: rshell (status {status}): {says}")
