@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -18,7 +19,7 @@ from portbench.firmware.images import Image, Source
 from portbench.firmware.native_config import StaticAddress
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Outcome
-from portbench.runner.jobs import job, measure, pool
+from portbench.runner.jobs import cluster, job, measure, pool
 from portbench.runner.jobs.job import Build, Rows, job_id
 from portbench.runner.jobs.run import Run, measure_images
 from portbench.runner.options import BenchOptions
@@ -240,3 +241,34 @@ def test_a_build_has_the_hash_of_its_engine_if_there_is_one(tmp_path: Path, monk
         monkeypatch.setattr(importlib.util, "find_spec", lambda name, found=found: found)
         engines.append(job.this_build.__wrapped__("ping_pong").engine)
     assert engines == [hashlib.sha256(b"engine").hexdigest(), "", ""]
+
+
+def test_a_rows_end_on_a_cluster_is_the_row_its_reason_or_an_end_of_all() -> None:
+    (one, _), options = planned(2)
+    unused: Any = None
+    on = cluster._Cluster(unused, "tcp://x", options, unused)
+
+    def ended(error: BaseException | None) -> Row:
+        def exception() -> BaseException | None:
+            if isinstance(error, CancelledError):
+                raise error
+            return error
+
+        status = "finished" if error is None else "error"
+        future = SimpleNamespace(status=status, exception=exception, result=lambda: row(7).model_dump_json())
+        return on._row(future, one)
+
+    assert ended(None) == row(7)
+    reasons = [(found.status, found.reason) for found in map(ended, (CancelledError(), KeyError("x")))]
+    assert reasons == [
+        (Status.FAILED, "on tcp://x: CancelledError: the scheduler has lost it"),
+        (Status.FAILED, "on tcp://x: KeyError: 'x'"),
+    ]
+    with pytest.raises(PortbenchError, match=r"^--on tcp://x: a worker cannot measure: broken$"):
+        ended(BROKEN)
+
+
+def test_a_fault_of_a_process_is_sent_as_it_is_or_as_text() -> None:
+    told = pool._portable(KeyError("x"))
+    assert pool._portable(BROKEN) is BROKEN and type(told) is RuntimeError and str(told) == "KeyError('x')"
+    assert told.__notes__ == ["KeyError: 'x'\n"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from portbench.server.connection import _reason
+from portbench.server.connection import Connection, _reason
 from portbench.server.simulated_load_generator import NOTHING, RESET
 from portbench.server.simulated_pc import CALL_DELAY_US, FAULT_DELAY_US, Part, SimulatedPc, SimulatedServer
 from portbench.workloads import Conversation, NetworkFault, Ping, PingPlan
@@ -177,3 +180,12 @@ def test_patience_is_counted_from_the_boards_last_packet() -> None:
 )
 def test_the_reason_of_an_end_is_the_systems_words_or_the_kind_of_error(error: Exception | None, reason: str) -> None:
     assert _reason(error) == reason
+
+
+def test_a_real_pc_resets_and_says_that_it_can_cause_no_other_fault() -> None:
+    ends: list[str | None] = []
+    pc: Any = SimpleNamespace(abort=ends.append)
+    for fault in (NetworkFault("reset"), NetworkFault("restart", 1e6), NetworkFault("cable", 2e6)):
+        Connection._inject(pc, fault)
+    only = "only a simulated PC can cause this network fault:"
+    assert ends == [None, f"{only} restart 1 s", f"{only} cable 2 s"]

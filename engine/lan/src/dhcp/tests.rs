@@ -149,6 +149,9 @@ fn renewing_rebinding_and_rebooting() {
     let stolen = Message { requested: Some(ip(105)), ..message(DhcpMessageType::Request, 2) };
     let (kind, address, reply) = stolen.to(&mut server, 61 * PS_PER_S).unwrap();
     assert_eq!((kind, address, reply.address), (DhcpMessageType::Nak, ZERO, Ipv4Addr::BROADCAST));
+    let packet = DhcpPacket::new_checked(&reply.payload[..]).unwrap();
+    let repr = DhcpRepr::parse(&packet).unwrap();
+    assert_eq!((repr.router, repr.subnet_mask, repr.lease_duration, repr.dns_servers), (None, None, None, None));
     let foreign = Message { requested: Some(Ipv4Addr::new(10, 0, 0, 9)), ..message(DhcpMessageType::Request, 2) };
     assert_eq!(foreign.to(&mut server, 0).unwrap().0, DhcpMessageType::Nak);
 }
