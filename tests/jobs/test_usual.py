@@ -20,6 +20,7 @@ TWO = ("micropython-1.26.0", "wiznet-hardwired")
         (BenchOptions(where="emulated", runtimes=TWO), 3),
         (BenchOptions(where="emulated", runtimes=("portbench-native",), runs=9), 1),
         (BenchOptions(where="emulated", runtimes=(*TWO, "micropython-unix")), 3),
+        (BenchOptions(where="auto", runtimes=(*TWO, "micropython-unix")), 3),
         (BenchOptions(where="silicon", runtimes=TWO), 1),
         (BenchOptions(where="emulated", runtimes=TWO, devices=("usb:desk",)), 1),
         (BenchOptions(where="hosted"), 1),

@@ -217,3 +217,10 @@ def test_parts_of_a_page() -> None:
     assert "description" not in plain["encoding"] and not plain["mark"]["aria"]
     assert told["encoding"]["description"] == {"field": "says"} and told["mark"]["aria"]
     assert re.findall(">(silicon [^<]*)<", html(FULL)) != []
+
+
+def test_a_column_goes_where_the_table_is_one_character_too_wide() -> None:
+    table = tables(run_of(row(1000)))[0]
+    width = table._width([])
+    assert table._fitting(width, "")[0] == list(table.columns)
+    assert len(table._fitting(width - 1, "")[0]) == len(table.columns) - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,6 +25,7 @@ from portbench.boards.usb.flash import enter_bootloader
 from portbench.boards.usb.port import Wire
 from portbench.boards.usb.volume import VolumeInfo, check_own, wait_volume
 from portbench.errors import BoardError
+from portbench.where import Where
 from tests.usb.conftest import DEFINITION, link_to
 from tests.usb.fake_board import FakeBoard
 
@@ -186,7 +188,9 @@ def test_a_board_that_does_not_say_what_it_is_is_not_written_to(
     fake.deaf_to = 0
     with UsbBoard(DEFINITION, bus=fake, poll_s=0.01, name="b") as board:
         board._check_kind(Deadline(20, "test"))
-        assert board._kind_known
+        assert board._kind_known and board.where is Where.SILICON
+        board.close()
+        board.close()
 
 
 @pytest.mark.parametrize(
@@ -236,3 +240,13 @@ def test_what_rshell_says_is_told(
     except BoardError as error:
         told = str(error)
     assert told == (says and f"b: rshell (status {status}): {says}")
+
+
+def test_a_drive_that_takes_a_few_bytes_at_a_time_gets_all(tmp_path: Path) -> None:
+    class Slow(io.FileIO):
+        def write(self, data: Any) -> int:
+            return super().write(data[:3])
+
+    path: Any = SimpleNamespace(open=lambda *_, **__: Slow(tmp_path / "a", "wb"))
+    volume_module.write_file(path, bytes(range(200)) * 500, Deadline(30, "t"), "it")
+    assert (tmp_path / "a").read_bytes() == bytes(range(200)) * 500
