@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -16,12 +16,18 @@ _LOOK_S = 0.1
 @contextmanager
 def until_stopped() -> Iterator[Callable[[], bool]]:
     """Yield a function that waits a moment and returns False after Ctrl-C or SIGTERM."""
-    ended = threading.Event()
+    ended: list[int] = []  # not an Event: a signal in the middle of its `wait` waits forever for the Event's lock
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
-        signal.signal(number, lambda *_: ended.set())
+        signal.signal(number, lambda number, _: ended.append(number))
+
+    def goes_on() -> bool:
+        if not ended:
+            time.sleep(_LOOK_S)  # short, as Windows delivers Ctrl-C only between two
+        return not ended
+
     try:
-        yield lambda: not ended.wait(_LOOK_S)  # short waits, as Windows delivers Ctrl-C only between two
+        yield goes_on
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
