@@ -33,6 +33,8 @@ _REFUSALS: Final = 3
 _FRAMES: Final = 256
 """Frames of each direction between two looks; a client without a connection sends few."""
 
+_SETTLED: Final = ("Detached", "Configured", "Failed")
+"""States of the USB port in which the PC waits for nothing more."""
 _NO_LINK: Final = "the cable is out, or the Ethernet chip is held in reset"
 _NOT_JOINED: Final = "the board has not joined the access point"
 _DELIVERED: Final = "Delivered"
@@ -178,6 +180,9 @@ class ClientWatch:
         if self.alone is None:
             lost = None if self._way is None else self._way.lost()
             hangs = self._chip_use.ended(now_us, network.chip, used, pc.pause_us)
+            if hangs is not None and simulation.machine.usb().get("port", "Detached") not in _SETTLED:
+                self._chip_use.begin_again(now_us)  # the client may wait for its console
+                hangs = None
             return simulation.liveness.because(no_frame(took_us, network.chip, used) or lost or hangs)
         unused = no_frame(took_us, network.chip, used, FIRST_FRAME_US)
         link_up, frames = simulation.machine.link_up, stats["frames_from_board"]

@@ -273,6 +273,10 @@ class ChipUse:
         self._since_us = now_us
         self._chip_selects = chip_selects
 
+    def begin_again(self, now_us: float) -> None:
+        """Count the time without a use from now on."""
+        self._since_us = now_us
+
     def ended(self, now_us: float, chip: str, chip_selects: int, pause_us: float) -> str | None:
         """Return that it does not any more, as one line. `pause_us`: for how long the PC may leave it alone."""
         if chip_selects != self._chip_selects:

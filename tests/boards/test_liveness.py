@@ -93,6 +93,8 @@ def test_a_chip_that_is_left_alone_is_told_unless_the_pc_pauses() -> None:
     assert use.ended(11e6, "W5500", 3, 5e6) is None
     assert use.ended(30e6, "W5500", 4, 0) is None and use.ended(39.9e6, "W5500", 4, 0) is None
     assert use.ended(40e6, "W5500", 4, 0) == told
+    use.begin_again(41e6)
+    assert use.ended(50.9e6, "W5500", 4, 0) is None and use.ended(51e6, "W5500", 4, 0) == told
 
 
 def test_sectors_that_a_program_erases_of_its_image_are_counted_from_the_first_on() -> None:
