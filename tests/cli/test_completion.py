@@ -16,7 +16,7 @@ RUNTIMES = [entry.id for entry in catalogue.load()]
     ("words", "values"),
     [
         (["s"], ["serve", "show"]),
-        (["check", "speed", "--re"], ["--record"]),
+        (["check", "silicon", "--re"], ["--record"]),
         (["run", "-s", "mess"], ["messages="]),
         (["run", "--runtime", ""], RUNTIMES),
         (["run", "--workload", "ping_"], ["ping_pong"]),

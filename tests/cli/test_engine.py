@@ -21,7 +21,6 @@ VERBS = [
     ["trace", "portbench-native"],
     ["profile", "portbench-native"],
     ["gdb"],
-    ["check", "speed"],
     ["check", "silicon"],
 ]
 

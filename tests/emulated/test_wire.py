@@ -27,6 +27,6 @@ def test_a_board_without_a_prompt_ends_at_the_deadline(wire: SimulatedWire) -> N
 
 
 def test_a_board_without_a_console_takes_nothing(wire: SimulatedWire) -> None:
-    wire.until(Deadline(0.2, "wire"), "what was typed to be taken")
-    with pytest.raises(DeadlineExceeded, match="still waiting for what was typed to be taken"):
+    wire.until(Deadline(0.2, "wire"), "the console to take it")
+    with pytest.raises(DeadlineExceeded, match="still waiting for the console to take it"):
         wire.write(b"1 + 1")

@@ -186,7 +186,7 @@ def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
         yield from ((each, ended[each.entry.id]) for each in rows)
 
     monkeypatch.setattr("portbench.runner.jobs.run.measure", measured)
-    asked = {"workload": ["ping_pong"], "profile": ["tuned", "as-published"], "runs": "1", "results_dir": str(tmp_path)}
+    asked = {"workload": ["ping_pong"], "profile": ["tuned", "as-published"], "runs": 1, "results_dir": tmp_path}
     both = list(ended)
     parts = measure_images(both, asked)
     assert [{each.runtime for each in part.rows} for part in parts] == [{"portbench-native"}, {"wiznet-hardwired"}]
@@ -216,7 +216,10 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
         {"layouts": 1},
         {"pc_address": IPv4Address("10.0.0.9")},
         {"server_port": 4711},
-        *({name: 7} for name in ("turnaround_us", "phy_link_delay_s", "seed")),
+        *(
+            {"surroundings": replace(options.surroundings, **{name: 7})}
+            for name in ("turnaround_us", "phy_link_delay_s", "seed")
+        ),
         {"timeouts_s": {**options.timeouts_s, Stage.IMAGE: 1.25}},
     ]
     ids += [job_id(each, image, options) for each in rows]

@@ -17,7 +17,7 @@ from portbench.results.attribution import CAUSES, Attribution, Function, Spans, 
 from portbench.results.environment import tool_versions
 from portbench.results.explain.rules.flash import _told
 from portbench.results.histories.page_blocks import fill
-from portbench.results.histories.series import Axis, Step, over_time
+from portbench.results.histories.series import FigureChange, SeriesAxis, over_time
 from portbench.results.histories.store import keep_finished, load
 from portbench.results.histories.table import as_data, step_said
 from portbench.results.model import Status
@@ -105,7 +105,7 @@ def test_a_history_takes_the_finished_runs_that_it_lacks(tmp_path: Path) -> None
 def test_a_step_as_data_and_in_words() -> None:
     entries = load_entries()
     (series,) = over_time(entries)
-    (data,) = as_data([series], {0: [Step(entries[0], entries[1], 0.5)]})
+    (data,) = as_data([series], {0: [FigureChange(entries[0], entries[1], 0.5)]})
     assert data["steps"] == [
         {
             "before": entries[0].run,
@@ -113,10 +113,10 @@ def test_a_step_as_data_and_in_words() -> None:
             "from": series.label(entries[0]),
             "to": series.label(entries[1]),
             "times": 0.5,
-            "compare": Step(entries[0], entries[1], 0.5).comparison,
+            "compare": FigureChange(entries[0], entries[1], 0.5).comparison,
         }
     ]
-    assert (data["axis"], data["figure"], data["unit"]) == (str(Axis.TIME), "messages_per_s", "messages/s")
+    assert (data["axis"], data["figure"], data["unit"]) == (str(SeriesAxis.TIME), "messages_per_s", "messages/s")
     assert [entry["run"] for entry in json.loads(json.dumps(data["entries"]))] == ["0", "1"]
     said = {
         2.0: "2.00x better",
@@ -125,7 +125,7 @@ def test_a_step_as_data_and_in_words() -> None:
         1.01: "1.0100x better",
         1 / 1.01: "1.0100x worse",
     }
-    assert {times: step_said(Step(entries[0], entries[1], times)) for times in said} == said
+    assert {times: step_said(FigureChange(entries[0], entries[1], times)) for times in said} == said
 
 
 def load_entries() -> list[Any]:

@@ -94,7 +94,7 @@ def test_figures_of_a_row() -> None:
         "profile": "tuned",
         "SPI MHz asked -> real": "",
         "INTn": "",
-        "runs": 2,
+        "runs": "2",
         "messages/s": "1990",
         "spread": "1.0%",
         "round trip us": "502.5",
@@ -184,10 +184,10 @@ def test_what_was_not_measured_is_listed_with_its_reason() -> None:
             "where": "emulated",
             "status": "skipped",
             "reason": "no image; provide it: curl -o 'a|b'",
-            "runs": 1,
+            "runs": "1",
         },
-        {"workload": "ping_pong", **broken, "runs": 2},
-        {"workload": "far_away", **broken, "runs": 1},
+        {"workload": "ping_pong", **broken, "runs": "2"},
+        {"workload": "far_away", **broken, "runs": "1"},
     ]
 
 

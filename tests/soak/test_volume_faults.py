@@ -8,13 +8,13 @@ from unittest.mock import Mock, call, create_autospec
 
 import pytest
 
-from portbench.boards.desk.volume_folder import Drive, Torn, VolumeFolder
+from portbench.boards.desk.volume_folder import MassStorage, Torn, VolumeFolder
 
 
 @pytest.fixture
 def drive() -> Mock:
     """It has `code.py`, and notes each write."""
-    made = create_autospec(Drive, instance=True)
+    made = create_autospec(MassStorage, instance=True)
     made.volume_list.return_value = [("code.py", False, 3)]
     made.volume_label.return_value = "RPI-RP2"
     made.volume_read.side_effect = lambda paths, lun: [b"old" for _ in paths]

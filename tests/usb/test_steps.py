@@ -22,7 +22,7 @@ from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import Target, UsbDevice
 from portbench.boards.usb.files import _reason
 from portbench.boards.usb.flash import enter_bootloader
-from portbench.boards.usb.port import Wire
+from portbench.boards.usb.port import SerialWire
 from portbench.boards.usb.volume import VolumeInfo, check_own, wait_volume
 from portbench.errors import BoardError
 from portbench.where import Where
@@ -172,9 +172,11 @@ def test_reading_ends_with_silence_or_with_its_time(monkeypatch: pytest.MonkeyPa
         return b"" if len(waits) == 3 else b"a"
 
     monkeypatch.setattr(port_module, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
-    wire: Any = SimpleNamespace(read_some=some)
-    assert Wire.read_until_quiet(wire, 0.2, 2.0) == b"aa" and waits == [0.2] * 3
-    assert Wire.read_until_quiet(wire, 0.3, 2.0) == b"aaaa" and waits[3:] == [0.3] * 4
+    port: Any = SimpleNamespace(port="x")
+    wire = SerialWire(port, "board")
+    monkeypatch.setattr(wire, "read_some", some)
+    assert wire.read_until_quiet(0.2, 2.0) == b"aa" and waits == [0.2] * 3
+    assert wire.read_until_quiet(0.3, 2.0) == b"aaaa" and waits[3:] == [0.3] * 4
 
 
 def test_a_board_that_does_not_say_what_it_is_is_not_written_to(
@@ -209,6 +211,7 @@ def test_a_port_is_asked_for_what_has_come_and_waited_for_one_byte_alone(
     left = iter(waiting)
 
     class Port:
+        port = "x"
         timeout = -1.0
         in_waiting = property(lambda self: next(left))
 
@@ -216,7 +219,7 @@ def test_a_port_is_asked_for_what_has_come_and_waited_for_one_byte_alone(
             found.append((size, self.timeout))
             return b"x" * size
 
-    wire = Wire(Port(), "board")  # type: ignore[arg-type]
+    wire = SerialWire(Port(), "board")  # type: ignore[arg-type]
     assert wire.read_some(wait_s) == b"x" * sum(size for size, _ in reads) and found == reads
 
 
