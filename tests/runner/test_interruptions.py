@@ -12,15 +12,14 @@ import termios
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
-from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.results.model import Status
 from portbench.runner.jobs.run import PROJECT
 from portbench.signals import Interruptions
 from tests import patience
 from tests.runner.test_run import LIMIT_S, Harness
+from tests.soak.leaks import own_folders, processes_of
 
 ROWS = ("--runtime=portbench-native", "--where=emulated", "--messages=20", "--runs=1000")
 
@@ -30,21 +29,13 @@ class Interrupted(Harness):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.made = [folder / "boards", folder / "tmp"]
-        for each in self.made:
-            each.mkdir(mode=0o700)
-        self.environment |= {RUNTIME_DIR_VARIABLE: str(self.made[0]), "TMPDIR": str(self.made[1])}
+        self.folder = folder
+        self.environment |= own_folders(folder)
 
     def left(self) -> list[str]:
         """Folders, and processes that were started with this environment."""
-        found = [str(path) for folder in self.made for path in folder.iterdir()]
-        for process in psutil.process_iter():
-            try:
-                if process.environ().get(RUNTIME_DIR_VARIABLE) == str(self.made[0]):
-                    found.append(f"{process.pid} {process.status()} {process.cmdline()}")
-            except psutil.Error:
-                continue  # ended since, or another user's
-        return found
+        found = [str(path) for name in ("b", "locks", "tmp") for path in (self.folder / name).iterdir()]
+        return found + list(map(str, processes_of(self.folder)))
 
 
 @pytest.fixture
