@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from portbench_engine import CpuBench
+from portbench_engine import CpuBench, M33Bench
 
 VECTORS: Final = 0x2000_0000
 HANDLER: Final = 0x2000_0100
@@ -78,6 +78,11 @@ class Reference(Protocol):
     def window(self) -> bytes: ...
 
 
+def write_handler(bench: CpuBench | M33Bench) -> None:
+    """Handle every exception by WFI, and a loop for what wakes it."""
+    bench.write_sram(VECTORS, struct.pack("<I", HANDLER | 1) * ((HANDLER - VECTORS) // 4) + b"\x30\xbf\xfd\xe7")
+
+
 class EngineCore:
     """The engine's own core."""
 
@@ -85,9 +90,7 @@ class EngineCore:
 
     def __init__(self) -> None:
         self.bench = CpuBench()
-        vectors = struct.pack("<48I", *[HANDLER | 1] * 48)
-        self.bench.write_sram(VECTORS, vectors)
-        self.bench.write_sram(HANDLER, b"\x30\xbf\xfd\xe7")
+        write_handler(self.bench)
 
     def start(self, start: Start) -> None:
         self.bench.write_sram(WINDOW, start.window)
@@ -178,40 +181,50 @@ class Rp2040pyCore:
         return bytes(self.mcu.sram[offset : offset + WINDOW_SIZE])
 
 
-class UnicornCore:
-    """`unicorn`'s Cortex-M0, which is QEMU's."""
+class Unicorn:
+    """`unicorn`, which is QEMU, with SRAM. `modes`: besides Thumb."""
+
+    def __init__(self, model: str, *modes: str) -> None:
+        unicorn: Any = importlib.import_module("unicorn")
+        self._arm: Any = importlib.import_module("unicorn.arm_const")
+        self._error: Any = unicorn.UcError
+        mode = sum(getattr(unicorn, f"UC_MODE_{name}") for name in ("THUMB", *modes))
+        self._uc: Any = unicorn.Uc(unicorn.UC_ARCH_ARM, mode)
+        self._uc.ctl_set_cpu_model(getattr(self._arm, f"UC_CPU_ARM_CORTEX_{model}"))
+        self._uc.mem_map(0x2000_0000, 264 * 1024)
+        self._general = self._constants(*(f"R{i}" for i in range(13)), "SP", "LR", "PC")
+
+    def _constants(self, *names: str) -> list[int]:
+        """Unicorn's numbers of registers."""
+        return [getattr(self._arm, f"UC_ARM_REG_{name}") for name in names]
+
+    def _write_window(self, content: bytes) -> None:
+        self._uc.mem_write(WINDOW, content)
+        # Its translations do not notice that.
+        self._uc.ctl_flush_tb()
+
+    def window(self) -> bytes:
+        return bytes(self._uc.mem_read(WINDOW, WINDOW_SIZE))
+
+
+class UnicornCore(Unicorn):
+    """`unicorn`'s Cortex-M0."""
 
     name = "unicorn"
     has_faults = True
 
     def __init__(self) -> None:
-        unicorn: Any = importlib.import_module("unicorn")
-        arm: Any = importlib.import_module("unicorn.arm_const")
-        self._error: Any = unicorn.UcError
-        # UC_MODE_MCLASS would make it a Cortex-M33, whatever the model is set to.
-        self._uc: Any = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
-        self._uc.ctl_set_cpu_model(arm.UC_CPU_ARM_CORTEX_M0)
-        self._uc.mem_map(0x2000_0000, 264 * 1024)
-        registers = [getattr(arm, f"UC_ARM_REG_R{i}") for i in range(13)]
-        self._general = [*registers, arm.UC_ARM_REG_SP, arm.UC_ARM_REG_LR, arm.UC_ARM_REG_PC]
-        special = [
-            arm.UC_ARM_REG_XPSR,
-            arm.UC_ARM_REG_PRIMASK,
-            arm.UC_ARM_REG_CONTROL,
-            arm.UC_ARM_REG_MSP,
-            arm.UC_ARM_REG_PSP,
-        ]
-        self._all = [*self._general, *special]
-        self._special = special
+        # The mode MCLASS would make it a Cortex-M33, whatever the model is set to.
+        super().__init__("M0")
+        self._special = self._constants("XPSR", "PRIMASK", "CONTROL", "MSP", "PSP")
+        self._all = [*self._general, *self._special]
         # Unprivileged code has no way back to privilege, not even from outside.
         self._reset = self._uc.context_save()
 
     def start(self, start: Start) -> None:
         uc = self._uc
         xpsr, _, _, msp, psp = self._special
-        uc.mem_write(WINDOW, start.window)
-        # Its translations do not notice that.
-        uc.ctl_flush_tb()
+        self._write_window(start.window)
         uc.context_restore(self._reset)
         special = [(msp, start.registers[13]), (psp, start.psp), (xpsr, start.apsr | 1 << 24)]
         uc.reg_write_batch([*special, *zip(self._general, start.registers, strict=True)])
@@ -228,6 +241,3 @@ class UnicornCore:
     def state(self) -> State:
         *registers, xpsr, primask, control, msp, psp = self._uc.reg_read_batch(self._all)
         return State.of(registers, xpsr & 0xF000_0000, primask & 1, control & 3, msp, psp)
-
-    def window(self) -> bytes:
-        return bytes(self._uc.mem_read(WINDOW, WINDOW_SIZE))

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 import struct
 from array import array
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -82,50 +84,40 @@ class KnownReport(Report):
         )
 
 
-class Programs:
+def _word(rng: random.Random) -> int:
+    kind = rng.random()
+    if kind < 0.5:
+        return DATA + 4 * rng.randrange(-64, 256)
+    if kind < 0.55:
+        return DATA + rng.randrange(1024)
+    if kind < 0.6:
+        return WINDOW + rng.randrange(0, CODE_SIZE, 2) | 1
+    if kind < 0.75:
+        return rng.choice(EDGES)
+    return rng.randrange(64) if kind < 0.85 else rng.getrandbits(32)
+
+
+def random_programs(seed: int) -> Iterator[Start]:
     """Endless random programs."""
-
-    def __init__(self, seed: int) -> None:
-        self._rng = random.Random(seed)
-        self._left = 0
-
-    def next(self) -> Start:
-        rng = self._rng
-        if self._left == 0:
-            self._left = PROGRAMS_PER_POOL
-            self._pool = instructions.pool(rng, POOL_SIZE)
-            words = [self._word() for _ in range((WINDOW_SIZE - CODE_SIZE) // 4)]
-            self._data = struct.pack(f"<{len(words)}I", *words)
-        if self._left % PROGRAMS_PER_CODE == 0:
-            self._code = self._random_code()
-        self._left -= 1
-        turn = rng.randrange(0, len(self._data), 4)
-        window = self._code + self._data[turn:] + self._data[:turn]
-        registers = [self._word() for _ in range(13)]
+    rng = random.Random(seed)
+    for number in itertools.count():
+        if number % PROGRAMS_PER_POOL == 0:
+            pool = instructions.pool(rng, POOL_SIZE)
+            words = [_word(rng) for _ in range((WINDOW_SIZE - CODE_SIZE) // 4)]
+            data = struct.pack(f"<{len(words)}I", *words)
+        if number % PROGRAMS_PER_CODE == 0:
+            parts = rng.choices(pool, k=CODE_SIZE // 2)
+            code = array("H", [h for part in parts for h in part][: CODE_SIZE // 2]).tobytes()
+        turn = rng.randrange(0, len(data), 4)
+        window = code + data[turn:] + data[:turn]
+        registers = [_word(rng) for _ in range(13)]
         # Where tame instructions take their addresses from.
         registers[4:8] = [DATA + 4 * rng.randrange(0, 192) for _ in range(4)]
         sp = STACK + 4 * rng.randrange(-16, 16)
         lr = WINDOW + rng.randrange(0, CODE_SIZE, 2) | 1
         pc = WINDOW + CODE_SIZE // 2 + rng.randrange(-64, 64, 2)
         psp = PROCESS_STACK + 4 * rng.randrange(-16, 16)
-        return Start((*registers, sp, lr, pc), rng.getrandbits(4) << 28, psp, window)
-
-    def _random_code(self) -> bytes:
-        parts = self._rng.choices(self._pool, k=CODE_SIZE // 2)
-        return array("H", [h for part in parts for h in part][: CODE_SIZE // 2]).tobytes()
-
-    def _word(self) -> int:
-        rng = self._rng
-        kind = rng.random()
-        if kind < 0.5:
-            return DATA + 4 * rng.randrange(-64, 256)
-        if kind < 0.55:
-            return DATA + rng.randrange(1024)
-        if kind < 0.6:
-            return WINDOW + rng.randrange(0, CODE_SIZE, 2) | 1
-        if kind < 0.75:
-            return rng.choice(EDGES)
-        return rng.randrange(64) if kind < 0.85 else rng.getrandbits(32)
+        yield Start((*registers, sp, lr, pc), rng.getrandbits(4) << 28, psp, window)
 
 
 def _access(first: int, state: State) -> tuple[int, int] | None:
@@ -272,9 +264,9 @@ def references() -> list[Reference]:
 def fuzz(seed: int, count: int, against: list[Reference] | None = None, most_failures: int = 5) -> KnownReport:
     """Compares until `count` instructions have run or `most_failures` differences are found."""
     comparison = Comparison(references() if against is None else against)
-    programs = Programs(seed)
+    programs = random_programs(seed)
     while comparison.report.instructions < count and len(comparison.report.failures) < most_failures:
-        comparison.run(programs.next())
+        comparison.run(next(programs))
     return comparison.report
 
 

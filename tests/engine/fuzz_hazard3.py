@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import random
 import struct
-import subprocess
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from portbench_engine import Hazard3Bench
 
-from tests.engine.fuzzing import Report, command, missing
+from tests.engine.fuzzing import PROGRAM, Report, command, missing, semihosted
 
 QEMU: Final = "qemu-system-riscv32"
 LACK: Final = missing(QEMU, "qemu-system-misc")
@@ -77,189 +74,181 @@ UNARY_RIGHT: Final = [0x287, 0x698, 0x687]
 AMOS: Final = [0, 1, 4, 8, 12, 16, 20, 24, 28]
 
 
-class Programs:
+def _noted(register: int) -> list[int]:
+    """A store to the record."""
+    return [_s(0, register, NEXT, 2), _i(4, NEXT, 0, NEXT)]
+
+
+def _size(word: int) -> int:
+    """Bytes of an instruction."""
+    return 4 if word & 3 == 3 else 2
+
+
+class Programs(random.Random):
     """A random stream of instructions; each is a function that gives words of 16 or 32 bits."""
 
     def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
-        self._kinds: list[tuple[int, Callable[[], list[tuple[int, int]]]]] = [
-            (40, self._operation),
-            (20, self._immediate),
-            (15, self._load_or_store),
-            (15, self._compressed),
-            (10, self._constant),
-            (8, self._branch),
-            (4, self._jump),
-            (4, self._atomic),
-            (2, self._csr),
-            (2, self._trap),
-        ]
+        super().__init__(seed)
+        self._kinds: dict[Callable[[], list[int]], int] = {
+            self._operation: 40,
+            self._immediate: 20,
+            self._load_or_store: 15,
+            self._compressed: 15,
+            self._constant: 10,
+            self._branch: 8,
+            self._jump: 4,
+            self._atomic: 4,
+            self._csr: 2,
+            self._trap: 2,
+        }
 
     def _register(self) -> int:
-        return self.rng.choice(FREE)
+        return self.choice(FREE)
 
-    def _operation(self) -> list[tuple[int, int]]:
-        rng = self.rng
-        kind = rng.randrange(4)
+    def _operation(self) -> list[int]:
+        kind = self.randrange(4)
         if kind < 3:
-            funct7, funct3 = rng.choice(OPERATIONS)
+            funct7, funct3 = self.choice(OPERATIONS)
             rs1, rs2, rd = self._register(), self._register(), self._register()
             if (funct7, funct3, rd) == (0, 2, 0):
                 # Hints of Hazard3 to sleep.
                 rd = 1
             if (funct7, funct3) == (4, 4) and rs2 == 0:
                 rs2 = 1
-            return [(_r(funct7, rs2, rs1, funct3, rd), 4)]
-        if rng.random() < 0.5:
-            return [(_i(rng.choice(UNARY), self._register(), 1, self._register()), 4)]
-        imm = rng.choice([*UNARY_RIGHT, 0x08F])
-        funct3 = rng.choice((1, 5)) if imm == 0x08F else 5
-        return [(_i(imm, self._register(), funct3, self._register()), 4)]
+            return [_r(funct7, rs2, rs1, funct3, rd)]
+        if self.random() < 0.5:
+            return [_i(self.choice(UNARY), self._register(), 1, self._register())]
+        imm = self.choice([*UNARY_RIGHT, 0x08F])
+        funct3 = self.choice((1, 5)) if imm == 0x08F else 5
+        return [_i(imm, self._register(), funct3, self._register())]
 
-    def _immediate(self) -> list[tuple[int, int]]:
-        rng = self.rng
-        if rng.random() < 0.4:
-            funct7, funct3 = rng.choice(SHIFTS)
-            return [(_r(funct7, rng.randrange(32), self._register(), funct3, self._register(), 0x13), 4)]
-        funct3 = rng.choice((0, 2, 3, 4, 6, 7))
-        imm = rng.choice((0, 1, -1, 2047, -2048, rng.getrandbits(12)))
-        return [(_i(imm, self._register(), funct3, self._register()), 4)]
+    def _immediate(self) -> list[int]:
+        if self.random() < 0.4:
+            funct7, funct3 = self.choice(SHIFTS)
+            return [_r(funct7, self.randrange(32), self._register(), funct3, self._register(), 0x13)]
+        funct3 = self.choice((0, 2, 3, 4, 6, 7))
+        imm = self.choice((0, 1, -1, 2047, -2048, self.getrandbits(12)))
+        return [_i(imm, self._register(), funct3, self._register())]
 
-    def _constant(self) -> list[tuple[int, int]]:
-        rng = self.rng
-        value = rng.choice(EDGES) if rng.random() < 0.6 else rng.getrandbits(32)
-        register = rng.randrange(1, 24)
-        if rng.random() < 0.1:
+    def _constant(self) -> list[int]:
+        value = self.choice(EDGES) if self.random() < 0.6 else self.getrandbits(32)
+        register = self.randrange(1, 24)
+        if self.random() < 0.1:
             # AUIPC, which shows the place.
-            return [(rng.getrandbits(20) << 12 | register << 7 | 0x17, 4)]
-        return [(word, 4) for word in _constant(register, value)]
+            return [self.getrandbits(20) << 12 | register << 7 | 0x17]
+        return _constant(register, value)
 
-    def _load_or_store(self) -> list[tuple[int, int]]:
-        rng = self.rng
-        size = rng.randrange(3)
-        imm = rng.randrange(-512, 512) << size
-        if rng.random() < 0.5:
-            funct3 = size if size == 2 or rng.random() < 0.5 else size | 4
-            return [(_i(imm, BASE, funct3, self._register(), 3), 4)]
-        return [(_s(imm, self._register(), BASE, size), 4)]
+    def _load_or_store(self) -> list[int]:
+        size = self.randrange(3)
+        imm = self.randrange(-512, 512) << size
+        if self.random() < 0.5:
+            funct3 = size if size == 2 or self.random() < 0.5 else size | 4
+            return [_i(imm, BASE, funct3, self._register(), 3)]
+        return [_s(imm, self._register(), BASE, size)]
 
-    def _compressed(self) -> list[tuple[int, int]]:
-        rng = self.rng
-        low, high, imm = rng.randrange(8), rng.randrange(8), rng.getrandbits(6)
-        rd, rs2 = rng.randrange(1, 24), rng.randrange(1, 24)
+    def _compressed(self) -> list[int]:
+        low, high, imm = self.randrange(8), self.randrange(8), self.getrandbits(6)
+        rd, rs2 = self.randrange(1, 24), self.randrange(1, 24)
         six = (imm >> 5) << 12 | (imm & 31) << 2
-        which = rng.randrange(10)
+        which = self.randrange(10)
         # sp, the only implied register, holds no address.
         words = [
             0x0001 | six | rd << 7,
             0x4001 | six | rd << 7,
             0x6001 | ((imm | 1) >> 5) << 12 | (imm & 31 | 1) << 2 | (rd if rd != 2 else 3) << 7,
             0x0000 | (imm | 1) << 7 & 0x1F80 | low << 2,
-            0x8001 | high << 7 | rng.randrange(2) << 10 | (imm & 31) << 2,
+            0x8001 | high << 7 | self.randrange(2) << 10 | (imm & 31) << 2,
             0x8801 | high << 7 | six,
-            0x8C01 | high << 7 | low << 2 | rng.randrange(4) << 5,
+            0x8C01 | high << 7 | low << 2 | self.randrange(4) << 5,
             0x0002 | rd << 7 | (imm & 31) << 2,
             0x8002 | rd << 7 | rs2 << 2,
             0x9002 | rd << 7 | rs2 << 2,
         ]
-        return [(words[which], 2)]
+        return [words[which]]
 
-    def _skipped(self) -> list[tuple[int, int]]:
+    def _skipped(self) -> list[int]:
         """What a branch passes over, if it is taken: an instruction or two."""
         skipped = self._immediate()
-        if self.rng.random() < 0.5:
+        if self.random() < 0.5:
             skipped += self._compressed()
         return skipped
 
-    def _branch(self) -> list[tuple[int, int]]:
-        rng = self.rng
+    def _branch(self) -> list[int]:
         skipped = self._skipped()
-        if rng.random() < 0.3:
-            offset = 2 + sum(size for _, size in skipped)
-            half = 0xC001 | rng.randrange(2) << 13 | rng.randrange(8) << 7
+        if self.random() < 0.3:
+            offset = 2 + sum(map(_size, skipped))
+            half = 0xC001 | self.randrange(2) << 13 | self.randrange(8) << 7
             half |= (offset >> 3 & 3) << 10 | (offset >> 1 & 3) << 3 | (offset >> 5 & 1) << 2
-            return [(half, 2), *skipped]
-        offset = 4 + sum(size for _, size in skipped)
-        word = _r(0, self._register(), self._register(), rng.choice((0, 1, 4, 5, 6, 7)), 0, 0x63)
-        return [(word | (offset >> 1 & 15) << 8 | (offset >> 5 & 1) << 25, 4), *skipped]
+            return [half, *skipped]
+        offset = 4 + sum(map(_size, skipped))
+        word = _r(0, self._register(), self._register(), self.choice((0, 1, 4, 5, 6, 7)), 0, 0x63)
+        return [word | (offset >> 1 & 15) << 8 | (offset >> 5 & 1) << 25, *skipped]
 
-    def _jump(self) -> list[tuple[int, int]]:
-        rng = self.rng
+    def _jump(self) -> list[int]:
         skipped = self._skipped()
-        length = sum(size for _, size in skipped)
-        kind = rng.randrange(3)
-        rd = rng.randrange(24)
+        length = sum(map(_size, skipped))
+        kind = self.randrange(3)
+        rd = self.randrange(24)
         if kind == 0:
-            return [((4 + length) << 20 | rd << 7 | 0x6F, 4), *skipped]
+            return [(4 + length) << 20 | rd << 7 | 0x6F, *skipped]
         if kind == 1:
             offset = 2 + length
-            half = 0x2001 if rng.random() < 0.5 else 0xA001
+            half = 0x2001 if self.random() < 0.5 else 0xA001
             half |= (offset >> 1 & 7) << 3 | (offset >> 4 & 1) << 11 | (offset >> 5 & 1) << 2
-            return [(half, 2), *skipped]
+            return [half, *skipped]
         # AUIPC x25; JALR, whose target's lowest bit is ignored.
-        odd = rng.randrange(2)
-        return [(25 << 7 | 0x17, 4), (_i(8 + length + odd, 25, 0, rd, 0x67), 4), *skipped]
+        odd = self.randrange(2)
+        return [25 << 7 | 0x17, _i(8 + length + odd, 25, 0, rd, 0x67), *skipped]
 
-    def _atomic(self) -> list[tuple[int, int]]:
-        rng = self.rng
-        offset = rng.randrange(0, 512, 4)
-        address = (_i(offset, BASE, 0, 25), 4)
-        if rng.random() < 0.3:
+    def _atomic(self) -> list[int]:
+        offset = self.randrange(0, 512, 4)
+        address = _i(offset, BASE, 0, 25)
+        if self.random() < 0.3:
             # A store in between, by this core, is left out: it may or may not end the reservation.
-            lr = (_r(2 << 2, 0, 25, 2, self._register(), 0x2F), 4)
-            sc = (_r(3 << 2, self._register(), 25, 2, self._register(), 0x2F), 4)
+            lr = _r(2 << 2, 0, 25, 2, self._register(), 0x2F)
+            sc = _r(3 << 2, self._register(), 25, 2, self._register(), 0x2F)
             return [address, lr, *self._immediate(), sc]
-        return [address, (_r(rng.choice(AMOS) << 2, self._register(), 25, 2, self._register(), 0x2F), 4)]
+        return [address, _r(self.choice(AMOS) << 2, self._register(), 25, 2, self._register(), 0x2F)]
 
-    def _csr(self) -> list[tuple[int, int]]:
-        rng = self.rng
+    def _csr(self) -> list[int]:
         # MSCRATCH, all forms.
-        return [(_i(0x340, rng.randrange(24), rng.choice((1, 2, 3, 5, 6, 7)), self._register(), 0x73), 4)]
+        return [_i(0x340, self.randrange(24), self.choice((1, 2, 3, 5, 6, 7)), self._register(), 0x73)]
 
-    def _trap(self) -> list[tuple[int, int]]:
+    def _trap(self) -> list[int]:
         choices = [
-            (0x0000_0073, 4),
-            (0x0010_0073, 4),
-            (0x9002, 2),
-            (0x0000, 2),
-            (_r(0x7F, 0, 1, 0, 1), 4),
-            (_i(0x180, 0, 2, 5, 0x73), 4),
-            (_i(0xF14, 1, 1, 5, 0x73), 4),
-            (_i(2044, 0, 2, 5, 0x03), 4),
-            (_s(2044, 1, 0, 2), 4),
+            0x0000_0073,
+            0x0010_0073,
+            0x9002,
+            0x0000,
+            _r(0x7F, 0, 1, 0, 1),
+            _i(0x180, 0, 2, 5, 0x73),
+            _i(0xF14, 1, 1, 5, 0x73),
+            _i(2044, 0, 2, 5, 0x03),
+            _s(2044, 1, 0, 2),
         ]
-        return [self.rng.choice(choices)]
+        return [self.choice(choices)]
 
     def program(self, count: int) -> tuple[bytes, int]:
         """The memory of a program of at least `count` instructions, and how many they are."""
-        rng = self.rng
-        code = bytearray()
-        emitted = 0
-
-        def emit(words: list[tuple[int, int]]) -> None:
-            nonlocal emitted
-            for word, size in words:
-                code.extend(word.to_bytes(size, "little"))
-                emitted += 1
-
-        weights = [weight for weight, _ in self._kinds]
+        words: list[int] = []
         since = 0
-        while emitted < count:
-            emit(rng.choices(self._kinds, weights)[0][1]())
+        while len(words) < count:
+            words += self.choices([*self._kinds], [*self._kinds.values()])[0]()
             since += 1
             if since == STORED_EVERY:
                 since = 0
-                emit([(_s(0, rng.randrange(1, 24), NEXT, 2), 4), (_i(4, NEXT, 0, NEXT), 4)])
+                words += _noted(self.randrange(1, 24))
         for register in range(1, 24):
-            emit([(_s(0, register, NEXT, 2), 4), (_i(4, NEXT, 0, NEXT), 4)])
-        emit([(word, 4) for word in _constant(5, HANDLER + 0x80)] + [(_i(0, 5, 0, 0, 0x67), 4)])
+            words += _noted(register)
+        words += [*_constant(5, HANDLER + 0x80), _i(0, 5, 0, 0, 0x67)]
+        code = b"".join(word.to_bytes(_size(word), "little") for word in words)
         assert len(code) < DATA - DATA_SIZE - CODE, "the program fits below its data"
 
         memory = bytearray(RECORD - START)
         start = [*_constant(5, HANDLER), _i(0x305, 5, 1, 0, 0x73)]
         start += [*_constant(NEXT, RECORD), *_constant(BASE, DATA)]
         for register in range(1, 24):
-            start += _constant(register, rng.choice(EDGES) if rng.random() < 0.3 else rng.getrandbits(32))
+            start += _constant(register, self.choice(EDGES) if self.random() < 0.3 else self.getrandbits(32))
         start += [*_constant(28, CODE), _i(0, 28, 0, 0, 0x67)]
         _put(memory, START, start)
         _put(memory, HANDLER, _HANDLER)
@@ -267,8 +256,8 @@ class Programs:
         _put(memory, _TT, [int.from_bytes(b":tt", "little")])
         memory[CODE - START : CODE - START + len(code)] = code
         data = DATA - DATA_SIZE // 2 - START
-        memory[data : data + DATA_SIZE] = rng.randbytes(DATA_SIZE)
-        return bytes(memory), emitted
+        memory[data : data + DATA_SIZE] = self.randbytes(DATA_SIZE)
+        return bytes(memory), len(words)
 
 
 def _put(memory: bytearray, address: int, words: list[int]) -> None:
@@ -337,14 +326,9 @@ def on_engine(memory: bytes) -> bytes:
 
 def on_qemu(memory: bytes) -> bytes:
     """The record that QEMU's core leaves."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "program.bin"
-        file.write_bytes(memory)
-        command = [QEMU, "-machine", "virt", "-cpu", CPU, "-m", "16M", "-bios", str(file), "-display", "none"]
-        command += ["-serial", "none", "-monitor", "none", "-semihosting-config", "enable=on,target=native"]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
-    assert len(done.stdout) == RECORD_SIZE, f"{len(done.stdout)} bytes; {done.stderr.decode(errors='replace')}"
-    return done.stdout
+    record, errors = semihosted([QEMU, "-machine", "virt", "-cpu", CPU, "-m", "16M", "-bios", PROGRAM], memory)
+    assert len(record) == RECORD_SIZE, f"{len(record)} bytes; {errors}"
+    return record
 
 
 def fuzz(seed: int, count: int, engine: Callable[[bytes], bytes] = on_engine) -> Report:

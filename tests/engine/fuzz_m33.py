@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-import importlib
 import random
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from portbench_engine import M33Bench
 
-from tests.engine.cores import DATA, HANDLER, STACK, VECTORS, WINDOW, WINDOW_SIZE
+from tests.engine.cores import DATA, STACK, VECTORS, WINDOW, WINDOW_SIZE, Unicorn, write_handler
 from tests.engine.fuzzing import Report, command
 from tests.engine.instructions import Encoding
 
@@ -247,8 +247,7 @@ class Left:
 class Engine:
     def __init__(self) -> None:
         self.bench = M33Bench()
-        self.bench.write_sram(VECTORS, struct.pack("<68I", *[HANDLER | 1] * 68))
-        self.bench.write_sram(HANDLER, b"\x30\xbf\xfd\xe7")
+        write_handler(self.bench)
 
     def run(self, case: Case, window: bytes) -> Left:
         bench = self.bench
@@ -261,25 +260,17 @@ class Engine:
         return Left(tuple(bench.registers()), bench.xpsr >> 27, bench.fpscr, tuple(bench.singles()), left)
 
 
-class Unicorn:
+class UnicornM33(Unicorn):
     def __init__(self) -> None:
-        unicorn: Any = importlib.import_module("unicorn")
-        arm: Any = importlib.import_module("unicorn.arm_const")
-        self._error: Any = unicorn.UcError
-        self._uc: Any = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
-        self._uc.ctl_set_cpu_model(arm.UC_CPU_ARM_CORTEX_M33)
-        self._uc.mem_map(0x2000_0000, 256 * 1024)
-        general = [getattr(arm, f"UC_ARM_REG_R{i}") for i in range(13)]
-        general += [arm.UC_ARM_REG_SP, arm.UC_ARM_REG_LR, arm.UC_ARM_REG_PC]
-        singles = [getattr(arm, f"UC_ARM_REG_S{i}") for i in range(32)]
-        self._read = [*general, *singles, arm.UC_ARM_REG_FPSCR, arm.UC_ARM_REG_XPSR]
-        self._write = [*singles, arm.UC_ARM_REG_FPSCR, arm.UC_ARM_REG_XPSR, *general]
+        super().__init__("M33", "MCLASS")
+        singles = self._constants(*(f"S{i}" for i in range(32)))
+        status = self._constants("FPSCR", "XPSR")
+        self._read = [*self._general, *singles, *status]
+        self._write = [*singles, *status, *self._general]
 
     def run(self, case: Case, window: bytes) -> Left:
         uc = self._uc
-        uc.mem_write(WINDOW, window)
-        # Its translations do not notice that.
-        uc.ctl_flush_tb()
+        self._write_window(window)
         values = [*case.singles, case.fpscr, 1 << 24, *case.registers]
         uc.reg_write_batch(list(zip(self._write, values, strict=True)))
         try:
@@ -292,37 +283,32 @@ class Unicorn:
             return Left((), 0, 0, (), b"")
         values = uc.reg_read_batch(self._read)
         flags = values[-1] >> 27 & 31
-        left = bytes(uc.mem_read(WINDOW, WINDOW_SIZE))
-        return Left(tuple(values[:16]), flags, values[48], tuple(values[16:48]), left)
+        return Left(tuple(values[:16]), flags, values[48], tuple(values[16:48]), self.window())
 
 
-class Cases:
+def _word(rng: random.Random) -> int:
+    kind = rng.random()
+    if kind < 0.3:
+        return rng.choice(EDGES)
+    return rng.randrange(64) if kind < 0.4 else rng.getrandbits(32)
+
+
+def _single(rng: random.Random) -> int:
+    kind = rng.random()
+    if kind < 0.35:
+        return rng.choice(SINGLES) | rng.getrandbits(1) << 31
+    if kind < 0.6:
+        return 0x3E80_0000 + rng.getrandbits(25) | rng.getrandbits(1) << 31
+    return rng.getrandbits(32)
+
+
+def random_cases(seed: int) -> Iterator[Case]:
     """Endless random cases."""
-
-    def __init__(self, seed: int) -> None:
-        self._rng = random.Random(seed)
-        self._weights = [e.weight for e in ENCODINGS]
-
-    def _word(self) -> int:
-        rng = self._rng
-        kind = rng.random()
-        if kind < 0.3:
-            return rng.choice(EDGES)
-        return rng.randrange(64) if kind < 0.4 else rng.getrandbits(32)
-
-    def _single(self) -> int:
-        rng = self._rng
-        kind = rng.random()
-        if kind < 0.35:
-            return rng.choice(SINGLES) | rng.getrandbits(1) << 31
-        if kind < 0.6:
-            return 0x3E80_0000 + rng.getrandbits(25) | rng.getrandbits(1) << 31
-        return rng.getrandbits(32)
-
-    def next(self) -> Case:
-        rng = self._rng
-        encoding = rng.choices(ENCODINGS, self._weights)[0]
-        registers = [self._word() for _ in range(13)]
+    rng = random.Random(seed)
+    weights = [e.weight for e in ENCODINGS]
+    while True:
+        encoding = rng.choices(ENCODINGS, weights)[0]
+        registers = [_word(rng) for _ in range(13)]
         for base in BASES:
             registers[base] = DATA + 0x200 + rng.randrange(0, 64) * 4
         registers[8] = rng.randrange(32)
@@ -331,17 +317,17 @@ class Cases:
         if encoding.name == "VCVT from fixed":
             # It always rounds to the nearest; unicorn rounds as FPSCR says (Armv8-M ARM, VCVT between float and fixed).
             fpscr &= ~0x00C0_0000
-        singles = tuple(self._single() for _ in range(32))
+        singles = tuple(_single(rng) for _ in range(32))
         start = (*registers, STACK, WINDOW | 1, WINDOW)
-        return Case(encoding, encoding.random(rng), condition, start, fpscr, singles)
+        yield Case(encoding, encoding.random(rng), condition, start, fpscr, singles)
 
 
 def fuzz(seed: int, count: int, most_failures: int = 5) -> Report:
     """Compares `count` instructions, or until `most_failures` differences are found."""
-    engine, reference, cases, report = Engine(), Unicorn(), Cases(seed), Report()
+    engine, reference, cases, report = Engine(), UnicornM33(), random_cases(seed), Report()
     data = random.Random(seed).randbytes(WINDOW_SIZE)
     while report.cases < count and len(report.failures) < most_failures:
-        case = cases.next()
+        case = next(cases)
         report.cases += 1
         window = case.code + data[len(case.code) :]
         ours, theirs = engine.run(case, window), reference.run(case, window)

@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import random
 import struct
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from portbench_engine import M33Bench
 
-from tests.engine.fuzzing import Report, command, missing
+from tests.engine.fuzzing import PROGRAM, Report, command, missing, semihosted
 
 QEMU: Final = "qemu-system-arm"
 LACK: Final = missing(QEMU, "qemu-system-arm")
@@ -353,41 +350,279 @@ class Program:
 SCRATCH, VALUE = 0, 1
 
 
-class Programs:
+class Steps(Code):
+    """Code of random steps."""
+
+    def draw(self, rng: random.Random, kinds: Kinds, count: int, end: int) -> Iterator[str]:
+        """Adds at most `count` steps, which begin before `end`, and yields their names."""
+        for step in rng.choices([*kinds], [*kinds.values()], k=count):
+            if self.here < end:
+                step(self, rng)
+                yield step.__name__[1:]
+
+    def scratch(self, value: int) -> None:
+        """Sets R0. Next to MOVW and MOVT a return may skip one: without the other half, no stale one is used."""
+        # MOV R0, #0.
+        self.put(0xF04F, 0x0000)
+        self.constant(SCRATCH, value)
+
+    def write(self, address: int, value: int) -> None:
+        self.scratch(address)
+        self.constant(VALUE, value)
+        self.store(VALUE, SCRATCH)
+
+    def change(self, address: int, clear: int, value: int) -> None:
+        """Changes some bits of a register."""
+        self.scratch(address)
+        self.constant(VALUE, clear)
+        # Nothing else is set where unprivileged code cannot read it.
+        self.constant(2, 0)
+        self.constant(3, value)
+        self.load(2, SCRATCH)
+        # BICS R2, R1; ORRS R2, R3.
+        self.put(0x438A, 0x431A)
+        self.store(2, SCRATCH)
+        self.barrier()
+
+    def _arithmetic(self, rng: random.Random) -> None:
+        n, m, d = (4 + rng.randrange(4) for _ in range(3))
+        self.put(rng.choice((0x1800, 0x1A00)) | m << 6 | n << 3 | d)
+
+    def _pend(self, rng: random.Random) -> None:
+        kind = rng.randrange(5)
+        if kind == 0:
+            self.write(SCS + 0xD04, rng.choice((1 << 28, 1 << 28, 1 << 26, 1 << 26, 1 << 31)))
+        elif kind == 1:
+            self.write(SCS + 0xF00, rng.randrange(8))
+        else:
+            self.write(SCS + 0x200, 1 << rng.randrange(8))
+        self.barrier()
+
+    def _withdraw(self, rng: random.Random) -> None:
+        if rng.random() < 0.5:
+            self.write(SCS + 0xD04, rng.choice((1 << 27, 1 << 25)))
+        else:
+            self.write(SCS + 0x280, rng.getrandbits(8))
+        self.barrier()
+
+    def _prioritise(self, rng: random.Random) -> None:
+        value = sum((rng.randrange(16) << 4) << (8 * i) for i in range(4))
+        self.write(SCS + rng.choice((0x400, 0x404, 0xD18, 0xD1C, 0xD20)), value)
+        self.barrier()
+
+    def _enable_faults(self, rng: random.Random) -> None:
+        bits = rng.getrandbits(4) << 16
+        self.change(SCS + 0xD24, 0xF_0000, bits)
+
+    def _enable_interrupts(self, rng: random.Random) -> None:
+        self.write(SCS + rng.choice((0x100, 0x180)), rng.getrandbits(8))
+        self.barrier()
+
+    def _mask(self, rng: random.Random) -> None:
+        if rng.random() < 0.4:
+            # CPSIE and CPSID of I.
+            self.put(0xB662 | rng.randrange(2) << 4)
+        else:
+            special = rng.choice((PRIMASK, BASEPRI, BASEPRI, BASEPRI_MAX))
+            # QEMU has eight bits of priority.
+            self.scratch(rng.randrange(2) if special == PRIMASK else rng.randrange(16) << 4)
+            self.msr(special, SCRATCH)
+        self.barrier()
+
+    def _set_faultmask(self, rng: random.Random) -> None:
+        """In thread mode only: QEMU also sets FAULTMASK in NMI and HardFault, where it stays clear (MSR, CPS)."""
+        if rng.random() < 0.5:
+            self.put(0xB661 | rng.randrange(2) << 4)
+        else:
+            self.constant(SCRATCH, rng.randrange(2))
+            self.msr(FAULTMASK, SCRATCH)
+        self.barrier()
+
+    def _call(self, rng: random.Random) -> None:
+        self.put(0xDF00 | rng.getrandbits(8))
+
+    def _undefined(self, rng: random.Random) -> None:
+        # UDF in both widths; four bytes each.
+        self.put(*rng.choice(((0xDE00, 0xBF00), (0xF7F0, 0xA000))))
+
+    def _wrong_access(self, rng: random.Random) -> None:
+        self.scratch(NOWHERE + 4 * rng.randrange(64))
+        if rng.random() < 0.5:
+            self.load(4 + rng.randrange(4), SCRATCH)
+        else:
+            self.store(4 + rng.randrange(4), SCRATCH)
+
+    def _unaligned(self, rng: random.Random) -> None:
+        self.scratch(WINDOW + 4 * rng.randrange(64) + rng.randrange(1, 4))
+        # LDR, STR (which may be unaligned); LDRD, LDM, LDREX, STL (which may not).
+        self.put(
+            *rng.choice(
+                (
+                    (0xF8D0, 0x1000),
+                    (0xF8C0, 0x1000),
+                    (0xE9D0, 0x1200),
+                    (0xE890, 0x0006),
+                    (0xE850, 0x1F00),
+                    (0xE8C0, 0x1FAF),
+                )
+            )
+        )
+
+    def _divide(self, rng: random.Random) -> None:
+        # UDIV and SDIV by R1.
+        self.constant(VALUE, rng.choice((0, 3)))
+        self.put(rng.choice((0xFBB4, 0xFB94)), 0xF4F1)
+
+    def _coprocessor(self, rng: random.Random) -> None:
+        # MRC and MCR of coprocessors 0 and 7: there are none.
+        self.put(0xEE00 | rng.randrange(2) << 4, 0x1010 | rng.choice((0, 7)) << 8)
+
+    def _leave_thumb(self, rng: random.Random) -> None:
+        target = rng.choice((WINDOW + 4 * rng.randrange(16), NOWHERE | 1))
+        # The handler goes on at a multiple of 4: QEMU checks that first, where Thumb state is lost.
+        if self.here % 4:
+            self.put(0xBF00)
+        self.write(STATE + 8, self.here + 40)
+        self.scratch(target)
+        self.put(0x4700, 0xBF00)
+
+    def _float(self, rng: random.Random) -> None:
+        kind = rng.randrange(4)
+        d = rng.randrange(32)
+        if kind == 0:
+            # VMOV Sd, R4 to R7.
+            self.put(0xEE00 | d >> 1, (4 + rng.randrange(4)) << 12 | 0x0A10 | (d & 1) << 7)
+        elif kind == 1:
+            # VMOV.F32 Sd, #imm.
+            self.put(0xEEB0 | (d & 1) << 6 | rng.getrandbits(4), (d >> 1) << 12 | 0x0A00 | rng.getrandbits(4))
+        elif kind == 2:
+            # VMSR FPSCR, R0: the modes and the flags.
+            self.constant(SCRATCH, rng.getrandbits(5) << 22 | rng.getrandbits(4) << 28 | rng.getrandbits(5))
+            self.put(0xEEE1, 0x0A10)
+        else:
+            # VSTR S16 to S31 to memory.
+            self.scratch(WINDOW + 0x100 + 4 * rng.randrange(32))
+            self.put(0xED80 | (d & 1) << 6, (8 + (d >> 2)) << 12 | 0x0A00)
+
+    def _configure_float(self, rng: random.Random) -> None:
+        if rng.random() < 0.3:
+            self.write(SCS + 0xF3C, rng.getrandbits(5) << 22)
+            self.barrier()
+        else:
+            self.change(SCS + 0xF34, 0xC000_0000, rng.randrange(4) << 30)
+
+    def _defer(self, rng: random.Random) -> None:
+        """Changes what FPCCR and FPCAR say of registers that are to be saved, which an instruction does then."""
+        kind = rng.randrange(8)
+        if kind == 0:
+            # CONTROL.FPCA: ORR R0, R0, #4.
+            self.mrs(SCRATCH, CONTROL)
+            self.put(0xF040, 0x0004)
+            self.msr(CONTROL, SCRATCH)
+            self.barrier()
+            return
+        if kind < 5:
+            at = rng.choice((NOWHERE + 8 * rng.randrange(16), WINDOW + 0x200 + 8 * rng.randrange(16)))
+            self.write(SCS + 0xF38, at)
+        else:
+            # LSPACT; LSPACT, USER, THREAD; MMRDY, BFRDY, UFRDY; HFRDY; SPLIMVIOL; CLRONRET.
+            bits = rng.choice((1, 1, 0xB, 0x460, 0x460, 0x10, 0x200, 1 << 28))
+            self.change(SCS + 0xF34, bits, rng.getrandbits(32) & bits)
+        if rng.random() < 0.7:
+            self._float(rng)
+
+    def _configure_access(self, rng: random.Random) -> None:
+        self.write(SCS + 0xD88, rng.choice((0xF0_0000, 0xF0_0000, 0x50_0000, 0)))
+        self.barrier()
+
+    def _configure_traps(self, rng: random.Random) -> None:
+        # UNALIGN_TRP, DIV_0_TRP, USERSETMPEND.
+        self.change(SCS + 0xD14, 0x1A, rng.getrandbits(5) & 0x1A)
+
+    def _control(self, rng: random.Random) -> None:
+        self.constant(SCRATCH, rng.choice((0, 2, 2, 2, 1, 3, 8, 10)))
+        self.msr(CONTROL, SCRATCH)
+        self.barrier()
+
+    def _other_stack(self, rng: random.Random) -> None:
+        special, top = rng.choice(((MSP, MAIN_STACK), (PSP, PROCESS_STACK)))
+        at = top - 4 * rng.randrange(0x40) if rng.random() < 0.85 else rng.choice((NOWHERE, NOWHERE + 4))
+        self.scratch(at)
+        self.msr(special, SCRATCH)
+
+    def _limit(self, rng: random.Random) -> None:
+        special, pointer = rng.choice(((MSPLIM, MSP), (PSPLIM, PSP)))
+        below = rng.choice((0, 8, 0x18, 0x20, 0x28, 0x60, 0x68, 0x70, 0x100))
+        self.mrs(SCRATCH, pointer)
+        # SUBW R0, R0, #below.
+        self.put(0xF2A0, below)
+        self.msr(special, SCRATCH)
+
+    def _push(self, rng: random.Random) -> None:
+        # STMDB SP!, {R4, R5}; SUB.W SP, #8; and back.
+        self.put(*rng.choice(((0xE92D, 0x0030), (0xF1AD, 0x0D08))))
+        self.put(0xF10D, 0x0D08)
+
+    def _return_otherwise(self, rng: random.Random) -> None:
+        # EOR R9, R9, #: RES0, SPSEL, mode, FTYPE, ES, DCRS.
+        self.put(0xF089, 0x0900 | rng.choice((2, 4, 4, 8, 8, 12, 16, 16, 1, 32)))
+
+    def _edit_frame(self, rng: random.Random) -> None:
+        _frame_to_r0(self, f"frame {self.here}")
+        # Of a frame in the window only.
+        self.constant(2, VECTORS)
+        self.put(0x1A82, 0x0B92)
+        skip = f"no frame {self.here}"
+        self.branch(skip, 1)
+        bits = rng.choice((1 << 24, 1 << 9, 1 << 20, 1, 11, 0xF000_0000))
+        if bits == 1 << 24:
+            # At a multiple of 4 only: see _leave_thumb.
+            self.load(2, 0, 24)
+            self.put(0x0792)
+            self.branch(skip, 1)
+        self.load(2, 0, 28)
+        self.constant(3, bits)
+        # EORS R2, R3.
+        self.put(0x405A)
+        self.store(2, 0, 28)
+        self.label(skip)
+
+
+Kinds = dict[Callable[[Steps, random.Random], None], int]
+"""Steps and their weights."""
+
+EVERYWHERE: Final[Kinds] = {
+    Steps._arithmetic: 10,
+    Steps._prioritise: 6,
+    Steps._enable_faults: 5,
+    Steps._enable_interrupts: 5,
+    Steps._mask: 8,
+    Steps._call: 6,
+    Steps._undefined: 6,
+    Steps._wrong_access: 8,
+    Steps._unaligned: 5,
+    Steps._divide: 3,
+    Steps._coprocessor: 3,
+    Steps._leave_thumb: 4,
+    Steps._configure_traps: 3,
+    Steps._control: 8,
+    Steps._limit: 6,
+    Steps._push: 4,
+    Steps._pend: 16,
+    Steps._withdraw: 4,
+    Steps._configure_float: 4,
+    Steps._configure_access: 3,
+    Steps._float: 10,
+}
+IN_THREAD_MODE: Final = EVERYWHERE | {Steps._defer: 3, Steps._other_stack: 5, Steps._set_faultmask: 3}
+IN_HANDLERS: Final = EVERYWHERE | {Steps._defer: 16, Steps._return_otherwise: 12, Steps._edit_frame: 12}
+
+
+def random_programs(seed: int) -> Iterator[Program]:
     """Endless random programs."""
-
-    def __init__(self, seed: int) -> None:
-        self._rng = random.Random(seed)
-        self._names: list[str] = []
-        self._common: list[tuple[int, Callable[[Code], None]]] = [
-            (10, self._arithmetic),
-            (6, self._prioritise),
-            (5, self._enable_faults),
-            (5, self._enable_interrupts),
-            (8, self._mask),
-            (6, self._call),
-            (6, self._undefined),
-            (8, self._wrong_access),
-            (5, self._unaligned),
-            (3, self._divide),
-            (3, self._coprocessor),
-            (4, self._leave_thumb),
-            (3, self._configure_traps),
-            (8, self._control),
-            (6, self._limit),
-            (4, self._push),
-        ]
-        pending = [(16, self._pend), (4, self._withdraw)]
-        frames = [(4, self._configure_float), (3, self._configure_access)]
-        registers = (10, self._float)
-        everywhere = [*self._common, *pending, *frames, registers]
-        self._in_thread_mode = [*everywhere, (3, self._defer), (5, self._other_stack), (3, self._set_faultmask)]
-        self._in_handlers = [*everywhere, (16, self._defer), (12, self._return_otherwise), (12, self._edit_frame)]
-
-    def next(self) -> Program:
-        rng = self._rng
-        self._names = []
-        main = Code(CODE)
+    rng = random.Random(seed)
+    while True:
+        main = Steps(CODE)
         for register in (*range(8), 10, 11, 12, 14):
             main.constant(register, rng.getrandbits(32))
         main.constant(8, 0)
@@ -398,18 +633,17 @@ class Programs:
         main.msr(CONTROL, 0)
         main.constant(0, PROCESS_STACK - 4 * rng.randrange(4))
         main.msr(PSP, 0)
-        self._write(main, SCS + 0xD24, rng.choice((0, 7 << 16, rng.getrandbits(4) << 16)))
-        self._write(main, SCS + 0x100, rng.getrandbits(8))
+        main.write(SCS + 0xD24, rng.choice((0, 7 << 16, rng.getrandbits(4) << 16)))
+        main.write(SCS + 0x100, rng.getrandbits(8))
         for _ in range(rng.randrange(4)):
-            self._prioritise(main)
-        self._write(main, SCS + 0xD0C, 0x05FA_0000 | rng.choice((0, 0, 3, 4, 5, 6, 7)) << 8)
-        self._write(main, SCS + 0xD88, rng.choice((0xF0_0000, 0xF0_0000, 0xF0_0000, 0x50_0000, 0)))
-        self._write(main, SCS + 0xF34, rng.choice((0xC000_0000, 0xC000_0000, 0x8000_0000, 0x4000_0000, 0)))
-        self._write(main, STATE + 12, rng.choice((1 << 24, 1 << 24, 1 << 24, 0)))
-        self._write(main, STATE + 8, CODE + 0x3C0)
+            main._prioritise(rng)
+        main.write(SCS + 0xD0C, 0x05FA_0000 | rng.choice((0, 0, 3, 4, 5, 6, 7)) << 8)
+        main.write(SCS + 0xD88, rng.choice((0xF0_0000, 0xF0_0000, 0xF0_0000, 0x50_0000, 0)))
+        main.write(SCS + 0xF34, rng.choice((0xC000_0000, 0xC000_0000, 0x8000_0000, 0x4000_0000, 0)))
+        main.write(STATE + 12, rng.choice((1 << 24, 1 << 24, 1 << 24, 0)))
+        main.write(STATE + 8, CODE + 0x3C0)
         main.barrier()
-        self._names.append("|")
-        self._steps(main, self._in_thread_mode, rng.randrange(3, 12), CODE + 0x370)
+        names = ["|", *main.draw(rng, IN_THREAD_MODE, rng.randrange(3, 12), CODE + 0x370)]
         end = Code(CODE + 0x3C0)
         end.mrs(0, IPSR)
         end.put(0x2800)
@@ -425,261 +659,12 @@ class Programs:
         content = steps + b"\x00\xbf" * ((0x3C0 - len(steps)) // 2) + end.bytes()
         content = content.ljust(BODIES - CODE, b"\0")
         for number in range(8):
-            self._names.append(f"| {number}:")
-            body = Code(BODIES + number * BODY_SIZE)
-            self._steps(body, self._in_handlers, rng.choice((0, 0, 1, 1, 2, 3)), body.address + BODY_SIZE - 0x60)
+            body = Steps(BODIES + number * BODY_SIZE)
+            end_of_steps = body.address + BODY_SIZE - 0x60
+            names += [f"| {number}:", *body.draw(rng, IN_HANDLERS, rng.choice((0, 0, 1, 1, 2, 3)), end_of_steps)]
             body.put(0x4770)
             content += body.bytes().ljust(BODY_SIZE, b"\0")
-        return Program(content, tuple(self._names))
-
-    def _steps(self, code: Code, kinds: list[tuple[int, Callable[[Code], None]]], count: int, end: int) -> None:
-        for step in self._rng.choices([step for _, step in kinds], [weight for weight, _ in kinds], k=count):
-            if code.here < end:
-                self._names.append(step.__name__[1:])
-                step(code)
-
-    def _scratch(self, code: Code, value: int) -> None:
-        """Sets R0. Next to MOVW and MOVT a return may skip one: without the other half, no stale one is used."""
-        # MOV R0, #0.
-        code.put(0xF04F, 0x0000)
-        code.constant(SCRATCH, value)
-
-    def _write(self, code: Code, address: int, value: int) -> None:
-        self._scratch(code, address)
-        code.constant(VALUE, value)
-        code.store(VALUE, SCRATCH)
-
-    def _change(self, code: Code, address: int, clear: int, value: int) -> None:
-        """Changes some bits of a register."""
-        self._scratch(code, address)
-        code.constant(VALUE, clear)
-        # Nothing else is set where unprivileged code cannot read it.
-        code.constant(2, 0)
-        code.constant(3, value)
-        code.load(2, SCRATCH)
-        # BICS R2, R1; ORRS R2, R3.
-        code.put(0x438A, 0x431A)
-        code.store(2, SCRATCH)
-        code.barrier()
-
-    def _arithmetic(self, code: Code) -> None:
-        rng = self._rng
-        n, m, d = (4 + rng.randrange(4) for _ in range(3))
-        code.put(rng.choice((0x1800, 0x1A00)) | m << 6 | n << 3 | d)
-
-    def _pend(self, code: Code) -> None:
-        rng = self._rng
-        kind = rng.randrange(5)
-        if kind == 0:
-            self._write(code, SCS + 0xD04, rng.choice((1 << 28, 1 << 28, 1 << 26, 1 << 26, 1 << 31)))
-        elif kind == 1:
-            self._write(code, SCS + 0xF00, rng.randrange(8))
-        else:
-            self._write(code, SCS + 0x200, 1 << rng.randrange(8))
-        code.barrier()
-
-    def _withdraw(self, code: Code) -> None:
-        rng = self._rng
-        if rng.random() < 0.5:
-            self._write(code, SCS + 0xD04, rng.choice((1 << 27, 1 << 25)))
-        else:
-            self._write(code, SCS + 0x280, rng.getrandbits(8))
-        code.barrier()
-
-    def _prioritise(self, code: Code) -> None:
-        rng = self._rng
-        value = sum((rng.randrange(16) << 4) << (8 * i) for i in range(4))
-        self._write(code, SCS + rng.choice((0x400, 0x404, 0xD18, 0xD1C, 0xD20)), value)
-        code.barrier()
-
-    def _enable_faults(self, code: Code) -> None:
-        bits = self._rng.getrandbits(4) << 16
-        self._change(code, SCS + 0xD24, 0xF_0000, bits)
-
-    def _enable_interrupts(self, code: Code) -> None:
-        self._write(code, SCS + self._rng.choice((0x100, 0x180)), self._rng.getrandbits(8))
-        code.barrier()
-
-    def _mask(self, code: Code) -> None:
-        rng = self._rng
-        if rng.random() < 0.4:
-            # CPSIE and CPSID of I.
-            code.put(0xB662 | rng.randrange(2) << 4)
-        else:
-            special = rng.choice((PRIMASK, BASEPRI, BASEPRI, BASEPRI_MAX))
-            # QEMU has eight bits of priority.
-            self._scratch(code, rng.randrange(2) if special == PRIMASK else rng.randrange(16) << 4)
-            code.msr(special, SCRATCH)
-        code.barrier()
-
-    def _set_faultmask(self, code: Code) -> None:
-        """In thread mode only: QEMU also sets FAULTMASK in NMI and HardFault, where it stays clear (MSR, CPS)."""
-        if self._rng.random() < 0.5:
-            code.put(0xB661 | self._rng.randrange(2) << 4)
-        else:
-            code.constant(SCRATCH, self._rng.randrange(2))
-            code.msr(FAULTMASK, SCRATCH)
-        code.barrier()
-
-    def _call(self, code: Code) -> None:
-        code.put(0xDF00 | self._rng.getrandbits(8))
-
-    def _undefined(self, code: Code) -> None:
-        # UDF in both widths; four bytes each.
-        code.put(*self._rng.choice(((0xDE00, 0xBF00), (0xF7F0, 0xA000))))
-
-    def _wrong_access(self, code: Code) -> None:
-        rng = self._rng
-        self._scratch(code, NOWHERE + 4 * rng.randrange(64))
-        if rng.random() < 0.5:
-            code.load(4 + rng.randrange(4), SCRATCH)
-        else:
-            code.store(4 + rng.randrange(4), SCRATCH)
-
-    def _unaligned(self, code: Code) -> None:
-        rng = self._rng
-        self._scratch(code, WINDOW + 4 * rng.randrange(64) + rng.randrange(1, 4))
-        # LDR, STR (which may be unaligned); LDRD, LDM, LDREX, STL (which may not).
-        code.put(
-            *rng.choice(
-                (
-                    (0xF8D0, 0x1000),
-                    (0xF8C0, 0x1000),
-                    (0xE9D0, 0x1200),
-                    (0xE890, 0x0006),
-                    (0xE850, 0x1F00),
-                    (0xE8C0, 0x1FAF),
-                )
-            )
-        )
-
-    def _divide(self, code: Code) -> None:
-        # UDIV and SDIV by R1.
-        code.constant(VALUE, self._rng.choice((0, 3)))
-        code.put(self._rng.choice((0xFBB4, 0xFB94)), 0xF4F1)
-
-    def _coprocessor(self, code: Code) -> None:
-        # MRC and MCR of coprocessors 0 and 7: there are none.
-        code.put(0xEE00 | self._rng.randrange(2) << 4, 0x1010 | self._rng.choice((0, 7)) << 8)
-
-    def _leave_thumb(self, code: Code) -> None:
-        rng = self._rng
-        target = rng.choice((WINDOW + 4 * rng.randrange(16), NOWHERE | 1))
-        # The handler goes on at a multiple of 4: QEMU checks that first, where Thumb state is lost.
-        if code.here % 4:
-            code.put(0xBF00)
-        self._write(code, STATE + 8, code.here + 40)
-        self._scratch(code, target)
-        code.put(0x4700, 0xBF00)
-
-    def _float(self, code: Code) -> None:
-        rng = self._rng
-        kind = rng.randrange(4)
-        d = rng.randrange(32)
-        if kind == 0:
-            # VMOV Sd, R4 to R7.
-            code.put(0xEE00 | d >> 1, (4 + rng.randrange(4)) << 12 | 0x0A10 | (d & 1) << 7)
-        elif kind == 1:
-            # VMOV.F32 Sd, #imm.
-            code.put(0xEEB0 | (d & 1) << 6 | rng.getrandbits(4), (d >> 1) << 12 | 0x0A00 | rng.getrandbits(4))
-        elif kind == 2:
-            # VMSR FPSCR, R0: the modes and the flags.
-            code.constant(SCRATCH, rng.getrandbits(5) << 22 | rng.getrandbits(4) << 28 | rng.getrandbits(5))
-            code.put(0xEEE1, 0x0A10)
-        else:
-            # VSTR S16 to S31 to memory.
-            self._scratch(code, WINDOW + 0x100 + 4 * rng.randrange(32))
-            code.put(0xED80 | (d & 1) << 6, (8 + (d >> 2)) << 12 | 0x0A00)
-
-    def _configure_float(self, code: Code) -> None:
-        rng = self._rng
-        if rng.random() < 0.3:
-            self._write(code, SCS + 0xF3C, rng.getrandbits(5) << 22)
-            code.barrier()
-        else:
-            self._change(code, SCS + 0xF34, 0xC000_0000, rng.randrange(4) << 30)
-
-    def _defer(self, code: Code) -> None:
-        """Changes what FPCCR and FPCAR say of registers that are to be saved, which an instruction does then."""
-        rng = self._rng
-        kind = rng.randrange(8)
-        if kind == 0:
-            # CONTROL.FPCA: ORR R0, R0, #4.
-            code.mrs(SCRATCH, CONTROL)
-            code.put(0xF040, 0x0004)
-            code.msr(CONTROL, SCRATCH)
-            code.barrier()
-            return
-        if kind < 5:
-            at = rng.choice((NOWHERE + 8 * rng.randrange(16), WINDOW + 0x200 + 8 * rng.randrange(16)))
-            self._write(code, SCS + 0xF38, at)
-        else:
-            # LSPACT; LSPACT, USER, THREAD; MMRDY, BFRDY, UFRDY; HFRDY; SPLIMVIOL; CLRONRET.
-            bits = rng.choice((1, 1, 0xB, 0x460, 0x460, 0x10, 0x200, 1 << 28))
-            self._change(code, SCS + 0xF34, bits, rng.getrandbits(32) & bits)
-        if rng.random() < 0.7:
-            self._float(code)
-
-    def _configure_access(self, code: Code) -> None:
-        self._write(code, SCS + 0xD88, self._rng.choice((0xF0_0000, 0xF0_0000, 0x50_0000, 0)))
-        code.barrier()
-
-    def _configure_traps(self, code: Code) -> None:
-        # UNALIGN_TRP, DIV_0_TRP, USERSETMPEND.
-        self._change(code, SCS + 0xD14, 0x1A, self._rng.getrandbits(5) & 0x1A)
-
-    def _control(self, code: Code) -> None:
-        rng = self._rng
-        code.constant(SCRATCH, rng.choice((0, 2, 2, 2, 1, 3, 8, 10)))
-        code.msr(CONTROL, SCRATCH)
-        code.barrier()
-
-    def _other_stack(self, code: Code) -> None:
-        rng = self._rng
-        special, top = rng.choice(((MSP, MAIN_STACK), (PSP, PROCESS_STACK)))
-        at = top - 4 * rng.randrange(0x40) if rng.random() < 0.85 else rng.choice((NOWHERE, NOWHERE + 4))
-        self._scratch(code, at)
-        code.msr(special, SCRATCH)
-
-    def _limit(self, code: Code) -> None:
-        rng = self._rng
-        special, pointer = rng.choice(((MSPLIM, MSP), (PSPLIM, PSP)))
-        below = rng.choice((0, 8, 0x18, 0x20, 0x28, 0x60, 0x68, 0x70, 0x100))
-        code.mrs(SCRATCH, pointer)
-        # SUBW R0, R0, #below.
-        code.put(0xF2A0, below)
-        code.msr(special, SCRATCH)
-
-    def _push(self, code: Code) -> None:
-        rng = self._rng
-        # STMDB SP!, {R4, R5}; SUB.W SP, #8; and back.
-        code.put(*rng.choice(((0xE92D, 0x0030), (0xF1AD, 0x0D08))))
-        code.put(0xF10D, 0x0D08)
-
-    def _return_otherwise(self, code: Code) -> None:
-        # EOR R9, R9, #: RES0, SPSEL, mode, FTYPE, ES, DCRS.
-        code.put(0xF089, 0x0900 | self._rng.choice((2, 4, 4, 8, 8, 12, 16, 16, 1, 32)))
-
-    def _edit_frame(self, code: Code) -> None:
-        rng = self._rng
-        _frame_to_r0(code, f"frame {code.here}")
-        # Of a frame in the window only.
-        code.constant(2, VECTORS)
-        code.put(0x1A82, 0x0B92)
-        skip = f"no frame {code.here}"
-        code.branch(skip, 1)
-        bits = rng.choice((1 << 24, 1 << 9, 1 << 20, 1, 11, 0xF000_0000))
-        if bits == 1 << 24:
-            # At a multiple of 4 only: see _leave_thumb.
-            code.load(2, 0, 24)
-            code.put(0x0792)
-            code.branch(skip, 1)
-        code.load(2, 0, 28)
-        code.constant(3, bits)
-        # EORS R2, R3.
-        code.put(0x405A)
-        code.store(2, 0, 28)
-        code.label(skip)
+        yield Program(content, tuple(names))
 
 
 # QEMU's machine boots from here: its own vectors, the loader, the common memory, the programs.
@@ -784,14 +769,8 @@ def _boot(programs: list[bytes]) -> bytes:
 
 def on_qemu(programs: list[bytes]) -> list[bytes]:
     """The windows that the programs leave on QEMU's core: fewer than programs, if it has given up at the next one."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "programs.bin"
-        file.write_bytes(_boot(programs))
-        command = [QEMU, "-machine", "mps2-an505", "-cpu", "cortex-m33", "-display", "none", "-serial", "none"]
-        command += ["-monitor", "none", "-semihosting-config", "enable=on,target=native", *ONE_AT_A_TIME]
-        command += ["-device", f"loader,file={file},addr={BOOT:#x},force-raw=on"]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
-    left = done.stdout
+    machine = [QEMU, "-machine", "mps2-an505", "-cpu", "cortex-m33", *ONE_AT_A_TIME]
+    left, _ = semihosted([*machine, "-device", f"loader,file={PROGRAM},addr={BOOT:#x},force-raw=on"], _boot(programs))
     return [left[at : at + WINDOW_SIZE] for at in range(0, len(left), WINDOW_SIZE)]
 
 
@@ -820,11 +799,11 @@ BATCH: Final = 400
 def fuzz(seed: int, count: int, most_failures: int = 5, engine: Callable[[bytes], bytes | None] = on_engine) -> Report:
     """Compares `count` programs that end, or until `most_failures` differences are found."""
     report = Report()
-    programs = Programs(seed)
+    programs = random_programs(seed)
     while report.cases < count and len(report.failures) < most_failures:
         batch: list[tuple[Program, bytes]] = []
         while len(batch) < min(BATCH, count - report.cases):
-            program = programs.next()
+            program = next(programs)
             left = engine(program.code)
             if left is None:
                 report.locked_up += 1

@@ -1,12 +1,19 @@
-"""The report and the command of every fuzzer of a core."""
+"""The report, the command and QEMU's run of every fuzzer of a core."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+PROGRAM: Final = "program.bin"
+"""The name of the program's file in a command of QEMU's."""
 
 
 @dataclass
@@ -28,6 +35,23 @@ class Report:
 def missing(program: str, package: str) -> str | None:
     """A sentence if the reference is not installed: how to get it."""
     return None if shutil.which(program) else f"{program} is missing; run: sudo apt-get install {package}"
+
+
+def semihosted(qemu: Sequence[str], program: bytes) -> tuple[bytes, str]:
+    """Run a program on QEMU. Returns its output by semihosting, and QEMU's errors."""
+    nothing_else = ["-display", "none", "-serial", "none", "-monitor", "none"]
+    semihosting = ["-semihosting-config", "enable=on,target=native"]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / PROGRAM).write_bytes(program)
+        done = subprocess.run(
+            [*qemu, *nothing_else, *semihosting],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+    return done.stdout, done.stderr.decode(errors="replace")
 
 
 def command(fuzz: Callable[[int, int], Report], unit: str, count: int, lack: str | None = None) -> None:

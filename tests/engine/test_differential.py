@@ -18,7 +18,7 @@ pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from tests.engine import fuzz_hazard3, fuzz_m33_exceptions
 from tests.engine.cores import HANDLER, WINDOW, WINDOW_SIZE
-from tests.engine.fuzz_m33 import SET_FLAGS, Cases, Engine, Left, fuzz
+from tests.engine.fuzz_m33 import SET_FLAGS, Engine, Left, fuzz, random_cases
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -85,7 +85,7 @@ def test_the_fuzzer_notices_a_wrong_bit(module: Any, count: int) -> None:
 def test_conversions_from_fixed_point_round_to_the_nearest() -> None:
     """Where unicorn follows FPSCR: VCVT.F32.S32 S0, S0, #1 of 2^24 + 1 in halves, rounding up."""
     engine = Engine()
-    case = replace(Cases(1).next(), fpscr=0x0040_0000, singles=(0x0100_0001, *[0] * 31))
+    case = replace(next(random_cases(1)), fpscr=0x0040_0000, singles=(0x0100_0001, *[0] * 31))
     code = struct.pack("<5H", *SET_FLAGS, 0xEEBA, 0x0AEF, 0xBF30)
     engine.bench.write_sram(WINDOW, code.ljust(WINDOW_SIZE, b"\0"))
     engine.bench.start(case.registers, 0, case.fpscr, case.singles, HANDLER & ~0xFFF)
