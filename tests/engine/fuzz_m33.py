@@ -267,6 +267,9 @@ class UnicornM33(Unicorn):
         status = self._constants("FPSCR", "XPSR")
         self._read = [*self._general, *singles, *status]
         self._write = [*singles, *status, *self._general]
+        # VMOV S0, S0: the first instruction of the FPU begins a context, with FPSCR from FPDSCR.
+        self._write_window(b"\xb0\xee\x40\x0a")
+        self._uc.emu_start(WINDOW | 1, WINDOW + 4)
 
     def run(self, case: Case, window: bytes) -> Left:
         uc = self._uc

@@ -37,6 +37,7 @@ def test_random_instructions_end_as_on_unicorn() -> None:
     report = fuzz(seed=20260823, count=1_000_000 if LONG else 10_000)
     assert report.failures == []
     assert report.cases >= 10_000
+    assert fuzz(seed=3, count=2).failures == [], "the second is the FPU's first"
 
 
 @TIMEOUT
