@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,6 +16,7 @@ from portbench_engine import Machine
 from portbench.boards import Deadline
 from portbench.boards.emulated.gdb_server import GdbServer
 from tests.gdb.test_gdb import LIMIT_S, Gdb
+from tests.gdb.test_gdb import server as server
 
 pytestmark = pytest.mark.engine
 SRAM = 0x2000_0000
@@ -49,13 +49,6 @@ def machine() -> Machine:
     machine.write_sram(SRAM, program())
     assert machine.run_until_ps(MS) == "reset: WATCHDOG trigger"
     return machine
-
-
-@pytest.fixture
-def server() -> Iterator[GdbServer]:
-    server = GdbServer(0, lambda line: None)
-    yield server
-    server.close()
 
 
 def test_a_session_with_riscv_cores(machine: Machine, server: GdbServer) -> None:

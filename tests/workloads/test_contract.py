@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 from pydantic import Field, ValidationError
 
 from portbench.workloads import BadResult, Metric, WorkloadResult, WorkloadSettings, workload
+from tests.workloads.own import Alone
 
 
 class Said(WorkloadResult):
@@ -85,3 +87,42 @@ def test_a_workload_without_a_part_for_the_pc() -> None:
         spin.load_generator(spin.quick(), 100)
     with pytest.raises(NotImplementedError, match="spin: has no native client"):
         spin.native_count(spin.quick())
+
+
+class InFolder(Alone):
+    """Has the files that a test gives it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+
+@pytest.mark.parametrize(
+    ("files", "bodies"),
+    [
+        ([], {}),
+        (["python.py"], {"micropython": "python.py", "circuitpython": "python.py"}),
+        (["micropython.py"], {"micropython": "micropython.py"}),
+        (["python.py", "circuitpython.py"], {"micropython": "python.py", "circuitpython": "circuitpython.py"}),
+    ],
+)
+def test_a_languages_own_body_comes_before_the_one_for_all(
+    files: list[str], bodies: dict[str, str], tmp_path: Path
+) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    workload = InFolder(tmp_path)
+    found = {language: workload.body(language) for language in ("micropython", "circuitpython", "lua")}
+    assert {language: path.name for language, path in found.items() if path} == bodies
+
+
+def test_each_chip_has_a_native_body_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "native.uf2").touch()
+    workload = InFolder(tmp_path)
+    assert workload.native() == tmp_path / "native.uf2"
+    assert workload.native("RP2350") is None
+    (tmp_path / "native_rp2350.uf2").touch()
+    assert workload.native("RP2350") == tmp_path / "native_rp2350.uf2"

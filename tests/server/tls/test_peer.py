@@ -9,7 +9,7 @@ import ssl
 
 import pytest
 
-from portbench.certificates import DATE_S, DOMAIN, KEY_KINDS, KeyKind, chain, root, server_name
+from portbench.certificates import DATE_S, DOMAIN, FOLDER, KEY_KINDS, KeyKind, blocks, chain, root, server_name
 from portbench.server.tls.handshake import Messages
 from portbench.server.tls.openssl import OpensslPeer
 from portbench.server.tls.peer import TlsFault, TlsPeer
@@ -230,3 +230,11 @@ def test_hostile_records_end_the_connection_or_wait_for_more(peer: TlsPeer) -> N
         messages.receive(whole[: draw.randrange(len(whole))])
         tried += 1
     print(f"{type(peer).__name__}: {tried} hostile records, {refused} refused, the others wait for more")
+
+
+@pytest.mark.parametrize("kind", KEY_KINDS)
+def test_the_script_makes_the_same_again(kind: KeyKind) -> None:
+    pytest.importorskip("cryptography", reason="needs cryptography: pip install cryptography")
+    from portbench.certificates.make import made
+
+    assert made(kind, blocks(kind)) == (FOLDER / f"{kind}.pem").read_text(encoding="ascii")
