@@ -102,7 +102,8 @@ def test_a_run_that_was_stopped_says_for_how_long(board: HostedMicroPython) -> N
 
 
 def test_nothing_is_left_behind(board: HostedMicroPython) -> None:
-    board.deploy(script(RESULT), limit())
+    """Hosted CircuitPython, too: its module imports this test."""
+    board.deploy(Deployment({"main.py": RESULT, "code.py": RESULT}, "hosted"), limit())
     board.run(limit())
     folder = board._folder.path
     assert folder.exists()

@@ -5,18 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import json
-import os
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from portbench.boards import Deadline
 from portbench.results import storage
 from portbench.results.model import Status
-from tests import patience
-from tests.cli.conftest import COMMAND, LIMIT_S, Invoke, Start
+from tests.cli.conftest import Invoke, Start
 
 HOSTED = ("run", "--runtime=micropython-unix")
 emulated = pytest.mark.skipif(
@@ -91,40 +86,3 @@ def test_several_boards_at_once(start: Start, empty: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     rows = storage.read(empty / "results" / "latest.json").rows
     assert [row.status for row in rows] == [Status.MEASURED] * 2
-
-
-def test_a_results_folder_that_cannot_be_written_is_told(start: Start, empty: Path) -> None:
-    (empty / "results").write_text("in the way")
-    done = start(*HOSTED)
-    assert done.returncode == 1 and "results/runs: cannot be written" in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_keeps_what_was_measured(
-    number: signal.Signals, empty: Path, environment: dict[str, str]
-) -> None:
-    process = subprocess.Popen(
-        [*COMMAND, *HOSTED, "--messages=2000", "--runs=1000"],
-        cwd=empty,
-        env=environment | {"PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        limit = Deadline(LIMIT_S, "test")
-        assert process.stdout is not None
-        while "   2/1000] measured" not in process.stdout.readline():
-            limit.check("the second row")
-        process.send_signal(number)
-        output, _ = patience.communicate(process, LIMIT_S)
-    finally:
-        process.kill()
-        process.wait()
-    assert process.returncode == 130, output
-    run = storage.read(empty / "results" / "latest.json")
-    assert run.finished_utc is None and len(run.rows) >= 2 and {row.status for row in run.rows} == {Status.MEASURED}
-    assert "messages/s" in output and "Traceback" not in output

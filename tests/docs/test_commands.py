@@ -18,7 +18,7 @@ from portbench.firmware import catalogue, uf2
 from portbench.firmware.identify import NATIVE_PROGRAM
 from portbench.results.shipped import shipped
 from portbench.results.storage import RunWriter
-from tests.cli.conftest import Invoke, invoke  # noqa: F401 - a fixture
+from tests.cli.conftest import Invoke
 from tests.conftest import Image
 from tests.firmware.test_images import micropython
 from tests.forward.conftest import SERVER
@@ -215,7 +215,7 @@ def images_of(words: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("line", _of({"run"}, planned=True))
-def test_a_command_is_planned(line: str, folder: Path, invoke: Invoke) -> None:  # noqa: F811
+def test_a_command_is_planned(line: str, folder: Path, invoke: Invoke) -> None:
     words = shlex.split(line)
     provide(words, folder, planned)
     done = invoke(*words, "--dry-run")
@@ -227,11 +227,7 @@ def test_a_command_is_planned(line: str, folder: Path, invoke: Invoke) -> None: 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", _of({"check"}))
 def test_a_check_runs_or_says_what_it_lacks(
-    line: str,
-    folder: Path,
-    invoke: Invoke,  # noqa: F811
-    image: Image,
-    monkeypatch: pytest.MonkeyPatch,
+    line: str, folder: Path, invoke: Invoke, image: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A check of hours lacks the images here."""
     needed = long(line, image)
@@ -249,13 +245,7 @@ def test_a_check_runs_or_says_what_it_lacks(
 @pytest.mark.engine
 @pytest.mark.slow
 @pytest.mark.parametrize("line", _of({"run"}))
-def test_a_run_measures(
-    line: str,
-    folder: Path,
-    invoke: Invoke,  # noqa: F811
-    image: Image,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_run_measures(line: str, folder: Path, invoke: Invoke, image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without images the native client is measured; a command that names others says where to get each."""
     words = shlex.split(line)
     needed = long(line, image)
@@ -288,12 +278,7 @@ def test_a_run_measures(
 
 
 @pytest.mark.parametrize("line", _of(READING))
-def test_a_command_that_reads_runs(
-    line: str,
-    folder: Path,
-    invoke: Invoke,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_command_that_reads_runs(line: str, folder: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     words = shlex.split(line)
     for name in ("CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / name))
@@ -306,11 +291,7 @@ def test_a_command_that_reads_runs(
 @pytest.mark.slow
 @pytest.mark.parametrize("line", _of(MEASURING))
 def test_a_command_that_measures_runs(
-    line: str,
-    folder: Path,
-    invoke: Invoke,  # noqa: F811
-    image: Image,
-    monkeypatch: pytest.MonkeyPatch,
+    line: str, folder: Path, invoke: Invoke, image: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = shlex.split(line)
     for runtime in images_of(words):

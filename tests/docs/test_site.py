@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.page.conftest import Look, look, packages  # noqa: F401 - fixtures
+from tests.page.conftest import Look
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -70,7 +70,7 @@ def test_links_out_of_the_documents_lead_to_the_repository(site: Path) -> None:
 
 
 @pytest.mark.slow
-def test_pages_fit_a_phone_and_a_desk_and_axe_finds_no_violation(site: Path, look: Look) -> None:  # noqa: F811
+def test_pages_fit_a_phone_and_a_desk_and_axe_finds_no_violation(site: Path, look: Look) -> None:
     """The first page, and those with most code, the widest tables and a drawing."""
     pages = ("", "testing-your-app/", "evidence/pico-w/", "sweep/")
     looks = look("site.mjs", site, *pages)["looks"]

@@ -23,9 +23,10 @@ from portbench.results.model import Row, Status
 from portbench.runner.kinds import paired
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import workload
-from tests.measuring import rows_of
+from tests.measuring import measured
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
+_TWO_BOARDS = (workload("two_boards"),)
 _FLASH = 0x1000_0000
 _MESSAGES = 20
 _PHY_US = 2000
@@ -195,9 +196,8 @@ def row_with_cut(runtime: str, served_cut_us: int, cut_us: int, folder: Path, mo
         return {"phy_link_delay_us": _PHY_US, "seed": 1, "faults": {"down_us": [[from_us, 2 * _NEVER_US]]}}
 
     monkeypatch.setattr(Jitter, "config", config)
-    asked = {"messages": 1000}
-    more: dict[str, Any] = {"surroundings": Surroundings(seed=1), "profiles": ("tuned",)}
-    (row,) = rows_of(workload("two_boards"), runtime, folder, monkeypatch, asked, **more)
+    of: dict[str, Any] = {"runtimes": (runtime,), "profiles": ("tuned",), "settings": {"messages": 1000}}
+    (row,) = measured(folder, may_fail=True, workloads=_TWO_BOARDS, surroundings=Surroundings(seed=1), **of)
     return row
 
 
@@ -217,6 +217,7 @@ def test_the_clients_cable_ends_the_row(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.slow
 def test_two_boards_with_one_address_end_the_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paired, "_apart", lambda options: options)
-    (row,) = rows_of(workload("two_boards"), "portbench-native", tmp_path, monkeypatch, {}, address_mode="static")
+    of: dict[str, Any] = {"runtimes": ("portbench-native",), "workloads": _TWO_BOARDS}
+    (row,) = measured(tmp_path, may_fail=True, address_mode="static", **of)
     reason = f"{_STOPPED} address conflict: both boards say that they are 192.168.50.10; give each its own"
     assert (row.status, row.reason) == (Status.FAILED, reason)

@@ -14,6 +14,7 @@ from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, DeadlineEx
 from portbench.boards.hosted.circuitpython_blinka import HostedCircuitPython
 from portbench.clients import ClientNetwork, StaticAddress
 from portbench.errors import BoardError
+from tests.boards.test_hosted import test_nothing_is_left_behind as test_nothing_is_left_behind
 from tests.ping_pong import EVB, deployment
 
 pytest.importorskip("adafruit_wiznet5k")
@@ -146,16 +147,6 @@ def test_a_script_that_ends_the_process_has_no_record(board: HostedCircuitPython
     board.deploy(script(b"import os\nprint('PORTBENCH {}', flush=True)\nos._exit(1)"), limit())
     output = board.run(limit())
     assert output.result == {} and output.sessions == []
-
-
-def test_nothing_is_left_behind(board: HostedCircuitPython) -> None:
-    board.deploy(script(b"print('PORTBENCH {}')"), limit())
-    board.run(limit())
-    folder = board._folder.path
-    assert folder.exists()
-    board.close()
-    board.close()
-    assert not folder.exists()
 
 
 def test_wants_a_client(board: HostedCircuitPython) -> None:

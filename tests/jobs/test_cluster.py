@@ -26,7 +26,7 @@ from portbench.runner.jobs.run import planned as planned_run
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import image_store
-from tests.cli.conftest import Invoke, invoke  # noqa: F401 - a fixture
+from tests.cli.conftest import Invoke
 from tests.conftest import Image, needs
 from tests.sweep.test_plan import planned as planned_sweep
 
@@ -99,11 +99,7 @@ def here(row: PlannedRow, options: BenchOptions, folder: Path) -> Row:
 
 
 def test_a_lost_worker_costs_its_row_alone_and_rows_are_as_here(
-    begin: Processes,
-    scheduler: str,
-    tmp_path: Path,
-    invoke: Invoke,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+    begin: Processes, scheduler: str, tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workers = [worker(begin, scheduler) for _ in range(2)]
     planned, options = asked(12)
@@ -132,12 +128,7 @@ def test_a_lost_worker_costs_its_row_alone_and_rows_are_as_here(
     assert done.exit_code == 0 and (tmp_path / "results" / "latest.json").exists(), done.output
 
 
-def test_a_sweep_on_a_cluster(
-    begin: Processes,
-    scheduler: str,
-    image: Image,
-    invoke: Invoke,  # noqa: F811
-) -> None:
+def test_a_sweep_on_a_cluster(begin: Processes, scheduler: str, image: Image, invoke: Invoke) -> None:
     image("micropython-1.28.0")
     worker(begin, scheduler)
     line = "run --runtime micropython-1.28.0 -s spi_hz=1M..32M*2 --on tcp://127.0.0.1:8786"

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from portbench.results.model import Status
 from portbench.workloads import workload, workloads
 from tests.building import needs_compiler
-from tests.measuring import rows_of
+from tests.measuring import measured
 from tests.native.emulated import BOARDS as DEFINITIONS
 from tests.native.emulated import SOURCES
 
@@ -92,10 +91,9 @@ EXACT_RP2350: dict[str, list[tuple[dict[str, Any], dict[str, float]]]] = {
     ("runtime", "name"),
     [*(("portbench-native", name) for name in EXACT), *(("portbench-native-pico2", name) for name in EXACT_RP2350)],
 )
-def test_rows_are_exact(runtime: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_exact(runtime: str, name: str, tmp_path: Path) -> None:
     cases = (EXACT if runtime == "portbench-native" else EXACT_RP2350)[name]
     settings = [asked for asked, _ in cases]
-    rows = rows_of(workload(name), runtime, tmp_path, monkeypatch, *settings)
+    rows = measured(tmp_path, workloads=(workload(name),), runtimes=(runtime,), settings=settings)
     for row, (_, expected) in zip(rows, cases, strict=True):
-        assert row.status is Status.MEASURED, row.reason
         assert {figure: round(row.figures[figure], 3) for figure in expected} == expected

@@ -124,7 +124,7 @@ def test_a_bad_firmware_folder_is_one_line(kind: str, harness: Harness, tmp_path
 
 def test_a_results_folder_that_cannot_be_written_is_one_line(harness: Harness) -> None:
     harness.results.write_text("in the way")
-    assert f"{harness.results}" in harness.refused(*HOSTED, status=1)
+    assert f"{harness.results}/runs: cannot be written" in harness.refused(*HOSTED, status=1)
 
 
 def test_a_port_in_use_fails_the_row(harness: Harness) -> None:
@@ -173,7 +173,8 @@ def test_an_interruption_keeps_the_rows_and_leaves_nothing_running(number: signa
     run = harness.stored()
     assert run.finished_utc is None
     assert len(run.rows) >= 3 and {row.status for row in run.rows} == {Status.MEASURED}
-    assert "messages/s" in output  # the table of measured rows
+    assert storage.read(harness.results / "latest.json") == run
+    assert "messages/s" in output and "Traceback" not in output  # the table of measured rows
     limit.poll(lambda: not _clients_of(harness), 0.01, "the clients' end")
 
 

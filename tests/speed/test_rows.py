@@ -11,13 +11,12 @@ from typing import Final
 
 import pytest
 
-from portbench.results.model import Status
 from portbench.workloads import workload
 from tests.conftest import NO_ENGINE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from tests.measuring import rows_of
+from tests.measuring import measured
 
 pytestmark = pytest.mark.engine
 PICO2: Final = "wiznet-w5500-evb-pico2-1.27.0-preview.85"
@@ -50,12 +49,12 @@ def test_row(
     name: str,
     required: dict[str, float],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     short: bool,
     figure: Callable[..., None],
 ) -> None:
-    (row,) = rows_of(workload(name), runtime, tmp_path, monkeypatch, {}, profiles=(profile,), quick=short)
-    assert row.status is Status.MEASURED and row.sim is not None and row.sim.host_s is not None, row.reason
+    of = {"runtimes": (runtime,), "profiles": (profile,), "workloads": (workload(name),)}
+    (row,) = measured(tmp_path, **of, quick=short)
+    assert row.sim is not None and row.sim.host_s is not None
     simulated_s, host_s = row.sim.counters["simulated_us"] / 1e6, row.sim.host_s
     what = f"{runtime} {profile}: {name}"
     times, note = simulated_s / host_s, f"{simulated_s:.2f} s on the chip"

@@ -17,7 +17,7 @@ from portbench.clients import build_deployment
 from portbench.clients.libraries import driver_files
 from portbench.errors import LibraryUnavailable
 from portbench.workloads.perf_bench.workload import ALL, COMMON, WORKLOAD, Settings
-from tests.measuring import rows_of
+from tests.measuring import measured
 
 BOARD = board_definition("RPI_PICO")
 SCRIPT = "bm_params = {(50, 10): (1,), (100, 10): (2,), (1000, 10): (3,)}\n"
@@ -132,9 +132,8 @@ def test_hosted_micropython_answers_as_cpython(own_scripts: dict[str, bytes], mo
 
 @pytest.mark.engine
 @pytest.mark.slow
-def test_two_boards_are_equal(own_scripts: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short = {"scripts": "bm_fft,core_import_mpy_multi,viper_call0", "repeats": 1}
-    (one,), (other,) = (
-        rows_of(WORKLOAD, "micropython-pico-1.26.1", tmp_path / name, monkeypatch, short) for name in ("one", "other")
-    )
-    assert one.figures == other.figures and one.figures["viper_call0_score"] > 0, one.reason
+def test_two_boards_are_equal(own_scripts: dict[str, bytes], tmp_path: Path) -> None:
+    of: dict[str, Any] = {"workloads": (WORKLOAD,), "runtimes": ("micropython-pico-1.26.1",)}
+    of["settings"] = {"scripts": "bm_fft,core_import_mpy_multi,viper_call0", "repeats": 1}
+    (one,), (other,) = (measured(tmp_path / name, **of) for name in ("one", "other"))
+    assert one.figures == other.figures and one.figures["viper_call0_score"] > 0

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from portbench.results.model import Status
+from portbench.results.model import Row, Status
 from portbench.workloads.sd_card.workload import WORKLOAD
-from tests.measuring import rows_of
+from tests.measuring import measured
 
 pytestmark = pytest.mark.engine
 FILE_BYTES = 8192
 SHORT = {"file_bytes": FILE_BYTES}
 
 
-def test_a_row_repeats_and_the_next_has_no_card_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second, other, missing, full = rows_of(
-        WORKLOAD,
+def rows(runtime: str, folder: Path, *settings: dict[str, Any]) -> list[Row]:
+    return measured(folder, may_fail=True, workloads=(WORKLOAD,), runtimes=(runtime,), settings=list(settings))
+
+
+def test_a_row_repeats_and_the_next_has_no_card_of_it(tmp_path: Path) -> None:
+    first, second, other, missing, full = rows(
         "circuitpython-9.1.4",
         tmp_path,
-        monkeypatch,
         SHORT,
         SHORT,
         {**SHORT, "card_seed": 2},
@@ -37,21 +40,19 @@ def test_a_row_repeats_and_the_next_has_no_card_of_it(tmp_path: Path, monkeypatc
     assert full.reason == "run: the client failed in stage write: OSError(28)"
 
 
-def test_micropythons_driver_writes_and_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_micropythons_driver_writes_and_reads(tmp_path: Path) -> None:
     protection = {**SHORT, "card_state": "read-only"}
-    sound, protected = rows_of(WORKLOAD, "micropython-1.26.0", tmp_path, monkeypatch, SHORT, protection)
+    sound, protected = rows("micropython-1.26.0", tmp_path, SHORT, protection)
     assert sound.status is Status.MEASURED, sound.reason
     assert sound.figures["spi_mhz"] == 24
     assert protected.status is Status.FAILED and protected.reason is not None
     assert "the client failed in stage" in protected.reason
 
 
-def test_rows_are_exact_and_each_bad_card_ends_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sound, again, missing, protected, corrupt = rows_of(
-        WORKLOAD,
+def test_rows_are_exact_and_each_bad_card_ends_with_one_line(tmp_path: Path) -> None:
+    sound, again, missing, protected, corrupt = rows(
         "portbench-native",
         tmp_path,
-        monkeypatch,
         SHORT,
         SHORT,
         {"card_state": "missing"},
