@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from portbench.boards import load_board
+from portbench.boards.definition import DEFINITIONS
 from portbench.runner.cli import portbench
 from portbench.runner.cli.group import Verbs
 from tests import patience
@@ -96,3 +98,15 @@ def test_the_page_leads_from_nothing_to_a_table(tmp_path: Path, environment: dic
     assert re.search(r"^usb:desk +2e8a:0003 +UF2 boot loader 2.0 .*bootloader \(emulated\)$", said, re.MULTILINE), said
     assert re.search(r"\[1/1\] measured +portbench-native tuned", said), said
     assert re.search(r"(?m)^ *-  portbench-native", said), said
+
+
+def test_the_rules_are_for_the_boards_that_there_are() -> None:
+    rules = (ROOT / "docs" / "60-portbench.rules").read_text(encoding="utf-8").splitlines()
+    for board in map(load_board, DEFINITIONS.glob("*.toml")):
+        for usb_id in (board.usb.micropython, board.usb.circuitpython):
+            if not usb_id.vid:  # an ATmega, which has no USB
+                continue
+            vendor = f'ATTRS{{idVendor}}=="{usb_id.vid:04x}"'
+            assert f'SUBSYSTEM=="tty", {vendor}, MODE="0660", TAG+="uaccess"' in rules
+            assert f'{vendor}, ENV{{ID_MM_DEVICE_IGNORE}}="1"' in rules
+    assert all(line.startswith("#") or re.fullmatch(r'([A-Z]+({\w+})?(==|=|\+=)"[^"]*"(, )?)+', line) for line in rules)

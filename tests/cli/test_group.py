@@ -188,3 +188,12 @@ def test_the_help_of_run_has_the_settings_of_the_named_workload(invoke: Invoke) 
         assert own.startswith("\nSettings of http, as -s NAME=VALUE:\n")
         assert "keep_alive  pages asked for on one connection (default 1)" in own
     assert "Settings of" not in invoke("run", "--workload", "all", "--help").output
+
+
+@pytest.mark.parametrize(
+    ("device", "says"),
+    [("usb:nowhere", "no board usb:nowhere; plug it in"), ("what", "is none of auto, id:SERIAL")],
+)
+def test_a_board_that_is_not_there_is_one_line(device: str, says: str, start: Start) -> None:
+    done = start("desk", "remote", "--device", device)
+    assert done.returncode == 1 and says in done.stderr and done.stderr.count("\n") == 1

@@ -1,15 +1,20 @@
 """`portbench serve` as a person runs it."""
 
+import itertools
 import os
 import re
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from types import FrameType
+from typing import Any
 
 import pytest
 
+from portbench.runner.cli import serving
 from portbench.server.tcp import WorkloadServer
 from portbench.workloads import Readiness, workload, workloads
 from tests import patience
@@ -79,3 +84,24 @@ def test_each_workload_with_a_server_is_served(name: str, invoke: Invoke, monkey
     assert (done.exit_code, done.stderr) == (0, "stopped\n")
     own = r", own round trip \d+ us \(p99 \d+\)" if any(True for _ in workload(name).ideal_client(1)) else ""
     assert re.fullmatch(rf"listening on 127\.0\.0\.1:\d+{own}\n", done.stdout), done.stdout
+
+
+@pytest.mark.parametrize("moment", range(12))
+def test_a_signal_at_any_moment_of_a_wait_ends_it(moment: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It did not end where it came while `threading.Event.wait` held the lock of the event."""
+    monkeypatch.setattr(serving, "_LOOK_S", 0.001)
+    lines = itertools.count()
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if next(lines) == moment:
+            signal.raise_signal(signal.SIGTERM)
+        return trace
+
+    with serving.until_stopped() as goes_on:
+        sys.settrace(trace)
+        try:
+            for _ in range(20):
+                goes_on()
+        finally:
+            sys.settrace(None)
+        assert not goes_on()

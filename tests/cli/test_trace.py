@@ -1,8 +1,9 @@
-"""`portbench trace`: tables for people, JSON for programs, frames for Wireshark."""
+"""`portbench trace` and `portbench profile`: tables for people, JSON for programs, files for other tools."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -40,14 +41,21 @@ def test_a_page_is_80_columns_wide_and_ends_with_the_causes(invoke: Invoke) -> N
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (["--messages", "3", "--exchange", "4"], 1, "portbench: exchange 4: the run had 3 exchanges; choose 1 to 3"),
-        (["--first", "--slowest"], 2, "portbench trace: --message, --first and --slowest exclude each other"),
-        (["--whole"], 2, "portbench trace: --whole is for the files of --vcd and --perfetto"),
-        (["--messages", "3", "--pcap", "/nowhere/x.pcap"], 1, "portbench: "),
+        ("trace --messages 3 --exchange 4", 1, "portbench: exchange 4: the run had 3 exchanges; choose 1 to 3"),
+        ("trace --first --slowest", 2, "portbench trace: --message, --first and --slowest exclude each other"),
+        ("trace --whole", 2, "portbench trace: --whole is for the files of --vcd and --perfetto"),
+        ("trace --messages 3 --pcap /nowhere/x.pcap", 1, "portbench: "),
+        ("profile --exact --sampled 5", 2, "portbench profile: --exact and --sampled exclude each other"),
+        (
+            f"profile --elf {shlex.quote(__file__)}",
+            1,
+            f"portbench: --elf: {__file__}: is neither an ELF file nor a linker map of GNU ld",
+        ),
+        ("profile --folded /nowhere/x", 1, "portbench: /nowhere/x: "),
     ],
 )
-def test_bad_input_is_one_line(words: list[str], status: int, says: str, invoke: Invoke) -> None:
-    done = invoke("trace", *words)
+def test_bad_input_is_one_line(words: str, status: int, says: str, invoke: Invoke) -> None:
+    done = invoke(*shlex.split(words))
     assert done.exit_code == status and done.stderr.startswith(says) and done.stderr.count("\n") == 1
 
 
@@ -60,3 +68,12 @@ def test_a_missing_library_is_told_before_the_row_runs(
     done = invoke("trace", f"--{library}", "file")
     line = f"portbench: --{library} needs {library}; install it: pip install 'portbench[trace]'\n"
     assert (done.exit_code, done.stderr) == (1, line) and list(tmp_path.iterdir()) == []
+
+
+def test_a_profile_tells_all(invoke: Invoke, tmp_path: Path) -> None:
+    done = invoke("profile", "--messages", 10, "--exact", "--folded", "stacks.txt", "--speedscope", "profile.json")
+    assert done.exit_code == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "by each instruction" in done.stdout and "SRAM" in done.stdout
+    assert (tmp_path / "stacks.txt").read_text().startswith("core 0;")
+    assert json.loads((tmp_path / "profile.json").read_text())["profiles"][0]["name"] == "core 0"

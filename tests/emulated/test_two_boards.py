@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from portbench_engine import Machine, bootrom
 
-from portbench.boards import BoardError
+from portbench.boards import BoardError, Deadline, board_definition
 from portbench.boards.emulated import partner
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.partner import Partner
-from portbench.boards.emulated.simulation import ps
+from portbench.boards.emulated.simulation import PS_PER_S, ps
 from portbench.boards.jitter import Jitter, Surroundings
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, pack
 from portbench.firmware.uf2 import flash_content
@@ -24,6 +24,7 @@ from portbench.runner.kinds import paired
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import workload
 from tests.measuring import measured
+from tests.peers.two_boards import two_boards
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
 _TWO_BOARDS = (workload("two_boards"),)
@@ -221,3 +222,12 @@ def test_two_boards_with_one_address_end_the_row(tmp_path: Path, monkeypatch: py
     (row,) = measured(tmp_path, may_fail=True, address_mode="static", **of)
     reason = f"{_STOPPED} address conflict: both boards say that they are 192.168.50.10; give each its own"
     assert (row.status, row.reason) == (Status.FAILED, reason)
+
+
+@pytest.mark.engine
+def test_another_thread_asks_for_the_time_while_the_pair_runs() -> None:
+    """It has the interpreter and waits for the board, whose thread waits for the interpreter."""
+    board, deadline = board_definition("W5500_EVB_PICO"), Deadline(120.0, "boards")
+    with two_boards(board, flash_content(NATIVE_IMAGE, board.flash_bytes)) as boards:
+        while boards[1].time_ps < PS_PER_S // 50:
+            deadline.check("20 ms of simulated time")

@@ -1,9 +1,10 @@
-"""Which rows follow which, what ends them, and what a run says at its end, with benches that measure nothing."""
+"""The default number of boards, the order of rows, what ends them, and what a run says at its end."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
@@ -21,6 +22,8 @@ from portbench.results.model import Row, Status
 from portbench.runner.bench import Outcome
 from portbench.runner.jobs import cluster, job, measure, pool
 from portbench.runner.jobs.job import Build, Rows, job_id
+from portbench.runner.jobs.measure import units_of, usual_parallel
+from portbench.runner.jobs.pool import program_of
 from portbench.runner.jobs.run import Run, measure_images
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, Surroundings, plan
@@ -216,10 +219,7 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
         {"layouts": 1},
         {"pc_address": IPv4Address("10.0.0.9")},
         {"server_port": 4711},
-        *(
-            {"surroundings": replace(options.surroundings, **{name: 7})}
-            for name in ("turnaround_us", "phy_link_delay_s", "seed")
-        ),
+        *({"surroundings": Surroundings(**{name: 7})} for name in ("turnaround_us", "phy_link_delay_s", "seed")),
         {"timeouts_s": {**options.timeouts_s, Stage.IMAGE: 1.25}},
     ]
     ids += [job_id(each, image, options) for each in rows]
@@ -275,3 +275,37 @@ def test_a_fault_of_a_process_is_sent_as_it_is_or_as_text() -> None:
     told = pool._portable(KeyError("x"))
     assert pool._portable(BROKEN) is BROKEN and type(told) is RuntimeError and str(told) == "KeyError('x')"
     assert told.__notes__ == ["KeyError: 'x'\n"]
+
+
+TWO = ("micropython-1.26.0", "wiznet-hardwired")
+
+
+@pytest.mark.parametrize(
+    ("options", "boards"),
+    [
+        (BenchOptions(where="emulated", runtimes=TWO), 3),
+        (BenchOptions(where="emulated", runtimes=("portbench-native",), runs=9), 1),
+        (BenchOptions(where="emulated", runtimes=(*TWO, "micropython-unix")), 3),
+        (BenchOptions(where="auto", runtimes=(*TWO, "micropython-unix")), 3),
+        (BenchOptions(where="silicon", runtimes=TWO), 1),
+        (BenchOptions(where="emulated", runtimes=TWO, devices=("usb:desk",)), 1),
+        (BenchOptions(where="hosted"), 1),
+    ],
+)
+def test_emulated_boards_take_all_cores_and_nothing_else_does(
+    options: BenchOptions, boards: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert usual_parallel(plan(options), options) == boards
+
+
+def test_boards_have_a_thread_each_and_emulated_rows_go_to_any_process() -> None:
+    options = BenchOptions(where="auto", runtimes=(*TWO, "micropython-unix"), runs=2, parallel=2)
+    boards, emulated = units_of(plan(options), options)
+    assert boards == {} and len(emulated) == 8 and len({program_of(row) for row in emulated}) == 4
+    named = BenchOptions(where="emulated", runtimes=TWO, runs=2, parallel=2, devices=("usb:one", "usb:two"))
+    boards, emulated = units_of(plan(named), named)
+    assert {name: len(rows) for name, rows in boards.items()} == {"usb:one": 8, "usb:two": 8} and emulated == []
+    silicon = BenchOptions(where="silicon", runtimes=TWO, runs=2, parallel=3)
+    boards, emulated = units_of(plan(silicon), silicon)
+    assert sorted(boards) == ["board-1", "board-2", "board-3"] and emulated == []

@@ -1,9 +1,11 @@
-"""The Python in the playground's page has all that it imports. No browser is needed to know that."""
+"""The Python in the playground's page has all that it imports, and its engine each call of a row, without a browser."""
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +75,16 @@ def test_a_build_leaves_no_file_of_an_earlier_one(tool: ModuleType, tmp_path: Pa
     (tmp_path / tool.LIST).write_text(json.dumps(["./", "page.js", "vega-OLD.js", "gone.js"]), encoding="utf-8")
     tool.clear(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [tool.LIST, "own.txt"]
+
+
+LOADED: Final = ("board", "client_watch", "liveness", "partner", "pings", "run", "simulation", "wire")
+OF_PAIRS_AND_DESKS: Final = {"address_conflict", "join", "power_cycle", "run_beside"}
+
+
+def test_the_page_has_every_call_of_a_row() -> None:
+    tree = ast.parse((ROOT / "engine" / "web" / "python" / "_native.py").read_text(encoding="utf-8"))
+    (machine,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Machine")
+    there = {node.name for node in machine.body if isinstance(node, ast.FunctionDef)}
+    sources = [(ROOT / "boards" / "emulated" / f"{name}.py").read_text(encoding="utf-8") for name in LOADED]
+    asked = {name for text in sources for name in re.findall(r"\b(?:machine|_cable)\.(\w+)", text)}
+    assert asked - there == OF_PAIRS_AND_DESKS
