@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from collections.abc import Sequence
 from typing import Any, Final
@@ -31,6 +33,25 @@ def run(command: Sequence[str], limit_s: float, **options: Any) -> subprocess.Co
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
         output, errors = communicate(process, limit_s)
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def script(text: str, limit_s: float, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run bash, with both outputs as one. At the deadline, kills all that the script started, and raises."""
+    process = subprocess.Popen(
+        ["bash", "-c", text],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
+    try:
+        said, _ = communicate(process, limit_s)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return subprocess.CompletedProcess(process.args, process.returncode, said, "")
 
 
 def still_alive(processes: Sequence[psutil.Process], limit_s: float) -> list[psutil.Process]:

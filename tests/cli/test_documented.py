@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -80,21 +78,9 @@ def test_the_page_leads_from_nothing_to_a_table(tmp_path: Path, environment: dic
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m portbench "$@"\n')
     command.chmod(0o755)
-    process = subprocess.Popen(
-        ["bash", "-c", block[1].replace(". .venv/bin/activate\n", "set -m\n")],
-        cwd=tmp_path,
-        env=environment | {"PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        said, _ = patience.communicate(process, 250)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    script = block[1].replace(". .venv/bin/activate\n", "set -m\n")
+    path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
+    said = patience.script(script, 250, cwd=tmp_path, env=environment | {"PATH": path}).stdout
     assert re.search(r"^usb:desk +2e8a:0003 +UF2 boot loader 2.0 .*bootloader \(emulated\)$", said, re.MULTILINE), said
     assert re.search(r"\[1/1\] measured +portbench-native tuned", said), said
     assert re.search(r"(?m)^ *-  portbench-native", said), said

@@ -45,7 +45,7 @@ BUILDS = {"RPI_PICO-v1.24.1.uf2": "micropython-pico-1.24.1", "RPI_PICO-v1.26.1.u
 LINKER_MAP = "Linker script and memory map\n .text.main     0x10000200       0x40 main.o\n"
 
 BLOCKS = {
-    "docs/adding-a-board.md": "tests/boards/test_adding_a_board.py",
+    "docs/adding-a-board.md": "tests/docs/test_adding.py",
     "docs/hardware.md": "tests/cli/test_documented.py",
     "docs/other-test-tools.md": "tests/testing/conftest.py",
     "docs/tutorials/app.md": "tests/docs/test_tutorials.py",
@@ -54,7 +54,7 @@ BLOCKS = {
 }
 """Pages with a block of `sh`, which that test runs as it stands."""
 TAKEN = {
-    ("docs/adding-a-chip.md", "cargo test"): "tests/engine/test_adding_a_chip.py",
+    ("docs/adding-a-chip.md", "cargo test"): "tests/docs/test_adding.py",
 }
 """Lines that another test takes from the page."""
 QUOTED = {
