@@ -168,14 +168,6 @@ class RecordedSimulation(Simulation):
     def wait_for_console(self) -> None:
         self.wait(lambda: self.usb["console_open"], DEFAULT_S, "a console", self.came_on_console)
 
-    def advance(self, until_ps: int) -> Step:
-        """Run for one slice. Raises BoardError and NothingCame."""
-        if self.stuck is not None:
-            raise BoardError(f"cannot come: {self.stuck}")
-        before = self.transcript.mark()
-        self._pass(self._before_ps + until_ps)
-        return Step("", [], self.transcript.since(before))
-
     def came_on_console(self) -> str:
         return f"the console's last lines, {self.now_us / 1e6:.6f} s after the start:\n{self.transcript.tail()}"
 

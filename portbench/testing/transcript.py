@@ -43,16 +43,12 @@ class Transcript:
         return taken
 
     def mark(self) -> int:
-        """The end as it is now, for `since` and `cut`."""
+        """The end as it is now, for `cut`."""
         return self._fed
-
-    def since(self, mark: int) -> bytes:
-        """Return the bytes after `mark`."""
-        return bytes(self._data[max(0, len(self._data) - (self._fed - mark)) :])
 
     def cut(self, mark: int) -> None:
         """Forget the bytes after `mark`."""
-        del self._data[len(self._data) - len(self.since(mark)) :]
+        del self._data[max(0, len(self._data) - (self._fed - mark)) :]
         self._fed, self._seen = mark, len(self._data)
 
     def find(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
