@@ -85,7 +85,6 @@ async function power(bootsel: boolean, fresh: boolean): Promise<void> {
     delete report.dataset["report"];
     setPaused(false);
     analyser.clear();
-    showDrive("none");
     inBootLoader = bootsel;
     const id = await named(firmware[1]);
     send({ do: "power", kind: kinds.selectedIndex, rom, uf2: fresh ? firmware[1] : new Uint8Array(), bootsel });
