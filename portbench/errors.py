@@ -82,6 +82,10 @@ class BoardUnavailable(BoardError):
     """No such board here: not built, not plugged in, not on this operating system. Says what would provide it."""
 
 
+class BoardGone(BoardError):
+    """The process of an emulated board has ended; nothing that is waited for will come."""
+
+
 class BrokenSetup(BoardError):
     """This installation, or this user's folder, can run no emulated board at all; it ends the whole run."""
 

@@ -21,7 +21,7 @@ from portbench.boards.emulated.liveness import off_bus
 from portbench.boards.pins import HIGH_V, pin_number
 from portbench.boards.registry import CONTROL_SOCKET, read_state
 from portbench.boards.timing import Deadline, waited
-from portbench.errors import BoardError, DeadlineExceeded
+from portbench.errors import BoardError, BoardGone, DeadlineExceeded
 
 _POLL_S: Final = 0.2
 """Time between two looks at a deadline: it learns how long the board's process had no processor."""
@@ -116,7 +116,7 @@ class ControlClient:
             answer: dict[str, Any] = json.loads(connection.recv_bytes())
         except (EOFError, OSError) as error:
             self.close()
-            raise BoardError(f"{self._name}: the emulated board's process ended during {op!r}") from error
+            raise BoardGone(f"{self._name}: the emulated board's process ended during {op!r}") from error
         except BaseException:
             self.close()  # as would the answer to a request that Ctrl-C broke off
             raise

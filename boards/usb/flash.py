@@ -13,7 +13,7 @@ from portbench.boards.usb.bus import UsbDevice, is_bootloader
 from portbench.boards.usb.link import Link, run_program
 from portbench.boards.usb.port import open_port
 from portbench.boards.usb.volume import wait_volume, write_until_gone
-from portbench.errors import BoardError, BoardUnavailable, DeadlineExceeded
+from portbench.errors import BoardError, BoardGone, BoardUnavailable, DeadlineExceeded
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.uf2_families import chip_name
 
@@ -53,7 +53,7 @@ def enter_bootloader(link: Link, deadline: Deadline) -> UsbDevice:
     ):
         try:
             found = step(link, deadline)
-        except BoardUnavailable:
+        except (BoardUnavailable, BoardGone):
             raise
         except BoardError as error:
             link.log(f"boot loader: {name}: {error}")

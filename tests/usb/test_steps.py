@@ -24,7 +24,7 @@ from portbench.boards.usb.files import _reason
 from portbench.boards.usb.flash import enter_bootloader
 from portbench.boards.usb.port import SerialWire
 from portbench.boards.usb.volume import VolumeInfo, check_own, wait_volume
-from portbench.errors import BoardError
+from portbench.errors import BoardError, BoardGone
 from portbench.where import Where
 from tests.usb.conftest import DEFINITION, link_to
 from tests.usb.fake_board import FakeBoard
@@ -97,6 +97,20 @@ def test_a_board_off_the_bus_is_waited_for_unless_its_power_is_at_hand(
     with pytest.raises(DeadlineExceeded, match="tried: REPL, 1200-baud touch, picotool, power;"):
         enter_bootloader(link(1_000_000), Deadline(0.4, "test"))
     assert log[1] == "fake board: boot loader: still waiting for fake board to come back to the bus after 0.2 s"
+
+
+def test_a_board_whose_process_has_ended_is_waited_for_no_longer(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: Any, **__: Any) -> None:
+        raise BoardGone("b: its process ended")
+
+    board, log = boards(runtime=None), list[str]()
+    link = replace(
+        link_to(board, log, power=SimpleNamespace(cycle=gone)), target=Target(Away(board, 9), lambda _: None)
+    )
+    with pytest.raises(BoardGone, match=r"^b: its process ended$"):
+        enter_bootloader(link, Deadline(10, "test"))
 
 
 @pytest.mark.parametrize(
