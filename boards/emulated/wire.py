@@ -49,17 +49,15 @@ class SimulatedWire(Wire):
         return len(self._buffer)
 
     def write(self, data: bytes) -> int:
-        for at in range(0, len(data), _TYPED_BYTES):
-            self.type(data[at : at + _TYPED_BYTES])
-            while self._simulation.machine.console_unsent:
+        machine, rest = self._simulation.machine, data
+        while rest:
+            taken = machine.console_write(rest[:_TYPED_BYTES])
+            rest = rest[taken:]
+            if not taken:  # there is no console yet
+                self._wait()
+            while machine.console_unsent:
                 self._wait()
         return len(data)
-
-    def type(self, data: bytes) -> None:
-        """Type without waiting for the board to take it, beyond what waits already."""
-        while rest := data[self._simulation.machine.console_write(data) :]:
-            data = rest
-            self._wait()
 
     def _wait(self) -> None:
         if self._deadline is not None:
