@@ -65,9 +65,12 @@ def at_once(path: Path, count: int) -> tuple[int, float, list[LoopSpeed]]:
     return (process.memory_info().rss - before_bytes) // count, host_s, speeds
 
 
-def test_boards_at_once(image: Image, figure: Figure, short: bool) -> None:
+def test_boards_at_once(
+    image: Image, figure: Figure, short: bool, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In a fresh process, whose memory nothing else has used."""
     count = 2 if short else 8
+    monkeypatch.syspath_prepend(pytestconfig.rootpath)  # where that process finds this module
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
         board_bytes, host_s, speeds = process.submit(at_once, image(MICROPYTHON), count).result()
     instructions = sum(each.instructions for each in speeds)
