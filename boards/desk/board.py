@@ -19,7 +19,8 @@ from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import EmulatedBus, is_bootloader
 from portbench.boards.usb.flash import enter_bootloader
 from portbench.boards.wifi import WifiCredentials
-from portbench.errors import BoardError, BoardUnavailable
+from portbench.errors import BoardError, BoardGone, BoardUnavailable
+from portbench.files import is_held
 from portbench.firmware.identify import Uf2File
 from portbench.where import Where
 from portbench.workloads import Session
@@ -149,6 +150,8 @@ class DeskBoard(UsbBoard):
         """Watch only the programs that this harness has put on the board: others may well stand still."""
         if self._desk is not None:
             self._desk.state()
+        elif self._watch is not None and not is_held(self.folder):
+            raise BoardGone(f"{self.name}: the emulated board's process ended")
         if self._watch is not None and (self._running or self.link.image_has_usb):
             self._watch()
 

@@ -13,11 +13,13 @@ import pytest
 
 from portbench.boards import Deployment, RunOutput
 from portbench.boards.desk.board import DeskBoard
+from portbench.boards.desk.started import StartedDesk
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import EmulatedBus
 from portbench.boards.usb.discovery import listing
 from portbench.boards.usb.link import Link
+from portbench.errors import BoardGone
 from portbench.firmware.identify import Uf2File
 from tests import patience
 from tests.conftest import Image
@@ -41,6 +43,22 @@ def board(root: Path) -> Iterator[DeskBoard]:
     with DeskBoard.started(DEFINITION) as made:
         yield made
     assert list(root.iterdir()) == []
+
+
+def test_no_wait_outlasts_the_process_of_a_board_that_somebody_else_started(root: Path) -> None:
+    desk = StartedDesk(DEFINITION.id, "{}", "desk")
+    try:
+        desk.wait()
+        within().poll(EmulatedBus().devices, 0.02, "USB to enumerate")
+        with DeskBoard(DEFINITION, device="usb:desk") as board:
+            pid = board.pid
+            assert pid is not None
+            psutil.Process(pid).kill()
+            assert desk.ended()
+            with pytest.raises(BoardGone, match=r"the emulated board's process ended$"):
+                board.link.device()
+    finally:
+        desk.close()
 
 
 def same_run(one: RunOutput, two: RunOutput) -> bool:
