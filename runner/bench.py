@@ -29,7 +29,7 @@ from portbench.runner.progress import RowLog
 from portbench.runner.servers import Servers
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.where import Where
-from portbench.workloads import Readiness, Session, Turnaround
+from portbench.workloads import Session, Turnaround
 
 if TYPE_CHECKING:
     from portbench.server.tcp import WorkloadServer
@@ -169,6 +169,9 @@ class Bench:
             self._wheres[planned.device, planned.board.id] = draft.where
             self._opened.add((planned.device, planned.board.id))
         draft.own_network = board.own_network
+        if draft.where is Where.EMULATED and board.own_network is None and planned.is_networked:
+            draft.where = Where.HOSTED  # it exchanges with a program of this PC, whose time its figures count
+            draft.remarks.append("emulated board with a real PC")
         return ReadyRow(
             planned=planned,
             draft=draft,
@@ -213,7 +216,7 @@ class Bench:
     def _jitter(self, planned: PlannedRow, board: Board) -> Jitter | None:
         """The run's surroundings; None where nothing varies: by request, without a network, on others' boards."""
         emulated = board.where is Where.EMULATED and planned.device == AUTO
-        if not emulated or planned.workload.readiness is Readiness.BOOTED:
+        if not emulated or not planned.is_networked:
             return None
         asked = planned.surroundings or self.options.surroundings
         return None if asked.seed is None and planned.surroundings is None else draw(asked, planned.number)

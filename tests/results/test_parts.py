@@ -206,7 +206,7 @@ def test_who_timed_a_row_is_told_of_each_place() -> None:
         "Ping-pong: emulated, timed by the PC": (
             "Emulated boards with images that tell nothing, timed by the simulated PC"
         ),
-        "Ping-pong: hosted": "Ports that run on the PC itself",
+        "Ping-pong: hosted": "Programs of the PC, in its own time",
         "Ping-pong: hosted, timed by the PC": "Ports that tell nothing, timed by the PC",
     }
 
