@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Progress
 from portbench.boards.jitter import Jitter, draw
+from portbench.boards.kinds import AUTO, SILENT, Listener
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.firmware.boot_roms import has_own_boot_rom
 from portbench.firmware.images import ImageStore, ImageUnavailable
 from portbench.results.model import Row, Status
 from portbench.results.storage import StorageError
-from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
+from portbench.runner.boards_for import open_board, where_for
 from portbench.runner.collect import RowDraft, one_line
 from portbench.runner.kinds import measurement_of
 from portbench.runner.kinds.paired import PartnerBoard
@@ -76,7 +77,7 @@ class Bench:
         self._wheres: dict[tuple[str, str], Where] = {}
         """What boards have turned out to be, by device and kind."""
         self._opened: set[tuple[str, str]] = set()
-        self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
+        self._listener = SILENT
         self._partner = PartnerBoard(options, self._current_listener())
 
     def measure(self, planned: PlannedRow, doing: Callable[[str], None] = lambda what: None) -> Outcome:
@@ -162,9 +163,6 @@ class Bench:
             self._prepared = PreparedBoard(self._open(planned, draft.where, deadline))
             self._prepared_for = key
         board = self._prepared.board
-        # Of a board elsewhere that does not say that it is emulated, only the user knows.
-        if board.where is not Where.SILICON or not is_remote(planned.device):
-            draft.where = board.where
         if draft.where is not Where.HOSTED:
             self._wheres[planned.device, planned.board.id] = draft.where
             self._opened.add((planned.device, planned.board.id))
@@ -243,12 +241,8 @@ class Bench:
         )
 
     def _open(self, planned: PlannedRow, where: Where, deadline: Deadline) -> Board:
-        listener = self._current_listener()
-        if where is Where.EMULATED:
-            comes_back = planned.device != AUTO and not is_remote(planned.device)  # it runs, or it would not be known
-        else:
-            comes_back = (planned.device, planned.board.id) in self._opened
-        return open_board(planned, where, self.options, deadline, listener, comes_back)
+        comes_back = (planned.device, planned.board.id) in self._opened
+        return open_board(planned, where, self.options, deadline, self._current_listener(), comes_back)
 
     @contextlib.contextmanager
     def _only_reporter(self, planned: PlannedRow, server: WorkloadServer | None) -> Iterator[None]:
