@@ -136,8 +136,8 @@ class Silicon:
         if publication.turnaround:
             self._store.obtain(self._known.get(publication.runtime))
             times_us = self._turnaround(asked).whole_us()
-            around = [replace(options.surroundings, turnaround_us=time_us) for time_us in times_us]
-            every = [replace(options, surroundings=each) for each in around]
+            around = [replace(options.how.surroundings, turnaround_us=time_us) for time_us in times_us]
+            every = [options.but(surroundings=each) for each in around]
             notes = (f"at a PC's turnaround of {', '.join(f'{time_us} us' for time_us in times_us)}",)
         found = [self._figures(each, publication.runtime) for each in every]
         measured = {
@@ -149,7 +149,7 @@ class Silicon:
     def _figures(self, options: BenchOptions, runtime: str) -> dict[str, float]:
         """Those of one emulated run, measured as `portbench run` measures it."""
         with TemporaryFolder("portbench-silicon") as folder:
-            options = replace(options, where="emulated", runs=1, results_dir=folder)
+            options = options.but(where="emulated", runs=1, results_dir=folder)
             with Run(plan(options), options, store=self._store) as run:
                 rows = [row for _, row in run.measured()]
         if not rows:
