@@ -31,7 +31,7 @@ from portbench.results.cells import (
 from portbench.results.model import RunFile, Sim, Status, TimedBy
 from portbench.results.stats import Group, group_rows, known_workload
 from portbench.where import Where
-from portbench.workloads import Readiness, Workload
+from portbench.workloads import ForeignServer, Workload
 
 _REAL_PC: Final = "real PC"
 _ABOUT: Final = {
@@ -215,7 +215,7 @@ def panel_table(panel: Panel) -> Table:
     said = _said_once(lines, (*settings, *_SAID_ONCE))
     about = _BRIDGED if panel.bridged else _ABOUT[where]
     if foreign and not panel.bridged:
-        called = known is not None and known.readiness is Readiness.LISTENING
+        called = isinstance(known, ForeignServer)
         from_to = f"from one {known.exchange if known else 'exchange'}'s arrival to the next's"
         about = f"{_TIMED_BY_PC[where]}{', which calls them.' if called else f': {from_to}.'}"
     asked = (row.conditions.turnaround_us for group in groups for row in group.rows)

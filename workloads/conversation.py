@@ -243,24 +243,33 @@ class Hears(ReportedConversation):
         return self._word.decode().strip()
 
 
-class Announcement(ReportedConversation):
-    """The connection on which a client that listens announces its port; the exchanges use other connections."""
+class ClientReport(ReportedConversation):
+    """The connection on which a client without a console tells where it listens, if it does, and reports.
+
+    The exchanges use other connections. A client that failed before it was connected begins with the message 1.
+    """
 
     def __init__(self, max_report_bytes: int) -> None:
         super().__init__(max_report_bytes)
         self._line = b""
+        self._begun = False
 
     def receive(self, data: bytes) -> bytes:
-        if self.listening is None:
+        if not self._begun and not self._line:
+            self._begun = data == b"1" or data[0] == FIRST_BYTE
+            if data == b"1":
+                self.exchanges = 1
+                return b"2"
+        if not self._begun:
             data = self._announced(data)
         if data:
-            self.receive_report(data, "it told where it listens")
+            self.receive_report(data, "its first line")
         return b""
 
     def eof(self) -> None:
-        if self.listening is None:
-            raise ConversationError("the board closed before it told where it listens")
         super().eof()
+        if self.listening is None and self.report is None:
+            raise ConversationError("the board closed before it told where it listens, or reported")
 
     def _announced(self, data: bytes) -> bytes:
         """The bytes after the line."""
@@ -270,7 +279,7 @@ class Announcement(ReportedConversation):
             raise ConversationError(f"the board said {shown(self._line)}, not where it listens")
         if not newline:
             return b""
-        self.listening = line.decode("ascii", "replace")
+        self.listening, self._begun = line.decode("ascii", "replace"), True
         return rest
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
     Column,
+    ForeignClient,
     Measurement,
     Metric,
-    Readiness,
+    Native,
     Session,
     Timed,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
@@ -128,10 +128,9 @@ class Result(WorkloadResult):
     """One entry per message, in order."""
 
 
-class PingPongWorkload(Workload):
+class PingPongWorkload(ForeignClient, Native):
     name = "ping_pong"
     title = "Ping-pong"
-    readiness = Readiness.CONNECTED
     headline = Metric("messages_per_s", "messages/s")
     reading = (
         "a *message* is one number sent by the client plus its answer. *messages/s* is messages divided by total time,"
@@ -142,13 +141,10 @@ class PingPongWorkload(Workload):
         Column("p99 us", "round_trip_us", "p99"),
     )
     settings_type = Settings
+    quick_settings: ClassVar = {"messages": 20}
     by_default = True
     drifting = "round_trip_us"
-    timed_by_pc = True
     exchange = "message"
-
-    def quick(self) -> Settings:
-        return Settings(messages=20)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = Result.read(result)
@@ -194,8 +190,8 @@ class PingPongWorkload(Workload):
         if most is not None and settings.messages > most:
             raise ValueError(f"messages is {settings.messages}: a board with {family} has room for {most} round trips")
 
-    def native_count(self, settings: Settings) -> int:
-        return settings.messages
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [settings.messages]
 
 
 WORKLOAD = PingPongWorkload()
