@@ -159,54 +159,34 @@ _LONGEST_LISTENING_LINE: Final = 120
 _SHOWN_BYTES: Final = 24
 
 
-class ReportLine:
-    """Collects a report however it arrives."""
-
-    def __init__(self, max_bytes: int = MAX_REPORT_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._line = bytearray()
-
-    @property
-    def begun_bytes(self) -> int:
-        """Received bytes of the report."""
-        return len(self._line)
-
-    def receive(self, data: bytes) -> tuple[dict[str, Any], bytes] | None:
-        """The report and the bytes after it, once its line is complete. Raises ConversationError."""
-        line, newline, rest = data.partition(b"\n")
-        if len(self._line) + len(line) > self._max_bytes:
-            raise ConversationError(f"the report is longer than {self._max_bytes} bytes")
-        self._line += line
-        if not newline:
-            return None
-        try:
-            report = json.loads(self._line.decode("utf-8"), parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            reason = str(error) or type(error).__name__
-            raise ConversationError(f"the report is not JSON ({reason}): {shown(bytes(self._line))}") from error
-        if not isinstance(report, dict):
-            raise ConversationError("the report is not a JSON object")
-        return report, rest
-
-
 class ReportedConversation(Conversation):
     """A conversation after which a client without a console sends its report on the same connection."""
 
     def __init__(self, max_report_bytes: int = MAX_REPORT_BYTES) -> None:
-        self._report_line = ReportLine(max_report_bytes)
+        self._max_report_bytes = max_report_bytes
+        self._report_line = bytearray()
 
     def receive_report(self, data: bytes, after: str) -> None:
         """Take the bytes `after` the last exchange. Raises ConversationError for anything but one report."""
-        if self.report is not None or (not self._report_line.begun_bytes and data[0] != FIRST_BYTE):
+        if self.report is not None or (not self._report_line and data[0] != FIRST_BYTE):
             raise ConversationError(f"the board said {shown(data)} after {after}")
-        if (found := self._report_line.receive(data)) is not None:
-            self.report, rest = found
-            if rest:
-                raise ConversationError(f"{shown(rest)} follows the report")
+        line, newline, rest = data.partition(b"\n")
+        if len(self._report_line) + len(line) > self._max_report_bytes:
+            raise ConversationError(f"the report is longer than {self._max_report_bytes} bytes")
+        self._report_line += line
+        if not newline:
+            return
+        try:
+            self.report = json.loads(self._report_line.decode("utf-8"), parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            reason = str(error) or type(error).__name__
+            raise ConversationError(f"the report is not JSON ({reason}): {shown(bytes(self._report_line))}") from error
+        if rest:
+            raise ConversationError(f"{shown(rest)} follows the report")
 
     def eof(self) -> None:
-        if self._report_line.begun_bytes and self.report is None:
-            raise ConversationError("the board closed within its report")
+        if self._report_line and self.report is None:
+            raise ConversationError(f"the board closed within its report, after {len(self._report_line)} bytes of it")
 
 
 class Hears(ReportedConversation):
