@@ -195,6 +195,6 @@ def _references(references: Sequence[Group], best: Group | None = None) -> list[
 
 
 def times_text(group: Group, other: Group) -> str:
-    """How many times better `group` is than `other`, which has the same headline."""
+    """Say how many times better `group` is than `other`, which has the same headline."""
     times = group.times(other)
     return f"{times:.2f}" if times < 2 else f"{times:.1f}" if times < 100 else f"{times:.0f}"

@@ -24,11 +24,11 @@ from portbench.results.table import Panel, markdown, panels, tables
 from portbench.toml_files import read_text
 
 PAGE: Final = Path("docs/results.md")
-"""Of the folder in which portbench was started."""
+"""The page, in the folder in which portbench was started."""
 CHART: Final = Path("docs/images/results.svg")
-"""Of the same folder: the first table as a picture."""
+"""The first table as a picture, in the same folder."""
 HTML_PAGE: Final = "page.html"
-"""Of the results' folder."""
+"""Name within the results' folder."""
 _PREVIEW_ROWS: Final = 5
 _WIDTH: Final = 100
 """Characters of a table's line that GitHub shows beside its own columns."""
