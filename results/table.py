@@ -44,9 +44,9 @@ _BRIDGED: Final = (
     " time in them, differ from run to run, and are not ranked with simulated ones."
 )
 _TIMED_BY_PC: Final = {
-    Where.SILICON: "Real boards with images that tell nothing, timed by the PC",
-    Where.EMULATED: "Emulated boards with images that tell nothing, timed by the simulated PC",
-    Where.HOSTED: "Ports that tell nothing, timed by the PC",
+    Where.SILICON: "Opaque images on real boards, timed by the PC",
+    Where.EMULATED: "Opaque images on emulated boards, timed by the simulated PC",
+    Where.HOSTED: "Opaque ports, timed by the PC",
 }
 _LEFT: Final = frozenset(
     {"runtime", "build", "version", "profile", "board", "SPI MHz asked -> real", "INTn", "address", "notes"}

@@ -130,7 +130,7 @@ class Run:
                     yield found
             except PortbenchError as error:
                 told = done and str(error) in (done[-1].reason or "")
-                self.faults.append("no further row was measured: it would fail alike" if told else str(error))
+                self.faults.append("stopped: every further row would fail for the same reason" if told else str(error))
             finally:
                 self._interruptions.ending()
         self._interruptions.check()
