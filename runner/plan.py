@@ -58,7 +58,7 @@ class PlannedRow:
 
     @property
     def id(self) -> str:
-        """As in pytest's test ids: `micropython-1.26.0-tuned-ping_pong`, with `-2` for the second of several runs."""
+        """Name in pytest's test ids: `micropython-1.26.0-tuned-ping_pong`, with `-2` for the second of several runs."""
         name = f"{self._runtime('-')}-{self.workload.name}"
         if self.partner is not None:
             name += f"-with-{self.partner.entry.id}"
@@ -91,7 +91,7 @@ class PlannedRow:
 
 
 def client_family(entry: FirmwareEntry) -> str:
-    """As in `clients.FAMILIES`, or `native` or `foreign`."""
+    """Return a key of `clients.FAMILIES`, or `native` or `foreign`."""
     if entry.package == _BLINKA_PACKAGE:
         return "blinka"
     return str(entry.family)
@@ -198,7 +198,7 @@ def left_out(rows: Sequence[PlannedRow], options: BenchOptions) -> str | None:
 
 
 def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) -> str | None:
-    """What keeps `entry` from running `workload` on `board`, as one clause; None where nothing does."""
+    """Return the clause that says why `entry` cannot run `workload` on `board`; None where it can."""
     family = client_family(entry)
     traits = entry.family.traits
     if traits.client_in_image:
@@ -217,7 +217,7 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
 
 
 def _why_not_foreign(entry: FirmwareEntry, workload: Workload, options: BenchOptions) -> str | None:
-    """The same of a foreign image's content."""
+    """Return why a foreign image's content cannot run `workload`; None where it can."""
     if not (isinstance(workload, Foreign) and entry.family.traits.timed_by_pc) or entry.path is None:
         return None
     content = Uf2File.read(entry.path).content

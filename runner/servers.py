@@ -32,14 +32,14 @@ class Servers:
         self._servers: dict[tuple[str, str], WorkloadServer] = {}
         self._starting = threading.Lock()
         self.reporter = threading.Lock()
-        """Of the one native client that may run: its report does not say which board it is from."""
+        """Lock of the one native client that may run: its report does not say which board it is from."""
         self.own_turnaround: dict[str, Turnaround] = {}
-        """What each server and this PC add to an exchange, over the loopback, by address."""
+        """Time that each server and this PC add to an exchange over the loopback, by address."""
 
     def peer_for(
         self, board: Board, workload: Workload, *, has_console: bool = True
     ) -> tuple[Peer | None, WorkloadServer | None]:
-        """Where `board` finds its server, or what port it is to listen on; None where the workload needs neither. None
+        """Return where `board` finds its server, or the port to listen on; None where the workload needs neither. None
         as server where the board brings its own. A client without a console has a server to report to, and to tell
         where it listens, whatever the workload. Raises PortbenchError."""
         if workload.readiness is Readiness.BOOTED and has_console:

@@ -286,7 +286,7 @@ class _UdpPort(asyncio.DatagramProtocol):
         """The run of each address, by the number of its connection."""
         self._transport: asyncio.DatagramTransport | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        """Of the transfers, by address."""
+        """Timers of the transfers, by address."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.DatagramTransport, transport)

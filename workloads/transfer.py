@@ -132,7 +132,7 @@ class TransferWorkload(Served, Native):
     """A workload of transfers with several sizes of writes."""
 
     ways: ClassVar[Mapping[str, int]]
-    """How often the bytes of a transfer are payload on the network, by its way."""
+    """Number of times that the bytes of a transfer are payload on the network, by its way."""
     both_count: ClassVar[bool] = False
     """Rates count the payload as often; otherwise once."""
     exchange = "transfer"

@@ -19,7 +19,7 @@ _LOOK_S = 0.05
 
 
 def meeting_places(options: BenchOptions) -> list[str]:
-    """Where a foreign image has to look for the PC: a line for each kind of board."""
+    """Say where a foreign image finds the PC: a line for each kind of board."""
     lines, pc = [], options.pc_address
     by_name = options.chosen_workloads if options.workloads_by_name else ()
     called = [each for each in by_name if isinstance(each, ForeignServer)]

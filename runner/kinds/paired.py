@@ -123,7 +123,7 @@ def _is_ours(beside: Board, partner: PlannedRow) -> bool:
 
 
 def _reports_late(planned: PlannedRow, run_s: float) -> float:
-    """How long the partner may take after the client's run. A client without a console starts when that ends."""
+    """Return the time for the partner after the client's run. A client without a console starts when that ends."""
     return _LAST_WORDS_S if planned.entry.family.traits.has_console else run_s
 
 

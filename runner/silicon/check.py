@@ -44,7 +44,7 @@ class Silicon:
     ) -> None:
         """`tell` takes a line of progress. `waveforms`: a folder for VCD files of the AVR boards' pings."""
         self.turnarounds: dict[str, Distribution] = {}
-        """Of this PC, by workload."""
+        """Turnarounds of this PC, by workload."""
         self._tell = tell
         self._waveforms = waveforms
         self._known = catalogue.load()

@@ -1,4 +1,4 @@
-"""How long this PC takes to answer: round trips with a workload's own server over the loopback."""
+"""Time that this PC takes to answer: round trips with a workload's own server over the loopback."""
 
 from __future__ import annotations
 

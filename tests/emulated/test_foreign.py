@@ -36,7 +36,7 @@ from tests.ping_pong import NATIVE_IMAGE
 pytestmark = pytest.mark.engine
 
 OWN_MESSAGES = 1000
-"""Of the native client to which nothing was said."""
+"""Messages of the native client without settings."""
 
 
 def measure(

@@ -95,7 +95,7 @@ class Rp2040pyConsole:
 
     @property
     def mosi(self) -> list[bytes]:
-        """What went out in each selection of the W5500 that carried anything."""
+        """Bytes sent in each selection of the W5500 that carried anything."""
         return [bytes(each) for each in self._mosi if each]
 
     def talk(self, line: bytes) -> bytes:

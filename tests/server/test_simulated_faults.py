@@ -1,4 +1,4 @@
-"""What the simulated PC does at a conversation's word: network faults, delayed words, pings, and an end of patience."""
+"""Requests of a conversation to the simulated PC: network faults, delayed words, pings, and a time limit."""
 
 from __future__ import annotations
 

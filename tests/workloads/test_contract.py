@@ -1,4 +1,4 @@
-"""What every workload gets from the contract."""
+"""Defaults that every workload gets from the contract."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_ours_are_the_folders_beside_the_registry(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("name", workloads())
 def test_each_keeps_the_contract(name: str) -> None:
-    """What a table, an option and a page of ours read of every workload."""
+    """Check the parts of a workload that a table, an option and a page of ours read."""
     each = workload(name)
     assert each.folder.resolve() == (OURS / name).resolve() and each is workloads()[name]
     assert each.title and (each.folder / "README.md").is_file()

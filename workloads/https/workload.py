@@ -149,7 +149,7 @@ class HttpsWorkload(ForeignClient):
 
 
 def _of_handshake(sessions: Sequence[Session]) -> dict[str, float]:
-    """Of the first connection with TLS; nothing without one."""
+    """Return figures of the first connection with TLS; nothing without one."""
     for _, handshake, start_us in shaken(sessions):
         took = {"handshake_ms": until_finished_us(handshake, start_us) / 1000}
         return took | sizes(handshake) | client_stages(sessions)

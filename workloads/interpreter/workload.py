@@ -111,7 +111,7 @@ MACHINE_CODE: Final = (
 LEAST_STEPS = 100
 """The least steps of the board's clock in a measured time, for a resolution of one percent."""
 _MOST_DOUBLINGS: Final = 8
-"""Of the passes, by a client with a coarse clock."""
+"""Limit of doublings of the passes, by a client with a coarse clock."""
 _SHOWN = 40  # characters of an answer in a message
 
 
@@ -128,7 +128,7 @@ class TimedLoop(WorkloadResult):
     times_us: list[Annotated[int, Field(ge=0)]]
     """The time of all passes; one entry per repeat, in order."""
     answer: Any
-    """What the loop computed."""
+    """Value that the loop computed."""
 
 
 class Result(WorkloadResult):

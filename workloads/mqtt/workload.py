@@ -23,9 +23,9 @@ from portbench.workloads.mqtt.broker import Broker, BrokerLink
 from portbench.workloads.mqtt.pc import PcClient
 
 LOOKS: Final = 5
-"""How often the board looks for messages while there is none; the bodies have the same number."""
+"""Looks of the board for messages while there is none; the bodies have the same number."""
 MOST_ECHOES: Final = 10
-"""As in the bodies."""
+"""Limit of echoes, the same as in the bodies."""
 _UMQTT: Final = ("umqtt.simple", "umqtt.robust")
 _MINIMQTT: Final = (
     "adafruit-circuitpython-minimqtt",

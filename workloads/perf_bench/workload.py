@@ -39,7 +39,7 @@ OPTIONAL: Final = (
 ALL: Final = (*COMMON, *OPTIONAL)
 _RUNNER: Final = "benchrun"
 _ANSWERS: Final = Path(__file__).with_name("answers.json")
-"""What CPython answers, by script and norm."""
+"""CPython's answers, by script and norm."""
 
 
 def _known(text: str) -> str:

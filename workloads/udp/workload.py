@@ -24,7 +24,7 @@ from portbench.workloads.conversation import FRAME_BYTES, Hears
 from portbench.workloads.settings import each_number, number_list
 
 ANSWERS: Final = 3
-"""How often to send an answer: one may be lost, and the board may have no time-outs."""
+"""Times to send an answer: one may be lost, and the board may have no time-outs."""
 BETWEEN_US: Final = 20_000.0
 LEAST_BYTES: Final = 2
 MOST_COUNT: Final = 900

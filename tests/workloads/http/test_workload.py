@@ -70,7 +70,7 @@ def test_every_stage() -> None:
 
 
 def test_times_are_counted_as_ab_counts_them() -> None:
-    """Of ten requests `50%` is the sixth, `99%` and `100%` the last; ab divides squares by one less than there are."""
+    """Ten requests: `50%` is the sixth, `99%` and `100%` the last; ab divides squares by one less than there are."""
     figures = connection_times({"total_us": [float(time_us) for time_us in (30, 10, 20, 40, 50, 60, 70, 80, 90, 100)]})
     assert [figures[f"total_{percent}_percent_us"] for percent in PERCENTS] == [60, 70, 80, 90, 100, 100, 100, 100, 100]
     assert (figures["total_mean_us"], figures["total_median_us"]) == (55, 55)

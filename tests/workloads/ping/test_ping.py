@@ -1,4 +1,4 @@
-"""What a board may ask for, the figures of its pings, and rows of it."""
+"""Requests of a board, the figures of its pings, and rows of it."""
 
 from __future__ import annotations
 

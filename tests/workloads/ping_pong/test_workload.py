@@ -1,4 +1,4 @@
-"""What a ping-pong's result must be, and the figures that follow from it."""
+"""Checks of a ping-pong's result, and the figures that follow from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the workload makes of a client's result, and what it asks for."""
+"""Figures that the workload makes of a client's result, and its settings for the client."""
 
 from __future__ import annotations
 
