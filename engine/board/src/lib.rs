@@ -69,7 +69,7 @@ pub use uart_port::UartWires;
 pub use uf2::{Uf2Error, flash_of_uf2};
 pub use wifi_port::WifiWires;
 pub use wires::SidePins;
-pub use wiring::Wiring;
+pub use wiring::{MOST_SPI_FRAMES, Wiring};
 
 /// A board with the microcontroller that its settings name.
 pub type Machine = MachineOf<mcu::AnyChip<Wiring>>;

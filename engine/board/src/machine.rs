@@ -224,7 +224,7 @@ impl<C: Mcu<Wiring>> Machine<C> {
         while self.now() < until {
             let step = (self.now() + STEP).min(until);
             let end = self.chip.run_until(step);
-            self.gather_attribution();
+            self.gather_logs();
             let stop = self.stop_for(end)?;
             if stop != Stop::Time {
                 return Ok(stop);
@@ -319,8 +319,10 @@ impl<C: Mcu<Wiring>> Machine<C> {
         self.attributing = Some(Attributing::new(self.wiring(), limit));
     }
 
-    /// Moves the records of a slice of time from the logs to the current attribution.
-    pub(crate) fn gather_attribution(&mut self) {
+    /// Moves the records of a slice of time from the devices to the log of SPI frames, which has a bound, and to the
+    /// current attribution.
+    pub(crate) fn gather_logs(&mut self) {
+        self.chip.world().gather_spi_log();
         if let Some(attributing) = &mut self.attributing {
             attributing.gather(self.chip.world());
         }

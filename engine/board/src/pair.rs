@@ -40,8 +40,8 @@ impl<'a, C: Mcu<Wiring>> Pair<'a, C> {
     /// handle. `leader`: the one that runs first, without effect on the result.
     pub fn run(&mut self, until: Ps, leader: Side) -> Result<(Side, Stop), (Side, Unmodelled)> {
         let end = self.run_to(until, leader);
-        self.first.gather_attribution();
-        self.second.gather_attribution();
+        self.first.gather_logs();
+        self.second.gather_logs();
         end
     }
 
