@@ -52,13 +52,13 @@ pub use attributed::{Account, Clocks, Recorded};
 pub use bootrom::{bootrom, bootrom_path};
 pub use card_socket::CardSocket;
 pub use chip::{Chip, EthernetPart, MCUS, RADIOS};
-pub use config::{BoardConfig, CardSocketConfig, EthernetConfig, WifiConfig};
+pub use config::{BoardConfig, CardSocketConfig, ConfigError, EthernetConfig, WifiConfig, check_pin};
 pub use console::ConsoleError;
 pub use disk::Disk;
 pub use gdb::GdbSession;
 pub use i2c_port::I2cWires;
 pub use image::{ImageError, flash_of_image};
-pub use machine::{Machine as MachineOf, Stop, Unmodelled};
+pub use machine::{Machine, Stop, Unmodelled};
 pub use network::Network;
 pub use pair::{Pair, Side, join};
 pub use snapshot::SnapshotError;
@@ -70,6 +70,3 @@ pub use uf2::{Uf2Error, flash_of_uf2};
 pub use wifi_port::WifiWires;
 pub use wires::SidePins;
 pub use wiring::{MOST_SPI_FRAMES, Wiring};
-
-/// A board with the microcontroller that its settings name.
-pub type Machine = MachineOf<mcu::AnyChip<Wiring>>;

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use board::mcu::RP2040;
 use board::{Attachment, BoardConfig, Machine, SidePins, SpiWires};
 use parts::pins::function;
 use sim::{Device, PS_PER_MS, PS_PER_US, Ps, SpiDevice, SpiFrame};
 
+use super::super::snapshot::branch_to_itself;
 use super::rig::{CYCLE_PS, Log, Rig, taken};
 
 const SPI0: u32 = 0x4003_c000;
@@ -324,12 +326,11 @@ fn the_spi_log_has_all_devices_by_time() {
 
 #[test]
 fn a_board_takes_the_frames_from_its_devices_though_nobody_reads_the_log() {
-    // A branch to itself.
-    let rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();
     let takes = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&takes);
     let device = Attachment::spi(on_spi1(13), move || Takes(Arc::clone(&counted)));
-    let mut board = Machine::new(BoardConfig::pico(rom).with(device), &[], false).expect("a board");
+    let mut board =
+        Machine::new(BoardConfig::pico(branch_to_itself(&RP2040)).with(device), &[], false).expect("a board");
     let takes_in_5_ms = |board: &mut Machine| {
         board.run(board.now() + 5 * PS_PER_MS).expect("a branch");
         takes.swap(0, Ordering::Relaxed)
