@@ -7,16 +7,14 @@ use parts::xip_cache::XipCache;
 use sim::snapshot::{self, Bytes, Torn};
 use w25q::Array;
 
-use crate::architecture::{Architecture, Translations, V6m};
-use crate::bus::Master;
+use crate::architecture::{Architecture, Translations};
 use crate::map::Map;
-use crate::translator::Translated;
 
 /// RAM is checked for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
 pub const CODE_GRANULE_BITS: usize = 5;
 
 /// The memories of a chip with the map `M`, for cores of the architecture `A`.
-pub struct Memory<M, A: Architecture = V6m> {
+pub struct Memory<M, A: Architecture> {
     rom: Vec<u8>,
     ram: Vec<u8>,
     /// The flash as its window shows it.
@@ -495,7 +493,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     }
 
     /// Records that the instruction at `offset` of RAM is predecoded.
-    pub(crate) fn mark_code(&mut self, offset: usize) {
+    pub fn mark_code(&mut self, offset: usize) {
         self.code[offset >> CODE_GRANULE_BITS] = true;
         self.code[(offset + 2) >> CODE_GRANULE_BITS] = true;
     }
@@ -542,40 +540,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     }
 }
 
-impl<M: Map, A: Architecture<Translated = Translated>> Memory<M, A> {
-    /// Returns the addresses that translated code reads and writes.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn parts(&mut self) -> Parts {
-        Parts {
-            entries: self.translated.entries(false),
-            ram: self.ram.as_mut_ptr(),
-            granules: self.code.as_ptr(),
-            flash: self.flash.as_ptr(),
-            lines: self.xip.lines(),
-            offline: &raw const self.xip.offline,
-        }
-    }
-
-    /// Returns whether granule `granule` of RAM contains predecoded instructions.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn is_code(&self, granule: usize) -> bool {
-        self.code[granule]
-    }
-
-    /// Returns the content of a granule of RAM.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn granule(&self, granule: usize) -> [u8; 1 << CODE_GRANULE_BITS] {
-        let at = granule << CODE_GRANULE_BITS;
-        self.ram[at..at + (1 << CODE_GRANULE_BITS)].try_into().unwrap_or_default()
-    }
-
-    /// Restores a granule without code.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn restore_granule(&mut self, granule: usize, content: &[u8; 1 << CODE_GRANULE_BITS]) {
-        let at = granule << CODE_GRANULE_BITS;
-        self.ram[at..at + content.len()].copy_from_slice(content);
-    }
-
+impl<M: Map, A: Architecture> Memory<M, A> {
     /// Interprets every instruction from now on.
     pub fn interpret_only(&mut self) {
         self.translated.turn_off();
@@ -601,32 +566,49 @@ impl<M: Map, A: Architecture<Translated = Translated>> Memory<M, A> {
         self.translated.generation()
     }
 
-    /// Translates with a deliberate mistake from now on, for a test of the translator's tests.
-    #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
-    pub fn make_mistake(&mut self, mistake: crate::Mistake) {
-        self.translated.mistakes.made = Some(mistake);
+    /// Returns the addresses that translated code reads and writes.
+    pub fn parts(&mut self) -> Parts {
+        Parts {
+            ram: self.ram.as_mut_ptr(),
+            granules: self.code.as_ptr(),
+            flash: self.flash.as_ptr(),
+            lines: self.xip.lines(),
+            offline: &raw const self.xip.offline,
+        }
     }
 
-    /// Names the master of the writes that follow, for the mistakes.
-    #[inline(always)]
-    pub fn written_by(&mut self, master: Master) {
-        self.translated.mistakes.written_by(master);
+    /// Returns whether granule `granule` of RAM contains predecoded instructions.
+    pub fn is_code(&self, granule: usize) -> bool {
+        self.code[granule]
+    }
+
+    /// Returns the content of a granule of RAM.
+    pub fn granule(&self, granule: usize) -> [u8; 1 << CODE_GRANULE_BITS] {
+        let at = granule << CODE_GRANULE_BITS;
+        self.ram[at..at + (1 << CODE_GRANULE_BITS)].try_into().unwrap_or_default()
+    }
+
+    /// Restores a granule without code.
+    pub fn restore_granule(&mut self, granule: usize, content: &[u8; 1 << CODE_GRANULE_BITS]) {
+        let at = granule << CODE_GRANULE_BITS;
+        self.ram[at..at + content.len()].copy_from_slice(content);
     }
 }
 
 /// Addresses within a [`Memory`], valid until it moves or is borrowed again.
-#[cfg(target_arch = "x86_64")]
 #[repr(C)]
-pub(crate) struct Parts {
-    /// Each slot's offset from the start of the code.
-    pub(crate) entries: *const u32,
-    pub(crate) ram: *mut u8,
+#[derive(Debug)]
+pub struct Parts {
+    /// SRAM.
+    pub ram: *mut u8,
     /// For each granule of RAM, whether code in it is predecoded.
-    pub(crate) granules: *const bool,
-    pub(crate) flash: *const u8,
+    pub granules: *const bool,
+    /// The flash as its window shows it.
+    pub flash: *const u8,
     /// Tags of the XIP cache, two per set.
-    pub(crate) lines: *const u32,
-    pub(crate) offline: *const bool,
+    pub lines: *const u32,
+    /// Whether the flash cannot answer.
+    pub offline: *const bool,
 }
 
 /// The flash chip's cells.
