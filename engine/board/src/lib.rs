@@ -36,6 +36,7 @@ mod machine;
 pub mod mcu;
 mod network;
 mod pair;
+mod passages;
 mod snapshot;
 mod spi_port;
 mod surroundings;
