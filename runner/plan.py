@@ -75,6 +75,11 @@ class PlannedRow:
         return f"{self._runtime(' ')} {self.workload.name}{partner}{of}{on}"
 
     @property
+    def is_networked(self) -> bool:
+        """True if the workload needs a network."""
+        return self.workload.readiness is not Readiness.BOOTED
+
+    @property
     def client_family(self) -> str:
         """The family of the client: hosted ports differ in theirs."""
         return client_family(self.entry)
@@ -82,8 +87,7 @@ class PlannedRow:
     @property
     def profile_name(self) -> str | None:
         """None where the profile makes no difference to the workload: its SPI clock and INTn are the network's."""
-        networked = self.workload.readiness is not Readiness.BOOTED
-        return self.profile.name if networked or self.workload.name in self.profile.settings else None
+        return self.profile.name if self.is_networked or self.workload.name in self.profile.settings else None
 
     def _runtime(self, between: str) -> str:
         named = self.profile_name not in (None, "hosted")

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from portbench.boards import Deadline, DeadlineExceeded, Deployment, Progress, RunOutput, board_definition
+from portbench.boards.kinds import Listener
 from portbench.clients import ClientNetwork, build_deployment
 from portbench.clients.deployment import as_partner
 from portbench.errors import ConsoleLost, OptionError, PortbenchError
 from portbench.results.model import Row, Status
 from portbench.results.table import markdown, tables
-from portbench.runner.boards_for import Listener
 from portbench.runner.kinds.paired import PartnerBoard, RealServer, pc_of
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
