@@ -62,7 +62,7 @@ def summarize(values: Sequence[float]) -> Summary:
 
 
 def drift(samples: Sequence[float]) -> float:
-    """How far the second half's median lies from the first half's, as a share of the whole median; 0 below 4 values."""
+    """Return the distance of the second half's median from the first's, as a share of the whole; 0 below 4 values."""
     if len(samples) < 4:
         return 0.0
     middle = len(samples) // 2
@@ -107,11 +107,11 @@ class Group:
 
     @property
     def layouts(self) -> Layouts | None:
-        """Of the first run that was repeated in other layouts."""
+        """Figures in other flash layouts, from the first run that has them."""
         return next((row.layouts for row in self.rows if row.layouts is not None), None)
 
     def times(self, other: Group) -> float:
-        """How many times better this is than `other`, which has the same headline."""
+        """Return how many times better this is than `other`, which has the same headline."""
         here, there = self.value.median, other.value.median
         return here / there if self.headline.better == "higher" else there / here
 
@@ -121,7 +121,7 @@ class Group:
         return next((row.published for row in self.rows if row.published is not None), None)
 
     def ratio_to(self, published: Published) -> float | None:
-        """The same figure as measured here, as a multiple of the published one; None where these rows have none."""
+        """Return the figure measured here as a multiple of the published one; None where these rows do not have it."""
         here = self.value.median if published.figure is None else self.figure(published.figure)
         return None if here is None else here / published.median
 

@@ -40,7 +40,7 @@ _TAIL_LINES = 15
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a row ended, and its log. `fault`: why no row can follow, for the next one would fail alike."""
+    """A row's end and log. `fault`: the reason for which every further row would fail too."""
 
     row: Row
     log: Path
@@ -75,7 +75,7 @@ class Bench:
         self._prepared: PreparedBoard | None = None
         self._prepared_for: tuple[str, str, str | None, str] | None = None
         self._wheres: dict[tuple[str, str], Where] = {}
-        """What boards have turned out to be, by device and kind."""
+        """Boards that were found, by device and kind."""
         self._opened: set[tuple[str, str]] = set()
         self._listener = SILENT
         self._partner = PartnerBoard(self._current_listener())

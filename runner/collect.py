@@ -146,7 +146,7 @@ class RowDraft:
     image: Image | None = None
     version: str = ""
     turnaround_us: float | None = None
-    """Of the real server, as measured."""
+    """Turnaround measured at the real server."""
     own_network: OwnNetwork | None = None
     """The simulated network that the board brings along."""
     log: str | None = None

@@ -29,7 +29,7 @@ from portbench.runner.profile.attributed import with_names
 from portbench.runner.program import Peer, build_program, image_store
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.where import Where
-from portbench.workloads import WorkloadSettings
+from portbench.workloads import Served, WorkloadSettings
 
 _NS: float = 1000.0
 
@@ -137,7 +137,7 @@ class ReplayedRow:
             return
         yield "spi_twice", "SPI twice as fast", with_config(spi_speed=2)
         yield "turnaround_0", "the PC answers at once", with_config(turnaround_us=0)
-        if self.planned.workload.secured:
+        if isinstance(self.planned.workload, Served) and self.planned.workload.secured:
             yield "segments_1460", "the PC sends TCP segments of 1460 bytes", with_config(peer_mss=1460)
         if row.conditions.intn is False and "intn" in self.planned.entry.family.traits.profile_keys:
             yield "intn", "INTn connected", self._with_intn

@@ -29,7 +29,7 @@ from portbench.results.table import panels
 from portbench.where import Where
 
 FOLDER: Final = "history"
-"""Of the results' folder."""
+"""Name within the results' folder."""
 _SCHEMA: Final = 2
 
 
@@ -42,7 +42,7 @@ class Entry:
     run: Line
     """The run file, by its name in `runs/`."""
     revision: Line
-    """Of the project's work tree; empty outside one."""
+    """Revision of the project's work tree; empty outside one."""
     runtime: Line
     version: Line
     build: Line
@@ -59,7 +59,7 @@ class Entry:
     unit: Line
     better: Literal["higher", "lower"]
     values: Annotated[list[Annotated[float, Gt(0)]], MinLen(1)]
-    """Of each run of the row."""
+    """One value for each run of the row."""
     image_sha256: Line | None = None
     conditions: dict[Line, Any] | None = None
     """Conditions of the rows that decide their figures; None: not known, in files of schema 1."""
@@ -71,7 +71,7 @@ class Entry:
 
     @property
     def image(self) -> str:
-        """As `portbench compare` takes it: the id of the catalogue, or the file that was measured."""
+        """Argument for `portbench compare`: the id of the catalogue, or the file that was measured."""
         return self.build if self.build.removesuffix(".uf2") == self.runtime else self.runtime
 
     @property

@@ -55,7 +55,7 @@ def this_build(workload_name: str) -> Build:
 
 
 def job_id(row: PlannedRow, image: Image) -> str:
-    """The same for the same figures: of image, settings, surroundings and portbench. Raises UnknownName."""
+    """Hash everything that decides a row's figures: image, settings, surroundings and portbench. Raises UnknownName."""
     entry, profile, how, build = row.entry, row.profile, row.how, this_build(row.workload.name)
     decides = [
         (entry.id, entry.build, str(entry.family), image.sha256, image.version),

@@ -29,7 +29,7 @@ _STOP_S: Final = 5.0
 
 
 def usual_parallel(rows: Sequence[PlannedRow]) -> int:
-    """How many boards are measured at once by default: all cores, where every board is emulated by them. Their figures
+    """Return how many boards to measure at once by default: all cores, if all boards are emulated. Their figures
     do not depend on it; a real board's PC would be late, and so would a hosted port."""
     programs = {(row.entry.id, row.profile.name, row.workload.name) for row in rows if not _is_hosted(row)}
     wheres = {where_for(row) for row in rows}

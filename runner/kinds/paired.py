@@ -22,7 +22,7 @@ from portbench.runner.program import Peer, build_program
 from portbench.runner.stages import PreparedBoard, Stage
 from portbench.server.calls import Listening, parse_listening
 from portbench.where import Where
-from portbench.workloads import BadResult
+from portbench.workloads import BadResult, Paired
 
 _FLASH_ID: Final = 0xE660_5838_8379_0002
 """Serial number of the emulated partner's flash chip."""
@@ -120,7 +120,7 @@ def _is_ours(beside: Board, partner: PlannedRow) -> bool:
 
 
 def _reports_late(planned: PlannedRow, run_s: float) -> float:
-    """How long the partner may take after the client's run. A client without a console starts when that ends."""
+    """Return the time for the partner after the client's run. A client without a console starts when that ends."""
     return _LAST_WORDS_S if planned.entry.family.traits.has_console else run_s
 
 
@@ -196,6 +196,7 @@ def result_of_server(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _reported(planned: PlannedRow, served: RunOutput) -> Mapping[str, Any]:
+    assert isinstance(planned.workload, Paired)
     try:
         return planned.workload.reported(result_of_server(served.result))
     except BadResult as error:

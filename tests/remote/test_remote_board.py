@@ -99,7 +99,7 @@ def test_a_client_that_ends_without_a_result_is_told_at_once(boards: Boards, dea
 def test_a_server_that_keeps_its_connections(
     boards: Boards, deadline: Deadline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a serial line to a network bridge does, which knows of no USB."""
+    """A bridge from a serial line to a network does so: it knows of no USB."""
     monkeypatch.setattr(remote_board, "_RESTART_S", 1.0)
     fake = boards(on_boot=lambda show: fake._globals.update(RESULT=RESULT))
     log: list[str] = []

@@ -116,8 +116,7 @@ def test_what_the_pc_has_timed_is_never_ranked_with_what_boards_have() -> None:
     foreign_table = tables(run)[1]
     assert foreign_table.below == ()  # it answers nothing
     assert foreign_table.about.startswith(
-        "Emulated boards with images that tell nothing, timed by the simulated PC: from one message's arrival to the"
-        " next's."
+        "Opaque images on emulated boards, timed by the simulated PC: from one message's arrival to the next's."
     )
 
 

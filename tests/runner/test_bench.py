@@ -445,7 +445,7 @@ def test_workloads_of_one_image_share_a_flash_and_not_a_deployment(
 
 
 def test_builds_of_one_name_have_rows_and_logs_of_their_own(world: World) -> None:
-    """As `plan` names them."""
+    """The names are those of `plan`."""
     planned = []
     for folder in ("one", "two"):
         (world.folder / folder).mkdir()
