@@ -262,9 +262,9 @@ class RowDraft:
         turnaround_us, phy_link_delay_us, access_point = self.turnaround_us, None, None
         if self.own_network is not None:
             around = how.surroundings
-            # A desk's is its own; a board of this process is reused, in other surroundings.
-            its_own = None if self.planned.device == AUTO else self.own_network.turnaround_us
-            turnaround_us = around.turnaround_us if its_own is None else its_own
+            # A named board has its surroundings; one of this process gets those of each row.
+            kept_us = None if self.planned.device == AUTO else self.own_network.turnaround_us
+            turnaround_us = around.turnaround_us if kept_us is None else kept_us
             if self.where is Where.EMULATED and around.phy_link_delay_s != Surroundings.phy_link_delay_s:
                 phy_link_delay_us = round(1e6 * around.phy_link_delay_s)
             if self.where is Where.EMULATED and isinstance(self.planned.board.network, Wifi):

@@ -50,7 +50,7 @@ WORDS: Final = ("messages", "requests")
 
 @dataclass(frozen=True)
 class What:
-    """What is measured: rows to choose from, and settings of their workloads and profiles.
+    """Rows to measure, and the settings of their workloads and profiles.
 
     `board` None: each runtime's board. `settings`: of workloads, by name; `profile_sets`: of profiles. `axes`: settings
     with several values, each combination of which is measured. `quick`: settings that are not given are the workloads'
@@ -101,7 +101,7 @@ class What:
 
 @dataclass(frozen=True)
 class Place:
-    """Where rows are measured: on which boards, and on how many at once."""
+    """Boards to measure rows on; `parallel`: so many at once."""
 
     where: WhereChoice = "auto"
     devices: tuple[str, ...] = ("auto",)
@@ -112,7 +112,7 @@ class Place:
 
 @dataclass(frozen=True)
 class How:
-    """How a row is measured."""
+    """Limits, tools, network and surroundings of a row, and the looks that are taken at it."""
 
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
     deployer: Deployer = "mpremote"
@@ -143,7 +143,7 @@ class How:
 
 @dataclass(frozen=True)
 class Output:
-    """What comes out of a run."""
+    """Name and files of a run."""
 
     name: str | None = None
     results_dir: Path = RESULTS_FOLDER
