@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from portbench.boards import Board, BoardDefinition, BoardUnavailable, Deadline, DeadlineExceeded
+from portbench.boards import Board, BoardUnavailable, Deadline, DeadlineExceeded
 from portbench.boards.kinds import SILENT, Listener, Wanted, emulated, kind_of
 from portbench.boards.registry import runtime_dir
-from portbench.runner.options import How
 from portbench.runner.plan import PlannedRow
 from portbench.where import Where
 
@@ -24,7 +22,7 @@ def where_for(row: PlannedRow) -> Where:
 
     `--device` names one board; for a board on another PC, only `--where` tells that it is emulated.
     """
-    wanted = _wanted_by(row)
+    wanted = _wanted(row)
     return kind_of(wanted).where_of(wanted)
 
 
@@ -40,7 +38,7 @@ def open_board(
     `patient`: wait for it until the deadline, since it leaves the bus at times, for example while a native client runs.
     Raises BoardUnavailable if there is none, BrokenSetup if no board of that kind can be opened at all.
     """
-    wanted = _wanted_by(row, found=where, listener=listener)
+    wanted = _wanted(row, found=where, listener=listener)
     kind = kind_of(wanted)
     if not (patient or kind.runs_already):
         try:
@@ -64,28 +62,28 @@ def open_board(
         raise last[-1] from None
 
 
-def emulated_board(board: BoardDefinition, how: How, listener: Listener = SILENT, **config: Any) -> EmulatedBoard:
-    """A new emulated board in the surroundings that `how` and `config` have. Raises PortbenchError."""
-    return cast("EmulatedBoard", emulated.KIND.open(_wanted(board, how, listener, config)))
+def emulated_board(row: PlannedRow, listener: Listener = SILENT, **config: Any) -> EmulatedBoard:
+    """A new emulated board in the surroundings of `row`, and in `config`. Raises PortbenchError."""
+    wanted = _wanted(row, listener=listener)
+    opened = emulated.KIND.open(replace(wanted, surroundings={**wanted.surroundings, **config}))
+    return cast("EmulatedBoard", opened)
 
 
-def _wanted_by(row: PlannedRow, found: Where | None = None, listener: Listener = SILENT) -> Wanted:
-    device = f"package:{row.entry.package}" if row.entry.family.traits.hosted else row.device
-    return replace(_wanted(row.board, row.how, listener), device=device, where=row.place.where, found=found)
-
-
-def _wanted(board: BoardDefinition, how: How, listener: Listener, config: Mapping[str, Any] = {}) -> Wanted:
-    surroundings = {
-        "turnaround_us": how.surroundings.turnaround_us,
-        "phy_link_delay_us": round(how.surroundings.phy_link_delay_s * 1e6),
-        "access_point": how.access_point,
-        "pc_ip": how.pc_address,
-        "server_port": how.fixed_port,
-    }
+def _wanted(row: PlannedRow, found: Where | None = None, listener: Listener = SILENT) -> Wanted:
+    how = row.how
     return Wanted(
-        board,
+        row.board,
+        device=f"package:{row.entry.package}" if row.entry.family.traits.hosted else row.device,
+        where=row.place.where,
+        found=found,
         deployer=how.deployer,
         attribute=how.attribute,
-        surroundings={**surroundings, **config},
+        surroundings={
+            "turnaround_us": how.surroundings.turnaround_us,
+            "phy_link_delay_us": round(how.surroundings.phy_link_delay_s * 1e6),
+            "access_point": how.access_point,
+            "pc_ip": how.pc_address,
+            "server_port": how.fixed_port,
+        },
         listener=listener,
     )

@@ -58,7 +58,7 @@ class ReplayedRow:
 
     def _prepare(self, row: PlannedRow) -> tuple[EmulatedConfig, bytes]:
         clock = StageClock(row.label, row.how.timeouts_s, lambda stage: None)
-        with TemporaryFolder("portbench-replay") as scratch, emulated_board(row.board, row.how) as board:
+        with TemporaryFolder("portbench-replay") as scratch, emulated_board(row) as board:
             assert board.own_network is not None
             peer = Peer(board.own_network.server, board.own_network.port)
             image = image_store([row.entry]).obtain(row.entry)

@@ -45,7 +45,7 @@ class PartnerBoard:
         if self._prepared is None or self._is != (partner.board.id, device):
             self.close()
             if device is None:
-                board: Board = emulated_board(partner.board, partner.how, self.listener, flash_id=_FLASH_ID)
+                board: Board = emulated_board(partner, self.listener, flash_id=_FLASH_ID)
             else:
                 board = open_board(replace(partner, device=device), Where.SILICON, deadline, self.listener)
             self._prepared, self._is = PreparedBoard(board), (partner.board.id, device)
