@@ -67,7 +67,7 @@ def _fault(folder: Path) -> str | None:
     except OSError as error:
         return f"cannot be used ({error.strerror})"
     if not stat.S_ISDIR(found.st_mode):
-        return "is no folder" if not stat.S_ISLNK(found.st_mode) else "is a link, which another user may have made"
+        return "is not a folder" if not stat.S_ISLNK(found.st_mode) else "is a link, which another user may have made"
     if hasattr(os, "getuid"):
         if found.st_uid != os.getuid():
             return f"belongs to user {found.st_uid}, not to you"
@@ -84,7 +84,7 @@ def claimed_folder(name: str) -> Iterator[Path]:
     BoardUnavailable where the name is none, or another board's.
     """
     if _NAME.fullmatch(name) is None:
-        raise BoardUnavailable(f"{name!r} is no name for a board; use letters, digits, '-', '_' and '.'")
+        raise BoardUnavailable(f"{name!r} is not a name for a board; use letters, digits, '-', '_' and '.'")
     root = runtime_dir()
     folder = root / name
     if len(os.fsencode(folder / CONTROL_SOCKET)) > SOCKET_NAME_BYTES:
@@ -140,7 +140,7 @@ def _remove_left_behind(root: Path) -> None:
 
 @dataclass(frozen=True)
 class EmulatedState:
-    """What a PC would see of the board now.
+    """An emulated board as a PC sees it now.
 
     `port`: the serial port's path; `volume`: the mounted drive's folder; both None while there is none. `generation`
     grows with each USB enumeration. `pid` is the board's process. `uarts`: the paths of UART0 and UART1, where

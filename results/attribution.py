@@ -195,7 +195,7 @@ class Spans(_Model):
         if wrong := lengths - {len(self.names)}:
             raise ValueError(f"{len(self.names)} spans, but a list of {max(wrong)} entries")
         if unknown := sorted(set(self.causes_ps) - set(CAUSES)):
-            raise ValueError(f"{unknown[0]!r} is no cause")
+            raise ValueError(f"{unknown[0]!r} is not a cause")
         for index, duration in enumerate(self.duration_ps):
             summed = sum(column[index] for column in self.causes_ps.values())
             if summed != duration:

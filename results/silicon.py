@@ -86,7 +86,7 @@ class FigureSet(_Strict):
         if (self.method == "client") != (bool(self.server) and self.libraries is not None):
             raise ValueError("a client has a server and libraries, and nothing else has")
         if unknown := next((name for name in self.chosen_by if name not in self.silicon), None):
-            raise ValueError(f"chosen_by has {unknown!r}, which is no figure of the set")
+            raise ValueError(f"chosen_by has {unknown!r}, which is not a figure of the set")
         if self.relation == "other conditions" and not self.note:
             raise ValueError("other conditions need a note that says which")
         return self

@@ -43,7 +43,7 @@ _Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
 
 class ClientSaid(WorkloadResult):
-    """Figures of every client; None if the client does not tell one. Times are on the client's clock."""
+    """Figures of every client; None if the client does not report one. Times are on the client's clock."""
 
     ready_us: _Count | None = None
     """From the client's start to the start of the workload."""
@@ -251,7 +251,7 @@ class RowDraft:
         """Differences from a row that was measured alone and with the deployed library."""
         notes = [f"board {self.planned.device}"] if self.planned.is_one_of_several else []
         if library is not None:
-            notes.append(f"adafruit_wiznet5k {library}; the image has one of its own")
+            notes.append(f"adafruit_wiznet5k {library}; the image contains another one")
         if self.options.parallel > 1 and self.where is Where.SILICON:  # hosted rows run one at a time
             notes.append("in parallel: shares this PC")
         notes += self.remarks

@@ -254,12 +254,12 @@ class Announcement(ReportedConversation):
         if self.listening is None:
             data = self._announced(data)
         if data:
-            self.receive_report(data, "it told where it listens")
+            self.receive_report(data, "it reported where it listens")
         return b""
 
     def eof(self) -> None:
         if self.listening is None:
-            raise ConversationError("the board closed before it told where it listens")
+            raise ConversationError("the board closed before it reported where it listens")
         super().eof()
 
     def _announced(self, data: bytes) -> bytes:

@@ -323,11 +323,11 @@ class Workload(ABC):
         raise NotImplementedError(f"{self.name}: cannot be timed by the PC")
 
     def foreign_lacks(self, image: bytes, settings: Any) -> str | None:
-        """Why a foreign image with that content cannot play, as one clause; None if the content does not tell."""
+        """Why a foreign image with that content cannot play, as one clause; None if the content does not say."""
         return None
 
     def foreign_load_generator(self, settings: Any, max_bytes: int) -> LoadGenerator:
-        """How the PC connects to a foreign image that listens."""
+        """Return the load generator for a foreign image that listens."""
         raise NotImplementedError(f"{self.name}: the PC does not connect to foreign images in it")
 
     def foreign_requests(self, settings: Any) -> Requests | None:
@@ -347,7 +347,7 @@ class Workload(ABC):
         return 0
 
     def foreign_exchanges(self, settings: Any) -> int:
-        """The same of a foreign image, on one connection."""
+        """Return the number of exchanges with a foreign image, on one connection."""
         return self.exchanges(settings)
 
     def conversation(self, max_bytes: int) -> Conversation:
@@ -360,7 +360,7 @@ class Workload(ABC):
         raise NotImplementedError(f"{self.name}: the PC has no server in it")
 
     def service(self, max_bytes: int) -> Callable[[], Conversation]:
-        """What makes the conversations of one server, from its start to its end; they may share state."""
+        """Return the maker of one server's conversations, from its start to its end; they may share state."""
         return lambda: self.conversation(max_bytes)
 
     def datagrams(self) -> Datagrams | None:
@@ -368,7 +368,7 @@ class Workload(ABC):
         return None
 
     def load_generator(self, settings: Any, max_bytes: int) -> LoadGenerator:
-        """How the PC connects to a listening board; a connection keeps at most `max_bytes`."""
+        """Return the load generator for a listening board; a connection keeps at most `max_bytes`."""
         raise NotImplementedError(f"{self.name}: the PC does not connect to the board in it")
 
     def ideal_client(self, exchanges: int) -> Iterable[tuple[bytes, bytes]]:

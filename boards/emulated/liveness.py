@@ -1,4 +1,4 @@
-"""Whether a guest still makes progress, in simulated time: a board that is stuck for good is not waited for."""
+"""Detects a hung guest in simulated time."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Erasure:
 
 
 class Liveness:
-    """What the guest has done to be seen as alive. Times are since power-up."""
+    """The guest's signs of life. Times are since power-up."""
 
     def __init__(self) -> None:
         self.powered_up()
@@ -175,7 +175,7 @@ class Liveness:
         self._resets_us: deque[float] = deque(maxlen=MOST_RESETS + 1)
         self._last_reset = ""
         self.first_fault: str | None = None
-        """Of the cores, with its time."""
+        """The first fault of a core, with its time."""
         self.in_fault = False
         """Core 0 is locked up or in a fault's handler."""
         self._off_bus_since_us: float | None = 0.0
@@ -267,7 +267,7 @@ def no_frame(now_us: float, chip: str, chip_selects: int, limit_us: float = FIRS
 
 
 class ChipUse:
-    """Whether a client that has spoken to its Ethernet chip still does; each look gives its `chip_selects` so far."""
+    """Detects a client that has stopped using its Ethernet chip; each look gives its `chip_selects` so far."""
 
     def __init__(self, now_us: float, chip_selects: int) -> None:
         self._since_us = now_us

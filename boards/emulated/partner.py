@@ -79,7 +79,7 @@ class Partner(Simulation):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has told its result, or has had the time to after the client's end."""
+        """True if it has told its result, or has had the time to after the client's end."""
         over_us = self._client_over_us
         return self.result is not None or (over_us is not None and self.time_us >= over_us + _LAST_WORDS_US)
 

@@ -31,11 +31,11 @@ def test_line_and_report_come_however_they_are_cut(cuts: list[int]) -> None:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "the board closed before it told where it listens"),
-        (LINE[:30], "the board closed before it told where it listens"),
+        (b"", "the board closed before it reported where it listens"),
+        (LINE[:30], "the board closed before it reported where it listens"),
         (b"1", "the board said b'1', not where it listens"),
         (LINE.replace(b"\n", b" " * 100), "not where it listens"),
-        (LINE + b"x", "the board said b'x' after it told where it listens"),
+        (LINE + b"x", "the board said b'x' after it reported where it listens"),
         (LINE + REPORT[:5], "the board closed within its report"),
         (LINE + REPORT + b"x", "follows the report"),
     ],

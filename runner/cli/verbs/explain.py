@@ -89,7 +89,7 @@ class _Source:
         row = self._found(RowName.read(text), text, elf)
         if Facts.of(row) is None:
             raise OptionError(
-                f"{text}: its time cannot be told: the workload times nothing, or no readings of the board's timer fit"
+                f"{text}: its time has no attribution: the workload times nothing, or no readings of the timer fit"
             )
         return row
 
