@@ -68,8 +68,17 @@ class Conditions(_Model):
     """Time from the chip's reset to link up on an emulated board, if not the usual 1.5 s."""
     access_point: dict[Line, StrictBool | StrictInt | Line] | None = None
     """The changed settings of the access point of an emulated row on a radio."""
-    bridged: bool | None = None
-    """True for an emulated row with a real PC: it spoke through sockets to a program of this one, whose time it has."""
+
+
+def without_bridged(row: Any) -> Any:
+    """Read `bridged`, which earlier files have: an emulated row with a real PC counts that PC's time, and is hosted."""
+    conditions = row.get("conditions") if isinstance(row, dict) else None
+    if not isinstance(conditions, dict) or "bridged" not in conditions:
+        return row
+    # A row of two emulated boards has no PC, and was marked by mistake.
+    real = conditions["bridged"] and row.get("sim") is None and row.get("seed") is None
+    kept = {name: value for name, value in conditions.items() if name != "bridged"}
+    return row | {"conditions": kept} | ({"where": Where.HOSTED.value} if real else {})
 
 
 class Headline(_Model):
@@ -265,17 +274,17 @@ class Row(_Model):
     @property
     def is_exact(self) -> bool:
         """True if another run under the same conditions gives the same figures to the last digit."""
-        return self.is_simulated and self.sim is not None and self.sim.seed is None
-
-    @property
-    def is_simulated(self) -> bool:
-        """True for an emulated row whose PC is simulated, too."""
-        return self.where is Where.EMULATED and not self.conditions.bridged
+        return self.where is Where.EMULATED and self.sim is not None and self.sim.seed is None
 
     @property
     def name(self) -> str:
         """`micropython-1.26.0 tuned`."""
         return " ".join(filter(None, (self.runtime, self.profile)))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, row: Any) -> Any:
+        return without_bridged(row)
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:

@@ -140,18 +140,14 @@ class Group:
         return reasons
 
 
-def group_rows(
-    rows: Iterable[Row], workload: str, where: Where, timed_by: TimedBy = "board", *, bridged: bool | None = None
-) -> list[Group]:
-    """Groups of the measured rows of `workload`, of one kind and one clock, best first. `bridged`: only rows with a
-    real PC, or only those without one."""
+def group_rows(rows: Iterable[Row], workload: str, where: Where, timed_by: TimedBy = "board") -> list[Group]:
+    """Groups of the measured rows of `workload`, of one kind and one clock, best first."""
     together: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         wanted = row.where is where and row.timed_by == timed_by and row.workload == workload
-        wanted = wanted and bridged in (None, bool(row.conditions.bridged))
         if row.status is Status.MEASURED and wanted:
             # A measured turnaround differs from run to run; a simulated one is a setting.
-            varying = set() if row.is_simulated else {"turnaround_us"}
+            varying = set() if where is Where.EMULATED else {"turnaround_us"}
             conditions = row.conditions.model_dump_json(exclude=varying)
             key = (row.runtime, row.build, row.version, str(row.board), str(row.profile), str(row.image_sha256))
             together.setdefault((*key, conditions, str(sorted(row.settings.items()))), []).append(row)

@@ -13,7 +13,7 @@ from portbench.errors import PortbenchError
 from portbench.runner.options import RowOptions
 from portbench.runner.program import Peer
 from portbench.where import Where
-from portbench.workloads import Readiness, Session, Turnaround, Workload
+from portbench.workloads import Called, Readiness, Session, Turnaround, Workload
 
 if TYPE_CHECKING:
     from portbench.server.tcp import WorkloadServer
@@ -44,7 +44,7 @@ class Servers:
         where it listens, whatever the workload. Raises PortbenchError."""
         if workload.readiness is Readiness.BOOTED and has_console:
             return None, None
-        if workload.readiness is Readiness.LISTENING and has_console:
+        if isinstance(workload, Called) and has_console:
             return Peer(None, self._port_to_listen_on(board)), None
         if board.own_network is not None:
             return Peer(board.own_network.server, board.own_network.port), None

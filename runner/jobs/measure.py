@@ -11,11 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from portbench.boards.kinds import AUTO
 from portbench.errors import BoardUnavailable
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Status
 from portbench.runner.bench import Bench, Outcome
-from portbench.runner.boards_for import AUTO, where_for
+from portbench.runner.boards_for import where_for
 from portbench.runner.collect import RowDraft
 from portbench.runner.jobs.job import Rows, Watch
 from portbench.runner.options import BenchOptions

@@ -100,7 +100,7 @@ def client_ms(
     deadline = Deadline(_LIMIT_S, f"{entry.id}: the client")
     address, _, port = server.partition(":")
     simulation = _switched_on(image, board)
-    simulation.serve(int(port), EmulatedConfig().turnaround_us, Part(serve=_Echo))
+    simulation.serve(int(port), EmulatedConfig().turnaround_us, Part(service=lambda: _Echo))
     _save(simulation, {**libraries, "code.py": content.replace(address.encode(), str(PC_IP).encode())})
     wire = SimulatedWire(simulation)
     said = ""

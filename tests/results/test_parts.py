@@ -203,7 +203,7 @@ def test_who_timed_a_row_is_told_of_each_place() -> None:
         "Ping-pong: silicon, timed by the PC": "Opaque images on real boards, timed by the PC",
         "Ping-pong: emulated": "Emulated boards, timed by themselves in simulated time",
         "Ping-pong: emulated, timed by the PC": ("Opaque images on emulated boards, timed by the simulated PC"),
-        "Ping-pong: hosted": "Ports that run on the PC itself",
+        "Ping-pong: hosted": "Programs of the PC, in its own time",
         "Ping-pong: hosted, timed by the PC": "Opaque ports, timed by the PC",
     }
 

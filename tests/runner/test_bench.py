@@ -402,6 +402,17 @@ def test_a_workload_without_network_has_no_conditions(world: World, monkeypatch:
     assert board.served == [] and world.bench.servers.own_turnaround == {}
 
 
+@pytest.mark.parametrize(("name", "where"), [("ping_pong", "hosted"), ("spin", "emulated")])
+def test_an_emulated_board_with_a_real_pc_is_hosted(
+    name: str, where: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    monkeypatch.setattr(ScriptedBoard, "own_network", None)
+    world.boards = [ScriptedBoard(raises("run", BoardError("over"))) for _ in range(2)]
+    rows = [world.measure(world.planned(workload=workload(name))).row for _ in range(2)]
+    assert [(row.where, row.reason) for row in rows] == [(where, "run: over")] * 2
+
+
 def test_an_image_is_read_parsed_and_identified_once_for_a_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
 

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
@@ -15,7 +15,6 @@ from portbench.workloads import (
     Column,
     Measurement,
     Metric,
-    Readiness,
     Session,
     Timed,
     Workload,
@@ -141,7 +140,6 @@ class Result(WorkloadResult):
 class InterpreterWorkload(Workload):
     name = "interpreter"
     title = "Interpreter"
-    readiness = Readiness.BOOTED
     headline = Metric("passes_per_s", "passes/s")
     reading = (
         "a *pass* is one turn of a loop. *passes/s* comes from the geometric mean of the times of all loops that every"
@@ -159,9 +157,7 @@ class InterpreterWorkload(Workload):
     )
     comparable = ("arithmetic_passes_per_s",)
     settings_type = Settings
-
-    def quick(self) -> Settings:
-        return Settings(repeats=1)
+    quick_settings: ClassVar = {"repeats": 1}
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = Result.read(result)

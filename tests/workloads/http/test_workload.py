@@ -130,7 +130,7 @@ def test_a_foreign_image_is_measured_by_the_pcs_connections_alone() -> None:
     [({}, b"/"), ({"page": "dynamic"}, b"/dynamic"), ({"path": "/a.shtml", "page": "dynamic"}, b"/a.shtml")],
 )
 def test_a_foreign_image_is_asked_for_its_own_page_and_not_to_stop(settings: dict[str, Any], path: bytes) -> None:
-    load = HTTP.foreign_load_generator(Settings(requests=3, keep_alive=2, **settings), 1000)
+    load = HTTP.foreign_calls(Settings(requests=3, keep_alive=2, **settings), 1000)
     assert load.connections == 2 and load.counts_failures
     talks = []
     while (talk := load.begin()) is not None:

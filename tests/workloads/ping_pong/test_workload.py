@@ -104,4 +104,4 @@ def test_a_device_has_room_for_so_many_round_trips(family: str, most: int) -> No
 def test_a_pc_has_room_for_all() -> None:
     for family in ("hosted", "blinka"):
         PING_PONG.check_room(family, Settings(messages=1_000_000))
-    assert PING_PONG.native_count(Settings(messages=7)) == 7
+    assert PING_PONG.native_settings(Settings(messages=7)) == [7]
