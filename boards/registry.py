@@ -100,7 +100,7 @@ def claimed_folder(name: str) -> Iterator[Path]:
                 with contextlib.suppress(OSError):
                     folder.rmdir()
             folder.mkdir(mode=0o700)
-            mine = hold(folder)  # tells a board that runs from one that was killed
+            mine = hold(folder)  # distinguishes a running board from a killed one
             assert mine is not None  # a system with pseudo-terminals has locks
     except FileExistsError:
         state = _read(folder)

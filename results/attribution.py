@@ -216,7 +216,7 @@ class Function(_Model):
 
     name: Text
     address: Annotated[str, Field(pattern=r"^0x[0-9a-f]{8}$")]
-    """Its start, which tells the memory it runs from."""
+    """Its start, which shows the memory it runs from."""
     bytes: _Count
     misses: _Count = 0
     """Flash cache misses of the function's code, as in `FlashPages`."""

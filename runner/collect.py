@@ -125,7 +125,7 @@ def check_result(
 
 
 def address_in(result: Mapping[str, Any]) -> str | None:
-    """The board's address, as the client tells it."""
+    """The board's address, as the client reports it."""
     return _text(result, "address")
 
 
@@ -271,7 +271,7 @@ class RowDraft:
             if self.where is Where.EMULATED and isinstance(self.planned.board.network, Wifi):
                 access_point = self.options.access_point.unusual()
         family = self.planned.entry.family.traits
-        # A foreign image tells neither its address nor how it got it.
+        # A foreign image reports neither its address nor how it got it.
         has_address = not family.timed_by_pc and (self.own_network is not None or not family.hosted)
         return Conditions(
             spi_hz_asked=spi_hz_asked(self.planned),

@@ -105,7 +105,7 @@ class BenchOptions(RowOptions):
     quick: bool = False
     runtimes: tuple[str, ...] = ()
     family: Family | None = None
-    """Family of the files among `runtimes`; None: each file tells its family."""
+    """Family of the files among `runtimes`; None: read from each file."""
     profiles: tuple[str, ...] = ()
     newest: bool = False
     """Only the newest runtime of each family, with its last profile."""

@@ -174,7 +174,7 @@ def _nothing_left(entries: Sequence[FirmwareEntry], options: BenchOptions) -> st
 
 
 def remarks(rows: Sequence[PlannedRow], options: BenchOptions) -> list[str]:
-    """A line for each choice of a release, and for each image file whose family portbench could not tell."""
+    """A line for each choice of a release, and for each image file whose family portbench did not find."""
     images = {row.entry.path: row.entry for row in rows if row.entry.path and row.entry.family.traits.timed_by_pc}
     chosen = usual_index().remarks
     if options.family is not None:

@@ -224,7 +224,7 @@ class Hears(ReportedConversation):
 
 
 class ClientReport(ReportedConversation):
-    """The connection on which a client without a console tells where it listens, if it does, and reports.
+    """The connection on which a client without a console reports its address, if it listens, and its result.
 
     The exchanges use other connections. A client that failed before it was connected begins with the message 1.
     """

@@ -156,7 +156,7 @@ def _load(path: Path, card: SdCard) -> SdMedium:
 
 
 def _data_in(handle: int, size: int) -> list[tuple[int, int]]:
-    """Return the parts of the file that are not holes, as far as the file system tells."""
+    """Return the parts of the file that are not holes, as far as the file system reports them."""
     if not hasattr(os, "SEEK_DATA"):
         return [(0, size)]
     found: list[tuple[int, int]] = []

@@ -140,7 +140,7 @@ class Simulation:
     def hear(self, heard: Callable[[str], None] = lambda line: None) -> None:
         """Begin a new console: the result on the one before is of an earlier run."""
         pc, machine = self.pc, self.machine
-        assert pc is not None  # the console's lines tell the PC where the board listens
+        assert pc is not None  # the console's lines have the address at which the board listens
 
         # Not by `self`: the machine and its capture are to end as soon as the last reference to this simulation does.
         def line(text: str) -> None:

@@ -19,8 +19,8 @@ from portbench.console import shown
 from portbench.errors import BoardUnavailable, BrokenSetup
 
 BOOTROM_SERIALS = frozenset({"E0C9125B0D9B", "000000000000", "00000000A4A1"})
-"""Serial numbers of the boot loaders of all RP2040s (bootrom B0 to B2) and of all emulated boards: they tell
-no board apart."""
+"""Serial numbers of the boot loaders of all RP2040s (bootrom B0 to B2) and of all emulated boards. They do not identify
+a board."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def same_board(known: UsbDevice, seen: UsbDevice) -> bool:
         return known.location == seen.location and known.emulated == seen.emulated
     if known.own_serial and seen.own_serial:
         return known.own_serial == seen.own_serial
-    # Some systems do not tell where a device is, and the boot loader has no serial number.
+    # Some systems do not report where a device is, and the boot loader has no serial number.
     return known.own_serial is None or seen.own_serial is None
 
 
@@ -212,7 +212,7 @@ class Target:
         known = self.known
         found = [device for device in devices if same_board(known, device)]
         certain = [device for device in found if _certain(known, device)]
-        # Where nothing tells for certain, a board that was there beside ours from the beginning is not ours.
+        # Without certainty, a board that was there beside ours from the beginning is not ours.
         found = [device for device in found if device in certain or not any(_alike(device, o) for o in self._others)]
         if not certain and len(found) > 1:
             seen = "; ".join(device.describe() for device in found)

@@ -185,7 +185,7 @@ HEADING: Final = ("device", "USB id", "runtime", "board", "port", "drive", "stat
 
 @dataclass(frozen=True)
 class AttachedBoard:
-    """One attached board. `runtime`, `version` and `board_id` are empty where nothing tells.
+    """One attached board. `runtime`, `version` and `board_id` are empty if not known.
 
     `state`: `console` (a prompt or drive answers), `bootloader`, `bridge` (to an ATmega, which has no prompt), `busy`
     (another program has its port), `no permission`, `silent` (the console does not answer). `advice`: what to do about

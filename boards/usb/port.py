@@ -179,7 +179,7 @@ class SerialWire(Wire):
             raise self._lost(error) from error
 
     def _notice_hangup(self) -> None:
-        """A port that has gone reads as silent on some systems; poll tells."""
+        """A port that has gone reads as silent on some systems; use poll."""
         fd = getattr(self._port, "fd", None)
         if fd is None or not hasattr(select, "poll"):
             return

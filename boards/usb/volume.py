@@ -28,7 +28,7 @@ Kind = Literal["bootloader", "circuitpython"]
 
 @dataclass(frozen=True)
 class VolumeInfo:
-    """`version`: the boot loader's or CircuitPython's. `machine` and `uid` are CircuitPython's, None where not told."""
+    """`version`: the boot loader's or CircuitPython's. `machine` and `uid`: CircuitPython's, None if not reported."""
 
     kind: Kind
     board_id: str

@@ -48,7 +48,7 @@ def measure_on(address: str, rows: Sequence[PlannedRow], options: BenchOptions, 
         from distributed import Client
     except ImportError as error:
         raise PortbenchError("--on needs Dask; install it: pip install 'portbench[dask]'") from error
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the reason for an end is told in one line
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the reason for an end is reported in one line
     try:
         client: Any = cast(Any, Client)(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -43,7 +43,7 @@ class DiminishingReturns:
     brought: float
     left: float
     named: tuple[str, ...]
-    """The axes that tell its curve from others."""
+    """The axes that distinguish its curve."""
 
     @property
     def sentence(self) -> str:
