@@ -47,7 +47,7 @@ def pin_volts(value: object) -> float:
     else:
         volts = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else -1.0
     if not 0.0 <= volts <= _MOST_V:
-        raise ValueError(f"{value!r} is nothing to hold a pin at; use low, high or 0 to {_MOST_V} volts")
+        raise ValueError(f"{value!r} is not a level of a pin; use low, high or 0 to {_MOST_V} volts")
     return volts
 
 
@@ -55,7 +55,7 @@ def parse_pin(text: str) -> tuple[int, float | None]:
     """Read `GP15=low`, `GP26=1.65`, or `GP15=open`, which lets go of the pin (None). Raises ValueError."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise ValueError(f"{text!r} says nothing of a pin; write GP15=low, GP15=high, GP26=1.65 or GP15=open")
+        raise ValueError(f"{text!r} does not set a pin; write GP15=low, GP15=high, GP26=1.65 or GP15=open")
     return pin_number(name), None if value.lower() == "open" else pin_volts(value)
 
 

@@ -72,7 +72,7 @@ def _fault(folder: Path) -> str | None:
         if found.st_uid != os.getuid():
             return f"belongs to user {found.st_uid}, not to you"
         if found.st_mode & _OTHERS_WRITE:
-            return f"may be written to by others (mode {stat.S_IMODE(found.st_mode):04o}), who could have laid links"
+            return f"may be written to by others (mode {stat.S_IMODE(found.st_mode):04o}), who may have made links"
     return None
 
 

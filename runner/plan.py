@@ -302,7 +302,7 @@ def _partner_entries(
         return [named(partner, known)]
     except PortbenchError:
         ids = ", ".join(entry.id for entry in known if not entry.family.traits.hosted)
-        raise OptionError(f"--partner: {partner!r} is none of {SAME}, {EACH}, {ids}") from None
+        raise OptionError(f"--partner: {partner!r} is not one of {SAME}, {EACH}, {ids}") from None
 
 
 def _with_partner(row: PlannedRow, entry: FirmwareEntry, serving: tuple[Workload, WorkloadSettings]) -> PlannedRow:

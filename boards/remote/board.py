@@ -1,4 +1,4 @@
-"""`RemoteBoard`: what can be done through a console alone, behind an RFC 2217 server or a plain socket."""
+"""`RemoteBoard`: a board that is reached through its console alone, behind an RFC 2217 server or a plain socket."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def run_job(workload: str, build: Build, job: bytes, *contents: bytes) -> str:
     here = this_build(workload)
     if not here.measures_as(build):
         what = "sources" if here.sources != build.sources else "engine"
-        raise PortbenchError(f"its portbench has other {what} than the one that asks; install the same there")
+        raise PortbenchError(f"its portbench has other {what} than this one; install the same there")
     row, options, images, names = pickle.loads(job)
     return _seat().measure(row, options, list(zip(images, names, contents, strict=True))).model_dump_json()
 

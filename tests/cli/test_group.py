@@ -195,7 +195,7 @@ def test_the_help_of_run_has_the_settings_of_the_named_workload(invoke: Invoke) 
 
 @pytest.mark.parametrize(
     ("device", "says"),
-    [("usb:nowhere", "no board usb:nowhere; plug it in"), ("what", "is none of auto, id:SERIAL")],
+    [("usb:nowhere", "no board usb:nowhere; plug it in"), ("what", "is not one of auto, id:SERIAL")],
 )
 def test_a_board_that_is_not_there_is_one_line(device: str, says: str, start: Start) -> None:
     done = start("desk", "remote", "--device", device)

@@ -178,7 +178,7 @@ def test_what_if_is_run_and_not_stored(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["portbench-native", "--file", "run.json", "--what-if"], "--what-if: runs the row, and --file runs nothing"),
+        (["portbench-native", "--file", "run.json", "--what-if"], "--what-if: runs the row; leave out --file"),
         (["portbench-native/"], "'portbench-native/' is not a row; use RUNTIME/PROFILE"),
         (["portbench-native/fast"], "--profile: unknown profile 'fast'; choose one of tuned"),
     ],

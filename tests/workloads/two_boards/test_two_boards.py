@@ -90,7 +90,7 @@ def test_a_partner_on_another_kind_of_board() -> None:
 
 
 def test_an_unknown_partner() -> None:
-    with pytest.raises(OptionError, match=r"^--partner: 'nothing' is none of same, each, micropython-"):
+    with pytest.raises(OptionError, match=r"^--partner: 'nothing' is not one of same, each, micropython-"):
         planned("wiznet-hardwired", partner="nothing")
 
 
