@@ -1,4 +1,4 @@
-"""Rows measured into a run file, each told and stored as it ends."""
+"""Rows measured into a run file, each reported and stored as it ends."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Run:
 
     def show(self, out: Console) -> None:
         """Prints the table and the path of the rows."""
-        # Progress has told of rows that failed, or were skipped for other reasons.
+        # Progress has shown rows that failed, or were skipped for other reasons.
         rows = [row for row in self.run.rows if row.status is Status.MEASURED or row.image_url is not None]
         if rows:
             out.print(terminal(self.run.model_copy(update={"rows": rows}), out.width), crop=False)

@@ -74,7 +74,7 @@ class Recorded:
                 self.turnarounds |= {name: Distribution(**spread) for name, spread in spreads}
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise PortbenchError(
-                    f"{path}: is no record of check silicon ({error!r}); make one:"
+                    f"{path}: is not a record of check silicon ({error!r}); make one:"
                     " portbench check silicon --record FILE"
                 ) from None
 
