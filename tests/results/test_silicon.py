@@ -13,7 +13,7 @@ from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.results.silicon import FILE, load, load_not_compared
 from portbench.workloads import workload
-from portbench.workloads.workload import read_published
+from portbench.workloads.published import read_published
 
 GUESTS = Path(__file__).parents[2] / "firmware" / "avr"
 ROW = """

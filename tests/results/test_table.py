@@ -71,18 +71,14 @@ def test_workloads_and_kinds_are_apart_and_ranked_by_themselves() -> None:
     }
 
 
-def test_emulated_boards_with_a_real_pc_are_apart_and_ranked_by_themselves() -> None:
-    def bridged(total_us: float, turnaround_us: float, index: int = 0) -> Row:
-        return row(total_us, index, conditions={"bridged": True, "turnaround_us": turnaround_us}, sim=None)
+def test_an_emulated_row_that_an_earlier_file_calls_bridged_is_a_hosted_one() -> None:
+    def bridged(total_us: float, turnaround_us: float, index: int = 0, **more: Any) -> Row:
+        return row(total_us, index, conditions={"bridged": True, "turnaround_us": turnaround_us}, **more)
 
-    run = run_of(row(8000, runtime="slow"), bridged(2000, 30.5), bridged(2100, 31.5, 1))
-    simulated, real = tables(run)
-    assert (simulated.title, real.title) == ("Ping-pong: emulated", "Ping-pong: emulated, real PC")
-    assert "in simulated time" in simulated.about and "in simulated time" not in real.about
-    assert "a program of this PC through real sockets" in real.about
-    assert [line["rank"] for line in cells(simulated.title, run)] == ["1"]
-    assert len(cells(real.title, run)) == 1, "a measured turnaround does not part the runs of a row"
-    assert not any(entry.is_exact for entry in entries_of(run, "run.json") if (entry.conditions or {}).get("bridged"))
+    run = run_of(bridged(8000, 200, runtime="slow", sim=Sim()), bridged(2000, 30.5), bridged(2100, 31.5, 1))
+    assert [table.title for table in tables(run)] == ["Ping-pong: emulated", "Ping-pong: hosted"]
+    assert len(cells("Ping-pong: hosted", run)) == 1, "a measured turnaround does not part the runs of a row"
+    assert [entry.is_exact for entry in entries_of(run, "run.json")] == [True, False]
 
 
 def test_figures_of_a_row() -> None:
@@ -120,8 +116,7 @@ def test_what_the_pc_has_timed_is_never_ranked_with_what_boards_have() -> None:
     foreign_table = tables(run)[1]
     assert foreign_table.below == ()  # it answers nothing
     assert foreign_table.about.startswith(
-        "Emulated boards with images that tell nothing, timed by the simulated PC: from one message's arrival to the"
-        " next's."
+        "Opaque images on emulated boards, timed by the simulated PC: from one message's arrival to the next's."
     )
 
 

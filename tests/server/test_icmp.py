@@ -133,7 +133,7 @@ class Lan(UnaskedLan):
 @pytest.mark.parametrize(("sizes", "over_us"), [("10,20", 1_010_300 + 20), ("9,20", 1_010_300 + 1_000_000)])
 def test_the_simulated_pc_pings_at_times_that_only_the_board_decides(sizes: str, over_us: float) -> None:
     lan = Lan()
-    pc = SimulatedPc(lan, 5000, 200.0, Part(serve=lambda: PingsOnDemand(1000)), lan)
+    pc = SimulatedPc(lan, 5000, 200.0, Part(service=lambda: lambda: PingsOnDemand(1000)), lan)
     server = lan.app
     server.accept(7, "10.0.0.2:4000", 500.0)  # type: ignore[attr-defined]
     server.receive(7, b"ping %s 1 1000\n" % sizes.encode(), 300.0)  # type: ignore[attr-defined]

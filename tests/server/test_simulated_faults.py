@@ -1,4 +1,4 @@
-"""What the simulated PC does at a conversation's word: network faults, delayed words, pings, and an end of patience."""
+"""Requests of a conversation to the simulated PC: network faults, delayed words, pings, and a time limit."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Obeying(Conversation):
 def pc_with(word: bytes, pinger: Pinger | None = None) -> tuple[SimulatedPc, SimulatedServer, Lan, object]:
     """A PC to which connection 1 said `word` at 1000 us, and its answer."""
     lan = Lan()
-    pc = SimulatedPc(lan, 4711, 200.0, Part(serve=Obeying, patience_us=5_000_000.0), pinger)
+    pc = SimulatedPc(lan, 4711, 200.0, Part(service=lambda: Obeying, patience_us=5_000_000.0), pinger)
     server = pc._server
     server.accept(1, "10.0.0.2:50000", 500.0)
     return pc, server, lan, server.receive(1, word, 1_000.0)
@@ -199,7 +199,7 @@ def test_a_board_that_is_asked_gets_the_datagram_at_the_address_that_the_lan_kno
     lan.udp_listen = lambda port, app: lan._note("udp", port)
     lan.udp_send = lambda *words: lan._note(*words)
     lan.board_address, lan.link_up = "10.0.0.9", True
-    pc = SimulatedPc(lan, None, 200.0, Part(asks=Requests(5000, b"q", 1), limit=1))
+    pc = SimulatedPc(lan, None, 200.0, Part(call=lambda: Requests(5000, b"q", 1), limit=1))
     pc.poll(lan, IPv4Address("10.0.0.2"), 0.0)
     pc.look(0.0)
     assert lan.asked == [(0.0, "udp", PC_PORT), (0.0, PC_PORT, "10.0.0.9:5000", b"q")] and not pc.whole

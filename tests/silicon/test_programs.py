@@ -119,7 +119,7 @@ def test_a_client_calls_the_simulated_pc_which_echoes(monkeypatch: pytest.Monkey
     assert board.took_ms(monkeypatch) == 80905.0
     assert board.files == {"lib/driver.py": b"1", "code.py": b'server = "192.168.50.1"'}
     port, turnaround_us, part = board.served
-    conversation = part.serve()
+    conversation = part.service()()
     assert (port, turnaround_us) == (5000, 420)
     assert conversation.receive(b"12") == b"12" and conversation.exchanges == 1
 
