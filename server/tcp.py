@@ -320,14 +320,6 @@ class _UdpPort(asyncio.DatagramProtocol):
 
 
 def measure_round_trip(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> Turnaround:
-    """Summary of `round_trips_us`. Raises OSError."""
-    summary = Turnaround.of(round_trips_us(host, port, exchanges))
-    if summary is None:
-        raise ValueError("there are no exchanges; give at least 1")
-    return summary
-
-
-def round_trips_us(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> list[float]:
     """Round trips of `exchanges` (sent bytes, expected answer) with the server at `host`:`port`. Raises OSError."""
     values_us: list[float] = []
     with socket.create_connection((host, port), timeout=_ANSWER_LIMIT_S) as client:
@@ -341,4 +333,7 @@ def round_trips_us(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]
                 answer += more
             if answer != expected:
                 raise ConnectionError(f"{host}:{port} answered {answer!r} to {sent!r}, not {expected!r}")
-    return values_us
+    summary = Turnaround.of(values_us)
+    if summary is None:
+        raise ValueError("there are no exchanges; give at least 1")
+    return summary
