@@ -8,10 +8,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock, PropertyMock
 
 import pytest
 
 from portbench.boards import BoardUnavailable, Deadline, DeadlineExceeded
+from portbench.boards.usb import flash as flash_module
 from portbench.boards.usb import volume as volume_module
 from portbench.boards.usb.bus import Target, UsbDevice
 from portbench.boards.usb.flash import enter_bootloader, flash
@@ -28,10 +30,14 @@ Boards = Callable[..., FakeBoard]
 @pytest.mark.parametrize("before", ["micropython", "circuitpython", None])
 def test_from_any_runtime_to_the_image(boards: Boards, deadline: Deadline, tmp_path: Path, before: str | None) -> None:
     board = boards(runtime=before)
-    image = small_image(tmp_path, MICROPYTHON)
-    flash(link_to(board), Uf2File.read(image), deadline)
-    assert board.flashed == image.read_bytes()
+    image, link = small_image(tmp_path, MICROPYTHON), link_to(board)
+    flash(link, Uf2File.read(image), deadline)
+    assert board.flashed == image.read_bytes() and link.image_has_usb
     assert board.devices()[0].pid == 5
+    board.becomes = "circuitpython"
+    without_usb = small_image(tmp_path)
+    flash(link, Uf2File.read(without_usb), deadline)  # whatever comes back is not waited for
+    assert board.flashed == without_usb.read_bytes() and not link.image_has_usb
 
 
 def test_another_runtime_than_flashed_is_noticed(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
@@ -104,25 +110,65 @@ def test_asks_for_bootsel_with_a_countdown_when_nothing_else_works(
     assert any(re.fullmatch(r"fake board: hold BOOTSEL while plugging it in, within \d+ s", line) for line in log)
 
 
-def test_the_countdown_ends_with_what_was_tried(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_REPL_S", "_TOUCH_S"):
-        monkeypatch.setattr(f"portbench.boards.usb.flash.{name}", 0.1)
-    link = link_to(boards(deaf_to=1_000_000))
-    with pytest.raises(DeadlineExceeded, match=r"tried: REPL, 1200-baud touch, picotool, power; hold BOOTSEL"):
-        enter_bootloader(link, Deadline(1, "test"))
+def test_a_person_is_told_once_a_second(boards: Boards) -> None:
+    left_s, asked, log = iter((5.4, 5.0, 4.5, 4.0, 3.5, 2.99)), list[float](), list[str]()
+
+    class Clock:
+        remaining = property(lambda _: next(left_s))
+
+        def poll(self, look: Callable[[], object], poll_s: float, waiting_for: str) -> None:
+            assert [look() for _ in range(5)] == [None] * 5
+            raise DeadlineExceeded(f"waited for {waiting_for}")
+
+    link = replace(link_to(boards(), log), ask_bootsel=asked.append)
+    says = "waited for fake board in its boot loader; tried: a, b; hold BOOTSEL while plugging the board in, then run"
+    with pytest.raises(DeadlineExceeded, match=rf"^{says} again$"):
+        flash_module._by_person(link, Clock(), ["a", "b"])  # type: ignore[arg-type]
+    assert asked == [5.0, 4.0, 2.99] and log == ["fake board: hold BOOTSEL while plugging it in, within 5 s"]
 
 
 def test_a_hand_on_the_power_comes_before_a_person(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_REPL_S", "_TOUCH_S"):
         monkeypatch.setattr(f"portbench.boards.usb.flash.{name}", 0.1)
-    board = boards(deaf_to=1_000_000)
+    board, log = boards(deaf_to=1_000_000), list[str]()
 
     class Hand:
         def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
             assert bootsel and not measured
             board.press_bootsel()
 
-    assert enter_bootloader(link_to(board, power=Hand()), Deadline(10, "test")).pid == 3
+    assert enter_bootloader(link_to(board, log, power=Hand()), Deadline(10, "test")).pid == 3
+    assert log[-1] == "boot loader: by power"
+
+
+def test_a_port_that_is_opened_at_1200_baud_comes_after_the_prompt(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flash_module, "_REPL_S", 0.1)
+    board, log, port = boards(deaf_to=1_000_000), list[str](), Mock()
+    path = board.port
+    type(port).dtr = PropertyMock(side_effect=OSError("no DTR"))
+    port.close.side_effect = lambda: board.press_bootsel() if port.baudrate == 1200 else None
+    monkeypatch.setattr(flash_module, "open_port", lambda *words, **more: port)
+    assert enter_bootloader(link_to(board, log), Deadline(30, "test")).pid == 3
+    assert log[1:] == [f"{path}: no DTR", "boot loader: by 1200-baud touch"]
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_an_interrupted_copy_ends_with_the_image_on_the_board(
+    takes: bool, boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flash_module, "_INTERRUPTED_S", 30 if takes else 0.1)
+
+    def interrupted(path: Path, content: bytes, *_: object) -> None:
+        path.write_bytes(content)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(flash_module, "write_until_gone", interrupted)
+    board = boards(runtime=None, accepts_images=takes)
+    with pytest.raises(KeyboardInterrupt):
+        flash(link_to(board), Uf2File.read(small_image(tmp_path, MICROPYTHON)), deadline)
+    assert (board.devices()[0].pid, board.flashed is not None) == ((5, True) if takes else (3, False))
 
 
 @pytest.mark.parametrize("text", ["Board-ID: RPI-RP2350\n", "Board-ID: FEATHER\n"])
