@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from portbench.results.chance import LEVEL, least_p
 from portbench.results.compare import Basis, Comparison, compare, pairs
-from portbench.results.compare_table import COLUMNS, as_data, lines, markdown, share
+from portbench.results.compare_table import COLUMNS, lines, share
 from portbench.results.model import Row, RunFile
 from tests.results.rows import missing, other_row, row, run_of
 
@@ -204,14 +204,6 @@ def test_two_builds_of_other_names_are_beside_each_other_where_there_is_no_choic
     assert [(a.first.runtime, b.first.runtime) for a, b in found] == [("main-firmware", "pr-firmware")]
     (line,) = lines(compare(run_of(exact(100, runtime="main")), run_of(exact(103, runtime="pr"))), 0.02)
     assert line[0].startswith("main -> pr") and line[4] == "+3.0 %" and line[-1] == "SLOWER than 2% allows"
-
-
-def test_for_programs_and_for_pages() -> None:
-    compared = compare(run_of(exact(100, runtime="a|b")), run_of(exact(103, runtime="a|b")))
-    (told,) = as_data(compared, 0.02)
-    assert told["slower"] == pytest.approx(0.03) and told["too_slow"] is True and told["basis"] == "exact"
-    text = markdown(compared, 0.02)
-    assert r"a\|b" in text and text.count("\n") == 3 and "+3.0 %" in text
 
 
 @given(st.floats(-0.9, 10))

@@ -211,16 +211,6 @@ def test_any_text_stays_in_its_cell(reason: str) -> None:
     assert len({len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines}) == 1
 
 
-def test_terminal_shows_the_same_cells() -> None:
-    output = StringIO()
-    Console(file=output, width=250).print(terminal(FULL, 250))
-    shown = output.getvalue()
-    for table in tables(FULL):
-        assert table.title in shown
-        for line in table.rows:
-            assert all(cell in shown for cell in line)
-
-
 def test_narrow_terminal_leaves_columns_out_and_says_so() -> None:
     output = StringIO()
     Console(file=output, width=80).print(terminal(FULL, 80))
