@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -21,12 +22,13 @@ from portbench.results import publish
 from portbench.results.compare import compare
 from portbench.results.compare_table import as_data, markdown
 from portbench.results.csv_export import rows_csv, samples_csv
+from portbench.results.explain import compared, explained
 from portbench.results.histories import table as history_table
 from portbench.results.histories.store import entries_of
 from portbench.results.model import Layouts, Published, Row, RunFile, Sim
 from portbench.results.page import parts
 from portbench.results.table import terminal
-from tests.results.explain import synthetic
+from tests.results.explain import synthetic, test_rules
 from tests.results.page_run import FULL, HISTORY
 from tests.results.rows import START, other_row, row, run_of
 
@@ -138,6 +140,14 @@ def history() -> tuple[Any, Any]:
     return series, {number: each.steps() for number, each in enumerate(series)}
 
 
+def explanations() -> dict[str, list[Any]]:
+    """All that the rules say of the rows that each is tested with."""
+    rows = {name: [fires, *test_rules.SILENT[name]] for name, (fires, _) in test_rules.FIRES.items()}
+    told = {name: [list(map(asdict, explained(each))) for each in of] for name, of in rows.items()}
+    both = {name: [case[:2], *test_rules.SILENT_BESIDE[name]] for name, case in test_rules.BESIDE.items()}
+    return told | {name: [list(map(asdict, compared(*each))) for each in of] for name, of in both.items()}
+
+
 OUTPUTS: Final[dict[str, Callable[[], str]]] = {
     "page.txt": lambda: publish.page(EVERYTHING),
     "page.html": lambda: on_page(EVERYTHING),
@@ -147,6 +157,7 @@ OUTPUTS: Final[dict[str, Callable[[], str]]] = {
     "samples.csv": lambda: samples_csv(EVERYTHING.rows),
     "comparison.txt": lambda: markdown(compare(BEFORE, AFTER), 0.02, times=True),
     "comparison.json": lambda: as_json(as_data(compare(BEFORE, AFTER), 0.02)),
+    "explained.json": lambda: as_json(explanations()),
     "history.txt": lambda: history_table.markdown(*history()),
     "history.json": lambda: as_json(history_table.as_data(*history())),
 }

@@ -27,7 +27,7 @@ from portbench.boards.usb import board as board_module
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.discovery import HEADING, AttachedBoard, listing
 from portbench.boards.usb.link import Link, lock_path
-from portbench.boards.usb.run import read_result, recover
+from portbench.boards.usb.run import _ask, _has_ended, read_result, recover, restart, run
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
 from portbench.where import Where
@@ -77,6 +77,44 @@ def test_a_script_that_ends_without_a_result_is_a_lost_console(boards: Boards, d
             ConsoleLost, match=r"ended without a result line; last it printed: \['MemoryError: no luck'\]"
         ):
             board.run(deadline)
+
+
+def test_a_board_whose_power_is_at_hand_runs_by_it(boards: Boards, deadline: Deadline) -> None:
+    fake = boards(on_boot=lambda show: show("PORTBENCH-x\r\n" + LINE))
+    cycles, console = list[dict[str, bool]](), Console()
+
+    class Hand:
+        def cycle(self, deadline: Deadline, **how: bool) -> None:
+            cycles.append(how)
+            fake._restart(False)
+
+    link = link_to(fake, power=Hand())  # type: ignore[arg-type]
+    run(link, console, deadline)
+    restart(link, deadline)
+    assert console.result == {"messages": 2, "total_us": 10} and cycles == [{"measured": True}, {}]
+    assert fake.typed.count(b"\x03") == 0
+
+
+def test_what_a_client_left_is_told(deadline: Deadline) -> None:
+    console = Console()
+    console.feed(b"MemoryError\r\n\r\n>>> ")
+    repl: Any = SimpleNamespace(
+        name="b", execute=Mock(side_effect=[ConsoleLost("gone"), BoardError("x"), "PORTBENCH {"])
+    )
+    without = r"^b: the client ended without a result line; last it printed: \['MemoryError'\]$"
+    for says in ("^gone$", without, r"^b: the client ended and its result line is damaged; it begins 'PORTBENCH {'$"):
+        with pytest.raises(ConsoleLost, match=says):
+            _ask(repl, console, deadline)
+
+
+@pytest.mark.parametrize(
+    ("said", "ended"),
+    [("", False), ("a\r\n>>> ", True), (">>> a\r\n", False), ("\r\nCode done running.\r\n\r\nPress any\r\n", True)],
+)
+def test_a_prompt_or_circuitpythons_word_is_the_end_of_a_script(said: str, ended: bool) -> None:
+    console = Console()
+    console.feed(said.encode())
+    assert _has_ended(console) is ended
 
 
 def test_a_silent_finished_board_answers_to_enter(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
