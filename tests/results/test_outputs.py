@@ -70,6 +70,7 @@ def in_layouts(linked: float, *drawn: float) -> list[Row]:
 
 EVERYTHING: Final = FULL.model_copy(
     update={
+        "name": "nightly",
         "rows": [
             *FULL.rows,
             *(jittery(4000 + 300 * index, index, runtime="wild", conditions=CONDITIONS) for index in range(3)),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import struct
+import time
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
 from portbench.server.connection import Connection, Limits
-from portbench.server.icmp import _checksum, ping
+from portbench.server.icmp import _answered, _checksum, _request, ping
 from portbench.server.recording import Recording
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc
 from portbench.workloads import Ping, PingPlan
@@ -46,21 +48,62 @@ class Icmp:
         self._answers = iter(answers)
         self._mine, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.fileno, self.setblocking = self._mine.fileno, self._mine.setblocking
+        self.sent: list[tuple[float, bytes, tuple[str, int]]] = []
 
     def sendto(self, request: bytes, to: tuple[str, int]) -> None:
+        self.sent.append((time.monotonic(), request, to))
         for source in next(self._answers):
+            if source == "full":
+                raise BlockingIOError
+            if source == "off":
+                raise OSError(101, "Network is unreachable")
             self._theirs.send(source.encode() + b" \0" + request[1:])
 
     def recvfrom(self, size: int) -> tuple[bytes, tuple[str, int]]:
+        assert not self._mine.getblocking()
         source, _, packet = self._mine.recv(size).partition(b" ")
         return packet, (source.decode(), 0)
 
 
-def test_only_the_boards_answers_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    icmp = Icmp(["10.0.0.3"], ["10.0.0.3", "10.0.0.2"], [])
+def pinged(icmp: Icmp, plan: PingPlan, monkeypatch: pytest.MonkeyPatch) -> list[Ping]:
+    async def run() -> list[Ping]:
+        try:
+            return await ping("10.0.0.2", plan)
+        finally:
+            assert not asyncio.get_running_loop().remove_reader(icmp)  # it is gone
+
     monkeypatch.setattr("portbench.server.icmp._socket", lambda _: contextlib.nullcontext((icmp, True)))
-    found = asyncio.run(ping("10.0.0.2", PingPlan((5,), 3, 0, 1000)))
-    assert [each.round_trip_us is not None for each in found] == [False, True, False]
+    return asyncio.run(run())
+
+
+def test_only_the_boards_first_answers_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    board = "10.0.0.2"
+    began_s = time.monotonic()
+    icmp = Icmp(["10.0.0.3"], ["10.0.0.3", board, board], [], ["full"])
+    found = pinged(icmp, PingPlan((5,), 4, 20_000, 50_000), monkeypatch)
+    assert [each.round_trip_us is not None for each in found] == [False, True, False, False]
+    times_s, requests, to = zip(*icmp.sent, strict=True)
+    assert all(at_s >= began_s + 0.02 * number for number, at_s in enumerate(times_s)) and set(to) == {(board, 0)}
+    headers = [struct.unpack(">BBHHH", each[:8]) for each in requests]
+    assert [(each[0], each[1], each[4]) for each in headers] == [(8, 0, number) for number in range(4)]
+    assert all(each[8:] == bytes(range(5)) for each in requests)
+    began_s = time.monotonic()
+    assert pinged(Icmp([board], [board]), PingPlan((5,), 2, 0, 20_000_000), monkeypatch)[1].round_trip_us
+    assert time.monotonic() - began_s < 20  # nothing more is waited for
+    with pytest.raises(PortbenchError, match=r"^ping 10\.0\.0\.2: cannot send \(Network is unreachable\)$"):
+        pinged(Icmp(["off"]), PLAN, monkeypatch)
+
+
+def test_an_answer_is_ours_by_its_kind_and_identifier() -> None:
+    def answered(kind: int, code: int, ident: int, before: bytes = b"") -> list[int | None]:
+        packet = before + struct.pack(">BBHHH", kind, code, 0, ident, 7) + b"data"
+        return [_answered(packet, owns) for owns in (True, False)]
+
+    ident = struct.unpack(">BBHHH", _request(7, 0))[3]
+    assert answered(0, 0, ident) == answered(0, 0, ident, b"\x46" + bytes(23)) == [7, 7]
+    assert answered(0, 0, ident + 1) == [7, None]
+    assert answered(8, 0, ident) == answered(0, 1, ident) == [None, None]
+    assert [_answered(each, True) for each in (b"", bytes(7), b"\x45", bytes(8))] == [None, None, None, 0]
 
 
 @given(st.binary(max_size=99))
