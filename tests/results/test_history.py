@@ -218,3 +218,5 @@ def test_a_measured_turnaround_makes_no_other_history() -> None:
         for day in range(2)
     ]
     assert [len(series.entries) for series in over_time(entries)] == [2]
+    bridged = measured("f", 2000, sim=EXACT, conditions=Conditions(bridged=True)) + measured("f", 2000, sim=EXACT)
+    assert [entry.is_exact for entry in bridged] == [False, True]

@@ -35,6 +35,7 @@ from tests.results.rows import START, other_row, row, run_of
 pytest.importorskip("scipy")
 FOLDER: Final = Path(__file__).with_name("outputs")
 FAMILY: Final = {"runtime": "wiznet-9", "family": "wiznet", "profile": "as-published", "board": "W5500_EVB_PICO"}
+HOSTED: Final[dict[str, Any]] = {"runtime": "unix", "where": "hosted", "image_file": None, "build": "pip"}
 CONDITIONS: Final = {"spi_hz_asked": 2_000_000, "spi_hz_actual": 1_953_125, "intn": False, "address_mode": "static"}
 
 
@@ -83,12 +84,12 @@ EVERYTHING: Final = FULL.model_copy(
                 conditions={"spi_hz_asked": 4_000_000},
             ),
             row(3500, published=Published(figure="total_us", values=[2000, 1000, 4000], stated=2100, source="a")),
-            row(40, runtime="unix", where="hosted", conditions={"turnaround_us": 35.2}, lost=0.07),
-            row(70, runtime="unix", where="hosted", trips=[1, 2, 3, 90], conditions={"turnaround_us": 30}),
-            row(5000, runtime="bridged", conditions={"bridged": True, "turnaround_us": 30.5}),
+            row(40, conditions={"turnaround_us": 35.2}, lost=0.07, **HOSTED),
+            row(70, trips=[1, 2, 3, 90], conditions={"turnaround_us": 30}, **HOSTED),
+            *(row(5e3, n, runtime="real", conditions={"bridged": True, "turnaround_us": 30 + n}) for n in range(2)),
             row(1000, runtime="foreign", timed_by="pc", family="foreign"),
             row(6000, where="silicon", **FAMILY),
-        ]
+        ],
     }
 )
 BEFORE: Final = run_of(
