@@ -15,6 +15,7 @@ from portbench.errors import PortbenchError
 from portbench.server import connection as connection_module
 from portbench.server.connection import Connection, Limits
 from portbench.server.recording import Recording
+from portbench.server.tcp import _UdpPort
 from portbench.workloads import Conversation, ConversationError, Ping, PingPlan
 
 PLAN = PingPlan((64,), 1, 1_000, 500_000)
@@ -83,6 +84,7 @@ class Bench:
         self.connection = Connection(self.recording, limits, refusal, lambda: self.now_s * 1e6, self.ended.append)
         self.transport: Any = SimpleNamespace(
             write=lambda data: self._note("write", data),
+            sendto=lambda data, to: self._note("to", to[0], data),
             is_closing=lambda: self.is_over,
             get_extra_info=lambda name: ("::1", 7, 0, 0) if name == "peername" else self.socket,
             **{name: self._noting(name) for name in ("close", "abort", "pause_reading", "resume_reading")},
@@ -102,6 +104,12 @@ class Bench:
 
     def call_soon(self, call: Callable[..., object], *words: Any) -> Mock:
         return self.call_later(0.0, call, *words)
+
+    def call_at(self, at_s: float, call: Callable[..., object], *words: Any) -> Mock:
+        return self.call_later(at_s - self.now_s, call, *words)
+
+    def time(self) -> float:
+        return self.now_s
 
     def create_task(self, work: Coroutine[Any, Any, None]) -> Mock:
         """It ends when its timer comes, after four minutes."""
@@ -262,3 +270,34 @@ def test_ends_of_the_board_and_refusals(made: Callable[..., Bench]) -> None:
     early.connection.abort("stopped")
     early.connection.connection_made(early.transport)
     assert early.until(99) == [(0, "abort")] and early.recording.error == "stopped" and early.recording.peer == "::1:7"
+
+
+def test_datagrams_are_answered_at_their_times_where_a_connection_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, runs = Bench(), {"a": 3}
+    monkeypatch.setattr(asyncio, "get_running_loop", lambda: bench)
+    made: list[list[object]] = []
+
+    def conversation() -> Any:
+        heard: list[object] = []
+        made.append(heard)
+        answers = [(0.0, b"now"), (2e6, b"late"), (2e6, b"too")]
+        return SimpleNamespace(receive=lambda peer, data: answers if heard.append((peer, data)) is None else [])
+
+    port = _UdpPort(conversation, runs.get)
+    port.connection_made(bench.transport)
+
+    def asked(address: str, at_s: float) -> list[Event]:
+        before = bench.until(at_s)
+        port.datagram_received(b"q", (address, 9))
+        assert bench.events == []  # a connection that was made before it is accepted first
+        return before + bench.until(at_s)
+
+    assert asked("b", 0) == [] and made == []
+    assert asked("a", 1) == [(1, "to", "a", b"now")]
+    assert asked("a", 2) == [(2, "to", "a", b"now")]  # in place of the transfer before
+    assert bench.until(5) == [(4, "to", "a", b"late"), (4, "to", "a", b"too")]
+    runs["a"] = 4
+    asked("a", 6)
+    assert made == [[("a:9", b"q")] * 2, [("a:9", b"q")]]
+    del runs["a"]
+    assert bench.until(99) == []

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
-from portbench.server.tcp import WorkloadServer
+from portbench.server.tcp import WorkloadServer, measure_round_trip, round_trips_us
 from portbench.workloads import Session, workload
 
 PING_PONG = workload("ping_pong")
@@ -297,6 +297,29 @@ def test_own_turnaround_is_a_sessions_like_any_other() -> None:
     assert own is not None and record.ok and record.exchanges == own.n == 300
     assert 0 < own.median_us <= own.p99_us <= own.max_us
     assert own.median_us > median(record.turnaround_us)  # which is a part of it
+
+
+def test_an_answer_may_come_in_pieces_and_has_to_be_right() -> None:
+    def serve(listener: socket.socket) -> None:
+        with listener.accept()[0] as client:
+            for _ in range(2):
+                client.recv(1)
+                for byte in b"abc":
+                    client.send(bytes([byte]))
+                    client.recv(0)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        with pytest.raises(ConnectionError, match=r"^127.0.0.1:\d+ answered b'abc' to b'2', not b'abd'$"):
+            round_trips_us("127.0.0.1", listener.getsockname()[1], [(b"1", b"abc"), (b"2", b"abd")])
+        thread.join(LIMIT_S)
+    with WorkloadServer(PING_PONG, "0.0.0.0", 0) as server:
+        assert measure_round_trip("127.0.0.1", server.port, PING_PONG.ideal_client(3)).n == 3
+        own = server.measure_own_turnaround(5)
+    assert own is not None and own.n == 5
+    with pytest.raises(ValueError, match="there are no exchanges"):
+        measure_round_trip("127.0.0.1", SHARED.port, [])
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
