@@ -13,13 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
-from portbench.server.connection import Connection, Limits
 from portbench.server.icmp import _answered, _checksum, _request, ping
-from portbench.server.recording import Recording
-from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc
 from portbench.workloads import Ping, PingPlan
-from portbench.workloads.ping.workload import PingsOnDemand
-from tests.server.asking import UnaskedLan
 
 PLAN = PingPlan((0, 56, 1472), 2, 1000, 5_000_000)
 
@@ -125,66 +120,3 @@ def test_one_who_may_not_is_told_how(monkeypatch: pytest.MonkeyPatch) -> None:
         PortbenchError, match=r"^ping 10\.0\.0\.2: not allowed on this PC .* net\.ipv4\.ping_group_range"
     ):
         asyncio.run(try_it())
-
-
-def test_a_real_connection_pings_and_says_when_that_is_over() -> None:
-    may_ping()
-
-    async def talk() -> tuple[bytes, Recording]:
-        recording = Recording(0, "unknown", 0.0, PingsOnDemand(1000))
-        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        limits = Limits(1000, 30.0)
-        server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(recording, limits, None, lambda: 0.0, lambda _: gone.set_result(None)), "127.0.0.1", 0
-        )
-        async with server:
-            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-            writer.write(b"ping 56,100 2 1\n")
-            said = await reader.readexactly(4)
-            writer.close()
-            await gone
-        return said, recording
-
-    said, recording = asyncio.run(talk())
-    session = recording.session()
-    assert said == b"done" and session.ok and session.ping_bytes == [56, 56, 100, 100]
-
-
-class Lan(UnaskedLan):
-    """A simulated LAN that answers all pings but those of 9 bytes, after as many us as they have bytes."""
-
-    def __init__(self) -> None:
-        self.sent: list[tuple[str, int, float]] = []
-        self.said: list[tuple[int, bytes, float]] = []
-        self.app: object = None
-
-    def listen(self, port: int, app: object) -> None:
-        self.app = app
-
-    def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
-        self.said.append((conn, data, at_us))
-        return True
-
-    def send(self, address: str, size: int, at_us: float) -> int:
-        self.sent.append((address, size, at_us))
-        return len(self.sent) - 1
-
-    def take(self, numbers: list[int]) -> dict[int, float]:
-        return {number: float(self.sent[number][1]) for number in numbers if self.sent[number][1] != 9}
-
-
-@pytest.mark.parametrize(("sizes", "over_us"), [("10,20", 1_010_300 + 20), ("9,20", 1_010_300 + 1_000_000)])
-def test_the_simulated_pc_pings_at_times_that_only_the_board_decides(sizes: str, over_us: float) -> None:
-    lan = Lan()
-    pc = SimulatedPc(lan, 5000, 200.0, Part(serve=lambda: PingsOnDemand(1000)), lan)
-    server = lan.app
-    server.accept(7, "10.0.0.2:4000", 500.0)  # type: ignore[attr-defined]
-    server.receive(7, b"ping %s 1 1000\n" % sizes.encode(), 300.0)  # type: ignore[attr-defined]
-    pc.look(999.0)
-    first, second = map(int, sizes.split(","))
-    start_us = 300.0 + CALL_DELAY_US
-    assert lan.sent == [("10.0.0.2", first, start_us), ("10.0.0.2", second, start_us + 1e6)]
-    pc.look(3e6)
-    pc.look(4e6)
-    assert lan.said == [(7, b"done", over_us + CALL_DELAY_US)]
-    assert pc.sessions()[0].pings == [Ping(first, None if first == 9 else float(first)), Ping(second, float(second))]
