@@ -24,7 +24,7 @@ _ACTIVE_ASKS: Final = (
     (_ACTIVE, '    if hasattr(nic, "active") and config["address_mode"] == "dhcp":\n        nic.active(True)\n'),
 )
 _MAY_BE_ACTIVE: Final = ((_ACTIVE, '    if hasattr(nic, "active"):\n        nic.active(True)\n'),)
-"""Of a build whose version is not known: later ones are dead until they are active, with a static address too."""
+"""Changes for a build of unknown version: later ones are dead until they are active, with a static address too."""
 _EARLY_DHCP: Final = (
     (
         "        except OSError:  # the driver gave up",

@@ -114,7 +114,7 @@ class ImageUnavailable(PortbenchError):
 
 
 class Source(StrEnum):
-    """Where an image came from."""
+    """An image's origin."""
 
     FOLDER = "folder"
     CACHE = "cache"
@@ -202,7 +202,7 @@ class ImageStore:
         return image
 
     def at_hand(self, entry: FirmwareEntry) -> Source | None:
-        """Where `obtain` would find the image of `entry` without a network, unchecked; None: nowhere."""
+        """Find where `obtain` gets the image of `entry` without a network, unchecked; None: nowhere."""
         if entry.family.traits.hosted:
             try:
                 package_version(entry)

@@ -64,7 +64,7 @@ class ReleaseTarget:
     has_radio: bool
 
     def prefix(self, family: Family) -> str:
-        """Of its releases' ids, as in the catalogue: `micropython-` and `micropython-pico-w-`."""
+        """Start of its releases' ids, as in the catalogue: `micropython-` and `micropython-pico-w-`."""
         board = self.board.lower().removeprefix("rpi_").replace("_", "-") + "-"
         return f"{family}-{'' if self.board == _WITHOUT_NAME else board}"
 
@@ -77,7 +77,7 @@ class Release:
     name: str
     """The board's."""
     version: str
-    """As the firmware reports it."""
+    """The version that the firmware reports."""
     url: str
 
     @classmethod

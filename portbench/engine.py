@@ -19,7 +19,7 @@ def needs_engine() -> None:
 
 
 def engine_fix() -> str:
-    """What to run: a checkout builds the engine, an installed portbench takes a wheel that has it."""
+    """Return the command to run: a checkout builds the engine, an installed portbench takes a wheel that has it."""
     if (Path(__file__).parents[1] / "engine" / "Cargo.toml").is_file():
         return "install Rust (rustup), then run: make build"
     return (

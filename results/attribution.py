@@ -223,7 +223,7 @@ class Function(_Model):
     known_by: Literal["elf", "map", "image"]
     """`image`: found in the image, without a file of names."""
     section: Line = ""
-    """As the linker map has it: `.text.f py/vm.o`."""
+    """Name in the linker map: `.text.f py/vm.o`."""
 
     @property
     def region(self) -> str:
@@ -246,7 +246,7 @@ class Attribution(_Model):
     miss_cycles: _Count | None = None
     """Cycles of clk_sys that a flash cache miss takes."""
     next_line_cycles: _Count | None = None
-    """Of an RP2350: cycles of a miss of the line after the one that was filled last."""
+    """On an RP2350, cycles of a miss of the line after the one that was filled last."""
     flash_pages: FlashPages = Field(default_factory=FlashPages)
     functions: list[Function] = []
     """Functions with most misses, and functions in SRAM, if their names are known."""

@@ -98,7 +98,7 @@ def pairs(before: RunFile, after: RunFile) -> list[tuple[Group, Group]]:
 
 def _what(group: Group) -> tuple[object, ...]:
     row = group.first
-    asked = (row.conditions.spi_hz_asked, row.conditions.address_mode, bool(row.conditions.bridged))
+    asked = (row.conditions.spi_hz_asked, row.conditions.address_mode)
     return row.board, row.profile, sorted(row.settings.items()), asked, group.headline
 
 

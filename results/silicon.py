@@ -53,13 +53,13 @@ class FigureSet(_Strict):
     profile: str | None = None
     workload: str | None = None
     settings: tuple[str, ...] = ()
-    """Of a row, as after `-s`: `spi_hz=10M`."""
+    """A row's settings, as after `-s`: `spi_hz=10M`."""
     turnaround: bool = False
     """True if the PC's turnaround is in the figures. They are measured at its first tenth, its middle and its last."""
     server: Annotated[str, Field(pattern=r"^([0-9.]+:[0-9]+)?$")] = ""
     """Address and port of the author's PC in a client, whose place the emulated PC takes and echoes."""
     stack_delay_us: Annotated[int, Field(ge=0)] = 0
-    """Of the simulated PC beside a guest, see docs/network.md."""
+    """Delay of the simulated PC beside a guest, see docs/network.md."""
     libraries: int | None = None
     """The client's pinned libraries: those of this major version of CircuitPython."""
     resolution: Annotated[float, Field(ge=0)] = 0.0

@@ -20,7 +20,7 @@ from portbench.files import lock, new_file, replace_file
 from portbench.results.model import SCHEMA_VERSION, Row, RunFile
 
 RESULTS_FOLDER: Final = Path("results")
-"""Of the folder in which portbench was started."""
+"""The results' folder, in the folder in which portbench was started."""
 LATEST: Final = "latest.json"
 
 
@@ -178,7 +178,7 @@ def parse(text: str, path: Path) -> RunFile:
 
 
 def _joined(text: str, path: Path) -> tuple[dict[str, Any], dict[str | int, tuple[int, Any]]]:
-    """What a file's lines say of the run, and its places and rows in their order; the last of a job counts.
+    """Read from a file's lines the run, and its places and rows in their order; the last of a job counts.
 
     Half a last line is left out: its writer was killed.
     """

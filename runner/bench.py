@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Progress
 from portbench.boards.jitter import Jitter, draw
+from portbench.boards.kinds import AUTO, SILENT, Listener
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.firmware.boot_roms import has_own_boot_rom
 from portbench.firmware.images import ImageStore, ImageUnavailable
 from portbench.results.model import Row, Status
 from portbench.results.storage import StorageError
-from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
+from portbench.runner.boards_for import open_board, where_for
 from portbench.runner.collect import RowDraft, one_line
 from portbench.runner.kinds import measurement_of
 from portbench.runner.kinds.paired import PartnerBoard
@@ -29,7 +30,7 @@ from portbench.runner.progress import RowLog
 from portbench.runner.servers import Servers
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.where import Where
-from portbench.workloads import Readiness, Session, Turnaround
+from portbench.workloads import Session, Turnaround
 
 if TYPE_CHECKING:
     from portbench.server.tcp import WorkloadServer
@@ -39,7 +40,7 @@ _TAIL_LINES = 15
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a row ended, and its log. `fault`: why no row can follow, for the next one would fail alike."""
+    """A row's end and log. `fault`: the reason for which every further row would fail too."""
 
     row: Row
     log: Path
@@ -74,9 +75,9 @@ class Bench:
         self._prepared: PreparedBoard | None = None
         self._prepared_for: tuple[str, str, str | None, str] | None = None
         self._wheres: dict[tuple[str, str], Where] = {}
-        """What boards have turned out to be, by device and kind."""
+        """Boards that were found, by device and kind."""
         self._opened: set[tuple[str, str]] = set()
-        self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
+        self._listener = SILENT
         self._partner = PartnerBoard(options, self._current_listener())
 
     def measure(self, planned: PlannedRow, doing: Callable[[str], None] = lambda what: None) -> Outcome:
@@ -162,13 +163,13 @@ class Bench:
             self._prepared = PreparedBoard(self._open(planned, draft.where, deadline))
             self._prepared_for = key
         board = self._prepared.board
-        # Of a board elsewhere that does not say that it is emulated, only the user knows.
-        if board.where is not Where.SILICON or not is_remote(planned.device):
-            draft.where = board.where
         if draft.where is not Where.HOSTED:
             self._wheres[planned.device, planned.board.id] = draft.where
             self._opened.add((planned.device, planned.board.id))
         draft.own_network = board.own_network
+        if draft.where is Where.EMULATED and board.own_network is None and planned.is_networked:
+            draft.where = Where.HOSTED  # it exchanges with a program of this PC, whose time its figures count
+            draft.remarks.append("emulated board with a real PC")
         return ReadyRow(
             planned=planned,
             draft=draft,
@@ -213,7 +214,7 @@ class Bench:
     def _jitter(self, planned: PlannedRow, board: Board) -> Jitter | None:
         """The run's surroundings; None where nothing varies: by request, without a network, on others' boards."""
         emulated = board.where is Where.EMULATED and planned.device == AUTO
-        if not emulated or planned.workload.readiness is Readiness.BOOTED:
+        if not emulated or not planned.is_networked:
             return None
         asked = planned.surroundings or self.options.surroundings
         return None if asked.seed is None and planned.surroundings is None else draw(asked, planned.number)
@@ -240,12 +241,8 @@ class Bench:
         )
 
     def _open(self, planned: PlannedRow, where: Where, deadline: Deadline) -> Board:
-        listener = self._current_listener()
-        if where is Where.EMULATED:
-            comes_back = planned.device != AUTO and not is_remote(planned.device)  # it runs, or it would not be known
-        else:
-            comes_back = (planned.device, planned.board.id) in self._opened
-        return open_board(planned, where, self.options, deadline, listener, comes_back)
+        comes_back = (planned.device, planned.board.id) in self._opened
+        return open_board(planned, where, self.options, deadline, self._current_listener(), comes_back)
 
     @contextlib.contextmanager
     def _only_reporter(self, planned: PlannedRow, server: WorkloadServer | None) -> Iterator[None]:

@@ -31,7 +31,6 @@ from portbench.workloads import (
     BadResult,
     LoadGenerator,
     Measurement,
-    Readiness,
     Session,
     Spent,
     Workload,
@@ -148,7 +147,7 @@ class RowDraft:
     image: Image | None = None
     version: str = ""
     turnaround_us: float | None = None
-    """Of the real server, as measured."""
+    """Turnaround measured at the real server."""
     own_network: OwnNetwork | None = None
     """The simulated network that the board brings along."""
     log: str | None = None
@@ -240,7 +239,7 @@ class RowDraft:
         return Sim.model_validate(output.sim | drawn)
 
     def _line(self) -> str | None:
-        if self.planned.workload.readiness is Readiness.BOOTED:
+        if not self.planned.is_networked:
             return None
         try:
             return profile_line(self.planned.entry, self.planned.board, self.planned.profile)
@@ -258,8 +257,7 @@ class RowDraft:
         return "; ".join(notes) or None
 
     def _conditions(self, result: ClientResult | None) -> Conditions:
-        networked = self.planned.workload.readiness is not Readiness.BOOTED
-        if not networked:
+        if not self.planned.is_networked:
             return Conditions()
         turnaround_us, phy_link_delay_us, access_point = self.turnaround_us, None, None
         if self.own_network is not None:
@@ -275,7 +273,6 @@ class RowDraft:
         family = self.planned.entry.family.traits
         # A foreign image tells neither its address nor how it got it.
         has_address = not family.timed_by_pc and (self.own_network is not None or not family.hosted)
-        measured_with_pc = result is not None and self.own_network is None
         return Conditions(
             spi_hz_asked=spi_hz_asked(self.planned),
             spi_hz_actual=result.said.spi_hz_actual if result else None,
@@ -284,7 +281,6 @@ class RowDraft:
             turnaround_us=turnaround_us,
             phy_link_delay_us=phy_link_delay_us,
             access_point=access_point,
-            bridged=True if measured_with_pc and self.where is Where.EMULATED else None,
         )
 
 

@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from portbench.boards import BoardDefinition, board_definition
 from portbench.boards.definition import board_of_machine
+from portbench.boards.kinds import AUTO, Listener
 from portbench.boards.pins import PINS
 from portbench.engine import needs_engine
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import Image
-from portbench.runner.boards_for import AUTO, Listener, open_board, where_for
+from portbench.runner.boards_for import open_board, where_for
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, chosen_entries
 from portbench.runner.program import image_store

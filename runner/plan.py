@@ -21,7 +21,8 @@ from portbench.firmware.identify import AVR_SUFFIXES, IMAGE_FAMILIES, Uf2File, e
 from portbench.firmware.releases import usual_index
 from portbench.results.published import published_of
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions
-from portbench.workloads import Readiness, Workload, WorkloadSettings, workloads
+from portbench.workloads import Foreign, ForeignServer, Paired, Readiness, Workload, WorkloadSettings, workloads
+from portbench.workloads.native import native_image
 
 ALL = "all"
 """A value of `--require`: all runtimes."""
@@ -57,7 +58,7 @@ class PlannedRow:
 
     @property
     def id(self) -> str:
-        """As in pytest's test ids: `micropython-1.26.0-tuned-ping_pong`, with `-2` for the second of several runs."""
+        """Name in pytest's test ids: `micropython-1.26.0-tuned-ping_pong`, with `-2` for the second of several runs."""
         name = f"{self._runtime('-')}-{self.workload.name}"
         if self.partner is not None:
             name += f"-with-{self.partner.entry.id}"
@@ -74,6 +75,11 @@ class PlannedRow:
         return f"{self._runtime(' ')} {self.workload.name}{partner}{of}{on}"
 
     @property
+    def is_networked(self) -> bool:
+        """True if the workload needs a network."""
+        return self.workload.readiness is not Readiness.BOOTED
+
+    @property
     def client_family(self) -> str:
         """The family of the client: hosted ports differ in theirs."""
         return client_family(self.entry)
@@ -81,8 +87,7 @@ class PlannedRow:
     @property
     def profile_name(self) -> str | None:
         """None where the profile makes no difference to the workload: its SPI clock and INTn are the network's."""
-        networked = self.workload.readiness is not Readiness.BOOTED
-        return self.profile.name if networked or self.workload.name in self.profile.settings else None
+        return self.profile.name if self.is_networked or self.workload.name in self.profile.settings else None
 
     def _runtime(self, between: str) -> str:
         named = self.profile_name not in (None, "hosted")
@@ -90,7 +95,7 @@ class PlannedRow:
 
 
 def client_family(entry: FirmwareEntry) -> str:
-    """As in `clients.FAMILIES`, or `native` or `foreign`."""
+    """Return a key of `clients.FAMILIES`, or `native` or `foreign`."""
     if entry.package == _BLINKA_PACKAGE:
         return "blinka"
     return str(entry.family)
@@ -197,14 +202,14 @@ def left_out(rows: Sequence[PlannedRow], options: BenchOptions) -> str | None:
 
 
 def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) -> str | None:
-    """What keeps `entry` from running `workload` on `board`, as one clause; None where nothing does."""
+    """Return the clause that says why `entry` cannot run `workload` on `board`; None where it can."""
     family = client_family(entry)
     traits = entry.family.traits
     if traits.client_in_image:
-        if workload.native(board.mcu) is None:
-            return f"{workload.name} has no native client" + (f" for an {board.mcu}" if workload.native() else "")
+        if native_image(workload, board.mcu) is None:
+            return f"{workload.name} has no native client" + (f" for an {board.mcu}" if native_image(workload) else "")
     elif traits.timed_by_pc:
-        if not workload.timed_by_pc:
+        if not isinstance(workload, Foreign):
             return f"{workload.name} cannot be timed by the PC, and a foreign image tells nothing"
     elif not FAMILIES[family].runs(workload):
         return f"{workload.name} has nothing for {family} to run"
@@ -216,8 +221,8 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
 
 
 def _why_not_foreign(entry: FirmwareEntry, workload: Workload, options: BenchOptions) -> str | None:
-    """The same of a foreign image's content."""
-    if not entry.family.traits.timed_by_pc or entry.path is None:
+    """Return why a foreign image's content cannot run `workload`; None where it can."""
+    if not (isinstance(workload, Foreign) and entry.family.traits.timed_by_pc) or entry.path is None:
         return None
     content = Uf2File.read(entry.path).content
     if content is None:  # an ATmega's
@@ -250,12 +255,12 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
                         entry, profile, workload, settings, board, 1, 1, device, is_one_of_several, lacks=reason
                     )
             continue
-        serves = entry.family.traits.timed_by_pc and workload.readiness is Readiness.LISTENING
+        serves = entry.family.traits.timed_by_pc and isinstance(workload, ForeignServer)
         if serves and not options.workloads_by_name:
             continue  # which images serve, and what, only their makers know
         image = entry
         if entry.family.traits.client_in_image and entry.path is None:
-            image = replace(entry, path=workload.native(board.mcu))
+            image = replace(entry, path=native_image(workload, board.mcu))
         for profile, settings in _profiles(entry, workload, options):
             _check_room(entry, workload, settings)
             _check_published(entry, profile, workload)
@@ -269,10 +274,10 @@ def _with_partners(
     row: PlannedRow, options: BenchOptions, entries: list[FirmwareEntry], known: Catalogue
 ) -> Iterator[PlannedRow]:
     """A row of two boards once with each partner; any other as it is. Raises OptionError."""
-    serving = None if row.lacks else row.workload.serving(row.settings, row.client_family)
-    if serving is None:
+    if row.lacks or not isinstance(row.workload, Paired):
         yield row
         return
+    serving = row.workload.serving(row.settings, row.client_family)
     asked = str(row.settings.model_dump().get("partner", SAME))
     for entry in _partner_entries(asked, row.entry, entries, known):
         board = _board_of(entry)
@@ -305,10 +310,10 @@ def _with_partner(row: PlannedRow, entry: FirmwareEntry, serving: tuple[Workload
     workload, settings = serving
     # A bundled image holds one workload: the partner needs a different image than the client.
     board = row.board if entry.board == row.entry.board else board_definition(entry.board)
-    bundled = entry.family.traits.client_in_image and entry.path in (None, row.workload.native(row.board.mcu))
+    bundled = entry.family.traits.client_in_image and entry.path in (None, native_image(row.workload, row.board.mcu))
     partner = replace(
         row,
-        entry=replace(entry, path=workload.native(board.mcu)) if bundled else entry,
+        entry=replace(entry, path=native_image(workload, board.mcu)) if bundled else entry,
         profile=next((each for each in entry.profiles if each.name == row.profile.name), entry.profiles[0]),
         workload=workload,
         settings=settings,

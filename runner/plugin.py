@@ -52,7 +52,7 @@ def _is_asked_for(config: pytest.Config) -> bool:
 
 
 def _names_rows(word: str) -> bool:
-    """Whether a word of `-k` is about rows: `runtime`, or the beginning of a row's id."""
+    """True if a word of `-k` is about rows: `runtime`, or the beginning of a row's id."""
     if word == "runtime":
         return True
     from portbench.errors import PortbenchError
@@ -135,7 +135,7 @@ class Rows:
         return self._done[planned.id]
 
     def report_of(self, planned: PlannedRow, row: Row) -> str:
-        """What pytest tells of a row that failed."""
+        """Return pytest's report of a row that failed."""
         assert self._run is not None
         lines = [f"{planned.label}: {row.reason}"]
         if row.console_tail:
@@ -218,4 +218,4 @@ class RowItem(pytest.Item):
 
 
 class RowFailed(Exception):
-    """What pytest tells of a row."""
+    """A row's failure, as pytest reports it."""

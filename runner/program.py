@@ -30,6 +30,7 @@ from portbench.runner.options import RowOptions
 from portbench.runner.plan import PlannedRow, client_family
 from portbench.runner.stages import Program, Stage
 from portbench.where import Where
+from portbench.workloads import Native
 
 
 @dataclass(frozen=True)
@@ -97,12 +98,14 @@ def _native(
     if image.file is None or image.file.content is None:
         raise PortbenchError(f"{row.entry.id}: has no UF2 file")
     spi_hz, intn = native_sets(row.profile)
+    assert isinstance(row.workload, Native)
+    count, *further = row.workload.native_settings(row.settings)
     block = native_config.pack(
         native_config.NativeConfig(
             server=peer.address,
             port=peer.port,
-            count=row.workload.native_count(row.settings),
-            settings=row.workload.native_settings(row.settings),
+            count=count,
+            settings=further,
             static=static,
             intn=intn,
             spi_hz=spi_hz,

@@ -29,7 +29,7 @@ from portbench.runner.profile.attributed import with_names
 from portbench.runner.program import Peer, build_program, image_store
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.where import Where
-from portbench.workloads import Readiness, WorkloadSettings
+from portbench.workloads import Served, WorkloadSettings
 
 _NS: float = 1000.0
 
@@ -116,7 +116,7 @@ class ReplayedRow:
 
     def waveform(self) -> Waveform | None:
         """The middle exchange of the row; None without exchanges."""
-        if self.planned.workload.readiness is Readiness.BOOTED or self.planned.board.network is None:
+        if not self.planned.is_networked or self.planned.board.network is None:
             return None
         session = busiest(self.figures.sessions)
         if session is None or not session.received_us:
@@ -136,11 +136,11 @@ class ReplayedRow:
         yield "no_cache_misses", "no flash cache miss costs anything", with_config(xip_miss_cost=False)
         for name, (title, settings) in self.planned.workload.alternatives(self.planned.settings).items():
             yield name, title, with_settings(settings)
-        if self.planned.workload.readiness is Readiness.BOOTED:
+        if not self.planned.is_networked:
             return
         yield "spi_twice", "SPI twice as fast", with_config(spi_speed=2)
         yield "turnaround_0", "the PC answers at once", with_config(turnaround_us=0)
-        if self.planned.workload.secured:
+        if isinstance(self.planned.workload, Served) and self.planned.workload.secured:
             yield "segments_1460", "the PC sends TCP segments of 1460 bytes", with_config(peer_mss=1460)
         if row.conditions.intn is False and "intn" in self.planned.entry.family.traits.profile_keys:
             yield "intn", "INTn connected", self._with_intn

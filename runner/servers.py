@@ -13,7 +13,7 @@ from portbench.errors import PortbenchError
 from portbench.runner.options import RowOptions
 from portbench.runner.program import Peer
 from portbench.where import Where
-from portbench.workloads import Readiness, Session, Turnaround, Workload
+from portbench.workloads import Called, Readiness, Session, Turnaround, Workload
 
 if TYPE_CHECKING:
     from portbench.server.tcp import WorkloadServer
@@ -32,19 +32,19 @@ class Servers:
         self._servers: dict[tuple[str, str], WorkloadServer] = {}
         self._starting = threading.Lock()
         self.reporter = threading.Lock()
-        """Of the one native client that may run: its report does not say which board it is from."""
+        """Lock of the one native client that may run: its report does not say which board it is from."""
         self.own_turnaround: dict[str, Turnaround] = {}
-        """What each server and this PC add to an exchange, over the loopback, by address."""
+        """Time that each server and this PC add to an exchange over the loopback, by address."""
 
     def peer_for(
         self, board: Board, workload: Workload, *, has_console: bool = True
     ) -> tuple[Peer | None, WorkloadServer | None]:
-        """Where `board` finds its server, or what port it is to listen on; None where the workload needs neither. None
+        """Return where `board` finds its server, or the port to listen on; None where the workload needs neither. None
         as server where the board brings its own. A client without a console has a server to report to, and to tell
         where it listens, whatever the workload. Raises PortbenchError."""
         if workload.readiness is Readiness.BOOTED and has_console:
             return None, None
-        if workload.readiness is Readiness.LISTENING and has_console:
+        if isinstance(workload, Called) and has_console:
             return Peer(None, self._port_to_listen_on(board)), None
         if board.own_network is not None:
             return Peer(board.own_network.server, board.own_network.port), None

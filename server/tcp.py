@@ -19,7 +19,8 @@ from portbench.server.recording import Recording
 from portbench.server.tls.channel import Channel
 from portbench.server.tls.openssl import peer
 from portbench.server.tls.peer import TlsPeer
-from portbench.workloads import Datagrams, Session, Turnaround, Workload
+from portbench.workloads import Datagrams, Served, Session, Turnaround, Workload
+from portbench.workloads.served import service_of
 
 _START_LIMIT_S: Final = 10.0
 _STOP_LIMIT_S: Final = 5.0
@@ -54,7 +55,7 @@ class WorkloadServer:
         tls_peer: TlsPeer | None = None,
     ) -> None:
         self.workload = workload
-        self._conversation = workload.service(max_bytes)
+        self._conversation = service_of(workload, max_bytes)
         self.host = host
         self.port = port
         self.limit: int | None = None
@@ -62,7 +63,7 @@ class WorkloadServer:
         self._max_clients = max_clients
         self._limits = Limits(max_bytes, idle_timeout_s)
         self._on_session = on_session
-        self._tls_peer = tls_peer or (peer() if workload.secured else None)
+        self._tls_peer = tls_peer or (peer() if isinstance(workload, Served) and workload.secured else None)
         self._changed = threading.Condition()
         self._sessions: deque[Session] = deque(maxlen=_KEPT_SESSIONS)
         self._started_ns = time.perf_counter_ns()
@@ -147,7 +148,7 @@ class WorkloadServer:
         The session is recorded like any other.
         """
         host = "127.0.0.1" if self.host == "0.0.0.0" else "::1" if self.host == "::" else self.host
-        ideal = list(self.workload.ideal_client(exchanges))
+        ideal = list(self.workload.ideal_client(exchanges)) if isinstance(self.workload, Served) else []
         return measure_round_trip(host, self.port, ideal) if ideal else None
 
     def _wait(self, find: Callable[[], _Found | None], what: str, timeout_s: float) -> _Found:
@@ -261,7 +262,7 @@ async def _serve_datagrams(
     workload: Workload, listener: socket.socket, newest_of: Callable[[str], int | None]
 ) -> asyncio.DatagramTransport | None:
     """Open the UDP port with the number of `listener`; None if the workload uses no UDP. Raises OSError."""
-    if workload.datagrams() is None:
+    if not isinstance(workload, Served) or workload.datagrams() is None:
         return None
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(
@@ -285,7 +286,7 @@ class _UdpPort(asyncio.DatagramProtocol):
         """The run of each address, by the number of its connection."""
         self._transport: asyncio.DatagramTransport | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        """Of the transfers, by address."""
+        """Timers of the transfers, by address."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.DatagramTransport, transport)

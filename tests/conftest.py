@@ -1,4 +1,4 @@
-"""What any test may need: images, the engine, folders of the session's own; and in a line, what there was not."""
+"""Fixtures for any test: images, the engine, folders of the session; and a line about those that are missing."""
 
 from __future__ import annotations
 

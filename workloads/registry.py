@@ -12,7 +12,8 @@ from types import ModuleType
 from typing import Final
 
 from portbench.errors import PortbenchError, UnknownName
-from portbench.workloads.workload import Workload, read_published
+from portbench.workloads.published import read_published
+from portbench.workloads.workload import Workload
 
 WORKLOADS_VARIABLE: Final = "PORTBENCH_WORKLOADS"
 """Folders with the user's workloads, separated as in PATH."""

@@ -97,7 +97,7 @@ class Session:
     ping_round_trip_us: list[float | None] = field(default_factory=list, repr=False)
     """None for an unanswered ping."""
     tls: dict[str, Any] | None = field(default=None, repr=False)
-    """What `handshake` reads; None for a plain connection."""
+    """Data for `handshake`; None for a plain connection."""
 
     @property
     def handshake(self) -> Handshake | None:

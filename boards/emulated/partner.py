@@ -16,7 +16,7 @@ from portbench.boards.emulated.simulation import Simulation, Step, counters, ps
 from portbench.errors import BoardError
 from portbench.server.calls import Listening, parse_listening
 from portbench.server.simulated_pc import SimulatedServer
-from portbench.workloads.conversation import Announcement
+from portbench.workloads.conversation import ClientReport
 
 AFTER_LINE_US: Final = 10_000.0
 """From a server's line to the power-up of its client: as long as the PC waits before it calls a board."""
@@ -38,7 +38,7 @@ class Partner(Simulation):
         super().__init__(flash, config.settings(definition), log=lambda line: log(f"partner: {line}"))
         # Its LAN has the PC, and so records the frames of both boards.
         self.console = Console(lambda line: self._hear(line, self.machine.console_time_us))
-        self._server = SimulatedServer(lambda: Announcement(_MOST_TOLD), config.turnaround_us)
+        self._server = SimulatedServer(lambda: ClientReport(_MOST_TOLD), config.turnaround_us)
         self.machine.listen(config.server_port, self._server)
         self.listening: Listening | None = None
         self._heard_us = 0.0

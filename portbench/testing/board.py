@@ -73,7 +73,7 @@ class Board:
 
     @property
     def time_ps(self) -> int:
-        """The same in picoseconds, exactly."""
+        """Exact time in picoseconds."""
         return self._simulation.now_ps
 
     @property

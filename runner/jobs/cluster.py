@@ -32,7 +32,7 @@ from portbench.where import Where
 
 _CONNECT_S: Final = 10.0
 _WORKERS_S: Final = 60.0
-"""How long there may be no worker at all: one that was lost needs time to come back."""
+"""Time without any worker: one that was lost needs time to come back."""
 _LOOK_S: Final = 2.0
 _AHEAD: Final = 4
 """Rows a core that the scheduler has: enough that no worker waits for this machine."""
@@ -178,7 +178,7 @@ def close() -> None:
 
 
 class _Seat:
-    """Of one thread of a worker: a bench with its board, which stays for rows with the same options."""
+    """A bench of one thread of a worker, with its board, which stays for rows with the same options."""
 
     def __init__(self) -> None:
         self._folder = TemporaryFolder("portbench-job")

@@ -56,7 +56,7 @@ def this_build(workload_name: str) -> Build:
 
 
 def job_id(row: PlannedRow, image: Image, options: RowOptions) -> str:
-    """The same for the same figures: of image, settings, surroundings and portbench. Raises UnknownName."""
+    """Hash everything that decides a row's figures: image, settings, surroundings and portbench. Raises UnknownName."""
     entry, profile, build = row.entry, row.profile, this_build(row.workload.name)
     decides = [
         (entry.id, entry.build, str(entry.family), image.sha256, image.version),

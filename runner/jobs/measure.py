@@ -11,11 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from portbench.boards.kinds import AUTO
 from portbench.errors import BoardUnavailable
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Status
 from portbench.runner.bench import Bench, Outcome
-from portbench.runner.boards_for import AUTO, where_for
+from portbench.runner.boards_for import where_for
 from portbench.runner.collect import RowDraft
 from portbench.runner.jobs.job import Rows, Watch
 from portbench.runner.options import BenchOptions
@@ -28,7 +29,7 @@ _STOP_S: Final = 5.0
 
 
 def usual_parallel(rows: Sequence[PlannedRow], options: BenchOptions) -> int:
-    """How many boards are measured at once by default: all cores, where every board is emulated by them. Their figures
+    """Return how many boards to measure at once by default: all cores, if all boards are emulated. Their figures
     do not depend on it; a real board's PC would be late, and so would a hosted port."""
     programs = {(row.entry.id, row.profile.name, row.workload.name) for row in rows if not _is_hosted(row)}
     wheres = {where_for(row, options) for row in rows}

@@ -91,7 +91,7 @@ class Run:
 
     @property
     def run(self) -> RunFile:
-        """As it is on disk."""
+        """Return the run as it is on disk."""
         return self._writer.run
 
     @property
@@ -130,7 +130,7 @@ class Run:
                     yield found
             except PortbenchError as error:
                 told = done and str(error) in (done[-1].reason or "")
-                self.faults.append("no further row was measured: it would fail alike" if told else str(error))
+                self.faults.append("stopped: every further row would fail for the same reason" if told else str(error))
             finally:
                 self._interruptions.ending()
         self._interruptions.check()
@@ -145,7 +145,7 @@ class Run:
         return None if row.log is None else self._options.results_dir / row.log
 
     def is_required(self, row: PlannedRow) -> bool:
-        """Whether it fails where it would be skipped."""
+        """True if it fails where it would be skipped."""
         return bool({ALL, row.entry.id} & set(self._options.required))
 
     def show(self, out: Console) -> None:
@@ -174,7 +174,7 @@ class Run:
 
 
 def planned_images(images: Sequence[str], asked: Mapping[str, Any]) -> tuple[list[PlannedRow], BenchOptions]:
-    """As `planned`, of `images`, files or ids. Raises PortbenchError."""
+    """Plan `images`, files or ids, like `planned`. Raises PortbenchError."""
     try:
         return planned({**asked, "runtime": images})
     except OptionError as error:  # it would show the help of a verb that has no such option

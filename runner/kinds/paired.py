@@ -11,9 +11,10 @@ from typing import Any, Final, Protocol
 
 from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.jitter import Jitter
+from portbench.boards.kinds import AUTO, Listener
 from portbench.clients.deployment import as_partner
 from portbench.errors import PortbenchError, Unsupported
-from portbench.runner.boards_for import AUTO, Listener, emulated_board, open_board
+from portbench.runner.boards_for import emulated_board, open_board
 from portbench.runner.collect import check_result, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.options import RowOptions
@@ -22,7 +23,7 @@ from portbench.runner.program import Peer, build_program
 from portbench.runner.stages import PreparedBoard, Stage
 from portbench.server.calls import Listening, parse_listening
 from portbench.where import Where
-from portbench.workloads import BadResult
+from portbench.workloads import BadResult, Paired
 
 _FLASH_ID: Final = 0xE660_5838_8379_0002
 """Serial number of the emulated partner's flash chip."""
@@ -46,7 +47,7 @@ class PartnerBoard:
         if self._prepared is None or self._is != (partner.board.id, device):
             self.close()
             if device is None:
-                board: Board = emulated_board(partner.board, self.options, self.listener.log, flash_id=_FLASH_ID)
+                board: Board = emulated_board(partner.board, self.options, self.listener, flash_id=_FLASH_ID)
             else:
                 board = self._real(partner, device, deadline)
             self._prepared, self._is = PreparedBoard(board), (partner.board.id, device)
@@ -123,7 +124,7 @@ def _is_ours(beside: Board, partner: PlannedRow) -> bool:
 
 
 def _reports_late(planned: PlannedRow, run_s: float) -> float:
-    """How long the partner may take after the client's run. A client without a console starts when that ends."""
+    """Return the time for the partner after the client's run. A client without a console starts when that ends."""
     return _LAST_WORDS_S if planned.entry.family.traits.has_console else run_s
 
 
@@ -199,6 +200,7 @@ def result_of_server(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _reported(planned: PlannedRow, served: RunOutput) -> Mapping[str, Any]:
+    assert isinstance(planned.workload, Paired)
     try:
         return planned.workload.reported(result_of_server(served.result))
     except BadResult as error:

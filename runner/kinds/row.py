@@ -57,7 +57,7 @@ class ReadyRow:
         return self.prepared.board
 
     def peer(self) -> tuple[Peer | None, WorkloadServer | None]:
-        """Where the board finds the PC, and the server there if it is a real one. Raises PortbenchError."""
+        """Return the PC's address for the board, and the server there if it is a real one. Raises PortbenchError."""
         has_console = self.planned.entry.family.traits.has_console
         return self.servers.peer_for(self.board, self.planned.workload, has_console=has_console)
 

@@ -27,7 +27,7 @@ from portbench.runner.plan import plan
 from portbench.runner.program import image_store
 from portbench.runner.silicon.compare import Report, compare, title
 from portbench.runner.silicon.turnaround import Distribution, measure
-from portbench.workloads import Workload, workload
+from portbench.workloads import Served, workload
 
 _LIBRARIES_S: Final = 60.0
 _SCRIPTS: Final = platformdirs.user_cache_path("portbench", appauthor=False) / "scripts"
@@ -44,7 +44,7 @@ class Silicon:
     ) -> None:
         """`tell` takes a line of progress. `waveforms`: a folder for VCD files of the AVR boards' pings."""
         self.turnarounds: dict[str, Distribution] = {}
-        """Of this PC, by workload."""
+        """Turnarounds of this PC, by workload."""
         self._tell = tell
         self._waveforms = waveforms
         self._known = catalogue.load()
@@ -134,6 +134,7 @@ class Silicon:
         every = [options]
         notes: tuple[str, ...] = ()
         if publication.turnaround:
+            assert isinstance(asked, Served)
             self._store.obtain(self._known.get(publication.runtime))
             times_us = self._turnaround(asked).whole_us()
             around = [replace(options.surroundings, turnaround_us=time_us) for time_us in times_us]
@@ -160,7 +161,7 @@ class Silicon:
             raise fault(f"{runtime}: {row.reason}")
         return dict(row.figures)
 
-    def _turnaround(self, asked: Workload) -> Distribution:
+    def _turnaround(self, asked: Served) -> Distribution:
         if asked.name not in self.turnarounds:
             self._tell(f"{asked.name}: measuring this PC's turnaround")
             self.turnarounds[asked.name] = measure(asked)

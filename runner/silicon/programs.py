@@ -38,7 +38,7 @@ _CTRL_A: Final = b"\x01"
 _RAW: Final = b"raw REPL; CTRL-B to exit\r\n>"
 _PAUSE_PS: Final = 10_000 * PS_PER_US
 _END: Final = "\x04"
-"""Of a program's output, at the raw prompt."""
+"""End of a program's output, at the raw prompt."""
 _RAISED: Final = "Traceback (most recent call last)"
 _TOTAL: Final = re.compile(r"^Total time: (\d+)\r?$", re.MULTILINE)
 _DONE: Final = "Press any key to enter the REPL. Use CTRL-D to reload.\r\n"
@@ -68,7 +68,7 @@ def times_ms(
 
 
 def is_whole(said: str, names: Collection[str]) -> bool:
-    """Whether all of `names` have been printed, or the script has ended."""
+    """True if all of `names` have been printed, or the script has ended."""
     return (
         _OVER in said
         or _RAISED in said
@@ -100,7 +100,7 @@ def client_ms(
     deadline = Deadline(_LIMIT_S, f"{entry.id}: the client")
     address, _, port = server.partition(":")
     simulation = _switched_on(image, board)
-    simulation.serve(int(port), EmulatedConfig().turnaround_us, Part(serve=_Echo))
+    simulation.serve(int(port), EmulatedConfig().turnaround_us, Part(service=lambda: _Echo))
     _save(simulation, {**libraries, "code.py": content.replace(address.encode(), str(PC_IP).encode())})
     wire = SimulatedWire(simulation)
     said = ""

@@ -1,4 +1,4 @@
-"""How long this PC takes to answer: round trips with a workload's own server over the loopback."""
+"""Time that this PC takes to answer: round trips with a workload's own server over the loopback."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass
 
 from portbench.server.tcp import WorkloadServer, round_trips_us
-from portbench.workloads import Workload
+from portbench.workloads import Served
 
 _EXCHANGES = 2000
 _WARM_UP = 200
@@ -30,7 +30,7 @@ class Distribution:
         return [round(each) for each in (self.p10_us, self.median_us, self.p90_us)]
 
 
-def measure(workload: Workload) -> Distribution:
+def measure(workload: Served) -> Distribution:
     """Both TCP stacks, the wake-ups and the server are in it; a network adapter is not."""
     with WorkloadServer(workload, "127.0.0.1", 0) as server:
         values = round_trips_us(server.host, server.port, workload.ideal_client(_WARM_UP + _EXCHANGES))

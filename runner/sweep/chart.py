@@ -1,4 +1,4 @@
-"""Where the returns of a sweep's curves diminish, and the picture: a line for each curve, with a mark there.
+"""Points of diminishing returns of a sweep, and the picture: a line for each curve, with a mark there.
 
 kneed finds the place (Satopaa et al., 2011).
 """
@@ -66,7 +66,7 @@ def check_installed() -> None:
 
 
 def diminishing_returns(found: Sequence[Curve]) -> list[DiminishingReturns]:
-    """Where each curve bends; one of few points, or all but flat, does not. Raises LibraryMissing."""
+    """Find each curve's bend; one of few points, or all but flat, does not bend. Raises LibraryMissing."""
     return [bend for curve in found if (bend := _bend(curve, _telling(curve, found))) is not None]
 
 

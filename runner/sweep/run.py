@@ -136,7 +136,7 @@ def _is_measured(row: Row | None) -> bool:
 
 
 def _name(asked: Mapping[str, Any]) -> str:
-    """The same for the same options, in whatever order they were given."""
+    """Name a sweep by its options, in whatever order they were given."""
     idle = ("parallel", "where", "required", "results_dir")
     decides = {name: value for name, value in asked.items() if value and name not in idle}
     decides["setting"] = sorted(asked["setting"])

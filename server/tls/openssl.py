@@ -64,7 +64,7 @@ def peer() -> OpensslPeer:
 
 
 def _label(name: str) -> str:
-    """What a client chooses an identity by."""
+    """Return the label by which a client chooses an identity."""
     return name.partition(".")[0]
 
 

@@ -1,4 +1,4 @@
-"""What all boards share."""
+"""Parts that all boards share."""
 
 from __future__ import annotations
 

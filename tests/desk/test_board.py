@@ -128,7 +128,7 @@ def test_out_of_a_client_that_hangs_and_ignores_ctrl_c(
 
 
 def test_a_board_without_a_hand_on_its_power(board: DeskBoard, image: Image) -> None:
-    """As on silicon: found on the bus, restarted by its own command, followed to its new port.
+    """Like silicon, it is found on the bus, restarted by its own command and followed to its new port.
 
     Not with MicroPython's lwIP: its interrupt clears all of S0_IR, SENDOK included, and a sender that waits for that
     does so for ever. The moment of a restart by command, which is the host's to choose, decides whether they meet.

@@ -174,7 +174,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same for one command, which may write into it."""
+    """A copy for one command, which may write into it."""
     monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
     shutil.copytree(runs, tmp_path, dirs_exist_ok=True)
     return tmp_path

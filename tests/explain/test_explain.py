@@ -1,4 +1,4 @@
-"""Where a run's time went: recorded without moving it, summed to the picosecond, and told in words."""
+"""A run's time by cause: recorded without moving it, summed to the picosecond, and put into words."""
 
 from __future__ import annotations
 

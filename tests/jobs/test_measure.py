@@ -198,7 +198,7 @@ FAILED = missing("x", "failed", "it is broken")
         ),
         ([], ["broken"], 1),
         ([row(1)], ["broken"], 1),
-        ([FAILED], ["no further row was measured: it would fail alike"], 1),
+        ([FAILED], ["stopped: every further row would fail for the same reason"], 1),
         ([SKIPPED], ["broken"], 1),
     ],
 )

@@ -24,7 +24,7 @@ def programs(runs: int, **weights: int) -> dict[str, Unit]:
 
 
 def given_out(units: dict[str, Unit], asking: str) -> list[str]:
-    """What processes, a letter each, get when they ask in this order."""
+    """Return the units that processes, a letter each, get when they ask in this order."""
     order, names = Order(list(units.values())), list(units)
     chosen: list[str] = []
     had: dict[str, str] = {}

@@ -152,7 +152,7 @@ def test_a_row_beside_itself_is_rarely_another() -> None:
 
 
 def test_an_emulated_row_beside_itself_is_rarely_another() -> None:
-    """The same of rows that were measured; 8 of 200 when they were."""
+    """These rows were measured; 8 of 200 differed then."""
     total_us = json.loads(SELF_COMPARISONS.read_text(encoding="utf-8"))["total_us"]
     seeds = list(itertools.combinations(sorted(total_us, key=int), 2))
     random.Random(1).shuffle(seeds)

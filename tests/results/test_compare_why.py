@@ -40,7 +40,7 @@ def test_long_times_are_told_in_the_unit_that_reads_best(times: int, said: str) 
 
 
 def test_causes_of_less_than_a_two_thousandth_are_left_out() -> None:
-    """Of the interval, in both rows."""
+    """The share is that of the interval, in both rows."""
     before = synthetic.row({"pc": 9990, "spi_bits": 4, "code_run": 6})
     after = synthetic.row({"pc": 9991, "spi_bits": 4, "code_run": 1})
     (found,) = reasons(compare(run(before, 100.0), run(after, 99.0)))

@@ -64,6 +64,12 @@ def test_branches_that_measured_merge_without_conflict(tmp_path: Path) -> None:
     assert [each.measured_utc[:10] for each in load(ours)] == ["2026-01-03", "2026-01-04", "2026-01-05"]
 
 
+def test_an_entry_that_an_earlier_history_calls_bridged_is_a_hosted_one(tmp_path: Path) -> None:
+    (path,) = keep(run_of(row(2000)), "2026-01-02T030405Z.json", tmp_path)
+    path.write_text(path.read_text().replace('"conditions": {}', '"conditions": {"bridged": true}'))
+    assert [(each.where, each.conditions, each.is_exact) for each in load(tmp_path)] == [("hosted", {}, False)]
+
+
 def test_two_runs_of_one_second_are_both_kept(tmp_path: Path) -> None:
     run = run_of(row(2000))
     assert keep(run, "2026-01-02T030405Z.json", tmp_path) and keep(run, "2026-01-02T030405Z-2.json", tmp_path)
@@ -218,5 +224,3 @@ def test_a_measured_turnaround_makes_no_other_history() -> None:
         for day in range(2)
     ]
     assert [len(series.entries) for series in over_time(entries)] == [2]
-    bridged = measured("f", 2000, sim=EXACT, conditions=Conditions(bridged=True)) + measured("f", 2000, sim=EXACT)
-    assert [entry.is_exact for entry in bridged] == [False, True]

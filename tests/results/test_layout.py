@@ -1,4 +1,4 @@
-"""How a difference divides into code and layout, in figures and in words."""
+"""Division of a difference into code and layout, in figures and in words."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def test_the_first_words_are_of_a_reference_where_no_python_was_measured() -> No
     page = html(run_of(row(2000, runtime="portbench-native", family="native", profile="tuned")))
     paragraphs = re.findall(r"<p>(.*?)</p>", page)
     told = [number for number, text in enumerate(paragraphs) if text.startswith("Reference: ")]
-    assert (told, paragraphs[1]) == ([1], "Reference: portbench-native, which is no Python, 2000 messages/s.")
+    assert (told, paragraphs[1]) == ([1], "Reference: portbench-native, which is not Python, 2000 messages/s.")
 
 
 def test_a_page_is_not_replaced_by_a_lesser_run(tmp_path: Path) -> None:

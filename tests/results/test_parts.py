@@ -140,8 +140,7 @@ def test_what_a_set_of_each_method_has(more: str, method: str, says: str, tmp_pa
 def test_the_pcs_times_of_a_workload_that_is_not_here() -> None:
     (table,) = tables(run_of(other_row(10, timed_by="pc", family="foreign")))
     assert table.about.startswith(
-        "Emulated boards with images that tell nothing, timed by the simulated PC: from one exchange's arrival to the"
-        " next's."
+        "Opaque images on emulated boards, timed by the simulated PC: from one exchange's arrival to the next's."
     )
 
 
@@ -163,13 +162,11 @@ def test_who_timed_a_row_is_told_of_each_place() -> None:
     run = run_of(*(row(1000, where=where, timed_by=by) for where in Where for by in ("board", "pc")))
     assert {table.title: re.split(r"[.:]", table.about)[0] for table in tables(run)} == {
         "Ping-pong: silicon": "Real boards, timed by themselves",
-        "Ping-pong: silicon, timed by the PC": "Real boards with images that tell nothing, timed by the PC",
+        "Ping-pong: silicon, timed by the PC": "Opaque images on real boards, timed by the PC",
         "Ping-pong: emulated": "Emulated boards, timed by themselves in simulated time",
-        "Ping-pong: emulated, timed by the PC": (
-            "Emulated boards with images that tell nothing, timed by the simulated PC"
-        ),
-        "Ping-pong: hosted": "Ports that run on the PC itself",
-        "Ping-pong: hosted, timed by the PC": "Ports that tell nothing, timed by the PC",
+        "Ping-pong: emulated, timed by the PC": ("Opaque images on emulated boards, timed by the simulated PC"),
+        "Ping-pong: hosted": "Programs of the PC, in its own time",
+        "Ping-pong: hosted, timed by the PC": "Opaque ports, timed by the PC",
     }
 
 

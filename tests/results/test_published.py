@@ -17,14 +17,8 @@ from portbench.runner.collect import RowDraft
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.where import Where
-from portbench.workloads import (
-    WORKLOADS_VARIABLE,
-    PublishedFirmware,
-    PublishedSource,
-    WorkloadSettings,
-    workloads,
-)
-from portbench.workloads.workload import PUBLISHED_FILE, read_published
+from portbench.workloads import WORKLOADS_VARIABLE, PublishedFirmware, PublishedSource, WorkloadSettings, workloads
+from portbench.workloads.published import PUBLISHED_FILE, read_published
 from tests.ping_pong import PING_PONG
 from tests.results.rows import row, run_of
 from tests.workloads.own import Alone

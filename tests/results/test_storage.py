@@ -396,7 +396,7 @@ def test_a_run_is_named_by_when_it_started_in_utc(tmp_path: Path) -> None:
 
 
 def test_a_file_is_written_in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where its name can be changed into the other's: a folder for temporary files may be on another disk."""
+    """Its name can be changed there: a folder for temporary files may be on another disk."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     writer = RunWriter(run_of(), tmp_path)
     writer.append(row(1000))

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from portbench.results.model import Published, RunFile, Sim
+from portbench.results.histories.store import entries_of
+from portbench.results.model import Published, Row, RunFile, Sim
 from portbench.results.stats import group_rows
 from portbench.results.table import _crossed, markdown, tables, terminal
 from portbench.where import Where
@@ -42,6 +43,16 @@ TITLES = [
 def cells(title: str, run: RunFile = FULL) -> list[dict[str, str]]:
     table = next(table for table in tables(run) if table.title == title)
     return [dict(zip(table.columns, line, strict=True)) for line in table.rows]
+
+
+def test_an_emulated_row_that_an_earlier_file_calls_bridged_is_a_hosted_one() -> None:
+    def bridged(total_us: float, turnaround_us: float, index: int = 0, **more: Any) -> Row:
+        return row(total_us, index, conditions={"bridged": True, "turnaround_us": turnaround_us}, **more)
+
+    run = run_of(bridged(8000, 200, runtime="slow", sim=Sim()), bridged(2000, 30.5), bridged(2100, 31.5, 1))
+    assert [table.title for table in tables(run)] == ["Ping-pong: emulated", "Ping-pong: hosted"]
+    assert len(cells("Ping-pong: hosted", run)) == 1, "a measured turnaround does not part the runs of a row"
+    assert [entry.is_exact for entry in entries_of(run, "run.json")] == [True, False]
 
 
 def test_rows_that_differ_are_never_called_exact() -> None:

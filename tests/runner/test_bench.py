@@ -402,6 +402,17 @@ def test_a_workload_without_network_has_no_conditions(world: World, monkeypatch:
     assert board.served == [] and world.bench.servers.own_turnaround == {}
 
 
+@pytest.mark.parametrize(("name", "where"), [("ping_pong", "hosted"), ("spin", "emulated")])
+def test_an_emulated_board_with_a_real_pc_is_hosted(
+    name: str, where: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    monkeypatch.setattr(ScriptedBoard, "own_network", None)
+    world.boards = [ScriptedBoard(raises("run", BoardError("over"))) for _ in range(2)]
+    rows = [world.measure(world.planned(workload=workload(name))).row for _ in range(2)]
+    assert [(row.where, row.reason) for row in rows] == [(where, "run: over")] * 2
+
+
 def test_an_image_is_read_parsed_and_identified_once_for_a_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
 
@@ -434,7 +445,7 @@ def test_workloads_of_one_image_share_a_flash_and_not_a_deployment(
 
 
 def test_builds_of_one_name_have_rows_and_logs_of_their_own(world: World) -> None:
-    """As `plan` names them."""
+    """The names are those of `plan`."""
     planned = []
     for folder in ("one", "two"):
         (world.folder / folder).mkdir()

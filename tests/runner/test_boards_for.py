@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -10,17 +12,17 @@ import pytest
 
 from portbench.boards import BoardUnavailable, BrokenSetup, Deadline
 from portbench.boards.definition import PC_IP
-from portbench.boards.hosted.micropython_unix import HostedMicroPython
+from portbench.boards.hosted import micropython_unix
 from portbench.boards.jitter import Surroundings
+from portbench.boards.kinds import SAVED_FILES, Listener
 from portbench.boards.wifi import AccessPoint
-from portbench.runner import boards_for
-from portbench.runner.boards_for import SAVED_FILES, Listener, open_board, where_for
+from portbench.runner.boards_for import open_board, where_for
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
 from portbench.where import Where
 
 OPTIONS = BenchOptions(surroundings=Surroundings(300, 2.5))
-LISTENER = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
+LISTENER = Listener()
 
 
 def row(runtime: str) -> PlannedRow:
@@ -29,6 +31,12 @@ def row(runtime: str) -> PlannedRow:
 
 IMAGE, UNIX, BLINKA = (row(name) for name in ("micropython-1.26.0", "micropython-unix", "circuitpython-blinka"))
 NAMED = replace(IMAGE, device="id:E660")
+
+
+def replace_import(monkeypatch: pytest.MonkeyPatch, import_module: Callable[[str], Any]) -> None:
+    """Import what boards need by `import_module`, and their kinds as ever."""
+    usual = importlib.import_module
+    monkeypatch.setattr(importlib, "import_module", lambda name: (usual if "kinds" in name else import_module)(name))
 
 
 @pytest.fixture
@@ -41,7 +49,7 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> dict[str, SimpleNamespace]:
             raise ModuleNotFoundError(f"No module named {name!r}")
         return present[name]
 
-    monkeypatch.setattr(boards_for.importlib, "import_module", import_module)  # type: ignore[attr-defined]
+    replace_import(monkeypatch, import_module)
     return present
 
 
@@ -64,9 +72,10 @@ def test_a_named_device_is_real(modules: dict[str, SimpleNamespace]) -> None:
     assert where_for(IMAGE, replace(OPTIONS, where="silicon")) is Where.SILICON
 
 
-def test_the_hosted_board_needs_nothing_else(modules: dict[str, SimpleNamespace]) -> None:
+def test_the_hosted_board_needs_nothing_else(modules: dict[str, Any]) -> None:
+    modules["portbench.boards.hosted.micropython_unix"] = micropython_unix
     with open_board(UNIX, Where.HOSTED, OPTIONS, limit(), LISTENER) as board:
-        assert isinstance(board, HostedMicroPython)
+        assert isinstance(board, micropython_unix.HostedMicroPython)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +97,7 @@ def test_a_missing_engine_is_a_broken_set_up(modules: dict[str, SimpleNamespace]
     def torn(name: str) -> Any:
         raise ImportError("file too short", name="portbench_engine")
 
-    monkeypatch.setattr(boards_for.importlib, "import_module", torn)  # type: ignore[attr-defined]
+    replace_import(monkeypatch, torn)
     for planned, where in ((IMAGE, Where.EMULATED), (BLINKA, Where.HOSTED)):
         with pytest.raises(
             BrokenSetup,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portbench.boards import OwnNetwork, RunOutput
 from portbench.errors import PortbenchError
 from portbench.results.model import Published, Status
 from portbench.runner.collect import ClientResult, RowDraft, address_in, check_calls, one_line
@@ -188,18 +185,6 @@ def test_the_pcs_own_folders_have_names_that_a_shell_knows(monkeypatch: pytest.M
     monkeypatch.setenv("HOME", "/")
     monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR")
     assert Path.home() == Path("/") and one_line("/usr/bin") == "/usr/bin"
-
-
-@pytest.mark.parametrize("own", [None, OwnNetwork(IPv4Address("192.168.50.1"), 5000, ("", "", "", ""), 200)])
-def test_an_emulated_row_with_a_real_pc_says_so(own: OwnNetwork | None) -> None:
-    (planned,) = plan(BenchOptions(runtimes=("wiznet-2.0.0",), profiles=("as-published",), runs=1))
-    draft = RowDraft(planned, BenchOptions(), Where.EMULATED, own_network=own)
-    trips = [1000] * planned.settings.model_dump()["messages"]
-    said = {"messages": len(trips), "total_us": sum(trips), "round_trip_us": trips}
-    row = draft.measured(check(said, planned.workload, planned.settings, []), RunOutput(said, []))
-    assert row.conditions.bridged is (True if own is None else None)
-    silicon = replace(draft, where=Where.SILICON)
-    assert silicon.failed("no board", []).conditions.bridged is None
 
 
 def test_a_row_that_was_not_measured_still_says_what_it_was_to_be() -> None:

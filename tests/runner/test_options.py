@@ -18,7 +18,7 @@ from portbench.runner.stages import DEFAULT_S, Stage
 
 
 def read(*arguments: str) -> BenchOptions:
-    """As the command line of `portbench run` gives them."""
+    """Read options from the command line of `portbench run`."""
     with run.COMMAND.make_context("run", list(arguments)) as context:
         return read_options(context.params)
 

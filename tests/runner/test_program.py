@@ -1,4 +1,4 @@
-"""What goes onto a board for a row, and where its server is."""
+"""Files on a board for a row, and the place of its server."""
 
 from __future__ import annotations
 
@@ -147,8 +147,7 @@ SCRIPTS = {
     "main.py": "927613ce051739413f3bba073d6efb77199fe432e08b4b38e7651e0b32fe67fb",
     "code.py": "ffae024a575da791185f6cd24f3bd4520b5aa3ffdca510bd7f8160083d31c462",
 }
-"""As golden rows were recorded with: other bytes are other figures. The client for CircuitPython before 9.0 waits for
-USB."""
+"""Hashes of the scripts of the golden rows: other bytes are other figures. The client before 9.0 waits for USB."""
 
 AFTER_USB = b"""for _ in range(200):
     if supervisor.runtime.usb_connected:

@@ -1,4 +1,4 @@
-"""How the values of a setting are written, and which settings there are."""
+"""Notation of a setting's values, and the settings that exist."""
 
 from __future__ import annotations
 

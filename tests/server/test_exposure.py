@@ -38,7 +38,7 @@ PROBES = (
     b"EHLO\r\n",
     b"9" * 4096,
 )
-"""What scanners such as nmap say to find out what listens."""
+"""Probes that scanners such as nmap send to identify a server."""
 
 
 def listening(process: psutil.Process) -> set[str]:

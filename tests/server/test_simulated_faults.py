@@ -1,4 +1,4 @@
-"""What the simulated PC does at a conversation's word: network faults, delayed words, pings, and an end of patience."""
+"""Requests of a conversation to the simulated PC: network faults, delayed words, pings, and a time limit."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Obeying(Conversation):
 def pc_with(word: bytes, pinger: Pinger | None = None) -> tuple[SimulatedPc, SimulatedServer, Lan, object]:
     """A PC to which connection 1 said `word` at 1000 us, and its answer."""
     lan = Lan()
-    pc = SimulatedPc(lan, 4711, 200.0, Part(serve=Obeying, patience_us=5_000_000.0), pinger)
+    pc = SimulatedPc(lan, 4711, 200.0, Part(service=lambda: Obeying, patience_us=5_000_000.0), pinger)
     server = pc._server
     server.accept(1, "10.0.0.2:50000", 500.0)
     return pc, server, lan, server.receive(1, word, 1_000.0)

@@ -13,7 +13,7 @@ from portbench.server.calls import CONNECT_LIMIT_US, RETRY_US, Listening
 from portbench.server.simulated_load_generator import NOTHING, RESET, Line, SimulatedLoadGenerator
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, SimulatedServer, part_in
 from portbench.server.tls.channel import Channel
-from portbench.workloads.conversation import Announcement
+from portbench.workloads.conversation import ClientReport
 from tests.server.asking import ANSWER, QUESTION, UnaskedLan, asking
 from tests.server.test_recording import Loud
 
@@ -164,8 +164,8 @@ def test_a_pc_without_a_part_hears_nothing() -> None:
 @pytest.mark.usefixtures("own_workloads")
 def test_the_part_is_the_workloads_with_its_settings() -> None:
     part = part_in("echo_server", {"connections": 7, "at_once": 2})
-    assert part.call is not None and part.serve is not None
-    assert isinstance(part.serve(), Announcement)
+    assert part.call is not None and part.service is not None
+    assert isinstance(part.service()(), ClientReport)
     assert (part.call().connections, part.call().at_once) == (7, 2)
     assert part_in("ping_pong", {}).call is None
     with pytest.raises(UnknownName):

@@ -35,7 +35,7 @@ class Lan(UnaskedLan):
 
 
 def asking(lan: Any, count: int) -> tuple[SimulatedPc, SimulatedRequests]:
-    pc = SimulatedPc(lan, None, 200.0, Part(asks=Requests(5000, b"q", count), limit=count))
+    pc = SimulatedPc(lan, None, 200.0, Part(call=lambda: Requests(5000, b"q", count), limit=count))
     pc.poll(lan, STATIC, 100.0)
     assert isinstance(pc.polling, SimulatedRequests) and lan.ports == [(PC_PORT, pc.polling)]
     return pc, pc.polling

@@ -46,7 +46,7 @@ from tests.soak.record import Record
 _TIMEOUTS_S: Final = {stage: min(limit_s, 40.0) for stage, limit_s in DEFAULT_S.items()} | {Stage.READY: 8.0}
 """Short: a fault that nothing ends costs the soak the whole stage."""
 _OVERRUN_S: Final = 5.0
-"""How far past its deadline a stage may end: what it takes to stop what it had begun."""
+"""Time after its deadline in which a stage may still end: it has to stop what it had begun."""
 _START_S: Final = 60.0
 _LOOK_S: Final = 0.02
 _DESK: Final = "desk"
@@ -175,7 +175,7 @@ class Lane:
         self._entered(None)
 
     def _ends_run(self) -> bool:
-        """Whether the run ends with this cycle: interrupted, or struck too late to hit this row and not the next."""
+        """True if the run ends with this cycle: interrupted, or struck too late to hit this row and not the next."""
         status, strike = self._record.status, self._cycle.strike
         interrupts = strike is not None and strike.what is Deed.CTRL_C
         return status == "interrupted" or (self._deed_done and (status == "measured" or interrupts))

@@ -126,6 +126,10 @@ def test_a_device_cannot_call_its_own_board(make_emulated_board: Make) -> None:
     with pytest.raises(BaseException, match="a device called its own board: do so outside of its callbacks"):
         board.run(1)
     assert board.time_us > 0
+    with pytest.raises(BaseException, match=r"the engine has panicked in this machine: only power_cycle\(\) goes on"):
+        board.run(1)
+    board.power_cycle()
+    assert not board.pin(3).level
 
 
 def test_a_device_of_either_board_of_a_pair_ends_the_wait(make_emulated_board: Make) -> None:

@@ -44,7 +44,7 @@ def tool(name: str) -> str:
 
 
 def output(*command: object) -> str:
-    """What a tool prints; it may have nothing to complain about."""
+    """Return a tool's output; it must not complain."""
     done = patience.run([str(part) for part in command], 60)
     complaints = [line for line in done.stderr.splitlines() if "Running as user" not in line]
     assert done.returncode == 0 and not complaints, done.stderr

@@ -92,7 +92,7 @@ def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes
 
     config, flash = native
     machine = Machine(bootrom(), flash, config.settings(EVB))
-    server = SimulatedServer(part_in("ping_pong", {}).serve)
+    server = SimulatedServer(part_in("ping_pong", {}).service())
     machine.listen(config.server_port, server)
     machine.spi_log(True)
     machine.profile_start()

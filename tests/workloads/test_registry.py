@@ -10,7 +10,8 @@ import pytest
 
 from portbench import workloads as package
 from portbench.errors import UnknownName
-from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload, workloads
+from portbench.workloads import WORKLOADS_VARIABLE, Foreign, Native, Workload, workload, workloads
+from portbench.workloads.native import native_image
 from tests.workloads.own import FOLDER
 
 OURS = Path(package.__file__).parent
@@ -52,12 +53,14 @@ def test_ours_are_the_folders_beside_the_registry(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("name", workloads())
 def test_each_keeps_the_contract(name: str) -> None:
-    """What a table, an option and a page of ours read of every workload."""
+    """Check the parts of a workload that a table, an option and a page of ours read."""
     each = workload(name)
     assert each.folder.resolve() == (OURS / name).resolve() and each is workloads()[name]
     assert each.title and (each.folder / "README.md").is_file()
     assert list((Path(__file__).parent / name).glob("test_*.py"))
-    assert each.body("micropython") or each.body("circuitpython") or each.native() or each.timed_by_pc
+    assert each.body("micropython") or each.body("circuitpython") or isinstance(each, Foreign)
+    assert isinstance(each, Native) is (native_image(each) is not None)
+    assert isinstance(each, Native) is (each.folder / "native.uf2").is_file()
     assert each.body("cobol") is None
     assert isinstance(each.quick(), each.settings_type)
     assert all(field.description for field in each.settings_type.model_fields.values())

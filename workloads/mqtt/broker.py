@@ -29,7 +29,7 @@ from portbench.workloads.mqtt.packets import (
 
 MOST_SESSIONS: Final = 64
 MOST_FILTERS: Final = 32
-"""Of one session."""
+"""Limit of filters of one session."""
 MOST_WAITING: Final = 64
 """Messages of QoS 1 that one session waits to have acknowledged, or keeps."""
 MOST_RETAINED: Final = 64
@@ -41,7 +41,7 @@ _REFUSED_FILTER: Final = 0x80
 
 @dataclass
 class ClientSession:
-    """What the broker knows of a client, from CONNECT on; a persistent one outlives its connection."""
+    """A client's state in the broker, from CONNECT on; a persistent one outlives its connection."""
 
     client_id: bytes
     clean: bool

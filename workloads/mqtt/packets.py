@@ -93,7 +93,7 @@ class Stream:
         return len(self._waiting)
 
     def _head(self) -> tuple[int, int] | None:
-        """Where the first packet's body begins and ends; None before its length is complete."""
+        """Start and end of the first packet's body; None before its length is complete."""
         length = 0
         for number, byte in enumerate(self._waiting[1:5]):
             length |= (byte & 0x7F) << 7 * number

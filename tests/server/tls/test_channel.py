@@ -92,7 +92,7 @@ def s_client(port: int, folder: Path, kind: KeyKind, *options: str) -> subproces
 @needs_openssl
 @pytest.mark.slow
 def test_s_client_agrees_on_each_version_and_cipher(peer: TlsPeer, tmp_path: Path) -> None:
-    """As testssl does: the peer agrees on each modern one, and refuses old versions."""
+    """The peer agrees on each modern one, and refuses old versions; testssl looks for the same."""
     with WorkloadServer(TLS, port=0, tls_peer=peer) as server:
         for kind in KEY_KINDS:
             name = ("-servername", server_name(kind))

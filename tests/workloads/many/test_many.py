@@ -1,4 +1,4 @@
-"""What the PC obeys, figures of the steps, disturbances of the simulated PC, and rows of it."""
+"""Requests to the PC, figures of the steps, disturbances of the simulated PC, and rows of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What perf_bench takes for a result, and which settings it refuses."""
+"""Results that perf_bench accepts, and settings that it refuses."""
 
 from __future__ import annotations
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from portbench.boards import Deadline, DeadlineExceeded, Deployment, Progress, RunOutput, board_definition
+from portbench.boards.kinds import Listener
 from portbench.clients import ClientNetwork, build_deployment
 from portbench.clients.deployment import as_partner
 from portbench.errors import ConsoleLost, OptionError, PortbenchError
 from portbench.results.model import Row, Status
 from portbench.results.table import markdown, tables
-from portbench.runner.boards_for import Listener
 from portbench.runner.kinds.paired import PartnerBoard, RealServer, pc_of
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
@@ -67,7 +67,7 @@ def test_an_image_without_a_console_serves_with_a_body_of_its_own() -> None:
     assert [each.entry.path for each in rows[:2]] == [workload("ping_pong").folder / "native.uf2"] * 2
     assert [each.entry.path for each in partners] == [TWO_BOARDS.folder / "native.uf2", None] * 2
     told = ServingSettings(messages=200, takes_report=True)
-    assert (partners[0].settings, SERVING.native_count(told), SERVING.native_settings(told)) == (told, 200, (1,))
+    assert (partners[0].settings, SERVING.native_settings(told)) == (told, [200, 1])
 
 
 def test_a_row_goes_to_another_process() -> None:

@@ -1,4 +1,4 @@
-//! Translation of Armv6-M instructions ([`crate::translator`]).
+//! Translation of Armv6-M instructions ([`jit`]).
 
 mod accesses;
 mod block;
@@ -8,16 +8,14 @@ mod stubs;
 
 use std::mem::offset_of;
 
+use cpu::{Bus, Left, Map, NO_WORD};
+use jit::routines::Routines;
+use jit::{Accesses, Block, Guest, Layout, Part, STATE, Translate};
 use parts::PROBED;
 
-use crate::architecture::V6m;
-use crate::bus::Bus;
-use crate::core::{Core, Left, NO_WORD};
+use crate::core::Core;
 use crate::fault::Cause;
-use crate::map::Map;
-use crate::memory::Memory;
-use crate::translator::routines::Routines;
-use crate::translator::{self, Accesses, Block, Guest, Layout, Part, STATE, Translate};
+use crate::{Memory, V6m};
 
 const REGS: i32 = offset_of!(Core, regs) as i32;
 const NZ: i32 = offset_of!(Core, nz) as i32;
@@ -135,7 +133,7 @@ impl Guest for Core {
     }
 }
 
-impl<B: Bus> Accesses<V6m, B> for Core {
+impl<B: Bus<V6m>> Accesses<V6m, B> for Core {
     fn load<const SIZE: u32>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, address: u32) -> Result<u32, Cause> {
         self.load::<SIZE, B>(mem, bus, address)
     }
@@ -159,7 +157,12 @@ impl<B: Bus> Accesses<V6m, B> for Core {
 impl Core {
     /// Runs blocks from the PC on until `limit`, or until one leads outside translated code. `None`: no block exists
     /// for the PC.
-    pub(crate) fn run_translated<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Option<Left> {
-        translator::run::<V6m, B>(self, mem, bus, limit)
+    pub(crate) fn run_translated<B: Bus<V6m>>(
+        &mut self,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
+        limit: u64,
+    ) -> Option<Left> {
+        jit::run::<V6m, B>(self, mem, bus, limit)
     }
 }
