@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import random
+import statistics
 from pathlib import Path
 from typing import Any, Final
 
@@ -87,7 +88,11 @@ def test_runs_with_the_same_jitter_are_compared_one_by_one() -> None:
     )
     found = one(before, slower)
     assert found.basis is Basis.SAME_JITTER and found.slower == pytest.approx(0.03, abs=0.0001)
-    assert 0.02 < found.low < found.slower < found.high < 0.04 and found.is_slower_than(0.02)
+    logs = [math.log(factor) for factor in (1.029, 1.03, 1.031)]
+    reach = 4.302653 * statistics.stdev(logs) / math.sqrt(3)  # Student's t for 95 % and two degrees of freedom
+    assert found.low == pytest.approx(math.expm1(statistics.fmean(logs) - reach), abs=1e-8)
+    assert found.high == pytest.approx(math.expm1(statistics.fmean(logs) + reach), abs=1e-8)
+    assert found.is_slower_than(0.02)
     same = one(before, before)
     assert (same.slower, same.low, same.high, same.differs) == (0, 0, 0, False)
     (line,) = lines([same], 0.0)

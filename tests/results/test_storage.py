@@ -158,8 +158,8 @@ def test_a_run_that_was_killed_is_written_on(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b'{"job": "three", "row')
     writer = RunWriter(run_of(), tmp_path, path)
     assert writer.row_of("one") == measured(0) and writer.row_of("three") is None
-    writer.append(measured(1), "two")
     writer.append(measured(2), "three")
+    writer.append(measured(1), "two")  # in its old place
     writer.finish(START)
     run = storage.read(path)
     assert run.rows == [measured(0), measured(1), measured(2)] and run == storage.read(tmp_path / "latest.json")
@@ -272,6 +272,8 @@ def test_git_state_of_a_work_tree(tmp_path: Path) -> None:
     git("commit", "-qm", "one")
     clean = git_state(tmp_path)
     assert clean is not None and len(clean.revision) == 40 and not clean.dirty
+    (tmp_path / "another").touch()  # which is not of the work tree yet
+    assert git_state(tmp_path) == clean
     (tmp_path / "file").write_text("two")
     changed = git_state(tmp_path)
     assert changed is not None and changed.dirty and changed.revision == clean.revision

@@ -14,6 +14,7 @@ from portbench.boards import BoardError, Deadline, DeadlineExceeded, Deployment
 from portbench.boards.deploy import check_digests, deploy_mpremote
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.files import _below, copy_with_rshell, deploy_circuitpython, deploy_rshell
+from portbench.boards.usb.link import run_program
 from portbench.errors import LibraryMissing
 from tests.usb.conftest import DEFINITION, link_to
 from tests.usb.fake_board import FakeBoard
@@ -114,13 +115,12 @@ def test_rshell_that_is_not_installed_is_one_line(
     repl.close()
 
 
-def test_rshell_that_hangs_ends(monkeypatch: pytest.MonkeyPatch, deadline: Deadline) -> None:
-    def run(command: list[str], **more: Any) -> None:
-        raise subprocess.TimeoutExpired(command, 1)
-
-    monkeypatch.setattr(subprocess, "run", run)
-    with pytest.raises(DeadlineExceeded, match="still waiting for rshell to copy 2 files to board"):
-        copy_with_rshell("/dev/ttyACM0", "board", FILES, deadline)
+def test_a_program_that_hangs_ends() -> None:
+    with pytest.raises(DeadlineExceeded, match=r"^test: still waiting for it after 0.2 s$"):
+        run_program([sys.executable, "-c", "import signal; signal.pause()"], Deadline(0.2, "test"), "it")
+    code = "import sys; sys.stdout.buffer.write(b'a\\xff'); sys.exit('b')"
+    done = run_program([sys.executable, "-c", code], Deadline(60, "test"), "it")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "a\ufffd", "b\n")
 
 
 def usb_board(board: FakeBoard, **more: Any) -> UsbBoard:

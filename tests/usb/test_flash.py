@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import Mock, PropertyMock
 
 import pytest
@@ -44,6 +45,16 @@ def test_another_runtime_than_flashed_is_noticed(boards: Boards, deadline: Deadl
     board = boards(runtime=None, becomes="micropython")
     with pytest.raises(BoardError, match=r"should be USB 2e8a:1029, but 2e8a:0005 came back"):
         flash(link_to(board), Uf2File.read(small_image(tmp_path, CIRCUITPYTHON)), deadline)
+
+
+def test_an_image_may_end_in_the_boot_loader_again(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
+    """As the native client does: its drive is there again, and is another."""
+    board = boards(runtime=None)
+    link = link_to(board)
+    found = board.devices()[0]
+    looks = iter([found, found, found, replace(found, enumeration="1:9")])
+    link.target = Target(SimpleNamespace(devices=lambda: [next(looks)]), lambda devices: devices[0])
+    flash(link, Uf2File.read(small_image(tmp_path)), deadline)
 
 
 def test_an_image_for_a_board_without_a_definition_is_unsupported(
