@@ -50,6 +50,7 @@ def look(pc: SimulatedPc, lan: Lan, *times_us: float) -> list[tuple[float, str]]
 
 def test_a_datagram_follows_each_answer_and_an_unanswered_one_goes_again() -> None:
     lan = Lan("10.0.0.9")
+    lan.leased_us = 77.0
     pc, asks = asking(lan, 3)
     assert asks.receive(KNOWN, b"a", 50.0) == [] and pc.sessions() == []  # nobody was asked
     assert look(pc, lan, 200.0, 100.0 + AGAIN_US) == [(200, KNOWN)] and asks.has_address and not asks.taken
@@ -64,7 +65,9 @@ def test_a_datagram_follows_each_answer_and_an_unanswered_one_goes_again() -> No
     assert look(pc, lan, 9e6) == [] and (asks.refusals, pc.answered) == (0, 0)
     times_us = [2e6, 4e6, 5e6]
     assert pc.sessions() == [
-        Session(0, KNOWN, 200, 5e6, 3, 6, None, None, times_us, arrivals=3, attempts=2, established_us=2e6)
+        Session(
+            0, KNOWN, 200, 5e6, 3, 6, None, None, times_us, arrivals=3, attempts=2, established_us=2e6, leased_us=77
+        )
     ]
 
 

@@ -193,6 +193,22 @@ def test_client_that_never_reads_is_bounded() -> None:
     assert record.pipelined > 0
 
 
+def test_a_run_with_a_limit_is_ended_by_the_pc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("portbench.server.connection._LAST_S", 0.01)
+    with WorkloadServer(PING_PONG, port=0) as server:
+        server.limit = 2
+        with connect(server) as client:
+            play(client, 2)
+            assert read_to_end(client) == b""
+        assert only(server).ok and only(server).exchanges == 2
+        server.limit = None
+        assert server.active_clients == 0 and server.connected(-1) == []
+        with connect(server) as client:
+            play(client, 1)
+            name = "{}:{}".format(*client.getsockname())
+            assert (server.connected(-1), server.connected(0), server.connected(1)) == ([name], [name], [])
+
+
 def test_clients_above_the_limit_are_turned_away() -> None:
     with WorkloadServer(PING_PONG, port=0, max_clients=2) as server:
         with connect(server) as first, connect(server) as second:
