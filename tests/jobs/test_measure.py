@@ -38,7 +38,7 @@ from portbench.runner.plan import PlannedRow, Surroundings, plan
 from portbench.runner.stages import Stage
 from portbench.signals import ENDING
 from portbench.workloads import Turnaround
-from tests.results.rows import missing, row
+from tests.results.rows import missing, row, run_of
 
 LOST = BoardUnavailable("not plugged in")
 BROKEN = PortbenchError("broken")
@@ -231,6 +231,22 @@ def test_a_run_shows_its_table_and_where_its_rows_are(tmp_path: Path, monkeypatc
         "server on 1.2.3.4: 13 us per exchange over the loopback, client included\n"
         f"rows: runs/{run._writer.path.name}\n"
     )
+
+
+def test_a_sweeps_rows_are_kept_by_their_jobs_and_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, options = planned(2, results_dir=tmp_path)
+    asked: list[tuple[object, ...]] = []
+
+    def measured(*words: object) -> Rows:
+        asked.append(words)
+        yield from ((each, row(each.number)) for each in rows)
+
+    monkeypatch.setattr(run_module, "measure", measured)
+    writer, store = Mock(run=run_of()), Mock()
+    with Run(rows, options, "tcp://x", MagicMock(), writer, {"a": 5, "b": 2}, store) as run:
+        list(run.measured())
+    assert asked == [(rows, options, store, run._folder.path, run._servers, run._doing, "tcp://x")]
+    assert writer.mock_calls == [call.append(row(1), "a", 5), call.append(row(2), "b", 2), call.finish(), call.close()]
 
 
 def test_a_run_that_cannot_be_stored_says_so_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
