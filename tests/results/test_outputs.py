@@ -13,12 +13,13 @@ from dataclasses import asdict
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import pytest
 from rich.console import Console
 
-from portbench.results import publish
+from portbench.results import boards_beside, publish
 from portbench.results.compare import compare
 from portbench.results.compare_table import as_data, markdown
 from portbench.results.csv_export import rows_csv, samples_csv
@@ -27,6 +28,9 @@ from portbench.results.histories import table as history_table
 from portbench.results.histories.store import entries_of
 from portbench.results.model import Layouts, Published, Row, RunFile, Sim
 from portbench.results.page import parts
+from portbench.results.page.pinout import BoardPicture, HeaderPin
+from portbench.results.shipped import without_samples
+from portbench.results.storage import to_json
 from portbench.results.table import terminal
 from tests.results.explain import synthetic, test_rules
 from tests.results.page_run import FULL, HISTORY
@@ -111,6 +115,15 @@ AFTER: Final = run_of(
 )
 
 
+PICTURE: Final = BoardPicture(
+    "A board",
+    ("chip", "radio"),
+    (HeaderPin(1, "GP0", "UART0 TX"), HeaderPin(2, "GP1")),
+    (HeaderPin(40, "VBUS"), HeaderPin(39, "VSYS", "sensor", by_hand=True)),
+    ("GP24 held at 3.3 V",),
+)
+
+
 def shortened(value: Any) -> Any:
     """Numbers with nine digits: the last ones are a library's."""
     if isinstance(value, dict):
@@ -132,8 +145,20 @@ def on_terminal(run: RunFile, width: int) -> str:
 
 def on_page(run: RunFile) -> str:
     """HTML without its style, its script, and what it carries. A drawing is as Vega-Lite is asked for it."""
-    text = publish.html(run, HISTORY, "https://example.org/page.png")
+    text = publish.html(run, HISTORY, "https://example.org/page.png", [PICTURE])
     return re.sub(r"(<(style|script)[^>]*>).*?(?=</\2>)|(?<=base64,)[^\"]*", r"\1", text, flags=re.DOTALL)
+
+
+def into_pages(run: RunFile) -> str:
+    """The table, and its picture, in pages of another author."""
+    with TemporaryDirectory() as folder:
+        pages = [Path(folder, "docs", name) for name in ("a.md", "b.md")]
+        pages[0].parent.mkdir()
+        for page, chart in zip(pages, (None, Path(folder, "my images", "a.svg")), strict=True):
+            page.write_text("before\n<!-- results -->\nold\n<!-- /results -->\nafter\n", encoding="utf-8")
+            for _ in range(2):
+                publish.into(run, page, chart)
+        return "".join(page.read_text(encoding="utf-8") for page in pages)
 
 
 def history() -> tuple[Any, Any]:
@@ -153,6 +178,9 @@ def explanations() -> dict[str, list[Any]]:
 OUTPUTS: Final[dict[str, Callable[[], str]]] = {
     "page.txt": lambda: publish.page(EVERYTHING),
     "page.html": lambda: on_page(EVERYTHING),
+    "into.txt": lambda: into_pages(EVERYTHING),
+    "beside.txt": lambda: boards_beside.markdown(EVERYTHING, AFTER) + as_json(boards_beside.as_data(BEFORE, AFTER)),
+    "figures.json": lambda: to_json(without_samples(EVERYTHING)),
     "chart.json": lambda: publish.chart(EVERYTHING),
     "terminal.txt": lambda: on_terminal(EVERYTHING, 110),
     "rows.csv": lambda: rows_csv(EVERYTHING.rows),
