@@ -174,10 +174,10 @@ class Spans(_Model):
 
         return Spans(**{name: chosen(getattr(self, name)) for name in Spans.model_fields})
 
-    def total(self, name: str = "total") -> Span:
+    def total(self) -> Span:
         """All of them as one."""
         told = [value for value in self.reported_us if value is not None]
-        return self._span(name, min(self.start_ps, default=0), sum(told) if told else None, sum)
+        return self._span("total", min(self.start_ps, default=0), sum(told) if told else None, sum)
 
     def _span(self, name: str, start_ps: int, reported_us: float | None, of: Callable[[list[int]], int]) -> Span:
         """`of`: the value of a column."""

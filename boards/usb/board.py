@@ -121,9 +121,9 @@ class UsbBoard(Board):
         self._lock = BoardLock(found, self.name)
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
-        self.release_port()
         self._check_kind(deadline)
         self._save_files(deadline)
+        self.release_port()
         self._deployment = None
         self._program(image, deadline)
         self._image = image
@@ -257,7 +257,6 @@ class UsbBoard(Board):
             ) from error
         self._saved = True
         self.link.log(f"files: saved to {self.saved_files}" if self.saved_files else "files: none to save")
-        self.release_port()
 
     def _session(self, deadline: Deadline) -> Repl:
         """The open REPL session; a new one if it was closed or the board has enumerated again."""

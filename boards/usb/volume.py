@@ -92,7 +92,7 @@ def wait_volume(link: Link, kind: Kind, deadline: Deadline) -> Path:
 
     def look() -> Path | None:
         device = link.device()
-        if device is None or (device.volume is None and device.block_device is None):
+        if device is None:
             return None
         if device.volume is None:
             if desktop.expired and device.block_device is not None:

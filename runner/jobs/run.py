@@ -67,14 +67,14 @@ class Run:
         jobs: Mapping[str, int] | None = None,
         store: ImageStore | None = None,
     ) -> None:
-        """`on`: the address of a Dask scheduler. `view`: where progress goes, by default standard error. `jobs`: of
-        each row the name by which `writer` keeps it, and its place there. `store`: instead of the user's.
+        """`on`: the address of a Dask scheduler. `view`: where progress goes, by default standard error. `jobs`, with
+        `writer`: of each row the name by which it is kept, and its place there. `store`: instead of the user's.
 
         Raises ImageError or StorageError.
         """
         self._rows = rows
         self._jobs = {id(row): job for row, job in zip(rows, jobs or (), strict=False)}
-        places = jobs.values() if jobs else () if writer else count()
+        places = jobs.values() if jobs else count()
         self._places = {id(row): place for row, place in zip(rows, places, strict=False)}
         self._options = options
         self._on = on

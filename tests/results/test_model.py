@@ -96,6 +96,7 @@ def test_a_span_has_what_is_not_zero() -> None:
 
 def test_a_total_and_those_of_one_name() -> None:
     total = _spans().named("message").total()
+    assert (total.name, total.start_ps) == ("total", 10) and Spans().total().start_ps == 0
     assert (total.duration_ps, total.reported_us, total.ps("spi"), total.ps("gap_miss")) == (400, 3.0, 200, 60)
     assert [span.name for span in _spans()] == ["message", "message", "loop"]
 

@@ -70,7 +70,7 @@ _RESUMPTION_LEAST_GAIN: Final = 1.15
 def resumption(facts: Facts) -> Sentence | None:
     """A resumed session has neither. The bound is computed, since no port's `ssl` can keep a session."""
     left_out_us, each_us = facts.figures.get("certificate_and_key_exchange_us", 0.0), facts.each_ps() / PS_PER_US
-    if facts.noun != _HANDSHAKE or not 0 < left_out_us < each_us or not each_us:
+    if facts.noun != _HANDSHAKE or not 0 < left_out_us < each_us:
         return None
     gain = each_us / (each_us - left_out_us)
     if gain < _RESUMPTION_LEAST_GAIN:
