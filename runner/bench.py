@@ -81,7 +81,7 @@ class Bench:
         self._partner = PartnerBoard(self._current_listener())
 
     def measure(self, planned: PlannedRow, doing: Callable[[str], None] = lambda what: None) -> Outcome:
-        """Measures one row; a row that could not be measured says why. `doing` is told each stage as it begins.
+        """Measures one row; a row that could not be measured says why. `doing` gets each stage as it begins.
 
         Raises StorageError where its log cannot be written.
         """

@@ -42,7 +42,7 @@ _Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
 
 class ClientSaid(WorkloadResult):
-    """Figures of every client; None if the client does not tell one. Times are on the client's clock."""
+    """Figures of every client; None if the client does not report one. Times are on the client's clock."""
 
     ready_us: _Count | None = None
     """From the client's start to the start of the workload."""
@@ -125,7 +125,7 @@ def check_result(
 
 
 def address_in(result: Mapping[str, Any]) -> str | None:
-    """The board's address, as the client tells it."""
+    """The board's address, as the client reports it."""
     return _text(result, "address")
 
 
@@ -249,7 +249,7 @@ class RowDraft:
         """Differences from a row that was measured alone and with the deployed library."""
         notes = [f"board {self.planned.device}"] if self.planned.is_one_of_several else []
         if library is not None:
-            notes.append(f"adafruit_wiznet5k {library}; the image has one of its own")
+            notes.append(f"adafruit_wiznet5k {library}; the image contains another one")
         if self.planned.place.parallel > 1 and self.where is Where.SILICON:  # hosted rows run one at a time
             notes.append("in parallel: shares this PC")
         notes += self.remarks
@@ -270,7 +270,7 @@ class RowDraft:
             if self.where is Where.EMULATED and isinstance(self.planned.board.network, Wifi):
                 access_point = how.access_point.unusual()
         family = self.planned.entry.family.traits
-        # A foreign image tells neither its address nor how it got it.
+        # A foreign image reports neither its address nor how it got it.
         has_address = not family.timed_by_pc and (self.own_network is not None or not family.hosted)
         return Conditions(
             spi_hz_asked=spi_hz_asked(self.planned),

@@ -67,7 +67,7 @@ class What:
     quick: bool = False
     runtimes: tuple[str, ...] = ()
     family: Family | None = None
-    """Family of the files among `runtimes`; None: each file tells its family."""
+    """Family of the files among `runtimes`; None: read from each file."""
     profiles: tuple[str, ...] = ()
     newest: bool = False
     """Only the newest runtime of each family, with its last profile."""
@@ -94,7 +94,7 @@ class What:
             name = ".".join(map(str, detail["loc"]))
             source = name if name in self.settings else f"profile {profile.name!r}: {name}"
             if detail["type"] == "extra_forbidden":
-                raise OptionError(f"{source}: is no setting of {workload.name}; it has {', '.join(names)}") from None
+                raise OptionError(f"{source}: is not a setting of {workload.name}; it has {', '.join(names)}") from None
             said = detail["msg"].removeprefix("Input should be ")
             raise OptionError(f"{source}: {detail['input']!r} is not {said} ({workload.name})") from None
 
@@ -118,7 +118,7 @@ class How:
     deployer: Deployer = "mpremote"
     server_host: str | None = None
     server_port: int | None = None
-    """As given; None: `port_to_boards` and `fixed_port` choose."""
+    """The port that was given; None: `port_to_boards` and `fixed_port` choose."""
     pc_address: IPv4Address = PC_IP
     """Address of the simulated PC."""
     surroundings: Surroundings = field(default_factory=Surroundings)
@@ -270,7 +270,7 @@ def _usual_workloads() -> tuple[Workload, ...]:
 
 def _run_name(text: str | None) -> str | None:
     if text is not None and (re.match(NAME, text) is None or text == "latest"):
-        raise OptionError(f"--name: {text!r} is no name; use letters, digits, dots, dashes and slashes, and not latest")
+        raise OptionError(f"--name: {text!r} is not a name; use letters, digits, dots, dashes and slashes, not latest")
     return text
 
 

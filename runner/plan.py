@@ -132,7 +132,7 @@ def newest_of_each(entries: Sequence[FirmwareEntry]) -> list[FirmwareEntry]:
 
 
 def _age(entry: FirmwareEntry) -> tuple[int, ...]:
-    """By version; by date where the numbers of the family's releases are no order."""
+    """By version; by date where the numbers of the family's releases do not give an order."""
     if entry.family.traits.own_release_numbers:
         return (entry.offers.released.toordinal() if entry.offers else 0,)
     return release(entry.version or "")
@@ -175,7 +175,7 @@ def _nothing_left(entries: Sequence[FirmwareEntry], options: BenchOptions) -> st
 
 
 def remarks(rows: Sequence[PlannedRow], what: What) -> list[str]:
-    """A line for each choice of a release, and for each image file whose family portbench could not tell."""
+    """A line for each choice of a release, and for each image file whose family portbench did not find."""
     images = {row.entry.path: row.entry for row in rows if row.entry.path and row.entry.family.traits.timed_by_pc}
     chosen = usual_index().remarks
     if what.family is not None:
@@ -211,7 +211,7 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
             return f"{workload.name} has no native client" + (f" for an {board.mcu}" if native_image(workload) else "")
     elif traits.timed_by_pc:
         if not isinstance(workload, Foreign):
-            return f"{workload.name} cannot be timed by the PC, and a foreign image tells nothing"
+            return f"{workload.name} cannot be timed by the PC, and a foreign image reports nothing"
     elif not FAMILIES[family].runs(workload):
         return f"{workload.name} has nothing for {family} to run"
     if workload.boards_only and entry.family.traits.hosted:
@@ -306,7 +306,7 @@ def _partner_entries(
         return [named(partner, known)]
     except PortbenchError:
         ids = ", ".join(entry.id for entry in known if not entry.family.traits.hosted)
-        raise OptionError(f"--partner: {partner!r} is none of {SAME}, {EACH}, {ids}") from None
+        raise OptionError(f"--partner: {partner!r} is not one of {SAME}, {EACH}, {ids}") from None
 
 
 def _with_partner(row: PlannedRow, entry: FirmwareEntry, serving: tuple[Workload, WorkloadSettings]) -> PlannedRow:
@@ -367,7 +367,8 @@ def _entry(runtime: str, what: What, known: Catalogue) -> FirmwareEntry:
         entry = named(runtime, known)
     except PortbenchError:
         if Path(runtime).exists():
-            raise OptionError(f"{runtime}: is no image; choose a {', '.join(('.uf2', *AVR_SUFFIXES))} file") from None
+            kinds = ", ".join((".uf2", *AVR_SUFFIXES))
+            raise OptionError(f"{runtime}: is not an image; choose a {kinds} file") from None
         ids = (entry.id for entry in known)
         raise OptionError(f"{unknown('runtime or .uf2 file', runtime, ids)}") from None
     if what.board is not None and not entry.family.traits.hosted and _board_of(entry) != what.board:
@@ -389,7 +390,7 @@ def _entry_of_file(path: Path, what: What) -> FirmwareEntry:
         board = says or what.board or _usual_board(image)
         if (image.content is None) != (board.avr is not None):
             like = next(each for each in known_boards().values() if (each.avr is None) != (image.content is None))
-            raise PortbenchError(f"{path}: is no image for {board.id}; name another board: --board {like.id}")
+            raise PortbenchError(f"{path}: is not an image for {board.id}; name another board: --board {like.id}")
         radio = isinstance(board.network, Wifi)
         entry = entry_for_file(image, family=what.family, board=board.id, has_radio=radio)
     except PortbenchError as error:

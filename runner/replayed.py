@@ -40,7 +40,7 @@ class ReplayedRow:
     def __init__(self, row: PlannedRow, elf: Path | None = None) -> None:
         if row.entry.family.traits.timed_by_pc:
             raise PortbenchError(
-                f"{row.entry.id}: a foreign image does not tell when its run is over; choose another runtime"
+                f"{row.entry.id}: a foreign image does not report the end of its run; choose another runtime"
             )
         self.planned = row
         self.elf = elf

@@ -208,5 +208,5 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic from 8.5 on
         except ValueError:
             seconds = 0.0
         if not 0 < seconds <= _MOST_S:
-            self.fail(f"{value!r} is no number of seconds, more than 0 and up to {_MOST_S}", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds, more than 0 and up to {_MOST_S}", param, ctx)
         return seconds

@@ -36,7 +36,7 @@ class RowName:
             return cls(text, None)
         runtime, slash, profile = text.rpartition("/") if "/" in text else (text, "", "")
         if not runtime or (slash and not profile):
-            raise OptionError(f"{text!r} is no row; use RUNTIME/PROFILE, as micropython-1.26.0/as-published")
+            raise OptionError(f"{text!r} is not a row; use RUNTIME/PROFILE, as micropython-1.26.0/as-published")
         return cls(runtime, profile or None)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Rows measured into a run file, each told and stored as it ends."""
+"""Rows measured into a run file, each reported and stored as it ends."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ class Run:
         jobs: Mapping[str, int] | None = None,
         store: ImageStore | None = None,
     ) -> None:
-        """`on`: the address of a Dask scheduler. `view`: where progress goes, by default standard error. `jobs`: of
-        each row the name by which `writer` keeps it, and its place there. `store`: instead of the user's.
+        """`on`: the address of a Dask scheduler. `view`: where progress goes, by default standard error. `jobs`, with
+        `writer`: of each row the name by which it is kept, and its place there. `store`: instead of the user's.
 
         Raises ImageError or StorageError.
         """
         self._rows = rows
         self._jobs = {id(row): job for row, job in zip(rows, jobs or (), strict=False)}
-        places = jobs.values() if jobs else () if writer else count()
+        places = jobs.values() if jobs else count()
         self._places = {id(row): place for row, place in zip(rows, places, strict=False)}
         self._options = options
         self._on = on
@@ -151,7 +151,7 @@ class Run:
 
     def show(self, out: Console) -> None:
         """Prints the table and the path of the rows."""
-        # Progress has told of rows that failed, or were skipped for other reasons.
+        # Progress has shown rows that failed, or were skipped for other reasons.
         rows = [row for row in self.run.rows if row.status is Status.MEASURED or row.image_url is not None]
         if rows:
             out.print(terminal(self.run.model_copy(update={"rows": rows}), out.width), crop=False)

@@ -59,7 +59,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
         )
     _, server = row.peer()
     if server is not None and row.servers.parallel > 1:
-        raise PortbenchError("a foreign image does not tell which board it is; measure without --parallel")
+        raise PortbenchError("a foreign image does not report which board it is; measure without --parallel")
     alone = Unattended(workload.foreign_exchanges(planned.settings), timeouts_s[Stage.READY])
     # Flashing starts the image, so the PC is ready before that.
     first = 0

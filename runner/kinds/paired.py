@@ -109,8 +109,8 @@ def pc_of(partner: PlannedRow, server: Board, port: int) -> Peer:
         return Peer(None, port)
     if server.own_network is None:
         raise Unsupported(
-            f"unsupported: {partner.entry.id} has no console, and tells only a simulated PC where it listens; choose"
-            " another --partner"
+            f"unsupported: {partner.entry.id} has no console, and reports only to a simulated PC where it listens;"
+            " choose another --partner"
         )
     return Peer(server.own_network.server, server.own_network.port)
 

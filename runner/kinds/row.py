@@ -102,7 +102,7 @@ class ReadyRow:
         return deadline
 
     def report(self, output: RunOutput, server: WorkloadServer | None, first: int) -> Mapping[str, Any] | None:
-        """The client's report: its line on the console, or what it told the server on a connection numbered `first` or
+        """The client's report: its line on the console, or its message to it on a connection numbered `first` or
         above where it has no console."""
         if self.planned.entry.family.traits.has_console:
             return output.result and self.planned.workload.expected(output.result, self.planned.settings)

@@ -106,7 +106,7 @@ class _Known:
         return {axis.name: named.get(axis.name, point.get(axis.name)) for axis in axes}
 
     def _planned(self, settings: dict[str, Any]) -> list[PlannedRow]:
-        """All runtimes at once, so that files of one name are told apart."""
+        """All runtimes at once, so that files of one name get different names."""
         key = tuple(sorted((name, str(value)) for name, value in settings.items()))
         if key not in self._rows:
             asked = self._options.but(settings={**self._options.what.settings, **settings}, runs=1)

@@ -177,8 +177,8 @@ def test_what_if_is_run_and_not_stored(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["portbench-native", "--file", "run.json", "--what-if"], "--what-if: runs the row, and --file runs nothing"),
-        (["portbench-native/"], "'portbench-native/' is no row; use RUNTIME/PROFILE"),
+        (["portbench-native", "--file", "run.json", "--what-if"], "--what-if: runs the row; leave out --file"),
+        (["portbench-native/"], "'portbench-native/' is not a row; use RUNTIME/PROFILE"),
         (["portbench-native/fast"], "--profile: unknown profile 'fast'; choose one of tuned"),
     ],
 )
@@ -200,7 +200,7 @@ def test_names_of_rows() -> None:
     for file in ("build/firmware.uf2", "build/ping_pong.hex", "BUILD/PING_PONG.ELF"):
         assert RowName.read(file) == RowName(file, None)
     for wrong in ("/tuned", "micropython/"):
-        with pytest.raises(OptionError, match="is no row"):
+        with pytest.raises(OptionError, match="is not a row"):
             RowName.read(wrong)
 
 

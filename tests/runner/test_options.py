@@ -72,7 +72,7 @@ def test_everything_can_be_chosen() -> None:
         ("--setting=pc_address=8.8.8.1", "pc_address: 8.8.8.1 cannot be a PC's; use a private address that"),
         ("--setting=static_address=1.2.3", "static_address: '1.2.3' is not IP,MASK,GATEWAY,DNS"),
         ("--setting=messages=1,2", "messages: 1,2 are several values, which portbench run measures; give one here"),
-        ("--name=latest", "--name: 'latest' is no name; use letters, digits, dots, dashes and slashes, and not latest"),
+        ("--name=latest", "--name: 'latest' is not a name; use letters, digits, dots, dashes and slashes, not latest"),
     ],
 )
 def test_a_bad_value_is_one_line(argument: str, says: str) -> None:

@@ -122,7 +122,7 @@ def test_a_file_that_says_nothing_is_foreign(tmp_path: Path) -> None:
     assert (row.entry.family, row.id, row.board) == (Family.FOREIGN, "own-as-built-ping_pong", W5500)
     with pytest.raises(OptionError, match=r"^own: messages is 1: the PC times from one to the next; use 2"):
         plan(BenchOptions().but(runtimes=(str(path),), settings={"messages": 1}))
-    with pytest.raises(OptionError, match="interpreter cannot be timed by the PC, and a foreign image tells nothing"):
+    with pytest.raises(OptionError, match="interpreter cannot be timed by the PC, and a foreign image reports nothing"):
         plan(BenchOptions().but(runtimes=(str(path),), workloads=(workload("interpreter"),)))
 
 
@@ -146,7 +146,9 @@ def test_which_foreign_images_serve_only_their_makers_know(tmp_path: Path) -> No
     options = BenchOptions().but(runtimes=(str(path),), workloads=(workload("ping_pong"), workload("http")), runs=1)
     assert [row.workload.name for row in plan(options)] == ["ping_pong", "http"]
     assert [row.workload.name for row in plan(options.but(workloads_by_name=False))] == ["ping_pong"]
-    with pytest.raises(OptionError, match="http_asyncio cannot be timed by the PC, and a foreign image tells nothing"):
+    with pytest.raises(
+        OptionError, match="http_asyncio cannot be timed by the PC, and a foreign image reports nothing"
+    ):
         plan(options.but(workloads=(workload("http_asyncio"),)))
 
 

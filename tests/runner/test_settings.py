@@ -74,7 +74,7 @@ def test_a_setting_that_has_the_name_of_another(tmp_path: Path, monkeypatch: pyt
 
 def test_a_broken_workload_is_told_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(tmp_path / "absent"))
-    line = f"{WORKLOADS_VARIABLE}: {tmp_path / 'absent'} is no folder; name the folder that holds workloads"
+    line = f"{WORKLOADS_VARIABLE}: {tmp_path / 'absent'} is not a folder; name the folder that holds workloads"
     assert refusal(lambda: read_options({})) == line
 
 
@@ -122,7 +122,7 @@ def test_a_setting_out_of_range_is_one_line(given: dict[str, Any], says: str) ->
     ("settings", "says"),
     [
         ({"messages": 0}, "profile 'own': messages: 0 is not greater than or equal to 1 (ping_pong)"),
-        ({"mesages": 7}, "profile 'own': mesages: is no setting of ping_pong; it has messages"),
+        ({"mesages": 7}, "profile 'own': mesages: is not a setting of ping_pong; it has messages"),
     ],
 )
 def test_a_catalogues_setting_that_cannot_be_is_one_line(settings: dict[str, Any], says: str) -> None:

@@ -206,7 +206,7 @@ def test_boards_that_share_a_server_cannot_be_told_apart(real: tuple[World, Plan
     world, planned = real
     world.bench.servers.parallel = 2
     world.boards = [RealBoard(lambda: None)]
-    assert "does not tell which board it is; measure without --parallel" in (world.measure(planned).row.reason or "")
+    assert "does not report which board it is; measure without --parallel" in (world.measure(planned).row.reason or "")
 
 
 def test_the_meeting_places_are_told() -> None:

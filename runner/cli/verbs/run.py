@@ -27,16 +27,14 @@ from portbench.runner.sweep.run import SweepRun
 def scheduler(text: str) -> str:
     """Check an address, written `tcp://HOST:8786`."""
     if not re.fullmatch(r"[a-z]+://[^/]+:\d+", text):
-        raise click.BadParameter(f"{text!r} is no address; write tcp://HOST:8786")
+        raise click.BadParameter(f"{text!r} is not an address; write tcp://HOST:8786")
     return text
 
 
 @click.command(cls=Sectioned)
 @bench_options()
-@click.option("--dry-run", is_flag=True, help="show the rows that would be measured, and measure none")
-@click.option(
-    "--json", "as_json", is_flag=True, help="print the run file (of a sweep its points), all else on standard error"
-)
+@click.option("--dry-run", is_flag=True, help="show the planned rows, and measure none")
+@click.option("--json", "as_json", is_flag=True, help="print the run file (for a sweep, its points)")
 @click.option("--baseline", metavar="RUN", help="compare with this run afterwards: a file, latest, a name, a revision")
 @limit_option
 @click.option(

@@ -80,7 +80,7 @@ def test_a_row_goes_to_another_process() -> None:
 def test_of_real_boards_none_without_a_console_serves() -> None:
     (row,) = planned("portbench-native")
     assert row.partner is not None
-    with pytest.raises(PortbenchError, match=r"^unsupported: portbench-native has no console, and tells only a sim"):
+    with pytest.raises(PortbenchError, match=r"^unsupported: portbench-native has no console, and reports only to a s"):
         pc_of(row.partner, FakeBoard(), 5000)  # type: ignore[arg-type]
 
 
@@ -90,7 +90,7 @@ def test_a_partner_on_another_kind_of_board() -> None:
 
 
 def test_an_unknown_partner() -> None:
-    with pytest.raises(OptionError, match=r"^--partner: 'nothing' is none of same, each, micropython-"):
+    with pytest.raises(OptionError, match=r"^--partner: 'nothing' is not one of same, each, micropython-"):
         planned("wiznet-hardwired", partner="nothing")
 
 
