@@ -83,7 +83,7 @@ class _Cluster:
                     try:
                         future = self._submit(number, row)
                     except ImageUnavailable as error:
-                        yield row, RowDraft(row, self._options, Where.EMULATED).ended(Status.SKIPPED, str(error))
+                        yield row, RowDraft(row, Where.EMULATED).ended(Status.SKIPPED, str(error))
                         continue
                     self._running[future] = row
                     future.add_done_callback(self._done.put)
@@ -135,7 +135,7 @@ class _Cluster:
             error = CancelledError("the scheduler has lost it")
         if isinstance(error, PortbenchError):
             raise PortbenchError(f"--on {self._address}: a worker cannot measure: {error}") from error
-        draft = RowDraft(row, self._options, Where.EMULATED)
+        draft = RowDraft(row, Where.EMULATED)
         return draft.failed(f"on {self._address}: {type(error).__name__}: {error}", [])
 
     def _wait_for_workers(self) -> None:

@@ -41,7 +41,7 @@ def measured(runtime: str, profile: str | None = None, **given: str) -> Replayed
     if "workload" in asked:
         asked["workload"] = [asked["workload"]]
     options = replace(read_options(asked), quick=True)
-    return ReplayedRow(plan(options)[0], options)
+    return ReplayedRow(plan(options)[0])
 
 
 def check_whole(row: Row, *, exact: bool = True) -> Attribution:
@@ -65,8 +65,7 @@ def native_row() -> PlannedRow:
 @pytest.fixture(scope="module")
 def native(native_row: PlannedRow) -> Attributed:
     """Not with the probes that `ReplayedRow` compares with, but with all others on as well."""
-    options = read_options({"where": "emulated", "messages": "12"})
-    config, flash = ReplayedRow(native_row, options).prepared
+    config, flash = ReplayedRow(native_row).prepared
     settings = native_row.settings.model_dump(mode="json")
     replay = Replay(native_row.board, config, flash, "ping_pong", settings)
     limit = Deadline(60, "replay")

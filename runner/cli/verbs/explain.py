@@ -95,7 +95,7 @@ class _Source:
 
     def _found(self, name: RowName, text: str, elf: Path | None) -> Row:
         if self._run is not None:
-            workload = row_options(text, self._values).chosen_workloads[0].name
+            workload = row_options(text, self._values).what.chosen_workloads[0].name
             row = stored_row(self._run, name, workload)
             if row is not None:
                 return row

@@ -57,13 +57,15 @@ def COMMAND(
     options = read_options(asked, sweeps=True)
     if on is not None:
         asked = _emulated(asked, "--on: a cluster")
-    elif options.axes:
-        asked = _emulated(asked, f"{options.axes[0].name}: a sweep")
-    before = None if baseline is None else find_run(baseline, options.results_dir)  # `latest` is another afterwards
-    if before is not None and options.surroundings.seed is not None:
+    elif options.what.axes:
+        asked = _emulated(asked, f"{options.what.axes[0].name}: a sweep")
+    before = (
+        None if baseline is None else find_run(baseline, options.output.results_dir)
+    )  # `latest` is another afterwards
+    if before is not None and options.how.surroundings.seed is not None:
         check_installed()
     out = console(stderr=True) if as_json else console()
-    if options.axes:
+    if options.what.axes:
         sweep = SweepRun(asked, options, x, chart)
         if dry_run:
             if as_json:
@@ -76,7 +78,7 @@ def COMMAND(
         raise click.UsageError("--x, --chart: are for a sweep; give a setting several values, as -s spi_hz=1M..32M*2")
     else:
         rows, options = planned(asked)
-        for line in remarks(rows, options):
+        for line in remarks(rows, options.what):
             click.echo(shown(line), err=True)
         if dry_run:
             _show(rows, as_json)
@@ -86,7 +88,7 @@ def COMMAND(
             return 0
         run, status = _measure(Run(rows, options, on), as_json, out)
         measured = any(row.status is Status.MEASURED for row in run.rows)
-        if options.newest and measured and (more := left_out(rows, options)) is not None:
+        if options.what.newest and measured and (more := left_out(rows, options)) is not None:
             console(stderr=True).print(more, markup=False)
     if before is not None:
         compared = compare(before, run)
