@@ -75,17 +75,17 @@ class FigureSet(_Strict):
         if not self.silicon:
             raise ValueError("has no figures")
         if (self.method == "row") != (self.workload is not None and self.profile is not None):
-            raise ValueError("a row has a workload and a profile, and nothing else has")
+            raise ValueError("workload and profile are for the method row, which needs both")
         if self.settings and self.method not in ("row", "client"):
-            raise ValueError("settings are a row's or a client's; leave them out")
+            raise ValueError("settings are for the methods row and client; leave them out")
         if (self.method == "image") != bool(self.built_of):
-            raise ValueError("built_of is for the method image, and only this has it")
+            raise ValueError("built_of is for the method image, which needs it")
         if (self.method in ("script", "client")) != bool(self.scripts):
-            raise ValueError("scripts are for the methods script and client, and only these have them")
+            raise ValueError("scripts are for the methods script and client, which need them")
         if (self.method == "client") != (bool(self.server) and self.libraries is not None):
-            raise ValueError("a client has a server and libraries, and nothing else has")
+            raise ValueError("server and libraries are for the method client, which needs both")
         if unknown := next((name for name in self.chosen_by if name not in self.silicon), None):
-            raise ValueError(f"chosen_by has {unknown!r}, which is no figure of the set")
+            raise ValueError(f"chosen_by has {unknown!r}, which is not a figure of the set")
         if self.relation == "other conditions" and not self.note:
             raise ValueError("other conditions need a note that says which")
         return self

@@ -239,7 +239,7 @@ def _listen(host: str, port: int) -> socket.socket:
     """A listening socket at the first address of `host`. Raises PortbenchError."""
     where = f"{host}:{port}"
     if not 0 <= port <= 65535:
-        raise PortbenchError(f"{where}: is no TCP port; give one from 0 to 65535")
+        raise PortbenchError(f"{where}: is not a TCP port; give one from 0 to 65535")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
@@ -247,7 +247,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except socket.gaierror as error:
         raise PortbenchError(f"{where}: no such host ({error.strerror}); give an address of this machine") from error
     except UnicodeError as error:
-        raise PortbenchError(f"{where}: is no host name ({error}); give an address of this machine") from error
+        raise PortbenchError(f"{where}: is not a host name ({error}); give an address of this machine") from error
     except OSError as error:
         fixes = {
             errno.EADDRINUSE: "the port is in use; stop the other server or choose another port",

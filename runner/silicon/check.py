@@ -110,7 +110,7 @@ class Silicon:
         if publication.method == "client":
             ((name, content),) = zip(publication.silicon, contents.values(), strict=True)
             libraries = library_files(publication.libraries or 0, _LIBRARIES_S)
-            pc = read_options({"setting": publication.settings}).surroundings
+            pc = read_options({"setting": publication.settings}).how.surroundings
             took_ms = programs.client_ms(entry, image, board, content, publication.server, libraries, pc.turnaround_us)
             return compare(publication, {name: publication.scale * took_ms}, self._build(publication))
         scores = {}
@@ -138,7 +138,7 @@ class Silicon:
     def _figures(self, options: BenchOptions, runtime: str) -> dict[str, float]:
         """Those of one emulated run, measured as `portbench run` measures it."""
         with TemporaryFolder("portbench-silicon") as folder:
-            options = replace(options, where="emulated", runs=1, results_dir=folder)
+            options = options.but(where="emulated", runs=1, results_dir=folder)
             with Run(plan(options), options, store=self._store) as run:
                 rows = [row for _, row in run.measured()]
         if not rows:

@@ -87,7 +87,7 @@ def values(said: str, names: Collection[str], what: str) -> dict[str, float]:
         try:
             found[name] = None if value is None else float(value)
         except ValueError:
-            raise BoardError(f"{what}: {name} is {value!r}, which is no number") from None
+            raise BoardError(f"{what}: {name} is {value!r}, which is not a number") from None
     if missing := sorted(set(names) - set(found)):
         raise BoardError(f"{what}: the script ended without {', '.join(missing)}; it said {said[-60:]!r}")
     return {name: each for name, each in found.items() if each is not None}
@@ -176,7 +176,7 @@ def score_of(printed: str, what: str) -> float:
     try:
         time_us, norm = int(words[0]), int(words[1])
     except (ValueError, IndexError):
-        raise BoardError(f"{what}: printed {printed[:80]!r}, which is no time and no norm") from None
+        raise BoardError(f"{what}: printed {printed[:80]!r}, which is not a time and a norm") from None
     if time_us <= 0 or norm <= 0:
         raise BoardError(f"{what}: {printed.strip()[:80]}")
     return 1e6 * norm / time_us

@@ -66,7 +66,7 @@ class Recorded:
                         self._reports[publication.id] = _report(part, publication)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise PortbenchError(
-                    f"{path}: is no record of check silicon ({error!r}); make one:"
+                    f"{path}: is not a record of check silicon ({error!r}); make one:"
                     " portbench check silicon --record FILE"
                 ) from None
 

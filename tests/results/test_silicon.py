@@ -93,7 +93,7 @@ def test_a_set_is_read(tmp_path: Path) -> None:
         ({"more": ""}, "a row has a workload and a profile"),
         ({"relation": "other conditions"}, "need a note"),
         ({"id": "Bad Id"}, "set[1].id is 'Bad Id'"),
-        ({"more": USUAL["more"] + '\nchosen_by = ["x"]'}, "chosen_by has 'x', which is no figure of the set"),
+        ({"more": USUAL["more"] + '\nchosen_by = ["x"]'}, "chosen_by has 'x', which is not a figure of the set"),
         ({"more": USUAL["more"] + "\nboards = 3"}, "set[1].boards"),
     ],
 )

@@ -41,7 +41,7 @@ def test_what_the_script_says_of_each_is_read_and_an_error_left_out() -> None:
 def test_what_is_not_said_or_no_number_is_told() -> None:
     with pytest.raises(BoardError, match="x: the script ended without B; it said "):
         values("A\r\nCalculation time: 1 ms\r\n", ["A", "B"], "x")
-    with pytest.raises(BoardError, match="x: A is 'soon', which is no number"):
+    with pytest.raises(BoardError, match="x: A is 'soon', which is not a number"):
         values("A\r\nCalculation time: soon ms\r\n", ["A"], "x")
 
 

@@ -109,9 +109,9 @@ def test_records_are_read_again_and_make_the_page(invoke: Invoke, tmp_path: Path
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "is no record"),
-        ("[]", "is no record"),
-        ('{"parts": 3}', "is no record"),
+        ("", "is not a record"),
+        ("[]", "is not a record"),
+        ('{"parts": 3}', "is not a record"),
         ('{"parts": []}', "no record has circuitpython-9.1.4"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_file_that_is_no_record_is_one_line(content: str, says: str, invoke: I
     [
         (("--part=nothing",), "--part: unknown part 'nothing'; choose one of circuitpython-9.1.4"),
         (("--part=perf-bench", "--publish=page.md"), "leave out --part"),
-        (("--record=nowhere/file.json",), "--record: nowhere is no folder"),
+        (("--record=nowhere/file.json",), "--record: nowhere is not a folder"),
     ],
 )
 def test_wrong_options_are_one_line(words: tuple[str, ...], says: str, invoke: Invoke) -> None:

@@ -70,7 +70,7 @@ def COMMAND(
         click.echo("\n".join(f"{name}: {title(each)}" for name, each in publications.items()))
         return 0
     if record is not None and not record.absolute().parent.is_dir():
-        raise OptionError(f"--record: {record.parent} is no folder; name a file in one")
+        raise OptionError(f"--record: {record.parent} is not a folder; name a file in one")
 
     if not files:
         needs_engine()
