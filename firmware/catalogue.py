@@ -190,7 +190,7 @@ class FirmwareEntry:
 
     @property
     def build(self) -> str:
-        """The words that tell this image from others of its name."""
+        """The words that distinguish this image from others of its name."""
         if self.path is not None:
             return "/".join(self.path.absolute().parts[-2:])
         return self.file or self.package or self.id

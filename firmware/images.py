@@ -223,7 +223,7 @@ class ImageStore:
             from portbench_engine._native import bootrom_path
             from portbench_engine.boot_rom import BOOT_ROMS
         except ImportError:
-            return  # told where the board is opened
+            return  # reported where the board is opened
         if mcu not in BOOT_ROMS:
             return
         known, (_, path) = BOOT_ROMS[mcu], bootrom_path(mcu)

@@ -162,7 +162,7 @@ def read_bytes(path: Path) -> bytes:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _AT_ONCE)) as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise Uf2Error(Fault.UNREADABLE, str(path), "is no regular file", "name a UF2 image")
+                raise Uf2Error(Fault.UNREADABLE, str(path), "is not a regular file", "name a UF2 image")
             if found.st_size > MAX_FILE_BYTES:
                 raise Uf2Error(
                     Fault.TOO_LARGE,

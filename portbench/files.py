@@ -21,7 +21,7 @@ from portbench.errors import PortbenchError
 
 try:
     import fcntl
-except ImportError:  # Windows, where only its number tells that a process is dead
+except ImportError:  # Windows, where only its number shows that a process is dead
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:

@@ -195,7 +195,7 @@ class Spans(_Model):
         if wrong := lengths - {len(self.names)}:
             raise ValueError(f"{len(self.names)} spans, but a list of {max(wrong)} entries")
         if unknown := sorted(set(self.causes_ps) - set(CAUSES)):
-            raise ValueError(f"{unknown[0]!r} is no cause")
+            raise ValueError(f"{unknown[0]!r} is not a cause")
         for index, duration in enumerate(self.duration_ps):
             summed = sum(column[index] for column in self.causes_ps.values())
             if summed != duration:
@@ -216,7 +216,7 @@ class Function(_Model):
 
     name: Text
     address: Annotated[str, Field(pattern=r"^0x[0-9a-f]{8}$")]
-    """Its start, which tells the memory it runs from."""
+    """Its start, which shows the memory it runs from."""
     bytes: _Count
     misses: _Count = 0
     """Flash cache misses of the function's code, as in `FlashPages`."""

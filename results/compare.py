@@ -64,7 +64,7 @@ class Comparison:
 
     @property
     def judged(self) -> float:
-        """The share by which B is slower: of its code, where code and layout are told apart."""
+        """The share by which B is slower: of its code, where code and layout are separate."""
         return found[0].code if (found := self.splits) else self.slower
 
     def is_slower_than(self, limit: float) -> bool:

@@ -97,7 +97,7 @@ class Group:
 
     @property
     def firmware(self) -> tuple[str, str]:
-        """Runtime and build, which tell firmware apart."""
+        """Runtime and build, which identify the firmware."""
         return self.first.runtime, self.first.build
 
     @property

@@ -54,7 +54,7 @@ _NOTHING: Final = "-"
 """A value of a matrix that was not measured."""
 _PAGE_WIDTH: Final = 120
 _SAID_ONCE: Final = ("board", "address", "runs", "spread")
-"""Columns that are told once above the table where all rows have the same value, as the workload's settings are."""
+"""Columns that are named once above the table where all rows have the same value, as the workload's settings are."""
 _LEAST_WANTED: Final = ("address", "board", "build", "version", "runs", "ready ms", "notes")
 """A narrow terminal drops these columns first, then settings, then the workload's columns from the last on, then
 `_MORE_WANTED`. It keeps those that identify a row, its figure and INTn, which explains most of it."""

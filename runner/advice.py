@@ -15,11 +15,13 @@ from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Catalogue, FirmwareEntry
 from portbench.firmware.identify import release
-from portbench.results.answer import best_of_each, is_python, price, times_text
-from portbench.results.cells import figure, workload_title
+from portbench.results.answer import CODE, best_of_each, is_python, price, times_text
+from portbench.results.cells import figure, stated, workload_title
+from portbench.results.published import as_headline
 from portbench.results.shipped import shipped
 from portbench.results.stats import Group
 from portbench.results.table import panels
+from portbench.workloads import workload
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ def lines(advice: Advice) -> list[str]:
             said.append(cost)
     if others := [each for each in advice.choices if each not in (newest, fastest)]:
         said.append(f"Others: {', '.join(f'{each.entry.id} {each.rate}' for each in others)}.")
+    said += _published(advice)
     if advice.later:
         names = " ".join(f"--runtime {each.id}" for each in advice.later)
         ids = ", ".join(each.id for each in advice.later)
@@ -133,6 +136,22 @@ def lines(advice: Advice) -> list[str]:
         f"    portbench run --all --board {advice.board.id} --workload {advice.workload}",
     ]
     return said
+
+
+def _published(advice: Advice) -> Iterator[str]:
+    """The causes of the figures that others published of this board, and the line that replaces them today."""
+    known = workload(advice.workload)
+    for source in known.published:
+        told = [(each, as_headline(known, source, each)) for each in source.firmware if each.cause]
+        if source.board != advice.board.id or not told:
+            continue
+        rates = [published.median for _, published in told]
+        yield f"Published by {source.who}, {max(rates) / min(rates):.0f} times apart, because:"
+        for each, published in sorted(told, key=lambda pair: -pair[1].median):
+            yield f"- {each.runtime}, {stated(published)} {known.headline.unit}: {each.cause}."
+        if line := advice.newest.group.first.line:
+            yield f"Today, on {advice.newest.entry.id}, {advice.newest.rate}:"
+            yield f"{CODE}{line}"
 
 
 def as_data(advice: Advice) -> dict[str, Any]:

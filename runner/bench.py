@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,13 +62,13 @@ class Bench:
         servers: Servers | None = None,
     ) -> None:
         """`logs`: the folder that gets a log of each row. `servers`: those of several benches, which outlive this."""
-        self.options = options
+        self._what, self._output = options.what, options.output
         self._store = store
         self._logs = logs
         self._stack = ExitStack()
         self._scratch = self._stack.enter_context(TemporaryFolder("portbench-bench"))
         if servers is None:
-            servers = Servers(options)
+            servers = Servers(options.how, options.place.parallel)
             self._stack.callback(servers.close)
         self.servers = servers
         self._clock: StageClock | None = None
@@ -78,10 +78,10 @@ class Bench:
         """Boards that were found, by device and kind."""
         self._opened: set[tuple[str, str]] = set()
         self._listener = SILENT
-        self._partner = PartnerBoard(options, self._current_listener())
+        self._partner = PartnerBoard(self._current_listener())
 
     def measure(self, planned: PlannedRow, doing: Callable[[str], None] = lambda what: None) -> Outcome:
-        """Measures one row; a row that could not be measured says why. `doing` is told each stage as it begins.
+        """Measures one row; a row that could not be measured says why. `doing` gets each stage as it begins.
 
         Raises StorageError where its log cannot be written.
         """
@@ -96,10 +96,10 @@ class Bench:
             doing(f"hold BOOTSEL and plug the board in again, {seconds:.0f} s left")
 
         self._listener = Listener(log=log.note, ask_bootsel=ask_bootsel)
-        results = self.options.results_dir
+        results = self._output.results_dir
         named = log.path.relative_to(results).as_posix() if log.path.is_relative_to(results) else None
-        draft = RowDraft(planned, self.options, where, log=named)
-        clock = self._clock = StageClock(planned.label, self.options.timeouts_s, entered)
+        draft = RowDraft(planned, where, log=named)
+        clock = self._clock = StageClock(planned.label, planned.how.timeouts_s, entered)
         fault: Exception | None = None
         with log:
             try:
@@ -136,11 +136,11 @@ class Bench:
         measured = measurement_of(planned)(row)
         self._note_turnaround(draft, row.board, measured.sessions)
         if measured.report is not None:
-            if self.options.attribute and planned.number == 1:
+            if planned.how.attribute and planned.number == 1:
                 spans = planned.workload.timed(measured.report, measured.sessions)
-                deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
+                deadline = Deadline(planned.how.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
                 attribution = row.board.attribution(spans, measured.report, deadline)
-                elf = None if planned.entry.path is None else self.options.elfs.get(planned.entry.path)
+                elf = None if planned.entry.path is None else self._output.elfs.get(planned.entry.path)
                 draft.attribution = with_names(attribution, draft.image.path, elf)
             self._look_closer(planned, draft)
         return draft.measured(measured.result, measured.output)
@@ -189,19 +189,19 @@ class Bench:
         it. The row stays measured if that fails, and says so."""
         if draft.where is not Where.EMULATED or planned.device != AUTO or planned.number != 1:
             return
-        if not (self.options.attribute or self.options.what_if or self.options.layouts):
+        how = planned.how
+        if not (how.attribute or how.what_if or how.layouts):
             return
         from portbench.runner.replayed import ReplayedRow  # imports the engine, which real boards do not need
 
-        options = replace(self.options, surroundings=planned.surroundings or self.options.surroundings)
         try:
-            replayed = ReplayedRow.quick(planned, options)
-            if self.options.attribute:
+            replayed = ReplayedRow.quick(planned, self._what)
+            if how.attribute:
                 draft.waveform = replayed.waveform()
-            if self.options.what_if:
+            if how.what_if:
                 draft.what_if = list(replayed.what_if(replayed.row()))
-            if self.options.layouts:
-                draft.layouts = ReplayedRow(planned, options).layouts(self.options.layouts)
+            if how.layouts:
+                draft.layouts = ReplayedRow(planned).layouts(how.layouts)
         except PortbenchError as error:
             draft.remarks.append(f"not looked at closer: {one_line(str(error))}")
 
@@ -212,12 +212,9 @@ class Bench:
             draft.turnaround_us = turnaround.median_us if turnaround else None
 
     def _jitter(self, planned: PlannedRow, board: Board) -> Jitter | None:
-        """The run's surroundings; None where nothing varies: by request, without a network, on others' boards."""
+        """The run's surroundings; None without a network, and on others' boards."""
         emulated = board.where is Where.EMULATED and planned.device == AUTO
-        if not emulated or not planned.is_networked:
-            return None
-        asked = planned.surroundings or self.options.surroundings
-        return None if asked.seed is None and planned.surroundings is None else draw(asked, planned.number)
+        return draw(planned.how.surroundings, planned.number) if emulated and planned.is_networked else None
 
     def _where(self, planned: PlannedRow) -> Where:
         """Decide `auto` once, so that a board that leaves the bus for a moment does not make the next row emulated.
@@ -229,7 +226,7 @@ class Bench:
             return Where.HOSTED
         if key in self._wheres:
             return self._wheres[key]
-        where = where_for(planned, self.options)
+        where = where_for(planned)
         if planned.device == AUTO:
             self._wheres[key] = where
         return where
@@ -242,15 +239,15 @@ class Bench:
 
     def _open(self, planned: PlannedRow, where: Where, deadline: Deadline) -> Board:
         comes_back = (planned.device, planned.board.id) in self._opened
-        return open_board(planned, where, self.options, deadline, self._current_listener(), comes_back)
+        return open_board(planned, where, deadline, self._current_listener(), comes_back)
 
     @contextlib.contextmanager
     def _only_reporter(self, planned: PlannedRow, server: WorkloadServer | None) -> Iterator[None]:
         """A native client's report does not say which board it is of: of several boards, one at a time sends one."""
-        if self.options.parallel == 1 or server is None or planned.entry.family.traits.has_console:
+        if self.servers.parallel == 1 or server is None or planned.entry.family.traits.has_console:
             yield
             return
-        limit_s = self.options.timeouts_s[Stage.RUN]
+        limit_s = planned.how.timeouts_s[Stage.RUN]
         if not self.servers.reporter.acquire(timeout=limit_s):
             raise PortbenchError(f"other boards' native clients did not end within {limit_s:g} s")
         try:
@@ -278,9 +275,9 @@ class Bench:
 
     def _is_nowhere(self, planned: PlannedRow) -> bool:
         """True if the only board that the user asks for was never there: all rows of it would fail alike."""
-        options = self.options
-        asked = planned.device != AUTO or (options.where == "silicon" and options.parallel == 1)
-        only = options.devices == (planned.device,)
+        place = planned.place
+        asked = planned.device != AUTO or (place.where == "silicon" and place.parallel == 1)
+        only = place.devices == (planned.device,)
         return asked and only and (planned.device, planned.board.id) not in self._opened
 
     def _drop_board(self) -> None:

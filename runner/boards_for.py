@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from portbench.boards import Board, BoardDefinition, BoardUnavailable, Deadline, DeadlineExceeded
-from portbench.boards.kinds import AUTO, SILENT, Listener, Wanted, emulated, kind_of
+from portbench.boards import Board, BoardUnavailable, Deadline, DeadlineExceeded
+from portbench.boards.kinds import SILENT, Listener, Wanted, emulated, kind_of
 from portbench.boards.registry import runtime_dir
-from portbench.runner.options import RowOptions
 from portbench.runner.plan import PlannedRow
 from portbench.where import Where
 
@@ -17,19 +17,18 @@ if TYPE_CHECKING:
 _LOOK_S = 0.2
 
 
-def where_for(row: PlannedRow, options: RowOptions) -> Where:
+def where_for(row: PlannedRow) -> Where:
     """The place where `row` runs: hosted ports on this PC; images on silicon where a board is attached, else emulated.
 
     `--device` names one board; for a board on another PC, only `--where` tells that it is emulated.
     """
-    wanted = _wanted_by(row, options)
+    wanted = _wanted(row)
     return kind_of(wanted).where_of(wanted)
 
 
 def open_board(
     row: PlannedRow,
     where: Where,
-    options: RowOptions,
     deadline: Deadline,
     listener: Listener,
     patient: bool = False,
@@ -39,7 +38,7 @@ def open_board(
     `patient`: wait for it until the deadline, since it leaves the bus at times, for example while a native client runs.
     Raises BoardUnavailable if there is none, BrokenSetup if no board of that kind can be opened at all.
     """
-    wanted = _wanted_by(row, options, found=where, listener=listener)
+    wanted = _wanted(row, found=where, listener=listener)
     kind = kind_of(wanted)
     if not (patient or kind.runs_already):
         try:
@@ -63,36 +62,28 @@ def open_board(
         raise last[-1] from None
 
 
-def emulated_board(
-    board: BoardDefinition, options: RowOptions, listener: Listener = SILENT, **config: Any
-) -> EmulatedBoard:
-    """A new emulated board in the surroundings of `options`; `config` has further ones. Raises PortbenchError."""
-    wanted = _wanted(board, options, listener=listener, **config)
-    return cast("EmulatedBoard", emulated.KIND.open(wanted))
+def emulated_board(row: PlannedRow, listener: Listener = SILENT, **config: Any) -> EmulatedBoard:
+    """A new emulated board in the surroundings of `row`, and in `config`. Raises PortbenchError."""
+    wanted = _wanted(row, listener=listener)
+    opened = emulated.KIND.open(replace(wanted, surroundings={**wanted.surroundings, **config}))
+    return cast("EmulatedBoard", opened)
 
 
-def _wanted_by(row: PlannedRow, options: RowOptions, **more: Any) -> Wanted:
-    device = f"package:{row.entry.package}" if row.entry.family.traits.hosted else row.device
-    return _wanted(row.board, options, device=device, **more)
-
-
-def _wanted(
-    board: BoardDefinition,
-    options: RowOptions,
-    *,
-    device: str = AUTO,
-    found: Where | None = None,
-    listener: Listener = SILENT,
-    **config: Any,
-) -> Wanted:
-    """The board, in the surroundings of `options` and `config` if it is emulated."""
-    surroundings = {
-        "turnaround_us": options.surroundings.turnaround_us,
-        "phy_link_delay_us": round(options.surroundings.phy_link_delay_s * 1e6),
-        "access_point": options.access_point,
-        "pc_ip": options.pc_address,
-        "server_port": options.fixed_port,
-    }
+def _wanted(row: PlannedRow, found: Where | None = None, listener: Listener = SILENT) -> Wanted:
+    how = row.how
     return Wanted(
-        board, device, options.where, found, options.deployer, options.attribute, surroundings | config, listener
+        row.board,
+        device=f"package:{row.entry.package}" if row.entry.family.traits.hosted else row.device,
+        where=row.place.where,
+        found=found,
+        deployer=how.deployer,
+        attribute=how.attribute,
+        surroundings={
+            "turnaround_us": how.surroundings.turnaround_us,
+            "phy_link_delay_us": round(how.surroundings.phy_link_delay_s * 1e6),
+            "access_point": how.access_point,
+            "pc_ip": how.pc_address,
+            "server_port": how.fixed_port,
+        },
+        listener=listener,
     )

@@ -120,7 +120,7 @@ class Rows:
         self._coming = self._run.measured()
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
-            reporter.showfspath = False  # progress is told by the run,
+            reporter.showfspath = False  # the run shows the progress,
             reporter.reportchars = ""  # and the table lists skipped rows
 
     def row_of(self, planned: PlannedRow) -> Row | None:
@@ -147,7 +147,7 @@ class Rows:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Progress has told of the row already."""
+        """Progress has shown the row already."""
         return (report.outcome, "", "") if report.when == "call" and report.outcome != "failed" else None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -146,7 +146,7 @@ class ProgressView:
             self._on[label] = self._live.add_task(said, total=None, usual_s=usual_s, left_s=left_s)
 
     def done(self, label: str, row: Row, log: Path | None = None) -> None:
-        """The row `label` has ended. Reasons for skipping are told once; a failure with its console and log."""
+        """The row `label` has ended. Reasons for skipping are shown once; a failure with its console and log."""
         with self._mutex:
             self._done += 1
             self._usual_s.pop(label, None)
@@ -287,7 +287,7 @@ class RowLog:
                 self.note(f"ended by {error!r}")
         finally:
             self._usable = False
-            with contextlib.suppress(OSError):  # told already
+            with contextlib.suppress(OSError):  # reported already
                 self._file.close()
 
     def _write(self, text: str) -> None:

@@ -239,7 +239,7 @@ def _listen(host: str, port: int) -> socket.socket:
     """A listening socket at the first address of `host`. Raises PortbenchError."""
     where = f"{host}:{port}"
     if not 0 <= port <= 65535:
-        raise PortbenchError(f"{where}: is no TCP port; give one from 0 to 65535")
+        raise PortbenchError(f"{where}: is not a TCP port; give one from 0 to 65535")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
@@ -247,7 +247,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except socket.gaierror as error:
         raise PortbenchError(f"{where}: no such host ({error.strerror}); give an address of this machine") from error
     except UnicodeError as error:
-        raise PortbenchError(f"{where}: is no host name ({error}); give an address of this machine") from error
+        raise PortbenchError(f"{where}: is not a host name ({error}); give an address of this machine") from error
     except OSError as error:
         fixes = {
             errno.EADDRINUSE: "the port is in use; stop the other server or choose another port",
@@ -320,14 +320,6 @@ class _UdpPort(asyncio.DatagramProtocol):
 
 
 def measure_round_trip(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> Turnaround:
-    """Summary of `round_trips_us`. Raises OSError."""
-    summary = Turnaround.of(round_trips_us(host, port, exchanges))
-    if summary is None:
-        raise ValueError("there are no exchanges; give at least 1")
-    return summary
-
-
-def round_trips_us(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> list[float]:
     """Round trips of `exchanges` (sent bytes, expected answer) with the server at `host`:`port`. Raises OSError."""
     values_us: list[float] = []
     with socket.create_connection((host, port), timeout=_ANSWER_LIMIT_S) as client:
@@ -341,4 +333,7 @@ def round_trips_us(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]
                 answer += more
             if answer != expected:
                 raise ConnectionError(f"{host}:{port} answered {answer!r} to {sent!r}, not {expected!r}")
-    return values_us
+    summary = Turnaround.of(values_us)
+    if summary is None:
+        raise ValueError("there are no exchanges; give at least 1")
+    return summary

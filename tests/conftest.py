@@ -108,7 +108,7 @@ def _own_folders(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _own_choices() -> Iterator[None]:
-    """The releases that a test chose are no remarks on the rows of another one."""
+    """The releases that a test chose are not remarks on the rows of another one."""
     yield
     usual_index()._remarks.clear()
 

@@ -16,4 +16,4 @@ class Called(Workload):
 
     @abstractmethod
     def load_generator(self, settings: Any, max_bytes: int) -> LoadGenerator:
-        """How the PC connects; a connection keeps at most `max_bytes`."""
+        """Return the load generator for a listening board; a connection keeps at most `max_bytes`."""

@@ -224,7 +224,7 @@ class Hears(ReportedConversation):
 
 
 class ClientReport(ReportedConversation):
-    """The connection on which a client without a console tells where it listens, if it does, and reports.
+    """The connection on which a client without a console reports its address, if it listens, and its result.
 
     The exchanges use other connections. A client that failed before it was connected begins with the message 1.
     """
@@ -249,7 +249,7 @@ class ClientReport(ReportedConversation):
     def eof(self) -> None:
         super().eof()
         if self.listening is None and self.report is None:
-            raise ConversationError("the board closed before it told where it listens, or reported")
+            raise ConversationError("the board closed before it reported an address or a result")
 
     def _announced(self, data: bytes) -> bytes:
         """The bytes after the line."""

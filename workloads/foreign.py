@@ -1,4 +1,4 @@
-"""Workloads that foreign images can play too: images that tell nothing, and that the PC alone times."""
+"""Workloads that foreign images can play too: opaque images, which the PC alone times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from portbench.workloads.workload import Readiness, Workload
 
 class _Played(Workload):
     def foreign_lacks(self, image: bytes, settings: Any) -> str | None:
-        """Why an image with that content cannot play, as one clause; None if the content does not tell."""
+        """Why an image with that content cannot play, as one clause; None if the content does not say."""
         return None
 
     def foreign_exchanges(self, settings: Any) -> int:
@@ -39,7 +39,7 @@ class ForeignServer(_Played):
 
     @abstractmethod
     def foreign_calls(self, settings: Any, max_bytes: int) -> LoadGenerator | Requests:
-        """How the PC calls the image: by connections to the load generator's `port`, or by datagrams."""
+        """Return how the PC calls the image: by connections to the load generator's `port`, or by datagrams."""
 
     @abstractmethod
     def measure_calls(self, sessions: Sequence[Session], settings: Any) -> Measurement:

@@ -31,6 +31,7 @@ class PublishedFirmware(_Part):
     profile: _Text
     figures: Annotated[dict[str, Annotated[list[_Figure], Field(min_length=1)]], Field(min_length=1)]
     stated: dict[str, _Figure] = {}
+    cause: _Text | None = None
 
     @property
     def release(self) -> tuple[int, ...]:
@@ -54,6 +55,7 @@ class PublishedSource(_Part):
     profile = "as-published"
     figures = { total_us = [258_900_000, 259_000_000] }  # one entry per run, named as in the workload
     stated = { messages_per_s = 3.9 }                    # rounded as in the source
+    cause = "data waits for a timer"                     # of the figure, in a few words, where it is known
     """
 
     who: _Text

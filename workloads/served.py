@@ -25,7 +25,7 @@ class Served(Workload):
         """The PC's side of one connection; it keeps at most `max_bytes`."""
 
     def service(self, max_bytes: int) -> Callable[[], Conversation]:
-        """What makes the conversations of one server, from its start to its end; they may share state."""
+        """Return the maker of one server's conversations, from its start to its end; they may share state."""
         return lambda: self.conversation(max_bytes)
 
     def datagrams(self) -> Datagrams | None:
@@ -38,5 +38,5 @@ class Served(Workload):
 
 
 def service_of(workload: Workload, max_bytes: int) -> Callable[[], Conversation]:
-    """What makes the conversations of the PC's server in any workload: a client without a console reports to it."""
+    """Return the maker of the PC's conversations in any workload: a client without a console reports to it."""
     return workload.service(max_bytes) if isinstance(workload, Served) else lambda: ClientReport(max_bytes)

@@ -89,7 +89,7 @@ class Workload(ABC):
         return dict(figures)
 
     def expected(self, result: Mapping[str, Any], settings: Any) -> Mapping[str, Any]:
-        """A client's result without an error that the settings ask for; `check` tells whether it is the one."""
+        """A client's result without an error that the settings ask for; `check` reports if it is the one."""
         return result
 
     def timed(self, result: Mapping[str, Any], sessions: Sequence[Session] = ()) -> Sequence[Timed]:

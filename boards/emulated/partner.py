@@ -26,7 +26,7 @@ _SILENT_US: Final = 20e6
 """TCP repeats a segment many times until then; no message of any runtime takes longer than 0.3 s."""
 _LAST_WORDS_US: Final = 5e6
 _MOST_TOLD: Final = 1 << 16
-"""Bytes of what a board without a console tells the PC."""
+"""Limit of the report of a board without a console to the PC."""
 
 
 class Partner(Simulation):
@@ -79,7 +79,7 @@ class Partner(Simulation):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has told its result, or has had the time to after the client's end."""
+        """True if it has reported its result, or has had the time to after the client's end."""
         over_us = self._client_over_us
         return self.result is not None or (over_us is not None and self.time_us >= over_us + _LAST_WORDS_US)
 

@@ -96,7 +96,7 @@ class Kind:
     runs_already: bool = False
 
     def where_of(self, wanted: Wanted) -> Where:
-        """Where a row on the board runs."""
+        """Say where a row on the board runs."""
         return self.where or (Where.EMULATED if wanted.where == Where.EMULATED else Where.SILICON)
 
     def open(self, wanted: Wanted) -> Board:
@@ -114,7 +114,7 @@ def kind_of(wanted: Wanted) -> Kind:
 
 
 def imported(place: str, what: str) -> Any:
-    """What `MODULE:NAME` names. Raises BoardUnavailable where a library is missing, BrokenSetup without the engine."""
+    """Import `MODULE:NAME`. Raises BoardUnavailable where a library is missing, BrokenSetup without the engine."""
     module, _, name = place.partition(":")
     try:
         with deferred_interrupts():  # CPython ends by SIGINT if Ctrl-C strikes while a dataclass is made

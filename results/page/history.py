@@ -44,7 +44,7 @@ def _section(title: str, series: list[Series]) -> Section:
         told = [(each, step) for each in series for step in steps[each.title]]
         said = [text for each, step in told for text in _paragraphs(each, step)] or [Paragraph("No step was found.")]
     except LibraryMissing as error:
-        steps, said = {each.title: [] for each in series}, [Paragraph(f"Steps are not told: {error}.")]
+        steps, said = {each.title: [] for each in series}, [Paragraph(f"Steps are not shown: {error}.")]
     charts = tuple(
         _chart(title, lines[at : at + _MOST_LINES], steps)
         for lines in together.values()

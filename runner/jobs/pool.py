@@ -169,7 +169,7 @@ def measure_in_processes(
                     if lost[place] < _TRIES:
                         order.again(place)
                     else:
-                        draft = RowDraft(row, options, where_for(row, options))
+                        draft = RowDraft(row, where_for(row))
                         yield row, draft.failed(f"its process ended with status {status}, {_TRIES} times", [])
                     give(None)
                     continue

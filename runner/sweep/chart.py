@@ -43,7 +43,7 @@ class DiminishingReturns:
     brought: float
     left: float
     named: tuple[str, ...]
-    """The axes that tell its curve from others."""
+    """The axes that distinguish its curve."""
 
     @property
     def sentence(self) -> str:
@@ -109,7 +109,7 @@ def chart_axis(axes: Sequence[Axis], asked: str | None) -> str | None:
     numeric = {axis.name: axis for axis in axes if axis.is_numeric}
     if asked is not None and asked.replace("-", "_") not in numeric:
         there = ", ".join(numeric) or "none"
-        raise OptionError(f"--x {asked}: is no axis of this sweep with several numbers; there is {there}")
+        raise OptionError(f"--x {asked}: is not an axis of this sweep with several numbers; there is {there}")
     if asked is not None:
         return asked.replace("-", "_")
     return max(numeric.values(), key=lambda axis: len(axis.values)).name if numeric else None

@@ -112,7 +112,7 @@ class _Open:
         try:
             self._shaken()
         except ssl.SSLError:
-            return b""  # `receive` has told, or will
+            return b""  # `receive` has reported it, or will
         return self._out.read()
 
     def close(self) -> bytes:

@@ -93,6 +93,20 @@ def test_releases_since_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert said[at + 1] == "    portbench run --board W5500_EVB_PICO --runtime circuitpython-10.1.4"
 
 
+def test_the_published_figures_of_the_board_are_explained_on_one_screen() -> None:
+    said = lines(advise("W5500_EVB_PICO"))
+    first = said.index("Published by S. Hennion, 2023-09-25, 187 times apart, because:")
+    assert [line.split(",")[0] for line in said[first + 1 : first + 5]] == [
+        "- wiznet-2.0.0",
+        "- wiznet-1.0.5",
+        "- circuitpython-8.2.6",
+        "- micropython-1.20.0",
+    ]
+    assert "48.8 kHz" in said[first + 2] and max(map(len, said[first : first + 6])) <= 100
+    assert said[first + 5 : first + 7] == ["Today, on micropython-1.28.0, 603.4 messages/s:", "    network.WIZNET5K()"]
+    assert not any(line.startswith("Published by") for line in lines(advise("RPI_PICO")))
+
+
 def test_unknown_boards_are_named(invoke: Invoke) -> None:  # noqa: F811
     with pytest.raises(PortbenchError, match="W5500_EVP"):
         advise("W5500_EVP")

@@ -24,7 +24,7 @@ from tests.results.rows import row
 from tests.usb.conftest import small_image
 
 ABSENT = ImageUnavailable("an image", "it is not here", "get it")
-OPTIONS = BenchOptions(runtimes=("portbench-native",), where="emulated", runs=40)
+OPTIONS = BenchOptions().but(runtimes=("portbench-native",), where="emulated", runs=40)
 
 
 class Client:

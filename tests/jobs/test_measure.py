@@ -20,6 +20,7 @@ from unittest.mock import MagicMock, Mock, call
 import pytest
 from rich.console import Console
 
+from portbench.boards.jitter import Surroundings
 from portbench.errors import BoardUnavailable, PortbenchError
 from portbench.firmware.images import Image, Source
 from portbench.firmware.native_config import StaticAddress
@@ -33,8 +34,8 @@ from portbench.runner.jobs.job import Build, Rows, job_id
 from portbench.runner.jobs.measure import units_of, usual_parallel
 from portbench.runner.jobs.pool import program_of
 from portbench.runner.jobs.run import Run, measure_images
-from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRow, Surroundings, plan
+from portbench.runner.options import BenchOptions, Place
+from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.stages import Stage
 from portbench.signals import ENDING
 from portbench.workloads import Turnaround
@@ -47,7 +48,7 @@ Ends = Callable[..., tuple[list[int], Exception | None, list[str]]]
 
 def planned(runs: int, **options: Any) -> tuple[list[PlannedRow], BenchOptions]:
     """Rows of the native client, numbered from 1."""
-    asked = replace(BenchOptions(runtimes=("portbench-native",), where="silicon", runs=runs), **options)
+    asked = BenchOptions().but(**{"runtimes": ("portbench-native",), "where": "silicon", "runs": runs} | options)
     return plan(asked), asked
 
 
@@ -130,7 +131,7 @@ def test_several_emulated_rows_have_processes_and_hosted_rows_come_first(
     rows, options = planned(1, runtimes=("portbench-native", "micropython-unix"), where="auto", parallel=2)
     native, hosted = sorted(rows, key=measure._is_hosted)[0], sorted(rows, key=measure._is_hosted)[-1]
     native, hosted = replace(native, number=1), replace(hosted, number=2)
-    emulated = replace(options, where="emulated")
+    emulated = options.but(where="emulated")
     assert ends([native, hosted], emulated, {}) == ([2, 1], None, ["2 closed", "1 closed"]) and processes == []
     assert ends([native, native, hosted], emulated, {}) == ([2], None, ["2 closed"]) and processes == [[1, 1]]
 
@@ -291,16 +292,15 @@ def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
 
 
 def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    (one, _), options = planned(2)
+    (one, _), _ = planned(2)
     image = Image(one.entry, "1.0", Source.FILE)
-    ids = [job_id(one, image, options)]
-    assert ids == [job_id(one, image, replace(options, results_dir=Path("elsewhere"), parallel=7, name="n"))]
+    ids = [job_id(one, image)]
+    assert ids == [job_id(replace(one, place=Place(parallel=7)), image)]
     profile = one.profile
     rows = [
         replace(one, number=2),
         replace(one, board=replace(one.board, id="OTHER")),
         replace(one, settings=one.settings.model_copy(update={"messages": 7})),
-        replace(one, surroundings=Surroundings(200, 1.5, 9)),
         *(replace(one, entry=replace(one.entry, **each)) for each in ({"id": "x"}, {"path": Path("x.uf2")})),
         *(replace(one, profile=replace(profile, **each)) for each in ({"name": "x"}, {"spi_hz": 7}, {"intn": True})),
     ]
@@ -312,14 +312,14 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
         {"pc_address": IPv4Address("10.0.0.9")},
         {"server_port": 4711},
         *({"surroundings": Surroundings(**{name: 7})} for name in ("turnaround_us", "phy_link_delay_s", "seed")),
-        {"timeouts_s": {**options.timeouts_s, Stage.IMAGE: 1.25}},
+        {"timeouts_s": {**one.how.timeouts_s, Stage.IMAGE: 1.25}},
     ]
-    ids += [job_id(each, image, options) for each in rows]
-    ids += [job_id(one, image, replace(options, **each)) for each in changes]
-    ids.append(job_id(one, replace(image, version="2.0"), options))
+    ids += [job_id(each, image) for each in rows]
+    ids += [job_id(replace(one, how=replace(one.how, **each)), image) for each in changes]
+    ids.append(job_id(one, replace(image, version="2.0")))
     for build in (Build("other", "e", "p"), Build("other", "f", "p")):
         monkeypatch.setattr(job, "this_build", lambda name, build=build: build)
-        ids.append(job_id(one, image, options))
+        ids.append(job_id(one, image))
     assert len(set(ids)) == len(ids)
 
 
@@ -403,32 +403,32 @@ TWO = ("micropython-1.26.0", "wiznet-hardwired")
 @pytest.mark.parametrize(
     ("options", "boards"),
     [
-        (BenchOptions(where="emulated", runtimes=TWO), 3),
-        (BenchOptions(where="emulated", runtimes=("portbench-native",), runs=9), 1),
-        (BenchOptions(where="emulated", runtimes=(*TWO, "micropython-unix")), 3),
-        (BenchOptions(where="auto", runtimes=(*TWO, "micropython-unix")), 3),
-        (BenchOptions(where="silicon", runtimes=TWO), 1),
-        (BenchOptions(where="emulated", runtimes=TWO, devices=("usb:desk",)), 1),
-        (BenchOptions(where="hosted"), 1),
+        (BenchOptions().but(where="emulated", runtimes=TWO), 3),
+        (BenchOptions().but(where="emulated", runtimes=("portbench-native",), runs=9), 1),
+        (BenchOptions().but(where="emulated", runtimes=(*TWO, "micropython-unix")), 3),
+        (BenchOptions().but(where="auto", runtimes=(*TWO, "micropython-unix")), 3),
+        (BenchOptions().but(where="silicon", runtimes=TWO), 1),
+        (BenchOptions().but(where="emulated", runtimes=TWO, devices=("usb:desk",)), 1),
+        (BenchOptions().but(where="hosted"), 1),
     ],
 )
 def test_emulated_boards_take_all_cores_and_nothing_else_does(
     options: BenchOptions, boards: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    assert usual_parallel(plan(options), options) == boards
-    assert usual_parallel([*plan(options), replace(plan(BenchOptions())[0], device="usb:desk")], options) == 1
+    assert usual_parallel(plan(options)) == boards
+    assert usual_parallel([*plan(options), replace(plan(BenchOptions())[0], device="usb:desk")]) == 1
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert usual_parallel(plan(options), options) == 1
+    assert usual_parallel(plan(options)) == 1
 
 
 def test_boards_have_a_thread_each_and_emulated_rows_go_to_any_process() -> None:
-    options = BenchOptions(where="auto", runtimes=(*TWO, "micropython-unix"), runs=2, parallel=2)
-    boards, emulated = units_of(plan(options), options)
+    options = BenchOptions().but(where="auto", runtimes=(*TWO, "micropython-unix"), runs=2, parallel=2)
+    boards, emulated = units_of(plan(options), options.place.parallel)
     assert boards == {} and len(emulated) == 8 and len({program_of(row) for row in emulated}) == 4
-    named = BenchOptions(where="emulated", runtimes=TWO, runs=2, parallel=2, devices=("usb:one", "usb:two"))
-    boards, emulated = units_of(plan(named), named)
+    named = BenchOptions().but(where="emulated", runtimes=TWO, runs=2, parallel=2, devices=("usb:one", "usb:two"))
+    boards, emulated = units_of(plan(named), named.place.parallel)
     assert {name: len(rows) for name, rows in boards.items()} == {"usb:one": 8, "usb:two": 8} and emulated == []
-    silicon = BenchOptions(where="silicon", runtimes=TWO, runs=2, parallel=3)
-    boards, emulated = units_of(plan(silicon), silicon)
+    silicon = BenchOptions().but(where="silicon", runtimes=TWO, runs=2, parallel=3)
+    boards, emulated = units_of(plan(silicon), silicon.place.parallel)
     assert sorted(boards) == ["board-1", "board-2", "board-3"] and emulated == []

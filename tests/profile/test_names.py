@@ -124,7 +124,7 @@ def test_an_elf_files_functions(tmp_path: Path) -> None:
     subprocess.run([compiler.removesuffix("gcc") + "strip", elf], check=True, timeout=60)
     with pytest.raises(PortbenchError, match="has no functions in its symbol table"):
         elf_symbols(elf)
-    with pytest.raises(PortbenchError, match="is no ELF file"):
+    with pytest.raises(PortbenchError, match="is not an ELF file"):
         elf_symbols(source)
 
 

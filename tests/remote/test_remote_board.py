@@ -74,8 +74,8 @@ def test_a_kind_of_board_is_added_by_the_one_file_that_the_page_shows(
     with served(boards(), "raw") as server:
         options = read_options({"device": f"lab:{server.port}", "runtime": "micropython-1.26.0"})
         row = plan(options)[0]
-        where = where_for(row, options)
-        with open_board(row, where, options, deadline, kinds.SILENT) as board:
+        where = where_for(row)
+        with open_board(row, where, deadline, kinds.SILENT) as board:
             assert isinstance(board, RemoteBoard) and where == "silicon"
             assert board.identify(deadline).version == "1.26.0"
     sys.modules.pop("portbench.boards.kinds.lab")

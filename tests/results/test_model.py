@@ -106,7 +106,7 @@ def test_causes_that_do_not_add_up_are_refused() -> None:
         Spans(names=["a"], start_ps=[0], duration_ps=[10], reported_us=[None], causes_ps={"pc": [9]})
     with pytest.raises(ValidationError, match="2 entries"):
         Spans(names=["a"], start_ps=[0], duration_ps=[1], reported_us=[None], causes_ps={"pc": [1, 2]})
-    with pytest.raises(ValidationError, match="'luck' is no cause"):
+    with pytest.raises(ValidationError, match="'luck' is not a cause"):
         Spans(names=["a"], start_ps=[0], duration_ps=[1], reported_us=[None], causes_ps={"luck": [1]})
 
 

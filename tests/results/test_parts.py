@@ -123,13 +123,13 @@ def test_shipped_figures_are_measured_rows_without_samples() -> None:
 @pytest.mark.parametrize(
     ("more", "method", "says"),
     [
-        ("", "row", "a row has a workload and a profile, and nothing else has"),
-        ('workload = "ping_pong"', "row", "a row has a workload and a profile, and nothing else has"),
-        (USUAL["more"], "guest", "a row has a workload and a profile, and nothing else has"),
-        ('settings = ["messages=1"]', "guest", "settings are a row's; leave them out"),
-        ("", "image", "built_of is for the method image, and only this has it"),
-        (f'built_of = "https://x at {"0" * 40}"', "guest", "built_of is for the method image, and only this has it"),
-        ("", "script", "scripts are for the methods script and client, and only these have them"),
+        ("", "row", "workload and profile are for the method row, which needs both"),
+        ('workload = "ping_pong"', "row", "workload and profile are for the method row, which needs both"),
+        (USUAL["more"], "guest", "workload and profile are for the method row, which needs both"),
+        ('settings = ["messages=1"]', "guest", "settings are for the methods row and client; leave them out"),
+        ("", "image", "built_of is for the method image, which needs it"),
+        (f'built_of = "https://x at {"0" * 40}"', "guest", "built_of is for the method image, which needs it"),
+        ("", "script", "scripts are for the methods script and client, which need them"),
     ],
 )
 def test_what_a_set_of_each_method_has(more: str, method: str, says: str, tmp_path: Path) -> None:

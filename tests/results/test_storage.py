@@ -214,7 +214,7 @@ def test_one_process_writes_on_at_a_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "part"),
-    [("[]", "line 2 is no object"), ("{", "line 2: is not JSON"), ('{"row": {}}', "rows[1].workload is absent")],
+    [("[]", "line 2 is not an object"), ("{", "line 2: is not JSON"), ('{"row": {}}', "rows[1].workload is absent")],
 )
 def test_a_damaged_line_is_told(tmp_path: Path, line: str, part: str) -> None:
     writer = RunWriter(run_of(), tmp_path)
@@ -468,14 +468,14 @@ def test_of_one_name_the_newest_is_meant(tmp_path: Path) -> None:
 def test_only_a_runs_own_name_counts(tmp_path: Path) -> None:
     kept(tmp_path, run(1).model_copy(update={"tools": {"name": "pytest"}}))
     for text in ("messages_per_s", "pytest", "some-1.0"):
-        with pytest.raises(StorageError, match=f"^{text}: is no run file"):
+        with pytest.raises(StorageError, match=f"^{text}: is not a run file"):
             find_run(text, tmp_path)
 
 
 def test_what_a_row_says_is_no_name_and_no_revision(tmp_path: Path) -> None:
     told = run_of(row(1000, settings={"revision": "a1b2c3d", "rows": 1}))
     kept(tmp_path, told)
-    with pytest.raises(StorageError, match=r"^a1b2c3d: is no run file"):
+    with pytest.raises(StorageError, match=r"^a1b2c3d: is not a run file"):
         find_run("a1b2c3d", tmp_path)
 
 
@@ -484,7 +484,7 @@ def test_a_revision_is_meant_by_seven_digits_or_more(tmp_path: Path) -> None:
     assert find_run("a1b2c3d", tmp_path) == second
     assert find_run(FIRST[:8].upper(), tmp_path) == find_run(FIRST, tmp_path) == first
     for text in ("a1b2c3", FIRST[1:9], FIRST + "0"):
-        with pytest.raises(StorageError, match=f"^{text}: is no run file"):
+        with pytest.raises(StorageError, match=f"^{text}: is not a run file"):
             find_run(text, tmp_path)
 
 
@@ -497,6 +497,6 @@ def test_a_damaged_run_is_passed_over_and_what_is_none_is_told_with_what_to_do(t
     with pytest.raises(StorageError) as caught:
         find_run("yours", tmp_path)
     assert str(caught.value) == (
-        "yours: is no run file, no name (portbench run --name yours) and no revision of a run in"
+        "yours: is not a run file, a name (portbench run --name yours) or a revision of a run in"
         f" {tmp_path}/runs; measure it first"
     )

@@ -16,13 +16,13 @@ from portbench.runner import bench as bench_module
 from portbench.runner.boards_for import open_board
 from portbench.where import Where
 from tests.runner.test_bench import ScriptedBoard, World, raises
-from tests.runner.test_boards_for import LISTENER, NAMED, OPTIONS
+from tests.runner.test_boards_for import LISTENER, NAMED
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     world = World(tmp_path, monkeypatch)
-    world.bench.options = replace(world.options, where="auto")
+    world.options = world.options.but(where="auto")
     yield world
     world.bench.close()
 
@@ -62,7 +62,7 @@ def test_only_a_board_that_was_there_is_waited_for(world: World, monkeypatch: py
     opened = world._open
     monkeypatch.setattr(bench_module, "where_for", lambda *_: Where.SILICON)
     monkeypatch.setattr(
-        bench_module, "open_board", lambda *arguments: (asked.append(arguments[5]), opened(*arguments))[1]
+        bench_module, "open_board", lambda *arguments: (asked.append(arguments[4]), opened(*arguments))[1]
     )
     world.boards = [BoardUnavailable("no board"), real(raises("run", ConsoleLost("gone"))), real()]
     for _ in range(3):
@@ -91,7 +91,7 @@ def test_waiting_ends_when_the_board_is_back_or_the_time_is_up(monkeypatch: pyte
         return board
 
     monkeypatch.setattr(Kind, "open", once)
-    asked = (NAMED, Where.SILICON, OPTIONS)
+    asked = (NAMED, Where.SILICON)
     with pytest.raises(BoardUnavailable, match=r"no board at 0\.0 s"):
         open_board(*asked, clock.deadline(30), LISTENER)
     with pytest.raises(BoardUnavailable, match=r"no board at 3\.0 s"):

@@ -17,16 +17,16 @@ from portbench.boards.jitter import Surroundings
 from portbench.boards.kinds import SAVED_FILES, Listener
 from portbench.boards.wifi import AccessPoint
 from portbench.runner.boards_for import open_board, where_for
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import BenchOptions, How, Place
 from portbench.runner.plan import PlannedRow, plan
 from portbench.where import Where
 
-OPTIONS = BenchOptions(surroundings=Surroundings(300, 2.5))
+OPTIONS = BenchOptions().but(surroundings=Surroundings(300, 2.5))
 LISTENER = Listener()
 
 
 def row(runtime: str) -> PlannedRow:
-    return plan(replace(OPTIONS, runtimes=(runtime,)))[0]
+    return plan(OPTIONS.but(runtimes=(runtime,)))[0]
 
 
 IMAGE, UNIX, BLINKA = (row(name) for name in ("micropython-1.26.0", "micropython-unix", "circuitpython-blinka"))
@@ -58,23 +58,23 @@ def limit() -> Deadline:
 
 
 def test_auto_prefers_a_board_on_usb(modules: dict[str, SimpleNamespace]) -> None:
-    assert where_for(IMAGE, OPTIONS) is Where.EMULATED
+    assert where_for(IMAGE) is Where.EMULATED
     modules["portbench.boards.usb.discovery"] = SimpleNamespace(attached=lambda definition: [])
-    assert where_for(IMAGE, OPTIONS) is Where.EMULATED
+    assert where_for(IMAGE) is Where.EMULATED
     modules["portbench.boards.usb.discovery"] = SimpleNamespace(attached=lambda definition: ["a board"])
-    assert where_for(IMAGE, OPTIONS) is Where.SILICON
-    assert where_for(IMAGE, replace(OPTIONS, where="emulated")) is Where.EMULATED
-    assert where_for(UNIX, OPTIONS) is Where.HOSTED
+    assert where_for(IMAGE) is Where.SILICON
+    assert where_for(replace(IMAGE, place=Place("emulated"))) is Where.EMULATED
+    assert where_for(UNIX) is Where.HOSTED
 
 
 def test_a_named_device_is_real(modules: dict[str, SimpleNamespace]) -> None:
-    assert where_for(NAMED, OPTIONS) is Where.SILICON
-    assert where_for(IMAGE, replace(OPTIONS, where="silicon")) is Where.SILICON
+    assert where_for(NAMED) is Where.SILICON
+    assert where_for(replace(IMAGE, place=Place("silicon"))) is Where.SILICON
 
 
 def test_the_hosted_board_needs_nothing_else(modules: dict[str, Any]) -> None:
     modules["portbench.boards.hosted.micropython_unix"] = micropython_unix
-    with open_board(UNIX, Where.HOSTED, OPTIONS, limit(), LISTENER) as board:
+    with open_board(UNIX, Where.HOSTED, limit(), LISTENER) as board:
         assert isinstance(board, micropython_unix.HostedMicroPython)
 
 
@@ -90,7 +90,7 @@ def test_what_is_missing_is_one_line(
     planned: PlannedRow, where: Where, what: str, modules: dict[str, SimpleNamespace]
 ) -> None:
     with pytest.raises(BoardUnavailable, match=f"^{what}.* cannot be used here .No module named .*; install what it"):
-        open_board(planned, where, OPTIONS, limit(), LISTENER)
+        open_board(planned, where, limit(), LISTENER)
 
 
 def test_a_missing_engine_is_a_broken_set_up(modules: dict[str, SimpleNamespace], monkeypatch: Any) -> None:
@@ -103,23 +103,23 @@ def test_a_missing_engine_is_a_broken_set_up(modules: dict[str, SimpleNamespace]
             BrokenSetup,
             match=r"is missing or damaged \(file too short\); install Rust \(rustup\), then run: make build$",
         ):
-            open_board(planned, where, OPTIONS, limit(), LISTENER)
+            open_board(planned, where, limit(), LISTENER)
 
 
 def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:
     modules["portbench.boards.emulated.config"] = SimpleNamespace(EmulatedConfig=dict)
     made = SimpleNamespace(EmulatedBoard=lambda definition, config, **named: (config, named))
     modules["portbench.boards.emulated.board"] = made
-    opened: Any = open_board(IMAGE, Where.EMULATED, OPTIONS, limit(), LISTENER)
+    opened: Any = open_board(IMAGE, Where.EMULATED, limit(), LISTENER)
     surroundings = {"turnaround_us": 300, "phy_link_delay_us": 2_500_000, "access_point": AccessPoint()}
     surroundings |= {"pc_ip": PC_IP, "server_port": 5000}
     assert opened == (surroundings, {"reuse_flash": True, "attribute": False, "log": LISTENER.log})
     with pytest.raises(BrokenSetup, match=r"^--deploy rshell: an emulated row has no serial port"):
-        open_board(IMAGE, Where.EMULATED, replace(OPTIONS, deployer="rshell"), limit(), LISTENER)
+        open_board(replace(IMAGE, how=How(deployer="rshell")), Where.EMULATED, limit(), LISTENER)
 
 
 def test_a_real_board_keeps_its_users_files(modules: dict[str, SimpleNamespace]) -> None:
     modules["portbench.boards.usb.board"] = SimpleNamespace(UsbBoard=lambda definition, **named: named)
-    opened: Any = open_board(NAMED, Where.SILICON, OPTIONS, limit(), LISTENER)
+    opened: Any = open_board(NAMED, Where.SILICON, limit(), LISTENER)
     assert opened["device"] == "id:E660" and opened["save_files_to"] == SAVED_FILES
     assert opened["ask_bootsel"] is LISTENER.ask_bootsel and opened["log"] is LISTENER.log

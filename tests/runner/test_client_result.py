@@ -188,9 +188,11 @@ def test_the_pcs_own_folders_have_names_that_a_shell_knows(monkeypatch: pytest.M
 
 
 def test_a_row_that_was_not_measured_still_says_what_it_was_to_be() -> None:
-    options = BenchOptions(runtimes=("wiznet-2.0.0",), profiles=("as-published",), runs=2, settings={"messages": "7"})
+    options = BenchOptions().but(
+        runtimes=("wiznet-2.0.0",), profiles=("as-published",), runs=2, settings={"messages": "7"}
+    )
     second = plan(options)[1]
-    row = RowDraft(second, options, Where.EMULATED, log="runs/x/y.log").ended(Status.SKIPPED, "no\nimage")
+    row = RowDraft(second, Where.EMULATED, log="runs/x/y.log").ended(Status.SKIPPED, "no\nimage")
     assert (row.workload, row.runtime, row.profile, row.run_index) == ("ping_pong", "wiznet-2.0.0", "as-published", 1)
     assert (row.build, row.image_file) == ("rp2_w5500_20221111_v2.0.0.uf2",) * 2
     assert row.settings == {"messages": 7} and row.conditions.spi_hz_asked == 2_000_000

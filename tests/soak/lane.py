@@ -75,7 +75,7 @@ class Lane:
     def __init__(self, root: Path, runtime: str, image: Path, *, run_s: float, power_switch: bool) -> None:
         self.folder = root
         self._boards, self._locks, self._temporary = root / "b", root / "locks", root / "tmp"
-        self._options = BenchOptions(
+        self._options = BenchOptions().but(
             where="emulated",
             runtimes=(runtime,),
             quick=True,
@@ -119,7 +119,7 @@ class Lane:
 
     def _one_run(self, left: deque[Cycle]) -> Iterator[Record]:
         """Cycles of `left`, which are taken from it, measured in one run."""
-        writer = RunWriter(new_run(self._options), self._options.results_dir)
+        writer = RunWriter(new_run(self._options), self._options.output.results_dir)
         rows: list[Row] = []
         planned = [self._row(cycle) for cycle in left]
         run = Run(planned, self._options, view=_Stages(len(left), self._entered), writer=writer)
@@ -225,7 +225,7 @@ class Lane:
     def _entered(self, stage: Stage | None) -> None:
         """A stage begins, or none: the last one may have taken too long, and the strike may be due."""
         (before, since_s), self._stage = self._stage, (stage, host_time())
-        limit_s = self._options.timeouts_s.get(before, 30.0) + _OVERRUN_S if before else float("inf")
+        limit_s = self._options.how.timeouts_s.get(before, 30.0) + _OVERRUN_S if before else float("inf")
         if host_time() - since_s > limit_s:
             self._record.hangs.append(f"{before} took {host_time() - since_s:.1f} s")
         strike = self._cycle.strike

@@ -256,7 +256,7 @@ def test_what_cannot_be_attached_is_one_line(emulated_board: Board) -> None:
         emulated_board.attach("i2c0", Counter(), sda_pin=4)
     with pytest.raises(KeyError, match="the device on i2c0 has no tx_pin: use sda_pin, scl_pin, rstn_pin and intn_pin"):
         emulated_board.attach("i2c0", Counter(), sda_pin=4, scl_pin=5, tx_pin=0)
-    with pytest.raises(ValueError, match="'GP30' is no pin"):
+    with pytest.raises(ValueError, match="'GP30' is not a pin"):
         emulated_board.attach("i2c0", Counter(), sda_pin="GP30", scl_pin=5)
 
 

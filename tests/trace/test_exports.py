@@ -56,8 +56,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunRecording, Pa
     """Message 4 of the native client, and the capture of its whole run."""
     from dataclasses import replace
 
-    bench = BenchOptions(runtimes=("portbench-native",), where="emulated", runs=1, settings={"messages": MESSAGES})
-    config, flash = ReplayedRow(plan(bench)[0], bench).prepared
+    bench = BenchOptions().but(
+        runtimes=("portbench-native",), where="emulated", runs=1, settings={"messages": MESSAGES}
+    )
+    config, flash = ReplayedRow(plan(bench)[0]).prepared
     capture = tmp_path_factory.mktemp("capture") / "frames.pcap"
     deadline = Deadline(60, "recording")
     figures = Replay(EVB, config, flash, "ping_pong", {}).run(deadline)

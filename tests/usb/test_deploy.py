@@ -41,7 +41,9 @@ def test_files_arrive_in_folders(boards: Boards, deadline: Deadline, runtime: st
 def test_a_file_that_reads_back_otherwise_is_named(boards: Boards, deadline: Deadline, runtime: str) -> None:
     link = link_to(boards(runtime=runtime, corrupts=True))
     repl = link.open_repl(deadline)
-    with pytest.raises(BoardError, match=r"files are not what was written: lib/a/b.py reads back as [0-9a-f]{16}, not"):
+    with pytest.raises(
+        BoardError, match=r"files differ from those written: lib/a/b.py reads back as [0-9a-f]{16}, not"
+    ):
         if runtime == "micropython":
             deploy_mpremote(repl, FILES, deadline)
             check_digests(repl, FILES, deadline)

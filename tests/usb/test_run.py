@@ -228,7 +228,7 @@ def test_only_one_at_a_time_has_a_board(boards: Boards) -> None:
 
 
 def test_a_bad_selector_is_one_line() -> None:
-    with pytest.raises(BoardUnavailable, match="device 'usb0' is none of auto, id:SERIAL"):
+    with pytest.raises(BoardUnavailable, match="device 'usb0' is not one of auto, id:SERIAL"):
         UsbBoard(DEFINITION, device="usb0")
 
 

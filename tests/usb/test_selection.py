@@ -61,7 +61,7 @@ def test_selectors(text: str, selector: Selector) -> None:
     "text", ["", "id:", "port:", "rfc2217://lab", "socket://:1", "http://x:1", "rfc2217://x:99999"]
 )
 def test_what_is_no_selector_is_refused_with_the_choices(text: str) -> None:
-    with pytest.raises(BoardUnavailable, match="is none of auto, id:SERIAL"):
+    with pytest.raises(BoardUnavailable, match="is not one of auto, id:SERIAL"):
         parse_selector(text)
 
 

@@ -30,9 +30,9 @@ def test_line_and_report_come_however_they_are_cut(cuts: list[int]) -> None:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "the board closed before it told where it listens, or reported"),
-        (b"1", "the board closed before it told where it listens, or reported"),
-        (LINE[:30], "the board closed before it told where it listens, or reported"),
+        (b"", "the board closed before it reported an address or a result"),
+        (b"1", "the board closed before it reported an address or a result"),
+        (LINE[:30], "the board closed before it reported an address or a result"),
         (b"2", "the board said b'2', not where it listens"),
         (REPORT[:5], "the board closed within its report"),
         (LINE.replace(b"\n", b" " * 100), "not where it listens"),

@@ -101,14 +101,14 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 def test_a_folder_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(tmp_path / "absent"))
-    named = f"{WORKLOADS_VARIABLE}: {tmp_path / 'absent'} is no folder; name the folder that holds workloads"
+    named = f"{WORKLOADS_VARIABLE}: {tmp_path / 'absent'} is not a folder; name the folder that holds workloads"
     assert refusal() == refusal(lambda: workload("ping_pong")) == named
 
 
 @pytest.mark.parametrize("name", ["Spin", "2spin", "_spin", "my-spin", "my spin", "späne"])
 def test_a_name_that_could_be_no_name_of_a_function(name: str, make_root: MakeRoot) -> None:
     root = make_root(**{name: ""})
-    assert refusal() == f"{root / name}: is no name of a workload; use letters a to z, digits and _"
+    assert refusal() == f"{root / name}: is not a name of a workload; use letters a to z, digits and _"
 
 
 def test_two_of_one_name(make_root: MakeRoot) -> None:
@@ -135,11 +135,11 @@ def test_one_named_as_a_file_of_the_contract(name: str, make_root: MakeRoot) -> 
         ("broken_import", "import no_such_module", "cannot be used (ModuleNotFoundError: No module named 'no_such"),
         ("broken_lines", "raise ValueError('one\\ntwo')", "cannot be used (ValueError: one two)"),
         ("broken_exit", "import sys; sys.exit('enough')", "cannot be used (SystemExit: enough)"),
-        ("broken_number", "WORKLOAD = 7", "WORKLOAD is no workload called 'broken_number'; name it as its folder"),
+        ("broken_number", "WORKLOAD = 7", "WORKLOAD is not a workload called 'broken_number'; name it as its folder"),
         (
             "broken_name",
             "from portbench.workloads.ping_pong.workload import WORKLOAD",
-            "WORKLOAD is no workload called 'broken_name'; name it as its folder",
+            "WORKLOAD is not a workload called 'broken_name'; name it as its folder",
         ),
         (
             "broken_class",

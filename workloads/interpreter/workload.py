@@ -199,7 +199,7 @@ def _loops_that_are_due(said: Mapping[str, TimedLoop]) -> tuple[Loop, ...]:
     if missing := sorted(names - said.keys()):
         raise BadResult(f"the client's {missing[0]} is missing")
     if unknown := sorted(said.keys() - names):
-        raise BadResult(f"the client timed {unknown[0]!r}, which is none of its loops")
+        raise BadResult(f"the client timed {unknown[0]!r}, which is not one of its loops")
     return due
 
 

@@ -60,7 +60,7 @@ class Obeys(Conversation):
             return b""
         found = _DISTURBS.fullmatch(line)
         if found is None or (found[1] == b"reset") is not (found[2] is None):
-            raise ConversationError(f"the board said {shown(line)}, which is no command")
+            raise ConversationError(f"the board said {shown(line)}, which is not a command")
         kind = cast(Literal["reset", "restart", "cable"], found[1].decode())
         self.network_fault = NetworkFault(kind, float(found[2] or 0) * 1000)
         return b""

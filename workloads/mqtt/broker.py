@@ -161,7 +161,7 @@ def _connack(code: int, *, present: bool = False) -> bytes:
 class BrokerLink(Conversation):
     """A client's connection to the broker. An exchange is a message that the client publishes.
 
-    A client that breaks the protocol is disconnected (4.8); that is no fault of the run, and `broken` says why.
+    A client that breaks the protocol is disconnected (4.8); that is not a fault of the run, and `broken` says why.
     """
 
     def __init__(self, broker: Broker, max_bytes: int = MAX_PACKET_BYTES) -> None:

@@ -13,7 +13,7 @@ _MOST_REMAINING: Final = 268_435_455
 
 
 class MalformedPacket(PortbenchError):
-    """Bytes that are no packet of a client: one line with the reason."""
+    """Bytes that are not a packet of a client: one line with the reason."""
 
 
 class Kind(IntEnum):
@@ -216,7 +216,7 @@ def read_subscribe(packet: Packet) -> tuple[int, list[tuple[bytes, int]]]:
     while reader.left:
         found = reader.text()
         if not is_filter(found):
-            raise MalformedPacket(f"{packet.kind.name} has {found[:24]!r}, which is no filter")
+            raise MalformedPacket(f"{packet.kind.name} has {found[:24]!r}, which is not a filter")
         qos = reader.number(1) if packet.kind is Kind.SUBSCRIBE else 0
         if qos > 2:
             raise MalformedPacket(f"SUBSCRIBE asks for QoS {qos}")

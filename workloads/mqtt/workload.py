@@ -47,7 +47,7 @@ class Settings(WorkloadSettings):
     keep_alive_s: int = Field(
         default=4, ge=2, le=600, description="the broker drops a client that is silent for 1.5 times as long"
     )
-    idle_s: int = Field(default=10, ge=0, le=3600, description="how long the board has nothing to publish")
+    idle_s: int = Field(default=10, ge=0, le=3600, description="idle time without a message")
     pings: bool = Field(
         default=True, description="the program pings while idle, as umqtt's users have to; minimqtt pings by itself"
     )
@@ -55,7 +55,7 @@ class Settings(WorkloadSettings):
         default="close",
         description="how the broker is lost: its end closes, or resets; restart: away for fault_ms; cable: out for it",
     )
-    fault_ms: int = Field(default=2000, ge=1, le=60_000, description="for restart and cable")
+    fault_ms: int = Field(default=2000, ge=1, le=60_000, description="duration of restart and cable")
 
     tls: bool = Field(default=False, description="over TLS, without a check of the broker's certificate")
 

@@ -46,7 +46,7 @@ def _known(text: str) -> str:
     names = text.split(",")
     for name in names if text != "all" else ():
         if name not in ALL:
-            raise ValueError(f"{name or 'nothing'} is no script of perf_bench; choose from {', '.join(ALL)}")
+            raise ValueError(f"{name or 'nothing'} is not a script of perf_bench; choose from {', '.join(ALL)}")
     if len(names) != len(set(names)):
         raise ValueError(f"{text} names a script twice; name each once")
     return text

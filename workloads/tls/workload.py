@@ -41,7 +41,7 @@ class Settings(WorkloadSettings):
     fault: Literal["none", "expired", "wrong-name", "asks"] = Field(
         default="none", description="the server's certificate is wrong, or the server asks for the board's"
     )
-    transfer_bytes: int = Field(default=16_384, ge=1024, le=131_072, description="bytes sent and taken afterwards")
+    transfer_bytes: int = Field(default=16_384, ge=1024, le=131_072, description="bytes sent and received afterwards")
 
     @property
     def transfers_each_way(self) -> int:

@@ -20,7 +20,7 @@ impl Core {
         while self.state == State::Running && self.cycles < limit && !bus.sys().attention {
             // Translated code asks no MPU.
             let protected = self.ppb.mpu.enabled();
-            let left = if protected { None } else { self.run_translated(mem, bus, limit) };
+            let left = if protected { None } else { jit::run::<V6m, B>(self, mem, bus, limit) };
             let limit = match left {
                 None => limit,
                 Some(Left::Look) => continue,

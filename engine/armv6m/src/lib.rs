@@ -12,9 +12,6 @@ pub mod ppb;
 mod probed;
 #[cfg(target_arch = "x86_64")]
 mod translated;
-#[cfg(not(target_arch = "x86_64"))]
-#[path = "untranslated.rs"]
-mod translated;
 
 pub use parts::fault;
 pub use probed::{Lent, seen};

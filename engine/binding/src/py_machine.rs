@@ -3,7 +3,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attribution::{Clock, Sought};
-use board::mcu::{Debugged, Mcu};
 use board::{Clocks, ConsoleError, Machine, Network, Pair, Side, Stop, Unmodelled};
 use lan::{ForwardTarget, FrameRecord};
 use parts::sys::ResetRequest;

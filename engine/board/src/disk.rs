@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::mcu::{Mcu, RunEnd};
+use crate::mcu::RunEnd;
 use sim::{PS_PER_MS, Ps};
 use usb_host::BlockDevice;
 

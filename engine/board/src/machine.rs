@@ -1,6 +1,8 @@
 //! One emulated board: the chip, the devices wired to it, and simulated time.
 
-use crate::mcu::{AnyChip, ChipConfig, Debugged, Mcu, RunEnd};
+use std::any::Any;
+
+use crate::mcu::{self, ChipConfig, Mcu, RunEnd};
 use air::Air;
 use lan::{Lan, LanError};
 use sim::{PS_PER_MS, Ps, TcpApp};
@@ -43,7 +45,7 @@ pub struct Machine {
     config: BoardConfig,
     /// The settings at power-up.
     powered: BoardConfig,
-    chip: AnyChip<Wiring>,
+    chip: Box<dyn Mcu<Wiring>>,
     /// The current attribution.
     attributing: Option<Attributing>,
     attribution: Option<Recorded>,
@@ -68,7 +70,7 @@ impl Machine {
         Ok(Self { powered: config.clone(), config, chip, attributing: None, attribution: None })
     }
 
-    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<AnyChip<Wiring>, ConfigError> {
+    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Box<dyn Mcu<Wiring>>, ConfigError> {
         config.check()?;
         let wiring = Wiring::new(config)?;
         let chip_config = ChipConfig {
@@ -80,7 +82,7 @@ impl Machine {
             crystal_hz: config.crystal_hz,
             fuses: config.fuses,
         };
-        let mut chip = AnyChip::new(config.mcu, &chip_config, wiring);
+        let mut chip = mcu::power_up(config.mcu, &chip_config, wiring);
         if let Some(xip) = chip.xip() {
             xip.cost_enabled = config.xip_miss_cost;
             if config.flash_layout != 0 {
@@ -110,7 +112,7 @@ impl Machine {
     }
 
     /// Continues with a new chip.
-    fn take(&mut self, mut chip: AnyChip<Wiring>) {
+    fn take(&mut self, mut chip: Box<dyn Mcu<Wiring>>) {
         *chip.debug() = std::mem::take(self.chip.debug());
         self.chip = chip;
         self.powered = self.config.clone();
@@ -122,10 +124,10 @@ impl Machine {
     pub(crate) fn replace(
         &mut self,
         surroundings: Surroundings,
-        change: impl FnOnce(&mut AnyChip<Wiring>) -> Result<(), SnapshotError>,
+        change: impl FnOnce(&mut dyn Mcu<Wiring>) -> Result<(), SnapshotError>,
     ) -> Result<(), SnapshotError> {
         let mut chip = Self::power_up(&self.config, &[], false).map_err(|error| SnapshotError::Settings(error.0))?;
-        change(&mut chip)?;
+        change(&mut *chip)?;
         self.config.surroundings = surroundings;
         self.take(chip);
         Ok(())
@@ -151,13 +153,19 @@ impl Machine {
     }
 
     /// Returns the microcontroller.
-    pub fn chip(&self) -> &AnyChip<Wiring> {
-        &self.chip
+    pub fn chip(&self) -> &dyn Mcu<Wiring> {
+        &*self.chip
     }
 
     /// Returns the microcontroller, to change its state from outside.
-    pub fn chip_mut(&mut self) -> &mut AnyChip<Wiring> {
-        &mut self.chip
+    pub fn chip_mut(&mut self) -> &mut dyn Mcu<Wiring> {
+        &mut *self.chip
+    }
+
+    /// Returns the microcontroller for what only one of its kind has. `None`: it is another one.
+    pub fn chip_as<C: Mcu<Wiring>>(&mut self) -> Option<&mut C> {
+        let chip: &mut dyn Any = &mut *self.chip;
+        chip.downcast_mut()
     }
 
     /// Returns the wiring of the board around the chip.

@@ -11,7 +11,6 @@ use sim::snapshot::{self, Refused, Torn};
 
 use crate::config::BoardConfig;
 use crate::machine::Machine;
-use crate::mcu::Debugged;
 use crate::surroundings::Surroundings;
 
 /// The first bytes of a snapshot; the checksum of all that follows it is next.

@@ -1,6 +1,6 @@
 //! Replacement for the translator on a PC without JIT support: all code is interpreted.
 
-use cpu::{Architecture, Bus, Map, Memory, Translations};
+use cpu::{Architecture, Bus, Left, Map, Memory, Translations};
 
 /// No translated code.
 #[derive(Default)]
@@ -19,6 +19,16 @@ impl Translated {
     pub fn wants(&mut self, _slot: usize) -> bool {
         false
     }
+}
+
+/// Without translated code, all is left to the interpreter.
+pub fn run<A: Architecture, B: Bus<A>>(
+    _: &mut A::Core,
+    _: &mut Memory<B::Map, A>,
+    _: &mut B,
+    _limit: u64,
+) -> Option<Left> {
+    None
 }
 
 /// Without translated code, cores always take turns.

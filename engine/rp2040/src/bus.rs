@@ -39,6 +39,7 @@ use crate::wires::{self, event, irq};
 use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
 pub use cpu::Master;
+use cpu::Translations as _;
 use parts::BusFault;
 pub(crate) use parts::batch::Batches;
 use parts::constants::Constants;

@@ -2,7 +2,6 @@
 
 use std::sync::PoisonError;
 
-use board::mcu::Mcu;
 use board::{BoardConfig, Machine, Stop, flash_of_uf2};
 use parts::trace::{Record, kind};
 use serde_json::{Value, json};

@@ -98,5 +98,5 @@ def handshake_code(facts: Facts) -> Sentence | None:
     most_first = sorted(shares.items(), key=lambda each: -each[1])
     told = [f"{percent(of_all)} {kind}" for kind, of_all in most_first if of_all >= _TOLD_LEAST]
     by_place = any(function.known_by == "image" for function, _ in facts.code_misses)
-    how = "; told by places in the image, as it names no function" if by_place else ""
+    how = "; by places in the image, as it does not name functions" if by_place else ""
     return Sentence(f"of the handshake's flash cache misses, {', '.join(told)}{how}")

@@ -69,7 +69,7 @@ def test_a_script_that_every_port_can_run_may_not_be_missing() -> None:
 @pytest.mark.parametrize(
     ("scripts", "line"),
     [
-        ("bm_fft,bm_none", "bm_none is no script of perf_bench"),
+        ("bm_fft,bm_none", "bm_none is not a script of perf_bench"),
         ("bm_fft,bm_fft", "names a script twice"),
         ("", "nothing"),
     ],

@@ -8,7 +8,7 @@ mod stubs;
 
 use std::mem::offset_of;
 
-use cpu::{Bus, Left, Map, NO_WORD};
+use cpu::{Bus, Map, NO_WORD};
 use jit::routines::Routines;
 use jit::{Accesses, Block, Guest, Layout, Part, STATE, Translate};
 use parts::PROBED;
@@ -51,28 +51,6 @@ pub struct Checkpoint {
     fetch_word: u32,
     cycles: u64,
     counted: [u64; 3],
-}
-
-impl Checkpoint {
-    pub(super) fn of(core: &Core) -> Self {
-        Self {
-            regs: core.regs,
-            flags: (core.nz, core.c, core.v),
-            pc: core.pc,
-            fetch_word: core.fetch_word,
-            cycles: core.cycles,
-            counted: [core.instructions, core.flash_instructions, core.rom_instructions],
-        }
-    }
-
-    pub(super) fn restore(self, core: &mut Core) {
-        core.regs = self.regs;
-        (core.nz, core.c, core.v) = self.flags;
-        core.pc = self.pc;
-        core.fetch_word = self.fetch_word;
-        core.cycles = self.cycles;
-        [core.instructions, core.flash_instructions, core.rom_instructions] = self.counted;
-    }
 }
 
 impl Guest for Core {
@@ -125,11 +103,23 @@ impl Guest for Core {
     }
 
     fn checkpoint(&self) -> Checkpoint {
-        Checkpoint::of(self)
+        Checkpoint {
+            regs: self.regs,
+            flags: (self.nz, self.c, self.v),
+            pc: self.pc,
+            fetch_word: self.fetch_word,
+            cycles: self.cycles,
+            counted: [self.instructions, self.flash_instructions, self.rom_instructions],
+        }
     }
 
     fn restore(&mut self, checkpoint: Checkpoint) {
-        checkpoint.restore(self);
+        self.regs = checkpoint.regs;
+        (self.nz, self.c, self.v) = checkpoint.flags;
+        self.pc = checkpoint.pc;
+        self.fetch_word = checkpoint.fetch_word;
+        self.cycles = checkpoint.cycles;
+        [self.instructions, self.flash_instructions, self.rom_instructions] = checkpoint.counted;
     }
 }
 
@@ -151,18 +141,5 @@ impl<B: Bus<V6m>> Accesses<V6m, B> for Core {
     fn fault(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause) {
         self.cycles += 1;
         self.hard_fault(mem, bus, cause);
-    }
-}
-
-impl Core {
-    /// Runs blocks from the PC on until `limit`, or until one leads outside translated code. `None`: no block exists
-    /// for the PC.
-    pub(crate) fn run_translated<B: Bus<V6m>>(
-        &mut self,
-        mem: &mut Memory<B::Map>,
-        bus: &mut B,
-        limit: u64,
-    ) -> Option<Left> {
-        jit::run::<V6m, B>(self, mem, bus, limit)
     }
 }

@@ -8,7 +8,7 @@ mod target;
 
 use std::convert::Infallible;
 
-use crate::mcu::{Debugged, Halt};
+use crate::mcu::Halt;
 use gdbstub::common::Signal;
 use gdbstub::conn::Connection;
 use gdbstub::stub::GdbStub;

@@ -24,7 +24,6 @@ use gdbstub::target::{Target, TargetError, TargetResult};
 use super::description;
 use super::registers::{CoreArch, CoreRegisters};
 use crate::machine::Machine;
-use crate::mcu::Debugged;
 
 /// The reason why the session cannot continue, in one line.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use board::mcu::{Debugged, Facts, Mcu, RP2040, RP2350};
+use board::mcu::{Facts, RP2040, RP2350};
 use board::{
     Attachment, BoardConfig, CardSocketConfig, I2cWires, Machine, SidePins, SnapshotError, SpiWires, flash_of_uf2,
 };

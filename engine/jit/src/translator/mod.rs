@@ -1,13 +1,5 @@
-//! The JIT: often executed instructions, translated to the PC's machine code block by block.
-//!
-//! A block has the same effect as the interpreter, cycle by cycle, and stops at the same places. Only x86-64 is
-//! supported; other PCs, and rare cases, use the interpreter. Other modules are unaffected by blocks, except that a
-//! write to memory with code must call `Translated::forget`.
-//!
-//! This module has what does not depend on the instruction set: the buffer, the table of blocks, the code that they
-//! share, and cores that run ahead. An architecture makes the blocks: [`Translate`].
-//!
-//! All unsafe code of this crate is in this module: blocks access a core, SRAM and the cache's tags by address.
+//! The buffer, the table of blocks, and their calls. All unsafe code of this crate is in this module: blocks access a core,
+//! SRAM and the cache's tags by address.
 
 #![allow(unsafe_code)]
 
