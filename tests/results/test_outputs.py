@@ -83,7 +83,7 @@ EVERYTHING: Final = FULL.model_copy(
                 3000,
                 runtime="=1+1",
                 board="RPI_PICO",
-                version="-2",
+                version="@2",
                 note='+x, "y"\nz',
                 conditions={"spi_hz_asked": 4_000_000},
             ),

@@ -252,6 +252,20 @@ def test_picotool_without_rights_leaves_it_to_the_drive(
     assert board.flashed is not None
 
 
+def test_picotool_is_asked_for_no_emulated_board_and_for_none_without_an_address(
+    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "picotool", f"touch {tmp_path}/called", monkeypatch)
+    board = boards(runtime=None)
+    (device,) = board.devices()
+    for each in (replace(device, emulated=True), replace(device, enumeration=None)):
+        assert not flash_module._flash_by_picotool(link_to(board), each, tmp_path / "image.uf2", deadline)
+        link = link_to(board)
+        link.target = Target(SimpleNamespace(devices=lambda each=each: [each]), lambda devices: devices[0])
+        assert flash_module._by_picotool(link, deadline) is None
+    assert not (tmp_path / "called").exists()
+
+
 class Unmounted:
     """The drive is there, but not mounted yet."""
 
