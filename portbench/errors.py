@@ -9,6 +9,8 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from portbench.install import with_extra
+
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
@@ -48,7 +50,7 @@ class LibraryMissing(PortbenchError):
         try:
             yield
         except ImportError as error:
-            raise cls(f"{purpose} needs {error.name}; install it: pip install 'portbench[{extra}]'") from error
+            raise cls(f"{purpose} needs {error.name}; install it: {with_extra(extra)}") from error
 
     @classmethod
     def unless_found(cls, library: str, extra: str, purpose: str) -> None:

@@ -18,7 +18,7 @@ from portbench.boards import Board, BoardDefinition, BoardUnavailable, BrokenSet
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.boards.registry import runtime_dir
 from portbench.boards.usb.bus import is_emulated
-from portbench.engine import engine_fix
+from portbench.install import engine_again
 from portbench.runner.options import RowOptions
 from portbench.runner.plan import PlannedRow
 from portbench.signals import deferred_interrupts
@@ -173,5 +173,5 @@ def _named(module: str, name: str, what: str) -> Any:
             return getattr(importlib.import_module(module), name)
     except ImportError as error:
         if (error.name or "").partition(".")[0] == _ENGINE and os.name == "posix":
-            raise BrokenSetup(f"{what}: its engine is missing or damaged ({error}); {engine_fix()}") from error
+            raise BrokenSetup(f"{what}: its engine is missing or damaged ({error}); {engine_again()}") from error
         raise BoardUnavailable(f"{what} cannot be used here ({error}); install what it needs") from error

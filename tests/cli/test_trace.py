@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from portbench.install import with_extra
 from tests.cli.conftest import Invoke
 
 pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
@@ -66,7 +67,7 @@ def test_a_missing_library_is_told_before_the_row_runs(
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.setattr("portbench.runner.replayed.ReplayedRow.prepared", None)
     done = invoke("trace", f"--{library}", "file")
-    line = f"portbench: --{library} needs {library}; install it: pip install 'portbench[trace]'\n"
+    line = f"portbench: --{library} needs {library}; install it: {with_extra('trace')}\n"
     assert (done.exit_code, done.stderr) == (1, line) and list(tmp_path.iterdir()) == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from portbench.boards import Deadline
 from portbench.errors import LibraryMissing
+from portbench.install import with_extra
 from portbench.results import storage
 from portbench.results.model import Row
 from portbench.runner.bench import Bench
@@ -195,9 +197,8 @@ def test_a_missing_library_is_told_before_a_row_is_measured(
     sweep = SweepRun(asked, read_options(asked, sweeps=True))
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.setattr(sweep, "_measure", lambda *_: pytest.fail("it measures"))
-    with pytest.raises(
-        LibraryMissing, match=rf"^a sweep needs {library}; install it: pip install 'portbench\[sweep\]'$"
-    ):
+    says = f"a sweep needs {library}; install it: {with_extra('sweep')}"
+    with pytest.raises(LibraryMissing, match=f"^{re.escape(says)}$"):
         sweep.measure(None, as_json=False)
     assert not list(tmp_path.iterdir())
 
