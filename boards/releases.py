@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from portbench.boards.definition import BoardDefinition, Wifi, known_boards
 from portbench.errors import PortbenchError
 from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry
@@ -29,6 +31,11 @@ def selected(runtime: str, board: BoardDefinition, known: Catalogue) -> list[Fir
 def newest_listed(family: Family, board: BoardDefinition, known: Catalogue) -> FirmwareEntry | None:
     """The newest stable release in the list as it is here; None for a family without one."""
     return usual_index().newest(family, target(board), known)
+
+
+def listed_on(family: Family, board: BoardDefinition, known: Catalogue) -> date:
+    """The day as of which that list is known."""
+    return usual_index().listing(family, target(board), known).seen
 
 
 def named(runtime: str, known: Catalogue) -> FirmwareEntry:

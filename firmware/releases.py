@@ -45,6 +45,8 @@ _FILE: Final = {
     Family.CIRCUITPYTHON: re.compile(r"adafruit-circuitpython-(.+)-en_US-([\d.]+(?:-(?:alpha|beta|rc)\.\d+)?)\.uf2"),
 }
 """File names, with the maker's name of the board and the version."""
+LISTED: Final = tuple(_FILE)
+"""The families that have lists."""
 SITES: Final = MappingProxyType(
     {
         Family.MICROPYTHON: "https://micropython.org/",
@@ -99,6 +101,23 @@ class Release:
     @cached_property
     def number(self) -> Version:
         return _number(self.version)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a family that moves figures, from the release `since` on. `on`: the kind of network it concerns."""
+
+    family: str
+    since: str
+    text: str
+    source: str
+    on: str | None = None
+
+
+def changes(family: Family, network: str | None) -> list[Change]:
+    """The changes of a family that boards with this kind of network see."""
+    known = (Change(**each) for each in parse_toml(read_text(SHIPPED), SHIPPED)["change"])
+    return [each for each in known if each.family == family and each.on in (None, network)]
 
 
 def _number(version: str) -> Version:

@@ -9,7 +9,7 @@ from typing import Final
 
 ON_INDEX: Final = False
 """Whether the names portbench and portbench-engine are ours on the package index; the first release sets it. Until
-then no message and no page gives them to pip: whoever took the names would run code on our users' machines."""
+then no message and no page gives them to pip: another owner could run code on our users' machines."""
 
 CLONE: Final = Path(__file__).parents[1]
 _IN_A_CLONE: Final = "in a clone of portbench, run: pip install"
