@@ -43,6 +43,8 @@ class UnknownName(PortbenchError):
 class LibraryMissing(PortbenchError):
     """An optional library is not installed. Names the extra that brings it."""
 
+    row_status = "skipped"
+
     @classmethod
     @contextmanager
     def unless_installed(cls, extra: str, purpose: str) -> Iterator[None]:

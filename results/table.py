@@ -272,12 +272,8 @@ def _crossed(groups: Iterable[Group], setting: str) -> list[tuple[str, tuple[str
 
 
 def _jitter(drawn: list[Sim]) -> str:
-    """Tell the seed and the range of each delay."""
     seeds = ", ".join(map(str, sorted({each.seed for each in drawn if each.seed is not None})))
-    told = []
-    for name in dict.fromkeys(name for each in drawn for name in each.room):
-        told.append(f"{name} {_range([each.room[name] for each in drawn if name in each.room])}")
-    return f"The runs have different jitter, drawn from seed {seeds}: {', '.join(told)}."
+    return f"The runs have different jitter, drawn from seed {seeds}."
 
 
 def _range(values: Sequence[float]) -> str:

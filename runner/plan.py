@@ -18,7 +18,9 @@ from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Catalogue, FirmwareEntry, Profile
 from portbench.firmware.identify import AVR_SUFFIXES, IMAGE_FAMILIES, Uf2File, entry_for_file, release
+from portbench.firmware.images import is_installed
 from portbench.firmware.releases import usual_index
+from portbench.install import with_extra
 from portbench.results.published import published_of
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions
 from portbench.workloads import Readiness, Workload, WorkloadSettings, workloads
@@ -169,9 +171,10 @@ def _nothing_left(entries: Sequence[FirmwareEntry], options: BenchOptions) -> st
 
 
 def remarks(rows: Sequence[PlannedRow], options: BenchOptions) -> list[str]:
-    """A line for each choice of a release, and for each image file whose family portbench could not tell."""
+    """A line for each choice of a release, for hosted ports that are not installed, and for each image file whose
+    family portbench could not tell."""
     images = {row.entry.path: row.entry for row in rows if row.entry.path and row.entry.family.traits.timed_by_pc}
-    chosen = usual_index().remarks
+    chosen = [*usual_index().remarks, *_not_installed(rows)]
     if options.family is not None:
         return chosen
     others = ", ".join(str(each) for each in IMAGE_FAMILIES if not each.traits.timed_by_pc)
@@ -180,6 +183,13 @@ def remarks(rows: Sequence[PlannedRow], options: BenchOptions) -> list[str]:
         f" --family NAME would treat it as one of {others}"
         for entry in images.values()
     ]
+
+
+def _not_installed(rows: Sequence[PlannedRow]) -> Iterator[str]:
+    """Told before hours of measuring, at whose end the hosted rows would be skipped."""
+    hosted = {row.entry.id: row.entry for row in rows if row.entry.family.traits.hosted}
+    if missing := [name for name, entry in hosted.items() if not is_installed(entry)]:
+        yield f"{', '.join(missing)}: not installed, and will be skipped; install the extra: {with_extra('hosted')}"
 
 
 def left_out(rows: Sequence[PlannedRow], options: BenchOptions) -> str | None:

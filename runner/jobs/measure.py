@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from portbench.errors import BoardUnavailable
+from portbench.errors import BoardUnavailable, PortbenchError
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Status
 from portbench.runner.bench import Bench, Outcome
@@ -63,9 +63,27 @@ def measure(
     def bench() -> Bench:
         return Bench(options, store, logs, servers)
 
-    # A hosted row's figures are this PC's, which is then left to it alone.
+    fault = None
+    try:
+        yield from _measure_boards(rows, options, store, logs, bench, watch)
+    except PortbenchError as error:
+        fault = error
+    # A hosted row's figures are this PC's, which is then left to it alone. They are a reference, and so come last.
     if hosted := [row for row in rows if _is_hosted(row)]:
         yield from _measure_here(bench(), hosted, watch)
+    if fault is not None:
+        raise fault
+
+
+def _measure_boards(
+    rows: Sequence[PlannedRow],
+    options: BenchOptions,
+    store: ImageStore,
+    logs: Path,
+    bench: Callable[[], Bench],
+    watch: Watch,
+) -> Rows:
+    """Those of `rows` that have boards, real or emulated."""
     boards, emulated = units_of(rows, options)
     if options.parallel == 1 and boards:
         yield from _measure_here(bench(), [row for unit in boards.values() for row in unit], watch)
