@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
-_PROJECTS: Final = {"micropython.org": "MicroPython", "downloads.circuitpython.org": "CircuitPython"}
+_PROJECTS: Final = {
+    "micropython.org": "MicroPython",
+    "circuitpython.org": "CircuitPython",
+    "downloads.circuitpython.org": "CircuitPython",
+}
 _MAKERS: Final = {"wiznet": "WIZnet", "wiznetmaker": "WIZnet"}
 """Of boards, by the names of their GitHub accounts."""
 
@@ -20,5 +24,5 @@ def publisher(url: str | None) -> str:
 
 
 def is_official(url: str | None) -> bool:
-    """Whether the project itself publishes the image."""
+    """Whether the address is a project's own."""
     return urlsplit(url or "").hostname in _PROJECTS

@@ -13,11 +13,11 @@ import pytest
 
 from portbench.results import storage
 from portbench.results.csv_export import samples_csv
-from portbench.results.histories.series import over_versions
+from portbench.results.histories.series import Series, SeriesAxis, over_versions
 from portbench.results.model import Status
 from portbench.results.page import build
 from portbench.results.page.drawing import PREVIEW
-from portbench.results.page.history import _ticks
+from portbench.results.page.history import _axis
 from portbench.results.page.parts import Cell, Data, names
 from portbench.results.page.sections import distribution
 from portbench.results.page.sections import waveform as waveforms
@@ -136,7 +136,27 @@ def test_versions_are_along_the_axis_in_their_order() -> None:
         for profile, versions in (("a", ("1.9", "1.20")), ("b", ("1.10", "1.9")))
         for version in versions
     ]
-    assert _ticks(over_versions(entries)) == ["1.9", "1.10", "1.20"]
+    places, ticks = _axis(over_versions(entries))
+    assert places == {"1.9": 0, "1.10": 1, "1.20": 2} and ticks == {0: "1.9", 1: "1.10", 2: "1.20"}
+
+
+@pytest.mark.parametrize(
+    ("times", "places", "ticks"),
+    [
+        (
+            ("2026-11-01T12:00:00Z", "2026-11-02T12:00:00Z", "2026-11-09T12:00:00Z"),
+            [0, 1, 8],
+            ["2026-11-03", "2026-11-05"],
+        ),
+        (("2026-11-01T12:00:00Z", "2026-11-01T14:30:00Z"), [0, 2.5 / 24], ["11-01 12:00", "11-01 12:30"]),
+    ],
+)
+def test_times_are_along_the_axis_to_scale(times: tuple[str, ...], places: list[float], ticks: list[str]) -> None:
+    entries = tuple(replace(HISTORY[0], measured_utc=time) for time in times)
+    found, labels = _axis([Series(SeriesAxis.TIME, "f", entries)])
+    first = found[times[0]]
+    assert [(at - first) / 86400 for at in found.values()] == places and 2 <= len(labels) <= 7
+    assert [*labels.values()][:2] == ticks and all(label in range(first, max(found.values()) + 1) for label in labels)
 
 
 def test_figures_to_ship_are_not_replaced_by_fewer_and_have_measured_rows_alone(tmp_path: Path) -> None:
@@ -159,7 +179,7 @@ def test_flash_cache_misses_are_one_cause(page: str) -> None:
 
 
 def test_every_firmware_with_a_known_place_is_linked(elements: Elements) -> None:
-    assert {"href": "https://example.org/micropython"} in elements.all("a")
+    assert {"href": "https://micropython.org/download"} in elements.all("a")
 
 
 def test_every_port_has_its_page(elements: Elements) -> None:
