@@ -391,14 +391,6 @@ def check_folder(folder: Path) -> None:
         ) from error
 
 
-def is_installed(entry: FirmwareEntry) -> bool:
-    """True if the package of the hosted port `entry` is."""
-    try:
-        return bool(package_version(entry))
-    except ImageUnavailable:
-        return False
-
-
 def package_version(entry: FirmwareEntry) -> str:
     """Version of the hosted port `entry` as installed; raises `ImageUnavailable`."""
     package = entry.package or entry.id

@@ -103,21 +103,10 @@ class Release:
         return _number(self.version)
 
 
-@dataclass(frozen=True)
-class Change:
-    """A change of a family that moves figures, from the release `since` on. `on`: the kind of network it concerns."""
-
-    family: str
-    since: str
-    text: str
-    source: str
-    on: str | None = None
-
-
-def changes(family: Family, network: str | None) -> list[Change]:
-    """The changes of a family that boards with this kind of network see."""
-    known = (Change(**each) for each in parse_toml(read_text(SHIPPED), SHIPPED)["change"])
-    return [each for each in known if each.family == family and each.on in (None, network)]
+def changes(family: Family, network: str | None) -> list[tuple[str, str]]:
+    """The changes of a family that move figures of boards with this kind of network: since which release, and what."""
+    known = [each for each in parse_toml(read_text(SHIPPED), SHIPPED)["change"] if each["family"] == family]
+    return [(each["since"], each["text"]) for each in known if each.get("on", network) == network]
 
 
 def _number(version: str) -> Version:

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from portbench.boards import BoardDefinition, board_definition
-from portbench.boards.releases import listed_on, newest_listed
+from portbench.boards.releases import newest_listed
 from portbench.clients.example import example
 from portbench.clients.families import FAMILIES
 from portbench.errors import PortbenchError
@@ -39,6 +39,10 @@ class Choice:
         return f"{figure(self.group.value.median)} {self.group.headline.unit}"
 
     @property
+    def released(self) -> date:
+        return date.min if self.entry.offers is None else self.entry.offers.released
+
+    @property
     def label(self) -> str:
         """The firmware with its publisher and its figure."""
         return f"{self.entry.id} by {publisher(self.entry.url)}, {self.rate}"
@@ -67,11 +71,6 @@ class Advice:
         return self.choices[0]
 
     @property
-    def file_on_board(self) -> str:
-        """The file that `flash` runs when it starts."""
-        return FAMILIES[client_family(self.flash)].script
-
-    @property
     def age_days(self) -> int:
         return (datetime.now(UTC).date() - self.measured.date()).days
 
@@ -88,43 +87,37 @@ def advise(board_name: str) -> Advice:
     if not choices:
         raise PortbenchError(f"{board.id}: its figures are of no firmware in the catalogue; measure: portbench run")
     # The catalogue's images are in the lists too. Of two families, the one that was measured.
-    official = sorted((each for each in choices if is_official(each.entry.url)), key=_released)
+    official = sorted((each for each in choices if is_official(each.entry.url)), key=lambda each: each.released)
     families = dict.fromkeys([*(each.entry.family for each in reversed(official)), *LISTED])
-    newest = [listed for family in families if (listed := newest_listed(family, board, known)) is not None]
+    newest = [found for family in families if (found := newest_listed(family, board, known)) is not None]
     if not newest:
         raise PortbenchError(f"{board.id}: no official firmware is known for it; see: portbench list releases")
-    flash = newest[0]
+    flash, seen = newest[0]
     relative = next((each for each in reversed(official) if each.entry.family is flash.family), None)
-    later = tuple(listed for listed in newest if listed.id not in {each.entry.id for each in choices})
+    later = tuple(listed for listed, _ in newest if listed.id not in {each.entry.id for each in choices})
     line = relative.group.first.line if relative else profile_line(flash, board, flash.profiles[-1])
     program = example(client_family(flash), board, line)
-    seen = listed_on(flash.family, board, known)
     return Advice(board, panel.workload, run.started_utc, choices, flash, program, seen, relative, later)
-
-
-def _released(choice: Choice) -> date:
-    return date.min if choice.entry.offers is None else choice.entry.offers.released
 
 
 def lines(advice: Advice) -> list[str]:
     """The advice for a terminal. A line that begins with four spaces is code, as in `results.answer`."""
     flash, relative, fastest = advice.flash, advice.relative, advice.fastest
+    older = "" if relative is None else f" Measured: {relative.entry.id}, {relative.rate}."
     is_measured = relative is not None and relative.entry is flash
-    figure_told = f": {relative.rate}" if is_measured and relative else ", not measured yet"
-    newest = f"{publisher(flash.url)}'s newest release as of {advice.listed}"
+    told = f": {relative.rate}." if relative and is_measured else f", not measured yet.{older}"
     drive = advice.board.volumes.bootloader
-    said = [f"{advice.board.title}: flash {flash.id}, {newest}{figure_told}."]
-    if relative is not None and not is_measured:
-        said[0] += f" Measured: {relative.entry.id}, {relative.rate}."
-    said += [
+    said = [
+        f"{advice.board.title}: flash {flash.id}, {publisher(flash.url)}'s newest release as of {advice.listed}{told}",
         f"    {flash.url}",
         f"Hold BOOTSEL while you plug the board in, and copy the file onto its drive {drive}. Or:",
         f"    portbench flash {flash.id}",
-        f"Save this program on the board as {advice.file_on_board}:",
+        f"Save this program on the board as {FAMILIES[client_family(flash)].script}:",
         _indented(advice.program),
     ]
     if fastest is not relative:
-        said += [f"Fastest measured: {fastest.label}{_times(fastest, relative)}.", f"    {fastest.entry.url}"]
+        times = f", {times_text(fastest.group, relative.group)} times {relative.entry.id}" if relative else ""
+        said += [f"Fastest measured: {fastest.label}{times}.", f"    {fastest.entry.url}"]
         if relative is not None and (cost := price(fastest.group, relative.group)) is not None:
             said.append(cost)
     if others := [each.label for each in advice.choices if each not in (relative, fastest)]:
@@ -144,19 +137,13 @@ def lines(advice: Advice) -> list[str]:
     ]
 
 
-def _times(fastest: Choice, relative: Choice | None) -> str:
-    if relative is None:
-        return ""
-    return f", {times_text(fastest.group, relative.group)} times {relative.entry.id}"
-
-
 def _changes(entry: FirmwareEntry, advice: Advice) -> Iterator[str]:
     """The changes between a family's measured releases and `entry` that move figures."""
     measured = [each.entry.version or "" for each in advice.choices if each.entry.family is entry.family]
     network = None if advice.board.network is None else advice.board.network.kind
-    for change in changes(entry.family, network):
-        if max(map(release, measured), default=()) < release(change.since) <= release(entry.version or ""):
-            yield f"{publisher(entry.url)} since {change.since} {change.text}"
+    for since, text in changes(entry.family, network):
+        if max(map(release, measured), default=()) < release(since) <= release(entry.version or ""):
+            yield f"{publisher(entry.url)} since {since} {text}"
 
 
 def as_data(advice: Advice) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import distributions
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -18,7 +19,6 @@ from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Catalogue, FirmwareEntry, Profile
 from portbench.firmware.identify import AVR_SUFFIXES, IMAGE_FAMILIES, Uf2File, entry_for_file, release
-from portbench.firmware.images import is_installed
 from portbench.firmware.releases import usual_index
 from portbench.install import with_extra
 from portbench.results.published import published_of
@@ -187,8 +187,8 @@ def remarks(rows: Sequence[PlannedRow], options: BenchOptions) -> list[str]:
 
 def _not_installed(rows: Sequence[PlannedRow]) -> Iterator[str]:
     """Told before hours of measuring, at whose end the hosted rows would be skipped."""
-    hosted = {row.entry.id: row.entry for row in rows if row.entry.family.traits.hosted}
-    if missing := [name for name, entry in hosted.items() if not is_installed(entry)]:
+    packages = {row.entry.id: row.entry.package or "" for row in rows if row.entry.family.traits.hosted}
+    if missing := [name for name, package in packages.items() if not any(distributions(name=package))]:
         yield f"{', '.join(missing)}: not installed, and will be skipped; install the extra: {with_extra('hosted')}"
 
 

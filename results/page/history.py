@@ -97,7 +97,7 @@ def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[FigureC
             marks("point", lines_drawn, filled=True, size=60, opacity=1),
             marks("point", steps_drawn, shape="circle", size=380, stroke=INK, strokeWidth=2, fill="transparent"),
         ]
-        names = f"{json.dumps({str(at): label for at, label in ticks.items()})}[datum.value]"
+        names = f"{json.dumps(ticks)}[datum.value]"
         first, last = min(places.values()), max(places.values())
         room = (last - first) * _MARGIN or 1
         x = {"domain": [first - room, last + room], "values": [*ticks], "labelExpr": names, "grid": False}

@@ -63,9 +63,20 @@ def measure(
     def bench() -> Bench:
         return Bench(options, store, logs, servers)
 
+    boards, emulated = units_of(rows, options)
     fault = None
     try:
-        yield from _measure_boards(rows, options, store, logs, bench, watch)
+        if options.parallel == 1 and boards:
+            yield from _measure_here(bench(), [row for unit in boards.values() for row in unit], watch)
+        elif boards:
+            yield from _measure_on_boards(bench, list(boards.values()), options.parallel, watch)
+        # A crash of translated code ends its process, so several rows get others.
+        if len(emulated) == 1 or (emulated and sys.platform == "emscripten"):
+            yield from _measure_here(bench(), emulated, watch)
+        elif emulated:
+            from portbench.runner.jobs.pool import measure_in_processes
+
+            yield from measure_in_processes(emulated, options, store, logs, options.parallel, watch)
     except PortbenchError as error:
         fault = error
     # A hosted row's figures are this PC's, which is then left to it alone. They are a reference, and so come last.
@@ -73,29 +84,6 @@ def measure(
         yield from _measure_here(bench(), hosted, watch)
     if fault is not None:
         raise fault
-
-
-def _measure_boards(
-    rows: Sequence[PlannedRow],
-    options: BenchOptions,
-    store: ImageStore,
-    logs: Path,
-    bench: Callable[[], Bench],
-    watch: Watch,
-) -> Rows:
-    """Those of `rows` that have boards, real or emulated."""
-    boards, emulated = units_of(rows, options)
-    if options.parallel == 1 and boards:
-        yield from _measure_here(bench(), [row for unit in boards.values() for row in unit], watch)
-    elif boards:
-        yield from _measure_on_boards(bench, list(boards.values()), options.parallel, watch)
-    # A crash of translated code ends its process, so several rows get others.
-    if len(emulated) == 1 or (emulated and sys.platform == "emscripten"):
-        yield from _measure_here(bench(), emulated, watch)
-    elif emulated:
-        from portbench.runner.jobs.pool import measure_in_processes
-
-        yield from measure_in_processes(emulated, options, store, logs, options.parallel, watch)
 
 
 def units_of(

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from portbench.install import with_extra
 from tests.cli.conftest import Invoke
 
 pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
@@ -67,8 +66,8 @@ def test_a_missing_library_is_told_before_the_row_runs(
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.setattr("portbench.runner.replayed.ReplayedRow.prepared", None)
     done = invoke("trace", f"--{library}", "file")
-    line = f"portbench: --{library} needs {library}; install it: {with_extra('trace')}\n"
-    assert (done.exit_code, done.stderr) == (1, line) and list(tmp_path.iterdir()) == []
+    assert done.exit_code == 1 and done.stderr.startswith(f"portbench: --{library} needs {library}; install it: pip ")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_profile_tells_all(invoke: Invoke, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import pytest
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
 from portbench.errors import PortbenchError
-from portbench.install import with_extra
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
 from portbench.runner.jobs import cluster
@@ -34,7 +33,7 @@ from tests.sweep.test_plan import planned as planned_sweep
 pytestmark = [
     pytest.mark.engine,
     pytest.mark.slow,
-    needs("distributed", f"Dask is not installed; install it: {with_extra('dask')}"),
+    needs("distributed", "Dask is not installed"),
 ]
 _LIMIT_S = 90.0
 

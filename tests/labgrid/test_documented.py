@@ -13,7 +13,6 @@ pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards.usb.board import default_bus
 from portbench.boards.usb.bus import Target, parse_selector, select
-from portbench.install import with_extra
 from portbench.results import storage
 from tests.cli.conftest import Invoke, empty, environment, invoke  # noqa: F401 - fixtures
 from tests.cli.test_desk import StartDesk, desk_with, line  # noqa: F401 - a fixture
@@ -24,7 +23,7 @@ from tests.usb.conftest import DEFINITION
 pytestmark = [
     pytest.mark.engine,
     pytest.mark.slow,
-    needs("labgrid", f"labgrid is not installed; run: {with_extra('labgrid')}"),
+    needs("labgrid", "labgrid is not installed"),
 ]
 
 

@@ -93,13 +93,13 @@ def test_time_left_is_learned_from_what_rows_took_before() -> None:
 def test_time_left_grows_with_a_row_that_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     shown, _ = view(terminal=True, rows=4)
     with shown:
-        monkeypatch.setattr(shown, "_elapsed_s", lambda task: 1.0)
+        monkeypatch.setattr(shown, "_elapsed_s", lambda _: 1.0)
         shown.doing("a", Stage.RUN)
         shown.done("a", row(1000))
         shown.doing("b", Stage.RUN)
         shown.done("b", missing("b", "skipped", "no image"))  # takes no time
         assert shown._left_s(0) == 2.0
-        monkeypatch.setattr(shown, "_elapsed_s", lambda task: 30.0)
+        monkeypatch.setattr(shown, "_elapsed_s", lambda _: 30.0)
         shown.doing("c", Stage.RUN)
         assert shown._left_s(0) == 30.0
 

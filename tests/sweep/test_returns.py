@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from portbench.install import with_extra
 from portbench.results.model import Headline, Row, Status
 from portbench.runner.settings import Axis, read_settings
 from portbench.runner.sweep.chart import diminishing_returns
@@ -15,7 +14,7 @@ from portbench.where import Where
 from portbench.workloads import workload
 from tests.conftest import needs
 
-pytestmark = needs("kneed", f"kneed is not installed; install it: {with_extra('sweep')}")
+pytestmark = needs("kneed", "kneed is not installed")
 
 
 def point(value: float, **at: object) -> Point:
