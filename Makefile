@@ -58,11 +58,10 @@ test-python: build
 	$(BIN)/pytest tests $(ON_ALL_CORES) $(ARGS)
 
 # Its output comes whole, not among that of pytest. The binding and TLS are tested in Python, and the examples by a test.
-# For the examples in documents cargo would compile the browser's library and TLS too, which have none.
 test-engine:
 	@$(call need_cargo)
 	@if [ -x $(BIN)/python ]; then PORTBENCH_BOOTROM=$$($(BIN)/python -m portbench_engine) && export PORTBENCH_BOOTROM; fi; \
-		output=$$({ $(CARGO_TEST) --tests && $(CARGO_TEST) --exclude portbench-web --doc; } 2>&1); status=$$?; \
+		output=$$({ $(CARGO_TEST) --tests && $(CARGO_TEST) --doc; } 2>&1); status=$$?; \
 		printf '%s\n' "$$output"; exit $$status
 
 # Hostile guests on whole boards, with an ATmega too, and on the LAN, nonsense on gSPI, random PIO programs, and translated code beside the

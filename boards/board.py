@@ -26,10 +26,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class RuntimeIdentity:
-    """What answers on the board.
+    """The runtime on the board, as it reports itself.
 
     `family` is the name the runtime gives itself (`micropython`, `circuitpython`); `version` as in `1.26.0` or
-    `9.1.4`; `board_id` is MicroPython's or CircuitPython's id of the board, empty where the runtime does not tell;
+    `9.1.4`; `board_id` is MicroPython's or CircuitPython's id of the board, empty where the runtime does not report it;
     `machine` is the runtime's own description.
     """
 
@@ -41,7 +41,7 @@ class RuntimeIdentity:
 
 @dataclass(frozen=True)
 class Deployment:
-    """What to put on the board: contents by POSIX path relative to its root, and the image's family.
+    """Files to put on the board, by POSIX path relative to its root, and the image's family.
 
     `family` is `micropython`, `wiznet`, `circuitpython`, `hosted`, `blinka`, `native` or `foreign`. The script among
     the files (`main.py` or `code.py`) starts by itself after a reset.
@@ -64,7 +64,7 @@ class Deployment:
 
 @dataclass(frozen=True)
 class Unattended:
-    """How the PC tells by itself that a run is over, of an image that reports nothing (the family `foreign`)."""
+    """Signs by which the PC sees the end of a run of an image that reports nothing (the family `foreign`)."""
 
     exchanges: int
     """A run has so many; the PC closes the connection after one more."""
@@ -74,7 +74,7 @@ class Unattended:
 
 @dataclass(frozen=True)
 class RunOutput:
-    """What one run gave.
+    """The output of one run.
 
     `result`: the client's result line, None where none came. `console`: what the board printed in this run.
     `sessions`: where the board brings its own server (the simulated LAN); empty where it used the real one. `sim`: the
@@ -163,7 +163,7 @@ class Board(ABC):
     def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
         """Reset the board into the deployed client and collect its result line.
 
-        A client that reports an error is no fault of the board: its line is the `result`. Raises ConsoleLost when the
+        A client's error is not a fault of the board: its line is the `result`. Raises ConsoleLost when the
         console went away before a result came. The family `native` has no console and reports to its server: a board
         with its own network runs until the server has a session's report, any other restarts and returns at once. So
         does `foreign`, with a session's exchanges in the place of the report; its first run may be under way already,
@@ -173,7 +173,7 @@ class Board(ABC):
     def attribution(
         self, timed: Sequence[Timed], result: Mapping[str, Any], deadline: Deadline
     ) -> dict[str, Any] | None:
-        """Where the time of the last run went, as `results.attribution.Attribution` has it.
+        """The last run's time by cause, as `results.attribution.Attribution` has it.
 
         `timed`: what `result`, its client's, says that it timed. None where this board cannot tell.
         """

@@ -1,4 +1,4 @@
-"""What a board prints: lines, the client's one result line among them; and a log whose size a guest cannot drive up."""
+"""Console output: lines, the client's one result line among them; and a log whose size a guest cannot drive up."""
 
 from __future__ import annotations
 

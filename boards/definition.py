@@ -72,7 +72,7 @@ def _usb_id(value: Any) -> UsbId:
         return value
     match = re.fullmatch(r"([0-9a-f]{4}):([0-9a-f]{4})", value) if isinstance(value, str) else None
     if match is None:
-        raise ValueError(f'{value!r} is no USB id; write one such as "2e8a:0005"')
+        raise ValueError(f'{value!r} is not a USB id; write one such as "2e8a:0005"')
     return UsbId(int(match[1], 16), int(match[2], 16))
 
 
@@ -155,7 +155,7 @@ class Wifi(_Wired):
 
 
 Network = Annotated[Ethernet | Wifi, Field(discriminator="kind")]
-"""How a board reaches a network."""
+"""A board's connection to a network."""
 
 
 @checked_dataclass(frozen=True, config=_STRICT)
@@ -193,7 +193,7 @@ class AttachedDevice:
 
 @checked_dataclass(frozen=True, config=_STRICT)
 class UsbIds:
-    """What the board calls itself on USB, by what runs on it."""
+    """The board's USB ids, by what runs on it."""
 
     bootloader: _UsbId
     micropython: _UsbId
@@ -278,7 +278,7 @@ class BoardDefinition:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the board may be called, in lower case."""
+        """The board's names, in lower case."""
         return tuple(dict.fromkeys(name.lower() for name in (self.id, *self.aliases)))
 
 
@@ -362,7 +362,7 @@ def require_wiring(definition: BoardDefinition, built_for: BoardDefinition, what
     if definition.mcu != built_for.mcu or _without_speed(definition.network) != _without_speed(built_for.network):
         raise BoardUnavailable(
             f"{definition.id}: {what} is built for the chips and pins of {built_for.id}, which this board has not;"
-            " use a runtime that is told its pins"
+            " use a runtime whose client sets its pins"
         )
 
 

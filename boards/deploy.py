@@ -83,7 +83,7 @@ def check_digests(repl: Repl, files: Mapping[str, bytes], deadline: Deadline) ->
         said = "is not there" if got is None else f"reads back as {got[:16]}, not {expected[:16]}"
         bad.append(f"{path} {said}")
     if bad:
-        raise BoardError(f"{repl.name}: files are not what was written: {'; '.join(bad)}")
+        raise BoardError(f"{repl.name}: files differ from those written: {'; '.join(bad)}")
 
 
 REMOUNT_WITHOUT_TIMES = """
@@ -96,7 +96,7 @@ f = vfs.VfsLfs2(rp2.Flash(), progsize=256, mtime=False)
 vfs.umount('/')
 vfs.mount(f, '/')
 """
-"""As the rp2 port's `_boot.py` mounts it, but files get no time stamps: equal files then give equal flash contents.
+"""Mounts the volume like the rp2 port's `_boot.py`, without time stamps: equal files then give equal flash contents.
 
 Before MicroPython 1.22 the functions are in `os`. Until the next soft reset; where it fails nothing has changed.
 """

@@ -21,7 +21,7 @@ def pin_number(name: object) -> int:
     """Read `GP15`, `GPIO15` or 15. Raises ValueError."""
     match = re.fullmatch(r"(?:GP(?:IO)?)?(\d{1,2})", str(name), re.IGNORECASE | re.ASCII)
     if match is None or int(match[1]) >= PINS:
-        raise ValueError(f"{name!r} is no pin; use GP0 to GP{PINS - 1}")
+        raise ValueError(f"{name!r} is not a pin; use GP0 to GP{PINS - 1}")
     return int(match[1])
 
 
@@ -47,7 +47,7 @@ def pin_volts(value: object) -> float:
     else:
         volts = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else -1.0
     if not 0.0 <= volts <= _MOST_V:
-        raise ValueError(f"{value!r} is nothing to hold a pin at; use low, high or 0 to {_MOST_V} volts")
+        raise ValueError(f"{value!r} is not a level of a pin; use low, high or 0 to {_MOST_V} volts")
     return volts
 
 
@@ -55,7 +55,7 @@ def parse_pin(text: str) -> tuple[int, float | None]:
     """Read `GP15=low`, `GP26=1.65`, or `GP15=open`, which lets go of the pin (None). Raises ValueError."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise ValueError(f"{text!r} says nothing of a pin; write GP15=low, GP15=high, GP26=1.65 or GP15=open")
+        raise ValueError(f"{text!r} does not set a pin; write GP15=low, GP15=high, GP26=1.65 or GP15=open")
     return pin_number(name), None if value.lower() == "open" else pin_volts(value)
 
 
@@ -63,7 +63,7 @@ def parse_wire(text: str) -> tuple[int, int]:
     """Read `GP0:GP1`. Raises ValueError."""
     first, colon, second = text.partition(":")
     if not colon:
-        raise ValueError(f"{text!r} is no wire; write GP0:GP1")
+        raise ValueError(f"{text!r} is not a wire; write GP0:GP1")
     return _two_pins((first, second))
 
 
@@ -74,7 +74,7 @@ def show_volts(volts: float) -> str:
 
 def _held(value: object) -> dict[int, float]:
     if not isinstance(value, Mapping):
-        raise ValueError(f'{value!r} is no list of pins; write such as {{"GP15": "low"}}')
+        raise ValueError(f'{value!r} is not a list of pins; write such as {{"GP15": "low"}}')
     return {pin_number(name): pin_volts(volts) for name, volts in value.items()}
 
 
@@ -83,7 +83,7 @@ def _two_pins(value: object) -> tuple[int, int]:
         return parse_wire(value)
     pins = [pin_number(pin) for pin in value] if isinstance(value, (list, tuple)) else []
     if len(pins) != 2 or pins[0] == pins[1]:
-        raise ValueError(f"{value!r} is no wire; name two pins")
+        raise ValueError(f"{value!r} is not a wire; name two pins")
     return pins[0], pins[1]
 
 

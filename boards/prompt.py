@@ -22,7 +22,7 @@ _USB_PACKET_BYTES: Final = 64
 
 
 class ByteStream(Protocol):
-    """As much of a `Wire` as mpremote needs."""
+    """The part of a `Wire` that mpremote needs."""
 
     def read(self, n: int = 1) -> bytes: ...
     def write(self, data: bytes) -> int: ...
@@ -68,7 +68,7 @@ class Prompt:
 
     @property
     def is_raw(self) -> bool:
-        """Whether this side has put the board into its raw REPL."""
+        """True if this side has put the board into its raw REPL."""
         return bool(self._transport.in_raw_repl)
 
     def forget(self) -> None:

@@ -67,12 +67,12 @@ def _fault(folder: Path) -> str | None:
     except OSError as error:
         return f"cannot be used ({error.strerror})"
     if not stat.S_ISDIR(found.st_mode):
-        return "is no folder" if not stat.S_ISLNK(found.st_mode) else "is a link, which another user may have made"
+        return "is not a folder" if not stat.S_ISLNK(found.st_mode) else "is a link, which another user may have made"
     if hasattr(os, "getuid"):
         if found.st_uid != os.getuid():
             return f"belongs to user {found.st_uid}, not to you"
         if found.st_mode & _OTHERS_WRITE:
-            return f"may be written to by others (mode {stat.S_IMODE(found.st_mode):04o}), who could have laid links"
+            return f"may be written to by others (mode {stat.S_IMODE(found.st_mode):04o}), who may have made links"
     return None
 
 
@@ -84,7 +84,7 @@ def claimed_folder(name: str) -> Iterator[Path]:
     BoardUnavailable where the name is none, or another board's.
     """
     if _NAME.fullmatch(name) is None:
-        raise BoardUnavailable(f"{name!r} is no name for a board; use letters, digits, '-', '_' and '.'")
+        raise BoardUnavailable(f"{name!r} is not a name for a board; use letters, digits, '-', '_' and '.'")
     root = runtime_dir()
     folder = root / name
     if len(os.fsencode(folder / CONTROL_SOCKET)) > SOCKET_NAME_BYTES:
@@ -100,7 +100,7 @@ def claimed_folder(name: str) -> Iterator[Path]:
                 with contextlib.suppress(OSError):
                     folder.rmdir()
             folder.mkdir(mode=0o700)
-            mine = hold(folder)  # tells a board that runs from one that was killed
+            mine = hold(folder)  # distinguishes a running board from a killed one
             assert mine is not None  # a system with pseudo-terminals has locks
     except FileExistsError:
         state = _read(folder)
@@ -140,7 +140,7 @@ def _remove_left_behind(root: Path) -> None:
 
 @dataclass(frozen=True)
 class EmulatedState:
-    """What a PC would see of the board now.
+    """An emulated board as a PC sees it now.
 
     `port`: the serial port's path; `volume`: the mounted drive's folder; both None while there is none. `generation`
     grows with each USB enumeration. `pid` is the board's process. `uarts`: the paths of UART0 and UART1, where

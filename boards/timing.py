@@ -79,14 +79,14 @@ class Waits:
         self._others: Counter[int] = Counter()
 
     def include(self, pid: int) -> None:
-        """Count a process that is no descendant of ours, too, until `exclude`."""
+        """Count a process that is not a descendant of ours, too, until `exclude`."""
         self._others[pid] += 1
 
     def exclude(self, pid: int) -> None:
         self._others -= Counter([pid])
 
     def __call__(self) -> dict[str, float]:
-        """Return the waits of all these in s, by their numbers; an empty dict where the system does not tell."""
+        """Return the waits of all these in s, by their numbers; an empty dict where the system does not report them."""
         now_s = self._clock()
         passed_s, self._looked_s = now_s - self._looked_s, now_s
         found: dict[str, float] = {}
@@ -109,7 +109,7 @@ waited: Final = Waits()
 
 @contextmanager
 def counting(*pids: int | None) -> Iterator[None]:
-    """Have deadlines wait for these processes, too, where they are no descendants of ours."""
+    """Have deadlines wait for these processes, too, where they are not descendants of ours."""
     others = [pid for pid in pids if pid is not None]
     for pid in others:
         waited.include(pid)

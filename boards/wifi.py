@@ -85,7 +85,7 @@ class AccessPoint:
         return dict(vars(self))
 
     def unusual(self) -> dict[str, int | bool | str] | None:
-        """The settings that a row tells, as they are not the usual ones: `open` in the place of the passphrase."""
+        """The settings of a row that are not the usual ones: `open` instead of the passphrase."""
         told: dict[str, int | bool | str] = {
             name: value for name, value in vars(self).items() if value != getattr(_USUAL, name) and name != "passphrase"
         }

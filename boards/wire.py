@@ -42,7 +42,7 @@ class Wire(ABC):
 
     @abstractmethod
     def inWaiting(self) -> int:
-        """How many bytes can be read now: pyserial's old name, which mpremote calls."""
+        """Count the bytes that can be read now: pyserial's old name, which mpremote calls."""
 
     @abstractmethod
     def write(self, data: bytes) -> int: ...

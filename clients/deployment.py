@@ -23,14 +23,14 @@ from portbench.workloads import Readiness, Workload, WorkloadSettings
 
 CONFIG_NAME: Final = "portbench_config.json"
 _SERVES_USB_MAJOR: Final = 9
-"""Of CircuitPython: the first that serves USB while it compiles."""
+"""The first CircuitPython that serves USB while it compiles."""
 
 AddressMode = Literal["dhcp", "static"]
 
 
 @checked(frozen=True, config=ConfigDict(extra="forbid", defer_build=True))
 class ClientNetwork:
-    """How a client reaches the PC's server at `port`; without a `server`, the `port` on which it listens. Raises
+    """Network settings of a client: the PC's server at `port`, or without a `server` the `port` it listens on. Raises
     pydantic's ValidationError for settings that no client could use.
 
     `spi_hz` None: the board's or the driver's default. `intn`: use the INTn pin where the firmware can. `server` is an
@@ -126,7 +126,7 @@ def _with_before(script: str, added: str, line: str) -> str:
 
 _MAC: Final = b'"02:08:dc:55:00:01"'
 _PARTNERS_MAC: Final = b'"02:08:dc:55:00:02"'
-"""As long as the other, so that the script takes the same time."""
+"""The partner's address, as long as the other, so that the script takes the same time."""
 
 
 def as_partner(deployment: Deployment, board: BoardDefinition) -> Deployment:

@@ -24,7 +24,7 @@ _ACTIVE_ASKS: Final = (
     (_ACTIVE, '    if hasattr(nic, "active") and config["address_mode"] == "dhcp":\n        nic.active(True)\n'),
 )
 _MAY_BE_ACTIVE: Final = ((_ACTIVE, '    if hasattr(nic, "active"):\n        nic.active(True)\n'),)
-"""Of a build whose version is not known: later ones are dead until they are active, with a static address too."""
+"""Changes for a build of unknown version: later ones are dead until they are active, with a static address too."""
 _EARLY_DHCP: Final = (
     (
         "        except OSError:  # the driver gave up",
@@ -37,6 +37,15 @@ _EARLY_DHCP: Final = (
 )
 """WIZnet's builds of 1.17 and 1.18 take no "dhcp": `active` of 1.18 asks for an address by itself; the first one, of
 2021, has no `active`, and its address is static."""
+_SPI_OF_DRIVER: Final = (
+    (
+        'int(text[text.index("baudrate=") + 9 :].split(",")[0])',
+        "125_000_000 // (machine.mem32[0x4003C010] * ((machine.mem32[0x4003C000] >> 8 & 255) + 1))",
+    ),
+    ("    text = str(SPI(0))  # no arguments: shows the bus as it is\n", "    import machine\n\n"),
+)
+"""The driver of these builds sets SPI0 to 48.8 kHz, which the bus object does not learn of: SSPCPSR and SSPCR0 of the
+RP2040 have it, at 125 MHz."""
 _OLD_RADIO: Final = (
     ("network.WLAN.PM_PERFORMANCE", "0xA11142"),
     ("network.WLAN.PM_NONE", "0x10"),
@@ -93,5 +102,6 @@ def _changes(family: str, version: str) -> Iterator[tuple[str, _Changes]]:
     if family == "wiznet" and release(version) < (1, 19):
         yield _ETHERNET, _ACTIVE_ASKS if release(version) else _MAY_BE_ACTIVE
         yield _ETHERNET, _EARLY_DHCP
+        yield _ETHERNET, _SPI_OF_DRIVER
     if release(version) < (1, 21):
         yield _RADIO, _OLD_RADIO

@@ -73,4 +73,4 @@ FAMILIES: Final = {
         "circuitpython", "circuitpython", "code.py", frozenset({Readiness.CONNECTED, Readiness.LISTENING})
     ),
 }
-"""`blinka`: CircuitPython's driver on the PC's CPython. It is no port: without a network there is nothing to run."""
+"""`blinka`: CircuitPython's driver on the PC's CPython. It is not a port: without a network there is nothing to run."""

@@ -23,7 +23,7 @@ from portbench.firmware.download import download
 from portbench.firmware.images import OFFLINE_VARIABLE
 
 NEWEST_MAJOR = 10
-"""Of CircuitPython, in the pins: its libraries also run over Blinka."""
+"""The newest CircuitPython in the pins: its libraries also run over Blinka."""
 PINS = Path(__file__).with_name("circuitpython_libraries.toml")
 DRIVER_PINS = Path(__file__).with_name("micropython_libraries.toml")
 

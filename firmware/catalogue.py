@@ -34,9 +34,9 @@ class Profile:
     spi_hz: Annotated[StrictInt, Field(gt=0, le=133_000_000)] | None = None
     """SPI clock that the client asks for; None: the driver's own default."""
     intn: StrictBool | None = None
-    """Whether the client passes the INTn pin; None: the driver's own default, or not settable."""
+    """True if the client passes the INTn pin; None: the driver's own default, or not settable."""
     power_save: StrictBool | None = None
-    """Whether a radio chip sleeps between frames; None: the firmware's own setting."""
+    """True if a radio chip sleeps between frames; None: the firmware's own setting."""
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Settings of workloads, by the workload's name, where this profile does not run them with their defaults."""
 
@@ -48,7 +48,7 @@ class Traits:
     profiles: tuple[Profile, ...]
     """Those of an image that is in no catalogue."""
     radio_profiles: tuple[Profile, ...] = ()
-    """The same for a board with a radio chip."""
+    """Profiles for a board with a radio chip."""
     runtime: str | None = None
     """The name in its images' banners; None: its images are not checked for one."""
     required_keys: frozenset[str] = frozenset({"version", "file", "url"})
@@ -176,7 +176,7 @@ class FirmwareEntry:
     board: _Text
     profiles: Annotated[tuple[Profile, ...], Field(min_length=1)]
     version: _Text | None = None
-    """As the firmware reports it. None for hosted ports: their package says."""
+    """The version that the firmware reports. None for hosted ports: their package says."""
     file: _Text | None = None
     url: Annotated[StrictStr, Field(pattern=r"^https?://[^/]+/.+")] | None = None
     sha256: Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
@@ -190,7 +190,7 @@ class FirmwareEntry:
 
     @property
     def build(self) -> str:
-        """The words that tell this image from others of its name."""
+        """The words that distinguish this image from others of its name."""
         if self.path is not None:
             return "/".join(self.path.absolute().parts[-2:])
         return self.file or self.package or self.id

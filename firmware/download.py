@@ -80,7 +80,7 @@ class Reachability:
         except OSError as error:  # the base of every error of requests
             fault = _fault(error)
         except ValueError:
-            fault = "is no host's name"
+            fault = "is not a host's name"
         with self._changed:
             self._answers.setdefault(each, fault)
             self._changed.notify_all()

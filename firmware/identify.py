@@ -30,11 +30,11 @@ _CIRCUITPYTHON = re.compile(rb"CircuitPython (\d[\w.+\-]*) on \d{4}-\d\d-\d\d(?:
 _MICROPYTHON = re.compile(rb"MicroPython (?:v?(\d+\.[\w.+\-]*)|[0-9a-f]{7,40}(?:-dirty)?) on \d{4}-\d\d-\d\d")
 """A build of a shallow clone names the commit alone: it has no version."""
 _PLATFORM = re.compile(rb"MicroPython-(\d+\.\d+\.\d+(?:-preview)?)-")
-"""What `platform.platform()` begins with. A fork's banner may have the version of the fork's tags in its place."""
+"""The start of `platform.platform()`. A fork's banner may have the version of the fork's tags instead."""
 _MACHINE = re.compile(rb"\0; ([ -~]+ with RP2[ -~]*)\0")
 _FROZEN = re.compile(rb"(?<![\w/])([A-Za-z_]\w*)(?:/__init__)?\.py(?=\0)")
 _MAIN = b"\0main.py\0"
-"""What MicroPython runs after its boot; an image that has it twice has it among its frozen modules, too."""
+"""The script that MicroPython runs after its boot; an image that has the name twice has it frozen, too."""
 _WIZNETS_CLASS = b"WIZNET5K"
 _LWIP = b"lwip\0"
 """The name of a module. A build with that class and without lwIP uses the chip's own TCP/IP."""
@@ -72,7 +72,7 @@ class Identity:
 
 
 AVR_SUFFIXES: Final = (".hex", ".elf")
-"""Of an ATmega's images: Intel HEX and ELF."""
+"""Endings of an ATmega's images: Intel HEX and ELF."""
 _AVR_STARTS: Final = (b":", b"\x7fELF")
 
 

@@ -114,7 +114,7 @@ class ImageUnavailable(PortbenchError):
 
 
 class Source(StrEnum):
-    """Where an image came from."""
+    """An image's origin."""
 
     FOLDER = "folder"
     CACHE = "cache"
@@ -202,7 +202,7 @@ class ImageStore:
         return image
 
     def at_hand(self, entry: FirmwareEntry) -> Source | None:
-        """Where `obtain` would find the image of `entry` without a network, unchecked; None: nowhere."""
+        """Find where `obtain` gets the image of `entry` without a network, unchecked; None: nowhere."""
         if entry.family.traits.hosted:
             try:
                 package_version(entry)
@@ -223,7 +223,7 @@ class ImageStore:
             from portbench_engine._native import bootrom_path
             from portbench_engine.boot_rom import BOOT_ROMS
         except ImportError:
-            return  # told where the board is opened
+            return  # reported where the board is opened
         if mcu not in BOOT_ROMS:
             return
         known, (_, path) = BOOT_ROMS[mcu], bootrom_path(mcu)

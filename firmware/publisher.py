@@ -1,4 +1,4 @@
-"""Who publishes an image, by its address: a project, a board's maker, or somebody else."""
+"""The publisher of an image, by its address: a project, a board's maker, or others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PROJECTS: Final = {
     "downloads.circuitpython.org": "CircuitPython",
 }
 _MAKERS: Final = {"wiznet": "WIZnet", "wiznetmaker": "WIZnet"}
-"""Of boards, by the names of their GitHub accounts."""
+"""Makers of boards, by the names of their GitHub accounts."""
 
 
 def publisher(url: str | None) -> str:
@@ -20,9 +20,9 @@ def publisher(url: str | None) -> str:
     if place.hostname in _PROJECTS:
         return _PROJECTS[place.hostname]
     account = place.path.split("/")[1] if place.hostname == "github.com" else ""
-    return _MAKERS.get(account.lower(), f"{account} on GitHub" if account else place.hostname or "nobody")
+    return _MAKERS.get(account.lower(), f"{account} on GitHub" if account else place.hostname or "unknown")
 
 
 def is_official(url: str | None) -> bool:
-    """Whether the address is a project's own."""
+    """Return True if the address is a project's own."""
     return urlsplit(url or "").hostname in _PROJECTS

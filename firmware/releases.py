@@ -66,7 +66,7 @@ class ReleaseTarget:
     has_radio: bool
 
     def prefix(self, family: Family) -> str:
-        """Of its releases' ids, as in the catalogue: `micropython-` and `micropython-pico-w-`."""
+        """Start of its releases' ids, as in the catalogue: `micropython-` and `micropython-pico-w-`."""
         board = self.board.lower().removeprefix("rpi_").replace("_", "-") + "-"
         return f"{family}-{'' if self.board == _WITHOUT_NAME else board}"
 
@@ -79,7 +79,7 @@ class Release:
     name: str
     """The board's."""
     version: str
-    """As the firmware reports it."""
+    """The version that the firmware reports."""
     url: str
 
     @classmethod
@@ -110,7 +110,7 @@ def changes(family: Family, network: str | None) -> list[tuple[str, str]]:
 
 
 def _number(version: str) -> Version:
-    """`1.30.0-preview.24.g8162451850`: the commit is no part of the order."""
+    """`1.30.0-preview.24.g8162451850`: the commit is not part of the order."""
     return Version(version.replace(".g", "+g"))
 
 
@@ -264,7 +264,7 @@ def _matching(listing: Listing, wanted: str, selector: str) -> list[Release]:
         ends = SpecifierSet(f"=={last}.*") if dots else within
         below = SpecifierSet(f"<={last}") if dots else within
     except ValueError:
-        raise PortbenchError(f"{selector}: {wanted!r} is no version; write {_EXAMPLES}") from None
+        raise PortbenchError(f"{selector}: {wanted!r} is not a version; write {_EXAMPLES}") from None
     found = [each for each in stable if each.number in within and (each.number in below or each.number in ends)]
     return found if dots else found[-1:]
 
@@ -290,7 +290,7 @@ def _read(document: Mapping[str, Any]) -> Listing:
     start = document.get("start", "")
     releases = (Release.of(start + each) for each in document["urls"])
     if type(document["seen"]) is not date:
-        raise TypeError("seen is no date")
+        raise TypeError("seen is not a date")
     return Listing(tuple(filter(None, releases)), document["seen"])
 
 

@@ -45,7 +45,7 @@ FLASH_BASE: Final = 0x1000_0000
 _HEADER: Final = struct.Struct("<8I")
 _U32: Final = struct.Struct("<I")
 _MD5_TIMES: Final = 8
-"""How often MD5s may cover the image: its parts and the whole are two, but the whole in each block took minutes."""
+"""Limit of MD5s over the image: its parts and the whole are two, but the whole in each block took minutes."""
 _MD5_BYTES: Final = 24  # start address, length, 16 bytes of MD5, at the end of the data area
 
 _AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0)
@@ -162,7 +162,7 @@ def read_bytes(path: Path) -> bytes:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _AT_ONCE)) as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise Uf2Error(Fault.UNREADABLE, str(path), "is no regular file", "name a UF2 image")
+                raise Uf2Error(Fault.UNREADABLE, str(path), "is not a regular file", "name a UF2 image")
             if found.st_size > MAX_FILE_BYTES:
                 raise Uf2Error(
                     Fault.TOO_LARGE,
@@ -222,7 +222,7 @@ def parse(
 
 
 def boot_loader(family_id: int) -> BootLoader:
-    """What the boot loader for images of a family takes; of another microcontroller's, what the RP2040's does."""
+    """Return the boot loader for images of a family; for another microcontroller's, the RP2040's."""
     return BOOT_LOADERS.get(family_id, BOOT_LOADERS[uf2_families.RP2040])
 
 
@@ -413,7 +413,7 @@ def _check_payload(block: Uf2Block, name: str, loader: BootLoader) -> None:
 
 
 def _check_targets(written: list[Uf2Block], name: str, flash_size_bytes: int, loader: BootLoader) -> bool:
-    """Whether the image goes to RAM; raises when a target is outside memory, mixed or written twice."""
+    """True if the image goes to RAM; raises when a target is outside memory, mixed or written twice."""
     flash_end = FLASH_BASE + flash_size_bytes
     ram: list[Uf2Block] = []
     for block in written:

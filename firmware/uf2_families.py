@@ -19,7 +19,7 @@ RP2350_ABSOLUTE: Final = 0xE48BFF57
 
 @dataclass(frozen=True)
 class BootLoader:
-    """What the UF2 boot loader of one kind of microcontroller takes, beside flash from 0x10000000 on."""
+    """Targets that one microcontroller's UF2 boot loader accepts, beside flash from 0x10000000 on."""
 
     mcu: str
     """Name as board definitions state it."""

@@ -75,8 +75,8 @@ def plain_table(
 _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f"  # C0 but the tabulator, DEL, C1
     "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # turn the order of what follows, or begin a line
-    "\ufffe\uffff"  # are no text, and in no XML
-    "\ud800-\udfff]"  # bytes of a file's name that are no text
+    "\ufffe\uffff"  # not text, and not in XML
+    "\ud800-\udfff]"  # bytes of a file's name that are not text
 )
 
 

@@ -56,7 +56,7 @@ class LibraryMissing(PortbenchError):
 
     @classmethod
     def unless_found(cls, library: str, extra: str, purpose: str) -> None:
-        """As `unless_installed`, without the import: before a measurement whose result needs `library`."""
+        """Check like `unless_installed`, without the import: before a measurement whose result needs `library`."""
         with cls.unless_installed(extra, purpose):
             if find_spec(library) is None:
                 raise ModuleNotFoundError(name=library)

@@ -21,7 +21,7 @@ from portbench.errors import PortbenchError
 
 try:
     import fcntl
-except ImportError:  # Windows, where only its number tells that a process is dead
+except ImportError:  # Windows, where only its number shows that a process is dead
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def hold(path: Path, *, shared: bool = False) -> int | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a living process holds `folder`; a process number alone could be another one's by now."""
+    """True if a living process holds `folder`; a process number alone could be another one's by now."""
     if fcntl is None:
         return False
     try:

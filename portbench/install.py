@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 ON_INDEX: Final = False
-"""Whether the names portbench and portbench-engine are ours on the package index; the first release sets it. Until
+"""True once the names portbench and portbench-engine are ours on the package index; the first release sets it. Until
 then no message and no page gives them to pip: another owner could run code on our users' machines."""
 
 CLONE: Final = Path(__file__).parents[1]
@@ -24,7 +24,7 @@ def with_extra(extra: str) -> str:
 
 
 def engine_again() -> str:
-    """What to do for an engine that works: a clone builds it, an installed portbench takes it from its source."""
+    """The command for an engine that works: a clone builds it, an installed portbench takes it from its source."""
     if _in_clone():
         return "install Rust (rustup), then run: make build"
     source = _from("portbench-engine", f"{_REPOSITORY}#subdirectory=engine")
@@ -43,7 +43,7 @@ def _from(name: str, repository: str) -> str:
 
 
 def _origin(name: str) -> dict[str, Any] | None:
-    """What pip keeps of it; None where the package is not installed."""
+    """The record that pip keeps of it; None where the package is not installed."""
     try:
         return dict(json.loads(distribution(name).read_text("direct_url.json") or "{}"))
     except PackageNotFoundError:

@@ -27,7 +27,7 @@ def users_files(variable: str, usual: str) -> list[Path]:
 
 
 def read_text(path: Path) -> str:
-    """What the file holds. Raises PortbenchError."""
+    """Read the file. Raises PortbenchError."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

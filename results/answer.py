@@ -151,20 +151,20 @@ def price(best: Group, other: Group) -> str | None:
         return None
     lacks = list(_lacks(here, there))
     if not lacks:
-        return f"It gives up nothing that is known beside {other.first.runtime}."
-    return f"What it gives up beside {other.first.runtime}: {'; '.join(lacks)}. Source: {here.sources[0]}."
+        return f"Compared with {other.first.runtime} it lacks nothing that is known."
+    return f"Compared with {other.first.runtime} it lacks: {'; '.join(lacks)}. Source: {here.sources[0]}."
 
 
 def _lacks(here: Offers, there: Offers) -> Iterable[str]:
     if here.tcp_sockets is not None and there.tcp_sockets is not None and here.tcp_sockets < there.tcp_sockets:
-        yield f"{here.tcp_sockets} TCP sockets instead of {there.tcp_sockets}"
+        yield f"TCP sockets ({here.tcp_sockets} instead of {there.tcp_sockets})"
     if there.tls and here.tls is False:
         yield "TLS"
     if here.released < there.released:
         older = " instead of ".join(f"{each.python or 'a release'} of {each.released.year}" for each in (here, there))
-        yield older
+        yield f"a newer Python ({older})"
     if there.maintained and not here.maintained:
-        yield "upkeep: no newer releases"
+        yield "new releases"
 
 
 def settings(pythons: Sequence[Group]) -> list[str]:
@@ -191,13 +191,13 @@ def settings(pythons: Sequence[Group]) -> list[str]:
 
 def _references(references: Sequence[Group], best: Group | None = None) -> list[str]:
     return [
-        f"Reference: {group.first.runtime}, which is no Python, {figure(group.value.median)} {group.headline.unit}"
+        f"Reference: {group.first.runtime}, which is not Python, {figure(group.value.median)} {group.headline.unit}"
         + (f", {times_text(group, best)} times the fastest Python." if best else ".")
         for group in references
     ]
 
 
 def times_text(group: Group, other: Group) -> str:
-    """How many times better `group` is than `other`, which has the same headline."""
+    """Say how many times better `group` is than `other`, which has the same headline."""
     times = group.times(other)
     return f"{times:.2f}" if times < 2 else f"{times:.1f}" if times < 100 else f"{times:.0f}"

@@ -174,10 +174,10 @@ class Spans(_Model):
 
         return Spans(**{name: chosen(getattr(self, name)) for name in Spans.model_fields})
 
-    def total(self, name: str = "total") -> Span:
+    def total(self) -> Span:
         """All of them as one."""
         told = [value for value in self.reported_us if value is not None]
-        return self._span(name, min(self.start_ps, default=0), sum(told) if told else None, sum)
+        return self._span("total", min(self.start_ps, default=0), sum(told) if told else None, sum)
 
     def _span(self, name: str, start_ps: int, reported_us: float | None, of: Callable[[list[int]], int]) -> Span:
         """`of`: the value of a column."""
@@ -195,7 +195,7 @@ class Spans(_Model):
         if wrong := lengths - {len(self.names)}:
             raise ValueError(f"{len(self.names)} spans, but a list of {max(wrong)} entries")
         if unknown := sorted(set(self.causes_ps) - set(CAUSES)):
-            raise ValueError(f"{unknown[0]!r} is no cause")
+            raise ValueError(f"{unknown[0]!r} is not a cause")
         for index, duration in enumerate(self.duration_ps):
             summed = sum(column[index] for column in self.causes_ps.values())
             if summed != duration:
@@ -216,14 +216,14 @@ class Function(_Model):
 
     name: Text
     address: Annotated[str, Field(pattern=r"^0x[0-9a-f]{8}$")]
-    """Its start, which tells the memory it runs from."""
+    """Its start, which shows the memory it runs from."""
     bytes: _Count
     misses: _Count = 0
     """Flash cache misses of the function's code, as in `FlashPages`."""
     known_by: Literal["elf", "map", "image"]
     """`image`: found in the image, without a file of names."""
     section: Line = ""
-    """As the linker map has it: `.text.f py/vm.o`."""
+    """Name in the linker map: `.text.f py/vm.o`."""
 
     @property
     def region(self) -> str:
@@ -246,7 +246,7 @@ class Attribution(_Model):
     miss_cycles: _Count | None = None
     """Cycles of clk_sys that a flash cache miss takes."""
     next_line_cycles: _Count | None = None
-    """Of an RP2350: cycles of a miss of the line after the one that was filled last."""
+    """On an RP2350, cycles of a miss of the line after the one that was filled last."""
     flash_pages: FlashPages = Field(default_factory=FlashPages)
     functions: list[Function] = []
     """Functions with most misses, and functions in SRAM, if their names are known."""

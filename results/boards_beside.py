@@ -26,7 +26,7 @@ class Beside:
 
     @property
     def times(self) -> float | None:
-        """How many times better `other` is; None where either is missing."""
+        """Ratio of `other` to this, above 1 if better; None where either is missing."""
         return None if self.one is None or self.other is None else self.other.times(self.one)
 
 
@@ -84,7 +84,7 @@ def _columns(one: RunFile, other: RunFile) -> list[str]:
 
 
 def markdown(one: RunFile, other: RunFile) -> str:
-    """As GitHub shows it, and a terminal: the table, and the reasons for missing rows."""
+    """Return Markdown for GitHub and terminals: the table, and the reasons for missing rows."""
     found, head = beside(one, other), _columns(one, other)
     text = markdown_table(head, _lines(found)) + "\n"
     missing = [

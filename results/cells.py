@@ -35,7 +35,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], right:
 
 
 def escape(text: str) -> str:
-    """Text for Markdown that does not end its cell, and is no HTML, link or emphasis."""
+    """Text for Markdown that does not end its cell, and is not HTML, link or emphasis."""
     return re.sub(r"[\\|\[\]*]", r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
 
 

@@ -64,7 +64,7 @@ class Comparison:
 
     @property
     def judged(self) -> float:
-        """The share by which B is slower: of its code, where code and layout are told apart."""
+        """The share by which B is slower: of its code, where code and layout are separate."""
         return found[0].code if (found := self.splits) else self.slower
 
     def is_slower_than(self, limit: float) -> bool:
@@ -98,7 +98,7 @@ def pairs(before: RunFile, after: RunFile) -> list[tuple[Group, Group]]:
 
 def _what(group: Group) -> tuple[object, ...]:
     row = group.first
-    asked = (row.conditions.spi_hz_asked, row.conditions.address_mode, bool(row.conditions.bridged))
+    asked = (row.conditions.spi_hz_asked, row.conditions.address_mode)
     return row.board, row.profile, sorted(row.settings.items()), asked, group.headline
 
 

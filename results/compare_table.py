@@ -113,7 +113,7 @@ def _verdict(each: Comparison, limit: float | None) -> str:
 
 @dataclass(frozen=True)
 class LayoutTable:
-    """How the differences of one row divide into code and layout."""
+    """Differences of one row, divided into code and layout."""
 
     title: str
     lines: list[tuple[str, ...]]

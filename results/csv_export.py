@@ -17,7 +17,7 @@ from portbench.results.model import Row
 
 _LEFT_OUT: Final = frozenset({"samples", "console_tail", "published", "attribution", "waveform", "what_if", "layouts"})
 _FORMULA: Final = re.compile(r"[=+@\t]|-(?![\d.]*$)")
-_GROUPS: Final = frozenset({"headline", "sim"})
+_GROUPS: Final = frozenset({"headline", "sim", "offers", "conditions.access_point"})
 """A row without one of these also lacks its columns."""
 _SAMPLE_OF: Final = ("workload", "runtime", "build", "version", "where", "timed_by", "board", "profile", "run_index")
 """Columns that identify the row of a sample."""
@@ -75,7 +75,9 @@ def _columns(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """A cell, with booleans as in JSON."""
+    """A cell, with booleans as in JSON and the texts of a list side by side."""
+    if isinstance(value, list):
+        value = "; ".join(value)
     if isinstance(value, str):
         return plain(value)
     return "" if value is None else str(value).lower() if isinstance(value, bool) else value

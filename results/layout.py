@@ -22,7 +22,7 @@ class Split:
 
     figure: str
     linked: float
-    """As both were linked."""
+    """Difference as both were linked."""
     free: float
     """With cache misses that take no time."""
     code: float
@@ -45,7 +45,7 @@ class Split:
 
 
 def splits(before: Group, after: Group) -> list[Split]:
-    """Of the headline, then of the workload's parts; empty unless both were run in other layouts."""
+    """Divide the headline, then the workload's parts; empty unless both were run in other layouts."""
     ours, theirs = before.layouts, after.layouts
     if ours is None or theirs is None:
         return []

@@ -16,7 +16,7 @@ from portbench.where import Where
 
 SCHEMA_VERSION: Final = 2
 NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$"
-"""Of a run."""
+"""Pattern of a run's name."""
 
 _MOST: Final = 10**24
 """The largest figure, in any unit. Arithmetic with larger ones would overflow."""
@@ -44,7 +44,7 @@ class _Model(BaseModel):
 
 
 class Status(StrEnum):
-    """How a row ended."""
+    """Result of an attempt to measure a row."""
 
     MEASURED = "measured"
     SKIPPED = "skipped"
@@ -60,16 +60,25 @@ class Conditions(_Model):
     spi_hz_asked: _Count | None = None
     spi_hz_actual: _Count | None = None
     intn: bool | None = None
-    """Whether the driver uses the Ethernet chip's interrupt pin."""
+    """True if the driver uses the Ethernet chip's interrupt pin."""
     address_mode: Literal["dhcp", "static"] | None = None
     turnaround_us: _Microseconds | None = None
     """Time that the PC takes from an exchange's arrival to its answer: as simulated, or as measured."""
     phy_link_delay_us: _Microseconds | None = None
-    """Of an emulated row: from the chip's reset to link up, where that is not the usual 1.5 s."""
+    """Time from the chip's reset to link up on an emulated board, if not the usual 1.5 s."""
     access_point: dict[Line, StrictBool | StrictInt | Line] | None = None
     """The changed settings of the access point of an emulated row on a radio."""
-    bridged: bool | None = None
-    """True for an emulated row with a real PC: it spoke through sockets to a program of this one, whose time it has."""
+
+
+def without_bridged(row: Any) -> Any:
+    """Read `bridged`, which earlier files have: an emulated row with a real PC counts that PC's time, and is hosted."""
+    conditions = row.get("conditions") if isinstance(row, dict) else None
+    if not isinstance(conditions, dict) or "bridged" not in conditions:
+        return row
+    # A row of two emulated boards has no PC, and was marked by mistake.
+    real = conditions["bridged"] and row.get("sim") is None and row.get("seed") is None
+    kept = {name: value for name, value in conditions.items() if name != "bridged"}
+    return row | {"conditions": kept} | ({"where": Where.HOSTED.value} if real else {})
 
 
 class Headline(_Model):
@@ -88,7 +97,7 @@ class Published(_Model):
     values: Annotated[list[_Positive], Field(min_length=1)]
     """One entry per run."""
     stated: _Positive | None = None
-    """As the source itself rounds it."""
+    """Figure as the source itself rounds it."""
     source: Text
     url: Text | None = None
 
@@ -118,7 +127,7 @@ class Sim(_Model):
     host_s: Annotated[float, Field(ge=0, le=_MOST)] | None = None
     """CPU time of this PC in s; differs from run to run."""
     flash_sha256: _Hash | None = None
-    """Of the flash content when the run had ended."""
+    """Hash of the flash content after the run."""
     seed: _Count | None = None
     """The seed of the run's jitter; None: nothing varied, and every run is the same."""
     room: dict[Line, _Figure] = {}
@@ -194,11 +203,11 @@ class Layouts(_Model):
     """The figures of a row by where its flash lies in the cache, each from a run in which nothing varies."""
 
     linked: dict[Line, _Figure]
-    """As the image was linked."""
+    """Figures with the image as it was linked."""
     free: dict[Line, _Figure]
-    """As linked, with flash cache misses that take no time."""
+    """Figures as linked, with flash cache misses that take no time."""
     drawn: Annotated[list[dict[Line, _Figure]], Field(min_length=2)]
-    """Of other layouts; those of one number are alike in all rows."""
+    """Figures of other layouts; those of one number are alike in all rows."""
 
 
 class Row(_Model):
@@ -211,7 +220,7 @@ class Row(_Model):
     """Distinguishes images of one runtime: the file's name with its folder's, or the package of a hosted port."""
     family: Text
     version: Line
-    """As the firmware reports it; empty when it never got that far."""
+    """The version that the firmware reports; empty when it never got that far."""
     where: Where
     timed_by: TimedBy = "board"
     """The clock of the figures: the client's on the board, or the PC's for an image that reports nothing."""
@@ -225,7 +234,7 @@ class Row(_Model):
     image_file: Line | None = None
     image_sha256: _Hash | None = None
     settings: dict[Line, bool | _Figure | Line] = {}
-    """Of the workload."""
+    """Settings of the workload."""
     conditions: Conditions = Field(default_factory=Conditions)
     headline: Headline | None = None
     figures: dict[Line, _Figure] = {}
@@ -235,7 +244,7 @@ class Row(_Model):
     line: Line | None = None
     """The line of code with which the client brought its network up. The profile decides it."""
     offers: Offers | None = None
-    """As the catalogue has it."""
+    """Features that the catalogue lists."""
     image_url: Annotated[str, Field(pattern=r"^https?://"), AfterValidator(shown)] | None = None
     """Address of the image, for a row that is skipped without it."""
     note: Line | None = None
@@ -246,7 +255,7 @@ class Row(_Model):
     """File with the whole console, relative to the results' folder."""
     sim: Sim | None = None
     lost: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Of a hosted row that counts the PC's time: the share of it in which its program waited for a processor or was
+    """Share of a hosted row's time on the PC in which its program waited for a processor or was
     stopped. None: not known."""
     attribution: Attribution | None = None
     """Present in the first run of an emulated row that was measured with `--attribute`."""
@@ -265,17 +274,17 @@ class Row(_Model):
     @property
     def is_exact(self) -> bool:
         """True if another run under the same conditions gives the same figures to the last digit."""
-        return self.is_simulated and self.sim is not None and self.sim.seed is None
-
-    @property
-    def is_simulated(self) -> bool:
-        """True for an emulated row whose PC is simulated, too."""
-        return self.where is Where.EMULATED and not self.conditions.bridged
+        return self.where is Where.EMULATED and self.sim is not None and self.sim.seed is None
 
     @property
     def name(self) -> str:
         """`micropython-1.26.0 tuned`."""
         return " ".join(filter(None, (self.runtime, self.profile)))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, row: Any) -> Any:
+        return without_bridged(row)
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:

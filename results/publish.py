@@ -24,11 +24,11 @@ from portbench.results.table import Panel, markdown, panels, tables
 from portbench.toml_files import read_text
 
 PAGE: Final = Path("docs/results.md")
-"""Of the folder in which portbench was started."""
+"""The page, in the folder in which portbench was started."""
 CHART: Final = Path("docs/images/results.svg")
-"""Of the same folder: the first table as a picture."""
+"""The first table as a picture, in the same folder."""
 HTML_PAGE: Final = "page.html"
-"""Of the results' folder."""
+"""Name within the results' folder."""
 _PREVIEW_ROWS: Final = 5
 _WIDTH: Final = 100
 """Characters of a table's line that GitHub shows beside its own columns."""
@@ -44,13 +44,19 @@ _READING: Final = (
     " their clocks and their limits differ.",
 )
 
+_PROFILES: Final = (
+    "A *profile* is a set of settings. *as-published* has those of the published figures: for MicroPython, SPI at 2 MHz"
+    " and no interrupt pin. *tuned* has fast ones: for MicroPython, 20 MHz, and the interrupt pin if its driver takes"
+    " one."
+)
+
 
 def page(run: RunFile) -> str:
     """The Markdown page of `run`."""
     started = run.started_utc.strftime("%Y-%m-%d %H:%M UTC")
     state = "" if run.finished_utc is not None else " The run was interrupted; rows measured until then are shown."
     facts = "\n".join(escape(f"- {name[0].upper()}{name[1:]}: {value}") for name, value in measured_with(run).items())
-    head = f"# Results\n\nMeasured {started}.{state} Made by `portbench show publish`."
+    head = f"# Results\n\nMeasured {started}.{state} Made by `portbench show publish`.{_profiles(run)}"
     rows = f"<!-- rows: {measured_rows(run)} -->"
     reading = "\n".join(f"{paragraph}\n" for paragraph in _readings(run))
     return f"{head}\n\n{rows}\n\n{markdown(run, _WIDTH)}\n## How to read this\n\n{reading}\n{facts}\n"
@@ -64,7 +70,7 @@ def html(
 ) -> str:
     """The page of `run` in HTML, with the history of earlier runs, the address of a picture for links to it, and
     `pictures` of its boards. Raises LibraryMissing."""
-    reading = [text.replace("*", "") for text in _readings(run)]
+    reading = [text.replace("*", "").strip() for text in (_profiles(run), *_readings(run)) if text]
     return html_page(run, measured_rows(run), reading, history, preview, pictures)
 
 
@@ -98,6 +104,11 @@ def _preview(run: RunFile, path: Path) -> dict[Path, bytes]:
 def _titled(panel: Panel, width: int, most: int | None = None) -> dict[str, Any]:
     """A drawing that stands alone: its title has the unit of the figures."""
     return ranking.drawing(panel, width, most) | {"title": f"{panel.title}, {panel.groups[0].headline.unit}"}
+
+
+def _profiles(run: RunFile) -> str:
+    named = {row.profile for row in run.rows}
+    return f" {_PROFILES}" if {"as-published", "tuned"} <= named else ""
 
 
 def measured_rows(run: RunFile) -> str:

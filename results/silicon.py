@@ -13,7 +13,7 @@ from portbench.toml_files import parse_toml, read_text
 FILE: Final = Path(__file__).with_name("silicon.toml")
 
 Method = Literal["script", "perf_bench", "client", "row", "guest", "image"]
-Relation = Literal["same binary", "other version", "other conditions"]
+Relation = Literal["same binary", "same source", "other version", "other conditions"]
 
 
 class _Strict(BaseModel):
@@ -34,8 +34,9 @@ class FigureSet(_Strict):
 
     `measured_on` names the firmware on that board, `runtime` the same or the nearest of the catalogue, with the method
     `guest` a program of `firmware/avr`, with `image` the file that is built of `built_of`. `relation` says how
-    near the figures should be. `same binary`: within 1 %. `other version`: within the effect of the code's layout in
-    flash, and no difference is a fault. `other conditions`: `note` explains the ratio.
+    near the figures should be. `same binary`: within 1 %. `same source`: within 3 %, on the published image or a build
+    of its tag. `other version`: within the effect of the code's layout in flash, and no difference is a fault. `other
+    conditions`: `note` explains the ratio.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
@@ -53,13 +54,11 @@ class FigureSet(_Strict):
     profile: str | None = None
     workload: str | None = None
     settings: tuple[str, ...] = ()
-    """Of a row, as after `-s`: `spi_hz=10M`."""
-    turnaround: bool = False
-    """True if the PC's turnaround is in the figures. They are measured at its first tenth, its middle and its last."""
+    """Settings of a row or a client, as after `-s`: `spi_hz=10M`. A client takes `turnaround_us` alone."""
     server: Annotated[str, Field(pattern=r"^([0-9.]+:[0-9]+)?$")] = ""
     """Address and port of the author's PC in a client, whose place the emulated PC takes and echoes."""
     stack_delay_us: Annotated[int, Field(ge=0)] = 0
-    """Of the simulated PC beside a guest, see docs/network.md."""
+    """Delay of the simulated PC beside a guest, see docs/network.md."""
     libraries: int | None = None
     """The client's pinned libraries: those of this major version of CircuitPython."""
     resolution: Annotated[float, Field(ge=0)] = 0.0
@@ -76,17 +75,17 @@ class FigureSet(_Strict):
         if not self.silicon:
             raise ValueError("has no figures")
         if (self.method == "row") != (self.workload is not None and self.profile is not None):
-            raise ValueError("a row has a workload and a profile, and nothing else has")
-        if self.settings and self.method != "row":
-            raise ValueError("settings are a row's; leave them out")
+            raise ValueError("workload and profile are for the method row, which needs both")
+        if self.settings and self.method not in ("row", "client"):
+            raise ValueError("settings are for the methods row and client; leave them out")
         if (self.method == "image") != bool(self.built_of):
-            raise ValueError("built_of is for the method image, and only this has it")
+            raise ValueError("built_of is for the method image, which needs it")
         if (self.method in ("script", "client")) != bool(self.scripts):
-            raise ValueError("scripts are for the methods script and client, and only these have them")
+            raise ValueError("scripts are for the methods script and client, which need them")
         if (self.method == "client") != (bool(self.server) and self.libraries is not None):
-            raise ValueError("a client has a server and libraries, and nothing else has")
+            raise ValueError("server and libraries are for the method client, which needs both")
         if unknown := next((name for name in self.chosen_by if name not in self.silicon), None):
-            raise ValueError(f"chosen_by has {unknown!r}, which is no figure of the set")
+            raise ValueError(f"chosen_by has {unknown!r}, which is not a figure of the set")
         if self.relation == "other conditions" and not self.note:
             raise ValueError("other conditions need a note that says which")
         return self

@@ -62,7 +62,7 @@ def summarize(values: Sequence[float]) -> Summary:
 
 
 def drift(samples: Sequence[float]) -> float:
-    """How far the second half's median lies from the first half's, as a share of the whole median; 0 below 4 values."""
+    """Return the distance of the second half's median from the first's, as a share of the whole; 0 below 4 values."""
     if len(samples) < 4:
         return 0.0
     middle = len(samples) // 2
@@ -97,7 +97,7 @@ class Group:
 
     @property
     def firmware(self) -> tuple[str, str]:
-        """Runtime and build, which tell firmware apart."""
+        """Runtime and build, which identify the firmware."""
         return self.first.runtime, self.first.build
 
     @property
@@ -107,11 +107,11 @@ class Group:
 
     @property
     def layouts(self) -> Layouts | None:
-        """Of the first run that was repeated in other layouts."""
+        """Figures in other flash layouts, from the first run that has them."""
         return next((row.layouts for row in self.rows if row.layouts is not None), None)
 
     def times(self, other: Group) -> float:
-        """How many times better this is than `other`, which has the same headline."""
+        """Return how many times better this is than `other`, which has the same headline."""
         here, there = self.value.median, other.value.median
         return here / there if self.headline.better == "higher" else there / here
 
@@ -121,7 +121,7 @@ class Group:
         return next((row.published for row in self.rows if row.published is not None), None)
 
     def ratio_to(self, published: Published) -> float | None:
-        """The same figure as measured here, as a multiple of the published one; None where these rows have none."""
+        """Return the figure measured here as a multiple of the published one; None where these rows do not have it."""
         here = self.value.median if published.figure is None else self.figure(published.figure)
         return None if here is None else here / published.median
 
@@ -140,18 +140,14 @@ class Group:
         return reasons
 
 
-def group_rows(
-    rows: Iterable[Row], workload: str, where: Where, timed_by: TimedBy = "board", *, bridged: bool | None = None
-) -> list[Group]:
-    """Groups of the measured rows of `workload`, of one kind and one clock, best first. `bridged`: only rows with a
-    real PC, or only those without one."""
+def group_rows(rows: Iterable[Row], workload: str, where: Where, timed_by: TimedBy = "board") -> list[Group]:
+    """Groups of the measured rows of `workload`, of one kind and one clock, best first."""
     together: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         wanted = row.where is where and row.timed_by == timed_by and row.workload == workload
-        wanted = wanted and bridged in (None, bool(row.conditions.bridged))
         if row.status is Status.MEASURED and wanted:
             # A measured turnaround differs from run to run; a simulated one is a setting.
-            varying = set() if row.is_simulated else {"turnaround_us"}
+            varying = set() if where is Where.EMULATED else {"turnaround_us"}
             conditions = row.conditions.model_dump_json(exclude=varying)
             key = (row.runtime, row.build, row.version, str(row.board), str(row.profile), str(row.image_sha256))
             together.setdefault((*key, conditions, str(sorted(row.settings.items()))), []).append(row)

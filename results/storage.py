@@ -20,7 +20,7 @@ from portbench.files import lock, new_file, replace_file
 from portbench.results.model import SCHEMA_VERSION, Row, RunFile
 
 RESULTS_FOLDER: Final = Path("results")
-"""Of the folder in which portbench was started."""
+"""The results' folder, in the folder in which portbench was started."""
 LATEST: Final = "latest.json"
 
 
@@ -178,7 +178,7 @@ def parse(text: str, path: Path) -> RunFile:
 
 
 def _joined(text: str, path: Path) -> tuple[dict[str, Any], dict[str | int, tuple[int, Any]]]:
-    """What a file's lines say of the run, and its places and rows in their order; the last of a job counts.
+    """Read from a file's lines the run, and its places and rows in their order; the last of a job counts.
 
     Half a last line is left out: its writer was killed.
     """
@@ -188,7 +188,7 @@ def _joined(text: str, path: Path) -> tuple[dict[str, Any], dict[str | int, tupl
         place = f"{path}: line {number}"
         found = _loaded(line, place)
         if not isinstance(found, dict):
-            raise StorageError(f"{place} is no object; it is damaged, choose another run file")
+            raise StorageError(f"{place} is not an object; it is damaged, choose another run file")
         if "row" in found:
             _put(rows, found, found["row"])
         else:
@@ -238,7 +238,7 @@ def find_run(text: str | None, folder: Path = RESULTS_FOLDER) -> RunFile:
         if name == text or (len(text) >= 7 and revision.startswith(text.lower())):
             return read(path)
     raise StorageError(
-        f"{text}: is no run file, no name (portbench run --name {text}) and no revision of a run in {folder}/runs;"
+        f"{text}: is not a run file, a name (portbench run --name {text}) or a revision of a run in {folder}/runs;"
         " measure it first"
     )
 

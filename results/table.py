@@ -31,22 +31,18 @@ from portbench.results.cells import (
 from portbench.results.model import RunFile, Status, TimedBy
 from portbench.results.stats import Group, group_rows, known_workload
 from portbench.where import Where
-from portbench.workloads import Readiness, Workload
+from portbench.workloads import ForeignServer, Workload
 
-_REAL_PC: Final = "real PC"
 _ABOUT: Final = {
     Where.SILICON: "Real boards, timed by themselves.",
     Where.EMULATED: "Emulated boards, timed by themselves in simulated time.",
-    Where.HOSTED: "Ports that run on the PC itself: no board, the PC's time. A reference, with nothing to flash.",
+    Where.HOSTED: "Programs of the PC, in its own time: ports that need no board, and emulated boards that exchange"
+    " with a real PC. A reference, with nothing to flash.",
 }
-_BRIDGED: Final = (
-    "Emulated boards that exchange with a program of this PC through real sockets. Their figures have the PC's real"
-    " time in them, differ from run to run, and are not ranked with simulated ones."
-)
 _TIMED_BY_PC: Final = {
-    Where.SILICON: "Real boards with images that tell nothing, timed by the PC",
-    Where.EMULATED: "Emulated boards with images that tell nothing, timed by the simulated PC",
-    Where.HOSTED: "Ports that tell nothing, timed by the PC",
+    Where.SILICON: "Opaque images on real boards, timed by the PC",
+    Where.EMULATED: "Opaque images on emulated boards, timed by the simulated PC",
+    Where.HOSTED: "Opaque ports, timed by the PC",
 }
 _LEFT: Final = frozenset(
     {"runtime", "build", "version", "profile", "board", "SPI MHz asked -> real", "INTn", "address", "notes"}
@@ -58,7 +54,7 @@ _NOTHING: Final = "-"
 """A value of a matrix that was not measured."""
 _PAGE_WIDTH: Final = 120
 _SAID_ONCE: Final = ("board", "address", "runs", "spread")
-"""Columns that are told once above the table where all rows have the same value, as the workload's settings are."""
+"""Columns that are named once above the table where all rows have the same value, as the workload's settings are."""
 _LEAST_WANTED: Final = ("address", "board", "build", "version", "runs", "ready ms", "notes")
 """A narrow terminal drops these columns first, then settings, then the workload's columns from the last on, then
 `_MORE_WANTED`. It keeps those that identify a row, its figure and INTn, which explains most of it."""
@@ -79,13 +75,13 @@ class Table:
     """Paragraphs; code to paste begins with four spaces."""
 
     def markdown(self, width: int | None = None) -> str:
-        """As GitHub-flavoured Markdown, with its title as a heading. Columns that do not fit into `width` are left out
-        and named above."""
+        """Return GitHub-flavoured Markdown, with the title as a heading. Columns that do not fit into `width` are left
+        out and named above."""
         parts = [f"## {escape(self.title)}\n", self._rows_and_about(width), paragraphs(self.below)]
         return "\n".join(parts).rstrip() + "\n"
 
     def excerpt(self, width: int) -> str:
-        """The same without the heading, and with the short answer."""
+        """Return Markdown without the heading, and with the short answer."""
         return "\n".join([self._rows_and_about(width), self.short_answer()]).rstrip() + "\n"
 
     def short_answer(self) -> str:
@@ -137,8 +133,6 @@ class Panel:
     where: Where
     timed_by: TimedBy
     groups: tuple[Group, ...]
-    bridged: bool = False
-    """Emulated boards with a real PC."""
 
     @property
     def known(self) -> Workload | None:
@@ -152,19 +146,18 @@ class Panel:
 
     @property
     def title(self) -> str:
-        title = f"{workload_title(self.workload)}: {self.where}{f', {_REAL_PC}' if self.bridged else ''}"
+        title = f"{workload_title(self.workload)}: {self.where}"
         return f"{title}, timed by the PC" if self.is_foreign else title
 
 
 def panels(run: RunFile) -> list[Panel]:
-    """The measured panels of each workload: silicon, emulated and hosted, those with a real PC apart."""
+    """The measured panels of each workload: silicon, emulated and hosted."""
     return [
-        Panel(name, where, timed_by, tuple(groups), bridged)
+        Panel(name, where, timed_by, tuple(groups))
         for name in dict.fromkeys(row.workload for row in run.rows)
         for where in Where
         for timed_by in get_args(TimedBy)
-        for bridged in (False, True)
-        if (groups := group_rows(run.rows, name, where, timed_by, bridged=bridged))
+        if (groups := group_rows(run.rows, name, where, timed_by))
     ]
 
 
@@ -192,7 +185,7 @@ def terminal(run: RunFile, width: int) -> RenderableType:
 
 
 def paragraphs(below: Iterable[str]) -> str:
-    """As Markdown, with text escaped and code unchanged."""
+    """Return paragraphs of Markdown, with text escaped and code unchanged."""
     return "".join(f"{text if text.startswith(CODE) else escape(text)}\n\n" for text in below).removesuffix("\n")
 
 
@@ -213,9 +206,9 @@ def panel_table(panel: Panel) -> Table:
     ]
     settings = tuple(dict.fromkeys(setting for group in groups for setting in group.first.settings))
     said = _said_once(lines, (*settings, *_SAID_ONCE))
-    about = _BRIDGED if panel.bridged else _ABOUT[where]
-    if foreign and not panel.bridged:
-        called = known is not None and known.readiness is Readiness.LISTENING
+    about = _ABOUT[where]
+    if foreign:
+        called = isinstance(known, ForeignServer)
         from_to = f"from one {known.exchange if known else 'exchange'}'s arrival to the next's"
         about = f"{_TIMED_BY_PC[where]}{', which calls them.' if called else f': {from_to}.'}"
     asked = (row.conditions.turnaround_us for group in groups for row in group.rows)
@@ -232,7 +225,7 @@ def panel_table(panel: Panel) -> Table:
 
 
 def matrices(panel: Panel) -> list[Table]:
-    """The same figures as matrices: runtimes down, and the values of the setting that the workload names across."""
+    """Arrange the figures as matrices: runtimes down, and values of the setting that the workload names across."""
     known = panel.known
     if known is None or known.across is None:
         return []

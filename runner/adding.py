@@ -33,7 +33,7 @@ def add(places: Iterable[Path]) -> Iterator[Added]:
             entry = _entry(image, known)
             if entry is None:
                 says = " ".join(filter(None, (image.identity.family, image.identity.version, image.identity.machine)))
-                yield Added(path, None, f"is no image of the catalogue: {says or 'names no runtime'}")
+                yield Added(path, None, f"is not an image of the catalogue: {says or 'names no runtime'}")
                 continue
             image_store().add(entry, path)
             yield Added(path, entry.id)

@@ -17,13 +17,15 @@ from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.identify import release
 from portbench.firmware.publisher import is_official, publisher
 from portbench.firmware.releases import LISTED, changes
-from portbench.results.answer import best_of_each, is_python, price, times_text
-from portbench.results.cells import figure, workload_title
+from portbench.results.answer import CODE, best_of_each, is_python, price, times_text
+from portbench.results.cells import figure, stated, workload_title
+from portbench.results.published import as_headline
 from portbench.results.shipped import shipped, shipped_boards
 from portbench.results.stats import Group
 from portbench.results.table import panels
 from portbench.runner.plan import client_family
 from portbench.runner.program import profile_line
+from portbench.workloads import workload
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ def lines(advice: Advice) -> list[str]:
             said.append(cost)
     if others := [each.label for each in advice.choices if each not in (relative, fastest)]:
         said.append(f"Others: {'; '.join(others)}.")
+    said += _published(advice)
     if advice.later:
         names = " ".join(f"--runtime {each.id}" for each in advice.later)
         said.append(f"Not measured yet: {', '.join(each.id for each in advice.later)}.")
@@ -144,6 +147,22 @@ def _changes(entry: FirmwareEntry, advice: Advice) -> Iterator[str]:
     for since, text in changes(entry.family, network):
         if max(map(release, measured), default=()) < release(since) <= release(entry.version or ""):
             yield f"{publisher(entry.url)} since {since} {text}"
+
+
+def _published(advice: Advice) -> Iterator[str]:
+    """The causes of the figures that others published of this board, and the line that replaces them today."""
+    known = workload(advice.workload)
+    for source in known.published:
+        told = [(each, as_headline(known, source, each)) for each in source.firmware if each.cause]
+        if source.board != advice.board.id or not told:
+            continue
+        rates = [published.median for _, published in told]
+        yield f"Published by {source.who}, {max(rates) / min(rates):.0f} times apart, because:"
+        for each, published in sorted(told, key=lambda pair: -pair[1].median):
+            yield f"- {each.runtime}, {stated(published)} {known.headline.unit}: {each.cause}."
+        if advice.relative is not None and (line := advice.relative.group.first.line):
+            yield f"Today, on {advice.relative.entry.id}, {advice.relative.rate}:"
+            yield f"{CODE}{line}"
 
 
 def as_data(advice: Advice) -> dict[str, Any]:

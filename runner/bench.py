@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portbench.boards import Board, BoardUnavailable, BrokenSetup, Deadline, Progress
 from portbench.boards.jitter import Jitter, draw
+from portbench.boards.kinds import AUTO, SILENT, Listener
 from portbench.errors import PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.firmware.boot_roms import has_own_boot_rom
 from portbench.firmware.images import ImageStore, ImageUnavailable
 from portbench.results.model import Row, Status
 from portbench.results.storage import StorageError
-from portbench.runner.boards_for import AUTO, Listener, is_remote, open_board, where_for
+from portbench.runner.boards_for import open_board, where_for
 from portbench.runner.collect import RowDraft, one_line
 from portbench.runner.kinds import measurement_of
 from portbench.runner.kinds.paired import PartnerBoard
@@ -29,7 +30,7 @@ from portbench.runner.progress import RowLog
 from portbench.runner.servers import Servers
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.where import Where
-from portbench.workloads import Readiness, Session, Turnaround
+from portbench.workloads import Session, Turnaround
 
 if TYPE_CHECKING:
     from portbench.server.tcp import WorkloadServer
@@ -39,7 +40,7 @@ _TAIL_LINES = 15
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a row ended, and its log. `fault`: why no row can follow, for the next one would fail alike."""
+    """A row's end and log. `fault`: the reason for which every further row would fail too."""
 
     row: Row
     log: Path
@@ -61,26 +62,26 @@ class Bench:
         servers: Servers | None = None,
     ) -> None:
         """`logs`: the folder that gets a log of each row. `servers`: those of several benches, which outlive this."""
-        self.options = options
+        self._what, self._output = options.what, options.output
         self._store = store
         self._logs = logs
         self._stack = ExitStack()
         self._scratch = self._stack.enter_context(TemporaryFolder("portbench-bench"))
         if servers is None:
-            servers = Servers(options)
+            servers = Servers(options.how, options.place.parallel)
             self._stack.callback(servers.close)
         self.servers = servers
         self._clock: StageClock | None = None
         self._prepared: PreparedBoard | None = None
         self._prepared_for: tuple[str, str, str | None, str] | None = None
         self._wheres: dict[tuple[str, str], Where] = {}
-        """What boards have turned out to be, by device and kind."""
+        """Boards that were found, by device and kind."""
         self._opened: set[tuple[str, str]] = set()
-        self._listener = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
-        self._partner = PartnerBoard(options, self._current_listener())
+        self._listener = SILENT
+        self._partner = PartnerBoard(self._current_listener())
 
     def measure(self, planned: PlannedRow, doing: Callable[[str], None] = lambda what: None) -> Outcome:
-        """Measures one row; a row that could not be measured says why. `doing` is told each stage as it begins.
+        """Measures one row; a row that could not be measured says why. `doing` gets each stage as it begins.
 
         Raises StorageError where its log cannot be written.
         """
@@ -95,10 +96,10 @@ class Bench:
             doing(f"hold BOOTSEL and plug the board in again, {seconds:.0f} s left")
 
         self._listener = Listener(log=log.note, ask_bootsel=ask_bootsel)
-        results = self.options.results_dir
+        results = self._output.results_dir
         named = log.path.relative_to(results).as_posix() if log.path.is_relative_to(results) else None
-        draft = RowDraft(planned, self.options, where, log=named)
-        clock = self._clock = StageClock(planned.label, self.options.timeouts_s, entered)
+        draft = RowDraft(planned, where, log=named)
+        clock = self._clock = StageClock(planned.label, planned.how.timeouts_s, entered)
         fault: Exception | None = None
         with log:
             try:
@@ -135,11 +136,11 @@ class Bench:
         measured = measurement_of(planned)(row)
         self._note_turnaround(draft, row.board, measured.sessions)
         if measured.report is not None:
-            if self.options.attribute and planned.number == 1:
+            if planned.how.attribute and planned.number == 1:
                 spans = planned.workload.timed(measured.report, measured.sessions)
-                deadline = Deadline(self.options.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
+                deadline = Deadline(planned.how.timeouts_s[Stage.RUN], f"{planned.label}: its attribution")
                 attribution = row.board.attribution(spans, measured.report, deadline)
-                elf = None if planned.entry.path is None else self.options.elfs.get(planned.entry.path)
+                elf = None if planned.entry.path is None else self._output.elfs.get(planned.entry.path)
                 draft.attribution = with_names(attribution, draft.image.path, elf)
             self._look_closer(planned, draft)
         return draft.measured(measured.result, measured.output)
@@ -162,13 +163,13 @@ class Bench:
             self._prepared = PreparedBoard(self._open(planned, draft.where, deadline))
             self._prepared_for = key
         board = self._prepared.board
-        # Of a board elsewhere that does not say that it is emulated, only the user knows.
-        if board.where is not Where.SILICON or not is_remote(planned.device):
-            draft.where = board.where
         if draft.where is not Where.HOSTED:
             self._wheres[planned.device, planned.board.id] = draft.where
             self._opened.add((planned.device, planned.board.id))
         draft.own_network = board.own_network
+        if draft.where is Where.EMULATED and board.own_network is None and planned.is_networked:
+            draft.where = Where.HOSTED  # it exchanges with a program of this PC, whose time its figures count
+            draft.remarks.append("emulated board with a real PC")
         return ReadyRow(
             planned=planned,
             draft=draft,
@@ -188,19 +189,19 @@ class Bench:
         it. The row stays measured if that fails, and says so."""
         if draft.where is not Where.EMULATED or planned.device != AUTO or planned.number != 1:
             return
-        if not (self.options.attribute or self.options.what_if or self.options.layouts):
+        how = planned.how
+        if not (how.attribute or how.what_if or how.layouts):
             return
         from portbench.runner.replayed import ReplayedRow  # imports the engine, which real boards do not need
 
-        options = replace(self.options, surroundings=planned.surroundings or self.options.surroundings)
         try:
-            replayed = ReplayedRow.quick(planned, options)
-            if self.options.attribute:
+            replayed = ReplayedRow.quick(planned, self._what)
+            if how.attribute:
                 draft.waveform = replayed.waveform()
-            if self.options.what_if:
+            if how.what_if:
                 draft.what_if = list(replayed.what_if(replayed.row()))
-            if self.options.layouts:
-                draft.layouts = ReplayedRow(planned, options).layouts(self.options.layouts)
+            if how.layouts:
+                draft.layouts = ReplayedRow(planned).layouts(how.layouts)
         except PortbenchError as error:
             draft.remarks.append(f"not looked at closer: {one_line(str(error))}")
 
@@ -211,12 +212,9 @@ class Bench:
             draft.turnaround_us = turnaround.median_us if turnaround else None
 
     def _jitter(self, planned: PlannedRow, board: Board) -> Jitter | None:
-        """The run's surroundings; None where nothing varies: by request, without a network, on others' boards."""
+        """The run's surroundings; None without a network, and on others' boards."""
         emulated = board.where is Where.EMULATED and planned.device == AUTO
-        if not emulated or planned.workload.readiness is Readiness.BOOTED:
-            return None
-        asked = planned.surroundings or self.options.surroundings
-        return None if asked.seed is None and planned.surroundings is None else draw(asked, planned.number)
+        return draw(planned.how.surroundings, planned.number) if emulated and planned.is_networked else None
 
     def _where(self, planned: PlannedRow) -> Where:
         """Decide `auto` once, so that a board that leaves the bus for a moment does not make the next row emulated.
@@ -228,7 +226,7 @@ class Bench:
             return Where.HOSTED
         if key in self._wheres:
             return self._wheres[key]
-        where = where_for(planned, self.options)
+        where = where_for(planned)
         if planned.device == AUTO:
             self._wheres[key] = where
         return where
@@ -240,20 +238,16 @@ class Bench:
         )
 
     def _open(self, planned: PlannedRow, where: Where, deadline: Deadline) -> Board:
-        listener = self._current_listener()
-        if where is Where.EMULATED:
-            comes_back = planned.device != AUTO and not is_remote(planned.device)  # it runs, or it would not be known
-        else:
-            comes_back = (planned.device, planned.board.id) in self._opened
-        return open_board(planned, where, self.options, deadline, listener, comes_back)
+        comes_back = (planned.device, planned.board.id) in self._opened
+        return open_board(planned, where, deadline, self._current_listener(), comes_back)
 
     @contextlib.contextmanager
     def _only_reporter(self, planned: PlannedRow, server: WorkloadServer | None) -> Iterator[None]:
         """A native client's report does not say which board it is of: of several boards, one at a time sends one."""
-        if self.options.parallel == 1 or server is None or planned.entry.family.traits.has_console:
+        if self.servers.parallel == 1 or server is None or planned.entry.family.traits.has_console:
             yield
             return
-        limit_s = self.options.timeouts_s[Stage.RUN]
+        limit_s = planned.how.timeouts_s[Stage.RUN]
         if not self.servers.reporter.acquire(timeout=limit_s):
             raise PortbenchError(f"other boards' native clients did not end within {limit_s:g} s")
         try:
@@ -281,9 +275,9 @@ class Bench:
 
     def _is_nowhere(self, planned: PlannedRow) -> bool:
         """True if the only board that the user asks for was never there: all rows of it would fail alike."""
-        options = self.options
-        asked = planned.device != AUTO or (options.where == "silicon" and options.parallel == 1)
-        only = options.devices == (planned.device,)
+        place = planned.place
+        asked = planned.device != AUTO or (place.where == "silicon" and place.parallel == 1)
+        only = place.devices == (planned.device,)
         return asked and only and (planned.device, planned.board.id) not in self._opened
 
     def _drop_board(self) -> None:

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from portbench.boards import Ethernet, OwnNetwork, RunOutput, Wifi
 from portbench.boards.jitter import Jitter, Surroundings
+from portbench.boards.kinds import AUTO
 from portbench.console import shown
 from portbench.errors import PortbenchError, Unsupported
 from portbench.firmware import FOLDER_VARIABLE
@@ -23,7 +24,6 @@ from portbench.firmware.images import Image
 from portbench.results.attribution import Attribution
 from portbench.results.model import Conditions, Headline, Layouts, Offers, Row, Sim, Status, Waveform, WhatIf
 from portbench.results.published import published_of
-from portbench.runner.options import RowOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import profile_line
 from portbench.where import Where
@@ -31,7 +31,6 @@ from portbench.workloads import (
     BadResult,
     LoadGenerator,
     Measurement,
-    Readiness,
     Session,
     Spent,
     Workload,
@@ -43,7 +42,7 @@ _Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
 
 class ClientSaid(WorkloadResult):
-    """Figures of every client; None if the client does not tell one. Times are on the client's clock."""
+    """Figures of every client; None if the client does not report one. Times are on the client's clock."""
 
     ready_us: _Count | None = None
     """From the client's start to the start of the workload."""
@@ -126,7 +125,7 @@ def check_result(
 
 
 def address_in(result: Mapping[str, Any]) -> str | None:
-    """The board's address, as the client tells it."""
+    """The board's address, as the client reports it."""
     return _text(result, "address")
 
 
@@ -143,12 +142,11 @@ class RowDraft:
     """Everything known about a row so far; each stage adds to it."""
 
     planned: PlannedRow
-    options: RowOptions
     where: Where
     image: Image | None = None
     version: str = ""
     turnaround_us: float | None = None
-    """Of the real server, as measured."""
+    """Turnaround measured at the real server."""
     own_network: OwnNetwork | None = None
     """The simulated network that the board brings along."""
     log: str | None = None
@@ -235,12 +233,12 @@ class RowDraft:
     def _sim(self, output: RunOutput) -> Sim | None:
         if output.sim is None:
             return None
-        seed = (self.planned.surroundings or self.options.surroundings).seed
+        seed = self.planned.how.surroundings.seed
         drawn = {} if self.jitter is None or seed is None else {"seed": seed, "room": self.jitter.figures()}
         return Sim.model_validate(output.sim | drawn)
 
     def _line(self) -> str | None:
-        if self.planned.workload.readiness is Readiness.BOOTED:
+        if not self.planned.is_networked:
             return None
         try:
             return profile_line(self.planned.entry, self.planned.board, self.planned.profile)
@@ -251,40 +249,37 @@ class RowDraft:
         """Differences from a row that was measured alone and with the deployed library."""
         notes = [f"board {self.planned.device}"] if self.planned.is_one_of_several else []
         if library is not None:
-            notes.append(f"adafruit_wiznet5k {library}; the image has one of its own")
-        if self.options.parallel > 1 and self.where is Where.SILICON:  # hosted rows run one at a time
+            notes.append(f"adafruit_wiznet5k {library}; the image contains another one")
+        if self.planned.place.parallel > 1 and self.where is Where.SILICON:  # hosted rows run one at a time
             notes.append("in parallel: shares this PC")
         notes += self.remarks
         return "; ".join(notes) or None
 
     def _conditions(self, result: ClientResult | None) -> Conditions:
-        networked = self.planned.workload.readiness is not Readiness.BOOTED
-        if not networked:
+        if not self.planned.is_networked:
             return Conditions()
+        how = self.planned.how
         turnaround_us, phy_link_delay_us, access_point = self.turnaround_us, None, None
         if self.own_network is not None:
-            around = self.planned.surroundings or self.options.surroundings
-            if self.planned.surroundings is None and self.own_network.turnaround_us is not None:
-                turnaround_us = self.own_network.turnaround_us
-            else:
-                turnaround_us = around.turnaround_us
+            around = how.surroundings
+            # A named board has its surroundings; one of this process gets those of each row.
+            kept_us = None if self.planned.device == AUTO else self.own_network.turnaround_us
+            turnaround_us = around.turnaround_us if kept_us is None else kept_us
             if self.where is Where.EMULATED and around.phy_link_delay_s != Surroundings.phy_link_delay_s:
                 phy_link_delay_us = round(1e6 * around.phy_link_delay_s)
             if self.where is Where.EMULATED and isinstance(self.planned.board.network, Wifi):
-                access_point = self.options.access_point.unusual()
+                access_point = how.access_point.unusual()
         family = self.planned.entry.family.traits
-        # A foreign image tells neither its address nor how it got it.
+        # A foreign image reports neither its address nor how it got it.
         has_address = not family.timed_by_pc and (self.own_network is not None or not family.hosted)
-        measured_with_pc = result is not None and self.own_network is None
         return Conditions(
             spi_hz_asked=spi_hz_asked(self.planned),
             spi_hz_actual=result.said.spi_hz_actual if result else None,
             intn=result.intn if result else None,
-            address_mode=self.options.address_mode if has_address else None,
+            address_mode=how.address_mode if has_address else None,
             turnaround_us=turnaround_us,
             phy_link_delay_us=phy_link_delay_us,
             access_point=access_point,
-            bridged=True if measured_with_pc and self.where is Where.EMULATED else None,
         )
 
 

@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from portbench.boards import BoardDefinition, board_definition
 from portbench.boards.definition import board_of_machine
+from portbench.boards.kinds import AUTO, Listener
 from portbench.boards.pins import PINS
 from portbench.engine import needs_engine
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family
 from portbench.firmware.images import Image
-from portbench.runner.boards_for import AUTO, Listener, open_board, where_for
+from portbench.runner.boards_for import open_board, where_for
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, chosen_entries
 from portbench.runner.program import image_store
@@ -76,14 +77,23 @@ def flash(options: BenchOptions, seconds: float, listener: Listener) -> Flashed:
     board = board_definition(entry.board)
     image = image_store([entry]).obtain(entry)
     ping_pong = workloads()["ping_pong"]
-    row = PlannedRow(entry, entry.profiles[0], ping_pong, ping_pong.settings_type(), board, device=options.devices[0])
-    where = where_for(row, options)
+    row = PlannedRow(
+        entry,
+        entry.profiles[0],
+        ping_pong,
+        ping_pong.settings_type(),
+        board,
+        device=options.place.devices[0],
+        place=options.place,
+        how=options.how,
+    )
+    where = where_for(row)
     if where is Where.EMULATED and row.device == AUTO:
         needs_engine()
-        if options.where == AUTO:
+        if options.place.where == AUTO:
             listener.log(f"no {board.id} on USB: an emulated one boots the image; --where silicon needs a real one")
         return _emulated(entry.family, board, image, seconds)
-    return _attached(row, where, image, options, listener)
+    return _attached(row, where, image, listener)
 
 
 def _emulated(family: Family, board: BoardDefinition, image: Image, seconds: float) -> Flashed:
@@ -191,10 +201,10 @@ def _pin(name: str) -> tuple[str, int]:
     return port, int(name.removeprefix(port))
 
 
-def _attached(row: PlannedRow, where: Where, image: Image, options: BenchOptions, listener: Listener) -> Flashed:
-    clock = StageClock(row.entry.id, options.timeouts_s, lambda stage: listener.log(stage))
+def _attached(row: PlannedRow, where: Where, image: Image, listener: Listener) -> Flashed:
+    clock = StageClock(row.entry.id, row.how.timeouts_s, lambda stage: listener.log(stage))
     assert image.file is not None
-    with open_board(row, where, options, clock.stage(Stage.OPEN), listener) as board:
+    with open_board(row, where, clock.stage(Stage.OPEN), listener) as board:
         board.flash(image.file, clock.stage(Stage.FLASH))
         if not row.entry.family.traits.has_console:
             return Flashed(

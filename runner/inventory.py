@@ -13,6 +13,7 @@ from portbench.runner.options import DEFAULT_BOARD
 from portbench.runner.plan import why_not
 from portbench.runner.program import image_store, profile_line
 from portbench.workloads import Workload, workloads
+from portbench.workloads.native import native_image
 
 
 def inventory() -> dict[str, list[dict[str, Any]]]:
@@ -48,7 +49,7 @@ def _runtime(entry: FirmwareEntry, store: ImageStore) -> dict[str, Any]:
 def _image(entry: FirmwareEntry, store: ImageStore) -> str:
     """`folder` (of the user's), `cache`, `package` (installed), `bundled`, or `missing`."""
     if entry.family.traits.client_in_image and entry.path is None:
-        return "bundled" if any(each.native() for each in workloads().values()) else "missing"
+        return "bundled" if any(native_image(each) for each in workloads().values()) else "missing"
     return str(store.at_hand(entry) or "missing")
 
 

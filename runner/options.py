@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -47,22 +47,78 @@ EVERY_WORKLOAD: Final = "all"
 WORDS: Final = ("messages", "requests")
 """Settings that are also options: `--messages 100` is `-s messages=100`."""
 
-_AS_GIVEN: Final = ("where", "parallel", "runs", "deployer", "attribute", "what_if", "layouts", "results_dir")
+
+@dataclass(frozen=True)
+class What:
+    """Rows to measure, and the settings of their workloads and profiles.
+
+    `board` None: each runtime's board. `settings`: of workloads, by name; `profile_sets`: of profiles. `axes`: settings
+    with several values, each combination of which is measured. `quick`: settings that are not given are the workloads'
+    shortest, not their defaults.
+    """
+
+    board: BoardDefinition | None = None
+    workloads: tuple[Workload, ...] = ()
+    workloads_by_name: bool = True
+    """The user named each workload: one that a runtime cannot run is an error, and is not left out."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    profile_sets: Mapping[str, Any] = field(default_factory=dict)
+    axes: tuple[Axis, ...] = ()
+    quick: bool = False
+    runtimes: tuple[str, ...] = ()
+    family: Family | None = None
+    """Family of the files among `runtimes`; None: read from each file."""
+    profiles: tuple[str, ...] = ()
+    newest: bool = False
+    """Only the newest runtime of each family, with its last profile."""
+    runs: int = DEFAULT_RUNS
+
+    @property
+    def chosen_workloads(self) -> tuple[Workload, ...]:
+        """The named workloads, else the default ones."""
+        return self.workloads or _usual_workloads()
+
+    def settings_for(self, workload: Workload, profile: Profile) -> WorkloadSettings:
+        """The workload's settings: its defaults, then the profile's in the catalogue, then the user's.
+
+        Raises OptionError.
+        """
+        names = workload.settings_type.model_fields
+        values = workload.quick().model_dump() if self.quick else {}
+        values |= profile.settings.get(workload.name, {})
+        values |= {name: value for name, value in self.settings.items() if name in names}
+        try:
+            return workload.settings_type.model_validate(values, strict=False)
+        except ValidationError as error:
+            detail = error.errors(include_url=False)[0]
+            name = ".".join(map(str, detail["loc"]))
+            source = name if name in self.settings else f"profile {profile.name!r}: {name}"
+            if detail["type"] == "extra_forbidden":
+                raise OptionError(f"{source}: is not a setting of {workload.name}; it has {', '.join(names)}") from None
+            said = detail["msg"].removeprefix("Input should be ")
+            raise OptionError(f"{source}: {detail['input']!r} is not {said} ({workload.name})") from None
 
 
 @dataclass(frozen=True)
-class RowOptions:
-    """Options that decide where and how a planned row is measured."""
+class Place:
+    """Boards to measure rows on; `parallel`: so many at once."""
 
     where: WhereChoice = "auto"
+    devices: tuple[str, ...] = ("auto",)
     partner_device: str | None = None
     """The partner, if the client's board is real."""
     parallel: int = 1
+
+
+@dataclass(frozen=True)
+class How:
+    """Limits, tools, network and surroundings of a row, and the looks that are taken at it."""
+
     timeouts_s: dict[Stage, float] = field(default_factory=lambda: dict(DEFAULT_S))
     deployer: Deployer = "mpremote"
     server_host: str | None = None
     server_port: int | None = None
-    """As given; None: `port_to_boards` and `fixed_port` choose."""
+    """The port that was given; None: `port_to_boards` and `fixed_port` choose."""
     pc_address: IPv4Address = PC_IP
     """Address of the simulated PC."""
     surroundings: Surroundings = field(default_factory=Surroundings)
@@ -86,61 +142,36 @@ class RowOptions:
 
 
 @dataclass(frozen=True)
-class BenchOptions(RowOptions):
-    """The checked options of one bench, declared in `runner.cli.options` and `runner.settings`: those of its rows,
-    those that choose them, and those of the run.
+class Output:
+    """Name and files of a run."""
 
-    `board` None: each runtime's board. `settings`: of workloads, by name; `profile_sets`: of profiles. `axes`: settings
-    with several values, each combination of which is measured. `quick`: settings that are not given are the workloads'
-    shortest, not their defaults.
-    """
-
-    board: BoardDefinition | None = None
-    workloads: tuple[Workload, ...] = ()
-    workloads_by_name: bool = True
-    """The user named each workload: one that a runtime cannot run is an error, and is not left out."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    profile_sets: Mapping[str, Any] = field(default_factory=dict)
-    axes: tuple[Axis, ...] = ()
-    quick: bool = False
-    runtimes: tuple[str, ...] = ()
-    family: Family | None = None
-    """Family of the files among `runtimes`; None: each file tells its family."""
-    profiles: tuple[str, ...] = ()
-    newest: bool = False
-    """Only the newest runtime of each family, with its last profile."""
-    devices: tuple[str, ...] = ("auto",)
-    runs: int = DEFAULT_RUNS
+    name: str | None = None
+    results_dir: Path = RESULTS_FOLDER
+    required: tuple[str, ...] = ()
     elfs: Mapping[Path, Path] = field(default_factory=dict)
     """Files with the names of functions, by the image that they are for."""
-    name: str | None = None
-    required: tuple[str, ...] = ()
-    results_dir: Path = RESULTS_FOLDER
 
-    @property
-    def chosen_workloads(self) -> tuple[Workload, ...]:
-        """The named workloads, else the default ones."""
-        return self.workloads or _usual_workloads()
 
-    def settings_for(self, workload: Workload, profile: Profile) -> WorkloadSettings:
-        """The workload's settings: its defaults, then the profile's in the catalogue, then the user's.
+@dataclass(frozen=True)
+class BenchOptions:
+    """The checked options of one bench, declared in `runner.cli.options` and `runner.settings`."""
 
-        Raises OptionError.
-        """
-        names = workload.settings_type.model_fields
-        values = workload.quick().model_dump() if self.quick else {}
-        values |= profile.settings.get(workload.name, {})
-        values |= {name: value for name, value in self.settings.items() if name in names}
-        try:
-            return workload.settings_type.model_validate(values, strict=False)
-        except ValidationError as error:
-            detail = error.errors(include_url=False)[0]
-            name = ".".join(map(str, detail["loc"]))
-            source = name if name in self.settings else f"profile {profile.name!r}: {name}"
-            if detail["type"] == "extra_forbidden":
-                raise OptionError(f"{source}: is no setting of {workload.name}; it has {', '.join(names)}") from None
-            said = detail["msg"].removeprefix("Input should be ")
-            raise OptionError(f"{source}: {detail['input']!r} is not {said} ({workload.name})") from None
+    what: What = field(default_factory=What)
+    place: Place = field(default_factory=Place)
+    how: How = field(default_factory=How)
+    output: Output = field(default_factory=Output)
+
+    def but(self, **values: Any) -> BenchOptions:
+        """These options with other `values`, by the names that they have in their parts."""
+        parts = {each.name: getattr(self, each.name) for each in fields(self)}
+        names = {name: {each.name for each in fields(part)} & values.keys() for name, part in parts.items()}
+        if unknown_ones := values.keys() - set().union(*names.values()):
+            raise TypeError(f"no part has {', '.join(unknown_ones)}")
+        changed = {name: {key: values[key] for key in found} for name, found in names.items()}
+        return BenchOptions(**{name: replace(part, **changed[name]) for name, part in parts.items()})
+
+
+_AS_GIVEN: Final = ("where", "parallel", "runs", "deployer", "attribute", "what_if", "layouts", "results_dir")
 
 
 def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOptions:
@@ -173,7 +204,7 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
         asked.setdefault("runs", 1)
     if given.get("deployer") == "rshell":
         LibraryMissing.unless_found("rshell", "rshell", "--deploy rshell")
-    return BenchOptions(
+    return BenchOptions().but(
         board=None if board is None else _board(board),
         workloads=chosen,
         workloads_by_name=EVERY_WORKLOAD not in named,
@@ -239,7 +270,7 @@ def _usual_workloads() -> tuple[Workload, ...]:
 
 def _run_name(text: str | None) -> str | None:
     if text is not None and (re.match(NAME, text) is None or text == "latest"):
-        raise OptionError(f"--name: {text!r} is no name; use letters, digits, dots, dashes and slashes, and not latest")
+        raise OptionError(f"--name: {text!r} is not a name; use letters, digits, dots, dashes and slashes, not latest")
     return text
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import distributions
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from portbench.boards import BoardDefinition, Wifi, board_definition, board_of_machine, boards_taking, known_boards
-from portbench.boards.jitter import Surroundings
 from portbench.boards.releases import named
 from portbench.clients import FAMILIES
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
@@ -22,8 +22,9 @@ from portbench.firmware.identify import AVR_SUFFIXES, IMAGE_FAMILIES, Uf2File, e
 from portbench.firmware.releases import usual_index
 from portbench.install import with_extra
 from portbench.results.published import published_of
-from portbench.runner.options import DEFAULT_BOARD, BenchOptions
-from portbench.workloads import Readiness, Workload, WorkloadSettings, workloads
+from portbench.runner.options import DEFAULT_BOARD, BenchOptions, How, Place, What
+from portbench.workloads import Foreign, ForeignServer, Paired, Readiness, Workload, WorkloadSettings, workloads
+from portbench.workloads.native import native_image
 
 ALL = "all"
 """A value of `--require`: all runtimes."""
@@ -39,9 +40,9 @@ EACH: Final = "each"
 class PlannedRow:
     """One row to come: `number` counts the runs of a runtime, profile and workload from 1 to `of`.
 
-    `device`: the board, as `--device` names it. `is_one_of_several`: others measure the same rows. `surroundings`:
-    instead of those of the bench's options. `partner`: the row of a second board at the same time, if there is one.
-    `lacks`: why the runtime cannot run it; the row ends as unsupported.
+    `device`: the board, as `--device` names it. `is_one_of_several`: others measure the same rows. `place`, `how`: as
+    the user asked. `partner`: the row of a second board at the same time, if there is one. `lacks`: why the runtime
+    cannot run it; the row ends as unsupported.
     """
 
     entry: FirmwareEntry
@@ -53,13 +54,14 @@ class PlannedRow:
     of: int = 1
     device: str = "auto"
     is_one_of_several: bool = False
-    surroundings: Surroundings | None = None
+    place: Place = field(default_factory=Place)
+    how: How = field(default_factory=How)
     partner: PlannedRow | None = None
     lacks: str | None = None
 
     @property
     def id(self) -> str:
-        """As in pytest's test ids: `micropython-1.26.0-tuned-ping_pong`, with `-2` for the second of several runs."""
+        """Name in pytest's test ids: `micropython-1.26.0-tuned-ping_pong`, with `-2` for the second of several runs."""
         name = f"{self._runtime('-')}-{self.workload.name}"
         if self.partner is not None:
             name += f"-with-{self.partner.entry.id}"
@@ -76,6 +78,11 @@ class PlannedRow:
         return f"{self._runtime(' ')} {self.workload.name}{partner}{of}{on}"
 
     @property
+    def is_networked(self) -> bool:
+        """True if the workload needs a network."""
+        return self.workload.readiness is not Readiness.BOOTED
+
+    @property
     def client_family(self) -> str:
         """The family of the client: hosted ports differ in theirs."""
         return client_family(self.entry)
@@ -83,8 +90,7 @@ class PlannedRow:
     @property
     def profile_name(self) -> str | None:
         """None where the profile makes no difference to the workload: its SPI clock and INTn are the network's."""
-        networked = self.workload.readiness is not Readiness.BOOTED
-        return self.profile.name if networked or self.workload.name in self.profile.settings else None
+        return self.profile.name if self.is_networked or self.workload.name in self.profile.settings else None
 
     def _runtime(self, between: str) -> str:
         named = self.profile_name not in (None, "hosted")
@@ -92,7 +98,7 @@ class PlannedRow:
 
 
 def client_family(entry: FirmwareEntry) -> str:
-    """As in `clients.FAMILIES`, or `native` or `foreign`."""
+    """Return a key of `clients.FAMILIES`, or `native` or `foreign`."""
     if entry.package == _BLINKA_PACKAGE:
         return "blinka"
     return str(entry.family)
@@ -104,18 +110,18 @@ def chosen_entries(options: BenchOptions, known: Catalogue) -> list[FirmwareEntr
         if not entry.family.traits.hosted and _board_of(entry) is None:
             boards = ", ".join(known_boards())
             raise OptionError(f"catalogue: image {entry.id!r}: board is {entry.board!r}; use one of: {boards}")
-    if options.family is not None and not any(map(is_file, options.runtimes)):
-        raise OptionError(f"--family {options.family}: is for image files; name one: --runtime FILE.uf2")
-    if options.runtimes:
-        entries = _named_apart([_entry(runtime, options, known) for runtime in options.runtimes])
+    if options.what.family is not None and not any(map(is_file, options.what.runtimes)):
+        raise OptionError(f"--family {options.what.family}: is for image files; name one: --runtime FILE.uf2")
+    if options.what.runtimes:
+        entries = _named_apart([_entry(runtime, options.what, known) for runtime in options.what.runtimes])
     else:
-        wanted = options.board or board_definition(DEFAULT_BOARD)
+        wanted = options.what.board or board_definition(DEFAULT_BOARD)
         entries = [entry for entry in known if entry.family.traits.hosted or _board_of(entry) == wanted]
-    if options.where == "hosted":
+    if options.place.where == "hosted":
         entries = [entry for entry in entries if entry.family.traits.hosted]
-    elif options.where != "auto":
+    elif options.place.where != "auto":
         entries = [entry for entry in entries if not entry.family.traits.hosted]
-    return newest_of_each(entries) if options.newest else entries
+    return newest_of_each(entries) if options.what.newest else entries
 
 
 def newest_of_each(entries: Sequence[FirmwareEntry]) -> list[FirmwareEntry]:
@@ -128,7 +134,7 @@ def newest_of_each(entries: Sequence[FirmwareEntry]) -> list[FirmwareEntry]:
 
 
 def _age(entry: FirmwareEntry) -> tuple[int, ...]:
-    """By version; by date where the numbers of the family's releases are no order."""
+    """By version; by date where the numbers of the family's releases do not give an order."""
     if entry.family.traits.own_release_numbers:
         return (entry.offers.released.toordinal() if entry.offers else 0,)
     return release(entry.version or "")
@@ -142,12 +148,12 @@ def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedR
     except PortbenchError as error:
         raise OptionError(str(error)) from None
     profiles = sorted({profile.name for entry in entries for profile in entry.profiles})
-    for wanted in options.profiles:
+    for wanted in options.what.profiles:
         if wanted not in profiles:
             raise OptionError(f"--profile: {unknown('profile', wanted, profiles)}")
     rows = list(_rows(entries, options, known))
     planned = {row.entry.id for row in rows}
-    if lacking := next((each for each in options.required if each not in (ALL, *planned)), None):
+    if lacking := next((each for each in options.output.required if each not in (ALL, *planned)), None):
         raise OptionError(
             f"--require: {lacking!r} is measured by no row; choose all or of {', '.join(sorted(planned))}"
         )
@@ -159,23 +165,23 @@ def plan(options: BenchOptions, known: Catalogue | None = None) -> list[PlannedR
 
 
 def _nothing_left(entries: Sequence[FirmwareEntry], options: BenchOptions) -> str:
-    names = ", ".join(workload.name for workload in options.chosen_workloads)
+    names = ", ".join(workload.name for workload in options.what.chosen_workloads)
     on = [(entry, board) for entry in entries if (board := _board_of(entry)) is not None]
     offline = [each for each in workloads().values() if each.readiness is Readiness.BOOTED]
     runs = [each.name for each in offline if any(why_not(entry, board, each) is None for entry, board in on)]
     if runs and all(board.network is None for _, board in on):
         ids = ", ".join(sorted({board.id for _, board in on}))
         return f"{ids}: has no network, which {names} needs; choose --workload {runs[0]}"
-    where = options.board.id if options.board else "any board"
-    return f"no runtime is left to measure {names} with --where {options.where} on {where}; see: portbench list"
+    where = options.what.board.id if options.what.board else "any board"
+    return f"no runtime is left to measure {names} with --where {options.place.where} on {where}; see: portbench list"
 
 
-def remarks(rows: Sequence[PlannedRow], options: BenchOptions) -> list[str]:
+def remarks(rows: Sequence[PlannedRow], what: What) -> list[str]:
     """A line for each choice of a release, for hosted ports that are not installed, and for each image file whose
-    family portbench could not tell."""
+    family portbench did not find."""
     images = {row.entry.path: row.entry for row in rows if row.entry.path and row.entry.family.traits.timed_by_pc}
     chosen = [*usual_index().remarks, *_not_installed(rows)]
-    if options.family is not None:
+    if what.family is not None:
         return chosen
     others = ", ".join(str(each) for each in IMAGE_FAMILIES if not each.traits.timed_by_pc)
     return chosen + [
@@ -193,8 +199,8 @@ def _not_installed(rows: Sequence[PlannedRow]) -> Iterator[str]:
 
 
 def left_out(rows: Sequence[PlannedRow], options: BenchOptions) -> str | None:
-    """The runtimes and profiles that `options.newest` left out, as a sentence; None if there are none."""
-    everything = plan(replace(options, newest=False))
+    """The runtimes and profiles that `newest` left out, as a sentence; None if there are none."""
+    everything = plan(options.but(newest=False))
     measured = {row.entry.id for row in rows}
     runtimes = dict.fromkeys(row.entry.id for row in everything if row.entry.id not in measured)
     others = {(row.entry.id, row.profile.name) for row in everything if row.entry.id in measured}
@@ -207,15 +213,15 @@ def left_out(rows: Sequence[PlannedRow], options: BenchOptions) -> str | None:
 
 
 def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) -> str | None:
-    """What keeps `entry` from running `workload` on `board`, as one clause; None where nothing does."""
+    """Return the clause that says why `entry` cannot run `workload` on `board`; None where it can."""
     family = client_family(entry)
     traits = entry.family.traits
     if traits.client_in_image:
-        if workload.native(board.mcu) is None:
-            return f"{workload.name} has no native client" + (f" for an {board.mcu}" if workload.native() else "")
+        if native_image(workload, board.mcu) is None:
+            return f"{workload.name} has no native client" + (f" for an {board.mcu}" if native_image(workload) else "")
     elif traits.timed_by_pc:
-        if not workload.timed_by_pc:
-            return f"{workload.name} cannot be timed by the PC, and a foreign image tells nothing"
+        if not isinstance(workload, Foreign):
+            return f"{workload.name} cannot be timed by the PC, and a foreign image reports nothing"
     elif not FAMILIES[family].runs(workload):
         return f"{workload.name} has nothing for {family} to run"
     if workload.boards_only and entry.family.traits.hosted:
@@ -225,71 +231,74 @@ def why_not(entry: FirmwareEntry, board: BoardDefinition, workload: Workload) ->
     return None
 
 
-def _why_not_foreign(entry: FirmwareEntry, workload: Workload, options: BenchOptions) -> str | None:
-    """The same of a foreign image's content."""
-    if not entry.family.traits.timed_by_pc or entry.path is None:
+def _why_not_foreign(entry: FirmwareEntry, workload: Workload, what: What) -> str | None:
+    """Return why a foreign image's content cannot run `workload`; None where it can."""
+    if not (isinstance(workload, Foreign) and entry.family.traits.timed_by_pc) or entry.path is None:
         return None
     content = Uf2File.read(entry.path).content
     if content is None:  # an ATmega's
         return None
-    settings = options.settings_for(workload, entry.profiles[0])
+    settings = what.settings_for(workload, entry.profiles[0])
     return workload.foreign_lacks(b"\0".join(content.ranges().values()), settings)
 
 
 def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions, known: Catalogue) -> Iterator[PlannedRow]:
     """Board by board, as changing boards costs a flash; hosted ports have this PC only."""
-    several = len(options.devices) > 1
+    several = len(options.place.devices) > 1
     entries = list(entries)
-    for device in options.devices:
+    for device in options.place.devices:
         for entry in entries:
             if not entry.family.traits.hosted:
                 for row in _rows_of(entry, options, device, several):
-                    yield from _with_partners(row, options, entries, known)
+                    yield from _with_partners(row, options.what, entries, known)
     for entry in entries:
         if entry.family.traits.hosted:
             yield from _rows_of(entry, options, "auto", False)
 
 
 def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of_several: bool) -> Iterator[PlannedRow]:
-    board = _board_of(entry) or options.board or board_definition(DEFAULT_BOARD)
-    for workload in options.chosen_workloads:
-        if reason := why_not(entry, board, workload) or _why_not_foreign(entry, workload, options):
-            if options.runtimes and options.workloads and options.workloads_by_name:  # asked for by name, both of them
-                for profile, settings in islice(_profiles(entry, workload, options), 1):
-                    yield PlannedRow(
-                        entry, profile, workload, settings, board, 1, 1, device, is_one_of_several, lacks=reason
-                    )
+    what = options.what
+    board = _board_of(entry) or what.board or board_definition(DEFAULT_BOARD)
+    row = partial(
+        PlannedRow,
+        board=board,
+        device=device,
+        is_one_of_several=is_one_of_several,
+        place=options.place,
+        how=options.how,
+    )
+    for workload in what.chosen_workloads:
+        if reason := why_not(entry, board, workload) or _why_not_foreign(entry, workload, what):
+            if what.runtimes and what.workloads and what.workloads_by_name:  # asked for by name, both of them
+                for profile, settings in islice(_profiles(entry, workload, what), 1):
+                    yield row(entry, profile, workload, settings, lacks=reason)
             continue
-        serves = entry.family.traits.timed_by_pc and workload.readiness is Readiness.LISTENING
-        if serves and not options.workloads_by_name:
+        serves = entry.family.traits.timed_by_pc and isinstance(workload, ForeignServer)
+        if serves and not what.workloads_by_name:
             continue  # which images serve, and what, only their makers know
         image = entry
         if entry.family.traits.client_in_image and entry.path is None:
-            image = replace(entry, path=workload.native(board.mcu))
-        for profile, settings in _profiles(entry, workload, options):
+            image = replace(entry, path=native_image(workload, board.mcu))
+        for profile, settings in _profiles(entry, workload, what):
             _check_room(entry, workload, settings)
             _check_published(entry, profile, workload)
-            for number in range(1, options.runs + 1):
-                yield PlannedRow(
-                    image, profile, workload, settings, board, number, options.runs, device, is_one_of_several
-                )
+            for number in range(1, what.runs + 1):
+                yield row(image, profile, workload, settings, number=number, of=what.runs)
 
 
-def _with_partners(
-    row: PlannedRow, options: BenchOptions, entries: list[FirmwareEntry], known: Catalogue
-) -> Iterator[PlannedRow]:
+def _with_partners(row: PlannedRow, what: What, entries: list[FirmwareEntry], known: Catalogue) -> Iterator[PlannedRow]:
     """A row of two boards once with each partner; any other as it is. Raises OptionError."""
-    serving = None if row.lacks else row.workload.serving(row.settings, row.client_family)
-    if serving is None:
+    if row.lacks or not isinstance(row.workload, Paired):
         yield row
         return
+    serving = row.workload.serving(row.settings, row.client_family)
     asked = str(row.settings.model_dump().get("partner", SAME))
     for entry in _partner_entries(asked, row.entry, entries, known):
         board = _board_of(entry)
         reason = f"board is {entry.board!r}" if board is None else why_not(entry, board, serving[0])
         if reason is None:
             yield _with_partner(row, entry, serving)
-        elif options.workloads_by_name and asked != EACH and options.runtimes:
+        elif what.workloads_by_name and asked != EACH and what.runtimes:
             raise OptionError(f"partner={entry.id}: cannot serve: {reason}; choose another partner")
 
 
@@ -307,7 +316,7 @@ def _partner_entries(
         return [named(partner, known)]
     except PortbenchError:
         ids = ", ".join(entry.id for entry in known if not entry.family.traits.hosted)
-        raise OptionError(f"--partner: {partner!r} is none of {SAME}, {EACH}, {ids}") from None
+        raise OptionError(f"--partner: {partner!r} is not one of {SAME}, {EACH}, {ids}") from None
 
 
 def _with_partner(row: PlannedRow, entry: FirmwareEntry, serving: tuple[Workload, WorkloadSettings]) -> PlannedRow:
@@ -315,10 +324,10 @@ def _with_partner(row: PlannedRow, entry: FirmwareEntry, serving: tuple[Workload
     workload, settings = serving
     # A bundled image holds one workload: the partner needs a different image than the client.
     board = row.board if entry.board == row.entry.board else board_definition(entry.board)
-    bundled = entry.family.traits.client_in_image and entry.path in (None, row.workload.native(row.board.mcu))
+    bundled = entry.family.traits.client_in_image and entry.path in (None, native_image(row.workload, row.board.mcu))
     partner = replace(
         row,
-        entry=replace(entry, path=workload.native(board.mcu)) if bundled else entry,
+        entry=replace(entry, path=native_image(workload, board.mcu)) if bundled else entry,
         profile=next((each for each in entry.profiles if each.name == row.profile.name), entry.profiles[0]),
         workload=workload,
         settings=settings,
@@ -327,20 +336,18 @@ def _with_partner(row: PlannedRow, entry: FirmwareEntry, serving: tuple[Workload
     return replace(row, settings=row.settings.model_copy(update={"partner": entry.id}), partner=partner)
 
 
-def _profiles(
-    entry: FirmwareEntry, workload: Workload, options: BenchOptions
-) -> Iterator[tuple[Profile, WorkloadSettings]]:
+def _profiles(entry: FirmwareEntry, workload: Workload, what: What) -> Iterator[tuple[Profile, WorkloadSettings]]:
     """The chosen profiles, with the workload's settings. Raises OptionError.
 
     Without a network, profiles with equal settings measure the same, so only the first of them is used.
     """
     seen: list[WorkloadSettings] = []
-    for profile in entry.profiles[-1:] if options.newest else entry.profiles:
-        if options.profiles and profile.name not in options.profiles:
+    for profile in entry.profiles[-1:] if what.newest else entry.profiles:
+        if what.profiles and profile.name not in what.profiles:
             continue
-        settings = options.settings_for(workload, profile)
+        settings = what.settings_for(workload, profile)
         heeded = entry.family.traits.profile_keys if workload.readiness is not Readiness.BOOTED else frozenset()
-        sets = {name: value for name, value in options.profile_sets.items() if name in heeded}
+        sets = {name: value for name, value in what.profile_sets.items() if name in heeded}
         profile = replace(profile, **sets)
         if workload.readiness is Readiness.BOOTED and settings in seen:
             continue
@@ -363,18 +370,19 @@ def _check_published(entry: FirmwareEntry, profile: Profile, workload: Workload)
         raise OptionError(str(error)) from None
 
 
-def _entry(runtime: str, options: BenchOptions, known: Catalogue) -> FirmwareEntry:
+def _entry(runtime: str, what: What, known: Catalogue) -> FirmwareEntry:
     if is_file(runtime):
-        return _entry_of_file(Path(runtime), options)
+        return _entry_of_file(Path(runtime), what)
     try:
         entry = named(runtime, known)
     except PortbenchError:
         if Path(runtime).exists():
-            raise OptionError(f"{runtime}: is no image; choose a {', '.join(('.uf2', *AVR_SUFFIXES))} file") from None
+            kinds = ", ".join((".uf2", *AVR_SUFFIXES))
+            raise OptionError(f"{runtime}: is not an image; choose a {kinds} file") from None
         ids = (entry.id for entry in known)
         raise OptionError(f"{unknown('runtime or .uf2 file', runtime, ids)}") from None
-    if options.board is not None and not entry.family.traits.hosted and _board_of(entry) != options.board:
-        raise OptionError(f"{entry.id}: is for {entry.board}, not {options.board.id}; choose {entry.board}")
+    if what.board is not None and not entry.family.traits.hosted and _board_of(entry) != what.board:
+        raise OptionError(f"{entry.id}: is for {entry.board}, not {what.board.id}; choose {entry.board}")
     return entry
 
 
@@ -383,22 +391,22 @@ def is_file(runtime: str) -> bool:
     return runtime.lower().endswith((".uf2", *AVR_SUFFIXES))
 
 
-def _entry_of_file(path: Path, options: BenchOptions) -> FirmwareEntry:
+def _entry_of_file(path: Path, what: What) -> FirmwareEntry:
     """The entry of an image, for the board named in the image, if any. Raises OptionError."""
     try:
         image = Uf2File.read(path)
         machine = image.identity.machine
         says = board_of_machine(machine) if machine else None
-        board = says or options.board or _usual_board(image)
+        board = says or what.board or _usual_board(image)
         if (image.content is None) != (board.avr is not None):
             like = next(each for each in known_boards().values() if (each.avr is None) != (image.content is None))
-            raise PortbenchError(f"{path}: is no image for {board.id}; name another board: --board {like.id}")
+            raise PortbenchError(f"{path}: is not an image for {board.id}; name another board: --board {like.id}")
         radio = isinstance(board.network, Wifi)
-        entry = entry_for_file(image, family=options.family, board=board.id, has_radio=radio)
+        entry = entry_for_file(image, family=what.family, board=board.id, has_radio=radio)
     except PortbenchError as error:
         raise OptionError(str(error)) from None
-    if says is not None and options.board not in (None, says):
-        raise OptionError(f"{path}: says {says.id}, not {options.board.id}; choose {says.id}")
+    if says is not None and what.board not in (None, says):
+        raise OptionError(f"{path}: says {says.id}, not {what.board.id}; choose {says.id}")
     return entry
 
 

@@ -52,7 +52,7 @@ def _is_asked_for(config: pytest.Config) -> bool:
 
 
 def _names_rows(word: str) -> bool:
-    """Whether a word of `-k` is about rows: `runtime`, or the beginning of a row's id."""
+    """True if a word of `-k` is about rows: `runtime`, or the beginning of a row's id."""
     if word == "runtime":
         return True
     from portbench.errors import PortbenchError
@@ -120,7 +120,7 @@ class Rows:
         self._coming = self._run.measured()
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
-            reporter.showfspath = False  # progress is told by the run,
+            reporter.showfspath = False  # the run shows the progress,
             reporter.reportchars = ""  # and the table lists skipped rows
 
     def row_of(self, planned: PlannedRow) -> Row | None:
@@ -135,7 +135,7 @@ class Rows:
         return self._done[planned.id]
 
     def report_of(self, planned: PlannedRow, row: Row) -> str:
-        """What pytest tells of a row that failed."""
+        """Return pytest's report of a row that failed."""
         assert self._run is not None
         lines = [f"{planned.label}: {row.reason}"]
         if row.console_tail:
@@ -147,7 +147,7 @@ class Rows:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Progress has told of the row already."""
+        """Progress has shown the row already."""
         return (report.outcome, "", "") if report.when == "call" and report.outcome != "failed" else None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -218,4 +218,4 @@ class RowItem(pytest.Item):
 
 
 class RowFailed(Exception):
-    """What pytest tells of a row."""
+    """A row's failure, as pytest reports it."""

@@ -26,10 +26,11 @@ from portbench.firmware import native_config, uf2
 from portbench.firmware.catalogue import FirmwareEntry, Profile
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image, ImageStore
-from portbench.runner.options import RowOptions
+from portbench.runner.options import How
 from portbench.runner.plan import PlannedRow, client_family
 from portbench.runner.stages import Program, Stage
 from portbench.where import Where
+from portbench.workloads import Native
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,7 @@ class Peer:
     port: int
 
 
-def build_program(
-    row: PlannedRow, image: Image, board: Board, peer: Peer | None, options: RowOptions, scratch: Path
-) -> Program:
+def build_program(row: PlannedRow, image: Image, board: Board, peer: Peer | None, scratch: Path) -> Program:
     """The program of `row`; a configured image is written to `scratch`. Raises PortbenchError.
 
     `peer` None: the workload needs no network.
@@ -51,10 +50,10 @@ def build_program(
         if peer is None or peer.address is None:
             raise PortbenchError(f"{row.workload.name}: the native client has no server to report to")
         require_wiring(row.board, board_definition(row.entry.board), row.entry.id)
-        return _native(row, image, peer, _static(board, options), options, scratch)
+        return _native(row, image, peer, _static(board, row.how), scratch)
     if row.entry.family.traits.timed_by_pc:
         return Program(image.file, Deployment({}, "foreign"), has_console=False)
-    network = None if peer is None else _network(row, peer, _static(board, options), _wifi(row, board), options)
+    network = None if peer is None else _network(row, peer, _static(board, row.how), _wifi(row, board))
     identity = image.file.identity if image.file else None
     deployment = build_deployment(
         row.client_family,
@@ -63,24 +62,22 @@ def build_program(
         row.workload,
         row.settings,
         network,
-        options.timeouts_s[Stage.DEPLOY],
+        row.how.timeouts_s[Stage.DEPLOY],
         identity.frozen if identity else (),
     )
     return Program(image.file, deployment, has_console=True)
 
 
-def _network(
-    row: PlannedRow, peer: Peer, static: StaticAddress | None, wifi: WifiCredentials | None, options: RowOptions
-) -> ClientNetwork:
+def _network(row: PlannedRow, peer: Peer, static: StaticAddress | None, wifi: WifiCredentials | None) -> ClientNetwork:
     try:
         return ClientNetwork(
             server=peer.address,
             port=peer.port,
-            address_mode=options.address_mode,
+            address_mode=row.how.address_mode,
             static=static,
             spi_hz=row.profile.spi_hz,
             intn=asks_intn(row.profile),
-            ready_timeout_s=options.timeouts_s[Stage.READY],
+            ready_timeout_s=row.how.timeouts_s[Stage.READY],
             wifi=wifi,
             power_save=row.profile.power_save,
         )
@@ -90,23 +87,23 @@ def _network(
         raise PortbenchError(f"client: {name} is {detail['input']!r}: {detail['msg']}") from None
 
 
-def _native(
-    row: PlannedRow, image: Image, peer: Peer, static: StaticAddress | None, options: RowOptions, scratch: Path
-) -> Program:
+def _native(row: PlannedRow, image: Image, peer: Peer, static: StaticAddress | None, scratch: Path) -> Program:
     """The native client has no file system: its parameters are a block of the image."""
     if image.file is None or image.file.content is None:
         raise PortbenchError(f"{row.entry.id}: has no UF2 file")
     spi_hz, intn = native_sets(row.profile)
+    assert isinstance(row.workload, Native)
+    count, *further = row.workload.native_settings(row.settings)
     block = native_config.pack(
         native_config.NativeConfig(
             server=peer.address,
             port=peer.port,
-            count=row.workload.native_count(row.settings),
-            settings=row.workload.native_settings(row.settings),
+            count=count,
+            settings=further,
             static=static,
             intn=intn,
             spi_hz=spi_hz,
-            ready_timeout_ms=int(options.timeouts_s[Stage.READY] * 1000),
+            ready_timeout_ms=int(row.how.timeouts_s[Stage.READY] * 1000),
         )
     )
     merged = uf2.with_data(image.file.content, native_config.CONFIG_ADDRESS, block.ljust(4096, b"\xff"))
@@ -151,11 +148,11 @@ def _wifi(row: PlannedRow, board: Board) -> WifiCredentials | None:
     return users_credentials() if board.own_network is None else board.own_network.wifi
 
 
-def _static(board: Board, options: RowOptions) -> StaticAddress | None:
-    if options.address_mode == "dhcp":
+def _static(board: Board, how: How) -> StaticAddress | None:
+    if how.address_mode == "dhcp":
         return None
-    if options.static is not None:
-        return options.static
+    if how.static is not None:
+        return how.static
     if board.own_network is not None:
         return StaticAddress(*board.own_network.static)
     if board.where is Where.HOSTED:

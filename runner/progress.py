@@ -44,7 +44,7 @@ _BAR = 10
 
 
 class _RowBar(ProgressColumn):
-    """How far a row is, by the time that it took before; of all rows, how many have ended."""
+    """A row's progress by the time that it took before; for all rows, how many have ended."""
 
     def render(self, task: Task) -> ProgressBar:
         if (usual_s := task.fields.get("usual_s")) is None:
@@ -113,7 +113,7 @@ class ProgressView:
     ) -> None:
         self._rows = rows
         self._usual_s = dict(usual_s)
-        """Of rows that have not ended."""
+        """Usual times of rows that have not ended."""
         self._took_s: list[float] = []
         self._at_once = at_once
         self._failures = failures
@@ -146,7 +146,7 @@ class ProgressView:
             self._on[label] = self._live.add_task(said, total=None, usual_s=usual_s, left_s=left_s)
 
     def done(self, label: str, row: Row, log: Path | None = None) -> None:
-        """The row `label` has ended. Reasons for skipping are told once; a failure with its console and log."""
+        """The row `label` has ended. Reasons for skipping are shown once; a failure with its console and log."""
         with self._mutex:
             self._done += 1
             self._usual_s.pop(label, None)
@@ -193,8 +193,8 @@ class ProgressView:
         return next((each.elapsed or 0.0 for each in self._live.tasks if each.id == task), 0.0)
 
     def _left_s(self, _: float) -> float | None:
-        """Of all rows: what each takes by its last time, else by the mean of the others, or as long as one that runs
-        longer than that."""
+        """Estimate the time left for all rows: each by its last time, else by the mean of the others, or by the time of
+        one that runs longer than that."""
         known = [*self._took_s, *self._usual_s.values()]
         if not known:
             return None
@@ -293,7 +293,7 @@ class RowLog:
                 self.note(f"ended by {error!r}")
         finally:
             self._usable = False
-            with contextlib.suppress(OSError):  # told already
+            with contextlib.suppress(OSError):  # reported already
                 self._file.close()
 
     def _write(self, text: str) -> None:

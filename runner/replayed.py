@@ -23,13 +23,13 @@ from portbench.files import TemporaryFolder
 from portbench.results.model import MOST_FRAMES, CableFrame, IntnLevel, Layouts, Row, SpiFrames, Waveform, WhatIf
 from portbench.runner.boards_for import emulated_board
 from portbench.runner.collect import ClientResult, RowDraft, check_result
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import What
 from portbench.runner.plan import PlannedRow
 from portbench.runner.profile.attributed import with_names
 from portbench.runner.program import Peer, build_program, image_store
 from portbench.runner.stages import PreparedBoard, Stage, StageClock
 from portbench.where import Where
-from portbench.workloads import Readiness, WorkloadSettings
+from portbench.workloads import Served, WorkloadSettings
 
 _NS: float = 1000.0
 
@@ -37,21 +37,19 @@ _NS: float = 1000.0
 class ReplayedRow:
     """A row with prepared flash, for any number of runs. All methods raise PortbenchError."""
 
-    def __init__(self, row: PlannedRow, options: BenchOptions, elf: Path | None = None) -> None:
+    def __init__(self, row: PlannedRow, elf: Path | None = None) -> None:
         if row.entry.family.traits.timed_by_pc:
             raise PortbenchError(
-                f"{row.entry.id}: a foreign image does not tell when its run is over; choose another runtime"
+                f"{row.entry.id}: a foreign image does not report the end of its run; choose another runtime"
             )
         self.planned = row
         self.elf = elf
-        self._options = options
 
     @classmethod
-    def quick(cls, row: PlannedRow, options: BenchOptions) -> ReplayedRow:
-        """The row with few exchanges."""
-        options = replace(options, quick=True)
-        settings = options.settings_for(row.workload, row.profile)
-        return cls(replace(row, settings=settings, number=1, of=1), options)
+    def quick(cls, row: PlannedRow, what: What) -> ReplayedRow:
+        """The row with few exchanges, and the user's settings in `what`."""
+        settings = replace(what, quick=True).settings_for(row.workload, row.profile)
+        return cls(replace(row, settings=settings, number=1, of=1))
 
     @cached_property
     def prepared(self) -> tuple[EmulatedConfig, bytes]:
@@ -59,13 +57,12 @@ class ReplayedRow:
         return self._prepare(self.planned)
 
     def _prepare(self, row: PlannedRow) -> tuple[EmulatedConfig, bytes]:
-        options = self._options
-        clock = StageClock(row.label, options.timeouts_s, lambda stage: None)
-        with TemporaryFolder("portbench-replay") as scratch, emulated_board(row.board, options) as board:
+        clock = StageClock(row.label, row.how.timeouts_s, lambda stage: None)
+        with TemporaryFolder("portbench-replay") as scratch, emulated_board(row) as board:
             assert board.own_network is not None
             peer = Peer(board.own_network.server, board.own_network.port)
             image = image_store([row.entry]).obtain(row.entry)
-            PreparedBoard(board).prepare(build_program(row, image, board, peer, options, scratch), clock)
+            PreparedBoard(board).prepare(build_program(row, image, board, peer, scratch), clock)
             return replace(board.config, **row.workload.equipment(row.settings)), board.contents
 
     @cached_property
@@ -105,7 +102,7 @@ class ReplayedRow:
         """The figures as linked, without the cost of cache misses, and of so many drawn layouts of the flash."""
         config, flash = self.prepared
         drawn = [replace(config, flash_layout=seed) for seed in range(1, number + 1)]
-        with ThreadPoolExecutor(self._options.parallel) as threads:
+        with ThreadPoolExecutor(self.planned.place.parallel) as threads:
             changed = [config, replace(config, xip_miss_cost=False), *drawn]
             figures = threads.map(lambda each: self._figures(each, flash), changed)
             linked, free, *others = figures
@@ -116,7 +113,7 @@ class ReplayedRow:
 
     def waveform(self) -> Waveform | None:
         """The middle exchange of the row; None without exchanges."""
-        if self.planned.workload.readiness is Readiness.BOOTED or self.planned.board.network is None:
+        if not self.planned.is_networked or self.planned.board.network is None:
             return None
         session = busiest(self.figures.sessions)
         if session is None or not session.received_us:
@@ -136,11 +133,11 @@ class ReplayedRow:
         yield "no_cache_misses", "no flash cache miss costs anything", with_config(xip_miss_cost=False)
         for name, (title, settings) in self.planned.workload.alternatives(self.planned.settings).items():
             yield name, title, with_settings(settings)
-        if self.planned.workload.readiness is Readiness.BOOTED:
+        if not self.planned.is_networked:
             return
         yield "spi_twice", "SPI twice as fast", with_config(spi_speed=2)
         yield "turnaround_0", "the PC answers at once", with_config(turnaround_us=0)
-        if self.planned.workload.secured:
+        if isinstance(self.planned.workload, Served) and self.planned.workload.secured:
             yield "segments_1460", "the PC sends TCP segments of 1460 bytes", with_config(peer_mss=1460)
         if row.conditions.intn is False and "intn" in self.planned.entry.family.traits.profile_keys:
             yield "intn", "INTn connected", self._with_intn
@@ -155,13 +152,13 @@ class ReplayedRow:
 
     def deadline(self, times: float = 1) -> Deadline:
         """The limit of a run, which takes so many times as long."""
-        return Deadline(times * self._options.timeouts_s[Stage.RUN], self.planned.label)
+        return Deadline(times * self.planned.how.timeouts_s[Stage.RUN], self.planned.label)
 
     def _result(self, figures: Figures) -> ClientResult:
         return check_result(figures.result, self.planned.workload, self.planned.settings, figures.sessions)
 
     def _as_row(self, figures: Figures, attribution: dict[str, object] | None) -> Row:
-        draft = RowDraft(self.planned, self._options, Where.EMULATED, attribution=attribution)
+        draft = RowDraft(self.planned, Where.EMULATED, attribution=attribution)
         draft.image = image_store([self.planned.entry]).obtain(self.planned.entry)
         draft.own_network = own_network(self.prepared[0])
         return draft.measured(self._result(figures), RunOutput(figures.result, []))

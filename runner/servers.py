@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from portbench.boards import Board, Deadline, DeadlineExceeded
 from portbench.errors import PortbenchError
-from portbench.runner.options import RowOptions
+from portbench.runner.options import How
 from portbench.runner.program import Peer
 from portbench.where import Where
-from portbench.workloads import Readiness, Session, Turnaround, Workload
+from portbench.workloads import Called, Readiness, Session, Turnaround, Workload
 
 if TYPE_CHECKING:
     from portbench.server.tcp import WorkloadServer
@@ -27,31 +27,33 @@ _OWN_EXCHANGES = 500
 class Servers:
     """Starts a server when a board first needs it, and stops all of them at `close`. Threads may share it."""
 
-    def __init__(self, options: RowOptions) -> None:
-        self._options = options
+    def __init__(self, how: How, parallel: int = 1) -> None:
+        """`parallel`: so many boards use them at once."""
+        self._how = how
+        self.parallel = parallel
         self._servers: dict[tuple[str, str], WorkloadServer] = {}
         self._starting = threading.Lock()
         self.reporter = threading.Lock()
-        """Of the one native client that may run: its report does not say which board it is from."""
+        """Lock of the one native client that may run: its report does not say which board it is from."""
         self.own_turnaround: dict[str, Turnaround] = {}
-        """What each server and this PC add to an exchange, over the loopback, by address."""
+        """Time that each server and this PC add to an exchange over the loopback, by address."""
 
     def peer_for(
         self, board: Board, workload: Workload, *, has_console: bool = True
     ) -> tuple[Peer | None, WorkloadServer | None]:
-        """Where `board` finds its server, or what port it is to listen on; None where the workload needs neither. None
+        """Return where `board` finds its server, or the port to listen on; None where the workload needs neither. None
         as server where the board brings its own. A client without a console has a server to report to, and to tell
         where it listens, whatever the workload. Raises PortbenchError."""
         if workload.readiness is Readiness.BOOTED and has_console:
             return None, None
-        if workload.readiness is Readiness.LISTENING and has_console:
+        if isinstance(workload, Called) and has_console:
             return Peer(None, self._port_to_listen_on(board)), None
         if board.own_network is not None:
             return Peer(board.own_network.server, board.own_network.port), None
         if board.where is Where.SILICON:
-            server = self.at(self._options.server_host or address_of_this_pc(), workload, self._options.port_to_boards)
+            server = self.at(self._how.server_host or address_of_this_pc(), workload, self._how.port_to_boards)
         else:  # runs on this PC do not meet at a free port
-            server = self.at("127.0.0.1", workload, self._options.server_port or 0)
+            server = self.at("127.0.0.1", workload, self._how.server_port or 0)
         return Peer(IPv4Address(server.host), server.port), server
 
     def close(self) -> None:
@@ -77,7 +79,7 @@ class Servers:
         if board.own_network is not None:
             return board.own_network.port
         if board.where is not Where.HOSTED:
-            return self._options.fixed_port
+            return self._how.fixed_port
         with socket.create_server(("127.0.0.1", 0)) as free:
             port: int = free.getsockname()[1]
             return port
@@ -86,7 +88,7 @@ class Servers:
         """The port that was asked for: rows come one after the other, so another workload's server can go; of boards
         that are measured at once the first has it."""
         others = [key for key in self._servers if key[0] == host]
-        if others and self._options.parallel > 1:
+        if others and self.parallel > 1:
             return 0
         for key in others:
             self._servers.pop(key).__exit__(None, None, None)

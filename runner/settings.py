@@ -100,14 +100,14 @@ _COMMON: Final = (
 
 _ACCESS_POINT_HELP: Final = {
     "ssid": "name of the emulated access point",
-    "passphrase": "its passphrase; empty: an open network",
-    "hidden": "its beacons do not tell its name",
+    "passphrase": "its passphrase; empty for an open network",
+    "hidden": "its beacons do not contain its name",
     "channel": "its channel, 1 to 13",
-    "rssi_dbm": "its signal at the board; below -92 is out of range",
-    "beacon_tu": "from beacon to beacon, in units of 1024 us",
-    "dtim": "beacons from one that announces frames for all to the next",
-    "delay_us": "what it adds to a frame for the board",
-    "join_delay_us": "the most that joining takes longer than usual",
+    "rssi_dbm": "its signal at the board; out of range below -92",
+    "beacon_tu": "beacon interval, in units of 1024 us",
+    "dtim": "beacons between those that announce frames for all",
+    "delay_us": "time that it adds to a frame for the board",
+    "join_delay_us": "longest extra time of joining",
     "loss_per_mille": "share of frames that are lost",
 }
 
@@ -264,7 +264,7 @@ def _value(setting: Setting, text: str) -> Any:
             raise OptionError(f"{name}: {unknown('value', text, setting.choices)}")
         return text
     if re.fullmatch(_NUMBER, text) is None:
-        raise OptionError(f"{name}: {text!r} is no number; write 200, 8M or 0.5")
+        raise OptionError(f"{name}: {text!r} is not a number; write 200, 8M or 0.5")
     number = _number(text)
     if not math.isfinite(number):
         raise OptionError(f"{name}: {text} is too large")
@@ -273,7 +273,7 @@ def _value(setting: Setting, text: str) -> Any:
         limits = f"{setting.low:g} to {setting.high:,.0f}".replace(",", " ")
         raise OptionError(f"{name}: {text} is not a {'whole ' if whole else ''}number from {limits}")
     if whole and number != int(number):
-        raise OptionError(f"{name}: {text} is no whole number")
+        raise OptionError(f"{name}: {text} is not a whole number")
     return int(number) if whole else number
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ipaddress import IPv4Address
 from typing import Annotated, Final
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from portbench.server.recording import Recording
@@ -44,7 +44,7 @@ def parse_listening(line: str) -> Listening | None:
     try:
         value, _ = json.JSONDecoder().raw_decode(text)
         return _LISTENING.validate_python(value)
-    except (ValueError, RecursionError, ValidationError):
+    except (ValueError, RecursionError):
         return None
 
 

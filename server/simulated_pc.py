@@ -16,17 +16,20 @@ from portbench.server.simulated_polling import SimulatedPolling
 from portbench.server.simulated_requests import AskedLan, SimulatedRequests
 from portbench.server.tls.channel import Channel
 from portbench.workloads import (
+    Called,
     Conversation,
     Datagrams,
+    ForeignServer,
     LoadGenerator,
     NetworkFault,
     Ping,
     PingPlan,
-    Readiness,
+    Served,
     Session,
     workload,
 )
 from portbench.workloads.conversation import Requests
+from portbench.workloads.served import service_of
 
 MAX_BYTES: Final = 1 << 20
 """The most that one connection keeps."""
@@ -74,21 +77,15 @@ class UdpPort:
 
 @dataclass(frozen=True)
 class Part:
-    """The PC's part in a run: `serve` makes the conversations of accepted connections, `call` opens connections."""
+    """The PC's part in a run: `service` as in `Served` for accepted connections, `call` for those that it opens."""
 
-    serve: Callable[[], Conversation] | None = None
-    call: Callable[[], LoadGenerator] | None = None
+    service: Callable[[], Callable[[], Conversation]] | None = None
+    call: Callable[[], LoadGenerator | Requests] | None = None
     datagrams: Callable[[], Datagrams | None] | None = None
     patience_us: float | None = None
     """Longest silence of a connected board."""
     limit: int | None = None
     """The number of exchanges of a run that only the PC can end."""
-    polls: int | None = None
-    """The TCP port of a board that announces none."""
-    asks: Requests | None = None
-    """Datagrams to a board, in place of connections."""
-    service: Callable[[], Callable[[], Conversation]] | None = None
-    """Makes `serve` anew for each run, where its connections share state."""
     secured: bool = False
     """Accepted connections may be encrypted."""
 
@@ -96,21 +93,13 @@ class Part:
 def part_in(name: str, settings: Mapping[str, Any], limit: int | None = None) -> Part:
     """The PC's part in the workload `name` with `settings` as in JSON. Raises UnknownName or ValidationError."""
     found = workload(name)
-    if found.readiness is not Readiness.LISTENING:
-        return Part(
-            serve=lambda: found.conversation(MAX_BYTES),
-            service=lambda: found.service(MAX_BYTES),
-            datagrams=found.datagrams,
-            patience_us=found.patience_us,
-            limit=limit,
-            secured=found.secured,
-        )
+    part = Part(service=lambda: service_of(found, MAX_BYTES), limit=limit)
+    if isinstance(found, Served):
+        return replace(part, datagrams=found.datagrams, patience_us=found.patience_us, secured=found.secured)
     chosen = found.settings_type.model_validate_json(json.dumps(dict(settings)))
-    if limit is not None and (requests := found.foreign_requests(chosen)) is not None:
-        return Part(limit=limit, asks=requests)
-    if limit is not None:
-        return Part(call=lambda: found.foreign_load_generator(chosen, MAX_BYTES), limit=limit, polls=found.foreign_port)
-    return Part(serve=lambda: found.conversation(MAX_BYTES), call=lambda: found.load_generator(chosen, MAX_BYTES))
+    if limit is not None and isinstance(found, ForeignServer):
+        return Part(call=lambda: found.foreign_calls(chosen, MAX_BYTES), limit=limit)
+    return replace(part, call=lambda: found.load_generator(chosen, MAX_BYTES)) if isinstance(found, Called) else part
 
 
 class SimulatedPc:
@@ -132,7 +121,6 @@ class SimulatedPc:
         self._server = SimulatedServer(turnaround_us=turnaround_us)
         self._server.injects_faults = pinger is not None
         self._load: SimulatedLoadGenerator | None = None
-        self._polled_port: int | None = None
         self._asks: Requests | None = None
         self.polling: SimulatedPolling | SimulatedRequests | None = None
         """The search for a board that announces nothing, after `poll`."""
@@ -144,12 +132,14 @@ class SimulatedPc:
 
     def take(self, part: Part) -> None:
         """Take over `part` from the next connection on."""
-        self._server.conversation = part.serve if part.service is None else part.service()
+        self._server.conversation = None if part.service is None else part.service()
         self._server.limit = part.limit
         self._server.channel = _channels() if part.secured else None
         self._patience_us = part.patience_us
-        self._load = None if part.call is None else self._load_generator(part.call())
-        self._polled_port, self._asks, self.polling = part.polls, part.asks, None
+        calls = None if part.call is None else part.call()
+        self._load = self._load_generator(calls) if isinstance(calls, LoadGenerator) else None
+        self._asks = calls if isinstance(calls, Requests) else None
+        self.polling = None
         datagrams = None if part.datagrams is None else part.datagrams()
         if self._udp is not None:
             self._udp.datagrams = datagrams
@@ -169,8 +159,8 @@ class SimulatedPc:
         """Look for the board from `now_us` on, if its part polls; at `static` until the LAN knows the address."""
         if self._asks is not None:
             self.polling = SimulatedRequests(lan, self._asks, static, now_us)
-        if self._load is not None and self._polled_port is not None:
-            self.polling = SimulatedPolling(lan, self._load, self._polled_port, static, CALL_DELAY_US, now_us)
+        if self._load is not None and (port := self._load.calls.load.port) is not None:
+            self.polling = SimulatedPolling(lan, self._load, port, static, CALL_DELAY_US, now_us)
 
     def look(self, now_us: float) -> None:
         """Carry out the requests of conversations: connections, network faults, and pings with their ends."""

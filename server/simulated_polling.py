@@ -39,7 +39,7 @@ class SimulatedPolling:
 
     It calls `port` at the address that the LAN knows of the board, or at `static` if the board sends nothing.
     `delay_us`: from the accepted attempt to the further connections that are open at once; longer than a machine runs
-    between two looks. Refusals and silence are no failures: the driver of the machine ends the polling. Times are
+    between two looks. Refusals and silence are not failures: the driver of the machine ends the polling. Times are
     simulated microseconds.
     """
 

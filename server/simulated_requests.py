@@ -44,7 +44,7 @@ class SimulatedRequests:
         self._bytes = 0
         self._received_us: list[float] = []
         self.board: Listening | None = None
-        """Where the PC sends to."""
+        """The board that the PC sends to."""
         self.error: str | None = None
         lan.udp_listen(PC_PORT, self)
 

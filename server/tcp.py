@@ -19,7 +19,8 @@ from portbench.server.recording import Recording
 from portbench.server.tls.channel import Channel
 from portbench.server.tls.openssl import peer
 from portbench.server.tls.peer import TlsPeer
-from portbench.workloads import Datagrams, Session, Turnaround, Workload
+from portbench.workloads import Datagrams, Served, Session, Turnaround, Workload
+from portbench.workloads.served import service_of
 
 _START_LIMIT_S: Final = 10.0
 _STOP_LIMIT_S: Final = 5.0
@@ -54,7 +55,7 @@ class WorkloadServer:
         tls_peer: TlsPeer | None = None,
     ) -> None:
         self.workload = workload
-        self._conversation = workload.service(max_bytes)
+        self._conversation = service_of(workload, max_bytes)
         self.host = host
         self.port = port
         self.limit: int | None = None
@@ -62,7 +63,7 @@ class WorkloadServer:
         self._max_clients = max_clients
         self._limits = Limits(max_bytes, idle_timeout_s)
         self._on_session = on_session
-        self._tls_peer = tls_peer or (peer() if workload.secured else None)
+        self._tls_peer = tls_peer or (peer() if isinstance(workload, Served) and workload.secured else None)
         self._changed = threading.Condition()
         self._sessions: deque[Session] = deque(maxlen=_KEPT_SESSIONS)
         self._started_ns = time.perf_counter_ns()
@@ -147,7 +148,7 @@ class WorkloadServer:
         The session is recorded like any other.
         """
         host = "127.0.0.1" if self.host == "0.0.0.0" else "::1" if self.host == "::" else self.host
-        ideal = list(self.workload.ideal_client(exchanges))
+        ideal = list(self.workload.ideal_client(exchanges)) if isinstance(self.workload, Served) else []
         return measure_round_trip(host, self.port, ideal) if ideal else None
 
     def _wait(self, find: Callable[[], _Found | None], what: str, timeout_s: float) -> _Found:
@@ -238,7 +239,7 @@ def _listen(host: str, port: int) -> socket.socket:
     """A listening socket at the first address of `host`. Raises PortbenchError."""
     where = f"{host}:{port}"
     if not 0 <= port <= 65535:
-        raise PortbenchError(f"{where}: is no TCP port; give one from 0 to 65535")
+        raise PortbenchError(f"{where}: is not a TCP port; give one from 0 to 65535")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
@@ -246,7 +247,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except socket.gaierror as error:
         raise PortbenchError(f"{where}: no such host ({error.strerror}); give an address of this machine") from error
     except UnicodeError as error:
-        raise PortbenchError(f"{where}: is no host name ({error}); give an address of this machine") from error
+        raise PortbenchError(f"{where}: is not a host name ({error}); give an address of this machine") from error
     except OSError as error:
         fixes = {
             errno.EADDRINUSE: "the port is in use; stop the other server or choose another port",
@@ -261,7 +262,7 @@ async def _serve_datagrams(
     workload: Workload, listener: socket.socket, newest_of: Callable[[str], int | None]
 ) -> asyncio.DatagramTransport | None:
     """Open the UDP port with the number of `listener`; None if the workload uses no UDP. Raises OSError."""
-    if workload.datagrams() is None:
+    if not isinstance(workload, Served) or workload.datagrams() is None:
         return None
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(
@@ -285,7 +286,7 @@ class _UdpPort(asyncio.DatagramProtocol):
         """The run of each address, by the number of its connection."""
         self._transport: asyncio.DatagramTransport | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        """Of the transfers, by address."""
+        """Timers of the transfers, by address."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.DatagramTransport, transport)
@@ -319,14 +320,6 @@ class _UdpPort(asyncio.DatagramProtocol):
 
 
 def measure_round_trip(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> Turnaround:
-    """Summary of `round_trips_us`. Raises OSError."""
-    summary = Turnaround.of(round_trips_us(host, port, exchanges))
-    if summary is None:
-        raise ValueError("there are no exchanges; give at least 1")
-    return summary
-
-
-def round_trips_us(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]]) -> list[float]:
     """Round trips of `exchanges` (sent bytes, expected answer) with the server at `host`:`port`. Raises OSError."""
     values_us: list[float] = []
     with socket.create_connection((host, port), timeout=_ANSWER_LIMIT_S) as client:
@@ -340,4 +333,7 @@ def round_trips_us(host: str, port: int, exchanges: Iterable[tuple[bytes, bytes]
                 answer += more
             if answer != expected:
                 raise ConnectionError(f"{host}:{port} answered {answer!r} to {sent!r}, not {expected!r}")
-    return values_us
+    summary = Turnaround.of(values_us)
+    if summary is None:
+        raise ValueError("there are no exchanges; give at least 1")
+    return summary

@@ -1,4 +1,4 @@
-"""What any test may need: images, the engine, folders of the session's own; and in a line, what there was not."""
+"""Fixtures for any test: images, the engine, folders of the session; and a line about those that are missing."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _own_folders(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _own_choices() -> Iterator[None]:
-    """The releases that a test chose are no remarks on the rows of another one."""
+    """The releases that a test chose are not remarks on the rows of another one."""
     yield
     usual_index()._remarks.clear()
 

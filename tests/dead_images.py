@@ -19,7 +19,7 @@ _NATIVE_IMAGE: Final = Path(ping_pong.__file__).with_name("native.uf2")
 
 BOOT2_BYTES: Final = 256
 PROGRAM: Final = uf2.FLASH_BASE + 0x200
-"""Where the program begins; its vector table is before it."""
+"""Start of the program; its vector table is before it."""
 HANDLER: Final = uf2.FLASH_BASE + 0x280
 _SAYS = uf2.FLASH_BASE + 0x300
 _STACK = 0x2004_0000

@@ -34,7 +34,7 @@ class Benches:
 
     def of(self, runtime: str, options: BenchOptions) -> Bench:
         """The bench for `runtime`, made with `options` if there is none. Hosted ones share one."""
-        name = runtime if options.where == "emulated" else "hosted"
+        name = runtime if options.place.where == "emulated" else "hosted"
         bench = self._benches.pop(name, None) or Bench(options, ImageStore(catalogue.load()), self.folder)
         self._benches[name] = bench
         while len(self._benches) > _MOST:
@@ -63,7 +63,7 @@ def measured_row(benches: Benches, monkeypatch: pytest.MonkeyPatch) -> Measure:
     monkeypatch.setenv(KEPT_FLASH_VARIABLE, str(benches.folder.parent / "flash"))
 
     def measure(workload: Workload, runtime: str, profile: str = "hosted", **settings: Any) -> Row:
-        options = BenchOptions(
+        options = BenchOptions().but(
             runtimes=(runtime,),
             profiles=(profile,),
             workloads=(workload,),
@@ -90,7 +90,7 @@ def outcomes(folder: Path, store: ImageStore | None = None, **options: Any) -> l
     usual: dict[str, Any] = {"where": "emulated", "workloads": (PING_PONG,), "runs": 1, "settings": {}}
     named = usual | {"results_dir": folder / "results"} | options
     each = named["settings"] if isinstance(named["settings"], list) else [named["settings"]]
-    asked = [BenchOptions(**(named | {"settings": settings})) for settings in each]
+    asked = [BenchOptions().but(**(named | {"settings": settings})) for settings in each]
     planned = [row for options_of in asked for row in plan(options_of)]
     store = store or ImageStore([row.entry for row in planned], state=folder, offline=True)
     with closing(Bench(asked[0], store, folder)) as bench:

@@ -17,7 +17,7 @@ _LOOK_S: Final = 1.0
 
 
 def communicate(process: subprocess.Popen[str], limit_s: float) -> tuple[str, str]:
-    """As the process's own `communicate`. Kills it at the deadline and raises TimeoutExpired."""
+    """Communicate with the process. Kills it at the deadline and raises TimeoutExpired."""
     deadline = Deadline(limit_s, "test")
     while True:
         try:
@@ -29,7 +29,7 @@ def communicate(process: subprocess.Popen[str], limit_s: float) -> tuple[str, st
 
 
 def run(command: Sequence[str], limit_s: float, **options: Any) -> subprocess.CompletedProcess[str]:
-    """As `subprocess.run`, with both outputs captured as text."""
+    """Call `subprocess.run`, with both outputs captured as text."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
         output, errors = communicate(process, limit_s)
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)

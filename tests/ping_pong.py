@@ -29,6 +29,6 @@ def deployment(
 
 
 def entry(runtime: str) -> FirmwareEntry:
-    """Of the catalogue; the native client's image is the workload's."""
+    """Return the entry of the catalogue; the native client's image is the workload's."""
     found = catalogue.load().get(runtime)
     return replace(found, path=Path(NATIVE_IMAGE)) if runtime == "portbench-native" else found

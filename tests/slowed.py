@@ -23,7 +23,7 @@ _STUB = bytes.fromhex(
 
 
 def calls(image: uf2.Uf2Image) -> dict[int, int]:
-    """What `bl` instructions there are: function by address of the call."""
+    """Find the `bl` instructions: function by address of the call."""
     found = {}
     for base, content in image.ranges().items():
         for at in range(0, len(content) - 3, 2):
@@ -61,7 +61,7 @@ def slowed(path: Path, to: Path, function: int, waits: int) -> Path:
 
 
 def _copied(image: uf2.Uf2Image) -> tuple[int, int, int]:
-    """Of the words that start-up reads: the address of the end of the copy in SRAM, the source of the copy, and the end
+    """Read the words of start-up: the address of the end of the copy in SRAM, the source of the copy, and the end
     of the variables, which begin behind the copy."""
     for base, content in image.ranges().items():
         for at in range(0, len(content) - 20, 4):

@@ -35,7 +35,7 @@ TEXT: Final = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=20))
 
 
 def obeyed(text: str, *, lines: bool = False) -> list[str]:
-    """What a terminal or an editor would obey in `text`, or cannot write. `lines`: it has several."""
+    """List what a terminal or an editor would obey in `text`, or cannot write. `lines`: it has several."""
     return [
         mark
         for mark in text

@@ -159,54 +159,34 @@ _LONGEST_LISTENING_LINE: Final = 120
 _SHOWN_BYTES: Final = 24
 
 
-class ReportLine:
-    """Collects a report however it arrives."""
-
-    def __init__(self, max_bytes: int = MAX_REPORT_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._line = bytearray()
-
-    @property
-    def begun_bytes(self) -> int:
-        """Received bytes of the report."""
-        return len(self._line)
-
-    def receive(self, data: bytes) -> tuple[dict[str, Any], bytes] | None:
-        """The report and the bytes after it, once its line is complete. Raises ConversationError."""
-        line, newline, rest = data.partition(b"\n")
-        if len(self._line) + len(line) > self._max_bytes:
-            raise ConversationError(f"the report is longer than {self._max_bytes} bytes")
-        self._line += line
-        if not newline:
-            return None
-        try:
-            report = json.loads(self._line.decode("utf-8"), parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            reason = str(error) or type(error).__name__
-            raise ConversationError(f"the report is not JSON ({reason}): {shown(bytes(self._line))}") from error
-        if not isinstance(report, dict):
-            raise ConversationError("the report is not a JSON object")
-        return report, rest
-
-
 class ReportedConversation(Conversation):
     """A conversation after which a client without a console sends its report on the same connection."""
 
     def __init__(self, max_report_bytes: int = MAX_REPORT_BYTES) -> None:
-        self._report_line = ReportLine(max_report_bytes)
+        self._max_report_bytes = max_report_bytes
+        self._report_line = bytearray()
 
     def receive_report(self, data: bytes, after: str) -> None:
         """Take the bytes `after` the last exchange. Raises ConversationError for anything but one report."""
-        if self.report is not None or (not self._report_line.begun_bytes and data[0] != FIRST_BYTE):
+        if self.report is not None or (not self._report_line and data[0] != FIRST_BYTE):
             raise ConversationError(f"the board said {shown(data)} after {after}")
-        if (found := self._report_line.receive(data)) is not None:
-            self.report, rest = found
-            if rest:
-                raise ConversationError(f"{shown(rest)} follows the report")
+        line, newline, rest = data.partition(b"\n")
+        if len(self._report_line) + len(line) > self._max_report_bytes:
+            raise ConversationError(f"the report is longer than {self._max_report_bytes} bytes")
+        self._report_line += line
+        if not newline:
+            return
+        try:
+            self.report = json.loads(self._report_line.decode("utf-8"), parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            reason = str(error) or type(error).__name__
+            raise ConversationError(f"the report is not JSON ({reason}): {shown(bytes(self._report_line))}") from error
+        if rest:
+            raise ConversationError(f"{shown(rest)} follows the report")
 
     def eof(self) -> None:
-        if self._report_line.begun_bytes and self.report is None:
-            raise ConversationError("the board closed within its report")
+        if self._report_line and self.report is None:
+            raise ConversationError(f"the board closed within its report, after {len(self._report_line)} bytes of it")
 
 
 class Hears(ReportedConversation):
@@ -243,24 +223,33 @@ class Hears(ReportedConversation):
         return self._word.decode().strip()
 
 
-class Announcement(ReportedConversation):
-    """The connection on which a client that listens announces its port; the exchanges use other connections."""
+class ClientReport(ReportedConversation):
+    """The connection on which a client without a console reports its address, if it listens, and its result.
+
+    The exchanges use other connections. A client that failed before it was connected begins with the message 1.
+    """
 
     def __init__(self, max_report_bytes: int) -> None:
         super().__init__(max_report_bytes)
         self._line = b""
+        self._begun = False
 
     def receive(self, data: bytes) -> bytes:
-        if self.listening is None:
+        if not self._begun and not self._line:
+            self._begun = data == b"1" or data[0] == FIRST_BYTE
+            if data == b"1":
+                self.exchanges = 1
+                return b"2"
+        if not self._begun:
             data = self._announced(data)
         if data:
-            self.receive_report(data, "it told where it listens")
+            self.receive_report(data, "its first line")
         return b""
 
     def eof(self) -> None:
-        if self.listening is None:
-            raise ConversationError("the board closed before it told where it listens")
         super().eof()
+        if self.listening is None and self.report is None:
+            raise ConversationError("the board closed before it reported an address or a result")
 
     def _announced(self, data: bytes) -> bytes:
         """The bytes after the line."""
@@ -270,7 +259,7 @@ class Announcement(ReportedConversation):
             raise ConversationError(f"the board said {shown(self._line)}, not where it listens")
         if not newline:
             return b""
-        self.listening = line.decode("ascii", "replace")
+        self.listening, self._begun = line.decode("ascii", "replace"), True
         return rest
 
 

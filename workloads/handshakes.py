@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from portbench.workloads.figures import Column, Timed
 from portbench.workloads.session import Handshake, Session
-from portbench.workloads.workload import Column, Timed
 
 KEY_LABELS: Final = (b"master secret", b"c hs traffic")
 """A program that speaks TLS holds one: they make the keys of TLS 1.2 (RFC 5246, 8.1) and 1.3 (RFC 8446, 7.1)."""

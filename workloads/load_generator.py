@@ -13,7 +13,7 @@ class LoadGenerator:
     `conversation` makes the PC's part of a connection. A failed connection ends the run, which then has no figures,
     unless the workload counts failures: then only a connection that the board never accepts ends the run. `farewell`
     makes the part of a last connection, opened after all others, which tells the board to stop. `tls`: the PC shakes
-    hands on each connection, with a server of that name below that root (DER).
+    hands on each connection, with a server of that name below that root (DER). `port`: of a board that announces none.
     """
 
     def __init__(
@@ -26,6 +26,7 @@ class LoadGenerator:
         counts_failures: bool = False,
         farewell: Callable[[], Conversation] | None = None,
         tls: tuple[str, bytes] | None = None,
+        port: int | None = None,
     ) -> None:
         for name, value, least in (("connections", connections, 1), ("at_once", at_once, 1), ("pause_us", pause_us, 0)):
             if value < least:
@@ -36,6 +37,7 @@ class LoadGenerator:
         self.at_once = min(at_once, connections)
         self.pause_us = pause_us
         self.tls = tls
+        self.port = port
         self._conversation = conversation
         self._farewell = farewell
         self._begun = 0

@@ -12,7 +12,8 @@ from types import ModuleType
 from typing import Final
 
 from portbench.errors import PortbenchError, UnknownName
-from portbench.workloads.workload import Workload, read_published
+from portbench.workloads.published import read_published
+from portbench.workloads.workload import Workload
 
 WORKLOADS_VARIABLE: Final = "PORTBENCH_WORKLOADS"
 """Folders with the user's workloads, separated as in PATH."""
@@ -41,11 +42,11 @@ def _folders() -> dict[str, Path]:
     named = [Path(part) for part in os.environ.get(WORKLOADS_VARIABLE, "").split(os.pathsep) if part]
     for root in (_HERE, *named):
         if not root.is_dir():
-            raise UnknownName(f"{WORKLOADS_VARIABLE}: {root} is no folder; name the folder that holds workloads")
+            raise UnknownName(f"{WORKLOADS_VARIABLE}: {root} is not a folder; name the folder that holds workloads")
         for script in sorted(root.glob(f"*/{_SCRIPT}")):
             name = script.parent.name
             if not _NAME.fullmatch(name):
-                raise UnknownName(f"{script.parent}: is no name of a workload; use letters a to z, digits and _")
+                raise UnknownName(f"{script.parent}: is not a name of a workload; use letters a to z, digits and _")
             taken = found.get(name, _HERE / f"{name}.py")
             if taken.exists():
                 raise UnknownName(f"{script.parent}: {taken} has that name already; rename one of them")
@@ -70,5 +71,5 @@ def _load(name: str, folder: Path) -> Workload:
         said = " ".join(str(error).split())
         raise UnknownName(f"{folder / _SCRIPT}: cannot be used ({type(error).__name__}: {said})") from error
     if not isinstance(made, Workload) or made.name != name:
-        raise UnknownName(f"{folder / _SCRIPT}: WORKLOAD is no workload called {name!r}; name it as its folder")
+        raise UnknownName(f"{folder / _SCRIPT}: WORKLOAD is not a workload called {name!r}; name it as its folder")
     return made

@@ -87,7 +87,7 @@ class Session:
     first_byte_us: float | None = None
     last_byte_us: float | None = None
     leased_us: float | None = None
-    """When the PC's DHCP server told the board its address; None if it did not, or the time is unknown."""
+    """Time at which the PC's DHCP server gave the board its address; None if it did not, or the time is unknown."""
     listening: str | None = None
     """The line with which a client announced its port: such a connection belongs to no exchange."""
     delivered_us: list[float] = field(default_factory=list, repr=False)
@@ -97,7 +97,7 @@ class Session:
     ping_round_trip_us: list[float | None] = field(default_factory=list, repr=False)
     """None for an unanswered ping."""
     tls: dict[str, Any] | None = field(default=None, repr=False)
-    """What `handshake` reads; None for a plain connection."""
+    """Data for `handshake`; None for a plain connection."""
 
     @property
     def handshake(self) -> Handshake | None:

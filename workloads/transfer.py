@@ -15,18 +15,12 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final
 
 from portbench.workloads.conversation import FIRST_BYTE, ConversationError, ReportedConversation, shown
+from portbench.workloads.figures import Measurement, Spent, Timed
+from portbench.workloads.native import Native
+from portbench.workloads.result import BadResult
+from portbench.workloads.served import Served
 from portbench.workloads.session import Session
-from portbench.workloads.workload import (
-    BadResult,
-    Measurement,
-    Readiness,
-    Spent,
-    Timed,
-    Workload,
-    WorkloadSettings,
-    each_number,
-    number_list,
-)
+from portbench.workloads.settings import WorkloadSettings, each_number, number_list
 
 DONE: Final = b"done"
 MOST_BYTES: Final = 4 << 20
@@ -134,22 +128,19 @@ class Transfers(ReportedConversation):
         return ConversationError(f"transfer {self.exchanges + 1} {text}", b"".join(answers))
 
 
-class TransferWorkload(Workload):
+class TransferWorkload(Served, Native):
     """A workload of transfers with several sizes of writes."""
 
     ways: ClassVar[Mapping[str, int]]
-    """How often the bytes of a transfer are payload on the network, by its way."""
+    """Number of times that the bytes of a transfer are payload on the network, by its way."""
     both_count: ClassVar[bool] = False
     """Rates count the payload as often; otherwise once."""
-    readiness = Readiness.CONNECTED
     exchange = "transfer"
+    quick_settings: ClassVar[Mapping[str, Any]] = {"transfer_bytes": 2048, "writes": "256,1024"}
 
     @abstractmethod
     def transfers(self, result: Mapping[str, Any]) -> Sequence[tuple[str, int, int, int]]:
         """Way, bytes of a write, bytes in all and microseconds on the board's clock. Raises BadResult."""
-
-    def quick(self) -> WorkloadSettings:
-        return self.settings_type.model_validate({"transfer_bytes": 2048, "writes": "256,1024"})
 
     def check(
         self, result: Mapping[str, Any], settings: TransferSettings, sessions: Sequence[Session] = ()
@@ -189,11 +180,8 @@ class TransferWorkload(Workload):
     def exchanges(self, settings: TransferSettings) -> int:
         return len(self.ways) * len(settings.sizes)
 
-    def native_count(self, settings: TransferSettings) -> int:
-        return len(settings.sizes)
-
     def native_settings(self, settings: TransferSettings) -> list[int]:
-        return [settings.transfer_bytes, *settings.sizes]
+        return [len(settings.sizes), settings.transfer_bytes, *settings.sizes]
 
     def conversation(self, max_bytes: int) -> Transfers:
         return Transfers()

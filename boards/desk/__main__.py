@@ -34,8 +34,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--board", default="W5500_EVB_PICO", help="board definition (default %(default)s)")
     parser.add_argument("--name", default="emulated-0", help="name of this board (default %(default)s)")
     parser.add_argument("--flash", type=Path, help="initial contents of flash, a raw image from its start")
-    parser.add_argument("--keep-flash", type=Path, help="the same, made if it is not there, and kept up to date")
-    parser.add_argument("--links", action="store_true", help="links to its ports beside its folder, whose names stay")
+    parser.add_argument("--keep-flash", type=Path, help="file of the flash, created if missing and kept up to date")
+    parser.add_argument("--links", action="store_true", help="make links with lasting names to its ports")
     parser.add_argument("--config", default="{}", help="settings as JSON, see boards/desk/config.py")
     parser.add_argument(
         "--forward",
@@ -97,7 +97,7 @@ class _Holder:
             self._gone = True
 
     def has_ended(self) -> bool:
-        """Whether it has ended, even as a zombie or with its number in use by another process."""
+        """True if it has ended, even as a zombie or with its number in use by another process."""
         if not self._gone and (now_s := time.monotonic()) >= self._next_look_s:
             self._next_look_s = now_s + _LOOK_S
             try:
@@ -110,7 +110,7 @@ class _Holder:
 def _flash(path: Path) -> bytes:
     """Read a raw image of the flash. Raises ValueError or OSError."""
     if not path.is_file():
-        raise ValueError(f"--flash: {path}: is no file; name a raw image of the flash")
+        raise ValueError(f"--flash: {path}: is not a file; name a raw image of the flash")
     if (size := path.stat().st_size) > _MOST_FLASH_BYTES:
         raise ValueError(f"--flash: {path}: {size} bytes, more than {_MOST_FLASH_BYTES}; name a raw image of the flash")
     return path.read_bytes()

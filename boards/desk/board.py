@@ -171,7 +171,7 @@ class DeskBoard(UsbBoard):
             deadline.poll(self._has_played, _LOOK_S, "the image to play its part")
 
     def _has_played(self) -> bool:
-        """Whether the image has had all its exchanges, or its connection is over."""
+        """True if the image has had all its exchanges, or its connection is over."""
         self.link.device()
         sessions = self._sessions()[self._before :]
         return any(each.exchanges >= self._exchanges or each.ended_us is not None for each in sessions)
@@ -180,7 +180,7 @@ class DeskBoard(UsbBoard):
         self.control("sync", deadline)
 
     def _is_over(self) -> bool:
-        """Whether the client has reported, or has given up and gone to the boot loader."""
+        """True if the client has reported, or has given up and gone to the boot loader."""
         device = self.link.device()
         ended = device is not None and is_bootloader(device, self.definition)
         return ended or any(session.report is not None for session in self._sessions()[self._before :])

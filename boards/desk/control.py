@@ -178,7 +178,7 @@ class Watch:
         self.judge(status)
 
     def judge(self, status: dict[str, Any]) -> None:
-        """The same for a board's `status`."""
+        """Judge a board's `status`."""
         if status["fault"]:
             raise BoardError(f"{self._name}: stopped: {status['fault']}")
         if self._waits_for_usb() and (why := off_bus(status["off_bus_us"], status["usb"])) is not None:

@@ -31,7 +31,7 @@ class FlashFile:
         self._changed_s = self._first_changed_s = 0.0
         self._label = path.with_name(f"{path.name}.board")
         if path.exists() and not path.is_file():
-            raise BoardUnavailable(f"--flash: {path}: is no file; name one for the board's flash")
+            raise BoardUnavailable(f"--flash: {path}: is not a file; name one for the board's flash")
         busy = BoardUnavailable(f"--flash: {path}: another board that runs has it; name another file")
         try:
             self._lock = lock(self._label, busy)

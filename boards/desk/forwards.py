@@ -72,7 +72,7 @@ def _is_number(text: str) -> bool:
 
 def _port(text: str, *, least: int) -> int:
     if not _is_number(text) or len(text) > 5 or not least <= int(text) <= 65535:
-        raise ValueError(f"{text!r} is no port from {least} to 65535")
+        raise ValueError(f"{text!r} is not a port from {least} to 65535")
     return int(text)
 
 
@@ -114,7 +114,7 @@ class Forwards:
 
     @property
     def serving(self) -> bool:
-        """Whether the board serves a program of this machine, or did a moment ago."""
+        """True if the board serves a program of this machine, or did a moment ago."""
         return bool(self._forwards) and self._machine.serves_host
 
     def add(self, rule: ForwardRule) -> dict[str, Any]:

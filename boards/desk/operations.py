@@ -1,4 +1,4 @@
-"""What the control channel asks of an emulated board, by the names of the requests."""
+"""Requests of the control channel to an emulated board, by their names."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _expect_run(board: BoardProcess, request: Request) -> None:
 
 def _serve(board: BoardProcess, request: Request) -> None:
     """From the next connection on the simulated PC takes part in `workload` with `settings`. `alone`: as `Unattended`
-    has it, for an image that does not tell when its run is over."""
+    has it, for an image that does not report the end of its run."""
     alone = request.arguments.get("alone")
     board.client.alone = None if alone is None else Unattended(**alone)
     limit = None if board.client.alone is None else board.client.alone.exchanges

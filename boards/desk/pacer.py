@@ -16,7 +16,7 @@ _JUMPED_S: Final = 0.5
 _MAY_CATCH_UP_S: Final = 0.25
 """A PC that was held up for less than this catches up."""
 _SLOW_S: Final = 1.0
-"""The loss of time after which the user is told."""
+"""The loss of time that is reported to the user."""
 
 
 class Pace(StrEnum):

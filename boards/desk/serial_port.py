@@ -17,7 +17,7 @@ BOOTLOADER_BAUD: Final = 1200
 """A program that sets this speed and closes the port asks for the boot loader."""
 _READ_BYTES = 4096
 _KEEP_BYTES = 1 << 20
-"""Of output that is not read, the last so many bytes are kept: the board must not be held up."""
+"""Limit of unread output. Older bytes are dropped, so that the board is not held up."""
 _USB_BYTES: Final = 2048
 """The most that waits in the board's USB pipe; more waits in the terminal."""
 _UART_BYTES: Final = 256
@@ -79,7 +79,7 @@ class SerialPort:
 
     @property
     def waiting(self) -> bool:
-        """Whether the terminal still has to take output."""
+        """True if the terminal still has to take output."""
         return bool(self._unsent)
 
     def wants_boot_loader(self) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from portbench.boards.desk.process import BoardProcess
 
 COPY_US: Final = 1_000_000.0
-"""How long the board works on a file that was copied to it."""
+"""Time that the board works on a file that was copied to it."""
 _TYPED_BYTES = 2048
 """Typed bytes that may wait in the board's USB pipe."""
 _SYNC_INTERVAL_S = 0.05
@@ -63,7 +63,7 @@ class UsbSide:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the PC sees of the board, as `Machine.usb` has it."""
+        """The board's USB state as the PC sees it, in the form of `Machine.usb`."""
         board = self._machine.usb()
         return board if self._stand_in is None else self._stand_in.usb(board)
 
@@ -168,7 +168,7 @@ class UsbSide:
 
     @property
     def _absent(self) -> bool:
-        """Whether a fault hides the board from the PC."""
+        """True if a fault hides the board from the PC."""
         return time.monotonic() < self._absent_until_s
 
     def _be_absent(self, duration_ms: int) -> None:

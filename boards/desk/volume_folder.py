@@ -20,9 +20,9 @@ from typing import Final, Protocol
 from portbench.console import shown
 
 MOST_BYTES: Final = 256 << 20
-"""Of all files of a volume. Several files may claim the same clusters, so they can be larger than it."""
+"""Limit of all files of a volume. Several files may claim the same clusters, so they can be larger than it."""
 _NO_NAME: Final = re.compile("[\0\ud800-\udfff]")
-"""In no file's name: NUL, and what has no bytes."""
+"""Characters that file names do not have: NUL, and those without bytes."""
 _NO_ROOM = Path("/dev/full")
 _NO_WRITING = Path("/sys/portbench-refuses-this")
 """The system refuses all writing there, with ENOSPC, and with EACCES or EROFS."""
@@ -93,7 +93,7 @@ class VolumeFolder:
         self._seen: dict[str, _Stamp] = {}
         self._refused: dict[Path, bytes | None] = {}
         self.tear_per_mille: int | None = None
-        """Of the next file, the part that reaches the drive before `Torn` is raised; None: all of it."""
+        """Part of the next file that reaches the drive before `Torn` is raised; None: all of it."""
         self._mount()
 
     def refuse(self, names: tuple[str, ...], *, full: bool) -> None:

@@ -1,4 +1,4 @@
-"""Whether a run can still end: how far its client has come, as the board's chips and the PC on its network see it.
+"""Detects a run that cannot end, by its client's progress as the board's chips and the simulated PC see it.
 
 On the cable that is a link, an address, a connection. A step that never comes is reported long before the client gives
 up, in simulated time.
@@ -121,7 +121,7 @@ FIRST_FRAME_US: Final = 10e6
 
 
 class ClientWatch:
-    """The watch over one board's runs. `alone`: the facts of an image that does not tell when its run is over."""
+    """The watch over one board's runs. `alone`: the facts of an image that does not report the end of its run."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ from portbench.boards.wifi import AccessPoint
 from portbench.errors import BoardUnavailable
 
 _NOT_ENGINE: Final = ("server_port", "resolves_names", "sd_card")
-"""Fields of EmulatedConfig that are no settings of the engine by their names."""
+"""Fields of EmulatedConfig that are not settings of the engine by their names."""
 PC_DRIVER_GAP_US: Final = 100
 """From one request of a PC's USB driver to the next. Arduino's mbed core stops where it is less than 10 us."""
 

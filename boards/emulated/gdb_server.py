@@ -38,7 +38,7 @@ class GdbServer:
 
     @property
     def running(self) -> bool:
-        """Whether gdb has not stopped the board."""
+        """True if gdb has not stopped the board."""
         return self._session is None or self._session.running
 
     @property

@@ -1,4 +1,4 @@
-"""Whether a guest still makes progress, in simulated time: a board that is stuck for good is not waited for."""
+"""Detects a hung guest in simulated time."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _OFF_BUS_US: Final = 10e6
 _ENUMERATION_US: Final = 30e6
 """A PC tries for up to 80 s, if all its requests time out; CircuitPython 8.2 compiles its libraries for seconds."""
 MOST_LINES: Final = 20
-"""A program may fault for ever, and a watchdog start it again and again; its first faults tell the most."""
+"""A program may fault for ever, and a watchdog start it again and again; its first faults say the most."""
 _PC, _XPSR = 15, 16
 _FAULT_EXCEPTIONS: Final = range(2, 8)
-"""NMI, HardFault and the faults that ARMv8-M tells apart."""
+"""NMI, HardFault and the faults that ARMv8-M distinguishes."""
 
 
 class Trouble(StrEnum):
@@ -123,7 +123,7 @@ def _line(report: dict[str, Any]) -> str:
 
 
 def _is_trap(report: dict[str, Any]) -> bool:
-    return " trap at " in report["text"]  # of a RISC-V core, whose registers do not tell whether its handler returned
+    return " trap at " in report["text"]  # of a RISC-V core, whose registers do not show if its handler returned
 
 
 def _is_handled(report: dict[str, Any], registers: list[list[int]]) -> bool:
@@ -166,7 +166,7 @@ class Erasure:
 
 
 class Liveness:
-    """What the guest has done to be seen as alive. Times are since power-up."""
+    """The guest's signs of life. Times are since power-up."""
 
     def __init__(self) -> None:
         self.powered_up()
@@ -175,7 +175,7 @@ class Liveness:
         self._resets_us: deque[float] = deque(maxlen=MOST_RESETS + 1)
         self._last_reset = ""
         self.first_fault: str | None = None
-        """Of the cores, with its time."""
+        """The first fault of a core, with its time."""
         self.in_fault = False
         """Core 0 is locked up or in a fault's handler."""
         self._off_bus_since_us: float | None = 0.0
@@ -257,7 +257,7 @@ def off_bus(off_bus_us: float, usb: Mapping[str, Any]) -> str | None:
 
 
 def no_frame(now_us: float, chip: str, chip_selects: int, limit_us: float = FIRST_FRAME_US) -> str | None:
-    """Return why a networked client will never get an address, as far as its chip can tell."""
+    """Return why a networked client will never get an address, as far as its chip shows."""
     if chip_selects or now_us < limit_us:
         return None
     return (
@@ -267,7 +267,7 @@ def no_frame(now_us: float, chip: str, chip_selects: int, limit_us: float = FIRS
 
 
 class ChipUse:
-    """Whether a client that has spoken to its Ethernet chip still does; each look gives its `chip_selects` so far."""
+    """Detects a client that has stopped using its Ethernet chip; each look gives its `chip_selects` so far."""
 
     def __init__(self, now_us: float, chip_selects: int) -> None:
         self._since_us = now_us

@@ -16,7 +16,7 @@ from portbench.boards.emulated.simulation import Simulation, Step, counters, ps
 from portbench.errors import BoardError
 from portbench.server.calls import Listening, parse_listening
 from portbench.server.simulated_pc import SimulatedServer
-from portbench.workloads.conversation import Announcement
+from portbench.workloads.conversation import ClientReport
 
 AFTER_LINE_US: Final = 10_000.0
 """From a server's line to the power-up of its client: as long as the PC waits before it calls a board."""
@@ -26,7 +26,7 @@ _SILENT_US: Final = 20e6
 """TCP repeats a segment many times until then; no message of any runtime takes longer than 0.3 s."""
 _LAST_WORDS_US: Final = 5e6
 _MOST_TOLD: Final = 1 << 16
-"""Bytes of what a board without a console tells the PC."""
+"""Limit of the report of a board without a console to the PC."""
 
 
 class Partner(Simulation):
@@ -38,7 +38,7 @@ class Partner(Simulation):
         super().__init__(flash, config.settings(definition), log=lambda line: log(f"partner: {line}"))
         # Its LAN has the PC, and so records the frames of both boards.
         self.console = Console(lambda line: self._hear(line, self.machine.console_time_us))
-        self._server = SimulatedServer(lambda: Announcement(_MOST_TOLD), config.turnaround_us)
+        self._server = SimulatedServer(lambda: ClientReport(_MOST_TOLD), config.turnaround_us)
         self.machine.listen(config.server_port, self._server)
         self.listening: Listening | None = None
         self._heard_us = 0.0
@@ -79,7 +79,7 @@ class Partner(Simulation):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has told its result, or has had the time to after the client's end."""
+        """True if it has reported its result, or has had the time to after the client's end."""
         over_us = self._client_over_us
         return self.result is not None or (over_us is not None and self.time_us >= over_us + _LAST_WORDS_US)
 

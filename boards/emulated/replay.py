@@ -45,7 +45,7 @@ class RunRecording:
     lost: int
     """Records that did not fit."""
     figures: Figures
-    """Of the whole run, recorded or not."""
+    """Figures of the whole run, recorded or not."""
     spent: SpentTime | None
     """The causes of the stretch's time; None where not all of the run could be recorded."""
     mcu: str
@@ -68,7 +68,7 @@ class WireLog:
 
 
 class _Taken(NamedTuple):
-    """What one slice of time has brought."""
+    """Events of one slice of time."""
 
     frames: list[SpiFrame]
     records: list[dict[str, Any]]

@@ -40,7 +40,7 @@ class Run(Simulation):
     """A board with `flash` at its power-up, and the simulated PC with its `part`.
 
     `networked`: the client has to speak to its network chip before it can do anything else. `alone`: the facts of an
-    image that does not tell when its run is over. `partner`: a board that listens already; this one joins its switch.
+    image that does not report the end of its run. `partner`: a board that listens already; this one joins its switch.
     `heard` gets each line of the console, `log` each reset and each fault of the cores.
     """
 

@@ -36,7 +36,7 @@ State = Literal["sound", "full", "read-only", "worn", "corrupt"]
 
 def _kind(name: str) -> str:
     if name not in _BLOCKS:
-        raise ValueError(f"{name!r} is no card that is emulated; use one of {', '.join(KINDS)}")
+        raise ValueError(f"{name!r} is not a card that is emulated; use one of {', '.join(KINDS)}")
     return name
 
 
@@ -88,7 +88,7 @@ class CardImage:
         self._clock = clock
         lock_path = path.with_name(f"{path.name}.lock")
         if path.exists() and not path.is_file():
-            raise BoardUnavailable(f"SD card: {path}: is no file; name one for the card's memory")
+            raise BoardUnavailable(f"SD card: {path}: is not a file; name one for the card's memory")
         busy = BoardUnavailable(f"SD card: {path}: another board that runs has it; name another file")
         try:
             self._lock = lock(lock_path, busy)
@@ -156,7 +156,7 @@ def _load(path: Path, card: SdCard) -> SdMedium:
 
 
 def _data_in(handle: int, size: int) -> list[tuple[int, int]]:
-    """Return the parts of the file that are no holes, as far as the file system tells."""
+    """Return the parts of the file that are not holes, as far as the file system reports them."""
     if not hasattr(os, "SEEK_DATA"):
         return [(0, size)]
     found: list[tuple[int, int]] = []

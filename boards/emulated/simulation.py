@@ -39,10 +39,10 @@ def counters(stats: Mapping[str, Any]) -> dict[str, float]:
 
 
 class Step(NamedTuple):
-    """What one stretch of simulated time brought."""
+    """Events of one stretch of simulated time."""
 
     stop: str
-    """What ended it, see `Machine.run_until_ps`."""
+    """The cause of its end, see `Machine.run_until_ps`."""
     usb: list[tuple[float, str, str]]
     """Events of the board's USB."""
     printed: bytes
@@ -50,7 +50,7 @@ class Step(NamedTuple):
 
     @property
     def reset(self) -> bool:
-        """Whether it ended with a reset of the chip."""
+        """True if it ended with a reset of the chip."""
         return self.stop.startswith("reset")
 
 
@@ -106,7 +106,7 @@ class Simulation:
         return self.fault or self.liveness.stuck(self.time_us)
 
     def result_came(self, reports_before: int = 0) -> bool:
-        """Whether the run's result has come, on the console or at the PC, which had `reports_before` before the run."""
+        """True if the run's result has come, on the console or at the PC, which had `reports_before` before the run."""
         reports = self.pc is not None and (self.pc.reports > reports_before or self.pc.whole)
         return self.console.result is not None or reports
 
@@ -140,7 +140,7 @@ class Simulation:
     def hear(self, heard: Callable[[str], None] = lambda line: None) -> None:
         """Begin a new console: the result on the one before is of an earlier run."""
         pc, machine = self.pc, self.machine
-        assert pc is not None  # the console's lines tell the PC where the board listens
+        assert pc is not None  # the console's lines have the address at which the board listens
 
         # Not by `self`: the machine and its capture are to end as soon as the last reference to this simulation does.
         def line(text: str) -> None:

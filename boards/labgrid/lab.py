@@ -70,7 +70,7 @@ class Lab:
                 self.bootsel.set(False)
 
     def has_drive(self) -> bool:
-        """Whether the boot loader's drive is there."""
+        """True if the boot loader's drive is there."""
         with _labgrid(self.where):
             self._target.update_resources()
             return bool(self.storage.storage.avail)

@@ -1,4 +1,4 @@
-"""`RemoteBoard`: what can be done through a console alone, behind an RFC 2217 server or a plain socket."""
+"""`RemoteBoard`: a board that is reached through its console alone, behind an RFC 2217 server or a plain socket."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ASK_BANNER = "import sys; print(sys.version)"
 """`3.4.0; MicroPython v1.26.0 on 2025-08-09`: the language's version, then the build's banner (`py/modsys.c`)."""
 
 _RESTART_S = 5.0
-"""What a server gets to notice that the board's port went away; some keep the connection open and never tell."""
+"""Time for a server to notice that the board's port went away; some keep the connection open and never report it."""
 _AWAY_S = 30.0
-"""How long a restarting board and its server may refuse connections."""
+"""Time that a restarting board and its server may refuse connections."""
 
 
 class RemoteBoard(UsbBoard):

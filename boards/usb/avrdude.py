@@ -16,7 +16,7 @@ _PROGRAM = "avrdude"
 
 
 class AvrdudeBoard(UsbBoard):
-    """As `UsbBoard`, for images in Intel HEX or ELF. Raises BoardUnavailable, also where avrdude is not installed."""
+    """A `UsbBoard` for images in Intel HEX or ELF. Raises BoardUnavailable, also where avrdude is not installed."""
 
     def __init__(self, definition: BoardDefinition, **options: Any) -> None:
         if shutil.which(_PROGRAM) is None:

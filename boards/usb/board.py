@@ -39,7 +39,7 @@ DEPLOYERS: Final[Mapping[Deployer, Callable[[Repl, Mapping[str, bytes], Deadline
     "mpremote": deploy_mpremote,
     "rshell": deploy_rshell,
 }
-"""How files get to MicroPython. A deployer may close the session; the board then opens a new one."""
+"""Ways to copy files to MicroPython. A deployer may close the session; the board then opens a new one."""
 
 _ASK_S = 20.0
 _SAVE_S = 60.0
@@ -97,7 +97,7 @@ class UsbBoard(Board):
         # A board that the user named is used in any case, unlike one that only has the right USB id.
         self._kind_known = selector.kind != "auto" or choose is not None
         self.saved_files: Path | None = None
-        """Where the user's files went, once they were copied."""
+        """Copy of the user's files, once there is one."""
         target = Target(bus or default_bus(selector), choose or (lambda devices: select(devices, selector, definition)))
         self.link = Link(
             definition,
@@ -121,9 +121,9 @@ class UsbBoard(Board):
         self._lock = BoardLock(found, self.name)
 
     def flash(self, image: Uf2File, deadline: Deadline) -> None:
-        self.release_port()
         self._check_kind(deadline)
         self._save_files(deadline)
+        self.release_port()
         self._deployment = None
         self._program(image, deadline)
         self._image = image
@@ -257,7 +257,6 @@ class UsbBoard(Board):
             ) from error
         self._saved = True
         self.link.log(f"files: saved to {self.saved_files}" if self.saved_files else "files: none to save")
-        self.release_port()
 
     def _session(self, deadline: Deadline) -> Repl:
         """The open REPL session; a new one if it was closed or the board has enumerated again."""

@@ -19,15 +19,15 @@ from portbench.console import shown
 from portbench.errors import BoardUnavailable, BrokenSetup
 
 BOOTROM_SERIALS = frozenset({"E0C9125B0D9B", "000000000000", "00000000A4A1"})
-"""What the boot loader of every RP2040 (bootrom B0 to B2) gives as its serial number, and of every emulated one: tells
-no board apart."""
+"""Serial numbers of the boot loaders of all RP2040s (bootrom B0 to B2) and of all emulated boards. They do not identify
+a board."""
 
 
 @dataclass(frozen=True)
 class UsbDevice:
-    """One USB device as this PC sees it now; None where it has no such thing or the system does not tell.
+    """One USB device as this PC sees it now; None where it does not have one or the system does not report it.
 
-    `port`: the serial port's path or name. `volume`: where its drive is mounted; `block_device`: the drive's node
+    `port`: the serial port's path or name. `volume`: the mount point of its drive; `block_device`: the drive's node
     (Linux), mounted or not. `location`: bus and ports from the root hub, the same for all programs on the board.
     `enumeration`: differs after each re-enumeration. `provider_pid`: the process that shows an emulated board's port.
     """
@@ -92,24 +92,24 @@ class Buses:
 
 
 def is_bootloader(device: UsbDevice, definition: BoardDefinition) -> bool:
-    """Whether the chip's boot loader answers."""
+    """True if the chip's boot loader answers."""
     return device.usb_id == definition.usb.bootloader
 
 
 def is_known(device: UsbDevice, definition: BoardDefinition) -> bool:
-    """Whether the device's ids are ones that this kind of board uses. All RP2 boards share MicroPython's."""
+    """True if the device's ids are ones that this kind of board uses. All RP2 boards share MicroPython's."""
     ids = definition.usb
     bridges = () if definition.avr is None else definition.avr.bridges
     return device.usb_id in (ids.bootloader, ids.micropython, ids.circuitpython, *bridges)
 
 
 def same_board(known: UsbDevice, seen: UsbDevice) -> bool:
-    """Whether `seen` is the board that was `known` before it re-enumerated: same place, else same serial number."""
+    """True if `seen` is the board that was `known` before it re-enumerated: same place, else same serial number."""
     if known.location and seen.location:
         return known.location == seen.location and known.emulated == seen.emulated
     if known.own_serial and seen.own_serial:
         return known.own_serial == seen.own_serial
-    # Some systems do not tell where a device is, and the boot loader has no serial number.
+    # Some systems do not report where a device is, and the boot loader has no serial number.
     return known.own_serial is None or seen.own_serial is None
 
 
@@ -147,7 +147,7 @@ def parse_selector(text: str) -> Selector:
     if not colon and (text.startswith("/dev/") or text.upper().startswith("COM")):
         return Selector("port", text)
     raise BoardUnavailable(
-        f"device {text!r} is none of auto, id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT,"
+        f"device {text!r} is not one of auto, id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT,"
         " socket://HOST:PORT, labgrid:PLACE"
     )
 
@@ -212,7 +212,7 @@ class Target:
         known = self.known
         found = [device for device in devices if same_board(known, device)]
         certain = [device for device in found if _certain(known, device)]
-        # Where nothing tells for certain, a board that was there beside ours from the beginning is not ours.
+        # Without certainty, a board that was there beside ours from the beginning is not ours.
         found = [device for device in found if device in certain or not any(_alike(device, o) for o in self._others)]
         if not certain and len(found) > 1:
             seen = "; ".join(device.describe() for device in found)
@@ -252,7 +252,7 @@ class EmulatedBus:
 
 
 def is_emulated(device: str, definition: BoardDefinition) -> bool:
-    """Whether `device`, as `--device` names boards, means a running emulated board; by its name also while it is off
+    """True if `device`, a value of `--device`, names a running emulated board; by its name also while it is off
     the bus."""
     try:
         selector = parse_selector(device)

@@ -185,7 +185,7 @@ HEADING: Final = ("device", "USB id", "runtime", "board", "port", "drive", "stat
 
 @dataclass(frozen=True)
 class AttachedBoard:
-    """One attached board. `runtime`, `version` and `board_id` are empty where nothing tells.
+    """One attached board. `runtime`, `version` and `board_id` are empty if not known.
 
     `state`: `console` (a prompt or drive answers), `bootloader`, `bridge` (to an ATmega, which has no prompt), `busy`
     (another program has its port), `no permission`, `silent` (the console does not answer). `advice`: what to do about
@@ -202,7 +202,7 @@ class AttachedBoard:
 
     @property
     def selector(self) -> str:
-        """How to name this board to --device: so that the name holds when the board becomes another USB device.
+        """Name for --device that holds when the board becomes another USB device.
 
         All emulated boards have one flash chip's serial number.
         """
@@ -234,7 +234,7 @@ def attached(definition: BoardDefinition) -> list[UsbDevice]:
 def listing(bus: UsbBus | None = None, *, ask: bool = True, ask_s: float = _ASK_S) -> list[AttachedBoard]:
     """All attached boards of the kinds we know, real and emulated.
 
-    `ask`: interrupt what runs on a board and ask its REPL where its drive does not tell what it is. Never raises for a
+    `ask`: interrupt what runs on a board and ask its REPL where its drive does not say what it is. Never raises for a
     board that cannot be asked.
     """
     bus = bus or Buses(SystemBus(), EmulatedBus())
@@ -242,7 +242,7 @@ def listing(bus: UsbBus | None = None, *, ask: bool = True, ask_s: float = _ASK_
 
 
 def attached_selectors() -> list[str]:
-    """How to name each attached board of the kinds we know, real and emulated. Opens nothing."""
+    """List the selector of each attached board of a known kind, real or emulated. Opens nothing."""
     shown = filter(_is_settled, _known(Buses(SystemBus(), EmulatedBus())))
     return [AttachedBoard(device, "console").selector for device in shown]
 
@@ -304,7 +304,7 @@ def _look_at(device: UsbDevice, ask: bool, ask_s: float) -> AttachedBoard:
 
 
 def _told(device: UsbDevice, state: State, info: VolumeInfo | None, advice: str = "") -> AttachedBoard:
-    """What its drive tells of a board, where it has one."""
+    """Describe a board by its drive, where it has one."""
     if info is None:
         return AttachedBoard(device, state, advice=advice)
     return AttachedBoard(device, state, info.kind, info.version or "", info.board_id, info.machine or "", advice)

@@ -63,7 +63,7 @@ def save_files(repl: Repl, folder: Path, deadline: Deadline) -> Path | None:
 
 
 def _is_ours(path: str, content: bytes) -> bool:
-    """Whether an earlier run's deployment left this file: its settings, or a script that prints a result line."""
+    """True if an earlier run's deployment left this file: its settings, or a script that prints a result line."""
     return path == "portbench_config.json" or (path in ("main.py", "code.py") and _RESULT_LINE in content)
 
 
@@ -128,7 +128,7 @@ def deploy_circuitpython(
 ) -> None:
     """Write what differs to CircuitPython's drive, one file at a time, and check it on the board. Raises BoardError.
 
-    `settle` returns when the drive has what was written, where the system's own flush is not enough.
+    `settle` returns when the drive has the written data, where the system's own flush is not enough.
 
     The prompt is held throughout: CircuitPython does not reload for changes on the drive while its REPL is open
     (`supervisor`, auto-reload is suspended in the REPL), so nothing runs half-copied.

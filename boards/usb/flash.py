@@ -40,7 +40,7 @@ _TOUCH_BAUD = 1200
 
 def enter_bootloader(link: Link, deadline: Deadline) -> UsbDevice:
     """Return the board in its boot loader. Try the REPL, the 1200-baud touch, picotool and the power; then ask
-    for BOOTSEL until the deadline. Raises DeadlineExceeded, with what was tried."""
+    for BOOTSEL until the deadline. Raises DeadlineExceeded, with the attempts."""
     device = link.device() or _by_itself(link, deadline)
     if device is not None and is_bootloader(device, link.definition):
         return device

@@ -37,7 +37,7 @@ def lock_dir() -> Path:
 
 
 def lock_name(device: UsbDevice) -> str:
-    """Return a name that is the same for all programs on the board, where the system tells the board's place."""
+    """Return a name that is the same for all programs on the board, where the system reports the board's place."""
     key = device.location or device.own_serial or device.port or "board"
     return re.sub(r"[^A-Za-z0-9._-]+", "_", key).strip("_")
 

@@ -27,7 +27,7 @@ _IGNORE = "ign_set_control"
 
 
 class Rfc2217Port(serial.rfc2217.Serial):
-    """As pyserial 3.5's, whose every change of a timeout negotiates the port anew, and which throws away what it had
+    """pyserial's port without two faults of 3.5: it negotiates the port anew at each new timeout, and drops what it had
     read once the connection has ended."""
 
     _read_buffer: queue.Queue[bytes | None]
@@ -71,7 +71,7 @@ class Rfc2217Port(serial.rfc2217.Serial):
 
 
 class SocketPort(protocol_socket.Serial):
-    """As pyserial 3.5's, which tells of one waiting byte at most."""
+    """pyserial's port, whose version 3.5 reports one waiting byte at most."""
 
     _socket: socket.socket
 
@@ -139,7 +139,7 @@ class SerialWire(Wire):
             self._port.write(data)
         except serial.SerialTimeoutException:
             assert self._deadline is not None
-            raise self._deadline.exceeded(f"{self._name} to take what was typed") from None
+            raise self._deadline.exceeded(f"{self._name} to take the typed bytes") from None
         except OSError as error:
             raise self._lost(error) from error
         return len(data)
@@ -179,7 +179,7 @@ class SerialWire(Wire):
             raise self._lost(error) from error
 
     def _notice_hangup(self) -> None:
-        """A port that has gone reads as silent on some systems; poll tells."""
+        """A port that has gone reads as silent on some systems; use poll."""
         fd = getattr(self._port, "fd", None)
         if fd is None or not hasattr(select, "poll"):
             return
@@ -194,7 +194,7 @@ class SerialWire(Wire):
 
 _BAUD = 115200
 SETTLE_S = 5.0
-"""How long udev may take to set a new node's permissions, and ModemManager to lose interest in it."""
+"""Time for udev to set a new node's permissions, and for ModemManager to lose interest in it."""
 _RETRY_S = 0.1
 
 
@@ -257,7 +257,7 @@ def _explain(url: str, name: str, error: Exception) -> BoardUnavailable:
 
 
 def permission_fix(path: str) -> str:
-    """What a user does to be allowed to open the port."""
+    """Tell a user how to get permission for the port."""
     if sys.platform != "linux":
         return "close other programs that use it"
     group = _group(path)

@@ -28,7 +28,7 @@ Kind = Literal["bootloader", "circuitpython"]
 
 @dataclass(frozen=True)
 class VolumeInfo:
-    """`version`: the boot loader's or CircuitPython's. `machine` and `uid` are CircuitPython's, None where not told."""
+    """`version`: the boot loader's or CircuitPython's. `machine` and `uid`: CircuitPython's, None if not reported."""
 
     kind: Kind
     board_id: str
@@ -38,7 +38,7 @@ class VolumeInfo:
 
 
 def read_volume_info(volume: Path) -> VolumeInfo | None:
-    """What the drive mounted at `volume` is; None for a drive that is no board's, or gone."""
+    """Identify the drive mounted at `volume`; None if it is not a board's, or gone."""
     text = _read(volume / INFO_UF2)
     if text is not None:
         return parse_info_uf2(text)
@@ -78,7 +78,7 @@ def _read(path: Path) -> str | None:
 
 
 _DESKTOP_S = 3.0
-"""What a desktop gets to mount a drive by itself before we do."""
+"""Time for a desktop to mount a drive by itself before we do."""
 _CHUNK_BYTES = 1 << 16
 
 
@@ -92,7 +92,7 @@ def wait_volume(link: Link, kind: Kind, deadline: Deadline) -> Path:
 
     def look() -> Path | None:
         device = link.device()
-        if device is None or (device.volume is None and device.block_device is None):
+        if device is None:
             return None
         if device.volume is None:
             if desktop.expired and device.block_device is not None:

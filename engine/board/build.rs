@@ -18,21 +18,27 @@ fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Returns the folders with the sources of all crates of the workspace; of this crate alone where it is packaged, when
-/// its version tells the others'.
+/// Returns the folders with the sources of this crate and of those of the workspace that it uses; of this crate alone
+/// where it is packaged, when its version tells the others'.
 fn folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
     if !workspace.join("Cargo.lock").is_file() {
         return Ok(vec!["src".into()]);
     }
-    let mut folders = Vec::new();
-    for entry in fs::read_dir(workspace)? {
-        let folder = entry?.path().join("src");
-        if folder.is_dir() {
-            folders.push(folder);
+    let mut crates = vec![workspace.join("board")];
+    let mut at = 0;
+    while at < crates.len() {
+        let manifest = fs::read_to_string(crates[at].join("Cargo.toml"))?;
+        let dependencies = manifest.split("\n[").find_map(|table| table.strip_prefix("dependencies]"));
+        for line in dependencies.unwrap_or_default().lines() {
+            let used = workspace.join(line.split(['.', ' ']).next().unwrap_or_default());
+            if line.contains("workspace") && used.join("src").is_dir() && !crates.contains(&used) {
+                crates.push(used);
+            }
         }
+        at += 1;
     }
-    folders.sort();
-    Ok(folders)
+    crates.sort();
+    Ok(crates.into_iter().map(|used| used.join("src")).collect())
 }
 
 fn main() -> io::Result<()> {

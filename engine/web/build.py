@@ -72,7 +72,7 @@ def run(*command: str, folder: Path, fix: str = "", variables: Mapping[str, str]
 
 
 class Cargo(NamedTuple):
-    """How cargo compiles for WebAssembly here: variables, and options of `cargo build`."""
+    """Settings of cargo for WebAssembly: variables, and options of `cargo build`."""
 
     variables: dict[str, str]
     options: tuple[str, ...]
@@ -102,12 +102,12 @@ def cargo() -> Cargo | None:
 
 
 def in_page(name: str) -> bool:
-    """Whether the page has a board."""
+    """True if the page has a board."""
     return f'("{name}", BoardConfig::' in (HERE / "src" / "page.rs").read_text(encoding="utf-8")
 
 
 def facts() -> str:
-    """What the engine models, and the default settings of each board of the page."""
+    """List what the engine models, and the default settings of each board of the page."""
     config = EmulatedConfig()
     boards = {name: config.settings(board) for name, board in known_boards().items() if in_page(name)}
     models = {"mcus": MCUS, "chips": CHIPS, "radios": RADIOS, "sd_cards": SD_CARDS, "no_boot_loader": NO_BOOT_LOADER}

@@ -73,7 +73,7 @@ class Board:
 
     @property
     def time_ps(self) -> int:
-        """The same in picoseconds, exactly."""
+        """Exact time in picoseconds."""
         return self._simulation.now_ps
 
     @property
@@ -372,7 +372,7 @@ def _named_image(runtime: str, board: BoardDefinition) -> Path:
     entry = entries[0]
     path = ImageStore([entry]).obtain(entry).path
     if path is None:
-        raise BoardError(f"{runtime}: is no image of a board; give a runtime of: portbench list runtimes")
+        raise BoardError(f"{runtime}: is not an image of a board; give a runtime of: portbench list runtimes")
     return path
 
 

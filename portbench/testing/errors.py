@@ -7,7 +7,7 @@ from portbench.errors import PortbenchError
 
 
 class NothingCame(PortbenchError, AssertionError):
-    """A test waited in vain; the text tells of the last events, and its lines are fit for a terminal."""
+    """A test waited in vain; the text has the last events, and its lines are fit for a terminal."""
 
     def __init__(self, text: str) -> None:
         super().__init__("\n".join(map(shown, text.splitlines())))

@@ -73,7 +73,7 @@ def _answer(engine: h11.Connection, connection: Connection, within_s: float) -> 
         try:
             event = engine.next_event()
         except h11.RemoteProtocolError as error:
-            raise NothingCame(f"{connection}: the answer is no HTTP: {error}\n{connection.report()}") from None
+            raise NothingCame(f"{connection}: the answer is not HTTP: {error}\n{connection.report()}") from None
         if event is h11.NEED_DATA:
             engine.receive_data(connection.receive(within_s))
         elif isinstance(event, h11.Response):

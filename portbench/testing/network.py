@@ -34,12 +34,12 @@ class Connection:
 
     @property
     def closed(self) -> bool:
-        """Whether the board has closed its half, or the connection has ended otherwise."""
+        """True if the board has closed its half, or the connection has ended otherwise."""
         return self._closed or self._without_power
 
     @property
     def reset(self) -> bool:
-        """Whether it ended by a reset, without an answer, or with the board's power."""
+        """True if it ended by a reset, without an answer, or with the board's power."""
         return self._reset or self._without_power
 
     @property

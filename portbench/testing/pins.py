@@ -145,5 +145,5 @@ class Pins:
 
 def _level(name: str) -> bool:
     if name not in _LEVEL:
-        raise ValueError(f"{name!r} is no level; use low or high")
+        raise ValueError(f"{name!r} is not a level; use low or high")
     return _LEVEL[name]

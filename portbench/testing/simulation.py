@@ -110,7 +110,7 @@ class RecordedSimulation(Simulation):
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing has happened yet: no time has passed, nothing is attached and nothing is recorded."""
+        """True if nothing has happened yet: no time has passed, nothing is attached and nothing is recorded."""
         watched = self.on_power_up or self.on_step or self._settings["attached"]
         return self.now_ps == 0 and self.power_ups == 1 and self._powered and self._plugged and not watched
 

@@ -8,7 +8,7 @@ from typing import Final
 MOST_BYTES: Final = 4 << 20
 """The most that is kept: the last bytes."""
 _RAW_REPL = re.compile(rb"raw REPL; CTRL-B to exit\r\n>(OK)?|R\x01..\x01*\x04|\x04>?", re.DOTALL)
-"""What a prompt that programs use says besides the output of code."""
+"""Output of the raw prompt besides that of code."""
 _TAIL_LINES = 15
 _TAIL_CHARACTERS = 200
 

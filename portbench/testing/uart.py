@@ -24,7 +24,7 @@ class Uart:
     def __init__(self, simulation: RecordedSimulation, number: int) -> None:
         if number not in self._numbers:
             usable = " or ".join(map(str, self._numbers))
-            raise ValueError(f"{number} is no {self._kind} of the board; use {usable}")
+            raise ValueError(f"{number} is not a {self._kind} of the board; use {usable}")
         self._simulation = simulation
         self._number = number
         self._transcript = Transcript()

@@ -20,7 +20,7 @@ _NOISE: Final = 0.005
 _EXACT_NOISE: Final = 0.0005
 """The least standard deviation of chance, as a share. Two values differ from 2.6 times it on."""
 _PENALTY: Final = 3.0
-"""Of one more step, in variances times the logarithm of the number of values. Schwarz's criterion has 2, and finds
+"""Penalty of a step, in variances times the logarithm of the number of values. Schwarz's criterion has 2, and finds
 steps in one of ten histories that have none."""
 _ENOUGH: Final = 6
 _NORMAL_MAD: Final = 0.6745

@@ -17,19 +17,19 @@ from statistics import median
 from typing import Annotated, Any, Final, Literal
 
 from annotated_types import Gt, MinLen
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from portbench.errors import first_complaint
 from portbench.files import new_file
 from portbench.results.attribution import Line
-from portbench.results.model import Row, RunFile
+from portbench.results.model import Row, RunFile, without_bridged
 from portbench.results.stats import Group
 from portbench.results.storage import StorageError, read, run_files, writing
 from portbench.results.table import panels
 from portbench.where import Where
 
 FOLDER: Final = "history"
-"""Of the results' folder."""
+"""Name within the results' folder."""
 _SCHEMA: Final = 2
 
 
@@ -42,7 +42,7 @@ class Entry:
     run: Line
     """The run file, by its name in `runs/`."""
     revision: Line
-    """Of the project's work tree; empty outside one."""
+    """Revision of the project's work tree; empty outside one."""
     runtime: Line
     version: Line
     build: Line
@@ -59,7 +59,7 @@ class Entry:
     unit: Line
     better: Literal["higher", "lower"]
     values: Annotated[list[Annotated[float, Gt(0)]], MinLen(1)]
-    """Of each run of the row."""
+    """One value for each run of the row."""
     image_sha256: Line | None = None
     conditions: dict[Line, Any] | None = None
     """Conditions of the rows that decide their figures; None: not known, in files of schema 1."""
@@ -71,17 +71,16 @@ class Entry:
 
     @property
     def image(self) -> str:
-        """As `portbench compare` takes it: the id of the catalogue, or the file that was measured."""
+        """Argument for `portbench compare`: the id of the catalogue, or the file that was measured."""
         return self.build if self.build.removesuffix(".uf2") == self.runtime else self.runtime
 
     @property
     def is_exact(self) -> bool:
         """True if another run would give the same values to the last digit."""
-        simulated = self.where == Where.EMULATED and not (self.conditions or {}).get("bridged")
-        return simulated and self.seed is None
+        return self.where == Where.EMULATED and self.seed is None
 
 
-_ENTRY: Final = TypeAdapter(Entry)
+_ENTRY: Final[TypeAdapter[Entry]] = TypeAdapter(Annotated[Entry, BeforeValidator(without_bridged)])
 
 
 def entries_of(run: RunFile, file: str) -> list[Entry]:
@@ -167,7 +166,7 @@ def _entry(run: RunFile, file: str, group: Group) -> Entry:
 
 def _deciding(row: Row) -> dict[str, Any]:
     """Conditions that were asked for. The real SPI clock follows from them; a measured turnaround varies by the run."""
-    measured = {"spi_hz_actual"} if row.is_simulated else {"spi_hz_actual", "turnaround_us"}
+    measured = {"spi_hz_actual"} if row.where is Where.EMULATED else {"spi_hz_actual", "turnaround_us"}
     return row.conditions.model_dump(mode="json", exclude=measured, exclude_none=True)
 
 

@@ -18,9 +18,9 @@ WIDE: Final = 640
 NARROW: Final = 298
 """Pixels. A screen of 360 less the margins of a drawing; two wide ones stand beside each other at 1440."""
 PICTURE: Final = 440
-"""Of a file in a page of Markdown: its text can be read beside a desk's, and on a phone, where the page shrinks it."""
+"""Width of a file in a page of Markdown: its text is legible on a desktop and on a phone, where the page shrinks it."""
 PREVIEW: Final = 600
-"""Of a picture for links, which is shown at twice the size."""
+"""Width of a picture for links, which is shown at twice the size."""
 LANE: Final = 46.0
 """Pixels of the height of a lane."""
 _VEGA_LITE: Final = "6.4"
@@ -40,7 +40,7 @@ SHAPES: Final = (
     ("triangle-up", "▲"),
     ("triangle-down", "▼"),
 )
-"""Of the series: in the drawing and in the legend, so that they can be told apart without colours."""
+"""Marks of the series, in the drawing and in the legend: they differ without colours."""
 _SERIES: Final = 8
 _CONFIG: Final = {
     "font": "system-ui, sans-serif",
@@ -77,7 +77,7 @@ def page_libraries() -> AbstractContextManager[None]:
 
 
 def colour(number: int) -> str:
-    """Of the series of that number, from 0."""
+    """Return the colour of the series of that number, from 0."""
     return f"var(--series-{number % _SERIES + 1})"
 
 
@@ -116,7 +116,7 @@ def spec(
 def in_lanes(
     width: int, names: Sequence[str], x: Mapping[str, Any], layers: Sequence[Marks], lane: float = LANE
 ) -> dict[str, Any]:
-    """The same in lanes of `lane` pixels at y 0, 1, ... from the top; the name of each stands above it, where it has
+    """Draw in lanes of `lane` pixels at y 0, 1, ... from the top; the name of each stands above it, where it has
     most room."""
     above = marks("text", [{"y": number - 0.44, "text": name} for number, name in enumerate(names)], limit=width)
     above["encoding"]["x"] = {"value": 0}

@@ -21,7 +21,7 @@ _Y_AXIS = 72
 _MOST_LINES = 10
 _ROOM = 1.35
 _MARGIN = 0.08
-"""Of the axis, on both sides."""
+"""The share of the axis that is free on both sides."""
 _MOST_TICKS = 6
 _DAY_S = 86400
 _MINUTES_S = (60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200)
@@ -51,7 +51,7 @@ def _section(title: str, series: list[Series]) -> Section:
         told = [(each, step) for each in series for step in steps[each.title]]
         said = [text for each, step in told for text in _paragraphs(each, step)] or [Paragraph("No step was found.")]
     except LibraryMissing as error:
-        steps, said = {each.title: [] for each in series}, [Paragraph(f"Steps are not told: {error}.")]
+        steps, said = {each.title: [] for each in series}, [Paragraph(f"Steps are not shown: {error}.")]
     charts = tuple(
         _chart(title, lines[at : at + _MOST_LINES], steps)
         for lines in together.values()

@@ -23,7 +23,7 @@ class Data:
     """A table of numbers and texts, to be read, sorted and saved as CSV or JSON."""
 
     name: str
-    """Of its files."""
+    """Base name of its files."""
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
     links: Mapping[Value, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Data:
 
     @property
     def csv(self) -> str:
-        """As an address that a browser saves."""
+        """Data URL that a browser saves."""
         out = io.StringIO(newline="")
         lines: list[tuple[Value, ...]] = [self.columns, *self.rows]
         writer = csv.writer(out, lineterminator="\n")
@@ -59,7 +59,7 @@ class Data:
 
     @property
     def json(self) -> str:
-        """As an address that a browser saves."""
+        """Data URL that a browser saves."""
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
         return _address("application/json", json.dumps(rows, indent=1))
 

@@ -39,7 +39,7 @@ def as_share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 10:
-        raise click.BadParameter(f"{text!r} is no share; write it as 2% or 0.02")
+        raise click.BadParameter(f"{text!r} is not a share; write it as 2% or 0.02")
     return share
 
 
@@ -76,7 +76,7 @@ def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path 
     each image. Raises PortbenchError."""
     named = {Path(text): elf for text, elf in zip(texts, elfs, strict=False) if elf is not None}
     if without := next((path for path in named if not is_file(str(path))), None):
-        raise OptionError(f"{without}: is no file of an image; give --elf or --beside-elf to one")
+        raise OptionError(f"{without}: is not a file of an image; give --elf or --beside-elf to one")
     options = dict(options) | ({"attribute": True} if named else {})
     folder = options["results_dir"]
     found = [_image(text, options.get("board") or DEFAULT_BOARD) for text in texts]

@@ -39,14 +39,8 @@ def completer(values: Callable[[], Iterable[str]]) -> Callable[..., list[Complet
 NAMES_OF_RUNTIMES: Final = completer(lambda: (entry.id for entry in catalogue.load()))
 
 
-def _option(flags: str, help: str, *, multiple: bool = False, **how: Any) -> Callable[..., Callable[[Any], Any]]:
-    """A click option, to be declared with changes: `multiple=False` for a command that takes one value."""
-
-    def declared(*, help: str = help, multiple: bool = multiple, **changes: Any) -> Callable[[F], F]:
-        told = f"{help}; repeatable" if multiple else help
-        return click.option(*flags.split(), help=told, multiple=multiple, **how | changes)
-
-    return declared
+def _option(flags: str, help: str, **how: Any) -> tuple[str, dict[str, Any]]:
+    return flags, {"help": help, **how}
 
 
 _OPTIONS: Final = {
@@ -144,8 +138,12 @@ _OPTIONS: Final = {
 
 
 def bench_option(name: str, **changes: Any) -> Callable[[F], F]:
-    """Add one option, with `changes`."""
-    return _OPTIONS[name](**changes)
+    """Add one option, with `changes`: `multiple=False` for a command that takes one value."""
+    flags, usual = _OPTIONS[name]
+    how = usual | changes
+    if how.get("multiple"):
+        how["help"] += "; repeatable"
+    return click.option(*flags.split(), **how)
 
 
 def bench_options(*names: str) -> Callable[[F], F]:
@@ -210,5 +208,5 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic from 8.5 on
         except ValueError:
             seconds = 0.0
         if not 0 < seconds <= _MOST_S:
-            self.fail(f"{value!r} is no number of seconds, more than 0 and up to {_MOST_S}", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds, more than 0 and up to {_MOST_S}", param, ctx)
         return seconds

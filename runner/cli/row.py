@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,7 +36,7 @@ class RowName:
             return cls(text, None)
         runtime, slash, profile = text.rpartition("/") if "/" in text else (text, "", "")
         if not runtime or (slash and not profile):
-            raise OptionError(f"{text!r} is no row; use RUNTIME/PROFILE, as micropython-1.26.0/as-published")
+            raise OptionError(f"{text!r} is not a row; use RUNTIME/PROFILE, as micropython-1.26.0/as-published")
         return cls(runtime, profile or None)
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ def row_options(row: str, values: Mapping[str, Any]) -> BenchOptions:
     asked: dict[str, Any] = {"where": "emulated", "runs": 1, "runtime": [name.runtime]}
     if name.profile is not None:
         asked["profile"] = [name.profile]
-    return replace(read_options({**values, **asked}), quick=True)
+    return read_options({**values, **asked}).but(quick=True)
 
 
 def replayed_row(row: str, values: Mapping[str, Any], elf: Path | None = None) -> ReplayedRow:
@@ -71,7 +71,7 @@ def replayed_row(row: str, values: Mapping[str, Any], elf: Path | None = None) -
     from portbench.runner.replayed import ReplayedRow
 
     options = row_options(row, values)
-    return ReplayedRow(plan(options)[0], options, elf)
+    return ReplayedRow(plan(options)[0], elf)
 
 
 def check_writable(paths: Iterable[Path]) -> None:

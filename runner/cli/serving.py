@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from portbench.errors import OptionError, unknown
-from portbench.workloads import Readiness, Workload, workloads
+from portbench.workloads import Served, workloads
 
 _LOOK_S = 0.1
 
@@ -33,9 +33,9 @@ def until_stopped() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def served_workload(name: str | None) -> Workload:
+def served_workload(name: str | None) -> Served:
     """The workload `name`, else the first with a server on the PC. Raises OptionError or UnknownName."""
-    known = {each.name: each for each in workloads().values() if each.readiness is Readiness.CONNECTED}
+    known = {each.name: each for each in workloads().values() if isinstance(each, Served)}
     if name is not None and name not in known:
         raise OptionError(f"--workload: {unknown('workload', name, known)}")
     return known[name or next(iter(known))]

@@ -60,7 +60,7 @@ class Explained:
 
 
 def _span(span: Span, spans: int) -> dict[str, Any]:
-    """Of an average span."""
+    """Describe an average span."""
 
     def average(counts: dict[str, int]) -> dict[str, float]:
         return {name: count / spans for name, count in counts.items()}

@@ -32,7 +32,7 @@ from portbench.where import Where
 
 _CONNECT_S: Final = 10.0
 _WORKERS_S: Final = 60.0
-"""How long there may be no worker at all: one that was lost needs time to come back."""
+"""Time without any worker: one that was lost needs time to come back."""
 _LOOK_S: Final = 2.0
 _AHEAD: Final = 4
 """Rows a core that the scheduler has: enough that no worker waits for this machine."""
@@ -46,7 +46,7 @@ def measure_on(address: str, rows: Sequence[PlannedRow], options: BenchOptions, 
     """
     with LibraryMissing.unless_installed("dask", "--on"):
         from distributed import Client
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the reason for an end is told in one line
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the reason for an end is reported in one line
     try:
         client: Any = cast(Any, Client)(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -81,7 +81,7 @@ class _Cluster:
                     try:
                         future = self._submit(number, row)
                     except ImageUnavailable as error:
-                        yield row, RowDraft(row, self._options, Where.EMULATED).ended(Status.SKIPPED, str(error))
+                        yield row, RowDraft(row, Where.EMULATED).ended(Status.SKIPPED, str(error))
                         continue
                     self._running[future] = row
                     future.add_done_callback(self._done.put)
@@ -133,7 +133,7 @@ class _Cluster:
             error = CancelledError("the scheduler has lost it")
         if isinstance(error, PortbenchError):
             raise PortbenchError(f"--on {self._address}: a worker cannot measure: {error}") from error
-        draft = RowDraft(row, self._options, Where.EMULATED)
+        draft = RowDraft(row, Where.EMULATED)
         return draft.failed(f"on {self._address}: {type(error).__name__}: {error}", [])
 
     def _wait_for_workers(self) -> None:
@@ -162,7 +162,7 @@ def run_job(workload: str, build: Build, job: bytes, *contents: bytes) -> str:
     here = this_build(workload)
     if not here.measures_as(build):
         what = "sources" if here.sources != build.sources else "engine"
-        raise PortbenchError(f"its portbench has other {what} than the one that asks; install the same there")
+        raise PortbenchError(f"its portbench has other {what} than this one; install the same there")
     row, options, images, names = pickle.loads(job)
     return _seat().measure(row, options, list(zip(images, names, contents, strict=True))).model_dump_json()
 
@@ -176,7 +176,7 @@ def close() -> None:
 
 
 class _Seat:
-    """Of one thread of a worker: a bench with its board, which stays for rows with the same options."""
+    """A bench of one thread of a worker, with its board, which stays for rows with the same options."""
 
     def __init__(self) -> None:
         self._folder = TemporaryFolder("portbench-job")

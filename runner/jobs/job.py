@@ -13,7 +13,6 @@ from pathlib import Path
 
 from portbench.firmware.images import Image
 from portbench.results.model import Row
-from portbench.runner.options import RowOptions
 from portbench.runner.plan import PlannedRow
 from portbench.workloads import workload
 
@@ -55,17 +54,17 @@ def this_build(workload_name: str) -> Build:
     )
 
 
-def job_id(row: PlannedRow, image: Image, options: RowOptions) -> str:
-    """The same for the same figures: of image, settings, surroundings and portbench. Raises UnknownName."""
-    entry, profile, build = row.entry, row.profile, this_build(row.workload.name)
+def job_id(row: PlannedRow, image: Image) -> str:
+    """Hash everything that decides a row's figures: image, settings, surroundings and portbench. Raises UnknownName."""
+    entry, profile, how, build = row.entry, row.profile, row.how, this_build(row.workload.name)
     decides = [
         (entry.id, entry.build, str(entry.family), image.sha256, image.version),
         (profile.name, profile.spi_hz, profile.intn, repr(row.board)),
         (row.workload.name, row.settings.model_dump(mode="json"), row.number),
-        asdict(row.surroundings or options.surroundings),
-        (options.address_mode, str(options.static), options.attribute, options.what_if, options.layouts),
-        (str(options.pc_address), options.fixed_port),
-        {str(stage): seconds for stage, seconds in options.timeouts_s.items()},
+        asdict(how.surroundings),
+        (how.address_mode, str(how.static), how.attribute, how.what_if, how.layouts),
+        (str(how.pc_address), how.fixed_port),
+        {str(stage): seconds for stage, seconds in how.timeouts_s.items()},
         (build.sources, build.engine),
     ]
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:20]

@@ -11,11 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from portbench.boards.kinds import AUTO
 from portbench.errors import BoardUnavailable, PortbenchError
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Status
 from portbench.runner.bench import Bench, Outcome
-from portbench.runner.boards_for import AUTO, where_for
+from portbench.runner.boards_for import where_for
 from portbench.runner.collect import RowDraft
 from portbench.runner.jobs.job import Rows, Watch
 from portbench.runner.options import BenchOptions
@@ -27,11 +28,11 @@ _STOP_S: Final = 5.0
 """For the threads of boards to end, once nothing more is wanted of them."""
 
 
-def usual_parallel(rows: Sequence[PlannedRow], options: BenchOptions) -> int:
-    """How many boards are measured at once by default: all cores, where every board is emulated by them. Their figures
+def usual_parallel(rows: Sequence[PlannedRow]) -> int:
+    """Return how many boards to measure at once by default: all cores, if all boards are emulated. Their figures
     do not depend on it; a real board's PC would be late, and so would a hosted port."""
     programs = {(row.entry.id, row.profile.name, row.workload.name) for row in rows if not _is_hosted(row)}
-    wheres = {where_for(row, options) for row in rows}
+    wheres = {where_for(row) for row in rows}
     if not wheres <= {Where.EMULATED, Where.HOSTED} or any(row.device != AUTO for row in rows):
         return 1
     return max(1, min(os.cpu_count() or 1, len(programs)))
@@ -52,7 +53,7 @@ def measure(
     """
     for row in rows:
         if row.lacks is not None:
-            yield row, RowDraft(row, options, where_for(row, options)).ended(Status.UNSUPPORTED, row.lacks)
+            yield row, RowDraft(row, where_for(row)).ended(Status.UNSUPPORTED, row.lacks)
     rows = [row for row in rows if row.lacks is None]
     if on is not None:
         from portbench.runner.jobs.cluster import measure_on
@@ -63,20 +64,20 @@ def measure(
     def bench() -> Bench:
         return Bench(options, store, logs, servers)
 
-    boards, emulated = units_of(rows, options)
+    boards, emulated = units_of(rows, options.place.parallel)
     fault = None
     try:
-        if options.parallel == 1 and boards:
+        if options.place.parallel == 1 and boards:
             yield from _measure_here(bench(), [row for unit in boards.values() for row in unit], watch)
         elif boards:
-            yield from _measure_on_boards(bench, list(boards.values()), options.parallel, watch)
+            yield from _measure_on_boards(bench, list(boards.values()), options.place.parallel, watch)
         # A crash of translated code ends its process, so several rows get others.
         if len(emulated) == 1 or (emulated and sys.platform == "emscripten"):
             yield from _measure_here(bench(), emulated, watch)
         elif emulated:
             from portbench.runner.jobs.pool import measure_in_processes
 
-            yield from measure_in_processes(emulated, options, store, logs, options.parallel, watch)
+            yield from measure_in_processes(emulated, options, store, logs, options.place.parallel, watch)
     except PortbenchError as error:
         fault = error
     # A hosted row's figures are this PC's, which is then left to it alone. They are a reference, and so come last.
@@ -86,19 +87,17 @@ def measure(
         raise fault
 
 
-def units_of(
-    rows: Sequence[PlannedRow], options: BenchOptions
-) -> tuple[Mapping[str, list[PlannedRow]], list[PlannedRow]]:
+def units_of(rows: Sequence[PlannedRow], parallel: int) -> tuple[Mapping[str, list[PlannedRow]], list[PlannedRow]]:
     """The rows of each board that is driven by one thread alone, and those that any emulated board may measure."""
     boards: dict[str, list[PlannedRow]] = {}
     emulated: list[PlannedRow] = []
     for index, row in enumerate(rows):
         if row.device != AUTO:
             boards.setdefault(row.device, []).append(row)
-        elif not _is_hosted(row) and where_for(row, options) is Where.EMULATED:
+        elif not _is_hosted(row) and where_for(row) is Where.EMULATED:
             emulated.append(row)
         elif not _is_hosted(row):  # a board that its thread finds
-            boards.setdefault(f"board-{index % options.parallel + 1}", []).append(row)
+            boards.setdefault(f"board-{index % parallel + 1}", []).append(row)
     return boards, emulated
 
 

@@ -88,7 +88,7 @@ class Order:
 
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """What is started here has Ctrl-C blocked, until it is ready to ignore it."""
+    """Block Ctrl-C in processes started here, until they are ready to ignore it."""
     if sys.platform == "win32":
         yield
         return
@@ -120,7 +120,7 @@ class _Worker:
             self.connection.send(row)
 
     def end(self) -> None:
-        """As the end of this process would: the other one sees that its pipe has closed."""
+        """Close the pipe, as the end of this process would: the other one sees it."""
         self.connection.close()
 
     def ended(self) -> int | None:
@@ -169,7 +169,7 @@ def measure_in_processes(
                     if lost[place] < _TRIES:
                         order.again(place)
                     else:
-                        draft = RowDraft(row, options, where_for(row, options))
+                        draft = RowDraft(row, where_for(row))
                         yield row, draft.failed(f"its process ended with status {status}, {_TRIES} times", [])
                     give(None)
                     continue
@@ -226,7 +226,7 @@ def _listen(connection: Connection, given: queue.SimpleQueue[PlannedRow]) -> Non
 
 
 def _portable(error: Exception) -> Exception:
-    """As it can be sent: a fault of the program with its traceback as text."""
+    """Make the error fit to be sent: a fault of the program with its traceback as text."""
     if isinstance(error, PortbenchError):
         return error
     told = RuntimeError(repr(error))

@@ -1,4 +1,4 @@
-"""Rows measured into a run file, each told and stored as it ends."""
+"""Rows measured into a run file, each reported and stored as it ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def new_run(options: BenchOptions) -> RunFile:
     """A run of now, on this PC."""
     return RunFile(
         started_utc=datetime.now(UTC),
-        name=options.name,
+        name=options.output.name,
         machine=describe_machine(),
         tools=tool_versions(_TOOLS),
         git=git_state(PROJECT),
@@ -50,7 +50,8 @@ def planned(asked: Mapping[str, Any]) -> tuple[list[PlannedRow], BenchOptions]:
     options = read_options(asked)
     rows = plan(options)
     if asked.get("parallel") is None:
-        options = replace(options, parallel=usual_parallel(rows, options))
+        options = options.but(parallel=usual_parallel(rows))
+        rows = [replace(row, place=options.place) for row in rows]
     return rows, options
 
 
@@ -67,22 +68,22 @@ class Run:
         jobs: Mapping[str, int] | None = None,
         store: ImageStore | None = None,
     ) -> None:
-        """`on`: the address of a Dask scheduler. `view`: where progress goes, by default standard error. `jobs`: of
-        each row the name by which `writer` keeps it, and its place there. `store`: instead of the user's.
+        """`on`: the address of a Dask scheduler. `view`: where progress goes, by default standard error. `jobs`, with
+        `writer`: of each row the name by which it is kept, and its place there. `store`: instead of the user's.
 
         Raises ImageError or StorageError.
         """
         self._rows = rows
         self._jobs = {id(row): job for row, job in zip(rows, jobs or (), strict=False)}
-        places = jobs.values() if jobs else () if writer else count()
+        places = jobs.values() if jobs else count()
         self._places = {id(row): place for row, place in zip(rows, places, strict=False)}
         self._options = options
         self._on = on
         self._store = store or image_store([row.entry for row in rows])
-        self._servers = Servers(options)
-        self._writer = writer or RunWriter(new_run(options), options.results_dir)
+        self._servers = Servers(options.how, options.place.parallel)
+        self._writer = writer or RunWriter(new_run(options), options.output.results_dir)
         self._view = view or ProgressView(
-            len(rows), usual_s=usual_s(rows, options.results_dir), at_once=options.parallel
+            len(rows), usual_s=usual_s(rows, options.output.results_dir), at_once=options.place.parallel
         )
         self._folder = TemporaryFolder("portbench-logs")
         self._interruptions = Interruptions()
@@ -91,7 +92,7 @@ class Run:
 
     @property
     def run(self) -> RunFile:
-        """As it is on disk."""
+        """Return the run as it is on disk."""
         return self._writer.run
 
     @property
@@ -130,7 +131,7 @@ class Run:
                     yield found
             except PortbenchError as error:
                 told = done and str(error) in (done[-1].reason or "")
-                self.faults.append("no further row was measured: it would fail alike" if told else str(error))
+                self.faults.append("stopped: every further row would fail for the same reason" if told else str(error))
             finally:
                 self._interruptions.ending()
         self._interruptions.check()
@@ -142,15 +143,15 @@ class Run:
             self.faults.append(f"no row was measured: all {len(done)} {how} choose other rows")
 
     def log_of(self, row: Row) -> Path | None:
-        return None if row.log is None else self._options.results_dir / row.log
+        return None if row.log is None else self._options.output.results_dir / row.log
 
     def is_required(self, row: PlannedRow) -> bool:
-        """Whether it fails where it would be skipped."""
-        return bool({ALL, row.entry.id} & set(self._options.required))
+        """True if it fails where it would be skipped."""
+        return bool({ALL, row.entry.id} & set(self._options.output.required))
 
     def show(self, out: Console) -> None:
         """Prints the table and the path of the rows."""
-        # Progress has told of rows that failed, or were skipped for other reasons.
+        # Progress has shown rows that failed, or were skipped for other reasons.
         rows = [row for row in self.run.rows if row.status is Status.MEASURED or row.image_url is not None]
         if rows:
             out.print(terminal(self.run.model_copy(update={"rows": rows}), out.width), crop=False)
@@ -174,7 +175,7 @@ class Run:
 
 
 def planned_images(images: Sequence[str], asked: Mapping[str, Any]) -> tuple[list[PlannedRow], BenchOptions]:
-    """As `planned`, of `images`, files or ids. Raises PortbenchError."""
+    """Plan `images`, files or ids, like `planned`. Raises PortbenchError."""
     try:
         return planned({**asked, "runtime": images})
     except OptionError as error:  # it would show the help of a verb that has no such option
@@ -190,9 +191,9 @@ def measure_images(
     PortbenchError, and before the first row if the library that compares runs with jitter is missing.
     """
     rows, options = planned_images(images, asked)
-    if options.runs > 1 and options.surroundings.seed is not None:
+    if options.what.runs > 1 and options.how.surroundings.seed is not None:
         check_installed()
-    with Run(rows, replace(options, elfs=elfs or {})) as run:
+    with Run(rows, options.but(elfs=elfs or {})) as run:
         for _ in run.measured():
             pass
     named = {row.entry.id: str(row.entry.path or row.entry.id) for row in rows}

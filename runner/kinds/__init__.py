@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.plan import PlannedRow
-from portbench.workloads import Readiness
+from portbench.workloads import Called
 
 
 def measurement_of(planned: PlannedRow) -> Callable[[ReadyRow], MeasuredRow]:
@@ -17,6 +17,6 @@ def measurement_of(planned: PlannedRow) -> Callable[[ReadyRow], MeasuredRow]:
     elif planned.entry.family.traits.timed_by_pc:
         kind = "foreign"
     else:
-        kind = "called" if planned.workload.readiness is Readiness.LISTENING else "served"
+        kind = "called" if isinstance(planned.workload, Called) else "served"
     measure: Callable[[ReadyRow], MeasuredRow] = importlib.import_module(f"{__name__}.{kind}").measure
     return measure

@@ -13,6 +13,7 @@ from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.server.calls import parse_listening
 from portbench.server.load_generator import MAX_BYTES, SocketLoadGenerator
 from portbench.server.tcp import WorkloadServer
+from portbench.workloads import Called
 
 _LOOK_S: Final = 0.02
 _CALLS_END_S: Final = 2.0
@@ -25,6 +26,7 @@ def measure(row: ReadyRow) -> MeasuredRow:
     """Flash, deploy, run and connect to the board. Raises what a row can fail of."""
     peer, server = row.peer()
     row.prepare(peer)
+    assert isinstance(row.planned.workload, Called)
     calls = row.planned.workload.load_generator(row.planned.settings, MAX_BYTES)
     with row.only_reporter(server):
         first = server.accepted if server else 0

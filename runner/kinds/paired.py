@@ -11,18 +11,18 @@ from typing import Any, Final, Protocol
 
 from portbench.boards import Board, Deadline, Progress, RunOutput
 from portbench.boards.jitter import Jitter
+from portbench.boards.kinds import AUTO, Listener
 from portbench.clients.deployment import as_partner
 from portbench.errors import PortbenchError, Unsupported
-from portbench.runner.boards_for import AUTO, Listener, emulated_board, open_board
+from portbench.runner.boards_for import emulated_board, open_board
 from portbench.runner.collect import check_result, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
-from portbench.runner.options import RowOptions
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import Peer, build_program
 from portbench.runner.stages import PreparedBoard, Stage
 from portbench.server.calls import Listening, parse_listening
 from portbench.where import Where
-from portbench.workloads import BadResult
+from portbench.workloads import BadResult, Paired
 
 _FLASH_ID: Final = 0xE660_5838_8379_0002
 """Serial number of the emulated partner's flash chip."""
@@ -35,38 +35,21 @@ _LAST_WORDS_S: Final = 10.0
 class PartnerBoard:
     """The partner. It stays open while consecutive rows need the same board."""
 
-    options: RowOptions
     listener: Listener
     _prepared: PreparedBoard | None = None
     _is: tuple[str, str | None] = ("", None)
 
     def prepared_for(self, partner: PlannedRow, beside: Board, deadline: Deadline) -> PreparedBoard:
         """The open partner of the client's board `beside`. Raises PortbenchError."""
-        device = None if _is_ours(beside, partner) else self._device(beside)
+        device = None if _is_ours(beside, partner) else _device(beside, partner)
         if self._prepared is None or self._is != (partner.board.id, device):
             self.close()
             if device is None:
-                board: Board = emulated_board(partner.board, self.options, self.listener.log, flash_id=_FLASH_ID)
+                board: Board = emulated_board(partner, self.listener, flash_id=_FLASH_ID)
             else:
-                board = self._real(partner, device, deadline)
+                board = open_board(replace(partner, device=device), Where.SILICON, deadline, self.listener)
             self._prepared, self._is = PreparedBoard(board), (partner.board.id, device)
         return self._prepared
-
-    def _device(self, beside: Board) -> str:
-        if beside.where is Where.EMULATED:
-            raise Unsupported(
-                f"unsupported: {beside.name} has its own simulated network, which no other board can join; leave out"
-                " --device"
-            )
-        if self.options.partner_device is None:
-            raise PortbenchError(
-                f"{beside.name} is a real board, so its partner must be one: add --partner-device id:SERIAL, or --where"
-                " emulated for two emulated boards"
-            )
-        return self.options.partner_device
-
-    def _real(self, partner: PlannedRow, device: str, deadline: Deadline) -> Board:
-        return open_board(replace(partner, device=device), Where.SILICON, self.options, deadline, self.listener)
 
     def tail(self, lines: int) -> list[str]:
         return [] if self._prepared is None else self._prepared.board.console_tail(lines)
@@ -77,21 +60,35 @@ class PartnerBoard:
             prepared.board.close()
 
 
+def _device(beside: Board, partner: PlannedRow) -> str:
+    if beside.where is Where.EMULATED:
+        raise Unsupported(
+            f"unsupported: {beside.name} has its own simulated network, which no other board can join; leave out"
+            " --device"
+        )
+    if partner.place.partner_device is None:
+        raise PortbenchError(
+            f"{beside.name} is a real board, so its partner must be one: add --partner-device id:SERIAL, or --where"
+            " emulated for two emulated boards"
+        )
+    return partner.place.partner_device
+
+
 def measure(row: ReadyRow) -> MeasuredRow:
     """Start the partner, then the client, and check the results of both. Raises what a row can fail of."""
-    partner, options, client = row.planned.partner, row.draft.options, row.board
+    partner, how, client = row.planned.partner, row.planned.how, row.board
     assert partner is not None
     image = row.image_of(partner)
     simulated = client.own_network is not None
     row.draft.own_network = None  # the PC's part in it is DHCP
     client.jitter = row.jitter
-    if options.address_mode == "static" and (options.static is not None or not simulated):
+    if how.address_mode == "static" and (how.static is not None or not simulated):
         raise PortbenchError("address_mode=static: two boards cannot have the one static_address; leave both out")
     server = row.partner_board.prepared_for(partner, client, row.clock.stage(Stage.OPEN))
-    peer = pc_of(partner, server.board, options.fixed_port)
-    serving = build_program(partner, image, server.board, peer, _apart(options) if simulated else options, row.scratch)
+    peer = pc_of(partner, server.board, how.fixed_port)
+    serving = build_program(_apart(partner) if simulated else partner, image, server.board, peer, row.scratch)
     server.prepare(replace(serving, deployment=as_partner(serving.deployment, partner.board)), row.clock)
-    run_s = options.timeouts_s[Stage.RUN]
+    run_s = how.timeouts_s[Stage.RUN]
     deadline = Deadline(run_s, f"{row.planned.label}: the partner")
     started = _started(client, server.board, row.jitter, deadline, row.printed)
     assert started.listening is not None
@@ -112,8 +109,8 @@ def pc_of(partner: PlannedRow, server: Board, port: int) -> Peer:
         return Peer(None, port)
     if server.own_network is None:
         raise Unsupported(
-            f"unsupported: {partner.entry.id} has no console, and tells only a simulated PC where it listens; choose"
-            " another --partner"
+            f"unsupported: {partner.entry.id} has no console, and reports only to a simulated PC where it listens;"
+            " choose another --partner"
         )
     return Peer(server.own_network.server, server.own_network.port)
 
@@ -123,7 +120,7 @@ def _is_ours(beside: Board, partner: PlannedRow) -> bool:
 
 
 def _reports_late(planned: PlannedRow, run_s: float) -> float:
-    """How long the partner may take after the client's run. A client without a console starts when that ends."""
+    """Return the time for the partner after the client's run. A client without a console starts when that ends."""
     return _LAST_WORDS_S if planned.entry.family.traits.has_console else run_s
 
 
@@ -179,16 +176,16 @@ class RealServer:
         self.listening = self.listening or parse_listening(line)
 
 
-def _apart(options: RowOptions) -> RowOptions:
-    """The partner's options: it gets the next static address."""
-    if options.address_mode != "static":
-        return options
+def _apart(partner: PlannedRow) -> PlannedRow:
+    """The partner with the next static address, if it gets one."""
+    if partner.how.address_mode != "static":
+        return partner
     from portbench.boards.definition import MASK, board_address
     from portbench.clients import StaticAddress
 
-    pc = options.pc_address
+    pc = partner.how.pc_address
     own = IPv4Address(int(board_address(pc)) + 1)
-    return replace(options, static=StaticAddress(own, MASK, pc, pc))
+    return replace(partner, how=replace(partner.how, static=StaticAddress(own, MASK, pc, pc)))
 
 
 def result_of_server(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -199,6 +196,7 @@ def result_of_server(result: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _reported(planned: PlannedRow, served: RunOutput) -> Mapping[str, Any]:
+    assert isinstance(planned.workload, Paired)
     try:
         return planned.workload.reported(result_of_server(served.result))
     except BadResult as error:

@@ -57,14 +57,14 @@ class ReadyRow:
         return self.prepared.board
 
     def peer(self) -> tuple[Peer | None, WorkloadServer | None]:
-        """Where the board finds the PC, and the server there if it is a real one. Raises PortbenchError."""
+        """Return the PC's address for the board, and the server there if it is a real one. Raises PortbenchError."""
         has_console = self.planned.entry.family.traits.has_console
         return self.servers.peer_for(self.board, self.planned.workload, has_console=has_console)
 
     def program(self, peer: Peer | None) -> Program:
         """The image, the client and its parameters. Raises what `build_program` does."""
         assert self.draft.image is not None
-        return build_program(self.planned, self.draft.image, self.board, peer, self.draft.options, self.scratch)
+        return build_program(self.planned, self.draft.image, self.board, peer, self.scratch)
 
     def prepare(self, peer: Peer | None) -> None:
         """Flash and deploy; the board then awaits its start. Raises BoardError."""
@@ -102,12 +102,12 @@ class ReadyRow:
         return deadline
 
     def report(self, output: RunOutput, server: WorkloadServer | None, first: int) -> Mapping[str, Any] | None:
-        """The client's report: its line on the console, or what it told the server on a connection numbered `first` or
+        """The client's report: its line on the console, or its message to it on a connection numbered `first` or
         above where it has no console."""
         if self.planned.entry.family.traits.has_console:
             return output.result and self.planned.workload.expected(output.result, self.planned.settings)
         if server is not None:
-            return server.wait_report(self.draft.options.timeouts_s[Stage.RUN], after=first - 1).report
+            return server.wait_report(self.planned.how.timeouts_s[Stage.RUN], after=first - 1).report
         reports: list[dict[str, Any]] = [each.report for each in output.sessions if each.report is not None]
         if not reports:
             raise PortbenchError(

@@ -18,6 +18,6 @@ def measure(row: ReadyRow) -> MeasuredRow:
         report = result_without_error(row.report(output, server, first))
     sessions = output.sessions
     if server is not None:
-        one_of_several = row.draft.options.parallel > 1 and row.draft.where is not Where.HOSTED
+        one_of_several = row.servers.parallel > 1 and row.board.where is not Where.HOSTED
         sessions = sessions_since(server, first, address_in(report) if one_of_several else None)
     return row.measured(report, output, sessions)

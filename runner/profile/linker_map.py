@@ -19,7 +19,7 @@ _BEGIN: Final = "Linker script and memory map"
 
 
 def map_symbols(text: str) -> list[Symbol]:
-    """All code with an address; empty if the text is no map file."""
+    """All code with an address; empty if the text is not a map file."""
     _, begin, rest = text.partition(_BEGIN)
     return list(_sections(rest.splitlines())) if begin else []
 

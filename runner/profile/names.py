@@ -43,7 +43,7 @@ def elf_symbols(path: Path) -> list[Symbol]:
         ]
     except (ELFError, ValueError, OverflowError) as error:
         raise PortbenchError(
-            f"--elf: {path}: is no ELF file ({error}); name the file that the image was made from"
+            f"--elf: {path}: is not an ELF file ({error}); name the file that the image was made from"
         ) from None
     if not found:
         raise PortbenchError(f"--elf: {path}: has no functions in its symbol table; name an unstripped file")

@@ -13,7 +13,7 @@ from portbench.runner.profile.symbols import REGIONS
 
 _LONGEST = 34
 _LEAST_SHARE = 0.02
-"""Of all cycles: functions below it in both profiles are not compared."""
+"""Share of all cycles: functions below it in both profiles are not compared."""
 
 
 def show(profile: RunProfile, most: int, console: Console) -> None:

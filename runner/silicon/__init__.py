@@ -1,1 +1,1 @@
-"""How true the emulated board is: figures that others published of real boards, measured again."""
+"""Accuracy of the emulated board: figures that others published of real boards, measured again."""

@@ -26,8 +26,6 @@ from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import plan
 from portbench.runner.program import image_store
 from portbench.runner.silicon.compare import Report, compare, title
-from portbench.runner.silicon.turnaround import Distribution, measure
-from portbench.workloads import Workload, workload
 
 _LIBRARIES_S: Final = 60.0
 _SCRIPTS: Final = platformdirs.user_cache_path("portbench", appauthor=False) / "scripts"
@@ -40,12 +38,13 @@ class Silicon:
         self,
         tell: Callable[[str], None],
         store: ImageStore | None = None,
+        image: Path | None = None,
         waveforms: Path | None = None,
     ) -> None:
-        """`tell` takes a line of progress. `waveforms`: a folder for VCD files of the AVR boards' pings."""
-        self.turnarounds: dict[str, Distribution] = {}
-        """Of this PC, by workload."""
+        """`tell` takes a line of progress. `image`: measured in place of the catalogue's, and told in the report.
+        `waveforms`: a folder for VCD files of the AVR boards' pings."""
         self._tell = tell
+        self._given = image
         self._waveforms = waveforms
         self._known = catalogue.load()
         self._store = store or image_store(self._known)
@@ -73,7 +72,7 @@ class Silicon:
         found = guests.figures(publication.runtime, publication.board, publication.stack_delay_us)
         if self._waveforms is not None and publication.runtime.startswith("ping"):
             guests.write_waveform(publication.runtime, publication.board, self._waveforms / f"{publication.id}.vcd")
-        return compare(publication, {name: [found[name]] for name in publication.silicon})
+        return compare(publication, {name: found[name] for name in publication.silicon})
 
     def _image(self, publication: FigureSet) -> Report:
         from portbench.runner.silicon import printed  # with the engine, which a record does without
@@ -91,12 +90,12 @@ class Silicon:
         image = self._store.obtain(entry).path
         assert image is not None
         found = printed.figures(image, publication.board)
-        return compare(publication, {name: [found[name]] for name in publication.silicon})
+        return compare(publication, {name: found[name] for name in publication.silicon})
 
     def _program(self, publication: FigureSet) -> Report:
         from portbench.runner.silicon import programs  # with the engine, which a record does without
 
-        entry = self._known.get(publication.runtime)
+        entry = self._entry(publication)
         # Before anything is emulated: a script that is missing is reported at once.
         contents = {Path(each.file).stem: _content(each) for each in publication.scripts}
         if publication.method == "perf_bench":  # of the same revision as the workload
@@ -111,45 +110,35 @@ class Silicon:
         if publication.method == "client":
             ((name, content),) = zip(publication.silicon, contents.values(), strict=True)
             libraries = library_files(publication.libraries or 0, _LIBRARIES_S)
-            took_ms = programs.client_ms(entry, image, board, content, publication.server, libraries)
-            return compare(publication, {name: [publication.scale * took_ms]})
+            pc = read_options({"setting": publication.settings}).how.surroundings
+            took_ms = programs.client_ms(entry, image, board, content, publication.server, libraries, pc.turnaround_us)
+            return compare(publication, {name: publication.scale * took_ms}, self._build(publication))
         scores = {}
         for name in publication.silicon:
             what = f"{entry.id}: {name}"
             self._tell(what)
-            scores[name] = [programs.score(image, board, contents[name], contents["benchrun"], what)]
+            scores[name] = programs.score(image, board, contents[name], contents["benchrun"], what)
         return compare(publication, scores)
 
     def _row(self, publication: FigureSet) -> Report:
         assert publication.workload is not None and publication.profile is not None
-        asked = workload(publication.workload)
         options = read_options(
             {
                 "workload": [publication.workload],
-                "runtime": [publication.runtime],
+                "runtime": [str(self._given or publication.runtime)],
+                "board": publication.board if self._given else None,
                 "profile": [publication.profile],
                 "setting": publication.settings,
             }
         )
-        every = [options]
-        notes: tuple[str, ...] = ()
-        if publication.turnaround:
-            self._store.obtain(self._known.get(publication.runtime))
-            times_us = self._turnaround(asked).whole_us()
-            around = [replace(options.surroundings, turnaround_us=time_us) for time_us in times_us]
-            every = [replace(options, surroundings=each) for each in around]
-            notes = (f"at a PC's turnaround of {', '.join(f'{time_us} us' for time_us in times_us)}",)
-        found = [self._figures(each, publication.runtime) for each in every]
-        measured = {
-            name: [publication.scale * figures[name] for figures in found if name in figures]
-            for name in publication.silicon
-        }
-        return compare(publication, measured, notes)
+        found = self._figures(options, publication.runtime)
+        measured = {name: publication.scale * found[name] for name in publication.silicon if name in found}
+        return compare(publication, measured, self._build(publication))
 
     def _figures(self, options: BenchOptions, runtime: str) -> dict[str, float]:
         """Those of one emulated run, measured as `portbench run` measures it."""
         with TemporaryFolder("portbench-silicon") as folder:
-            options = replace(options, where="emulated", runs=1, results_dir=folder)
+            options = options.but(where="emulated", runs=1, results_dir=folder)
             with Run(plan(options), options, store=self._store) as run:
                 rows = [row for _, row in run.measured()]
         if not rows:
@@ -160,11 +149,19 @@ class Silicon:
             raise fault(f"{runtime}: {row.reason}")
         return dict(row.figures)
 
-    def _turnaround(self, asked: Workload) -> Distribution:
-        if asked.name not in self.turnarounds:
-            self._tell(f"{asked.name}: measuring this PC's turnaround")
-            self.turnarounds[asked.name] = measure(asked)
-        return self.turnarounds[asked.name]
+    def _entry(self, publication: FigureSet) -> catalogue.FirmwareEntry:
+        return replace(self._known.get(publication.runtime), path=self._given)
+
+    def _build(self, publication: FigureSet) -> tuple[str, ...]:
+        """A note that says which build of the source was measured, and if it is the published one."""
+        if publication.relation != "same source":
+            return ()
+        image = self._store.obtain(self._entry(publication))
+        known = image.entry.sha256
+        if image.sha256 == known:
+            return (f"the published image, sha256 {known}",)
+        published = "is not known" if known is None else f"is {known}"
+        return (f"an image with sha256 {image.sha256}; that of the published one {published}",)
 
 
 def _content(script: Script) -> bytes:

@@ -23,10 +23,10 @@ _LINK_US: Final = 100_000
 _READY: Final = b"ready\r\n"
 _BUFFER_BYTES: Final = 2048
 _BUFFERS: Final = 100
-"""Of a page, where the published ones have 1000."""
+"""Buffers of a page, where the published ones have 1000."""
 _LIMIT_S: Final = 100
 _WAYS: Final = {"int16": ("i", _BUFFER_BYTES // 2), "bytes": ("b", _BUFFER_BYTES), "port": ("p", _BUFFER_BYTES)}
-"""Of each way to fill: its name in a request, and the passes of its loop."""
+"""Ways to fill: the name in a request, and the passes of the loop."""
 _PING: Final = bytes(n * 7 & 0xFF for n in range(1300))
 _PINGS: Final = 100
 _PING_INTERVAL_PS: Final = PS_PER_S * 41 // 1000

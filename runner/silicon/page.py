@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from portbench.files import replace_file
 from portbench.results.silicon import FigureSet, NotCompared
 from portbench.runner.silicon.compare import LIMITS, Report, halves, number, summary, within
-from portbench.runner.silicon.turnaround import Distribution
 
 _FOREWORD: Final = Path(__file__).with_name("foreword.md")
 _AFTERWORD: Final = Path(__file__).with_name("afterword.md")
 
 
-def publish(
-    reports: list[Report], turnarounds: Mapping[str, Distribution], not_compared: Iterable[NotCompared], page: Path
-) -> None:
+def publish(reports: list[Report], not_compared: Iterable[NotCompared], page: Path) -> None:
     """Raises OSError."""
     parts = [_FOREWORD.read_text(encoding="utf-8").strip(), f"**{summary(reports)}.**"]
     parts += [_section(report) for report in reports]
     if entries := list(not_compared):
         parts.append(_not_compared(entries))
-    parts += [_turnaround(name, spread) for name, spread in turnarounds.items()]
     parts.append(_AFTERWORD.read_text(encoding="utf-8").strip())
     replace_file(page, "\n\n".join(parts) + "\n")
 
@@ -62,11 +58,3 @@ def _not_compared(entries: list[NotCompared]) -> str:
     lines = ["| figure | silicon | source | cannot be compared, because |", "|---|---|---|---|"]
     lines += [f"| {each.what} | {each.silicon} | {each.source} | {each.because} |" for each in entries]
     return "## Published figures that cannot be compared\n\n" + "\n".join(lines)
-
-
-def _turnaround(name: str, spread: Distribution) -> str:
-    return (
-        f"The PC that measured this answers {name} in {spread.median_us:.0f} us ({spread.p10_us:.0f} to"
-        f" {spread.p90_us:.0f} us, a tenth below and above) over its loopback, {spread.count} round trips: its kernel,"
-        " its wake-ups and the server are in it, a network adapter is not."
-    )

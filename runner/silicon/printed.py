@@ -16,12 +16,12 @@ from portbench.boards.emulated.config import engine_settings
 from portbench.boards.emulated.sd_card import SdCard, card_settings
 
 _SOCKET: Final = CardSocket(bus="spi0", sck_pin=2, mosi_pin=3, miso_pin=4, csn_pin=5)
-"""Where the program has its card."""
+"""The program's pins of the card."""
 _PROMPT: Final = b"Type any character to start"
 _END: Final = b"Done"
 _PASS: Final = re.compile(rb"^ *[\d.]+, (\d+), (\d+), (\d+)\r?$", re.MULTILINE)
 _LIMIT_S: Final = 100
-"""Of simulated time. The program takes 34 s."""
+"""Limit of simulated time. The program takes 34 s."""
 
 
 def figures(image: Path, board: str) -> Mapping[str, float]:

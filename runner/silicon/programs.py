@@ -38,7 +38,7 @@ _CTRL_A: Final = b"\x01"
 _RAW: Final = b"raw REPL; CTRL-B to exit\r\n>"
 _PAUSE_PS: Final = 10_000 * PS_PER_US
 _END: Final = "\x04"
-"""Of a program's output, at the raw prompt."""
+"""End of a program's output, at the raw prompt."""
 _RAISED: Final = "Traceback (most recent call last)"
 _TOTAL: Final = re.compile(r"^Total time: (\d+)\r?$", re.MULTILINE)
 _DONE: Final = "Press any key to enter the REPL. Use CTRL-D to reload.\r\n"
@@ -48,7 +48,7 @@ _TAIL: Final = 4096
 
 def times_ms(
     entry: FirmwareEntry, image: Path, board: BoardDefinition, content: bytes, names: Collection[str]
-) -> dict[str, list[float]]:
+) -> dict[str, float]:
     """The milliseconds that the script prints for each of `names`; its end is not waited for. Raises BoardError."""
     deadline = Deadline(_LIMIT_S, f"{entry.id}: the script")
     simulation = _switched_on(image, board)
@@ -68,7 +68,7 @@ def times_ms(
 
 
 def is_whole(said: str, names: Collection[str]) -> bool:
-    """Whether all of `names` have been printed, or the script has ended."""
+    """True if all of `names` have been printed, or the script has ended."""
     return (
         _OVER in said
         or _RAISED in said
@@ -77,30 +77,36 @@ def is_whole(said: str, names: Collection[str]) -> bool:
     )
 
 
-def values(said: str, names: Collection[str], what: str) -> dict[str, list[float]]:
+def values(said: str, names: Collection[str], what: str) -> dict[str, float]:
     """Milliseconds. A test that the board has no memory for says an error, and is left out. Raises BoardError."""
-    found: dict[str, list[float]] = {}
+    found: dict[str, float | None] = {}
     for match in _TIMED.finditer(said):
         if (name := match["name"]) not in names:
             continue
         value = match["value"]
         try:
-            found[name] = [] if value is None else [float(value)]
+            found[name] = None if value is None else float(value)
         except ValueError:
-            raise BoardError(f"{what}: {name} is {value!r}, which is no number") from None
+            raise BoardError(f"{what}: {name} is {value!r}, which is not a number") from None
     if missing := sorted(set(names) - set(found)):
         raise BoardError(f"{what}: the script ended without {', '.join(missing)}; it said {said[-60:]!r}")
-    return {name: each for name, each in found.items() if each}
+    return {name: each for name, each in found.items() if each is not None}
 
 
 def client_ms(
-    entry: FirmwareEntry, image: Path, board: BoardDefinition, content: bytes, server: str, libraries: dict[str, bytes]
+    entry: FirmwareEntry,
+    image: Path,
+    board: BoardDefinition,
+    content: bytes,
+    server: str,
+    libraries: dict[str, bytes],
+    turnaround_us: int,
 ) -> float:
     """The milliseconds that a client prints as its total time. `server`: its author's. Raises BoardError."""
     deadline = Deadline(_LIMIT_S, f"{entry.id}: the client")
     address, _, port = server.partition(":")
     simulation = _switched_on(image, board)
-    simulation.serve(int(port), EmulatedConfig().turnaround_us, Part(serve=_Echo))
+    simulation.serve(int(port), turnaround_us, Part(service=lambda: _Echo))
     _save(simulation, {**libraries, "code.py": content.replace(address.encode(), str(PC_IP).encode())})
     wire = SimulatedWire(simulation)
     said = ""
@@ -170,7 +176,7 @@ def score_of(printed: str, what: str) -> float:
     try:
         time_us, norm = int(words[0]), int(words[1])
     except (ValueError, IndexError):
-        raise BoardError(f"{what}: printed {printed[:80]!r}, which is no time and no norm") from None
+        raise BoardError(f"{what}: printed {printed[:80]!r}, which is not a time and a norm") from None
     if time_us <= 0 or norm <= 0:
         raise BoardError(f"{what}: {printed.strip()[:80]}")
     return 1e6 * norm / time_us

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from portbench.errors import PortbenchError
 from portbench.results.environment import describe_machine
 from portbench.results.silicon import FigureSet
 from portbench.runner.silicon.compare import Finding, Report, compare
-from portbench.runner.silicon.turnaround import Distribution
 
 
 def beginning() -> dict[str, Any]:
@@ -22,10 +20,9 @@ def beginning() -> dict[str, Any]:
     return {"check": "silicon", "started_utc": datetime.now(UTC).isoformat(), "load_before": os.getloadavg()[0]}
 
 
-def as_json(begin: dict[str, Any], reports: Iterable[Report], turnarounds: Mapping[str, Distribution]) -> str:
+def as_json(begin: dict[str, Any], reports: Iterable[Report]) -> str:
     document = begin | {
         "machine": describe_machine().model_dump(mode="json"),
-        "turnaround_us": {name: asdict(spread) for name, spread in turnarounds.items()},
         "parts": [_part(report) for report in reports],
     }
     return json.dumps(document, indent=1)
@@ -50,19 +47,16 @@ def _figure(publication: FigureSet, finding: Finding) -> dict[str, Any]:
         "unit": publication.unit,
         "target": {"kind": "near", "bound": finding.silicon, "tolerance": finding.tolerance},
         "note": finding.note,
-        "least": finding.least,
-        "most": finding.most,
         "met": finding.met,
         "ratio": finding.ratio,
     }
 
 
 class Recorded:
-    """Reports and turnarounds of recorded checks; of a publication in several records the last one counts."""
+    """Reports of recorded checks; of a publication in several records the last one counts."""
 
     def __init__(self, files: Iterable[Path], publications: Mapping[str, FigureSet]) -> None:
         """Raises PortbenchError and OSError."""
-        self.turnarounds: dict[str, Distribution] = {}
         self._reports: dict[str, Report] = {}
         for path in files:
             try:
@@ -70,11 +64,9 @@ class Recorded:
                 for part in document["parts"]:
                     if (publication := publications.get(part["part"])) is not None:
                         self._reports[publication.id] = _report(part, publication)
-                spreads = document["turnaround_us"].items()
-                self.turnarounds |= {name: Distribution(**spread) for name, spread in spreads}
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise PortbenchError(
-                    f"{path}: is no record of check silicon ({error!r}); make one:"
+                    f"{path}: is not a record of check silicon ({error!r}); make one:"
                     " portbench check silicon --record FILE"
                 ) from None
 
@@ -92,8 +84,6 @@ def _report(part: dict[str, Any], publication: FigureSet) -> Report:
     """A recorded part, compared with today's publication. Raises KeyError and the like."""
     if part["skipped"]:
         return Report(publication, skipped=str(part["skipped"]))
-    measured: dict[str, list[float]] = {}
-    for found in part["findings"]:
-        values = [found[key] for key in ("least", "value", "most") if found[key] is not None]
-        measured[str(found["name"])] = [float(value) for value in values]
+    found = part["findings"]
+    measured = {str(each["name"]): float(each["value"]) for each in found if each["value"] is not None}
     return compare(publication, measured, tuple(map(str, part["notes"])))

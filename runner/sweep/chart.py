@@ -1,4 +1,4 @@
-"""Where the returns of a sweep's curves diminish, and the picture: a line for each curve, with a mark there.
+"""Points of diminishing returns of a sweep, and the picture: a line for each curve, with a mark there.
 
 kneed finds the place (Satopaa et al., 2011).
 """
@@ -43,7 +43,7 @@ class DiminishingReturns:
     brought: float
     left: float
     named: tuple[str, ...]
-    """The axes that tell its curve from others."""
+    """The axes that distinguish its curve."""
 
     @property
     def sentence(self) -> str:
@@ -66,7 +66,7 @@ def check_installed() -> None:
 
 
 def diminishing_returns(found: Sequence[Curve]) -> list[DiminishingReturns]:
-    """Where each curve bends; one of few points, or all but flat, does not. Raises LibraryMissing."""
+    """Find each curve's bend; one of few points, or all but flat, does not bend. Raises LibraryMissing."""
     return [bend for curve in found if (bend := _bend(curve, _telling(curve, found))) is not None]
 
 
@@ -109,7 +109,7 @@ def chart_axis(axes: Sequence[Axis], asked: str | None) -> str | None:
     numeric = {axis.name: axis for axis in axes if axis.is_numeric}
     if asked is not None and asked.replace("-", "_") not in numeric:
         there = ", ".join(numeric) or "none"
-        raise OptionError(f"--x {asked}: is no axis of this sweep with several numbers; there is {there}")
+        raise OptionError(f"--x {asked}: is not an axis of this sweep with several numbers; there is {there}")
     if asked is not None:
         return asked.replace("-", "_")
     return max(numeric.values(), key=lambda axis: len(axis.values)).name if numeric else None

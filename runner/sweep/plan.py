@@ -41,8 +41,8 @@ class Sweep:
 
 def plan_sweep(options: BenchOptions) -> Sweep:
     """Raises PortbenchError."""
-    options = replace(options, where="emulated")
-    if len(options.chosen_workloads) != 1:
+    options = options.but(where="emulated")
+    if len(options.what.chosen_workloads) != 1:
         raise OptionError("--workload: several values of a setting are measured with one workload; name one")
     axes = _axes(options)
     known = _Known(options, image_store())
@@ -58,17 +58,17 @@ def plan_sweep(options: BenchOptions) -> Sweep:
 
 def _axes(options: BenchOptions) -> list[Axis]:
     """Several runtimes or profiles are an axis, too, however they were given."""
-    settings, given = common_settings(), {axis.name for axis in options.axes}
-    chosen = (("runtime", options.runtimes), ("profile", options.profiles))
+    settings, given = common_settings(), {axis.name for axis in options.what.axes}
+    chosen = (("runtime", options.what.runtimes), ("profile", options.what.profiles))
     rows = [Axis(settings[name], values) for name, values in chosen if len(values) > 1 and name not in given]
-    return [*rows, *options.axes]
+    return [*rows, *options.what.axes]
 
 
 class _Known:
     """Rows and images that many points share."""
 
     def __init__(self, options: BenchOptions, store: ImageStore) -> None:
-        self._options = replace(options, axes=())
+        self._options = options.but(axes=())
         self._store = store
         self._images: dict[str, Image | None] = {}
         self._rows: dict[tuple[tuple[str, Any], ...], list[PlannedRow]] = {}
@@ -83,7 +83,7 @@ class _Known:
         settings = {name: value for name, value in point.items() if parts[name] == "workload"}
         around = {name: value for name, value in point.items() if parts[name] == "surroundings"}
         seed = {"seed": None} if around.get("seed") == FIXED else {}
-        surroundings = replace(self._options.surroundings, **around | seed)
+        surroundings = replace(self._options.how.surroundings, **around | seed)
         for planned in self._planned(settings):
             if not self._is_meant(planned, point):
                 continue
@@ -93,10 +93,12 @@ class _Known:
             heeded = planned.entry.family.traits.profile_keys
             sets = {name: value for name, value in point.items() if parts[name] == "profile" and name in heeded}
             kept = {name: value for name, value in point.items() if parts[name] != "profile" or name in heeded}
-            row = replace(planned, profile=replace(planned.profile, **sets), surroundings=surroundings)
-            for number in range(1, self._options.runs + 1):
-                numbered = replace(row, number=number, of=self._options.runs)
-                yield Job(job_id(numbered, image, self._options), numbered, self._told(kept, row, axes))
+            row = replace(
+                planned, profile=replace(planned.profile, **sets), how=replace(planned.how, surroundings=surroundings)
+            )
+            for number in range(1, self._options.what.runs + 1):
+                numbered = replace(row, number=number, of=self._options.what.runs)
+                yield Job(job_id(numbered, image), numbered, self._told(kept, row, axes))
 
     @staticmethod
     def _told(point: dict[str, Any], row: PlannedRow, axes: Sequence[Axis]) -> dict[str, Any]:
@@ -104,10 +106,10 @@ class _Known:
         return {axis.name: named.get(axis.name, point.get(axis.name)) for axis in axes}
 
     def _planned(self, settings: dict[str, Any]) -> list[PlannedRow]:
-        """All runtimes at once, so that files of one name are told apart."""
+        """All runtimes at once, so that files of one name get different names."""
         key = tuple(sorted((name, str(value)) for name, value in settings.items()))
         if key not in self._rows:
-            asked = replace(self._options, settings={**self._options.settings, **settings}, runs=1)
+            asked = self._options.but(settings={**self._options.what.settings, **settings}, runs=1)
             rows = [row for row in plan(asked, self._catalogue) if not row.entry.family.traits.hosted]
             self._rows[key] = rows
         return self._rows[key]
@@ -116,7 +118,7 @@ class _Known:
         if "profile" in point:
             if row.profile.name != point["profile"]:
                 return False
-        elif not self._options.profiles:
+        elif not self._options.what.profiles:
             names = [each.name for each in row.entry.profiles]
             if row.profile.name != (_USUAL_PROFILE if _USUAL_PROFILE in names else names[0]):
                 return False

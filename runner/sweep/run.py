@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,12 +40,12 @@ class SweepRun:
     ) -> None:
         """`x`: the axis that goes along the chart. `chart`: the chart's file. Raises PortbenchError."""
         if not asked.get("parallel"):
-            options = replace(options, parallel=os.cpu_count() or 1)
+            options = options.but(parallel=os.cpu_count() or 1)
         self._sweep = plan_sweep(options)
         self._along = chart_axis(self._sweep.axes, x)
-        self._options = replace(options, where="emulated", name=options.name or _name(asked))
-        stem = f"{self._options.name}".replace("/", "-")
-        self._path = options.results_dir / "sweeps" / f"{stem}.jsonl"
+        self._options = options.but(where="emulated", name=options.output.name or _name(asked))
+        stem = f"{self._options.output.name}".replace("/", "-")
+        self._path = options.output.results_dir / "sweeps" / f"{stem}.jsonl"
         self._chart = Path(chart) if chart else self._path.with_name(f"{stem}.svg")
         if self._chart.suffix not in FORMATS:
             raise OptionError(f"--chart {chart}: a chart is one of {', '.join(FORMATS)}; choose such a name")
@@ -71,12 +70,14 @@ class SweepRun:
         if on is None:
             needs_engine()
         jobs = self._sweep.jobs
-        with contextlib.closing(RunWriter(new_run(self._options), self._options.results_dir, self._path)) as writer:
+        with contextlib.closing(
+            RunWriter(new_run(self._options), self._options.output.results_dir, self._path)
+        ) as writer:
             due = [job for job in jobs if not _is_measured(writer.row_of(job.id))]
             if len(due) < len(jobs):
                 click.echo(f"{len(jobs) - len(due)} of {len(jobs)} rows are there already", err=True)
             faults = self._measure(due, on, writer) if due else []
-            required = self._options.required
+            required = self._options.output.required
             faults += [
                 f"{name}: is required, and was skipped: {reason}"
                 for name, reason in self._sweep.missing.items()
@@ -103,7 +104,7 @@ class SweepRun:
         return run.faults
 
     def _show(self, rows: Sequence[tuple[Job, Row]], as_json: bool) -> None:
-        points, axes, name = points_of(rows), self._sweep.axes, f"{self._options.name}"
+        points, axes, name = points_of(rows), self._sweep.axes, f"{self._options.output.name}"
         if not points:
             return
         all_curves = curves(points, axes)
@@ -136,7 +137,7 @@ def _is_measured(row: Row | None) -> bool:
 
 
 def _name(asked: Mapping[str, Any]) -> str:
-    """The same for the same options, in whatever order they were given."""
+    """Name a sweep by its options, in whatever order they were given."""
     idle = ("parallel", "where", "required", "results_dir")
     decides = {name: value for name, value in asked.items() if value and name not in idle}
     decides["setting"] = sorted(asked["setting"])

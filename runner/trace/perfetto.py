@@ -17,7 +17,7 @@ from portbench.results.attribution import moment_title
 Event = dict[str, Any]
 
 _METADATA: Final = {"ph": "M", "cat": "__metadata", "ts": 0}
-"""As Chrome writes it; its DevTools ignore events without a category."""
+"""Metadata as Chrome writes it; its DevTools ignore events without a category."""
 _PROCESSES: Final = ("waits", "PC", "cable", "network chip", "SPI", "microcontroller")
 
 

@@ -36,7 +36,7 @@ class Repeat:
 
 
 def repeats(keys: Sequence[Hashable]) -> list[Repeat]:
-    """All of `keys` in order as loops, so that a table tells each loop once.
+    """All of `keys` in order as loops, so that a table has each loop once.
 
     Each time, take the loop that covers most, of equals the shortest: `a a a a` is `a` four times.
     """

@@ -27,7 +27,7 @@ class Channel:
         self.tls: TlsConnection | None = None
         """None before the first byte, and where the connection is plain."""
         self.messages: list[tuple[Sender, str, int, float]] = []
-        """Of the handshake: sender, name, bytes, and when it came, or when what it answers came."""
+        """Messages of the handshake: sender, name, bytes, and when it came, or when what it answers came."""
         self.handshake_bytes: dict[Sender, int] = {"board": 0, "pc": 0}
 
     def opened(self, plaintext: bytes, now_us: float) -> bytes:

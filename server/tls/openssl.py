@@ -64,7 +64,7 @@ def peer() -> OpensslPeer:
 
 
 def _label(name: str) -> str:
-    """What a client chooses an identity by."""
+    """Return the label by which a client chooses an identity."""
     return name.partition(".")[0]
 
 
@@ -112,7 +112,7 @@ class _Open:
         try:
             self._shaken()
         except ssl.SSLError:
-            return b""  # `receive` has told, or will
+            return b""  # `receive` has reported it, or will
         return self._out.read()
 
     def close(self) -> bytes:

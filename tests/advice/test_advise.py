@@ -71,7 +71,7 @@ def test_an_address_tells_who_publishes() -> None:
     for url in ("https://github.com/Stranger/micropython.org/a.uf2", "https://micropython.org.example/a.uf2", None):
         assert not is_official(url)
     assert publisher("https://github.com/Stranger/a.uf2") == "Stranger on GitHub"
-    assert publisher("https://github.com/Wiznet/a.uf2") == "WIZnet" and publisher(None) == "nobody"
+    assert publisher("https://github.com/Wiznet/a.uf2") == "WIZnet" and publisher(None) == "unknown"
 
 
 def test_the_default_board_is_advised_without_an_engine() -> None:
@@ -109,6 +109,20 @@ def test_releases_since_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert sum(line.startswith("MicroPython since 1.29.0 runs ") for line in said) == 1
     assert [since for since, _ in changes(Family.CIRCUITPYTHON, "ethernet")] == ["10.3.0"]
     assert changes(Family.CIRCUITPYTHON, None) == [] and changes(Family.MICROPYTHON, None) != []
+
+
+def test_the_published_figures_of_the_board_are_explained_on_one_screen() -> None:
+    said = lines(advise("W5500_EVB_PICO"))
+    first = said.index("Published by S. Hennion, 2023-09-25, 187 times apart, because:")
+    assert [line.split(",")[0] for line in said[first + 1 : first + 5]] == [
+        "- wiznet-2.0.0",
+        "- wiznet-1.0.5",
+        "- circuitpython-8.2.6",
+        "- micropython-1.20.0",
+    ]
+    assert "48.8 kHz" in said[first + 2] and max(map(len, said[first : first + 6])) <= 100
+    assert said[first + 5 : first + 7] == ["Today, on micropython-1.28.0, 603.4 messages/s:", "    network.WIZNET5K()"]
+    assert not any(line.startswith("Published by") for line in lines(advise("RPI_PICO")))
 
 
 def test_unknown_boards_are_named(invoke: Invoke) -> None:  # noqa: F811

@@ -28,7 +28,7 @@ IMAGES = [
 ADDRESS = "192.168.50.100"
 """The address that the simulated DHCP server gives."""
 LINES = {row.runtime: row.line for _, run in all_shipped() for row in run.rows if row.line is not None}
-"""As the figures that ship have them: of the last profile."""
+"""Lines of the figures that ship, of the last profile."""
 
 
 @pytest.mark.parametrize("family", ["micropython", "wiznet", "circuitpython"])

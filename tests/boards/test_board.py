@@ -1,4 +1,4 @@
-"""What all boards share."""
+"""Parts that all boards share."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def test_other_wires_are_refused_in_one_line(other: BoardDefinition) -> None:
         require_wiring(other, EVB, "portbench-native")
     assert str(caught.value) == (
         "MINE: portbench-native is built for the chips and pins of W5500_EVB_PICO, which this board has not;"
-        " use a runtime that is told its pins"
+        " use a runtime whose client sets its pins"
     )

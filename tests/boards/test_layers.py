@@ -18,6 +18,7 @@ MAY_IMPORT: Final = {
     "clients": "boards firmware workloads",
     "testing": "boards boards/emulated firmware",
     "boards": "firmware workloads",
+    "boards/kinds": "boards boards/usb",
     "boards/usb": "boards firmware",
     "boards/remote": "boards boards/usb firmware",
     "boards/labgrid": "boards boards/usb boards/remote firmware",

@@ -31,12 +31,12 @@ def test_a_pin_and_what_it_is_held_at(text: str, held: tuple[int, float | None])
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("GP15", "'GP15' says nothing of a pin; write GP15=low, GP15=high, GP26=1.65 or GP15=open"),
-        ("GP30=low", "'GP30' is no pin; use GP0 to GP29"),
-        ("LED=low", "'LED' is no pin; use GP0 to GP29"),
-        ("GP1=on", "'on' is nothing to hold a pin at; use low, high or 0 to 3.8 volts"),
-        ("GP1=5", "'5' is nothing to hold a pin at; use low, high or 0 to 3.8 volts"),
-        ("GP1=nan", "'nan' is nothing to hold a pin at; use low, high or 0 to 3.8 volts"),
+        ("GP15", "'GP15' does not set a pin; write GP15=low, GP15=high, GP26=1.65 or GP15=open"),
+        ("GP30=low", "'GP30' is not a pin; use GP0 to GP29"),
+        ("LED=low", "'LED' is not a pin; use GP0 to GP29"),
+        ("GP1=on", "'on' is not a level of a pin; use low, high or 0 to 3.8 volts"),
+        ("GP1=5", "'5' is not a level of a pin; use low, high or 0 to 3.8 volts"),
+        ("GP1=nan", "'nan' is not a level of a pin; use low, high or 0 to 3.8 volts"),
     ],
 )
 def test_what_is_no_pin_is_one_line(text: str, line: str) -> None:
@@ -45,7 +45,7 @@ def test_what_is_no_pin_is_one_line(text: str, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("GP0", "is no wire"), ("GP0:GP0", "name two pins"), ("GP0:X", "is no pin")]
+    ("text", "says"), [("GP0", "is not a wire"), ("GP0:GP0", "name two pins"), ("GP0:X", "is not a pin")]
 )
 def test_what_is_no_wire_is_one_line(text: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):

@@ -87,7 +87,7 @@ def test_a_killed_boards_folder_goes_when_the_next_one_starts(root: Path) -> Non
 
 @pytest.mark.parametrize("name", ["../..", "..", "a/b", ".hidden", "", "a b", "desk\n", "/tmp/x"])
 def test_a_name_is_no_path(name: str, root: Path) -> None:
-    with pytest.raises(BoardUnavailable, match="is no name for a board"), claimed_folder(name):
+    with pytest.raises(BoardUnavailable, match="is not a name for a board"), claimed_folder(name):
         pass
     assert not root.exists()
 
@@ -109,7 +109,7 @@ def test_a_folder_that_others_can_fill_is_refused(prepare: str, root: Path, monk
         "foreign": rf"belongs to user {os.getuid() - 1}, not to you",
         "writable": "may be written to by others",
         "link": "is a link",
-        "file": "is no folder",
+        "file": "is not a folder",
     }[prepare]
     for ask in (runtime_dir, running, claimed_folder("desk").__enter__):
         with pytest.raises(BrokenSetup, match=rf"^{root}: {says}.*; name another: {RUNTIME_DIR_VARIABLE}=FOLDER$"):

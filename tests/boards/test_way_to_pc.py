@@ -1,4 +1,4 @@
-"""What the cable shows of a client's way to the PC, frame by frame."""
+"""A client's way to the PC, frame by frame on the cable."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def action() -> dict[str, Any]:
 
 
 def filled(text: str, context: dict[str, str]) -> str:
-    """As GitHub puts the inputs and its own context in."""
+    """Fill in the inputs and GitHub's own context, as GitHub does."""
     given = {f"inputs.{name}": about.get("default", "") for name, about in action()["inputs"].items()} | context
     return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: given[found[1]], text)
 

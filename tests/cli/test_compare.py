@@ -57,7 +57,7 @@ def test_runs_are_found_by_file_name_revision_and_as_the_latest(invoke: Invoke, 
         assert told["slower"] == pytest.approx(slower) and told["basis"] == "exact"
     done = invoke("compare", "latest", "pr-2")
     assert done.exit_code == 1 and done.stderr == (
-        "portbench: pr-2: is no run file, no name (portbench run --name pr-2) and no revision of a run in results/runs;"
+        "portbench: pr-2: is not a run file, a name (portbench run --name pr-2) or a revision of a run in results/runs;"
         " measure it first\n"
     )
 
@@ -156,10 +156,10 @@ def test_what_cannot_be_compared_is_one_line(invoke: Invoke, tmp_path: Path) -> 
     done = invoke("compare", before, after)
     assert done.exit_code == 1 and "have no row in common that was measured" in done.stderr
     done = invoke("compare", before)
-    assert done.exit_code == 2 and "is no folder of images; name a second run" in done.stderr
+    assert done.exit_code == 2 and "is not a folder of images; name a second run" in done.stderr
     for limit in ("much", "-1%", "2000%"):
         done = invoke("compare", before, before, "--fail-if-slower", limit)
-        assert done.exit_code == 2 and "is no share; write it as 2% or 0.02" in done.stderr
+        assert done.exit_code == 2 and "is not a share; write it as 2% or 0.02" in done.stderr
     done = invoke("run", "--fail-if-slower=2%", "--dry-run")
     assert done.exit_code == 2 and "name a run with --baseline" in done.stderr
 
@@ -237,7 +237,7 @@ def test_firmware_is_named_as_for_run(monkeypatch: pytest.MonkeyPatch, invoke: I
         assert asked.pop() == [image]
     for names, said in (
         (("micropython@1.24..1.28", before), r"micropython@1\.24\.\.1\.28: names \d releases; name one, as"),
-        (("micropython-1.28.0", "nothing"), "nothing: is no run file"),
+        (("micropython-1.28.0", "nothing"), "nothing: is not a run file"),
         (("micropython-1.28.0", "x@latest"), "x@latest: 'x' has no list of releases"),
     ):
         done = invoke("compare", *names)

@@ -1,4 +1,4 @@
-"""What a shell offers, by click's own interface."""
+"""Completions that a shell offers, by click's own interface."""
 
 from __future__ import annotations
 

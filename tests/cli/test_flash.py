@@ -66,7 +66,7 @@ def test_an_image_that_is_dead_says_how_and_fails(dead: DeadImage, said: str, in
 def test_a_program_whose_output_is_on_a_uart_shows_it(
     sent: bytes, shown: list[str], invoke: Invoke, tmp_path: Path
 ) -> None:
-    """As pico-sdk's `stdio_uart` does, whose programs may have no USB."""
+    """Programs of pico-sdk's `stdio_uart` may have no USB."""
     (tmp_path / "uart.uf2").write_bytes(uf2.build(uart_says(sent)))
     done = invoke("flash", tmp_path / "uart.uf2", "--seconds", "0.1")
     lines = [f"  UART 0: {line}" for line in shown]
@@ -116,7 +116,7 @@ def test_the_boot_loader_on_usb_is_no_sign_of_the_image(
 
 
 def test_a_fault_whose_handler_returns_is_the_programs_own_way(invoke: Invoke, tmp_path: Path) -> None:
-    """As NuttX calls its kernel: by SVC, with interrupts off."""
+    """NuttX calls its kernel by SVC, with interrupts off."""
     cpsid_svc_stop = (0xB672, 0xDF00, 0xE7FE, 0xBF00)
     image = uf2.parse(build(poking(*GP25_DRIVEN, then=cpsid_svc_stop), b""))
     (tmp_path / "image.uf2").write_bytes(uf2.with_data(image, HANDLER, b"\x70\x47"))  # the handler: BX LR
@@ -160,7 +160,7 @@ def test_that_no_board_is_on_usb_is_said(invoke: Invoke, tmp_path: Path) -> None
 
 
 def test_a_console_that_waits_for_a_key_gets_one(invoke: Invoke, image: Image) -> None:
-    """As MicroPython before 1.24, whose banner comes before the PC has opened its port."""
+    """MicroPython before 1.24 prints its banner before the PC has opened the port."""
     done = invoke("flash", image("wiznet-hardwired"), "--seconds", "1")
     assert done.stdout.splitlines()[-2:] == ["  console: nothing until Enter was pressed", "  console: >>> "]
     assert done.exit_code == 0

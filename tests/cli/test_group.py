@@ -82,8 +82,11 @@ def test_help_is_a_word_too(words: list[str], same: list[str], invoke: Invoke) -
             "portbench list: unknown command 'moons'; choose one of boards, releases, runtimes, settings, workloads;",
         ),
         (["run", "--message", "2"], "portbench run: No such option '--message'. Did you mean '--messages'? see: "),
-        (["run", "--on", "nowhere"], "portbench run: Invalid value for '--on': 'nowhere' is no address; write tcp://"),
-        (["run", "--runtime", "."], "portbench run: .: is no image; choose a .uf2, .hex, .elf file; see: "),
+        (
+            ["run", "--on", "nowhere"],
+            "portbench run: Invalid value for '--on': 'nowhere' is not an address; write tcp://",
+        ),
+        (["run", "--runtime", "."], "portbench run: .: is not an image; choose a .uf2, .hex, .elf file; see: "),
         (["run", "tests"], "portbench run: Got unexpected extra argument (tests); see: portbench run --help"),
         (["run", "--where", "moon"], "portbench run: Invalid value for '--where': 'moon' is not one of 'auto', 's"),
         (
@@ -94,11 +97,11 @@ def test_help_is_a_word_too(words: list[str], same: list[str], invoke: Invoke) -
         (["run", "--runs", "0"], "portbench run: Invalid value for '--runs': 0 is not in the range 1<=x<=1000; see: "),
         (
             ["serve", "--timeout", "nan"],
-            "portbench serve: Invalid value for '--timeout': 'nan' is no number of ",
+            "portbench serve: Invalid value for '--timeout': 'nan' is not a number of ",
         ),
         (
             ["serve", "--timeout", "inf"],
-            "portbench serve: Invalid value for '--timeout': 'inf' is no number of ",
+            "portbench serve: Invalid value for '--timeout': 'inf' is not a number of ",
         ),
         (
             ["check", "silicon", "--part", "wheel"],
@@ -192,7 +195,7 @@ def test_the_help_of_run_has_the_settings_of_the_named_workload(invoke: Invoke) 
 
 @pytest.mark.parametrize(
     ("device", "says"),
-    [("usb:nowhere", "no board usb:nowhere; plug it in"), ("what", "is none of auto, id:SERIAL")],
+    [("usb:nowhere", "no board usb:nowhere; plug it in"), ("what", "is not one of auto, id:SERIAL")],
 )
 def test_a_board_that_is_not_there_is_one_line(device: str, says: str, start: Start) -> None:
     done = start("desk", "remote", "--device", device)

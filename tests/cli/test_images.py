@@ -25,8 +25,9 @@ def test_files_of_any_name_are_known_by_what_they_hold(start: Start, tmp_path: P
     assert done.returncode == 0 and done.stdout.splitlines() == [
         f"{folder}/a.uf2: micropython-1.27.0",
         f"{folder}/deep/b.UF2: micropython-pico-w-1.27.0",
-        f"{folder}/own.uf2: is no image of the catalogue: micropython 1.27.0-12-gabcdef0 W5500-EVB-Pico with RP2040",
-        f"{folder}/pinned.uf2: is no image of the catalogue: circuitpython 9.1.4 W5500-EVB-Pico with rp2040",
+        f"{folder}/own.uf2: is not an image of the catalogue:"
+        " micropython 1.27.0-12-gabcdef0 W5500-EVB-Pico with RP2040",
+        f"{folder}/pinned.uf2: is not an image of the catalogue: circuitpython 9.1.4 W5500-EVB-Pico with rp2040",
         f"{folder}/torn.uf2: is not a UF2 file (starts with 00 00 00 00 00 00 00 00); choose a .uf2 image",
     ]
     assert {path.name for path in (tmp_path / "cache" / "portbench" / "firmware").iterdir()} == {

@@ -68,7 +68,7 @@ def test_a_failed_row_is_status_1_and_a_skipped_one_is_not(start: Start, empty: 
 def test_a_named_board_that_is_not_there_is_told_once(invoke: Invoke) -> None:
     done = invoke("run", "--device", "usb:nothing", "--runtime", "portbench-native", "--runs", "3")
     assert done.exit_code == 1 and done.stderr.count("no board usb:nothing; plug it in") == 1, done.output
-    assert done.stderr.endswith("no further row was measured: it would fail alike\n")
+    assert done.stderr.endswith("stopped: every further row would fail for the same reason\n")
 
 
 def test_what_lies_in_the_folder_disturbs_nothing(start: Start, empty: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from portbench.runner.cli import serving
 from portbench.server.tcp import WorkloadServer
-from portbench.workloads import Readiness, workload, workloads
+from portbench.workloads import Served, workload, workloads
 from tests import patience
 from tests.cli.conftest import COMMAND, Invoke
 
@@ -77,7 +77,7 @@ def test_port_in_use_is_one_line(invoke: Invoke) -> None:
     assert f"127.0.0.1:{server.port}: cannot listen: the port is in use" in done.stderr
 
 
-@pytest.mark.parametrize("name", [each.name for each in workloads().values() if each.readiness is Readiness.CONNECTED])
+@pytest.mark.parametrize("name", [each.name for each in workloads().values() if isinstance(each, Served)])
 def test_each_workload_with_a_server_is_served(name: str, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portbench.runner.cli.verbs.serve.until_stopped", lambda: nullcontext(lambda: False))
     done = invoke("serve", "--workload", name, "--port", "0")

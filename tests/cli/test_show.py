@@ -79,7 +79,7 @@ def test_a_run_has_names(invoke: Invoke, results: Path) -> None:
     storage.RunWriter(named, results).close()
     assert "1.27.0" in invoke("show", "nightly", "--csv").stdout
     missing = invoke("show", "weekly")
-    assert missing.exit_code == 1 and "weekly: is no run file, no name" in missing.output
+    assert missing.exit_code == 1 and "weekly: is not a run file, a name" in missing.output
 
 
 def test_a_runtime_is_its_rows(invoke: Invoke, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,7 +145,7 @@ def test_a_workload_that_a_family_cannot_run(family: str, language: str, network
 def test_each_workload_of_ours_is_a_whole_script(
     name: str, family: str, network: ClientNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a family runs it; nothing is left that only the assembly knows."""
+    """For each family that runs it; nothing is left that only the assembly knows."""
     each = workload(name)
     if not FAMILIES[family].runs(each):
         pytest.skip(f"{family} does not run {name}")

@@ -91,6 +91,17 @@ def test_a_driver_that_asks_for_its_address_when_it_becomes_active_is_not_asked_
     assert leased[-1:] == [True] and names["RESULT"]["address"] == "192.168.1.20"
 
 
+@pytest.mark.parametrize("version", [FORK, "1.0.5", ""])
+def test_the_clock_is_read_where_the_driver_set_it(
+    version: str, network: ClientNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bus object has the clock that was asked for, the controller 48.8 kHz."""
+    names = _network_part(script(network, "wiznet", version))
+    registers = {0x4003C010: 10, 0x4003C000: 255 << 8 | 7}
+    monkeypatch.setitem(sys.modules, "machine", SimpleNamespace(mem32=registers))  # type: ignore[arg-type]
+    assert names["spi_hz_actual"]() == 48_828
+
+
 @pytest.mark.parametrize("version", [OLD, "1.19.1-114-g1329155b9", ""])
 @pytest.mark.parametrize(("power_save", "value"), [(False, 0x10), (True, 0xA11142)])
 def test_an_old_radio_has_neither_constants_nor_signal(

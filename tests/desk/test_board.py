@@ -114,7 +114,7 @@ def test_from_runtime_to_runtime(board: DeskBoard, image: Image) -> None:
 def test_out_of_a_client_that_hangs_and_ignores_ctrl_c(
     board: DeskBoard, image: Image, entry: str, family: str, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """MicroPython's needs a hand on the power, CircuitPython's takes the 1200-baud touch."""
+    """MicroPython needs a power switch, CircuitPython takes the 1200-baud touch."""
     monkeypatch.setattr("portbench.boards.usb.flash._REPL_S", 3)
     log: list[str] = []
     board.flash(Uf2File.read(image(entry)), within())
@@ -127,8 +127,8 @@ def test_out_of_a_client_that_hangs_and_ignores_ctrl_c(
     assert f"boot loader: by {'power' if family == 'micropython' else '1200-baud touch'}" in log
 
 
-def test_a_board_without_a_hand_on_its_power(board: DeskBoard, image: Image) -> None:
-    """As on silicon: found on the bus, restarted by its own command, followed to its new port.
+def test_a_board_without_a_power_switch(board: DeskBoard, image: Image) -> None:
+    """Like silicon, it is found on the bus, restarted by its own command and followed to its new port.
 
     Not with MicroPython's lwIP: its interrupt clears all of S0_IR, SENDOK included, and a sender that waits for that
     does so for ever. The moment of a restart by command, which is the host's to choose, decides whether they meet.

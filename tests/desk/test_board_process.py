@@ -113,9 +113,9 @@ def test_a_board_stays_when_nobody_reads_its_log(root: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--name", "../.."), "'../..' is no name for a board"),
-        (("--flash", "/dev/zero"), "/dev/zero: is no file"),
-        (("--flash", "/nowhere/flash.bin"), "/nowhere/flash.bin: is no file"),
+        (("--name", "../.."), "'../..' is not a name for a board"),
+        (("--flash", "/dev/zero"), "/dev/zero: is not a file"),
+        (("--flash", "/nowhere/flash.bin"), "/nowhere/flash.bin: is not a file"),
     ],
 )
 def test_what_cannot_be_a_board_is_one_line(arguments: tuple[str, ...], says: str, root: Path) -> None:
@@ -193,7 +193,7 @@ def test_no_request_ends_a_board(orphan: psutil.Process, root: Path) -> None:
 
 
 def test_a_board_that_hangs_is_told_as_such(orphan: psutil.Process, root: Path) -> None:
-    """It is no DeadlineExceeded of the caller, who would name what it waits for."""
+    """It is not a DeadlineExceeded of the caller, who would name what it waits for."""
     client = ControlClient(root / "desk", "desk")
     watch = Watch(client, "desk", lambda: False, answer_s=0.05)
     orphan.suspend()

@@ -98,7 +98,7 @@ def test_another_size_another_board_and_a_file_in_use_are_refused_in_one_line(pa
     file.close()
     with pytest.raises(BoardUnavailable, match=r"is the flash of a RPI_PICO; use --board RPI_PICO or another file$"):
         FlashFile(path, replace(SMALL, id="W5500_EVB_PICO"))
-    with pytest.raises(BoardUnavailable, match=r": is no file; name one for the board's flash$"):
+    with pytest.raises(BoardUnavailable, match=r": is not a file; name one for the board's flash$"):
         FlashFile(tmp_path, SMALL)
     with pytest.raises(BoardUnavailable, match="No such file or directory"):
         FlashFile(tmp_path / "nowhere" / "desk.bin", SMALL)

@@ -30,7 +30,7 @@ CONFIGURED = {
 
 
 class Board:
-    """What `UsbSide` needs of a machine that echoes at its serial ports, each with its own mark; and its owner."""
+    """A machine for `UsbSide` that echoes at its serial ports, each with its own mark; and its owner."""
 
     def __init__(self, ports: int) -> None:
         self.state: dict[str, Any] = {**CONFIGURED, "serial_ports": ports}

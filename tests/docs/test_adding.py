@@ -96,7 +96,7 @@ def test_a_page_leads_to_a_runtime_of_ones_own(tmp_path: Path) -> None:
     environment.pop("PYTEST_CURRENT_TEST", None)
 
     def said(*words: str) -> str:
-        """What the command prints; it has to succeed."""
+        """Return the command's output; it has to succeed."""
         done = patience.run([sys.executable, "-m", "portbench", *words], 120, cwd=tmp_path, env=environment)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

@@ -174,7 +174,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same for one command, which may write into it."""
+    """A copy for one command, which may write into it."""
     monkeypatch.setenv("PORTBENCH_OFFLINE", "1")
     shutil.copytree(runs, tmp_path, dirs_exist_ok=True)
     return tmp_path
@@ -331,7 +331,7 @@ def test_a_command_of_another_program_runs(line: str, tmp_path: Path) -> None:
     assert done.returncode == 0 and done.stdout, done.stderr
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no clone")
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is not a clone")
 def test_the_first_two_commands_of_the_readme(tmp_path: Path) -> None:
     environment = os.environ | {
         "GIT_CONFIG_COUNT": "1",

@@ -23,6 +23,8 @@ _WORDS: Final = r"""
   | (?:^|[.:;]\s+)let\ (?!-)
 """
 _MANNERISM: Final = re.compile(_WORDS, re.IGNORECASE | re.VERBOSE | re.MULTILINE)
+_OPENER: Final = re.compile(r"(?:Of|As|The same|What|Whether|How|Where)\b")
+"""Words that do not begin a docstring."""
 _WIDTH: Final = 120
 _EXEMPT: Final = ("CHANGELOG.md", "docs/style.md", "tests/docs/test_style.py")
 _WRITTEN_BY_COMMANDS: Final = ("docs/results.md", "docs/evidence/silicon.md", "docs/evidence/peers.md")
@@ -30,18 +32,20 @@ _WRITTEN_BY_COMMANDS: Final = ("docs/results.md", "docs/evidence/silicon.md", "d
 
 LIMITS: Final = {
     ".": 0,
-    "boards": 6,
+    "boards": 0,
     "clients": 3,
-    "docs": 5,
+    "docs": 1,
     "engine": 0,
     "firmware": 0,
     "results": 0,
-    "runner": 2,
+    "runner": 0,
     "server": 0,
-    "tests": 3,
+    "tests": 1,
     "workloads": 7,
 }
 """The most that a folder may have. Lower a limit when you have mended some; never raise one."""
+OPENERS: Final = {"workloads": 10}
+"""Docstrings with such an opener. Those left are of functions on the board, whose bytes golden rows fix."""
 
 
 def _files(*endings: str) -> list[str]:
@@ -86,6 +90,23 @@ def _texts(name: str) -> Iterator[str]:
 
 def _folder(name: str) -> str:
     return name.partition("/")[0] if "/" in name else "."
+
+
+def _docstrings(name: str) -> Iterator[str]:
+    """Docstrings, also those of constants and attributes."""
+    for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            values = [each.value for each in node.body if isinstance(each, ast.Expr)]
+            yield from (v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str))
+
+
+def test_docstrings_begin_with_a_noun_or_an_imperative() -> None:
+    found: dict[str, list[str]] = {}
+    for name in _files("*.py"):
+        hits = [f"{name}: {text[:60]}" for text in _docstrings(name) if _OPENER.match(text)]
+        found.setdefault(_folder(name), []).extend(hits)
+    over = {folder: hits for folder, hits in found.items() if len(hits) > OPENERS.get(folder, 0)}
+    assert not over, over
 
 
 def test_no_folder_has_more_mannerisms_than_its_limit() -> None:

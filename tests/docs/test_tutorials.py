@@ -20,7 +20,7 @@ TUTORIALS = ROOT / "docs" / "tutorials"
 
 
 def follow(page: str, folder: Path, images: Path | None = None) -> str:
-    """What the page's commands print; each ends with status 0. Files of Python are named before their text."""
+    """Return the output of the page's commands; each must end with status 0. A Python file's name comes before it."""
     text = (TUTORIALS / page).read_text(encoding="utf-8")
     for name, content in re.findall(r"`(\w+\.py)`:\n\n```python\n(.*?)```", text, re.DOTALL):
         (folder / name).write_text(content)

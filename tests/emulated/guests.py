@@ -18,7 +18,7 @@ _GPIO_CTRL: Final = 0x4001_4004
 _UART: Final = (0x4003_4000, 0x4003_8000)
 
 CHARACTER_US: Final = 10 * 16 * (3 + 34 / 64) / 6.5
-"""Of the echo: near 115200 baud, from ROSC's 6.5 MHz."""
+"""Time of one character of the echo: near 115200 baud, from ROSC's 6.5 MHz."""
 
 
 def flash(program: list[int], words: list[int]) -> bytes:

@@ -68,7 +68,8 @@ def test_the_fixtures_board_takes_the_image() -> None:
 def test_a_file_needs_a_board_that_takes_it(tmp_path: Path) -> None:
     done = run(f"--runtime={PING_PONG}", "--dry-run")
     assert done.exit_code == 2
-    assert f"{PING_PONG}: is no image for W5500_EVB_PICO; name another board: --board ARDUINO_MEGA2560" in done.output
+    named = "name another board: --board ARDUINO_MEGA2560"
+    assert f"{PING_PONG}: is not an image for W5500_EVB_PICO; {named}" in done.output
     cut = tmp_path / "cut.hex"
     cut.write_bytes(b"no image")
     assert "cut.hex: is neither Intel HEX nor ELF; get the file again" in run(f"--runtime={cut}", "--dry-run").output

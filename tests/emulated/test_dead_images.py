@@ -24,7 +24,7 @@ SELECTS_ONCE = poking(
 )
 """Speaks to the chip of a W5500-EVB-Pico once, and never again."""
 LIMIT_S = 600
-"""Of host time: the result must come from simulated time long before."""
+"""Limit of host time: the result must come from simulated time long before."""
 
 
 def boot(program: tuple[int, ...], folder: Path, says: str) -> None:

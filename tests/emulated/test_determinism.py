@@ -63,7 +63,7 @@ def test_a_loaded_machine_changes_nothing(prepared: Prepared) -> None:
 def jittered(folder: Path, seed: int | None, runs: int) -> list[Row]:
     asked: dict[str, Any] = {"settings": {"messages": "100"}, "runs": runs, "surroundings": Surroundings(seed=seed)}
     found = measured(folder, runtimes=("portbench-native",), **asked)
-    options = BenchOptions(where="emulated", workloads=(PING_PONG,), **asked)
+    options = BenchOptions().but(where="emulated", workloads=(PING_PONG,), **asked)
     about = tables(new_run(options).model_copy(update={"rows": found}))[0].about
     assert ("drawn from seed" in about) is (seed is not None) and ("spread exact" in about) is (seed is None)
     return found

@@ -26,6 +26,7 @@ from portbench.runner.program import image_store
 from portbench.server.calls import Listening
 from portbench.server.simulated_pc import SimulatedPc, part_in
 from portbench.workloads import Conversation, Session, Workload, workload
+from portbench.workloads.http.conversation import FOREIGN_PORT
 from tests.dead_images import HANDLER, PROGRAMS, DeadImage, build
 from tests.engine.consoles import DEFINITION
 from tests.forward.conftest import SERVER as UDP_SERVER
@@ -35,7 +36,7 @@ from tests.ping_pong import NATIVE_IMAGE
 pytestmark = pytest.mark.engine
 
 OWN_MESSAGES = 1000
-"""Of the native client to which nothing was said."""
+"""Messages of the native client without settings."""
 
 
 def measure(
@@ -128,17 +129,17 @@ def test_a_server_that_announces_nothing_is_found_and_measured(
     monkeypatch.setattr("portbench.server.simulated_polling.SETTLE_US", 100_000.0)
     http = workload("http")
     own = StaticAddress(board_address(), MASK, PC_IP) if static else None
-    block = pack(NativeConfig(server=PC_IP, port=http.foreign_port, count=1, static=own))
+    block = pack(NativeConfig(server=PC_IP, port=FOREIGN_PORT, count=1, static=own))
     image = uf2.read(http.folder / "native.uf2")
     with tempfile.NamedTemporaryFile(suffix=".uf2") as file:
         Path(file.name).write_bytes(uf2.with_data(image, CONFIG_ADDRESS, block.ljust(4096, b"\xff")))
         flash = flash_content(Path(file.name))
     settings = http.settings_type(requests=12, at_once=at_once)
-    part = replace(part_in("http", settings.model_dump(mode="json"), 12), serve=lambda: Silent())
+    part = replace(part_in("http", settings.model_dump(mode="json"), 12), service=lambda: Silent)
 
     def run() -> list[Session]:
         machine = Machine(bootrom(), flash, EmulatedConfig(phy_link_delay_us=1000).settings(DEFINITION))
-        pc = SimulatedPc(machine, http.foreign_port, 200.0, part)
+        pc = SimulatedPc(machine, FOREIGN_PORT, 200.0, part)
         pc.poll(machine, board_address(), machine.time_us)
         while not pc.whole and machine.time_us < 30e6:
             machine.run_until_ps(machine.time_ps + SLICE_PS)

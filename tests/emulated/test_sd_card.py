@@ -133,7 +133,7 @@ def test_a_file_that_is_no_card_is_refused(path: Path, size: int, kind: str, sai
 
 
 def test_a_folder_and_a_second_board_are_refused(path: Path) -> None:
-    with pytest.raises(BoardUnavailable, match="is no file"):
+    with pytest.raises(BoardUnavailable, match="is not a file"):
         CardImage(SdCard(), path.parent)
     first = CardImage(SdCard(kind="memorex-2gb"), path)
     with pytest.raises(BoardUnavailable, match="another board that runs has it"):
@@ -165,7 +165,7 @@ def test_a_board_without_a_socket_says_so() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"sd_card": {"kind": "floppy"}}', "floppy.*is no card that is emulated; use one of samsung-evo-plus-32gb"),
+        ('{"sd_card": {"kind": "floppy"}}', "floppy.*is not a card that is emulated; use one of samsung-evo-plus-32gb"),
         ('{"sd_card": {"state": "new"}}', "state"),
         ('{"sd_card": {"seed": -1}}', "seed"),
         ('{"sd_card": {"size": 1}}', "size"),

@@ -188,7 +188,7 @@ def test_a_server_without_a_link_ends_the_clients_run(monkeypatch: pytest.Monkey
 
 
 def row_with_cut(runtime: str, served_cut_us: int, cut_us: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Row:
-    """Of 1000 messages; each board's cable is out from that time of the board on."""
+    """Measure a row of 1000 messages; each board's cable is out from that time of the board on."""
     seen: list[int] = []
 
     def config(jitter: Jitter) -> dict[str, Any]:

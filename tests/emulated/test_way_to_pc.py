@@ -17,7 +17,7 @@ from tests.ping_pong import EVB, NATIVE_IMAGE
 pytestmark = pytest.mark.engine
 
 LIMIT_S = 600
-"""Of host time: the result must come from simulated time long before."""
+"""Limit of host time: the result must come from simulated time long before."""
 
 CASES = [
     (

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture
 def wire() -> SimulatedWire:
-    """Of a program without USB."""
+    """The wire of a program without USB."""
     flash = flash_content(NATIVE_IMAGE, EVB.flash_bytes)
     return SimulatedWire(Simulation(flash, EmulatedConfig().settings(EVB)))
 

@@ -31,7 +31,7 @@ _HOST_TIMEOUT_S: Final = 90.0
 def machine(flash: bytes, **config: Any) -> tuple[Machine, SimulatedServer]:
     """A board on the engine, with the ping-pong server on its LAN; `config` as for EmulatedConfig."""
     board = Machine(bootrom(), flash, EmulatedConfig(**config).settings(DEFINITION))
-    server = SimulatedServer(part_in("ping_pong", {}).serve)
+    server = SimulatedServer(part_in("ping_pong", {}).service())
     board.listen(5000, server)
     return board, server
 
@@ -95,7 +95,7 @@ class Rp2040pyConsole:
 
     @property
     def mosi(self) -> list[bytes]:
-        """What went out in each selection of the W5500 that carried anything."""
+        """Bytes sent in each selection of the W5500 that carried anything."""
         return [bytes(each) for each in self._mosi if each]
 
     def talk(self, line: bytes) -> bytes:

@@ -24,7 +24,7 @@ PROCESS_STACK: Final = WINDOW + WINDOW_SIZE - 0x800
 
 @dataclass(frozen=True)
 class Start:
-    """Where a program begins."""
+    """State in which a program begins."""
 
     registers: tuple[int, ...]
     """R0 to R12, SP, LR, PC"""
@@ -36,7 +36,7 @@ class Start:
 
 @dataclass(frozen=True)
 class State:
-    """What a program left. `registers` are R0 to R12, SP, LR, PC.
+    """State that a program left. `registers` are R0 to R12, SP, LR, PC.
 
     `primask`, `msp` and `psp` are 0 where unprivileged code has ended the program: it cannot read them.
     """

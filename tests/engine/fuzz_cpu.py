@@ -33,7 +33,7 @@ from tests.engine.cores import (
 from tests.engine.fuzzing import Report, command
 
 CYCLES: Final = 80
-"""How long a program runs: about 45 instructions."""
+"""Length of a program: about 45 instructions."""
 POOL_SIZE: Final = 4000
 PROGRAMS_PER_POOL: Final = 400
 PROGRAMS_PER_CODE: Final = 4

@@ -20,7 +20,7 @@ from tests.engine.fuzzing import PROGRAM, Report, command, missing, semihosted
 QEMU: Final = "qemu-system-riscv32"
 LACK: Final = missing(QEMU, "qemu-system-misc")
 CPU: Final = "rv32,zba=true,zbb=true,zbc=false,zbs=true,zbkb=true,f=false,d=false,s=false,v=false,h=false,pmp=false"
-"""What Debian 12's QEMU 7.2 has of Hazard3: neither Zcb, nor Zcmp, nor the custom instructions."""
+"""The part of Hazard3 in Debian 12's QEMU 7.2: neither Zcb, nor Zcmp, nor the custom instructions."""
 
 START: Final = 0x8000_0000
 HANDLER: Final = START + 0x100
@@ -167,7 +167,7 @@ class Programs(random.Random):
         return [words[which]]
 
     def _skipped(self) -> list[int]:
-        """What a branch passes over, if it is taken: an instruction or two."""
+        """Return the code that a taken branch passes over: an instruction or two."""
         skipped = self._immediate()
         if self.random() < 0.5:
             skipped += self._compressed()
@@ -286,7 +286,7 @@ _HANDLER: Final = [
 _PARAMETERS: Final = HANDLER + 0x180
 _SEMIHOSTING: Final = [0x01F0_1013, 0x0010_0073, 0x4070_5013]
 _TT: Final = HANDLER + 0x1A0
-"""Where the name of QEMU's own output is."""
+"""Address of the name of QEMU's own output."""
 _END: Final = [
     # SYS_OPEN of the output, SYS_WRITE of the record to it, SYS_EXIT. The engine's run ends at the first of them.
     *_constant(11, _PARAMETERS),

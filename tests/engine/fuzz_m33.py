@@ -235,7 +235,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Left:
-    """What a case leaves: registers, N to Q, FPSCR, singles, memory."""
+    """State that a case leaves: registers, N to Q, FPSCR, singles, memory."""
 
     registers: tuple[int, ...]
     flags: int

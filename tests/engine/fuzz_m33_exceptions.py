@@ -25,7 +25,7 @@ LACK: Final = missing(QEMU, "qemu-system-arm")
 # The same in all programs: vectors, the handler of all exceptions, the end.
 VECTORS: Final = 0x2000_0000
 KNOWN: Final = 0x2000_0180
-"""What registers hold that would be UNKNOWN: FILL."""
+"""Value of registers that would be UNKNOWN: FILL."""
 HANDLER: Final = 0x2000_0200
 FINAL: Final = 0x2000_0500
 END: Final = 0x2000_0700
@@ -44,7 +44,7 @@ PROCESS_STACK: Final = 0x2000_2800
 RECORD: Final = 0x2000_3000
 WINDOW_SIZE: Final = 0x1C00
 FILL: Final = 0x2000_2DE0
-"""As a frame, it leads out of Thumb state and to no exception that is active."""
+"""Value that, as a frame, leads out of Thumb state and to no exception that is active."""
 IT_BLOCK: Final = 0x0600_0C00
 """Bits of xPSR that are not all 0 in an IT block."""
 MOST_EXCEPTIONS: Final = 12
@@ -676,7 +676,7 @@ PROTECTION: Final = 0x5800_7000
 
 
 def _boot(programs: list[bytes]) -> bytes:
-    """What QEMU boots: runs the programs one after the other, each after a reset."""
+    """Build the image that QEMU boots: it runs the programs one after the other, each after a reset."""
     code = Code(LOADER)
     code.constant(4, KEPT)
     code.load(5, 4)
@@ -857,7 +857,7 @@ def _word(window: bytes, name: str) -> int:
 
 
 def _exceptions(left: bytes) -> int:
-    """How many exceptions a program has noted."""
+    """Count the exceptions that a program has noted."""
     return sum(_word(left, f"exception {i}: ipsr") != FILL for i in range(MOST_EXCEPTIONS))
 
 

@@ -18,7 +18,7 @@ PROGRAM: Final = "program.bin"
 
 @dataclass
 class Report:
-    """What a run of a fuzzer found."""
+    """Findings of a fuzzer's run."""
 
     cases: int = 0
     instructions: int = 0

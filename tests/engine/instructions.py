@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 NEAR_HALFWORDS: Final = 40
-"""How far branches go, at most."""
+"""Greatest distance of a branch."""
 
 
 @dataclass(frozen=True, eq=False)

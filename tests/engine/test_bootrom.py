@@ -1,4 +1,4 @@
-"""Where the boot ROM comes from, for Python and Rust alike."""
+"""Origin of the boot ROM, for Python and Rust alike."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_the_fuzzer_notices_a_wrong_bit(module: Any, count: int) -> None:
 
 
 def test_conversions_from_fixed_point_round_to_the_nearest() -> None:
-    """Where unicorn follows FPSCR: VCVT.F32.S32 S0, S0, #1 of 2^24 + 1 in halves, rounding up."""
+    """Unicorn follows FPSCR instead: VCVT.F32.S32 S0, S0, #1 of 2^24 + 1 in halves, rounding up."""
     engine = Engine()
     case = replace(next(random_cases(1)), fpscr=0x0040_0000, singles=(0x0100_0001, *[0] * 31))
     code = struct.pack("<5H", *SET_FLAGS, 0xEEBA, 0x0AEF, 0xBF30)

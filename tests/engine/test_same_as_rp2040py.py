@@ -1,4 +1,4 @@
-"""The same firmware on the engine and on `rp2040py`: the same console, the same bytes on SPI."""
+"""One firmware on the engine and on `rp2040py`: equal consoles, equal bytes on SPI."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def run(board: Machine, end_us: float, slice_us: float) -> bytes:
 
 
 def digest(board: Machine, printed: bytes) -> str:
-    """Of all that a program could see: registers, cycles, SRAM, flash, and what the LAN and the console saw."""
+    """Hash all that a program could see: registers, cycles, SRAM, flash, and what the LAN and the console saw."""
     stats = board.stats()
     state = [board.time_ps, board.registers(), sorted((k, v) for k, v in stats.items() if k != "core_states"), printed]
     memory = board.read_sram(*SRAM) + board.flash()

@@ -1,4 +1,4 @@
-"""Where a run's time went: recorded without moving it, summed to the picosecond, and told in words."""
+"""A run's time by cause: recorded without moving it, summed to the picosecond, and put into words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def measured(runtime: str, profile: str | None = None, **given: str) -> Replayed
     if "workload" in asked:
         asked["workload"] = [asked["workload"]]
     options = replace(read_options(asked), quick=True)
-    return ReplayedRow(plan(options)[0], options)
+    return ReplayedRow(plan(options)[0])
 
 
 def check_whole(row: Row, *, exact: bool = True) -> Attribution:
@@ -65,8 +65,7 @@ def native_row() -> PlannedRow:
 @pytest.fixture(scope="module")
 def native(native_row: PlannedRow) -> Attributed:
     """Not with the probes that `ReplayedRow` compares with, but with all others on as well."""
-    options = read_options({"where": "emulated", "messages": "12"})
-    config, flash = ReplayedRow(native_row, options).prepared
+    config, flash = ReplayedRow(native_row).prepared
     settings = native_row.settings.model_dump(mode="json")
     replay = Replay(native_row.board, config, flash, "ping_pong", settings)
     limit = Deadline(60, "replay")
@@ -178,8 +177,8 @@ def test_what_if_is_run_and_not_stored(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["portbench-native", "--file", "run.json", "--what-if"], "--what-if: runs the row, and --file runs nothing"),
-        (["portbench-native/"], "'portbench-native/' is no row; use RUNTIME/PROFILE"),
+        (["portbench-native", "--file", "run.json", "--what-if"], "--what-if: runs the row; leave out --file"),
+        (["portbench-native/"], "'portbench-native/' is not a row; use RUNTIME/PROFILE"),
         (["portbench-native/fast"], "--profile: unknown profile 'fast'; choose one of tuned"),
     ],
 )
@@ -201,7 +200,7 @@ def test_names_of_rows() -> None:
     for file in ("build/firmware.uf2", "build/ping_pong.hex", "BUILD/PING_PONG.ELF"):
         assert RowName.read(file) == RowName(file, None)
     for wrong in ("/tuned", "micropython/"):
-        with pytest.raises(OptionError, match="is no row"):
+        with pytest.raises(OptionError, match="is not a row"):
             RowName.read(wrong)
 
 

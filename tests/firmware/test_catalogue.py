@@ -217,4 +217,4 @@ def test_a_host_that_nobody_can_look_up_is_no_traceback() -> None:
         raise UnicodeError("label empty or too long")
 
     reachability = Reachability(["http://a..b/x.uf2"], ask=ask)
-    assert reachability.fault("http://a..b/x.uf2") == "no internet (a..b: is no host's name)"
+    assert reachability.fault("http://a..b/x.uf2") == "no internet (a..b: is not a host's name)"

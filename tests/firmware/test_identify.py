@@ -1,4 +1,4 @@
-"""What an image says about itself, on made-up images with the strings that real ones hold."""
+"""Identification of images, on made-up ones with the strings that real ones hold."""
 
 import struct
 from pathlib import Path
@@ -156,7 +156,7 @@ def test_own_client_is_the_one_that_the_catalogue_names() -> None:
 def program(
     text: bytes = b"it", *, kind: int = 6, tag: bytes = b"RP", number: int = NAME, marker: int = 0x1D4, at: int = 0x800
 ) -> dict[str, str]:
-    """Of an image whose `binary_info` is one string at `at`; its header is at `marker`, its table at 0x600."""
+    """Build an image whose `binary_info` is one string at `at`; its header is at `marker`, its table at 0x600."""
     parts = {
         marker: header(0x600, 0x604),
         0x600: words(0x700),

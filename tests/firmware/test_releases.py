@@ -181,9 +181,9 @@ def test_a_damaged_cache_is_written_anew(sites: Sites, tmp_path: Path) -> None:
     ("selector", "said"),
     [
         ("wiznet@latest", r"^wiznet@latest: 'wiznet' has no list of releases; write micropython@latest, "),
-        ("micropython@new", r"^micropython@new: 'new' is no version; write micropython@latest, "),
-        ("micropython@", r"^micropython@: '' is no version; "),
-        ("micropython@1.28..", r"^micropython@1\.28\.\.: '1\.28\.\.' is no version; "),
+        ("micropython@new", r"^micropython@new: 'new' is not a version; write micropython@latest, "),
+        ("micropython@", r"^micropython@: '' is not a version; "),
+        ("micropython@1.28..", r"^micropython@1\.28\.\.: '1\.28\.\.' is not a version; "),
         (
             "micropython@3",
             r"^micropython@3: W5500_EVB_PICO has no such release \(list of 2026-04-06\); the newest are: ",

@@ -307,7 +307,7 @@ def test_a_file_that_cannot_be_an_image_is_told_with_what_to_do(tmp_path: Path) 
     os.mkfifo(tmp_path / "pipe.uf2")
     (tmp_path / "endless.uf2").symlink_to("/dev/zero")
     for name in ("pipe.uf2", "endless.uf2"):
-        assert line(tmp_path / name) == "is no regular file; name a UF2 image"
+        assert line(tmp_path / name) == "is not a regular file; name a UF2 image"
     large = tmp_path / "large.uf2"
     with large.open("wb") as file:
         file.truncate(uf2.MAX_FILE_BYTES + 1)

@@ -29,7 +29,7 @@ NETWORK: Final[dict[str, Any]] = {"phy_link_delay_us": 100_000}
 
 
 def server_flash() -> bytes:
-    """What flash holds with the server in it."""
+    """Content of flash with the server in it."""
     (content,) = uf2.read(SERVER).flash_bytes().values()
     return content
 

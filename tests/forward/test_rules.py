@@ -49,13 +49,13 @@ def test_what_is_written_is_read_back(rule: ForwardRule) -> None:
     [
         ("8080:80", "'8080' is neither tcp nor udp"),
         ("tcp:80", "has not two ports"),
-        ("tcp:8080:0", "'0' is no port from 1 to 65535"),
-        ("tcp:65536:80", "'65536' is no port from 0 to 65535"),
-        ("tcp:8080:80:90", "'80' is no port from 1"),
+        ("tcp:8080:0", "'0' is not a port from 1 to 65535"),
+        ("tcp:65536:80", "'65536' is not a port from 0 to 65535"),
+        ("tcp:8080:80:90", "'80' is not a port from 1"),
         ("tcp:localhost:8080:80", "localhost"),
         ("tcp:::1:8080:80", "has not two ports"),
         ("tcp:8080:[80]:90", "'80'"),
-        ("tcp:8080:80 ", "'80 ' is no port"),
+        ("tcp:8080:80 ", "'80 ' is not a port"),
     ],
 )
 def test_a_rule_that_is_none_is_one_line(text: str, says: str) -> None:
@@ -74,12 +74,12 @@ def test_a_rule_that_is_none_is_one_line(text: str, says: str) -> None:
         ("tcp:0.0.0.0:1:1.2.3.4:2:3", "has not two ports"),
         ("tcp:[::1:80:80", "has not two ports"),
         ("tcp:1::2", "has not two ports"),
-        ("tcp:8080:0", "'0' is no port from 1 to 65535"),
-        ("tcp:8080:65536", "'65536' is no port from 1 to 65535"),
-        ("tcp:65536:80", "'65536' is no port from 0 to 65535"),
-        ("udp:1000000:80", "'1000000' is no port from 0 to 65535"),
-        ("udp:0065536:80", "'0065536' is no port from 0 to 65535"),
-        (f"udp:80:{'9' * 5000}", f"'{'9' * 5000}' is no port from 1 to 65535"),
+        ("tcp:8080:0", "'0' is not a port from 1 to 65535"),
+        ("tcp:8080:65536", "'65536' is not a port from 1 to 65535"),
+        ("tcp:65536:80", "'65536' is not a port from 0 to 65535"),
+        ("udp:1000000:80", "'1000000' is not a port from 0 to 65535"),
+        ("udp:0065536:80", "'0065536' is not a port from 0 to 65535"),
+        (f"udp:80:{'9' * 5000}", f"'{'9' * 5000}' is not a port from 1 to 65535"),
     ],
 )
 def test_what_is_wrong_is_told_to_the_letter(text: str, why: str) -> None:

@@ -53,7 +53,7 @@ def all_of(connection: socket.socket) -> bytes:
 
 
 def first_of(port: int) -> bytes:
-    """What a server says first; nothing if it refuses."""
+    """Return a server's first bytes; nothing if it refuses."""
     try:
         with connected(port) as connection:
             return connection.recv(1)

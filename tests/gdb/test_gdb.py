@@ -35,7 +35,7 @@ pytestmark = pytest.mark.engine
 LIMIT_S = 120
 FLASH = flash_content(NATIVE_IMAGE)
 RESET = int.from_bytes(FLASH[0x104:0x108], "little") & ~1
-"""Where the image's own code begins (its vector table is behind boot2)."""
+"""Start of the image's own code (its vector table is behind boot2)."""
 
 
 def gdb_path() -> str:
@@ -197,7 +197,7 @@ def test_a_run_goes_on_without_gdb(replay: Replay, figures: Figures, server: Gdb
 
 
 def test_a_breakpoint_among_the_messages_stops_at_each(replay: Replay, figures: Figures, server: GdbServer) -> None:
-    """Where a profile of one message says that a function begins."""
+    """The breakpoint is where a profile of one message has a function's start."""
     received_us = figures.sessions[0].received_us
     profile = replay.profile(figures, (received_us[3], received_us[4]), limit())
     called = {function: calls for _, function, core, exception, calls, _, _ in profile["nodes"] if not exception}

@@ -59,7 +59,7 @@ class Bench:
         return self.driver.WIZNET5K(spi, self.digitalio.DigitalInOut(self.board.GP17), is_dhcp=dhcp, mac=MAC)
 
     def sockets(self, eth: Any) -> Any:
-        """What makes sockets: a module with the older driver, a pool with the newest."""
+        """Return the maker of sockets: a module with the older driver, a pool with the newest."""
         if hasattr(self._sockets, "SocketPool"):
             return self._sockets.SocketPool(eth)
         self._sockets.set_interface(eth)
@@ -87,7 +87,7 @@ def older_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["newest", "older"])
 def driver_path(request: pytest.FixtureRequest) -> list[str]:
-    """Where to import the driver from, before anywhere else."""
+    """Folders from which to import the driver first."""
     if request.param == "newest":
         pytest.importorskip("adafruit_wiznet5k")
         return []

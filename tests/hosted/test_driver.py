@@ -85,7 +85,7 @@ def test_waits_for_a_late_link(make_bench: MakeBench) -> None:
 
 def test_plays_ping_pong(make_bench: MakeBench) -> None:
     bench = make_bench()
-    server = SimulatedServer(part_in("ping_pong", {}).serve)
+    server = SimulatedServer(part_in("ping_pong", {}).service())
     bench.lan.listen(PORT, server)
     sock = bench.sockets(bench.nic()).socket()
     sock.connect((PC_IP, PORT))
@@ -220,7 +220,7 @@ def test_survives_a_cable_that_loses_frames(make_bench: MakeBench) -> None:
 
 def test_twice_the_same_to_the_microsecond(make_bench: MakeBench) -> None:
     def run(bench: Bench) -> tuple[float, dict[str, int], list[Session]]:
-        server = SimulatedServer(part_in("ping_pong", {}).serve)
+        server = SimulatedServer(part_in("ping_pong", {}).service())
         bench.lan.listen(PORT, server)
         sock = bench.sockets(bench.nic()).socket()
         sock.connect((PC_IP, PORT))

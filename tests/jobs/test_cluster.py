@@ -87,7 +87,7 @@ def worker(begin: Processes, scheduler: str) -> subprocess.Popen[bytes]:
 def asked(points: int) -> tuple[list[PlannedRow], BenchOptions]:
     words = ("runtime=portbench-native", f"turnaround_us=1..{points}+1", "messages=20")
     options = read_options({"setting": list(words), "where": "emulated"}, sweeps=True)
-    return [job.row for job in planned_sweep(*words).jobs], replace(options, axes=())
+    return [job.row for job in planned_sweep(*words).jobs], options.but(axes=())
 
 
 def here(row: PlannedRow, options: BenchOptions, folder: Path) -> Row:

@@ -5,30 +5,41 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import signal
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
+from io import StringIO
 from ipaddress import IPv4Address
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock, Mock, call
 
 import pytest
+from rich.console import Console
 
+from portbench.boards.jitter import Surroundings
 from portbench.errors import BoardUnavailable, PortbenchError
 from portbench.firmware.images import Image, Source
 from portbench.firmware.native_config import StaticAddress
+from portbench.results import storage
 from portbench.results.model import Row, Status
+from portbench.results.storage import LATEST, StorageError
 from portbench.runner.bench import Outcome
 from portbench.runner.jobs import cluster, job, measure, pool
+from portbench.runner.jobs import run as run_module
 from portbench.runner.jobs.job import Build, Rows, job_id
 from portbench.runner.jobs.measure import units_of, usual_parallel
 from portbench.runner.jobs.pool import program_of
 from portbench.runner.jobs.run import Run, measure_images
-from portbench.runner.options import BenchOptions
-from portbench.runner.plan import PlannedRow, Surroundings, plan
+from portbench.runner.options import BenchOptions, Place
+from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.stages import Stage
-from tests.results.rows import missing, row
+from portbench.signals import ENDING
+from portbench.workloads import Turnaround
+from tests.results.rows import missing, row, run_of
 
 LOST = BoardUnavailable("not plugged in")
 BROKEN = PortbenchError("broken")
@@ -37,7 +48,7 @@ Ends = Callable[..., tuple[list[int], Exception | None, list[str]]]
 
 def planned(runs: int, **options: Any) -> tuple[list[PlannedRow], BenchOptions]:
     """Rows of the native client, numbered from 1."""
-    asked = replace(BenchOptions(runtimes=("portbench-native",), where="silicon", runs=runs), **options)
+    asked = BenchOptions().but(**{"runtimes": ("portbench-native",), "where": "silicon", "runs": runs} | options)
     return plan(asked), asked
 
 
@@ -61,7 +72,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
                 return Outcome(row(2000), Path(), faults.get(of.number))
 
             def stop(self) -> None:
-                pass
+                benches[self.place] += " stopped"
 
             def close(self) -> None:
                 benches[self.place] += "closed"
@@ -101,7 +112,7 @@ def test_boards_side_by_side_have_a_bench_each_and_end_with_the_first_fault(ends
     rows = [replace(each, device=device) for each, device in zip(rows, ("a", "b", "a"), strict=True)]
     ended, error, benches = ends(rows, options, {})
     assert (sorted(ended), error) == ([1, 2, 3], None)
-    assert {"1 3 closed", "2 closed"} <= set(benches) <= {"1 3 closed", "2 closed", "closed"}
+    assert {"1 3 closed stopped", "2 closed stopped"} <= {*benches} <= {*benches, "closed stopped"}
     ended, error, _ = ends(rows, options, {3: BROKEN, 1: BROKEN})
     assert set(ended) <= {1, 2} and 1 in ended and error is BROKEN
     assert ends(rows, options, {0: BROKEN})[:2] == ([], BROKEN)
@@ -120,9 +131,29 @@ def test_several_emulated_rows_have_processes_and_hosted_rows_come_last(
     rows, options = planned(1, runtimes=("portbench-native", "micropython-unix"), where="auto", parallel=2)
     native, hosted = sorted(rows, key=measure._is_hosted)[0], sorted(rows, key=measure._is_hosted)[-1]
     native, hosted = replace(native, number=1), replace(hosted, number=2)
-    emulated = replace(options, where="emulated")
+    emulated = options.but(where="emulated")
     assert ends([native, hosted], emulated, {}) == ([1, 2], None, ["1 closed", "2 closed"]) and processes == []
     assert ends([native, native, hosted], emulated, {}) == ([2], None, ["2 closed"]) and processes == [[1, 1]]
+
+
+def test_a_run_that_is_left_stops_its_boards(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, options = planned(2, parallel=2)
+    rows = [replace(each, device=device) for each, device in zip(rows, "ab", strict=True)]
+    stopped = threading.Event()
+
+    def begun(self: Any, of: PlannedRow, watch: object) -> Outcome:
+        assert of.number == 1 or stopped.wait(60)
+        return Outcome(row(2000), Path())
+
+    ends([], options, {})
+    unused: Any = None
+    monkeypatch.setattr(measure.Bench, "measure", begun)
+    monkeypatch.setattr(measure.Bench, "stop", lambda self: stopped.set())
+    threads = set(threading.enumerate())
+    coming = measure.measure(rows, options, unused, Path(), unused, Mock())
+    assert next(coming)[0].number == 1
+    coming.close()
+    assert stopped.is_set() and set(threading.enumerate()) == threads
 
 
 def told(results: Sequence[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, required: bool = False) -> Any:
@@ -135,9 +166,16 @@ def told(results: Sequence[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             raise BROKEN
 
     monkeypatch.setattr("portbench.runner.jobs.run.measure", measured)
-    with Run(rows, options) as run:
+    view, handlers = MagicMock(), [signal.getsignal(each) for each in ENDING]
+    with Run(rows, options, view=view) as run:
         list(run.measured())
+        assert any(signal.getsignal(each) != before for each, before in zip(ENDING, handlers, strict=True))
+    assert [signal.getsignal(each) for each in ENDING] == handlers
+    assert view.done.mock_calls == [call(each.label, ended, None) for each, ended in zip(rows, results, strict=False)]
     assert (run.run.finished_utc is None) is (len(results) < len(rows))
+    assert (tmp_path / LATEST).exists() is bool(results)
+    if results:
+        assert storage.read(tmp_path / LATEST) == run.run
     return run.faults, run.status
 
 
@@ -161,7 +199,7 @@ FAILED = missing("x", "failed", "it is broken")
         ),
         ([], ["broken"], 1),
         ([row(1)], ["broken"], 1),
-        ([FAILED], ["no further row was measured: it would fail alike"], 1),
+        ([FAILED], ["stopped: every further row would fail for the same reason"], 1),
         ([SKIPPED], ["broken"], 1),
     ],
 )
@@ -175,6 +213,57 @@ def test_a_required_row_may_not_be_skipped(tmp_path: Path, monkeypatch: pytest.M
     said = "portbench-native tuned ping_pong 2/2: is required, and was skipped: no image"
     assert told([row(1), SKIPPED], tmp_path, monkeypatch, required=True) == ([said], 1)
     assert told([row(1), FAILED], tmp_path / "other", monkeypatch, required=True) == ([], 1)
+
+
+def test_a_run_shows_its_table_and_where_its_rows_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, options = planned(3, results_dir=tmp_path)
+    ended = [row(2000, log="a.log"), missing("x", "skipped", "no image", image_url="https://x"), FAILED]
+    pairs = zip(rows, ended, strict=True)
+    monkeypatch.setattr("portbench.runner.jobs.run.measure", lambda *_: (each for each in pairs))
+    output = StringIO()
+    with Run(rows, options, view=MagicMock()) as run:
+        assert [run.log_of(measured) for _, measured in run.measured()] == [tmp_path / "a.log", None, None]
+        run._servers.own_turnaround["1.2.3.4"] = Turnaround(9, 12.6, 13, 14)
+        monkeypatch.chdir(tmp_path)
+        run.show(Console(file=output, width=100))
+    text = output.getvalue()
+    assert "messages/s" in text and "Without an image: x." in text and "it is broken" not in text
+    assert text.endswith(
+        "server on 1.2.3.4: 13 us per exchange over the loopback, client included\n"
+        f"rows: runs/{run._writer.path.name}\n"
+    )
+
+
+def test_a_sweeps_rows_are_kept_by_their_jobs_and_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, options = planned(2, results_dir=tmp_path)
+    asked: list[tuple[object, ...]] = []
+
+    def measured(*words: object) -> Rows:
+        asked.append(words)
+        yield from ((each, row(each.number)) for each in rows)
+
+    monkeypatch.setattr(run_module, "measure", measured)
+    writer, store = Mock(run=run_of()), Mock()
+    with Run(rows, options, "tcp://x", MagicMock(), writer, {"a": 5, "b": 2}, store) as run:
+        list(run.measured())
+    assert asked == [(rows, options, store, run._folder.path, run._servers, run._doing, "tcp://x")]
+    assert writer.mock_calls == [call.append(row(1), "a", 5), call.append(row(2), "b", 2), call.finish(), call.close()]
+
+
+def test_a_run_that_cannot_be_stored_says_so_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, options = planned(1, results_dir=tmp_path)
+    with Run(rows, options, view=MagicMock()) as run:
+        monkeypatch.setattr(run._writer, "close", Mock(side_effect=StorageError("no room")))
+        before = signal.getsignal(signal.SIGINT)
+    assert run.faults == ["no room"] and run.status == 1 and signal.getsignal(signal.SIGINT) != before
+    assert not run._folder.path.exists()
+
+
+@pytest.mark.parametrize("parallel", [None, 3])
+def test_the_number_of_boards_is_as_asked_or_the_usual_one(parallel: int | None) -> None:
+    asked = {"runtime": ["portbench-native"], "where": "silicon", "runs": 2, "parallel": parallel}
+    rows, options = run_module.planned(asked)
+    assert options.parallel == (parallel or 1) and [each.number for each in rows] == [1, 2]
 
 
 def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
@@ -191,7 +280,11 @@ def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
     monkeypatch.setattr("portbench.runner.jobs.run.measure", measured)
     asked = {"workload": ["ping_pong"], "profile": ["tuned", "as-published"], "runs": 1, "results_dir": tmp_path}
     both = list(ended)
+    installed = Mock()
+    monkeypatch.setattr(run_module, "check_installed", installed)
     parts = measure_images(both, asked)
+    measure_images(both[:1], asked | {"runs": 2, "profile": ["tuned"], "setting": ["seed=fixed"]})
+    assert not installed.called
     assert [{each.runtime for each in part.rows} for part in parts] == [{"portbench-native"}, {"wiznet-hardwired"}]
     ended["wiznet-hardwired"] = missing("wiznet-hardwired", "failed", "it is broken", profile="tuned")
     with pytest.raises(PortbenchError, match=r"^wiznet-hardwired: ping_pong tuned: it is broken$"):
@@ -199,16 +292,15 @@ def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
 
 
 def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    (one, _), options = planned(2)
+    (one, _), _ = planned(2)
     image = Image(one.entry, "1.0", Source.FILE)
-    ids = [job_id(one, image, options)]
-    assert ids == [job_id(one, image, replace(options, results_dir=Path("elsewhere"), parallel=7, name="n"))]
+    ids = [job_id(one, image)]
+    assert ids == [job_id(replace(one, place=Place(parallel=7)), image)]
     profile = one.profile
     rows = [
         replace(one, number=2),
         replace(one, board=replace(one.board, id="OTHER")),
         replace(one, settings=one.settings.model_copy(update={"messages": 7})),
-        replace(one, surroundings=Surroundings(200, 1.5, 9)),
         *(replace(one, entry=replace(one.entry, **each)) for each in ({"id": "x"}, {"path": Path("x.uf2")})),
         *(replace(one, profile=replace(profile, **each)) for each in ({"name": "x"}, {"spi_hz": 7}, {"intn": True})),
     ]
@@ -220,14 +312,14 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
         {"pc_address": IPv4Address("10.0.0.9")},
         {"server_port": 4711},
         *({"surroundings": Surroundings(**{name: 7})} for name in ("turnaround_us", "phy_link_delay_s", "seed")),
-        {"timeouts_s": {**options.timeouts_s, Stage.IMAGE: 1.25}},
+        {"timeouts_s": {**one.how.timeouts_s, Stage.IMAGE: 1.25}},
     ]
-    ids += [job_id(each, image, options) for each in rows]
-    ids += [job_id(one, image, replace(options, **each)) for each in changes]
-    ids.append(job_id(one, replace(image, version="2.0"), options))
+    ids += [job_id(each, image) for each in rows]
+    ids += [job_id(replace(one, how=replace(one.how, **each)), image) for each in changes]
+    ids.append(job_id(one, replace(image, version="2.0")))
     for build in (Build("other", "e", "p"), Build("other", "f", "p")):
         monkeypatch.setattr(job, "this_build", lambda name, build=build: build)
-        ids.append(job_id(one, image, options))
+        ids.append(job_id(one, image))
     assert len(set(ids)) == len(ids)
 
 
@@ -277,35 +369,66 @@ def test_a_fault_of_a_process_is_sent_as_it_is_or_as_text() -> None:
     assert told.__notes__ == ["KeyError: 'x'\n"]
 
 
+def test_a_build_is_told_by_the_sources_that_make_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (job._HERE / "runner/jobs/job.py").samefile(job.__file__)
+    monkeypatch.setattr(job, "_HERE", tmp_path)
+    monkeypatch.setattr(job, "workload", lambda name: SimpleNamespace(folder=tmp_path / "own"))
+
+    def sources() -> str:
+        return job.this_build.__wrapped__("x").sources
+
+    found = [sources()]
+    for folder in ("boards", "clients", "firmware", "server", "workloads", "own"):
+        (tmp_path / folder / "deep").mkdir(parents=True)
+        for name in ("b.toml", "deep/a.py"):
+            (tmp_path / folder / name).write_text(f"{folder} {name}")
+            found.append(sources())
+    (tmp_path / "own/b.toml").write_text("other")
+    found.append(sources())
+    (tmp_path / "own/b.toml").rename(tmp_path / "own/c.toml")
+    found.append(sources())
+    assert len(set(found)) == len(found)
+    (tmp_path / "boards/readme.md").touch()
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/a.py").touch()
+    assert sources() == found[-1]
+    backwards = Path.rglob
+    monkeypatch.setattr(Path, "rglob", lambda *words: reversed(list(backwards(*words))))
+    assert sources() == found[-1]
+
+
 TWO = ("micropython-1.26.0", "wiznet-hardwired")
 
 
 @pytest.mark.parametrize(
     ("options", "boards"),
     [
-        (BenchOptions(where="emulated", runtimes=TWO), 3),
-        (BenchOptions(where="emulated", runtimes=("portbench-native",), runs=9), 1),
-        (BenchOptions(where="emulated", runtimes=(*TWO, "micropython-unix")), 3),
-        (BenchOptions(where="auto", runtimes=(*TWO, "micropython-unix")), 3),
-        (BenchOptions(where="silicon", runtimes=TWO), 1),
-        (BenchOptions(where="emulated", runtimes=TWO, devices=("usb:desk",)), 1),
-        (BenchOptions(where="hosted"), 1),
+        (BenchOptions().but(where="emulated", runtimes=TWO), 3),
+        (BenchOptions().but(where="emulated", runtimes=("portbench-native",), runs=9), 1),
+        (BenchOptions().but(where="emulated", runtimes=(*TWO, "micropython-unix")), 3),
+        (BenchOptions().but(where="auto", runtimes=(*TWO, "micropython-unix")), 3),
+        (BenchOptions().but(where="silicon", runtimes=TWO), 1),
+        (BenchOptions().but(where="emulated", runtimes=TWO, devices=("usb:desk",)), 1),
+        (BenchOptions().but(where="hosted"), 1),
     ],
 )
 def test_emulated_boards_take_all_cores_and_nothing_else_does(
     options: BenchOptions, boards: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    assert usual_parallel(plan(options), options) == boards
+    assert usual_parallel(plan(options)) == boards
+    assert usual_parallel([*plan(options), replace(plan(BenchOptions())[0], device="usb:desk")]) == 1
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert usual_parallel(plan(options)) == 1
 
 
 def test_boards_have_a_thread_each_and_emulated_rows_go_to_any_process() -> None:
-    options = BenchOptions(where="auto", runtimes=(*TWO, "micropython-unix"), runs=2, parallel=2)
-    boards, emulated = units_of(plan(options), options)
+    options = BenchOptions().but(where="auto", runtimes=(*TWO, "micropython-unix"), runs=2, parallel=2)
+    boards, emulated = units_of(plan(options), options.place.parallel)
     assert boards == {} and len(emulated) == 8 and len({program_of(row) for row in emulated}) == 4
-    named = BenchOptions(where="emulated", runtimes=TWO, runs=2, parallel=2, devices=("usb:one", "usb:two"))
-    boards, emulated = units_of(plan(named), named)
+    named = BenchOptions().but(where="emulated", runtimes=TWO, runs=2, parallel=2, devices=("usb:one", "usb:two"))
+    boards, emulated = units_of(plan(named), named.place.parallel)
     assert {name: len(rows) for name, rows in boards.items()} == {"usb:one": 8, "usb:two": 8} and emulated == []
-    silicon = BenchOptions(where="silicon", runtimes=TWO, runs=2, parallel=3)
-    boards, emulated = units_of(plan(silicon), silicon)
+    silicon = BenchOptions().but(where="silicon", runtimes=TWO, runs=2, parallel=3)
+    boards, emulated = units_of(plan(silicon), silicon.place.parallel)
     assert sorted(boards) == ["board-1", "board-2", "board-3"] and emulated == []

@@ -24,7 +24,7 @@ def programs(runs: int, **weights: int) -> dict[str, Unit]:
 
 
 def given_out(units: dict[str, Unit], asking: str) -> list[str]:
-    """What processes, a letter each, get when they ask in this order."""
+    """Return the units that processes, a letter each, get when they ask in this order."""
     order, names = Order(list(units.values())), list(units)
     chosen: list[str] = []
     had: dict[str, str] = {}
@@ -53,6 +53,10 @@ def test_a_row_of_a_process_that_is_gone_is_measured_by_another() -> None:
     assert lost == 0 and order.next(None) == 1 and order.next("light") is None
     order.again(lost)
     assert order.next("light") == 0
+    order = Order(list(programs(3, heavy=9).values()))
+    assert (order.next(None), order.next(None)) == (0, 1)
+    order.again(0)
+    assert order.next("heavy") == 0  # before those that have not begun
 
 
 def test_equals_keep_the_catalogues_order() -> None:

@@ -23,7 +23,7 @@ from portbench.runner.program import image_store
 from tests.sweep.test_returns import point
 
 pytestmark = pytest.mark.slow
-OPTIONS = BenchOptions(
+OPTIONS = BenchOptions().but(
     where="emulated", runtimes=("portbench-native",), runs=4, surroundings=Surroundings(seed=1), parallel=1
 )
 

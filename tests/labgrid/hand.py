@@ -1,4 +1,4 @@
-"""What the test drivers' power switch and BOOTSEL button do, set by the tests."""
+"""Actions of the test drivers' power switch and BOOTSEL button, set by the tests."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def run(
 
 
 def _has_boot_loader(board: Board) -> bool:
-    """Whether the restarted board shows its boot loader's drive."""
+    """True if the restarted board shows its boot loader's drive."""
     board.run(BOOT_LOADER_PS)
     try:
         return board.drive().label == "RPI-RP2"

@@ -18,10 +18,10 @@ from tests.native.emulated import LED, Outcome, PingPongServer, flash
 from tests.native.w5500_double import CSN, INTN, RSTN, W5500Double
 
 USB_BOOT_MAGIC: Final = 0xB007C0D3
-"""What the bootrom leaves in WATCHDOG_SCRATCH4 on the way to another address (datasheet 2.8.1.1)."""
+"""Value that the bootrom leaves in WATCHDOG_SCRATCH4 on the way to another address (datasheet 2.8.1.1)."""
 
 HOST_TIMEOUT_S: Final = 60
-"""Of processor time, so that other programs do not count."""
+"""Limit of processor time, so that other programs do not count."""
 
 
 class _Pins:

@@ -38,7 +38,7 @@ def test_the_record_is_of_this_image(image: Path) -> None:
 
 
 REBUILT = [image for image in IMAGES if "rp2350" not in image.stem or image.parent.name in ("ping_pong", "sd_card")]
-"""Of the RP2350's two, which stand for all: the sources are the same."""
+"""Images to build again. The RP2350's two stand for all: the sources are the same."""
 
 
 @pytest.mark.slow

@@ -251,7 +251,7 @@ def test_settings_are_what_was_told_or_none(driver: Driver, numbers: list[int], 
 
 
 def answered(driver: Driver, request: bytes, counter: int = 0) -> tuple[list[bool], int, bytes]:
-    """Of the request: whole, keeps its connection, ends the run. Then status and body as h11 reads them."""
+    """Return if a request is whole, keeps its connection, ends the run; then status and body as h11 reads them."""
     *flags, text = driver.ask("page", counter, request.hex()).split()
     http = h11.Connection(h11.CLIENT)
     http.send(h11.Request(method="GET", target="/", headers=[("Host", "board")]))

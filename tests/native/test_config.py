@@ -1,4 +1,4 @@
-"""What `native_config.pack` writes and what it refuses."""
+"""Records that `native_config.pack` writes, and settings that it refuses."""
 
 from __future__ import annotations
 

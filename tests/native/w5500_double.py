@@ -29,7 +29,7 @@ REPLY_DELAY_NS: Final = 50_000
 
 
 class End(Enum):
-    """How a peer ends a connection."""
+    """A peer's end of a connection."""
 
     FIN = "FIN"
     RST = "RST"

@@ -1,4 +1,4 @@
-"""Workflows that can run, and installation commands that give nobody's name to pip."""
+"""Workflows that can run, and installation commands that give pip no name that is not ours."""
 
 from __future__ import annotations
 

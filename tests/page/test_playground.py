@@ -83,7 +83,7 @@ SPINS: Final = struct.pack("<IIH", 0x2004_2000, 0x1000_0109, 0xE7FE)
 def found(
     look: Look, address: str, shared: Shared, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> dict[str, Any]:
-    """What a browser shows without any image of a runtime."""
+    """Return what a browser shows without any image of a runtime."""
     browser: str = request.param
     files = tmp_path_factory.mktemp("files")
     (files / "torn.uf2").write_bytes(CLIENT.read_bytes()[:-100])

@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     file = config.getoption("--peers-record", None)
     if file is not None and not Path(file).absolute().parent.is_dir():
-        raise pytest.UsageError(f"--peers-record: {Path(file).parent} is no folder; name a file in one")
+        raise pytest.UsageError(f"--peers-record: {Path(file).parent} is not a folder; name a file in one")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

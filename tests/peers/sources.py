@@ -42,7 +42,7 @@ def extract(pinned: str, paths: Sequence[str], folders: Sequence[Path], target: 
 
 def _git(clone: Path, *arguments: str) -> bytes | None:
     """The command's output; None where it fails."""
-    # git must not search the folders above one that is no repository.
+    # git must not search the folders above one that is not a repository.
     own = os.environ | {"GIT_CEILING_DIRECTORIES": str(clone.resolve().parent)}
     done = subprocess.run(["git", "-C", clone, *arguments], capture_output=True, timeout=_LIMIT_S, check=False, env=own)
     return None if done.returncode else done.stdout

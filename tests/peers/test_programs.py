@@ -44,7 +44,7 @@ CALL = f'{{ connects = 7, to = "{BOARD}", sends = "hello", gets = "hel+o" }}'
 KEYS = {"path", "steps", "board", "pins", "wires", "settings", "needs_part", "needs_wire", "note"}
 LINKED = "settings = { phy_link_delay_us = 0 }"
 RAM_START = 0x2000_0000
-"""Where the boot loader enters an image for RAM: at its lowest address."""
+"""Entry of an image for RAM: its lowest address."""
 Judge = Callable[[str], Outcome]
 
 

@@ -29,7 +29,7 @@ MAP = """Linker script and memory map
 
 
 def told() -> dict[str, Any]:
-    """As a board tells it."""
+    """Attribution as a board reports it."""
     return {
         "flash_pages": {"misses": {"0x10000000": 12}},
         "flash_lines": [(0x1000_0100, 2), (0x1000_0208, 9), (0x1000_0300, 1)],

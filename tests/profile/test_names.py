@@ -1,4 +1,4 @@
-"""Where names of functions come from."""
+"""Sources of function names."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ sections = st.lists(st.tuples(words, st.integers(1, 0x7FFF_FFFF), st.integers(0,
 
 @given(sections)
 def test_a_map_says_where_code_is(placed: list[tuple[str, int, int]]) -> None:
-    """As GNU ld prints it: a long name has its place in the next line; discarded sections come before."""
+    """GNU ld prints the place of a long name in the next line; discarded sections come before."""
     lines = [
         "Discarded input sections",
         "",
@@ -124,12 +124,12 @@ def test_an_elf_files_functions(tmp_path: Path) -> None:
     subprocess.run([compiler.removesuffix("gcc") + "strip", elf], check=True, timeout=60)
     with pytest.raises(PortbenchError, match="has no functions in its symbol table"):
         elf_symbols(elf)
-    with pytest.raises(PortbenchError, match="is no ELF file"):
+    with pytest.raises(PortbenchError, match="is not an ELF file"):
         elf_symbols(source)
 
 
 def elf_file() -> bytes:
-    """Of 64 bits, whose offsets can be beyond all files, with `main` and `g`."""
+    """Build an ELF file of 64 bits, whose offsets can be beyond all files, with `main` and `g`."""
     names = b"\0main\0g\0.symtab\0.strtab\0"
     functions = ((1, 0x1000_0101, 8), (6, 0x1000_0109, 4))
     symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", name, 0x12, 0, 1, *place) for name, *place in functions)
@@ -141,7 +141,7 @@ def elf_file() -> bytes:
 
 
 TABLE = len(elf_file()) - 2 * 64
-"""Of the symbols: its entry in the table of sections."""
+"""Entry of the symbols in the table of sections."""
 
 
 @given(st.dictionaries(st.integers(0, len(elf_file()) - 1), st.integers(0, 255), max_size=4), st.integers(0, 500))

@@ -74,7 +74,7 @@ def test_the_bench_measures_a_board_behind_a_network_console(
     assert wanted in by_runtime, done.stdout + done.stderr
     row = by_runtime[wanted]
     assert row.status is Status.MEASURED, done.stdout
-    assert row.where == "emulated" and row.settings == {"messages": MESSAGES}
+    assert row.where == "hosted" and row.settings == {"messages": MESSAGES}
     if other in by_runtime and by_runtime[other].status is not Status.SKIPPED:
         reason = by_runtime[other].reason
         assert reason is not None and "a console cannot flash it" in reason

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -12,13 +14,16 @@ from pathlib import Path
 import pytest
 import serial
 
-from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, Deployment
+from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, Deployment, kinds
 from portbench.boards.remote import board as remote_board
 from portbench.boards.remote.board import RemoteBoard
 from portbench.boards.remote.serial_server import Protocol, SerialServer
 from portbench.boards.usb.port import SerialWire, remote_port
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
+from portbench.runner.boards_for import open_board, where_for
+from portbench.runner.options import read_options
+from portbench.runner.plan import plan
 from tests.usb.conftest import CIRCUITPYTHON, DEFINITION, MICROPYTHON, small_image
 from tests.usb.fake_board import FakeBoard
 
@@ -59,6 +64,23 @@ def test_files_and_runs_through_the_console(boards: Boards, deadline: Deadline, 
     assert "hello" in printed
 
 
+def test_a_kind_of_board_is_added_by_the_one_file_that_the_page_shows(
+    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "adding-a-board.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"`lab\.py` in that folder.*?^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    (tmp_path / "lab.py").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
+    with served(boards(), "raw") as server:
+        options = read_options({"device": f"lab:{server.port}", "runtime": "micropython-1.26.0"})
+        row = plan(options)[0]
+        where = where_for(row)
+        with open_board(row, where, deadline, kinds.SILENT) as board:
+            assert isinstance(board, RemoteBoard) and where == "silicon"
+            assert board.identify(deadline).version == "1.26.0"
+    sys.modules.pop("portbench.boards.kinds.lab")
+
+
 def test_a_result_that_came_before_the_connection_is_asked_for(boards: Boards, deadline: Deadline) -> None:
     fake = boards(on_boot=lambda show: fake._globals.update(RESULT=RESULT))
     with served(fake) as server, RemoteBoard(DEFINITION, device=server.url) as board:
@@ -77,7 +99,7 @@ def test_a_client_that_ends_without_a_result_is_told_at_once(boards: Boards, dea
 def test_a_server_that_keeps_its_connections(
     boards: Boards, deadline: Deadline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a serial line to a network bridge does, which knows of no USB."""
+    """A bridge from a serial line to a network does so: it knows of no USB."""
     monkeypatch.setattr(remote_board, "_RESTART_S", 1.0)
     fake = boards(on_boot=lambda show: fake._globals.update(RESULT=RESULT))
     log: list[str] = []

@@ -21,7 +21,7 @@ _TUNED: Final[dict[str, Any]] = {
 
 
 def _closer(us: int) -> dict[str, Any]:
-    """As `--attribute` and `--what-if` leave it, of messages of so many microseconds."""
+    """Return what `--attribute` and `--what-if` store, for messages of so many microseconds."""
     ps = us * 1_000_000
     parts = {"spi_bits": ps // 4, "code_miss": ps // 2, "pc": ps // 8, "wait_poll": ps - ps // 4 - ps // 2 - ps // 8}
     spans = Spans(

@@ -38,7 +38,7 @@ def row(total_us: float, index: int = 0, trips: list[float] | None = None, **cha
 
 
 def other_row(lag_us: float, **changes: Any) -> Row:
-    """Of a workload that is not among those here; less is better."""
+    """Make a row of a workload that is not among those here; less is better."""
     measured: dict[str, Any] = {
         "workload": "far_away",
         "settings": {"depth": 3},

@@ -40,8 +40,8 @@ def test_the_answer_is_which_python_with_which_line_at_what_price() -> None:
     assert below(RUN) == [
         "Fastest Python: old (tuned), 2000 messages/s, 4.0 times new's best, 4.5 times newer's best.",
         f"{CODE}chip(fast)",
-        "What it gives up beside new: 4 TCP sockets instead of 8; TLS; Python 1 of 2023 instead of Python 2 of 2025;"
-        " upkeep: no newer releases. Source: a, b.",
+        "Compared with new it lacks: TCP sockets (4 instead of 8); TLS; a newer Python (Python 1"
+        " of 2023 instead of Python 2 of 2025); new releases. Source: a, b.",
         "Settings make old 1.50 times as fast (2000 instead of 1333 messages/s):",
         f"{CODE}chip(fast)",
         "instead of",
@@ -51,7 +51,7 @@ def test_the_answer_is_which_python_with_which_line_at_what_price() -> None:
         f"{CODE}lan()",
         "instead of",
         f"{CODE}lan(slow, pins)",
-        "Reference: in-c, which is no Python, 4000 messages/s, 2.0 times the fastest Python.",
+        "Reference: in-c, which is not Python, 4000 messages/s, 2.0 times the fastest Python.",
     ]
 
 
@@ -70,12 +70,12 @@ def test_nothing_is_said_that_the_rows_do_not_say() -> None:
     """No price where one side is not known or lacks nothing, no factor where settings change nothing."""
     assert below(run_of(row(2000, runtime="alone"))) == ["The only Python here: alone, 2000 messages/s."]
     assert below(run_of(row(1000, runtime="in-c", family="native"))) == [
-        "Reference: in-c, which is no Python, 4000 messages/s."
+        "Reference: in-c, which is not Python, 4000 messages/s."
     ]
     lines = below(run_of(row(2000, **BEST), row(4000, runtime="unknown"), row(2001, **(BEST | {"line": "chip(x)"}))))
     assert lines == ["Fastest Python: old (tuned), 2000 messages/s, 2.00 times unknown's best.", f"{CODE}chip(fast)"]
     swapped = below(run_of(row(2000, runtime="new", offers=NEW), row(4000, runtime="old", offers=OLD)))
-    assert swapped[-1] == "It gives up nothing that is known beside old."
+    assert swapped[-1] == "Compared with old it lacks nothing that is known."
 
 
 def test_the_newest_maintained_firmware_is_to_be_flashed_however_fast() -> None:
@@ -109,7 +109,7 @@ def test_as_many_sockets_are_no_price_and_four_others_are_named() -> None:
     others = [row(4000 + number, runtime=f"r{number}", offers=NEW) for number in range(6)]
     lines = below(run_of(row(2000, **(BEST | {"offers": alike})), *others))
     assert lines[0].endswith(" 2.0 times r0's best, 2.0 times r1's best, 2.0 times r2's best, 2.0 times r3's best.")
-    assert lines[2] == "It gives up nothing that is known beside r0."
+    assert lines[2] == "Compared with r0 it lacks nothing that is known."
 
 
 def test_less_can_be_better() -> None:

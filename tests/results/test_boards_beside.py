@@ -15,7 +15,8 @@ def test_the_best_of_each_family_stands_beside_the_other_s() -> None:
         other_row(5, profile="tuned", **CABLE),
         row(1000, family="wiznet", runtime="w", **CABLE),
     )
-    other = run_of(row(8000, profile="as-built", **RADIO), other_row(20, profile="as-built", **RADIO))
+    slower = row(9000, profile="slow", **RADIO)
+    other = run_of(slower, row(8000, profile="as-built", **RADIO), other_row(20, profile="as-built", **RADIO))
     table = markdown(one, other).splitlines()
     assert [cell.strip() for cell in table[0].strip("|").split("|")] == [
         "workload", "family", "W5500_EVB_PICO", "RPI_PICO_W", "", "times",

@@ -64,10 +64,17 @@ def test_branches_that_measured_merge_without_conflict(tmp_path: Path) -> None:
     assert [each.measured_utc[:10] for each in load(ours)] == ["2026-01-03", "2026-01-04", "2026-01-05"]
 
 
+def test_an_entry_that_an_earlier_history_calls_bridged_is_a_hosted_one(tmp_path: Path) -> None:
+    (path,) = keep(run_of(row(2000)), "2026-01-02T030405Z.json", tmp_path)
+    path.write_text(path.read_text().replace('"conditions": {}', '"conditions": {"bridged": true}'))
+    assert [(each.where, each.conditions, each.is_exact) for each in load(tmp_path)] == [("hosted", {}, False)]
+
+
 def test_two_runs_of_one_second_are_both_kept(tmp_path: Path) -> None:
-    run = run_of(row(2000))
-    assert keep(run, "2026-01-02T030405Z.json", tmp_path) and keep(run, "2026-01-02T030405Z-2.json", tmp_path)
-    assert len(load(tmp_path)) == 2
+    names = ["2026-01-02T030405Z-2.json", "2026-01-02T030405Z-3.json"]
+    for name, runtime in zip(names, "ba", strict=True):
+        assert keep(run_of(row(2000, runtime=runtime)), name, tmp_path)
+    assert [(each.run, each.runtime) for each in load(tmp_path)] == [(names[0], "b"), (names[1], "a")]
 
 
 @given(st.text(min_size=1, max_size=20), st.text(max_size=20), st.text(min_size=1, max_size=20))

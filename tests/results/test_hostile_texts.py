@@ -75,7 +75,7 @@ _FIGURES: Final = {"figures", "linked", "free", "drawn"}
 
 
 def _run() -> dict[str, Any]:
-    """Of FULL, with what it lacks."""
+    """Make a run of FULL, with what it lacks."""
     rows = [row.model_copy() for row in FULL.rows]
     function = Function(name="f", address="0x10000000", bytes=9, misses=3, known_by="map", section=".text.f")
     spans = rows[0].attribution
@@ -128,7 +128,7 @@ def _attacked(text: str, *, known: bool) -> RunFile:
 
 
 def _history(run: RunFile, text: str, folder: Path) -> list[Entry]:
-    """As a history that was written by hand keeps it."""
+    """Return the entries of a history that was written by hand."""
     for day in range(1, 3):
         keep(run.model_copy(update={"started_utc": START.replace(day=day)}), f"{day}.json", folder)
     for path in folder.glob("*/*/*.jsonl"):
@@ -224,7 +224,7 @@ def _pages(text: str, folder: Path, *, known: bool) -> Iterator[tuple[str, Any]]
 
 
 def _lengths(text: str) -> list[int]:
-    """Of the lines of CSV, in which a spreadsheet finds nothing to calculate."""
+    """Return the lengths of the lines of CSV, in which a spreadsheet finds nothing to calculate."""
     lines = list(csv.reader(io.StringIO(text, newline="")))
     assert not [cell for line in lines for cell in line if re.match(r"[=+@\t]|-(?![\d.]*$)", cell)]
     return [len(line) for line in lines]

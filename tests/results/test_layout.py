@@ -1,8 +1,7 @@
-"""How a difference divides into code and layout, in figures and in words."""
+"""Division of a difference into code and layout, in figures and in words."""
 
 from __future__ import annotations
 
-import json
 import math
 import random
 
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.results.compare import Comparison, compare
-from portbench.results.compare_table import LAYOUT_COLUMNS, as_data, layouts, lines, markdown
+from portbench.results.compare_table import as_data, layouts, lines
 from portbench.results.layout import Split
 from portbench.results.model import Layouts
 from tests.results.rows import other_row, run_of
@@ -81,29 +80,6 @@ def test_both_must_have_been_run_so(lacking: tuple[Layouts | None, Layouts | Non
     comparison = compared(*lacking)
     assert comparison.splits == [] and layouts([comparison]) == []
     assert as_data([comparison], None)[0]["layouts"] == []
-
-
-def test_it_is_told_in_a_table_on_a_page_and_to_programs() -> None:
-    comparison = compared(lag(20, [20, 22, 24]), lag(25, [21, 23.1, 25.2], free=11))
-    (table,) = layouts([comparison])
-    assert table.title == (
-        "Code and layout, some-1.0 far_away: of +25.0 % of time, +5.0 % is code (+5.0 % to +5.0 %, over 3 other"
-        " layouts of the flash), and +19.0 % is where these two builds' functions lie"
-    )
-    (line,) = table.lines
-    assert dict(zip(LAYOUT_COLUMNS, line, strict=True)) == {
-        "figure": "lag",
-        "time": "+25.0 %",
-        "code": "+5.0 %",
-        "interval": "+5.0 % to +5.0 %",
-        "layout": "+19.0 %",
-        "no misses": "+10.0 %",
-        "A varies": "9.1 %",
-        "B varies": "9.1 %",
-    }
-    assert f"\n{table.title}\n\n| figure " in markdown([comparison], None)
-    (told,) = json.loads(json.dumps(as_data([comparison], None)))[0]["layouts"]
-    assert told["figure"] == "lag_us" and told["code"] == pytest.approx(0.05) and told["is_code"]
 
 
 def test_each_build_varies_by_its_own_layouts() -> None:

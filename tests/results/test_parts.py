@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portbench.results import storage
-from portbench.results.answer import CODE
 from portbench.results.attribution import CAUSES, Attribution, Function, Spans, moment_title
 from portbench.results.environment import tool_versions
 from portbench.results.explain.rules.flash import _told
 from portbench.results.histories.page_blocks import fill
-from portbench.results.histories.series import FigureChange, SeriesAxis, over_time
-from portbench.results.histories.store import keep_finished, load
-from portbench.results.histories.table import as_data, step_said
+from portbench.results.histories.series import FigureChange
+from portbench.results.histories.store import entries_of, keep_finished, load
+from portbench.results.histories.table import step_said
 from portbench.results.model import Status
-from portbench.results.page.drawing import marks
-from portbench.results.page.parts import Paragraph, paragraphs
-from portbench.results.publish import html
 from portbench.results.shipped import all_shipped, shipped, without_samples
 from portbench.results.silicon import load as load_silicon
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import tables
 from portbench.where import Where
-from tests.results.page_run import FULL
 from tests.results.rows import START, missing, other_row, row, run_of
 from tests.results.test_silicon import USUAL, written
 
@@ -102,22 +94,8 @@ def test_a_history_takes_the_finished_runs_that_it_lacks(tmp_path: Path) -> None
     assert "old" not in text and "2000" in text and text.startswith("<!-- figures: some-1.0 -->\n")
 
 
-def test_a_step_as_data_and_in_words() -> None:
-    entries = load_entries()
-    (series,) = over_time(entries)
-    (data,) = as_data([series], {0: [FigureChange(entries[0], entries[1], 0.5)]})
-    assert data["steps"] == [
-        {
-            "before": entries[0].run,
-            "after": entries[1].run,
-            "from": series.label(entries[0]),
-            "to": series.label(entries[1]),
-            "times": 0.5,
-            "compare": FigureChange(entries[0], entries[1], 0.5).comparison,
-        }
-    ]
-    assert (data["axis"], data["figure"], data["unit"]) == (str(SeriesAxis.TIME), "messages_per_s", "messages/s")
-    assert [entry["run"] for entry in json.loads(json.dumps(data["entries"]))] == ["0", "1"]
+def test_a_step_in_words() -> None:
+    (entry,) = entries_of(run_of(row(2000)), "0")
     said = {
         2.0: "2.00x better",
         0.5: "2.00x worse",
@@ -125,14 +103,7 @@ def test_a_step_as_data_and_in_words() -> None:
         1.01: "1.0100x better",
         1 / 1.01: "1.0100x worse",
     }
-    assert {times: step_said(FigureChange(entries[0], entries[1], times)) for times in said} == said
-
-
-def load_entries() -> list[Any]:
-    from portbench.results.histories.store import entries_of
-
-    (entry,) = entries_of(run_of(row(2000)), "0")
-    return [entry, replace(entry, run="1", measured_utc="2026-02-02T00:00:00Z", values=[7.0])]
+    assert {times: step_said(FigureChange(entry, entry, times)) for times in said} == said
 
 
 def test_shipped_figures_are_measured_rows_without_samples() -> None:
@@ -152,13 +123,13 @@ def test_shipped_figures_are_measured_rows_without_samples() -> None:
 @pytest.mark.parametrize(
     ("more", "method", "says"),
     [
-        ("", "row", "a row has a workload and a profile, and nothing else has"),
-        ('workload = "ping_pong"', "row", "a row has a workload and a profile, and nothing else has"),
-        (USUAL["more"], "guest", "a row has a workload and a profile, and nothing else has"),
-        ('settings = ["messages=1"]', "guest", "settings are a row's; leave them out"),
-        ("", "image", "built_of is for the method image, and only this has it"),
-        (f'built_of = "https://x at {"0" * 40}"', "guest", "built_of is for the method image, and only this has it"),
-        ("", "script", "scripts are for the methods script and client, and only these have them"),
+        ("", "row", "workload and profile are for the method row, which needs both"),
+        ('workload = "ping_pong"', "row", "workload and profile are for the method row, which needs both"),
+        (USUAL["more"], "guest", "workload and profile are for the method row, which needs both"),
+        ('settings = ["messages=1"]', "guest", "settings are for the methods row and client; leave them out"),
+        ("", "image", "built_of is for the method image, which needs it"),
+        (f'built_of = "https://x at {"0" * 40}"', "guest", "built_of is for the method image, which needs it"),
+        ("", "script", "scripts are for the methods script and client, which need them"),
     ],
 )
 def test_what_a_set_of_each_method_has(more: str, method: str, says: str, tmp_path: Path) -> None:
@@ -169,8 +140,7 @@ def test_what_a_set_of_each_method_has(more: str, method: str, says: str, tmp_pa
 def test_the_pcs_times_of_a_workload_that_is_not_here() -> None:
     (table,) = tables(run_of(other_row(10, timed_by="pc", family="foreign")))
     assert table.about.startswith(
-        "Emulated boards with images that tell nothing, timed by the simulated PC: from one exchange's arrival to the"
-        " next's."
+        "Opaque images on emulated boards, timed by the simulated PC: from one exchange's arrival to the next's."
     )
 
 
@@ -188,35 +158,16 @@ def test_three_moved_functions_are_named(count: int) -> None:
     )
 
 
-def test_a_writers_run_is_what_is_on_disk(tmp_path: Path) -> None:
-    writer = RunWriter(run_of(), tmp_path)
-    for place, total_us in ((1, 3000), (0, 2000)):
-        writer.append(row(total_us), None, place)
-        assert storage.read(writer.path).rows == writer.run.rows
-    writer.close()
-    assert [each.figures["total_us"] for each in writer.run.rows] == [2000, 3000]
-
-
 def test_who_timed_a_row_is_told_of_each_place() -> None:
     run = run_of(*(row(1000, where=where, timed_by=by) for where in Where for by in ("board", "pc")))
     assert {table.title: re.split(r"[.:]", table.about)[0] for table in tables(run)} == {
         "Ping-pong: silicon": "Real boards, timed by themselves",
-        "Ping-pong: silicon, timed by the PC": "Real boards with images that tell nothing, timed by the PC",
+        "Ping-pong: silicon, timed by the PC": "Opaque images on real boards, timed by the PC",
         "Ping-pong: emulated": "Emulated boards, timed by themselves in simulated time",
-        "Ping-pong: emulated, timed by the PC": (
-            "Emulated boards with images that tell nothing, timed by the simulated PC"
-        ),
-        "Ping-pong: hosted": "Ports that run on the PC itself",
-        "Ping-pong: hosted, timed by the PC": "Ports that tell nothing, timed by the PC",
+        "Ping-pong: emulated, timed by the PC": ("Opaque images on emulated boards, timed by the simulated PC"),
+        "Ping-pong: hosted": "Programs of the PC, in its own time",
+        "Ping-pong: hosted, timed by the PC": "Opaque ports, timed by the PC",
     }
-
-
-def test_parts_of_a_page() -> None:
-    assert paragraphs([f"{CODE}run", "text"]) == (Paragraph("run", is_code=True), Paragraph("text"))
-    plain, told = (marks("rect", [{"x": 1, **more}]) for more in ({}, {"says": "a"}))
-    assert "description" not in plain["encoding"] and not plain["mark"]["aria"]
-    assert told["encoding"]["description"] == {"field": "says"} and told["mark"]["aria"]
-    assert re.findall(">(silicon [^<]*)<", html(FULL)) != []
 
 
 def test_a_column_goes_where_the_table_is_one_character_too_wide() -> None:

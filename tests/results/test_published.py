@@ -14,17 +14,10 @@ from portbench.results.model import Published, Row, Status
 from portbench.results.published import nearest, published_of
 from portbench.results.table import tables
 from portbench.runner.collect import RowDraft
-from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow
 from portbench.where import Where
-from portbench.workloads import (
-    WORKLOADS_VARIABLE,
-    PublishedFirmware,
-    PublishedSource,
-    WorkloadSettings,
-    workloads,
-)
-from portbench.workloads.workload import PUBLISHED_FILE, read_published
+from portbench.workloads import WORKLOADS_VARIABLE, PublishedFirmware, PublishedSource, WorkloadSettings, workloads
+from portbench.workloads.published import PUBLISHED_FILE, read_published
 from tests.ping_pong import PING_PONG
 from tests.results.rows import row, run_of
 from tests.workloads.own import Alone
@@ -89,7 +82,7 @@ def test_the_headline_if_it_follows_from_what_was_published_else_the_next_best(
     profile = Profile("default")
     entry = FirmwareEntry("port-1", Family.MICROPYTHON, "W5500_EVB_PICO", (profile,), version="1", file="port.uf2")
     planned = PlannedRow(entry, profile, Sums(**figures), WorkloadSettings(), board_definition("W5500_EVB_PICO"))
-    found = RowDraft(planned, BenchOptions(), Where.EMULATED).ended(Status.SKIPPED, "not today").published
+    found = RowDraft(planned, Where.EMULATED).ended(Status.SKIPPED, "not today").published
     assert found is not None and (found.figure, found.values) == expected
     assert (found.source, found.url) == ("an author, 2024", "https://example.org")
 

@@ -2,6 +2,9 @@
 
 import contextlib
 import json
+import os
+import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,7 +23,7 @@ from hypothesis import strategies as st
 
 from portbench.results import storage
 from portbench.results.environment import describe_machine, git_state, tool_versions
-from portbench.results.model import Git, Offers, Row, RunFile, Sim
+from portbench.results.model import Git, Machine, Offers, Row, RunFile, Sim
 from portbench.results.storage import RunWriter, StorageError, find_run, to_json
 from tests.results.rows import MACHINE, START, missing, row, run_of
 
@@ -158,8 +161,8 @@ def test_a_run_that_was_killed_is_written_on(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b'{"job": "three", "row')
     writer = RunWriter(run_of(), tmp_path, path)
     assert writer.row_of("one") == measured(0) and writer.row_of("three") is None
-    writer.append(measured(1), "two")
     writer.append(measured(2), "three")
+    writer.append(measured(1), "two")  # in its old place
     writer.finish(START)
     run = storage.read(path)
     assert run.rows == [measured(0), measured(1), measured(2)] and run == storage.read(tmp_path / "latest.json")
@@ -211,7 +214,7 @@ def test_one_process_writes_on_at_a_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "part"),
-    [("[]", "line 2 is no object"), ("{", "line 2: is not JSON"), ('{"row": {}}', "rows[1].workload is absent")],
+    [("[]", "line 2 is not an object"), ("{", "line 2: is not JSON"), ('{"row": {}}', "rows[1].workload is absent")],
 )
 def test_a_damaged_line_is_told(tmp_path: Path, line: str, part: str) -> None:
     writer = RunWriter(run_of(), tmp_path)
@@ -254,8 +257,17 @@ def test_mutated_file_is_read_or_refused_in_one_line(at: int, cut: int, insert: 
 
 
 def test_machine_tools_and_revision(tmp_path: Path) -> None:
-    machine = describe_machine()
-    assert machine.cores >= 1 and machine.python.startswith("CPython 3.") and machine.processor
+    system, cpuinfo = os.uname(), Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    names = re.findall(r"(?m)^model name\s*: (.*\S)", cpuinfo) or [platform.processor() or system.machine]
+    python = f"CPython {sys.version.split()[0]}"
+    assert describe_machine() == Machine(
+        system=system.sysname,
+        release=system.release,
+        architecture=system.machine,
+        processor=names[0],
+        cores=os.cpu_count() or 0,
+        python=python,
+    )
     assert tool_versions(["pytest", "no-such-package"]).keys() == {"pytest"}
     assert git_state(tmp_path) is None
 
@@ -272,6 +284,8 @@ def test_git_state_of_a_work_tree(tmp_path: Path) -> None:
     git("commit", "-qm", "one")
     clean = git_state(tmp_path)
     assert clean is not None and len(clean.revision) == 40 and not clean.dirty
+    (tmp_path / "another").touch()  # which is not of the work tree yet
+    assert git_state(tmp_path) == clean
     (tmp_path / "file").write_text("two")
     changed = git_state(tmp_path)
     assert changed is not None and changed.dirty and changed.revision == clean.revision
@@ -396,7 +410,7 @@ def test_a_run_is_named_by_when_it_started_in_utc(tmp_path: Path) -> None:
 
 
 def test_a_file_is_written_in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where its name can be changed into the other's: a folder for temporary files may be on another disk."""
+    """Its name can be changed there: a folder for temporary files may be on another disk."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     writer = RunWriter(run_of(), tmp_path)
     writer.append(row(1000))
@@ -454,14 +468,14 @@ def test_of_one_name_the_newest_is_meant(tmp_path: Path) -> None:
 def test_only_a_runs_own_name_counts(tmp_path: Path) -> None:
     kept(tmp_path, run(1).model_copy(update={"tools": {"name": "pytest"}}))
     for text in ("messages_per_s", "pytest", "some-1.0"):
-        with pytest.raises(StorageError, match=f"^{text}: is no run file"):
+        with pytest.raises(StorageError, match=f"^{text}: is not a run file"):
             find_run(text, tmp_path)
 
 
 def test_what_a_row_says_is_no_name_and_no_revision(tmp_path: Path) -> None:
     told = run_of(row(1000, settings={"revision": "a1b2c3d", "rows": 1}))
     kept(tmp_path, told)
-    with pytest.raises(StorageError, match=r"^a1b2c3d: is no run file"):
+    with pytest.raises(StorageError, match=r"^a1b2c3d: is not a run file"):
         find_run("a1b2c3d", tmp_path)
 
 
@@ -470,7 +484,7 @@ def test_a_revision_is_meant_by_seven_digits_or_more(tmp_path: Path) -> None:
     assert find_run("a1b2c3d", tmp_path) == second
     assert find_run(FIRST[:8].upper(), tmp_path) == find_run(FIRST, tmp_path) == first
     for text in ("a1b2c3", FIRST[1:9], FIRST + "0"):
-        with pytest.raises(StorageError, match=f"^{text}: is no run file"):
+        with pytest.raises(StorageError, match=f"^{text}: is not a run file"):
             find_run(text, tmp_path)
 
 
@@ -483,6 +497,6 @@ def test_a_damaged_run_is_passed_over_and_what_is_none_is_told_with_what_to_do(t
     with pytest.raises(StorageError) as caught:
         find_run("yours", tmp_path)
     assert str(caught.value) == (
-        "yours: is no run file, no name (portbench run --name yours) and no revision of a run in"
+        "yours: is not a run file, a name (portbench run --name yours) or a revision of a run in"
         f" {tmp_path}/runs; measure it first"
     )

@@ -10,7 +10,9 @@ from portbench.runner.options import read_options
 
 
 def read(*texts: str, **given: str) -> AccessPoint:
-    return read_options({"board": "RPI_PICO_W", **given, "setting": [f"wifi_{text}" for text in texts]}).access_point
+    return read_options(
+        {"board": "RPI_PICO_W", **given, "setting": [f"wifi_{text}" for text in texts]}
+    ).how.access_point
 
 
 def test_keys_are_read_as_what_they_are() -> None:

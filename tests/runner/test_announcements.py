@@ -16,7 +16,7 @@ SETTINGS = SERVER.settings_type.model_validate({"messages": 3})
 
 
 def play(port: int) -> None:
-    """What the native body of `server` does."""
+    """Play the native body of `server`."""
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(("127.0.0.1", port)) as told:
         where = {"address": "127.0.0.1", "port": listener.getsockname()[1]}
         told.sendall(f"PORTBENCH-LISTENING {json.dumps(where)}\n".encode())

@@ -109,7 +109,7 @@ class World:
         self.boards: list[Board | Exception] = []
         self.opened: list[Board] = []
         self.folder = folder
-        self.options = BenchOptions(where="emulated", results_dir=folder / "results")
+        self.options = BenchOptions().but(where="emulated", results_dir=folder / "results")
         monkeypatch.setattr(bench_module, "open_board", self._open)
         self.image = folder / "image.uf2"
         self.image.write_bytes(uf2.build(b"MicroPython v1.26.0 on 2025-08-09; W5500-EVB-Pico with RP2040".ljust(256)))
@@ -134,7 +134,7 @@ class World:
             id="tried-1", family=family, board="W5500_EVB_PICO", profiles=(profile,), path=path or self.image
         )
         chosen = settings(2) if workload is PING_PONG else workload.quick()
-        return PlannedRow(entry, profile, workload, chosen, EVB)
+        return PlannedRow(entry, profile, workload, chosen, EVB, place=self.options.place, how=self.options.how)
 
     def measure(self, planned: PlannedRow | None = None) -> bench_module.Outcome:
         return self.bench.measure(planned or self.planned(), self.stages.append)
@@ -185,7 +185,7 @@ def test_the_log_has_stages_and_console(world: World) -> None:
     outcome = world.measure()
     log = outcome.log.read_text()
     assert "# flash" in log and "hello from the board" in log and "# measured" in log
-    assert (world.options.results_dir / outcome.row.log).samefile(outcome.log)
+    assert (world.options.output.results_dir / outcome.row.log).samefile(outcome.log)
 
 
 @pytest.mark.parametrize("stage", ["flash", "console", "identify", "deploy", "run"])
@@ -313,7 +313,7 @@ def test_the_wrong_runtime_fails_the_row(world: World) -> None:
 
 @pytest.mark.parametrize("where", ["auto", "emulated", "silicon"])
 def test_no_board_fails_the_row(where: Any, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.bench.options = replace(world.options, where=where)
+    world.options = world.options.but(where=where)
     world.boards = [BoardUnavailable("W5100S_EVB_PICO: has a W5100S, which is not emulated")]
     monkeypatch.setattr(bench_module, "where_for", lambda *_: Where.SILICON if where == "silicon" else Where.EMULATED)
     outcome = world.measure()
@@ -324,7 +324,7 @@ def test_no_board_fails_the_row(where: Any, world: World, monkeypatch: pytest.Mo
 
 def test_a_board_that_is_not_plugged_in_is_told_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_module, "where_for", lambda *_: Where.SILICON)
-    world.bench.options = replace(world.options, where="silicon")
+    world.options = world.options.but(where="silicon")
     other = ScriptedBoard()
     world.boards = [BoardUnavailable("W5500-EVB-Pico: no board on USB"), other]
     here = world.planned()
@@ -402,6 +402,17 @@ def test_a_workload_without_network_has_no_conditions(world: World, monkeypatch:
     assert board.served == [] and world.bench.servers.own_turnaround == {}
 
 
+@pytest.mark.parametrize(("name", "where"), [("ping_pong", "hosted"), ("spin", "emulated")])
+def test_an_emulated_board_with_a_real_pc_is_hosted(
+    name: str, where: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
+    monkeypatch.setattr(ScriptedBoard, "own_network", None)
+    world.boards = [ScriptedBoard(raises("run", BoardError("over"))) for _ in range(2)]
+    rows = [world.measure(world.planned(workload=workload(name))).row for _ in range(2)]
+    assert [(row.where, row.reason) for row in rows] == [(where, "run: over")] * 2
+
+
 def test_an_image_is_read_parsed_and_identified_once_for_a_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
 
@@ -434,7 +445,7 @@ def test_workloads_of_one_image_share_a_flash_and_not_a_deployment(
 
 
 def test_builds_of_one_name_have_rows_and_logs_of_their_own(world: World) -> None:
-    """As `plan` names them."""
+    """The names are those of `plan`."""
     planned = []
     for folder in ("one", "two"):
         (world.folder / folder).mkdir()

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from portbench.boards import BoardUnavailable, ConsoleLost, Deadline
+from portbench.boards.kinds import Kind
 from portbench.results.model import Status
 from portbench.runner import bench as bench_module
-from portbench.runner import boards_for
 from portbench.runner.boards_for import open_board
 from portbench.where import Where
 from tests.runner.test_bench import ScriptedBoard, World, raises
-from tests.runner.test_boards_for import LISTENER, NAMED, OPTIONS
+from tests.runner.test_boards_for import LISTENER, NAMED
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     world = World(tmp_path, monkeypatch)
-    world.bench.options = replace(world.options, where="auto")
+    world.options = world.options.but(where="auto")
     yield world
     world.bench.close()
 
@@ -45,15 +45,16 @@ def test_auto_stays_with_the_kind_of_board_that_it_began_with(world: World, monk
 def test_what_a_named_board_is_holds_for_rows_in_which_it_cannot_be_asked(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A board at the end of a URL, an emulated one off the bus: only an open one has told."""
-    monkeypatch.setattr(bench_module, "where_for", lambda *_: Where.SILICON)
+    """An emulated board that is off the bus: only an open one has told."""
+    seen = [Where.SILICON, Where.EMULATED, Where.SILICON]
+    monkeypatch.setattr(bench_module, "where_for", lambda *_: seen.pop(0))
     world.boards = [
         BoardUnavailable("not there yet"),
         ScriptedBoard(raises("run", ConsoleLost("gone"))),
         BoardUnavailable("off the bus"),
     ]
-    named = replace(world.planned(), device="rfc2217://lab:2217")
-    assert [world.measure(named).row.where for _ in range(3)] == ["silicon", "emulated", "emulated"]
+    named = replace(world.planned(), device="id:E660")
+    assert [world.measure(named).row.where for _ in range(3)] == ["silicon", "emulated", "emulated"] and len(seen) == 1
 
 
 def test_only_a_board_that_was_there_is_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +62,7 @@ def test_only_a_board_that_was_there_is_waited_for(world: World, monkeypatch: py
     opened = world._open
     monkeypatch.setattr(bench_module, "where_for", lambda *_: Where.SILICON)
     monkeypatch.setattr(
-        bench_module, "open_board", lambda *arguments: (asked.append(arguments[5]), opened(*arguments))[1]
+        bench_module, "open_board", lambda *arguments: (asked.append(arguments[4]), opened(*arguments))[1]
     )
     world.boards = [BoardUnavailable("no board"), real(raises("run", ConsoleLost("gone"))), real()]
     for _ in range(3):
@@ -89,8 +90,8 @@ def test_waiting_ends_when_the_board_is_back_or_the_time_is_up(monkeypatch: pyte
             raise BoardUnavailable(f"no board at {clock.now_s:.1f} s")
         return board
 
-    monkeypatch.setattr(boards_for, "_open_once", once)
-    asked = (NAMED, Where.SILICON, OPTIONS)
+    monkeypatch.setattr(Kind, "open", once)
+    asked = (NAMED, Where.SILICON)
     with pytest.raises(BoardUnavailable, match=r"no board at 0\.0 s"):
         open_board(*asked, clock.deadline(30), LISTENER)
     with pytest.raises(BoardUnavailable, match=r"no board at 3\.0 s"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -10,25 +12,31 @@ import pytest
 
 from portbench.boards import BoardUnavailable, BrokenSetup, Deadline
 from portbench.boards.definition import PC_IP
-from portbench.boards.hosted.micropython_unix import HostedMicroPython
+from portbench.boards.hosted import micropython_unix
 from portbench.boards.jitter import Surroundings
+from portbench.boards.kinds import SAVED_FILES, Listener
 from portbench.boards.wifi import AccessPoint
-from portbench.runner import boards_for
-from portbench.runner.boards_for import SAVED_FILES, Listener, open_board, where_for
-from portbench.runner.options import BenchOptions
+from portbench.runner.boards_for import open_board, where_for
+from portbench.runner.options import BenchOptions, How, Place
 from portbench.runner.plan import PlannedRow, plan
 from portbench.where import Where
 
-OPTIONS = BenchOptions(surroundings=Surroundings(300, 2.5))
-LISTENER = Listener(log=lambda line: None, ask_bootsel=lambda seconds: None)
+OPTIONS = BenchOptions().but(surroundings=Surroundings(300, 2.5))
+LISTENER = Listener()
 
 
 def row(runtime: str) -> PlannedRow:
-    return plan(replace(OPTIONS, runtimes=(runtime,)))[0]
+    return plan(OPTIONS.but(runtimes=(runtime,)))[0]
 
 
 IMAGE, UNIX, BLINKA = (row(name) for name in ("micropython-1.26.0", "micropython-unix", "circuitpython-blinka"))
 NAMED = replace(IMAGE, device="id:E660")
+
+
+def replace_import(monkeypatch: pytest.MonkeyPatch, import_module: Callable[[str], Any]) -> None:
+    """Import what boards need by `import_module`, and their kinds as ever."""
+    usual = importlib.import_module
+    monkeypatch.setattr(importlib, "import_module", lambda name: (usual if "kinds" in name else import_module)(name))
 
 
 @pytest.fixture
@@ -41,7 +49,7 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> dict[str, SimpleNamespace]:
             raise ModuleNotFoundError(f"No module named {name!r}")
         return present[name]
 
-    monkeypatch.setattr(boards_for.importlib, "import_module", import_module)  # type: ignore[attr-defined]
+    replace_import(monkeypatch, import_module)
     return present
 
 
@@ -50,23 +58,24 @@ def limit() -> Deadline:
 
 
 def test_auto_prefers_a_board_on_usb(modules: dict[str, SimpleNamespace]) -> None:
-    assert where_for(IMAGE, OPTIONS) is Where.EMULATED
+    assert where_for(IMAGE) is Where.EMULATED
     modules["portbench.boards.usb.discovery"] = SimpleNamespace(attached=lambda definition: [])
-    assert where_for(IMAGE, OPTIONS) is Where.EMULATED
+    assert where_for(IMAGE) is Where.EMULATED
     modules["portbench.boards.usb.discovery"] = SimpleNamespace(attached=lambda definition: ["a board"])
-    assert where_for(IMAGE, OPTIONS) is Where.SILICON
-    assert where_for(IMAGE, replace(OPTIONS, where="emulated")) is Where.EMULATED
-    assert where_for(UNIX, OPTIONS) is Where.HOSTED
+    assert where_for(IMAGE) is Where.SILICON
+    assert where_for(replace(IMAGE, place=Place("emulated"))) is Where.EMULATED
+    assert where_for(UNIX) is Where.HOSTED
 
 
 def test_a_named_device_is_real(modules: dict[str, SimpleNamespace]) -> None:
-    assert where_for(NAMED, OPTIONS) is Where.SILICON
-    assert where_for(IMAGE, replace(OPTIONS, where="silicon")) is Where.SILICON
+    assert where_for(NAMED) is Where.SILICON
+    assert where_for(replace(IMAGE, place=Place("silicon"))) is Where.SILICON
 
 
-def test_the_hosted_board_needs_nothing_else(modules: dict[str, SimpleNamespace]) -> None:
-    with open_board(UNIX, Where.HOSTED, OPTIONS, limit(), LISTENER) as board:
-        assert isinstance(board, HostedMicroPython)
+def test_the_hosted_board_needs_nothing_else(modules: dict[str, Any]) -> None:
+    modules["portbench.boards.hosted.micropython_unix"] = micropython_unix
+    with open_board(UNIX, Where.HOSTED, limit(), LISTENER) as board:
+        assert isinstance(board, micropython_unix.HostedMicroPython)
 
 
 @pytest.mark.parametrize(
@@ -81,36 +90,36 @@ def test_what_is_missing_is_one_line(
     planned: PlannedRow, where: Where, what: str, modules: dict[str, SimpleNamespace]
 ) -> None:
     with pytest.raises(BoardUnavailable, match=f"^{what}.* cannot be used here .No module named .*; install what it"):
-        open_board(planned, where, OPTIONS, limit(), LISTENER)
+        open_board(planned, where, limit(), LISTENER)
 
 
 def test_a_missing_engine_is_a_broken_set_up(modules: dict[str, SimpleNamespace], monkeypatch: Any) -> None:
     def torn(name: str) -> Any:
         raise ImportError("file too short", name="portbench_engine")
 
-    monkeypatch.setattr(boards_for.importlib, "import_module", torn)  # type: ignore[attr-defined]
+    replace_import(monkeypatch, torn)
     for planned, where in ((IMAGE, Where.EMULATED), (BLINKA, Where.HOSTED)):
         with pytest.raises(
             BrokenSetup,
             match=r"is missing or damaged \(file too short\); install Rust \(rustup\), then run: make build$",
         ):
-            open_board(planned, where, OPTIONS, limit(), LISTENER)
+            open_board(planned, where, limit(), LISTENER)
 
 
 def test_the_emulated_board_gets_its_surroundings(modules: dict[str, SimpleNamespace]) -> None:
     modules["portbench.boards.emulated.config"] = SimpleNamespace(EmulatedConfig=dict)
     made = SimpleNamespace(EmulatedBoard=lambda definition, config, **named: (config, named))
     modules["portbench.boards.emulated.board"] = made
-    opened: Any = open_board(IMAGE, Where.EMULATED, OPTIONS, limit(), LISTENER)
+    opened: Any = open_board(IMAGE, Where.EMULATED, limit(), LISTENER)
     surroundings = {"turnaround_us": 300, "phy_link_delay_us": 2_500_000, "access_point": AccessPoint()}
     surroundings |= {"pc_ip": PC_IP, "server_port": 5000}
     assert opened == (surroundings, {"reuse_flash": True, "attribute": False, "log": LISTENER.log})
     with pytest.raises(BrokenSetup, match=r"^--deploy rshell: an emulated row has no serial port"):
-        open_board(IMAGE, Where.EMULATED, replace(OPTIONS, deployer="rshell"), limit(), LISTENER)
+        open_board(replace(IMAGE, how=How(deployer="rshell")), Where.EMULATED, limit(), LISTENER)
 
 
 def test_a_real_board_keeps_its_users_files(modules: dict[str, SimpleNamespace]) -> None:
     modules["portbench.boards.usb.board"] = SimpleNamespace(UsbBoard=lambda definition, **named: named)
-    opened: Any = open_board(NAMED, Where.SILICON, OPTIONS, limit(), LISTENER)
+    opened: Any = open_board(NAMED, Where.SILICON, limit(), LISTENER)
     assert opened["device"] == "id:E660" and opened["save_files_to"] == SAVED_FILES
     assert opened["ask_bootsel"] is LISTENER.ask_bootsel and opened["log"] is LISTENER.log

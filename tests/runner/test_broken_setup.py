@@ -31,7 +31,7 @@ class Torn:
 sys.meta_path.insert(0, Torn())
 """
 TORN = 'ImportError("_native.so: file too short", name=name)'
-"""As an engine looks whose build was broken off."""
+"""Error of an engine whose build was broken off."""
 MISSING = "ModuleNotFoundError(\"No module named 'portbench_engine'\", name=name)"
 
 

@@ -75,7 +75,7 @@ def test_a_usb_devices_strings_are_shown() -> None:
 
 
 def test_a_reason_keeps_its_paths() -> None:
-    assert one_line("/a  b/x.uf2:\r\n  is no image\n") == "/a  b/x.uf2: is no image"
+    assert one_line("/a  b/x.uf2:\r\n  is not an image\n") == "/a  b/x.uf2: is not an image"
     assert one_line(" \n") == "no reason was given"
 
 

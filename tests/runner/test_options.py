@@ -13,30 +13,34 @@ from hypothesis import strategies as st
 from portbench.boards.jitter import Surroundings
 from portbench.errors import LibraryMissing, OptionError
 from portbench.runner.cli.verbs import run
-from portbench.runner.options import BenchOptions, read_options
+from portbench.runner.options import BenchOptions, How, Output, Place, What, read_options
 from portbench.runner.stages import DEFAULT_S, Stage
 
 
 def read(*arguments: str) -> BenchOptions:
-    """As the command line of `portbench run` gives them."""
+    """Read options from the command line of `portbench run`."""
     with run.COMMAND.make_context("run", list(arguments)) as context:
         return read_options(context.params)
 
 
+def parts(options: BenchOptions) -> tuple[What, Place, How, Output]:
+    return options.what, options.place, options.how, options.output
+
+
 def test_the_defaults() -> None:
-    options = read()
-    assert (options.board, options.workloads, options.settings) == (None, (), {}) and not options.quick
-    assert [each.name for each in options.chosen_workloads] == ["ping_pong"]
-    assert (options.runs, options.where) == (3, "auto")
-    assert options.surroundings == Surroundings(200, 1.5, seed=1)
-    assert (options.server_port, options.port_to_boards, options.fixed_port) == (None, 5000, 5000)
-    assert (options.address_mode, options.deployer, options.devices) == ("dhcp", "mpremote", ("auto",))
-    assert options.parallel == 1
-    assert options.timeouts_s == DEFAULT_S and options.results_dir.name == "results"
+    what, place, how, output = parts(read())
+    assert (what.board, what.workloads, what.settings, what.quick) == (None, (), {}, False)
+    assert [each.name for each in what.chosen_workloads] == ["ping_pong"]
+    assert (what.runs, place.where) == (3, "auto")
+    assert how.surroundings == Surroundings(200, 1.5, seed=1)
+    assert (how.server_port, how.port_to_boards, how.fixed_port) == (None, 5000, 5000)
+    assert (how.address_mode, how.deployer, place.devices) == ("dhcp", "mpremote", ("auto",))
+    assert place.parallel == 1
+    assert how.timeouts_s == DEFAULT_S and output.results_dir.name == "results"
 
 
 def test_everything_can_be_chosen() -> None:
-    options = read(
+    what, place, how, output = parts(read(
         "--runtime=a", "--runtime=b.uf2", "--profile=tuned", "--board=wiznet_w5100s_evb_pico", "--where=silicon",
         "--device=id:E660", "--device=usb:1-2", "--parallel=2",
         "--workload=ping_pong", "--messages=7", "--runs=2",
@@ -44,17 +48,17 @@ def test_everything_can_be_chosen() -> None:
         "--deploy=rshell", "--setting=server_host=10.0.0.1", "--setting=server_port=0",
         "--setting=turnaround_us=0", "--setting=phy_link_delay_s=2.5", "--setting=address_mode=static",
         "--setting=static_address=10.0.0.2,255.255.255.0,10.0.0.1,8.8.8.8", "--setting=spi_hz=2M", "--results-dir=/x",
-    )  # fmt: skip
-    assert options.devices == ("id:E660", "usb:1-2") and options.parallel == 2
-    assert options.runtimes == ("a", "b.uf2") and options.profiles == ("tuned",)
-    assert options.board is not None and options.board.id == "W5100S_EVB_PICO" and options.runs == 2
-    assert [each.name for each in options.workloads] == ["ping_pong"] and options.settings == {"messages": 7}
-    assert options.timeouts_s == DEFAULT_S | {Stage.FLASH: 9.5, Stage.RUN: 60}
-    assert options.static is not None and options.static.gateway == IPv4Address("10.0.0.1")
-    assert (options.deployer, options.server_host, options.server_port) == ("rshell", "10.0.0.1", 0)
-    assert (options.port_to_boards, options.fixed_port) == (0, 5000)
-    assert options.profile_sets == {"spi_hz": 2_000_000} and options.axes == ()
-    assert (options.surroundings, options.results_dir) == (Surroundings(0, 2.5, seed=1), Path("/x"))
+    ))  # fmt: skip
+    assert place.devices == ("id:E660", "usb:1-2") and place.parallel == 2
+    assert what.runtimes == ("a", "b.uf2") and what.profiles == ("tuned",)
+    assert what.board is not None and what.board.id == "W5100S_EVB_PICO" and what.runs == 2
+    assert [each.name for each in what.workloads] == ["ping_pong"] and what.settings == {"messages": 7}
+    assert how.timeouts_s == DEFAULT_S | {Stage.FLASH: 9.5, Stage.RUN: 60}
+    assert how.static is not None and how.static.gateway == IPv4Address("10.0.0.1")
+    assert (how.deployer, how.server_host, how.server_port) == ("rshell", "10.0.0.1", 0)
+    assert (how.port_to_boards, how.fixed_port) == (0, 5000)
+    assert what.profile_sets == {"spi_hz": 2_000_000} and what.axes == ()
+    assert (how.surroundings, output.results_dir) == (Surroundings(0, 2.5, seed=1), Path("/x"))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +72,7 @@ def test_everything_can_be_chosen() -> None:
         ("--setting=pc_address=8.8.8.1", "pc_address: 8.8.8.1 cannot be a PC's; use a private address that"),
         ("--setting=static_address=1.2.3", "static_address: '1.2.3' is not IP,MASK,GATEWAY,DNS"),
         ("--setting=messages=1,2", "messages: 1,2 are several values, which portbench run measures; give one here"),
-        ("--name=latest", "--name: 'latest' is no name; use letters, digits, dots, dashes and slashes, and not latest"),
+        ("--name=latest", "--name: 'latest' is not a name; use letters, digits, dots, dashes and slashes, not latest"),
     ],
 )
 def test_a_bad_value_is_one_line(argument: str, says: str) -> None:
@@ -95,7 +99,7 @@ def test_any_text_is_an_option_or_a_fault(start: str, text: str) -> None:
     except OptionError as error:
         assert str(error).startswith(name) and "\n" not in str(error).replace(text, "")
     else:
-        assert all(seconds > 0 for seconds in options.timeouts_s.values())
+        assert all(seconds > 0 for seconds in options.how.timeouts_s.values())
 
 
 def test_several_values_are_axes_and_nothing_varies_beside_them() -> None:
@@ -104,18 +108,18 @@ def test_several_values_are_axes_and_nothing_varies_beside_them() -> None:
         "messages": "5,10",
         "setting": ["spi_hz=1M,2M", "intn=yes", "runtime=b", "turnaround_us=0"],
     }
-    options = read_options(asked, sweeps=True)
-    assert [(axis.name, axis.values) for axis in options.axes] == [
+    what, _, how, _ = parts(read_options(asked, sweeps=True))
+    assert [(axis.name, axis.values) for axis in what.axes] == [
         ("messages", (5, 10)),
         ("spi_hz", (10**6, 2 * 10**6)),
     ]
-    assert (options.settings, options.profile_sets, options.surroundings) == ({}, {"intn": True}, Surroundings(0))
-    assert (options.runtimes, options.runs) == (("a", "b"), 1)
-    assert read_options(asked | {"setting": ["seed=7"]}, sweeps=True).surroundings.seed == 7
-    assert read_options({"setting": ["seed=fixed"]}).surroundings.seed is None
+    assert (what.settings, what.profile_sets, how.surroundings) == ({}, {"intn": True}, Surroundings(0))
+    assert (what.runtimes, what.runs) == (("a", "b"), 1)
+    assert read_options(asked | {"setting": ["seed=7"]}, sweeps=True).how.surroundings.seed == 7
+    assert read_options({"setting": ["seed=fixed"]}).how.surroundings.seed is None
 
 
 def test_devices_and_workloads_given_twice() -> None:
     with pytest.raises(OptionError, match=r"^--device: 'id:1' is given twice; name each board once$"):
         read("--device=id:1", "--device=id:2", "--device=id:1")
-    assert len(read("--workload=ping_pong", "--workload=ping_pong").workloads) == 1
+    assert len(read("--workload=ping_pong", "--workload=ping_pong").what.workloads) == 1

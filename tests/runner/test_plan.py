@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,14 @@ from portbench.errors import OptionError
 from portbench.firmware import catalogue, uf2
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import chosen_entries, left_out, plan, remarks
-from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload, workloads
+from portbench.workloads import WORKLOADS_VARIABLE, Native, Workload, workload, workloads
 from tests.workloads.own import FOLDER
 
 OPTIONS = BenchOptions()
 
 
 def ids(**change: Any) -> list[str]:
-    return [run.id for run in plan(replace(OPTIONS, **change))]
+    return [run.id for run in plan(OPTIONS.but(**change))]
 
 
 def test_every_runtime_profile_and_run_is_one_row() -> None:
@@ -90,9 +89,7 @@ def test_ids_are_unique() -> None:
 
 
 def test_every_row_on_each_of_several_boards() -> None:
-    rows = plan(
-        replace(OPTIONS, devices=("usb:1", "usb:2"), runtimes=("micropython-1.26.0", "micropython-unix"), runs=1)
-    )
+    rows = plan(OPTIONS.but(devices=("usb:1", "usb:2"), runtimes=("micropython-1.26.0", "micropython-unix"), runs=1))
     assert [(run.id, run.device) for run in rows] == [
         ("micropython-1.26.0-as-published-ping_pong-on-usb:1", "usb:1"),
         ("micropython-1.26.0-tuned-ping_pong-on-usb:1", "usb:1"),
@@ -126,7 +123,7 @@ def test_nothing_left_is_a_option_error() -> None:
 
 
 def test_another_board_has_other_images() -> None:
-    entries = chosen_entries(replace(OPTIONS, board=board_definition("W5100S_EVB_PICO")), catalogue.load())
+    entries = chosen_entries(OPTIONS.but(board=board_definition("W5100S_EVB_PICO")), catalogue.load())
     assert {entry.family for entry in entries} == {"hosted", "wiznet"}
 
 
@@ -174,7 +171,7 @@ def test_all_workloads_leave_out_what_a_runtime_cannot_run() -> None:
     options = read_options({"workload": ["all"], "runtime": ["portbench-native"], "runs": 1})
     measured = [run.workload.name for run in plan(options)]
     known = workloads()
-    assert measured == [name for name, each in known.items() if each.native() is not None]
+    assert measured == [name for name, each in known.items() if isinstance(each, Native)]
     assert {"ping_pong", "ping", "two_boards"} <= set(measured) < set(known)
 
 
@@ -182,7 +179,7 @@ def test_what_a_runtime_lacks_for_a_named_workload_is_planned_as_unsupported() -
     options = read_options({"workload": ["ping", "many"], "runtime": ["portbench-native"], "runs": 2})
     found = [(row.workload.name, row.number, row.lacks) for row in plan(options)]
     assert found == [("ping", 1, None), ("ping", 2, None), ("many", 1, "many has no native client")]
-    assert remarks(plan(options), options) == []
+    assert remarks(plan(options), options.what) == []
     with pytest.raises(OptionError, match=r"^portbench-native: many has no native client$"):
         plan(read_options({"workload": ["many"], "runtime": ["portbench-native"]}))
 
@@ -219,18 +216,18 @@ def uf2_file(folder: Path, name: str = "firmware.uf2") -> Path:
 
 
 def test_a_board_without_network_runs_what_needs_none(own: tuple[Workload, Workload], tmp_path: Path) -> None:
-    options = replace(OPTIONS, board=board_definition("RPI_PICO"), runtimes=(str(uf2_file(tmp_path)),), runs=1)
-    rows = plan(replace(options, workloads=(own[1],)))
+    options = OPTIONS.but(board=board_definition("RPI_PICO"), runtimes=(str(uf2_file(tmp_path)),), runs=1)
+    rows = plan(options.but(workloads=(own[1],)))
     assert [(row.id, row.board.id) for row in rows] == [("firmware-spin", "RPI_PICO")]
-    both = [(row.workload.name, row.lacks) for row in plan(replace(options, workloads=own))]
+    both = [(row.workload.name, row.lacks) for row in plan(options.but(workloads=own))]
     assert both == [("echo", "echo needs a network, and RPI_PICO has none"), ("spin", None)]
     with pytest.raises(OptionError, match=r"^firmware: echo needs a network, and RPI_PICO has none$"):
-        plan(replace(options, workloads=own[:1]))
+        plan(options.but(workloads=own[:1]))
 
 
 def test_two_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     paths = [str(uf2_file(tmp_path / folder)) for folder in ("Build A", "build-b")]
-    rows = plan(replace(OPTIONS, runtimes=tuple(paths), profiles=("tuned",), runs=1))
+    rows = plan(OPTIONS.but(runtimes=tuple(paths), profiles=("tuned",), runs=1))
     assert [row.id for row in rows] == [
         "build-a-firmware-tuned-ping_pong",
         "build-b-firmware-tuned-ping_pong",
@@ -249,7 +246,7 @@ def test_files_whose_folders_have_one_name_get_the_next_one_that_differs(tmp_pat
 
 
 def test_a_file_alone_keeps_its_name_and_tells_its_folder(tmp_path: Path) -> None:
-    (row,) = plan(replace(OPTIONS, runtimes=(str(uf2_file(tmp_path / "mine")),), profiles=("tuned",), runs=1))
+    (row,) = plan(OPTIONS.but(runtimes=(str(uf2_file(tmp_path / "mine")),), profiles=("tuned",), runs=1))
     assert (row.entry.id, row.entry.build) == ("firmware", "mine/firmware.uf2")
 
 

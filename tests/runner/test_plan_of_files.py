@@ -31,22 +31,22 @@ def image(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_for_the_board_that_it_names(image: Path) -> None:
-    for options in (BenchOptions(), BenchOptions(board=W5100S)):
-        rows = plan(replace(options, runtimes=(str(image),)))
+    for options in (BenchOptions(), BenchOptions().but(board=W5100S)):
+        rows = plan(options.but(runtimes=(str(image),)))
         assert {row.board.id for row in rows} == {"W5100S_EVB_PICO"}
 
 
 def test_a_board_that_the_file_contradicts_is_refused(image: Path) -> None:
     with pytest.raises(OptionError) as error:
-        plan(BenchOptions(runtimes=(str(image),), board=W5500))
+        plan(BenchOptions().but(runtimes=(str(image),), board=W5500))
     assert str(error.value) == f"{image}: says W5100S_EVB_PICO, not W5500_EVB_PICO; choose W5100S_EVB_PICO"
 
 
 def test_a_file_that_names_no_board_is_for_the_one_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "own.uf2"
     path.write_bytes(uf2.build(b"\0MicroPython v1.26.0 on 2025-08-09\0; Nobody's with RP2040\0".ljust(256, b"\0")))
-    assert {row.board for row in plan(BenchOptions(runtimes=(str(path),)))} == {W5500}
-    assert {row.board for row in plan(BenchOptions(runtimes=(str(path),), board=W5100S))} == {W5100S}
+    assert {row.board for row in plan(BenchOptions().but(runtimes=(str(path),)))} == {W5500}
+    assert {row.board for row in plan(BenchOptions().but(runtimes=(str(path),), board=W5100S))} == {W5100S}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_file_that_names_no_board_is_for_one_with_its_chips(
 ) -> None:
     path = tmp_path / "own.uf2"
     path.write_bytes(uf2.build(content.ljust(512, b"\0"), family_id=family))
-    assert {row.board.id for row in plan(BenchOptions(runtimes=(str(path),)))} == {board}
+    assert {row.board.id for row in plan(BenchOptions().but(runtimes=(str(path),)))} == {board}
 
 
 def of_board(path: Path, board: str, python: str = "MicroPython v1.26.0 on 2025-08-09\0") -> str:
@@ -76,24 +76,24 @@ def of_board(path: Path, board: str, python: str = "MicroPython v1.26.0 on 2025-
 
 def test_an_own_image_has_the_profiles_of_its_boards_network(tmp_path: Path) -> None:
     own = of_board(tmp_path / "own.uf2", "Raspberry Pi Pico W")
-    assert [row.id for row in plan(BenchOptions(runtimes=(own,), runs=1))] == [
+    assert [row.id for row in plan(BenchOptions().but(runtimes=(own,), runs=1))] == [
         "own-as-built-ping_pong",
         "own-no-power-save-ping_pong",
     ]
     nameless = of_board(tmp_path / "own.uf2", "Nobody's")
     pico_w = board_definition("RPI_PICO_W")
-    assert [row.profile.power_save for row in plan(BenchOptions(runtimes=(nameless,), runs=1, board=pico_w))] == [
+    assert [row.profile.power_save for row in plan(BenchOptions().but(runtimes=(nameless,), runs=1, board=pico_w))] == [
         None,
         False,
     ]
     python = "CircuitPython 9.1.4 on 2024-09-17"
     own = of_board(tmp_path / "own.uf2", "Raspberry Pi Pico W", python)
-    assert [row.profile.name for row in plan(BenchOptions(runtimes=(own,), runs=1))] == ["as-built"]
+    assert [row.profile.name for row in plan(BenchOptions().but(runtimes=(own,), runs=1))] == ["as-built"]
 
 
 def test_an_image_without_a_network_is_told_of_a_workload_that_needs_none(tmp_path: Path) -> None:
     own = of_board(tmp_path / "own.uf2", "Raspberry Pi Pico")
-    for options in (BenchOptions(runtimes=(own,)), BenchOptions(board=PICO, where="emulated")):
+    for options in (BenchOptions().but(runtimes=(own,)), BenchOptions().but(board=PICO, where="emulated")):
         with pytest.raises(OptionError) as error:
             plan(options)
         assert str(error.value) == "RPI_PICO: has no network, which ping_pong needs; choose --workload interpreter"
@@ -101,39 +101,39 @@ def test_an_image_without_a_network_is_told_of_a_workload_that_needs_none(tmp_pa
 
 def test_a_file_that_is_taken_as_foreign_is_told(tmp_path: Path) -> None:
     odd = of_board(tmp_path / "a+b.uf2", "Raspberry Pi Pico W", "MicroPython of mine on 2022-08-30")
-    options = BenchOptions(runtimes=(odd,), runs=2)
-    assert remarks(plan(options), options) == [
+    options = BenchOptions().but(runtimes=(odd,), runs=2)
+    assert remarks(plan(options), options.what) == [
         "a+b.uf2: names no family, and is taken as foreign: nothing is deployed and the PC times it; --family NAME"
         " would treat it as one of micropython, wiznet, circuitpython, native"
     ]
-    told = replace(options, family=Family.FOREIGN)
-    assert remarks(plan(told), told) == []
+    told = options.but(family=Family.FOREIGN)
+    assert remarks(plan(told), told.what) == []
     bare = of_board(tmp_path / "own.uf2", "W5500-EVB-Pico", "MicroPython e948ee967 on 2022-08-30\0")
-    options = replace(options, runtimes=(bare,))
+    options = options.but(runtimes=(bare,))
     rows = plan(options)
-    assert remarks(rows, options) == []
+    assert remarks(rows, options.what) == []
     assert {(row.entry.family, row.entry.version) for row in rows} == {(Family.MICROPYTHON, "unknown")}
 
 
 def test_a_file_that_says_nothing_is_foreign(tmp_path: Path) -> None:
     path = tmp_path / "own.uf2"
     path.write_bytes(uf2.build(b"silence".ljust(256)))
-    (row,) = plan(BenchOptions(runtimes=(str(path),), runs=1))
+    (row,) = plan(BenchOptions().but(runtimes=(str(path),), runs=1))
     assert (row.entry.family, row.id, row.board) == (Family.FOREIGN, "own-as-built-ping_pong", W5500)
     with pytest.raises(OptionError, match=r"^own: messages is 1: the PC times from one to the next; use 2"):
-        plan(BenchOptions(runtimes=(str(path),), settings={"messages": 1}))
-    with pytest.raises(OptionError, match="interpreter cannot be timed by the PC, and a foreign image tells nothing"):
-        plan(BenchOptions(runtimes=(str(path),), workloads=(workload("interpreter"),)))
+        plan(BenchOptions().but(runtimes=(str(path),), settings={"messages": 1}))
+    with pytest.raises(OptionError, match="interpreter cannot be timed by the PC, and a foreign image reports nothing"):
+        plan(BenchOptions().but(runtimes=(str(path),), workloads=(workload("interpreter"),)))
 
 
 @pytest.mark.parametrize("label", [b"master secret", b"c hs traffic"], ids=["TLS 1.2", "TLS 1.3"])
 def test_a_foreign_image_without_tls_fetches_no_page_by_https(label: bytes, tmp_path: Path) -> None:
     path = tmp_path / "own.uf2"
-    options = BenchOptions(runtimes=(str(path),), workloads=(workload("https"), workload("ping_pong")), runs=1)
+    options = BenchOptions().but(runtimes=(str(path),), workloads=(workload("https"), workload("ping_pong")), runs=1)
 
     def lacking(content: bytes, scheme: str = "https") -> list[str | None]:
         path.write_bytes(uf2.build(content.ljust(256)))
-        return [row.lacks for row in plan(replace(options, settings={"scheme": scheme}))]
+        return [row.lacks for row in plan(options.but(settings={"scheme": scheme}))]
 
     why = "https needs TLS, and the image has no label of its keys (master secret, c hs traffic); use -s scheme=http"
     assert lacking(b"silence") == [why, None]
@@ -143,23 +143,25 @@ def test_a_foreign_image_without_tls_fetches_no_page_by_https(label: bytes, tmp_
 def test_which_foreign_images_serve_only_their_makers_know(tmp_path: Path) -> None:
     path = tmp_path / "own.uf2"
     path.write_bytes(uf2.build(b"silence".ljust(256)))
-    options = BenchOptions(runtimes=(str(path),), workloads=(workload("ping_pong"), workload("http")), runs=1)
+    options = BenchOptions().but(runtimes=(str(path),), workloads=(workload("ping_pong"), workload("http")), runs=1)
     assert [row.workload.name for row in plan(options)] == ["ping_pong", "http"]
-    assert [row.workload.name for row in plan(replace(options, workloads_by_name=False))] == ["ping_pong"]
-    with pytest.raises(OptionError, match="http_asyncio cannot be timed by the PC, and a foreign image tells nothing"):
-        plan(replace(options, workloads=(workload("http_asyncio"),)))
+    assert [row.workload.name for row in plan(options.but(workloads_by_name=False))] == ["ping_pong"]
+    with pytest.raises(
+        OptionError, match="http_asyncio cannot be timed by the PC, and a foreign image reports nothing"
+    ):
+        plan(options.but(workloads=(workload("http_asyncio"),)))
 
 
 @pytest.mark.parametrize("family", ["foreign", "wiznet"])
 def test_the_family_of_a_file_can_be_told(family: str, image: Path) -> None:
-    rows = plan(BenchOptions(runtimes=(str(image),), family=Family(family), runs=1))
+    rows = plan(BenchOptions().but(runtimes=(str(image),), family=Family(family), runs=1))
     assert {row.entry.family for row in rows} == {Family(family)}
 
 
 @pytest.mark.parametrize("runtimes", [(), ("micropython-1.26.0",)])
 def test_a_family_without_a_file_is_refused(runtimes: tuple[str, ...]) -> None:
     with pytest.raises(OptionError, match=r"^--family foreign: is for image files; name one: --runtime FILE\.uf2$"):
-        plan(BenchOptions(runtimes=runtimes, family=Family.FOREIGN))
+        plan(BenchOptions().but(runtimes=runtimes, family=Family.FOREIGN))
 
 
 def test_boards_are_known_by_what_they_call_themselves() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +42,12 @@ LARGE = Profile("large", settings={"alone": {"size": 100}})
 
 def rows(workload: Workload, *profiles: Profile, **change: Any) -> list[PlannedRow]:
     entry = FirmwareEntry("port-1", Family.MICROPYTHON, "W5500_EVB_PICO", profiles, version="1", file="port.uf2")
-    options = BenchOptions(board=board_definition("W5500_EVB_PICO"), workloads=(workload,), runs=1)
-    return plan(replace(options, **change), Catalogue((Path("catalogue.toml"),), (entry,)))
+    options = BenchOptions().but(board=board_definition("W5500_EVB_PICO"), workloads=(workload,), runs=1)
+    return plan(options.but(**change), Catalogue((Path("catalogue.toml"),), (entry,)))
 
 
 def stored_profile(row: PlannedRow) -> str | None:
-    return RowDraft(row, BenchOptions(), Where.EMULATED).ended(Status.SKIPPED, "not today").profile
+    return RowDraft(row, Where.EMULATED).ended(Status.SKIPPED, "not today").profile
 
 
 def test_with_a_network_every_profile_is_measured() -> None:

@@ -1,11 +1,10 @@
-"""What goes onto a board for a row, and where its server is."""
+"""Files on a board for a row, and the place of its server."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import socket
-from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +18,7 @@ from portbench.errors import PortbenchError
 from portbench.firmware import native_config, uf2
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image, Source
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import BenchOptions, How
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import Peer, build_program
 from portbench.runner.servers import Servers, sessions_since
@@ -30,14 +29,14 @@ from portbench.workloads import WORKLOADS_VARIABLE, workload
 from tests.ping_pong import PING_PONG
 from tests.workloads.own import FOLDER
 
-OPTIONS = BenchOptions(settings={"messages": 7}, server_port=0)
+OPTIONS = BenchOptions().but(settings={"messages": 7}, server_port=0)
 PEER = Peer(IPv4Address("192.168.50.1"), 5001)
 STATIC = StaticAddress(*(IPv4Address(text) for text in ("10.0.0.2", "255.255.255.0", "10.0.0.1", "10.0.0.1")))
 LAN = OwnNetwork(PEER.address, PEER.port, (STATIC.ip, STATIC.mask, STATIC.gateway, STATIC.dns))
 
 
 def planned(runtime: str, profile: str, options: BenchOptions = OPTIONS) -> PlannedRow:
-    (row,) = plan(replace(options, runtimes=(runtime,), profiles=(profile,), runs=1))
+    (row,) = plan(options.but(runtimes=(runtime,), profiles=(profile,), runs=1))
     return row
 
 
@@ -52,43 +51,39 @@ def image(tmp_path: Path) -> Path:
     return path
 
 
-def config_of(row: PlannedRow, image: Path, options: BenchOptions, on: Board, scratch: Path) -> dict[str, Any]:
-    program = build_program(
-        row, Image(row.entry, "1.26.0", Source.FILE, Uf2File.read(image)), on, PEER, options, scratch
-    )
+def config_of(row: PlannedRow, image: Path, on: Board, scratch: Path) -> dict[str, Any]:
+    program = build_program(row, Image(row.entry, "1.26.0", Source.FILE, Uf2File.read(image)), on, PEER, scratch)
     assert program.uf2 is not None and program.uf2.identity.version == "1.26.0" and program.has_console
     config: dict[str, Any] = json.loads(program.deployment.files["portbench_config.json"])
     return config
 
 
 def test_profiles_become_the_clients_settings(image: Path, tmp_path: Path) -> None:
-    published = config_of(planned("micropython-1.26.0", "as-published"), image, OPTIONS, board(), tmp_path)
+    published = config_of(planned("micropython-1.26.0", "as-published"), image, board(), tmp_path)
     assert (published["spi_hz"], published["intn"], published["messages"]) == (2_000_000, False, 7)
     assert (published["server"], published["port"]) == ("192.168.50.1", 5001)
-    tuned = config_of(planned("micropython-1.26.0", "tuned"), image, OPTIONS, board(), tmp_path)
+    tuned = config_of(planned("micropython-1.26.0", "tuned"), image, board(), tmp_path)
     assert (tuned["spi_hz"], tuned["intn"]) == (None, True)
 
 
 def test_a_static_address_comes_from_the_option_or_the_boards_own_network(image: Path, tmp_path: Path) -> None:
-    row, static = planned("micropython-1.26.0", "tuned"), replace(OPTIONS, address_mode="static")
-    assert config_of(row, image, static, board(own=LAN), tmp_path)["static"] == STATIC.as_list()
-    given = replace(static, static=STATIC)
-    assert config_of(row, image, given, board(Where.SILICON), tmp_path)["static"] == STATIC.as_list()
+    static = OPTIONS.but(address_mode="static")
+    row, given = (planned("micropython-1.26.0", "tuned", each) for each in (static, static.but(static=STATIC)))
+    assert config_of(row, image, board(own=LAN), tmp_path)["static"] == STATIC.as_list()
+    assert config_of(given, image, board(Where.SILICON), tmp_path)["static"] == STATIC.as_list()
     with pytest.raises(PortbenchError, match="needs the board's address: -s static_address"):
-        config_of(row, image, static, board(Where.SILICON), tmp_path)
+        config_of(row, image, board(Where.SILICON), tmp_path)
 
 
 @pytest.mark.parametrize("address_mode", ["dhcp", "static"])
 def test_the_native_image_carries_its_parameters(address_mode: Any, image: Path, tmp_path: Path) -> None:
-    row = planned("portbench-native", "tuned")
-    options = replace(OPTIONS, address_mode=address_mode)
+    row = planned("portbench-native", "tuned", OPTIONS.but(address_mode=address_mode))
     (tmp_path / "scratch").mkdir()
     program = build_program(
         row,
         Image(row.entry, "1", Source.FILE, Uf2File.read(image)),
         board(own=LAN),
         PEER,
-        options,
         tmp_path / "scratch",
     )
     assert program.uf2 is not None and program.uf2.sha256 != Uf2File.read(image).sha256 and not program.has_console
@@ -105,7 +100,7 @@ def test_the_native_image_carries_its_parameters(address_mode: Any, image: Path,
 
 
 def test_a_board_with_its_own_network_needs_no_server_of_ours() -> None:
-    servers = Servers(OPTIONS)
+    servers = Servers(OPTIONS.how)
     assert servers.peer_for(board(own=LAN), PING_PONG) == (PEER, None) and servers.own_turnaround == {}
     servers.close()
 
@@ -125,7 +120,7 @@ def test_the_sessions_of_a_run_are_the_good_ones_since_it_began(monkeypatch: pyt
         assert sessions_since(server, server.accepted) == []
 
 
-LONG = replace(OPTIONS, settings={}, server_port=5000)
+LONG = OPTIONS.but(settings={}, server_port=5000)
 CONFIGS = {
     ("micropython-1.20.0", "as-published"): "95d45988cc93dc2adbf092390ee3e67cd9df8ee8580d326cad140300acae1a89",
     ("micropython-1.20.0", "tuned"): "ddc9a394a1f0744f15247448ae46bb88b0a75b62d0c45cd0d1fb794720032823",
@@ -147,8 +142,7 @@ SCRIPTS = {
     "main.py": "927613ce051739413f3bba073d6efb77199fe432e08b4b38e7651e0b32fe67fb",
     "code.py": "ffae024a575da791185f6cd24f3bd4520b5aa3ffdca510bd7f8160083d31c462",
 }
-"""As golden rows were recorded with: other bytes are other figures. The client for CircuitPython before 9.0 waits for
-USB."""
+"""Hashes of the scripts of the golden rows: other bytes are other figures. The client before 9.0 waits for USB."""
 
 AFTER_USB = b"""for _ in range(200):
     if supervisor.runtime.usb_connected:
@@ -166,7 +160,7 @@ def test_the_catalogues_profiles_are_deployed_as_they_were_published(
     if runtime.startswith("circuitpython"):
         image.write_bytes(uf2.build(f"CircuitPython {row.entry.version} on 2024-09-17; ".encode().ljust(512)))
     found = Image(row.entry, row.entry.version or "", Source.FILE, Uf2File.read(image))
-    files = build_program(row, found, board(own=LAN), Peer(PEER.address, 5000), LONG, tmp_path).deployment.files
+    files = build_program(row, found, board(own=LAN), Peer(PEER.address, 5000), tmp_path).deployment.files
     assert hashlib.sha256(files["portbench_config.json"]).hexdigest() == CONFIGS[runtime, profile]
     script = "code.py" if runtime.startswith("circuitpython") else "main.py"
     unchanged = files[script] if runtime != "circuitpython-8.2.6" else files[script].replace(AFTER_USB, b"")
@@ -178,12 +172,12 @@ def test_a_workload_that_needs_no_network_gets_no_server(
     image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
-    options = replace(OPTIONS, workloads=(workload("spin"),), settings={"passes": 5})
+    options = OPTIONS.but(workloads=(workload("spin"),), settings={"passes": 5})
     row = planned("micropython-1.26.0", "tuned", options)
-    servers = Servers(options)
+    servers = Servers(options.how)
     assert servers.peer_for(board(Where.HOSTED), row.workload) == (None, None)
     found = Image(row.entry, "1.26.0", Source.FILE, Uf2File.read(image))
-    files = build_program(row, found, board(own=LAN), None, options, tmp_path).deployment.files
+    files = build_program(row, found, board(own=LAN), None, tmp_path).deployment.files
     assert json.loads(files["portbench_config.json"]) == {"passes": 5, "backwards": False}
 
 
@@ -191,7 +185,7 @@ def test_another_workload_takes_the_port_of_the_one_before(monkeypatch: pytest.M
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    servers = Servers(replace(OPTIONS, server_port=port))
+    servers = Servers(How(server_port=port))
     try:
         first = servers.at("127.0.0.1", PING_PONG, port)
         second = servers.at("127.0.0.1", workload("echo"), port)
@@ -205,7 +199,7 @@ def test_another_workload_takes_the_port_of_the_one_before(monkeypatch: pytest.M
 
 
 def test_what_no_client_could_use_fails_the_row_in_one_line(image: Path, tmp_path: Path) -> None:
-    options = replace(OPTIONS, timeouts_s=OPTIONS.timeouts_s | {Stage.READY: float("inf")})
+    options = OPTIONS.but(timeouts_s=OPTIONS.how.timeouts_s | {Stage.READY: float("inf")})
     with pytest.raises(PortbenchError, match=r"^client: ready_timeout_s is inf: ") as caught:
-        config_of(planned("micropython-1.26.0", "tuned"), image, options, board(own=LAN), tmp_path)
+        config_of(planned("micropython-1.26.0", "tuned", options), image, board(own=LAN), tmp_path)
     assert "\n" not in str(caught.value)

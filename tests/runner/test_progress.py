@@ -1,4 +1,4 @@
-"""What a person sees, with and without a terminal."""
+"""Output of the progress, with and without a terminal."""
 
 from __future__ import annotations
 

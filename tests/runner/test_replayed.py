@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,7 +36,7 @@ def planned(options: BenchOptions) -> list[PlannedRow]:
 
 
 def measured(options: BenchOptions, folder: Path, planned: list[PlannedRow]) -> list[Row]:
-    bench = Bench(replace(options, results_dir=folder), image_store(), folder)
+    bench = Bench(options.but(results_dir=folder), image_store(), folder)
     try:
         return [bench.measure(each).row for each in planned]
     finally:
@@ -56,11 +55,11 @@ def test_a_run_keeps_a_closer_look_in_the_first_run_of_a_row(rows: list[Row]) ->
 
 
 def test_other_layouts_are_run_without_jitter(options: BenchOptions, planned: list[PlannedRow], tmp_path: Path) -> None:
-    asked = replace(options, attribute=False, what_if=False, layouts=3, parallel=2)
-    first, second = measured(asked, tmp_path, planned)
+    asked = options.but(attribute=False, what_if=False, layouts=3, parallel=2)
+    first, second = measured(asked, tmp_path, plan(asked))
     found = first.layouts
     assert found is not None and second.layouts is None and first.note is None
-    plain = ReplayedRow(planned[0], options)
+    plain = ReplayedRow(planned[0])
     assert found.linked == plain.planned.workload.check(plain.figures.result or {}, planned[0].settings).figures
     assert len(found.drawn) == 3 and found.drawn[0].keys() == found.linked.keys()
     # The client runs from SRAM.
@@ -92,7 +91,7 @@ def test_what_changes_bring_to_the_native_client(rows: list[Row]) -> None:
 
 def test_a_row_without_exchanges_has_no_waveform(options: BenchOptions) -> None:
     asked = {"runtime": ["wiznet-hardwired"], "workload": ["interpreter"], "where": "emulated"}
-    assert ReplayedRow.quick(plan(read_options(asked))[0], options).waveform() is None
+    assert ReplayedRow.quick(plan(read_options(asked))[0], options.what).waveform() is None
 
 
 def test_a_look_that_fails_leaves_the_row_measured(

@@ -47,7 +47,7 @@ class Harness:
         return patience.run(self.command(*arguments), LIMIT_S, cwd=cwd, env=self.environment)
 
     def refused(self, *arguments: str, status: int = 2) -> str:
-        """What the command says in this process, which ends before anything is measured."""
+        """Return the command's error in this process, which ends before anything is measured."""
         runner = CliRunner(catch_exceptions=False, env=self.environment)
         done = runner.invoke(portbench, ["run", f"--results-dir={self.results}", *arguments])
         assert done.exit_code == status, done.output

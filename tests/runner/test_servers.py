@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from ipaddress import IPv4Address
 from types import SimpleNamespace
 from typing import cast
@@ -14,7 +13,7 @@ import pytest
 
 from portbench.boards import Board
 from portbench.errors import PortbenchError
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import How
 from portbench.runner.servers import Servers, sessions_since
 from portbench.server.tcp import measure_round_trip
 from portbench.where import Where
@@ -22,13 +21,12 @@ from portbench.workloads import WORKLOADS_VARIABLE, workload
 from tests.ping_pong import PING_PONG
 from tests.workloads.own import FOLDER
 
-OPTIONS = BenchOptions(runtimes=("micropython-1.26.0",), parallel=2, runs=1)
 HOSTED = cast(Board, SimpleNamespace(where=Where.HOSTED, own_network=None))
 
 
 @pytest.fixture
 def servers() -> Iterator[Servers]:
-    made = Servers(OPTIONS)
+    made = Servers(How(), parallel=2)
     yield made
     made.close()
 
@@ -75,7 +73,7 @@ def test_each_workload_has_a_server_of_its_own(servers: Servers, monkeypatch: py
 
 
 def test_two_benches_do_not_meet_at_one_port() -> None:
-    both = [Servers(replace(OPTIONS, parallel=1)) for _ in range(2)]
+    both = [Servers(How()) for _ in range(2)]
     try:
         first, second = (each.peer_for(HOSTED, PING_PONG)[0] for each in both)
         assert first is not None and second is not None and first.port != second.port
@@ -87,7 +85,7 @@ def test_two_benches_do_not_meet_at_one_port() -> None:
 def test_the_usual_port_is_used_where_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         monkeypatch.setattr("portbench.runner.options.SERVER_PORT", port := taken.getsockname()[1])
-        given = Servers(replace(OPTIONS, server_port=port))
+        given = Servers(How(server_port=port), parallel=2)
         with pytest.raises(PortbenchError, match="cannot listen: the port is in use"):
             given.peer_for(HOSTED, PING_PONG)
         given.close()

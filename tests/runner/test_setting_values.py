@@ -1,4 +1,4 @@
-"""How the values of a setting are written, and which settings there are."""
+"""Notation of a setting's values, and the settings that exist."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def test_values_are_lists_and_ranges_with_units() -> None:
         ("server_port=70000", "server_port: 70000 is not a whole number from 0 to 65 535"),
         ("timeout_flash_s=0", "timeout_flash_s: 0 is not a number from 0.001 to 86 400"),
         ("phy_link_delay_s=61", "phy_link_delay_s: 61 is not a number from 0 to 60"),
-        ("phy_link_delay_s=nan", "phy_link_delay_s: 'nan' is no number; write 200, 8M or 0.5"),
+        ("phy_link_delay_s=nan", "phy_link_delay_s: 'nan' is not a number; write 200, 8M or 0.5"),
         ("phy_link_delay_s=1e999", "phy_link_delay_s: 1e999 is too large"),
         ("address_mode=ppp", "address_mode: unknown value 'ppp'; choose one of dhcp, static"),
         ("server_port=1,2", "server_port: has 2 values; give one, which is for all rows"),
-        ("spi_hz=1.5", "spi_hz: 1.5 is no whole number"),
+        ("spi_hz=1.5", "spi_hz: 1.5 is not a whole number"),
         ("spi_hz=2M,2_000_000", "spi_hz: 2000000 is given twice; give each value once"),
         ("intn=no,off", "intn: False is given twice; give each value once"),
         ("spi_hz=1..2+0", "spi_hz: 1..2+0 does not grow; write 1..32*2 or 0..100+25"),
@@ -60,7 +60,7 @@ def test_values_are_lists_and_ranges_with_units() -> None:
         ("messages=1..10001+1", "messages: 1..10001+1 has more than 10000 values"),
         ("intn=1", "intn: '1' is neither yes nor no"),
         ("runtime=a,,b", "runtime: has an empty value; write its values as runtime=A,B,C"),
-        ("turnaround_us=fixed", "turnaround_us: 'fixed' is no number; write 200, 8M or 0.5"),
+        ("turnaround_us=fixed", "turnaround_us: 'fixed' is not a number; write 200, 8M or 0.5"),
     ],
 )
 def test_a_slip_is_told_in_a_line(text: str, line: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from portbench.errors import OptionError
 from portbench.firmware.catalogue import Profile
-from portbench.runner.options import BenchOptions, read_options
+from portbench.runner.options import What, read_options
 from portbench.runner.plan import plan
 from portbench.runner.settings import workload_settings
 from portbench.workloads import WORKLOADS_VARIABLE, workload, workloads
@@ -62,8 +62,8 @@ def use_own(name: str, field: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_setting_that_several_workloads_have_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_own("pong_again", "messages", tmp_path, monkeypatch)
     assert {"ping_pong", "pong_again"} <= set(workload_settings(workloads().values())["messages"].workloads)
-    options = read_options({"workload": ["ping_pong", "pong_again"], "messages": "7"})
-    assert [options.settings_for(each, TUNED).model_dump() for each in options.workloads] == [{"messages": 7}] * 2
+    what = read_options({"workload": ["ping_pong", "pong_again"], "messages": "7"}).what
+    assert [what.settings_for(each, TUNED).model_dump() for each in what.workloads] == [{"messages": 7}] * 2
 
 
 def test_a_setting_that_has_the_name_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_a_setting_that_has_the_name_of_another(tmp_path: Path, monkeypatch: pyt
 
 def test_a_broken_workload_is_told_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(tmp_path / "absent"))
-    line = f"{WORKLOADS_VARIABLE}: {tmp_path / 'absent'} is no folder; name the folder that holds workloads"
+    line = f"{WORKLOADS_VARIABLE}: {tmp_path / 'absent'} is not a folder; name the folder that holds workloads"
     assert refusal(lambda: read_options({})) == line
 
 
@@ -82,26 +82,26 @@ PROFILE = Profile("short", settings={"ping_pong": {"messages": 40}, "spin": {"pa
 
 
 @pytest.mark.parametrize(
-    ("options", "profile", "messages"),
+    ("what", "profile", "messages"),
     [
-        (BenchOptions(), TUNED, 1000),
-        (BenchOptions(), PROFILE, 40),
-        (BenchOptions(settings={"messages": 7}), PROFILE, 7),
-        (BenchOptions(settings={"passes": 7}), PROFILE, 40),
-        (BenchOptions(quick=True), TUNED, 20),
-        (BenchOptions(quick=True), PROFILE, 40),
-        (BenchOptions(quick=True, settings={"messages": 7}), PROFILE, 7),
+        (What(), TUNED, 1000),
+        (What(), PROFILE, 40),
+        (What(settings={"messages": 7}), PROFILE, 7),
+        (What(settings={"passes": 7}), PROFILE, 40),
+        (What(quick=True), TUNED, 20),
+        (What(quick=True), PROFILE, 40),
+        (What(quick=True, settings={"messages": 7}), PROFILE, 7),
     ],
 )
 def test_asked_for_comes_before_the_catalogue_and_that_before_the_default(
-    options: BenchOptions, profile: Profile, messages: int
+    what: What, profile: Profile, messages: int
 ) -> None:
-    assert options.settings_for(PING_PONG, profile).model_dump() == {"messages": messages}
+    assert what.settings_for(PING_PONG, profile).model_dump() == {"messages": messages}
 
 
 def test_text_becomes_what_the_setting_is() -> None:
     options = read_options({"workload": ["spin"], "setting": ["passes=12", "backwards=yes"]})
-    assert options.settings_for(workload("spin"), TUNED).model_dump() == {"passes": 12, "backwards": True}
+    assert options.what.settings_for(workload("spin"), TUNED).model_dump() == {"passes": 12, "backwards": True}
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_a_setting_out_of_range_is_one_line(given: dict[str, Any], says: str) ->
     ("settings", "says"),
     [
         ({"messages": 0}, "profile 'own': messages: 0 is not greater than or equal to 1 (ping_pong)"),
-        ({"mesages": 7}, "profile 'own': mesages: is no setting of ping_pong; it has messages"),
+        ({"mesages": 7}, "profile 'own': mesages: is not a setting of ping_pong; it has messages"),
     ],
 )
 def test_a_catalogues_setting_that_cannot_be_is_one_line(settings: dict[str, Any], says: str) -> None:
     profile = Profile("own", settings={"ping_pong": settings})
-    assert refusal(lambda: BenchOptions().settings_for(PING_PONG, profile)) == says
+    assert refusal(lambda: What().settings_for(PING_PONG, profile)) == says
 
 
 def test_a_setting_of_a_workload_that_is_not_measured() -> None:
@@ -158,7 +158,7 @@ def test_what_a_device_cannot_keep_is_told_before_anything_starts(runtime: str, 
 def test_any_text_is_a_setting_or_one_line(name: str, text: str) -> None:
     try:
         options = read_options({"workload": ["ping_pong", "spin", "echo"], "setting": [f"{name}={text}"]})
-        settings = [(each, options.settings_for(each, TUNED)) for each in options.workloads]
+        settings = [(each, options.what.settings_for(each, TUNED)) for each in options.what.workloads]
     except OptionError as error:
         assert str(error).startswith(f"{name}: ") and "\n" not in str(error)
     else:

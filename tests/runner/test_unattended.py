@@ -148,8 +148,8 @@ class RealBoard(ScriptedBoard):
 @pytest.fixture
 def real(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[World, PlannedRow]]:
     """A world whose server is on the loopback and takes a free port, and a row of three messages."""
-    monkeypatch.setattr("portbench.runner.bench.where_for", lambda planned, options: Where.SILICON)
-    world.options = replace(world.options, server_host="127.0.0.1", server_port=0)
+    monkeypatch.setattr("portbench.runner.bench.where_for", lambda planned: Where.SILICON)
+    world.options = world.options.but(server_host="127.0.0.1", server_port=0)
     world.bench.close()
     world.bench = Bench(world.options, world.bench._store, world.folder / "results")
     planned = world.planned(Family.FOREIGN)
@@ -183,7 +183,7 @@ def test_a_real_board_is_timed_on_real_sockets_however_its_client_ends(
 
 def test_a_real_board_that_never_connects_ends_its_row_with_the_address(real: tuple[World, PlannedRow]) -> None:
     world, planned = real
-    world.bench.options = replace(world.options, timeouts_s=DEFAULT_S | {Stage.READY: 0.001})
+    planned = replace(planned, how=replace(planned.how, timeouts_s=DEFAULT_S | {Stage.READY: 0.001}))
     world.boards = [RealBoard(lambda: None)]
     row = world.measure(planned).row
     assert row.status is Status.FAILED
@@ -204,32 +204,32 @@ def test_where_a_real_board_serves_nobody_tells_the_pc(real: tuple[World, Planne
 
 def test_boards_that_share_a_server_cannot_be_told_apart(real: tuple[World, PlannedRow]) -> None:
     world, planned = real
-    world.bench.options = replace(world.options, parallel=2)
+    world.bench.servers.parallel = 2
     world.boards = [RealBoard(lambda: None)]
-    assert "does not tell which board it is; measure without --parallel" in (world.measure(planned).row.reason or "")
+    assert "does not report which board it is; measure without --parallel" in (world.measure(planned).row.reason or "")
 
 
 def test_the_meeting_places_are_told() -> None:
-    options = BenchOptions(server_host="10.1.2.3", server_port=5001)
+    options = BenchOptions().but(server_host="10.1.2.3", server_port=5001)
     emulated, real = meeting_places(options)
     assert emulated == (
         "emulated boards: TCP to 192.168.50.1:5001, own address by DHCP or 192.168.50.10, mask 255.255.255.0,"
         " gateway 192.168.50.1; another network: -s pc_address=10.0.0.1"
     )
     assert real == "real boards: TCP to 10.1.2.3:5001, own address as the network there has it"
-    assert meeting_places(replace(options, where="emulated")) == [emulated]
-    assert meeting_places(replace(options, where="silicon")) == [real]
-    options = replace(options, workloads=(workload("http"),))
+    assert meeting_places(options.but(where="emulated")) == [emulated]
+    assert meeting_places(options.but(where="silicon")) == [real]
+    options = options.but(workloads=(workload("http"),))
     called = (
         "emulated boards, http: the PC calls TCP port 80 of the address that it gave by DHCP, or of 192.168.50.10, mask"
         " 255.255.255.0"
     )
     assert meeting_places(options) == [called]
-    assert meeting_places(replace(options, where="silicon")) == []
-    assert meeting_places(replace(options, workloads=(workload("http"), workload("ping_pong")))) == [
+    assert meeting_places(options.but(where="silicon")) == []
+    assert meeting_places(options.but(workloads=(workload("http"), workload("ping_pong")))) == [
         called,
         emulated,
         real,
     ]
-    options = replace(options, workloads=(workload("http"), workload("ping_pong")), workloads_by_name=False)
+    options = options.but(workloads=(workload("http"), workload("ping_pong")), workloads_by_name=False)
     assert meeting_places(options) == [emulated, real]

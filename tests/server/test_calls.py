@@ -91,13 +91,6 @@ def test_a_silent_board_is_given_up(
     assert calls.fault == f"connection 1 of 1 to {PEER}: {says}" and not calls.is_open(recording)
 
 
-def test_a_lost_connection_is_an_error_whatever_the_conversation_says() -> None:
-    recording = begun(Calls(asking(1)))
-    recording.established(1.0)
-    recording.lost("reset")
-    assert recording.error == "connection lost after 0 exchanges (reset)"
-
-
 def test_the_limit_of_connecting_may_be_another() -> None:
     calls = Calls(LoadGenerator(lambda: asking(1).begin() or pytest.fail(), 1), connect_limit_us=RETRY_US)
     recording = begun(calls)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from portbench.boards import Board, Deadline, board_definition
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.runner.options import BenchOptions
+from portbench.runner.options import How
 from portbench.runner.servers import Servers
 from portbench.server.tcp import WorkloadServer, measure_round_trip
 from portbench.where import Where
@@ -26,7 +26,7 @@ from portbench.workloads import workload
 
 PING_PONG = workload("ping_pong")
 
-OPTIONS = BenchOptions(server_port=0)
+HOW = How(server_port=0)
 PROBES = (
     b"",
     b"\r\n\r\n",
@@ -38,7 +38,7 @@ PROBES = (
     b"EHLO\r\n",
     b"9" * 4096,
 )
-"""What scanners such as nmap say to find out what listens."""
+"""Probes that scanners such as nmap send to identify a server."""
 
 
 def listening(process: psutil.Process) -> set[str]:
@@ -65,7 +65,7 @@ def test_only_the_address_that_was_asked_for_answers() -> None:
 
 def test_boards_on_this_pc_open_nothing_to_the_network() -> None:
     before = listening(psutil.Process())
-    servers = Servers(OPTIONS)
+    servers = Servers(HOW)
     servers.peer_for(cast(Board, SimpleNamespace(where=Where.HOSTED, own_network=None)), PING_PONG)
     assert listening(psutil.Process()) - before <= {"127.0.0.1"}
     servers.close()
@@ -77,7 +77,7 @@ def test_an_emulated_board_listens_nowhere(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path))
 
-    servers = Servers(OPTIONS)
+    servers = Servers(HOW)
     others = set(psutil.Process().children(recursive=True))  # of fixtures that live longer than one test
     with DeskBoard.started(board_definition("W5500_EVB_PICO")) as board:
         assert servers.peer_for(board, PING_PONG)[1] is None
@@ -88,7 +88,7 @@ def test_an_emulated_board_listens_nowhere(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_real_board_gets_the_address_that_was_named() -> None:
-    servers = Servers(BenchOptions(server_port=0, server_host="127.0.0.1"))
+    servers = Servers(How(server_port=0, server_host="127.0.0.1"))
     peer, server = servers.peer_for(cast(Board, SimpleNamespace(where=Where.SILICON, own_network=None)), PING_PONG)
     assert server is not None and server.host == "127.0.0.1"
     assert peer is not None and peer.address == ip_address("127.0.0.1")

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.server.recording import Recording
-from portbench.workloads import Conversation, Session, Turnaround, workload
+from portbench.server.tls.channel import Channel
+from portbench.server.tls.peer import TlsFault
+from portbench.workloads import Conversation, ConversationError, Ping, PingPlan, Session, Turnaround, workload
 
 PING_PONG = workload("ping_pong")
 STREAM = b"".join(sent for sent, _ in PING_PONG.ideal_client(20))
@@ -90,6 +92,94 @@ def test_a_report() -> None:
     assert not subject.reported
     subject.receive(b'"a":1}\n', 30.0)
     assert subject.reported and subject.session().report == {"a": 1} and " report=yes" in subject.session().line()
+
+
+class Loud:
+    """A peer of TLS, whose ciphertext is in capitals, and its one connection."""
+
+    handshaking, version, cipher_suite, server_name, resumed = False, "TLSv1.3", "SUITE", "pc.test", True
+
+    def __init__(self) -> None:
+        self.said: list[object] = []
+
+    def accept(self) -> Loud:
+        return self
+
+    def connect(self, *server: object) -> Loud:
+        self.said.append(server)
+        return self
+
+    def receive(self, data: bytes, unix_s: int) -> tuple[bytes, bytes, bool]:
+        self.said.append(unix_s)
+        if data == b"\x16BAD":
+            raise TlsFault("it is bad", b"ALERT")
+        return data.lstrip(b"\x16").lower(), b"<", False
+
+    def send(self, plaintext: bytes) -> bytes:
+        return plaintext.upper()
+
+    def close(self) -> bytes:
+        return b">"
+
+
+class Words(Conversation):
+    """Says and hears words, and does what they say."""
+
+    def opened(self) -> bytes:
+        return b"hello"
+
+    def receive(self, data: bytes) -> bytes:
+        self.exchanges += 1
+        self.listening, self.pings = "here", PingPlan((64,), 1, 1, 1)
+        self.finished = data == b"bye"
+        if data == b"wrong":
+            raise ConversationError("it is wrong", b"due")
+        return b"heard"
+
+    def pinged(self) -> bytes:
+        return b"pinged"
+
+    def eof(self) -> None:
+        pass
+
+
+def encrypted(server: tuple[str, bytes] | None) -> tuple[Recording, Loud]:
+    peer = Loud()
+    channel = Channel(peer, lambda now_us: int(now_us) * 2, server)
+    return Recording(0, "peer", 1.0, Words(), channel=channel), peer
+
+
+def test_the_whole_record_of_an_encrypted_conversation() -> None:
+    subject, peer = encrypted(("name", b"root"))
+    assert subject.established(5.0, handover_us=2.0) == b"HELLO" and peer.said == [("name", b"root")]
+    assert subject.receive(b"ONE", 10.0) == b"<HEARD" and subject.encrypted(b"more") == b"MORE"
+    subject.sent(11.0)
+    assert subject.receive(b"BYE", 20.0) == b"<HEARD>" and peer.said[1:] == [20, 40]
+    subject.delivered(21.0)
+    assert subject.pinged([Ping(64, 7.5), Ping(64, None)]) == b"PINGED"
+    assert (subject.announced_us, subject.pings_asked_us) == (10, 10)
+    subject.ended(30.0)
+    tls = {"version": "TLSv1.3", "cipher_suite": "SUITE", "server_name": "pc.test", "resumed": True}
+    tls |= {"board_bytes": 3, "pc_bytes": 6, "messages": []}
+    assert subject.session() == Session(
+        *(0, "peer", 1.0, 30.0, 2, 6, None, None, [10.0, 20.0], [11.0], 2, 1, 5.0, 7.0, 10.0, 20.0),
+        listening="here",
+        delivered_us=[21.0],
+        ping_bytes=[64, 64],
+        ping_round_trip_us=[7.5, None],
+        tls=tls,
+    )
+
+
+def test_faults_of_an_encrypted_conversation_and_of_its_encryption() -> None:
+    subject, _ = encrypted(None)
+    assert subject.established(5.0) == b"hello"  # a server's peer speaks first where it is encrypted
+    assert subject.receive(b"\x16WRONG", 10.0) == b"<DUE>" and subject.session().error == "it is wrong"
+    subject, _ = encrypted(None)
+    assert subject.receive(b"\x16BAD", 10.0) == b"ALERT" and subject.session().error == "TLS: it is bad"
+    subject, peer = encrypted(None)
+    assert subject.receive(b"", 9.0) == b"" and subject.receive(b"bye", 10.0) == b"heard"
+    assert peer.said == [] and subject.session().tls is None
 
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))

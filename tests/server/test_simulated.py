@@ -11,7 +11,7 @@ from tests.server.asking import ANSWER, QUESTION, Ask
 
 @pytest.fixture
 def server() -> SimulatedServer:
-    return SimulatedServer(part_in("ping_pong", {}).serve)
+    return SimulatedServer(part_in("ping_pong", {}).service())
 
 
 def test_clients_are_told_apart(server: SimulatedServer) -> None:
@@ -67,7 +67,7 @@ def test_no_client_is_served_without_a_conversation() -> None:
     assert server.receive(1, b"1", 10.0) == (b"", False, True, None)
     server.closed(1, False, 20.0)
     assert server.sessions() == [] and server.answered == 0
-    server.conversation = part_in("ping_pong", {}).serve
+    server.conversation = part_in("ping_pong", {}).service()
     server.accept(2, "peer", 30.0)
     assert server.receive(2, b"1", 40.0) == (b"2", False, False, None)
 
@@ -82,7 +82,7 @@ def test_a_killed_one_resets_whoever_sends(server: SimulatedServer) -> None:
 
 
 def test_each_connection_has_a_conversation_of_its_own() -> None:
-    make = part_in("ping_pong", {}).serve
+    make = part_in("ping_pong", {}).service()
     assert make is not None and make() is not make() and make().receive(b"1") == b"2"
     with pytest.raises(UnknownName, match="unknown workload 'pong'"):
         part_in("pong", {})

@@ -1,8 +1,7 @@
-"""What the simulated PC does at a conversation's word: network faults, delayed words, pings, and an end of patience."""
+"""Requests of a conversation to the simulated PC: network faults, delayed words, pings, and a time limit."""
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,9 +10,7 @@ import pytest
 from portbench.server.connection import Connection, _reason
 from portbench.server.simulated_load_generator import NOTHING, RESET
 from portbench.server.simulated_pc import CALL_DELAY_US, FAULT_DELAY_US, Part, SimulatedPc, SimulatedServer
-from portbench.server.simulated_requests import PC_PORT, SimulatedRequests
 from portbench.workloads import Conversation, NetworkFault, Ping, PingPlan
-from portbench.workloads.conversation import Requests
 from tests.server.asking import UnaskedLan
 
 PLUG, CUT = "plug", "unplug"
@@ -95,7 +92,7 @@ class Obeying(Conversation):
 def pc_with(word: bytes, pinger: Pinger | None = None) -> tuple[SimulatedPc, SimulatedServer, Lan, object]:
     """A PC to which connection 1 said `word` at 1000 us, and its answer."""
     lan = Lan()
-    pc = SimulatedPc(lan, 4711, 200.0, Part(serve=Obeying, patience_us=5_000_000.0), pinger)
+    pc = SimulatedPc(lan, 4711, 200.0, Part(service=lambda: Obeying, patience_us=5_000_000.0), pinger)
     server = pc._server
     server.accept(1, "10.0.0.2:50000", 500.0)
     return pc, server, lan, server.receive(1, word, 1_000.0)
@@ -192,18 +189,3 @@ def test_a_real_pc_resets_and_says_that_it_can_cause_no_other_fault() -> None:
         Connection._inject(pc, fault)
     only = "only a simulated PC can cause this network fault:"
     assert ends == [None, f"{only} restart 1 s", f"{only} cable 2 s"]
-
-
-def test_a_board_that_is_asked_gets_the_datagram_at_the_address_that_the_lan_knows() -> None:
-    lan: Any = Lan()
-    lan.udp_listen = lambda port, app: lan._note("udp", port)
-    lan.udp_send = lambda *words: lan._note(*words)
-    lan.board_address, lan.link_up = "10.0.0.9", True
-    pc = SimulatedPc(lan, None, 200.0, Part(asks=Requests(5000, b"q", 1), limit=1))
-    pc.poll(lan, IPv4Address("10.0.0.2"), 0.0)
-    pc.look(0.0)
-    assert lan.asked == [(0.0, "udp", PC_PORT), (0.0, PC_PORT, "10.0.0.9:5000", b"q")] and not pc.whole
-    assert isinstance(pc.polling, SimulatedRequests)
-    assert pc.polling.receive("10.0.0.9:5000", b"a", 5.0) == [] and pc.whole
-    (session,) = pc.sessions()
-    assert (session.peer, session.exchanges, session.received_us) == ("10.0.0.9:5000", 1, [5.0])

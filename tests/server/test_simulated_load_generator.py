@@ -12,8 +12,10 @@ from portbench.errors import UnknownName
 from portbench.server.calls import CONNECT_LIMIT_US, RETRY_US, Listening
 from portbench.server.simulated_load_generator import NOTHING, RESET, Line, SimulatedLoadGenerator
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, SimulatedServer, part_in
-from portbench.workloads.conversation import Announcement
+from portbench.server.tls.channel import Channel
+from portbench.workloads.conversation import ClientReport
 from tests.server.asking import ANSWER, QUESTION, UnaskedLan, asking
+from tests.server.test_recording import Loud
 
 BOARD = Listening(IPv4Address("10.0.0.2"), 80)
 PEER = "10.0.0.2:80"
@@ -108,6 +110,16 @@ def test_one_that_was_given_up_or_killed_is_reset() -> None:
     line.accept(1, PEER, 1020.0)
     load.kill()
     assert line.receive(1, ANSWER, 1030.0) == RESET
+    assert line.closed(1, True, 1040.0) == (b"", True, False, None) and len(load.calls.sessions()) == 1
+
+
+def test_a_wrong_answer_ends_a_connection_that_may_be_encrypted() -> None:
+    peer = Loud()
+    load = SimulatedLoadGenerator(asking(2), TURNAROUND_US, lambda: Channel(peer, int, ("name", b"root")))
+    line = load.first(BOARD, 1000.0)
+    assert line.accept(1, PEER, 1020.0) == (QUESTION.upper(), False, False, None)
+    assert line.receive(1, b"NONSENSE", 2000.0) == (b"<>", True, False, None)
+    assert load.calls.fault == f"connection 1 of 2 to {PEER}: answer 1 is b'nonsense'"
 
 
 @given(st.integers(1, 4), st.data())
@@ -152,8 +164,8 @@ def test_a_pc_without_a_part_hears_nothing() -> None:
 @pytest.mark.usefixtures("own_workloads")
 def test_the_part_is_the_workloads_with_its_settings() -> None:
     part = part_in("echo_server", {"connections": 7, "at_once": 2})
-    assert part.call is not None and part.serve is not None
-    assert isinstance(part.serve(), Announcement)
+    assert part.call is not None and part.service is not None
+    assert isinstance(part.service()(), ClientReport)
     assert (part.call().connections, part.call().at_once) == (7, 2)
     assert part_in("ping_pong", {}).call is None
     with pytest.raises(UnknownName):

@@ -70,6 +70,20 @@ def test_refusals_are_no_failures_and_looks_do_not_move_the_next_attempt() -> No
     assert poll.refusals == 3 and load.calls.sessions() == [] and load.calls.fault is None and lan.closed == []
 
 
+def test_a_board_that_has_settled_is_called_soon_and_at_another_address_from_the_beginning() -> None:
+    lan, now_us = Lan(), 1e9
+    poll = SimulatedPolling(lan, SimulatedLoadGenerator(asking(1), 200.0), 80, STATIC, DELAY_US, now_us)
+    poll.look(now_us)
+    assert lan.times_us == [now_us + POLL_US] and poll.refusals == 0
+    lan.calls[0][1].closed(1, True, now_us + POLL_US)
+    poll.look(now_us + POLL_US)
+    assert poll.refusals == 1
+    lan.calls[1][1].closed(2, True, 2e9)
+    lan.board_address = "10.0.0.3"
+    poll.look(2e9)
+    assert (poll.refusals, poll.board, lan.times_us[2]) == (0, Listening(IPv4Address("10.0.0.3"), 80), 2e9 + POLL_US)
+
+
 def test_silence_is_waited_for_until_the_pc_would_ask_again() -> None:
     lan = Lan()
     poll, load = polling(lan)

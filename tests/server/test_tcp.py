@@ -1,6 +1,5 @@
 """The TCP server on real sockets: many clients, hostile clients, a clean end."""
 
-import asyncio
 import contextlib
 import select
 import socket
@@ -8,17 +7,13 @@ import struct
 import threading
 from collections.abc import Callable
 from statistics import median
-from types import SimpleNamespace
-from unittest.mock import Mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
-from portbench.server.connection import Connection, Limits
-from portbench.server.recording import Recording
-from portbench.server.tcp import WorkloadServer
+from portbench.server.tcp import WorkloadServer, measure_round_trip, round_trips_us
 from portbench.workloads import Session, workload
 
 PING_PONG = workload("ping_pong")
@@ -107,39 +102,6 @@ def test_report_is_kept() -> None:
             server.wait_report(0.01, after=record.number)
 
 
-def transport() -> Mock:
-    return Mock(get_extra_info=lambda name: ("192.0.2.1", 7) if name == "peername" else Mock())
-
-
-def connection(refusal: str | None, ended: Callable[[Connection], None]) -> Connection:
-    recording = Recording(0, "unknown", 0.0, PING_PONG.conversation(1000))
-    return Connection(recording, Limits(1000, 30.0), refusal, lambda: 0.0, ended)
-
-
-@pytest.mark.parametrize(("last", "error"), [(b"1{}\n", None), (b"1", "connection lost after 1 exchanges (reset)")])
-def test_reset_is_fine_only_after_the_report(last: bytes, error: str | None) -> None:
-    async def session() -> Session:
-        ended: list[Connection] = []
-        subject = connection(None, ended.append)
-        subject.connection_made(transport())
-        subject.data_received(last)
-        subject.connection_lost(ConnectionResetError(104, "reset"))
-        assert ended == [subject]
-        return subject.recording.session()
-
-    record = asyncio.run(session())
-    assert (record.peer, record.exchanges, record.error) == ("192.0.2.1:7", 1, error)
-
-
-def test_client_that_connects_while_the_server_stops_is_ended() -> None:
-    handed_over = transport()
-    subject = connection(None, lambda _: None)
-    subject.abort("the server was stopped")
-    subject.connection_made(handed_over)
-    handed_over.abort.assert_called_once_with()
-    assert subject.recording.session().error == "the server was stopped"
-
-
 def reset(client: socket.socket) -> None:
     play(client, 2)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -217,65 +179,6 @@ def test_silent_and_dripping_clients_are_cut_off() -> None:
     }
 
 
-class Clock:
-    """Stands in for a session's clock and for its event loop's timers."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now_s = 1000.0
-        self._timers: list[tuple[float, Callable[[], None]]] = []
-        loop = SimpleNamespace(call_later=self._call_later)
-        monkeypatch.setattr("asyncio.get_running_loop", lambda: loop)
-        clocks = SimpleNamespace(monotonic=lambda: self.now_s, perf_counter_ns=lambda: round(self.now_s * 1e9))
-        monkeypatch.setattr("portbench.server.connection.time", clocks)
-
-    def _call_later(self, delay_s: float, call: Callable[[], None]) -> Mock:
-        timer = (self.now_s + delay_s, call)
-        self._timers.append(timer)
-        return Mock(cancel=lambda: timer in self._timers and self._timers.remove(timer))
-
-    def advance(self, seconds: float) -> None:
-        end_s = self.now_s + seconds
-        while due := [timer for timer in self._timers if timer[0] <= end_s]:
-            timer = min(due, key=lambda each: each[0])
-            self._timers.remove(timer)
-            self.now_s = timer[0]
-            timer[1]()
-        self.now_s = end_s
-
-
-def test_slow_but_steady_client_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch)
-    line = transport()
-    subject = connection(None, lambda _: None)
-    subject.connection_made(line)
-    for number in range(1, 13, 2):
-        clock.advance(29.9)
-        subject.data_received(b"%d" % number)
-    line.abort.assert_not_called()
-    clock.advance(29.9)
-    subject.data_received(b"1")  # half a number
-    clock.advance(0.05)
-    line.abort.assert_not_called()
-    clock.advance(0.05)
-    line.abort.assert_called_once_with()
-    assert subject.recording.session().error == "no whole exchange for 30 s after 6 exchanges"
-
-
-def test_silence_is_counted_from_the_last_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch)
-    line = transport()
-    subject = connection(None, lambda _: None)
-    subject.recording.conversation.silence_us = 10e6
-    subject.connection_made(line)
-    for number in (1, 3, 5):
-        subject.data_received(b"%d" % number)
-        clock.advance(9.9)
-    line.close.assert_not_called()
-    clock.advance(0.1)
-    line.close.assert_called_once_with()
-    assert subject.recording.session().error is None
-
-
 @pytest.mark.slow
 def test_client_that_never_reads_is_bounded() -> None:
     with WorkloadServer(PING_PONG, port=0, idle_timeout_s=1, max_bytes=64 << 20) as server, connect(server) as client:
@@ -290,12 +193,20 @@ def test_client_that_never_reads_is_bounded() -> None:
     assert record.pipelined > 0
 
 
-def test_too_many_bytes_end_the_session() -> None:
-    with WorkloadServer(PING_PONG, port=0, max_bytes=50) as server:
-        with connect(server) as client, contextlib.suppress(ConnectionError, AssertionError):
-            play(client, 100)
-        record = only(server)
-    assert record.error == "more than 50 bytes came" and 50 < record.received_bytes < 60
+def test_a_run_with_a_limit_is_ended_by_the_pc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("portbench.server.connection._LAST_S", 0.01)
+    with WorkloadServer(PING_PONG, port=0) as server:
+        server.limit = 2
+        with connect(server) as client:
+            play(client, 2)
+            assert read_to_end(client) == b""
+        assert only(server).ok and only(server).exchanges == 2
+        server.limit = None
+        assert server.active_clients == 0 and server.connected(-1) == []
+        with connect(server) as client:
+            play(client, 1)
+            name = "{}:{}".format(*client.getsockname())
+            assert (server.connected(-1), server.connected(0), server.connected(1)) == ([name], [name], [])
 
 
 def test_clients_above_the_limit_are_turned_away() -> None:
@@ -396,13 +307,27 @@ def test_own_turnaround_is_a_sessions_like_any_other() -> None:
     assert own.median_us > median(record.turnaround_us)  # which is a part of it
 
 
-def test_answers_do_not_wait_for_acknowledgements(monkeypatch: pytest.MonkeyPatch) -> None:
-    Clock(monkeypatch)
-    line = transport()
-    options = Mock()
-    line.get_extra_info = lambda name: options if name == "socket" else None
-    connection(None, lambda _: None).connection_made(line)
-    options.setsockopt.assert_called_once_with(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+def test_an_answer_may_come_in_pieces_and_has_to_be_right() -> None:
+    def serve(listener: socket.socket) -> None:
+        with listener.accept()[0] as client:
+            for _ in range(2):
+                client.recv(1)
+                for byte in b"abc":
+                    client.send(bytes([byte]))
+                    client.recv(0)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        with pytest.raises(ConnectionError, match=r"^127.0.0.1:\d+ answered b'abc' to b'2', not b'abd'$"):
+            round_trips_us("127.0.0.1", listener.getsockname()[1], [(b"1", b"abc"), (b"2", b"abd")])
+        thread.join(LIMIT_S)
+    with WorkloadServer(PING_PONG, "0.0.0.0", 0) as server:
+        assert measure_round_trip("127.0.0.1", server.port, PING_PONG.ideal_client(3)).n == 3
+        own = server.measure_own_turnaround(5)
+    assert own is not None and own.n == 5
+    with pytest.raises(ValueError, match="there are no exchanges"):
+        measure_round_trip("127.0.0.1", SHARED.port, [])
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

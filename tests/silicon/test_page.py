@@ -51,7 +51,7 @@ def test_what_is_bold_is_beyond_its_limit_and_counted() -> None:
         shown = {row["name"]: row["emulated"].split()[0] for row in rows(publication)}
         if not shown:
             continue
-        report = compare(publication, {name: [float(value)] for name, value in shown.items()})
+        report = compare(publication, {name: float(value) for name, value in shown.items()})
         reports.append(report)
         limit = LIMITS[publication.relation]
         if limit is None:

@@ -28,8 +28,8 @@ READS = b"907.3829, 1188, 440, 563\r\n906.7247, 1182, 440, 564\r\nDone\r\n"
 
 
 def test_what_the_script_says_of_each_is_read_and_an_error_left_out() -> None:
-    assert values(SAID, ["Loop 10 times", "Pi 9 bits"], "x") == {"Loop 10 times": [97.0]}
-    assert values(SAID, ["Loop 10 times"], "x") == {"Loop 10 times": [97.0]}
+    assert values(SAID, ["Loop 10 times", "Pi 9 bits"], "x") == {"Loop 10 times": 97.0}
+    assert values(SAID, ["Loop 10 times"], "x") == {"Loop 10 times": 97.0}
     assert is_whole(SAID, ["Loop 10 times", "Pi 9 bits"]) and not is_whole(SAID, ["Pi 10 bits"])
     # As it comes, a line may not be whole yet.
     for end in range(len(SAID)):
@@ -41,7 +41,7 @@ def test_what_the_script_says_of_each_is_read_and_an_error_left_out() -> None:
 def test_what_is_not_said_or_no_number_is_told() -> None:
     with pytest.raises(BoardError, match="x: the script ended without B; it said "):
         values("A\r\nCalculation time: 1 ms\r\n", ["A", "B"], "x")
-    with pytest.raises(BoardError, match="x: A is 'soon', which is no number"):
+    with pytest.raises(BoardError, match="x: A is 'soon', which is not a number"):
         values("A\r\nCalculation time: soon ms\r\n", ["A"], "x")
 
 
@@ -111,16 +111,17 @@ class ClientBoard:
         entry = catalogue.load().get("circuitpython-9.1.4")
         code, libraries = b'server = "192.168.1.247"', {"lib/driver.py": b"1"}
         definition = board_definition("W5500_EVB_PICO")
-        return programs.client_ms(entry, Path("an.uf2"), definition, code, "192.168.1.247:5000", libraries)
+        return programs.client_ms(entry, Path("an.uf2"), definition, code, "192.168.1.247:5000", libraries, 420)
 
 
 def test_a_client_calls_the_simulated_pc_which_echoes(monkeypatch: pytest.MonkeyPatch) -> None:
     board = ClientBoard("debug\r\n" * 3000 + "Total ti", "me: 80905", "\r\nDone\r\n")
     assert board.took_ms(monkeypatch) == 80905.0
     assert board.files == {"lib/driver.py": b"1", "code.py": b'server = "192.168.50.1"'}
-    port, _, part = board.served
-    conversation = part.serve()
-    assert port == 5000 and conversation.receive(b"12") == b"12" and conversation.exchanges == 1
+    port, turnaround_us, part = board.served
+    conversation = part.service()()
+    assert (port, turnaround_us) == (5000, 420)
+    assert conversation.receive(b"12") == b"12" and conversation.exchanges == 1
 
 
 def test_an_exception_in_a_client_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ UNTOLD: Final = re.compile(
     r" [^\n]*reduction\.pickle\.load\(from_parent\)\n(?: [^\n]*\n)?EOFError: [^\n]*\n",
     re.MULTILINE,
 )
-"""What Python says in a process whose parent was killed before it said what to run."""
+"""Python's output in a process whose parent was killed before it said what to run."""
 
 COMMANDS: Final[dict[str, str]] = {
     "run": f"portbench run {_ROWS} --runs 2 --parallel 1",

@@ -46,7 +46,7 @@ from tests.soak.record import Record
 _TIMEOUTS_S: Final = {stage: min(limit_s, 40.0) for stage, limit_s in DEFAULT_S.items()} | {Stage.READY: 8.0}
 """Short: a fault that nothing ends costs the soak the whole stage."""
 _OVERRUN_S: Final = 5.0
-"""How far past its deadline a stage may end: what it takes to stop what it had begun."""
+"""Time after its deadline in which a stage may still end: it has to stop what it had begun."""
 _START_S: Final = 60.0
 _LOOK_S: Final = 0.02
 _DESK: Final = "desk"
@@ -75,7 +75,7 @@ class Lane:
     def __init__(self, root: Path, runtime: str, image: Path, *, run_s: float, power_switch: bool) -> None:
         self.folder = root
         self._boards, self._locks, self._temporary = root / "b", root / "locks", root / "tmp"
-        self._options = BenchOptions(
+        self._options = BenchOptions().but(
             where="emulated",
             runtimes=(runtime,),
             quick=True,
@@ -119,7 +119,7 @@ class Lane:
 
     def _one_run(self, left: deque[Cycle]) -> Iterator[Record]:
         """Cycles of `left`, which are taken from it, measured in one run."""
-        writer = RunWriter(new_run(self._options), self._options.results_dir)
+        writer = RunWriter(new_run(self._options), self._options.output.results_dir)
         rows: list[Row] = []
         planned = [self._row(cycle) for cycle in left]
         run = Run(planned, self._options, view=_Stages(len(left), self._entered), writer=writer)
@@ -175,7 +175,7 @@ class Lane:
         self._entered(None)
 
     def _ends_run(self) -> bool:
-        """Whether the run ends with this cycle: interrupted, or struck too late to hit this row and not the next."""
+        """True if the run ends with this cycle: interrupted, or struck too late to hit this row and not the next."""
         status, strike = self._record.status, self._cycle.strike
         interrupts = strike is not None and strike.what is Deed.CTRL_C
         return status == "interrupted" or (self._deed_done and (status == "measured" or interrupts))
@@ -225,7 +225,7 @@ class Lane:
     def _entered(self, stage: Stage | None) -> None:
         """A stage begins, or none: the last one may have taken too long, and the strike may be due."""
         (before, since_s), self._stage = self._stage, (stage, host_time())
-        limit_s = self._options.timeouts_s.get(before, 30.0) + _OVERRUN_S if before else float("inf")
+        limit_s = self._options.how.timeouts_s.get(before, 30.0) + _OVERRUN_S if before else float("inf")
         if host_time() - since_s > limit_s:
             self._record.hangs.append(f"{before} took {host_time() - since_s:.1f} s")
         strike = self._cycle.strike

@@ -15,7 +15,7 @@ SPI_HZ: Final = (33_000_000, 16_000_000, 8_000_000, 4_000_000)
 """Far enough apart that the clock that a client reports identifies the one that it was given."""
 _CALM_SHARE: Final = 0.15
 _READY_SHARE: Final = 0.25
-"""Of the faults in a run: while it gets ready, not after some of the exchanges."""
+"""Share of the faults in a run that strike while it gets ready, not after some of the exchanges."""
 
 
 class Deed(StrEnum):

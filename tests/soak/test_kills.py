@@ -14,7 +14,7 @@ from tests.soak.kills import COMMANDS, UNTOLD, World, aim
 
 ROOT = Path(__file__).parents[2]
 SEED = 1
-"""Of its first ten kills, those of a run and those of a desk both strike the command and processes below it."""
+"""Seed whose first ten kills of a run, and of a desk, strike the command and also processes below it."""
 KILL_S = 200
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong in a row: it recovers or says why not in one line, and the next one runs."""
+"""Faults in a row: it recovers or says why not in one line, and the next one runs."""
 
 from __future__ import annotations
 

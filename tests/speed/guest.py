@@ -1,4 +1,4 @@
-"""What guests take of the PC."""
+"""The PC's time that guests take."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import PS_PER_S, PS_PER_US, Simulation
 
 CLK_SYS_HZ: Final = 125_000_000
-"""What firmware sets. Guests stay on the ring oscillator, since cycles are what costs."""
+"""Clock that firmware sets. Guests stay on the ring oscillator, since cycles are what costs."""
 _ROSC_HZ: Final = 6_500_000
 _START_PS: Final = 10_000 * PS_PER_US
 """The boot ROM is done by then, and the guest under way."""

@@ -1,4 +1,4 @@
-"""How long a long history takes to load, beside reading its JSON and nothing else."""
+"""Time to load a long history, beside reading its JSON and nothing else."""
 
 from __future__ import annotations
 

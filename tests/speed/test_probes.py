@@ -30,7 +30,7 @@ from tests.speed.guest import quickest_s
 
 pytestmark = pytest.mark.engine
 UNPROBED: Final = Path(__file__).parents[2] / "engine" / "target" / "unprobed" / "release"
-"""Where `make unprobed` builds."""
+"""Folder in which `make unprobed` builds."""
 LIMIT_S: Final = 300.0
 SAMPLE_CYCLES: Final = 12_500
 MOST_RECORDS: Final = 4_000_000

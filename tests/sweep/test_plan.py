@@ -34,7 +34,7 @@ def test_each_combination_is_a_job_and_has_an_id_of_its_own() -> None:
     assert len(sweep.jobs) == len({job.id for job in sweep.jobs}) == 8
     job = next(job for job in sweep.jobs if job.point["spi_hz"] == 2_000_000 and job.point["intn"])
     assert (job.row.profile.name, job.row.profile.spi_hz, job.row.profile.intn) == ("tuned", 2_000_000, True)
-    assert job.row.surroundings.seed is None and job.row.of == 1
+    assert job.row.how.surroundings.seed is None and job.row.of == 1
     again = planned("intn=yes", "runtime=portbench-native", "spi_hz=2M", "turnaround_us=0,200,400")
     assert len({job.id for job in sweep.jobs} & {job.id for job in again.jobs}) == 2
 

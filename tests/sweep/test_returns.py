@@ -1,4 +1,4 @@
-"""Where a curve bends, and where it does not."""
+"""Curves that bend, and curves that do not."""
 
 from __future__ import annotations
 

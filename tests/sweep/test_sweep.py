@@ -127,7 +127,7 @@ def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
     assert row.simulated_figures() == same.simulated_figures()
     assert (empty / "c.svg").read_text().lstrip().startswith("<?xml")
     again = start(*words, "--x=messages")
-    assert again.returncode == 2 and "--x messages: is no axis of this sweep with several numbers" in again.stderr
+    assert again.returncode == 2 and "--x messages: is not an axis of this sweep with several numbers" in again.stderr
 
 
 @pytest.mark.engine

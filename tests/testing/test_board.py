@@ -224,7 +224,7 @@ def test_a_runtime_of_the_catalogue_is_flashed_by_its_name(emulated_board: Board
 def test_an_unknown_runtime_is_told_with_the_nearest(emulated_board: Board) -> None:
     with pytest.raises(PortbenchError, match=r"unknown runtime 'micropython-1\.26'; choose one of: micropython-1\.2"):
         emulated_board.flash("micropython-1.26")
-    with pytest.raises(PortbenchError, match="micropython-unix: is no image of a board"):
+    with pytest.raises(PortbenchError, match="micropython-unix: is not an image of a board"):
         emulated_board.flash("micropython-unix")
 
 
@@ -241,7 +241,7 @@ def test_circuitpythons_drive_and_second_serial_port(emulated_board: Board, imag
     port = emulated_board.serial(1)
     port.send(b"abc")
     port.expect(b"ABC")
-    with pytest.raises(ValueError, match="0 is no USB serial port of the board; use 1 or 2 or 3"):
+    with pytest.raises(ValueError, match="0 is not a USB serial port of the board; use 1 or 2 or 3"):
         emulated_board.serial(0)
 
 

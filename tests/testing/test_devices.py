@@ -126,6 +126,10 @@ def test_a_device_cannot_call_its_own_board(make_emulated_board: Make) -> None:
     with pytest.raises(BaseException, match="a device called its own board: do so outside of its callbacks"):
         board.run(1)
     assert board.time_us > 0
+    with pytest.raises(BaseException, match=r"the engine has panicked in this machine: only power_cycle\(\) goes on"):
+        board.run(1)
+    board.power_cycle()
+    assert not board.pin(3).level
 
 
 def test_a_device_of_either_board_of_a_pair_ends_the_wait(make_emulated_board: Make) -> None:
@@ -252,7 +256,7 @@ def test_what_cannot_be_attached_is_one_line(emulated_board: Board) -> None:
         emulated_board.attach("i2c0", Counter(), sda_pin=4)
     with pytest.raises(KeyError, match="the device on i2c0 has no tx_pin: use sda_pin, scl_pin, rstn_pin and intn_pin"):
         emulated_board.attach("i2c0", Counter(), sda_pin=4, scl_pin=5, tx_pin=0)
-    with pytest.raises(ValueError, match="'GP30' is no pin"):
+    with pytest.raises(ValueError, match="'GP30' is not a pin"):
         emulated_board.attach("i2c0", Counter(), sda_pin="GP30", scl_pin=5)
 
 

@@ -58,7 +58,7 @@ def test_the_same_request_takes_the_same_simulated_time(make_emulated_board: Cal
 def test_what_is_no_http_fails_with_what_came(emulated_board: Board) -> None:
     emulated_board.flash(SERVER)
     emulated_board.http.get("/")
-    with pytest.raises(NothingCame, match=r"(?s):19: the answer is no HTTP.*the connection's last lines"):
+    with pytest.raises(NothingCame, match=r"(?s):19: the answer is not HTTP.*the connection's last lines"):
         emulated_board.http.get(f"http://{emulated_board.address}:19/")
     with pytest.raises(NothingCame, match="bytes, or its end did not come within 1 s"):
         emulated_board.http.get(f"http://{emulated_board.address}:9/", timeout=1)

@@ -52,7 +52,7 @@ def test_an_edge_that_does_not_come_fails_with_those_that_did(emulated_board: Bo
         NothingCame, match=r"(?s)an edge of GP20 to low did not come within 0\.1 s.*is high;.*\d s high"
     ):
         reset.wait_for_edge("low", within_s=0.1)
-    with pytest.raises(ValueError, match="'up' is no level; use low or high"):
+    with pytest.raises(ValueError, match="'up' is not a level; use low or high"):
         reset.wait_for("up")
 
 
@@ -109,7 +109,7 @@ def test_a_uart_is_talked_to_at_the_boards_speed(make_emulated_board: Make) -> N
     assert uart.received == b"IBM" and board.uart(0) is uart
     with pytest.raises(NothingCame, match=r"(?s)'X' on UART 0 did not come within 0\.01 s.*\n  IBM"):
         uart.expect("X", within_s=0.01)
-    with pytest.raises(ValueError, match="2 is no UART"):
+    with pytest.raises(ValueError, match="2 is not a UART"):
         board.uart(2)
 
 

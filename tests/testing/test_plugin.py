@@ -1,4 +1,4 @@
-"""What pytest gets with portbench: the fixtures, the files of a failure, and nothing of the bench."""
+"""The plugin for pytest: the fixtures, the files of a failure, and nothing of the bench."""
 
 from __future__ import annotations
 

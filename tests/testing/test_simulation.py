@@ -62,7 +62,7 @@ def simulation() -> RecordedSimulation:
 @example(4_938_271.605, 1_234_567_891_234, 0.1)
 @example(935_704_613.307328, 2_247_043_568_302_817, 0.004074)
 def test_a_wait_ends_at_its_time(simulation: RecordedSimulation, before_us: float, ps: int, seconds: float) -> None:
-    """Of a board that has run for up to a day, and was powered up after as long."""
+    """The board has run for up to a day, and was powered up after as long."""
     clock: Any = simulation.machine
     simulation._before_ps, clock.ps, clock.stands = round(before_us * 1e6), ps, 0
     began_us = simulation.now_us

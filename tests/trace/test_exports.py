@@ -44,7 +44,7 @@ def tool(name: str) -> str:
 
 
 def output(*command: object) -> str:
-    """What a tool prints; it may have nothing to complain about."""
+    """Return a tool's output; it must not complain."""
     done = patience.run([str(part) for part in command], 60)
     complaints = [line for line in done.stderr.splitlines() if "Running as user" not in line]
     assert done.returncode == 0 and not complaints, done.stderr
@@ -56,8 +56,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunRecording, Pa
     """Message 4 of the native client, and the capture of its whole run."""
     from dataclasses import replace
 
-    bench = BenchOptions(runtimes=("portbench-native",), where="emulated", runs=1, settings={"messages": MESSAGES})
-    config, flash = ReplayedRow(plan(bench)[0], bench).prepared
+    bench = BenchOptions().but(
+        runtimes=("portbench-native",), where="emulated", runs=1, settings={"messages": MESSAGES}
+    )
+    config, flash = ReplayedRow(plan(bench)[0]).prepared
     capture = tmp_path_factory.mktemp("capture") / "frames.pcap"
     deadline = Deadline(60, "recording")
     figures = Replay(EVB, config, flash, "ping_pong", {}).run(deadline)

@@ -28,7 +28,7 @@ MESSAGES = 12
 
 
 def options(runtime: str, profile: str) -> BenchOptions:
-    return BenchOptions(
+    return BenchOptions().but(
         runtimes=(runtime,), profiles=(profile,), where="emulated", runs=1, settings={"messages": MESSAGES}
     )
 
@@ -40,7 +40,7 @@ def limit(seconds: float = 60) -> Deadline:
 @pytest.fixture(scope="module")
 def native() -> tuple[EmulatedConfig, bytes]:
     bench = options("portbench-native", "tuned")
-    return ReplayedRow(plan(bench)[0], bench).prepared
+    return ReplayedRow(plan(bench)[0]).prepared
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_tracing_the_whole_run_moves_nothing(native: tuple[EmulatedConfig, bytes
 
     config, flash = native
     machine = Machine(bootrom(), flash, config.settings(EVB))
-    server = SimulatedServer(part_in("ping_pong", {}).serve)
+    server = SimulatedServer(part_in("ping_pong", {}).service())
     machine.listen(config.server_port, server)
     machine.spi_log(True)
     machine.profile_start()
@@ -143,6 +143,6 @@ def test_a_run_without_a_result_ends_at_the_deadline(native: tuple[EmulatedConfi
 def test_messages_of_lwip_are_as_the_findings_say(image: Image) -> None:
     image("micropython-1.26.0")
     bench = options("micropython-1.26.0", "tuned")
-    trace = trace_row(ReplayedRow(plan(bench)[0], bench), 6)
+    trace = trace_row(ReplayedRow(plan(bench)[0]), 6)
     assert 45 <= len(trace.frames) <= 52 and 300 <= trace.wire_bytes <= 325
     assert any(frame.meaning == "SOCK_MACRAW" for frame in trace.frames)

@@ -30,11 +30,11 @@ class Bus:
 
 @pytest.fixture
 def avrdude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An avrdude that notes its arguments, and fails with the words of a file if there are any."""
+    """An avrdude that notes its arguments, and fails where there is a script of what it says."""
     program = tmp_path / "bin" / "avrdude"
     program.parent.mkdir()
     said, noted = tmp_path / "says", tmp_path / "arguments"
-    program.write_text(f'#!/bin/sh\necho "$@" >> "{noted}"\n[ ! -e "{said}" ] || {{ cat "{said}" >&2; exit 1; }}\n')
+    program.write_text(f'#!/bin/sh\necho "$@" >> "{noted}"\n[ ! -e "{said}" ] || {{ . "{said}"; exit 1; }}\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     return noted
@@ -47,8 +47,8 @@ def image(folder: Path) -> Uf2File:
 
 
 def test_a_run_programs_the_image_once(avrdude: Path, deadline: Deadline, tmp_path: Path) -> None:
-    file = image(tmp_path)
-    with AvrdudeBoard(MEGA, bus=Bus()) as board:
+    file, log = image(tmp_path), list[str]()
+    with AvrdudeBoard(MEGA, bus=Bus(), log=log.append, save_files_to=tmp_path / "saved") as board:
         board.flash(file, deadline)
         board.deploy(Deployment({}, "foreign"), deadline)
         board.run(deadline)  # programming has started it
@@ -56,12 +56,24 @@ def test_a_run_programs_the_image_once(avrdude: Path, deadline: Deadline, tmp_pa
         assert avrdude.read_text() == expected
         board.run(deadline)
         assert avrdude.read_text() == 2 * expected
+        board.reset(deadline)
+        assert avrdude.read_text() == 3 * expected and log == ["flash: program.hex by avrdude"] * 3
 
 
-def test_what_avrdude_says_is_the_error(avrdude: Path, deadline: Deadline, tmp_path: Path) -> None:
-    avrdude.with_name("says").write_text("\navrdude: stk500v2_getsync(): timeout\navrdude done.\n")
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("echo; echo ' avrdude: timeout'; echo done.", "avrdude: timeout"),
+        ("echo unseen; echo avrdude: no device >&2", "avrdude: no device"),
+        ("echo", "it says nothing"),
+    ],
+)
+def test_what_avrdude_says_is_the_error(
+    script: str, says: str, avrdude: Path, deadline: Deadline, tmp_path: Path
+) -> None:
+    avrdude.with_name("says").write_text(script)
     with AvrdudeBoard(MEGA, bus=Bus()) as board:
-        with pytest.raises(BoardError, match=r"avrdude cannot program program.hex: avrdude: stk500v2_getsync\(\)"):
+        with pytest.raises(BoardError, match=rf"avrdude cannot program program.hex: {says}$"):
             board.flash(image(tmp_path), deadline)
         with pytest.raises(BoardError, match=r"image.uf2 is a UF2 file; use Intel HEX or ELF$"):
             board.flash(Uf2File.read(small_image(tmp_path)), deadline)

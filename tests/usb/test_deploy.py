@@ -14,6 +14,7 @@ from portbench.boards import BoardError, Deadline, DeadlineExceeded, Deployment
 from portbench.boards.deploy import check_digests, deploy_mpremote
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.files import _below, copy_with_rshell, deploy_circuitpython, deploy_rshell
+from portbench.boards.usb.link import run_program
 from portbench.errors import LibraryMissing
 from tests.usb.conftest import DEFINITION, link_to
 from tests.usb.fake_board import FakeBoard
@@ -40,7 +41,9 @@ def test_files_arrive_in_folders(boards: Boards, deadline: Deadline, runtime: st
 def test_a_file_that_reads_back_otherwise_is_named(boards: Boards, deadline: Deadline, runtime: str) -> None:
     link = link_to(boards(runtime=runtime, corrupts=True))
     repl = link.open_repl(deadline)
-    with pytest.raises(BoardError, match=r"files are not what was written: lib/a/b.py reads back as [0-9a-f]{16}, not"):
+    with pytest.raises(
+        BoardError, match=r"files differ from those written: lib/a/b.py reads back as [0-9a-f]{16}, not"
+    ):
         if runtime == "micropython":
             deploy_mpremote(repl, FILES, deadline)
             check_digests(repl, FILES, deadline)
@@ -112,21 +115,12 @@ def test_rshell_that_is_not_installed_is_one_line(
     repl.close()
 
 
-def test_what_rshell_could_not_do_is_a_failure_whatever_its_status(
-    monkeypatch: pytest.MonkeyPatch, deadline: Deadline
-) -> None:
-    rshell_says(monkeypatch, "Unable to connect to REPL\nUnable to copy 'x'\n")
-    with pytest.raises(BoardError, match=r"board: rshell \(status 0\): Unable to connect to REPL"):
-        copy_with_rshell("/dev/ttyACM0", "board", FILES, deadline)
-
-
-def test_rshell_that_hangs_ends(monkeypatch: pytest.MonkeyPatch, deadline: Deadline) -> None:
-    def run(command: list[str], **more: Any) -> None:
-        raise subprocess.TimeoutExpired(command, 1)
-
-    monkeypatch.setattr(subprocess, "run", run)
-    with pytest.raises(DeadlineExceeded, match="still waiting for rshell to copy 2 files to board"):
-        copy_with_rshell("/dev/ttyACM0", "board", FILES, deadline)
+def test_a_program_that_hangs_ends() -> None:
+    with pytest.raises(DeadlineExceeded, match=r"^test: still waiting for it after 0.2 s$"):
+        run_program([sys.executable, "-c", "import signal; signal.pause()"], Deadline(0.2, "test"), "it")
+    code = "import sys; sys.stdout.buffer.write(b'a\\xff'); sys.exit('b')"
+    done = run_program([sys.executable, "-c", code], Deadline(60, "test"), "it")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "a\ufffd", "b\n")
 
 
 def usb_board(board: FakeBoard, **more: Any) -> UsbBoard:
@@ -136,12 +130,16 @@ def usb_board(board: FakeBoard, **more: Any) -> UsbBoard:
 @pytest.mark.parametrize("runtime", ["micropython", "circuitpython"])
 def test_the_users_files_are_saved_first(boards: Boards, deadline: Deadline, runtime: str, tmp_path: Path) -> None:
     fake = boards(runtime=runtime)
+    for name in (".hidden", "INDEX.HTM"):  # the system's
+        (fake.root / name).touch()
     mine = {"main.py": b"print('mine')\n", "data/x.bin": b"\0\xff" * 700, "it's.txt": b"quoted"}
     for name, content in mine.items():
         (fake.root / name).parent.mkdir(exist_ok=True)
         (fake.root / name).write_bytes(content)
-    with usb_board(fake, save_files_to=tmp_path) as board:
+    log = list[str]()
+    with usb_board(fake, save_files_to=tmp_path, log=log.append) as board:
         board.deploy(Deployment(FILES, runtime), deadline)
+        assert log == [f"files: saved to {board.saved_files}"]
         assert board.saved_files is not None and board.saved_files.parent == tmp_path / "E6605838833A552C"
         saved = {
             str(path.relative_to(board.saved_files)): path for path in board.saved_files.rglob("*") if path.is_file()

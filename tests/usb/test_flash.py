@@ -8,10 +8,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock, PropertyMock
 
 import pytest
 
 from portbench.boards import BoardUnavailable, Deadline, DeadlineExceeded
+from portbench.boards.usb import flash as flash_module
 from portbench.boards.usb import volume as volume_module
 from portbench.boards.usb.bus import Target, UsbDevice
 from portbench.boards.usb.flash import enter_bootloader, flash
@@ -28,16 +31,30 @@ Boards = Callable[..., FakeBoard]
 @pytest.mark.parametrize("before", ["micropython", "circuitpython", None])
 def test_from_any_runtime_to_the_image(boards: Boards, deadline: Deadline, tmp_path: Path, before: str | None) -> None:
     board = boards(runtime=before)
-    image = small_image(tmp_path, MICROPYTHON)
-    flash(link_to(board), Uf2File.read(image), deadline)
-    assert board.flashed == image.read_bytes()
+    image, link = small_image(tmp_path, MICROPYTHON), link_to(board)
+    flash(link, Uf2File.read(image), deadline)
+    assert board.flashed == image.read_bytes() and link.image_has_usb
     assert board.devices()[0].pid == 5
+    board.becomes = "circuitpython"
+    without_usb = small_image(tmp_path)
+    flash(link, Uf2File.read(without_usb), deadline)  # whatever comes back is not waited for
+    assert board.flashed == without_usb.read_bytes() and not link.image_has_usb
 
 
 def test_another_runtime_than_flashed_is_noticed(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
     board = boards(runtime=None, becomes="micropython")
     with pytest.raises(BoardError, match=r"should be USB 2e8a:1029, but 2e8a:0005 came back"):
         flash(link_to(board), Uf2File.read(small_image(tmp_path, CIRCUITPYTHON)), deadline)
+
+
+def test_an_image_may_end_in_the_boot_loader_again(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
+    """As the native client does: its drive is there again, and is another."""
+    board = boards(runtime=None)
+    link = link_to(board)
+    found = board.devices()[0]
+    looks = iter([found, found, found, replace(found, enumeration="1:9")])
+    link.target = Target(SimpleNamespace(devices=lambda: [next(looks)]), lambda devices: devices[0])
+    flash(link, Uf2File.read(small_image(tmp_path)), deadline)
 
 
 def test_an_image_for_a_board_without_a_definition_is_unsupported(
@@ -104,25 +121,65 @@ def test_asks_for_bootsel_with_a_countdown_when_nothing_else_works(
     assert any(re.fullmatch(r"fake board: hold BOOTSEL while plugging it in, within \d+ s", line) for line in log)
 
 
-def test_the_countdown_ends_with_what_was_tried(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_REPL_S", "_TOUCH_S"):
-        monkeypatch.setattr(f"portbench.boards.usb.flash.{name}", 0.1)
-    link = link_to(boards(deaf_to=1_000_000))
-    with pytest.raises(DeadlineExceeded, match=r"tried: REPL, 1200-baud touch, picotool, power; hold BOOTSEL"):
-        enter_bootloader(link, Deadline(1, "test"))
+def test_a_person_is_told_once_a_second(boards: Boards) -> None:
+    left_s, asked, log = iter((5.4, 5.0, 4.5, 4.0, 3.5, 2.99)), list[float](), list[str]()
+
+    class Clock:
+        remaining = property(lambda _: next(left_s))
+
+        def poll(self, look: Callable[[], object], poll_s: float, waiting_for: str) -> None:
+            assert [look() for _ in range(5)] == [None] * 5
+            raise DeadlineExceeded(f"waited for {waiting_for}")
+
+    link = replace(link_to(boards(), log), ask_bootsel=asked.append)
+    says = "waited for fake board in its boot loader; tried: a, b; hold BOOTSEL while plugging the board in, then run"
+    with pytest.raises(DeadlineExceeded, match=rf"^{says} again$"):
+        flash_module._by_person(link, Clock(), ["a", "b"])  # type: ignore[arg-type]
+    assert asked == [5.0, 4.0, 2.99] and log == ["fake board: hold BOOTSEL while plugging it in, within 5 s"]
 
 
 def test_a_hand_on_the_power_comes_before_a_person(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_REPL_S", "_TOUCH_S"):
         monkeypatch.setattr(f"portbench.boards.usb.flash.{name}", 0.1)
-    board = boards(deaf_to=1_000_000)
+    board, log = boards(deaf_to=1_000_000), list[str]()
 
     class Hand:
         def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
             assert bootsel and not measured
             board.press_bootsel()
 
-    assert enter_bootloader(link_to(board, power=Hand()), Deadline(10, "test")).pid == 3
+    assert enter_bootloader(link_to(board, log, power=Hand()), Deadline(10, "test")).pid == 3
+    assert log[-1] == "boot loader: by power"
+
+
+def test_a_port_that_is_opened_at_1200_baud_comes_after_the_prompt(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flash_module, "_REPL_S", 0.1)
+    board, log, port = boards(deaf_to=1_000_000), list[str](), Mock()
+    path = board.port
+    type(port).dtr = PropertyMock(side_effect=OSError("no DTR"))
+    port.close.side_effect = lambda: board.press_bootsel() if port.baudrate == 1200 else None
+    monkeypatch.setattr(flash_module, "open_port", lambda *words, **more: port)
+    assert enter_bootloader(link_to(board, log), Deadline(30, "test")).pid == 3
+    assert log[1:] == [f"{path}: no DTR", "boot loader: by 1200-baud touch"]
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_an_interrupted_copy_ends_with_the_image_on_the_board(
+    takes: bool, boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flash_module, "_INTERRUPTED_S", 30 if takes else 0.1)
+
+    def interrupted(path: Path, content: bytes, *_: object) -> None:
+        path.write_bytes(content)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(flash_module, "write_until_gone", interrupted)
+    board = boards(runtime=None, accepts_images=takes)
+    with pytest.raises(KeyboardInterrupt):
+        flash(link_to(board), Uf2File.read(small_image(tmp_path, MICROPYTHON)), deadline)
+    assert (board.devices()[0].pid, board.flashed is not None) == ((5, True) if takes else (3, False))
 
 
 @pytest.mark.parametrize("text", ["Board-ID: RPI-RP2350\n", "Board-ID: FEATHER\n"])
@@ -159,6 +216,8 @@ def test_a_stuck_drive_ends_at_the_deadline(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("os.fsync", lambda fd: release.wait(10))
     with pytest.raises(DeadlineExceeded, match="still waiting for board to take it"):
         write_file(tmp_path / "a", b"x", Deadline(0.1, "test"), "board to take it")
+    (stuck,) = (each for each in threading.enumerate() if each.name == "board to take it")
+    assert stuck.daemon  # it does not keep the process
     release.set()
 
 
@@ -210,33 +269,31 @@ class Unmounted:
 def test_a_drive_that_no_desktop_mounts_is_mounted(
     boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(volume_module, "_DESKTOP_S", 0.05)
     marker = tmp_path / "mounted"
     program(tmp_path, "udisksctl", f'echo "$@" > {marker}', monkeypatch)
     board = boards(runtime=None)
     link = link_to(board)
     link.target = Target(Unmounted(board, marker), lambda devices: devices[0])
+    looks = iter(range(3))
+    link.watch = lambda: next(looks)  # type: ignore[assignment, return-value]
+    monkeypatch.setattr(volume_module, "_DESKTOP_S", 60)
+    with pytest.raises(StopIteration):
+        wait_volume(link, "bootloader", deadline)
+    assert not marker.exists()  # a desktop has the first try
+    link.watch = None
+    monkeypatch.setattr(volume_module, "_DESKTOP_S", 0.05)
     assert wait_volume(link, "bootloader", deadline) == board.volume
     assert marker.read_text() == "mount --no-user-interaction --block-device /dev/sdz1\n"
 
 
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        (None, "/dev/sdz1 is not mounted and udisksctl is not installed; install udisks2 or mount it"),
-        ("echo Error: Not authorized >&2; exit 1", "/dev/sdz1 cannot be mounted: Error: Not authorized"),
-    ],
-)
 def test_a_drive_that_cannot_be_mounted_says_why(
-    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, said: str
+    boards: Boards, deadline: Deadline, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(volume_module, "_DESKTOP_S", 0.05)
-    if script is None:
-        monkeypatch.setattr("shutil.which", lambda name: None)
-    else:
-        program(tmp_path, "udisksctl", script, monkeypatch)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     board = boards(runtime=None)
     link = link_to(board)
     link.target = Target(Unmounted(board, tmp_path / "never"), lambda devices: devices[0])
-    with pytest.raises(BoardUnavailable, match=re.escape(said)):
+    says = "/dev/sdz1 is not mounted and udisksctl is not installed; install udisks2 or mount it"
+    with pytest.raises(BoardUnavailable, match=says):
         wait_volume(link, "bootloader", deadline)

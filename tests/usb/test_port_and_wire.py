@@ -5,18 +5,29 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import queue
+import socket
 import subprocess
 import sys
 import tty
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 import serial
 
 from portbench.boards import BoardError, BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded
 from portbench.boards.usb import port as port_module
-from portbench.boards.usb.port import SerialWire, holders, open_port, permission_fix
+from portbench.boards.usb.port import (
+    Rfc2217Port,
+    SerialWire,
+    SocketPort,
+    holders,
+    open_port,
+    permission_fix,
+    remote_port,
+)
 
 
 @pytest.fixture
@@ -80,12 +91,68 @@ def test_no_permission_names_the_fix(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert "60-portbench.rules" in permission_fix("/dev/gone")
 
 
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        *((OSError(code, "x"), "is in use by another program; close it") for code in (errno.EAGAIN, errno.EBUSY)),
+        (serial.SerialException("Could not exclusively lock port x"), "is in use by another program; close it"),
+        *((OSError(c, "x"), "is not there; plug the board in") for c in (errno.ENOENT, errno.ENODEV, errno.ENXIO)),
+        (ValueError("odd"), "cannot be opened: odd"),
+    ],
+)
+def test_why_a_port_cannot_be_opened(error: Exception, says: str) -> None:
+    assert str(port_module._explain("COM3", "b", error)) == f"b: COM3 {says}"
+    for code in (errno.EACCES, errno.EPERM):
+        refused = port_module._explain("COM3", "b", serial.SerialException(code, "x"))
+        assert str(refused).startswith("b: no permission to open COM3; ")
+
+
+def test_bytes_of_a_network_port_are_read_to_the_last_one() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        near = cast(SocketPort, remote_port(f"socket://127.0.0.1:{listener.getsockname()[1]}", 115200))
+        with pytest.raises(serial.PortNotOpenError):
+            _ = near.in_waiting
+        near.open()
+        far, _ = listener.accept()
+        assert near.in_waiting == 0
+        with far:
+            far.sendall(b"abc")
+            Deadline(20, "test").poll(lambda: near.in_waiting == 3, 0.001, "three bytes")
+            assert near.read(3) == b"abc"
+        with pytest.raises(serial.SerialException, match="the server closed the connection"):
+            Deadline(20, "test").poll(lambda: near.in_waiting > 0, 0.001, "the end")
+        near.close()
+    far_port = Rfc2217Port()
+    with pytest.raises(serial.PortNotOpenError):
+        far_port.read(1)
+    far_port.is_open, far_port._read_buffer = True, queue.Queue()
+    for each in (b"a", b"b", b"c", None):
+        far_port._read_buffer.put(each)
+    far_port.timeout = 20
+    assert (far_port.read(2), far_port.read(2), far_port.timeout, far_port.write_timeout) == (b"ab", b"c", 20, None)
+    for _ in range(2):  # its last word stays
+        with pytest.raises(serial.SerialException, match="the server closed the connection"):
+            far_port.read(1)
+    far_port._read_buffer.get()
+    far_port.timeout = 0
+    assert far_port.read(1) == b""
+    far_port.is_open = False
+    for url, full in (("rfc2217://x:1", "?ign_set_control"), ("rfc2217://x:1?logging=debug", "&ign_set_control")):
+        assert remote_port(url, 9600).port == url + full and remote_port(url + full, 9600).port == url + full
+    with pytest.raises(ValueError, match=r"^http://x:1 is neither rfc2217:// nor socket://$"):
+        remote_port("http://x:1", 9600)
+
+
 def test_output_from_before_the_opening_can_be_kept(terminal: tuple[int, str]) -> None:
+    os.write(terminal[0], b"early")
+    port = open_port(terminal[1], "board", Deadline(5, "t"))
+    assert port.in_waiting == 0 and port.baudrate == 115200
+    port.close()
     os.write(terminal[0], b"early")
     port = open_port(terminal[1], "board", Deadline(5, "t"), keep_input=True)
     wire = SerialWire(port, "board")
     wire.until(Deadline(5, "test"), "it")
-    assert wire.read(5) == b"early"
+    assert wire.read(5) == b"early" and wire.write(b"xyz") == 3 and os.read(terminal[0], 9) == b"xyz"
     wire.close()
 
 
@@ -112,7 +179,7 @@ def test_a_port_that_goes_away_is_a_lost_console(terminal: tuple[int, str]) -> N
 def test_writing_to_a_board_that_takes_nothing_ends(terminal: tuple[int, str]) -> None:
     wire = SerialWire(opened(terminal[1]), "board")
     wire.until(Deadline(0.2, "test"), "it")
-    with pytest.raises(DeadlineExceeded, match="board to take what was typed"):
+    with pytest.raises(DeadlineExceeded, match="board to take the typed bytes"):
         wire.write(b"x" * 1_000_000)
     wire.close()
 

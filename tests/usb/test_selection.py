@@ -10,7 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import BoardUnavailable
-from portbench.boards.usb.bus import RemoteBus, Selector, Target, UsbDevice, parse_selector, same_board, select
+from portbench.boards.registry import RUNTIME_DIR_VARIABLE, EmulatedState, claimed_folder, write_state
+from portbench.boards.usb import discovery
+from portbench.boards.usb.board import default_bus
+from portbench.boards.usb.bus import (
+    EmulatedBus,
+    Selector,
+    Target,
+    UsbDevice,
+    is_emulated,
+    parse_selector,
+    same_board,
+    select,
+)
+from portbench.boards.usb.discovery import AttachedBoard, attached, attached_selectors
 from tests.usb.conftest import DEFINITION
 
 ONE = UsbDevice(serial_number="e66000000000000a", vid=0x2E8A, pid=5, port="/dev/ttyACM0", location="1-1")
@@ -48,7 +61,7 @@ def test_selectors(text: str, selector: Selector) -> None:
     "text", ["", "id:", "port:", "rfc2217://lab", "socket://:1", "http://x:1", "rfc2217://x:99999"]
 )
 def test_what_is_no_selector_is_refused_with_the_choices(text: str) -> None:
-    with pytest.raises(BoardUnavailable, match="is none of auto, id:SERIAL"):
+    with pytest.raises(BoardUnavailable, match="is not one of auto, id:SERIAL"):
         parse_selector(text)
 
 
@@ -88,8 +101,49 @@ def test_a_board_by_its_place_whatever_runs_on_it() -> None:
 
 
 def test_a_remote_board_is_its_url() -> None:
-    bus = RemoteBus("rfc2217://lab:4000")
-    assert select(bus.devices(), parse_selector("rfc2217://lab:4000"), DEFINITION).port == "rfc2217://lab:4000"
+    url = "rfc2217://lab:4000"
+    bus = default_bus(parse_selector(url))
+    assert select(bus.devices(), parse_selector(url), DEFINITION) == UsbDevice(port=url, location=url)
+
+
+def test_a_device_is_described_by_ids_serial_number_and_place() -> None:
+    desk = replace(EMULATED, location="emulated:/tmp/portbench/desk", port=None)
+    assert [each.describe() for each in (replace(ONE, port=None), desk, UsbDevice(serial_number="E0C9125B0D9B"))] == [
+        "2e8a:0005 serial E66000000000000A at 1-1",
+        "2e8a:0005 serial E66000000000000C at desk (emulated, named usb:desk)",
+        "USB device",
+    ]
+    assert ONE.place == "1-1" and replace(ONE, location="1/1").place == "1/1" and UsbDevice(vid=1).usb_id is None
+
+
+def test_running_emulated_boards_are_devices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    state = EmulatedState("desk", 77, "W5500_EVB_PICO", 3, 0x2E8A, 5, "e66a", "M", "P", "/dev/pts/9", "/v", "LABEL")
+    with claimed_folder("desk") as folder, claimed_folder("off") as off:
+        write_state(folder, state)
+        write_state(off, replace(state, name="off", usb_vid=None, serial_number=None, port=None))
+        volume, place = Path("/v"), f"emulated:{folder}"
+        found = UsbDevice("e66a", 0x2E8A, 5, "M", "P", "/dev/pts/9", volume, "LABEL", None, place, "3", True, 77)
+        assert EmulatedBus().devices() == EmulatedBus(folder).devices() == [found] and EmulatedBus(off).devices() == []
+        names = ("usb:desk", f"usb:{place}", "usb:off", "id:e66a", "port:/dev/pts/9")
+        assert all(is_emulated(name, DEFINITION) for name in names)
+        assert not any(is_emulated(name, DEFINITION) for name in ("auto", "usb:other", "id:E66B", "nonsense"))
+        monkeypatch.setattr(discovery, "SystemBus", lambda: Plugged(MODEM, TWO))
+        assert attached_selectors() == ["id:E66000000000000B", "usb:desk"] and attached(DEFINITION) == [TWO]
+        write_state(folder, replace(state, port=None))
+        assert attached_selectors() == ["id:E66000000000000B", "usb:desk"]
+        write_state(folder, replace(state, port=None, volume=None))
+        assert attached_selectors() == ["id:E66000000000000B"]
+    assert EmulatedBus().devices() == [] and not is_emulated("usb:desk", DEFINITION)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "file"))
+    assert EmulatedBus().devices() == [] and not is_emulated("usb:desk", DEFINITION)
+
+
+def test_a_board_is_named_by_what_stays_the_same() -> None:
+    desk = replace(EMULATED, location="emulated:/tmp/portbench/desk")
+    devices = (ONE, replace(ONE, serial_number=None), desk, UsbDevice(port="COM3"), UsbDevice())
+    named = [AttachedBoard(each, "silent").selector for each in devices]
+    assert named == ["id:E66000000000000A", "usb:1-1", "usb:desk", "port:COM3", "auto"]
 
 
 def target(bus: Plugged) -> Target:
@@ -120,6 +174,10 @@ def test_without_places_a_boot_loader_that_was_there_before_is_not_ours() -> Non
     ours = replace(boot, volume=Path("/w"))
     bus.now = [boot, ours]
     assert one.find() == ours
+    bus.now = [replace(TWO, location=None)]
+    assert one.find() is None  # its serial number is still known
+    bus.now.append(replace(ONE, location=None, port="/dev/ttyACM9"))
+    assert one.find() == bus.now[1]
 
 
 def test_two_new_boot_loaders_without_places_are_not_guessed_between() -> None:

@@ -267,3 +267,7 @@ def test_a_drive_that_takes_a_few_bytes_at_a_time_gets_all(tmp_path: Path) -> No
     path: Any = SimpleNamespace(open=lambda *_, **__: Slow(tmp_path / "a", "wb"))
     volume_module.write_file(path, bytes(range(200)) * 500, Deadline(30, "t"), "it")
     assert (tmp_path / "a").read_bytes() == bytes(range(200)) * 500
+    opened = list(Path("/proc/self/fd").iterdir())
+    for folder in (tmp_path, tmp_path / "gone"):
+        volume_module.sync_folder(folder)
+    assert list(Path("/proc/self/fd").iterdir()) == opened

@@ -36,6 +36,11 @@ def test_a_file_of_that_name_with_anything_else_in_it_is_no_board(name: str, tmp
     assert read_volume_info(tmp_path) is None
 
 
+def test_no_more_of_a_file_is_read_than_a_board_writes(tmp_path: Path) -> None:
+    (tmp_path / "INFO_UF2.TXT").write_text("x" * 4096 + "\n" + INFO_UF2)
+    assert read_volume_info(tmp_path) is None
+
+
 def test_no_file_is_no_board(tmp_path: Path) -> None:
     assert read_volume_info(tmp_path) is None
     assert read_volume_info(tmp_path / "gone") is None

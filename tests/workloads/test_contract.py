@@ -1,4 +1,4 @@
-"""What every workload gets from the contract."""
+"""Defaults that every workload gets from the contract."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field, ValidationError
 
-from portbench.workloads import BadResult, Metric, WorkloadResult, WorkloadSettings, workload
+from portbench.workloads import BadResult, Metric, Native, WorkloadResult, WorkloadSettings
 from tests.workloads.own import Alone
 
 
@@ -77,27 +77,13 @@ def test_settings_are_exactly_what_they_are_called(values: dict[str, Any]) -> No
         Settings(**values)
 
 
-@pytest.mark.usefixtures("own_workloads")
-def test_a_workload_without_a_part_for_the_pc() -> None:
-    spin = workload("spin")
-    assert spin.exchanges(spin.quick()) == 0 and list(spin.ideal_client(5)) == []
-    with pytest.raises(NotImplementedError, match="spin: the PC has no server in it"):
-        spin.conversation(100)
-    with pytest.raises(NotImplementedError, match="spin: the PC does not connect to the board in it"):
-        spin.load_generator(spin.quick(), 100)
-    with pytest.raises(NotImplementedError, match="spin: has no native client"):
-        spin.native_count(spin.quick())
-
-
-class InFolder(Alone):
+class Compiled(Alone, Native):
     """Has the files that a test gives it."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    folder: Any = None
 
-    @property
-    def folder(self) -> Path:
-        return self._folder
+    def native_settings(self, settings: WorkloadSettings) -> list[int]:
+        return [1]
 
 
 @pytest.mark.parametrize(
@@ -110,18 +96,20 @@ class InFolder(Alone):
     ],
 )
 def test_a_languages_own_body_comes_before_the_one_for_all(
-    files: list[str], bodies: dict[str, str], tmp_path: Path
+    files: list[str], bodies: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in files:
         (tmp_path / name).touch()
-    workload = InFolder(tmp_path)
+    monkeypatch.setattr(Compiled, "folder", tmp_path)
+    workload = Compiled()
     found = {language: workload.body(language) for language in ("micropython", "circuitpython", "lua")}
     assert {language: path.name for language, path in found.items() if path} == bodies
 
 
-def test_each_chip_has_a_native_body_of_its_own(tmp_path: Path) -> None:
+def test_each_chip_has_a_native_body_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "native.uf2").touch()
-    workload = InFolder(tmp_path)
+    monkeypatch.setattr(Compiled, "folder", tmp_path)
+    workload = Compiled()
     assert workload.native() == tmp_path / "native.uf2"
     assert workload.native("RP2350") is None
     (tmp_path / "native_rp2350.uf2").touch()

@@ -75,7 +75,7 @@ def test_a_replay_and_a_traced_one_are_the_same_run(image: Image) -> None:
 
     image("wiznet-hardwired")
     settings = {"connections": 3, "at_once": 2, "blocks": 4}
-    options = BenchOptions(
+    options = BenchOptions().but(
         runtimes=("wiznet-hardwired",),
         profiles=("tuned",),
         workloads=(workload("echo_server"),),
@@ -84,7 +84,7 @@ def test_a_replay_and_a_traced_one_are_the_same_run(image: Image) -> None:
         settings=settings,
     )
     (row,) = plan(options)
-    replayed = ReplayedRow(row, options)
+    replayed = ReplayedRow(row)
     config, flash = replayed.prepared
     first, second = (Replay(EVB, config, flash, "echo_server", settings).run(Deadline(60, "replay")) for _ in range(2))
     assert first == second and [session.exchanges for session in first.sessions] == [4, 4, 4]

@@ -10,7 +10,8 @@ import pytest
 
 from portbench import workloads as package
 from portbench.errors import UnknownName
-from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload, workloads
+from portbench.workloads import WORKLOADS_VARIABLE, Foreign, Native, Workload, workload, workloads
+from portbench.workloads.native import native_image
 from tests.workloads.own import FOLDER
 
 OURS = Path(package.__file__).parent
@@ -52,12 +53,14 @@ def test_ours_are_the_folders_beside_the_registry(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("name", workloads())
 def test_each_keeps_the_contract(name: str) -> None:
-    """What a table, an option and a page of ours read of every workload."""
+    """Check the parts of a workload that a table, an option and a page of ours read."""
     each = workload(name)
     assert each.folder.resolve() == (OURS / name).resolve() and each is workloads()[name]
     assert each.title and (each.folder / "README.md").is_file()
     assert list((Path(__file__).parent / name).glob("test_*.py"))
-    assert each.body("micropython") or each.body("circuitpython") or each.native() or each.timed_by_pc
+    assert each.body("micropython") or each.body("circuitpython") or isinstance(each, Foreign)
+    assert isinstance(each, Native) is (native_image(each) is not None)
+    assert isinstance(each, Native) is (each.folder / "native.uf2").is_file()
     assert each.body("cobol") is None
     assert isinstance(each.quick(), each.settings_type)
     assert all(field.description for field in each.settings_type.model_fields.values())
@@ -98,14 +101,14 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 def test_a_folder_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(tmp_path / "absent"))
-    named = f"{WORKLOADS_VARIABLE}: {tmp_path / 'absent'} is no folder; name the folder that holds workloads"
+    named = f"{WORKLOADS_VARIABLE}: {tmp_path / 'absent'} is not a folder; name the folder that holds workloads"
     assert refusal() == refusal(lambda: workload("ping_pong")) == named
 
 
 @pytest.mark.parametrize("name", ["Spin", "2spin", "_spin", "my-spin", "my spin", "späne"])
 def test_a_name_that_could_be_no_name_of_a_function(name: str, make_root: MakeRoot) -> None:
     root = make_root(**{name: ""})
-    assert refusal() == f"{root / name}: is no name of a workload; use letters a to z, digits and _"
+    assert refusal() == f"{root / name}: is not a name of a workload; use letters a to z, digits and _"
 
 
 def test_two_of_one_name(make_root: MakeRoot) -> None:
@@ -132,11 +135,11 @@ def test_one_named_as_a_file_of_the_contract(name: str, make_root: MakeRoot) -> 
         ("broken_import", "import no_such_module", "cannot be used (ModuleNotFoundError: No module named 'no_such"),
         ("broken_lines", "raise ValueError('one\\ntwo')", "cannot be used (ValueError: one two)"),
         ("broken_exit", "import sys; sys.exit('enough')", "cannot be used (SystemExit: enough)"),
-        ("broken_number", "WORKLOAD = 7", "WORKLOAD is no workload called 'broken_number'; name it as its folder"),
+        ("broken_number", "WORKLOAD = 7", "WORKLOAD is not a workload called 'broken_number'; name it as its folder"),
         (
             "broken_name",
             "from portbench.workloads.ping_pong.workload import WORKLOAD",
-            "WORKLOAD is no workload called 'broken_name'; name it as its folder",
+            "WORKLOAD is not a workload called 'broken_name'; name it as its folder",
         ),
         (
             "broken_class",

@@ -15,7 +15,7 @@ KINDS = st.sampled_from(["up", "down", "echo"])
 
 
 def stream(kind: str, write: int, times: int) -> tuple[bytes, bytes]:
-    """What a board sends, and what it gets for it."""
+    """Return the bytes that a board sends, and the bytes that it gets for them."""
     data = block(write) * times
     said = f"{kind} {write} {len(data)}\n".encode()
     if kind == "down":

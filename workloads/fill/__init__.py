@@ -1,1 +1,1 @@
-"""Fill: how fast a board fills a buffer between two writes, told from how long a transfer takes."""
+"""Fill: how fast a board fills a buffer between two writes, from the times of transfers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
@@ -14,9 +14,9 @@ from portbench.workloads import (
     Column,
     Measurement,
     Metric,
-    Readiness,
+    Native,
+    Served,
     Session,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
@@ -81,10 +81,9 @@ class Result(WorkloadResult):
     cpu_hz: Annotated[int, Field(ge=1)] | None = None
 
 
-class FillWorkload(Workload):
+class FillWorkload(Served, Native):
     name = "fill"
     title = "Buffer fill"
-    readiness = Readiness.CONNECTED
     headline = Metric("fill_bytes_mbit_s", "Mbit/s filled")
     reading = (
         "a buffer of 2048 bytes is filled 0, 1, 2, ... times before each write; the time of a fill is the slope of the"
@@ -101,11 +100,9 @@ class FillWorkload(Workload):
     )
     comparable = ("network_mbit_s", "fill_bytes_mbit_s", "fill_int16_mbit_s", "fill_port_mbit_s")
     settings_type = Settings
+    quick_settings: ClassVar = {"buffers": 2, "fills": LEAST_POINTS}
     boards_only = True
     exchange = "transfer"
-
-    def quick(self) -> Settings:
-        return Settings(buffers=2, fills=LEAST_POINTS)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = Result.read(result)
@@ -138,11 +135,8 @@ class FillWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return len(PASSES) * (settings.fills + 1)
 
-    def native_count(self, settings: Settings) -> int:
-        return settings.buffers
-
     def native_settings(self, settings: Settings) -> list[int]:
-        return [settings.fills]
+        return [settings.buffers, settings.fills]
 
     def conversation(self, max_bytes: int) -> Transfers:
         return Transfers()

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from portbench.workloads import (
     BadResult,
+    Called,
     Column,
+    ForeignServer,
     LoadGenerator,
     Measurement,
     Metric,
-    Readiness,
+    Native,
     Session,
     Timed,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
@@ -62,10 +63,9 @@ class Result(WorkloadResult):
     """Exceptions of the board's sockets; even a complete page may have one."""
 
 
-class HttpWorkload(Workload):
-    name = "http"
-    title = "HTTP"
-    readiness = Readiness.LISTENING
+class PagesWorkload(Called):
+    """The pages, whatever serves them on the board."""
+
     headline = Metric("requests_per_s", "requests/s")
     reading = (
         "a *request* is one page, timed by the PC. As in ApacheBench, *connect* ends with the handshake, *waiting* is"
@@ -80,22 +80,15 @@ class HttpWorkload(Workload):
         Column("failed", "failed"),
     )
     settings_type = Settings
+    quick_settings: ClassVar = {"requests": 5}
     drifting = "total_us"
     exchange = "request"
-    timed_by_pc = True
-    foreign_port = FOREIGN_PORT
-
-    def quick(self) -> Settings:
-        return Settings(requests=5)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = Result.read(result)
-        return self._measured(sessions[: settings.connections], settings, said)
+        return self.measured(sessions[: settings.connections], settings, said)
 
-    def measure_calls(self, sessions: Sequence[Session], settings: Settings) -> Measurement:
-        return self._measured(sessions, settings, None)
-
-    def _measured(self, asked: Sequence[Session], settings: Settings, said: Result | None) -> Measurement:
+    def measured(self, asked: Sequence[Session], settings: Settings, said: Result | None) -> Measurement:
         """`said`: the board's report; None for a silent board."""
         samples: dict[str, list[float]] = {"connect_us": [], "waiting_us": [], "processing_us": [], "total_us": []}
         for session in asked:
@@ -148,29 +141,24 @@ class HttpWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return settings.requests + 1
 
-    def native_count(self, settings: Settings) -> int:
-        return 1
-
     def load_generator(self, settings: Settings, max_bytes: int) -> LoadGenerator:
-        counts = _pages_of_connections(settings)
-        return LoadGenerator(
-            lambda: GetPages(settings.page, next(counts)),
-            settings.connections,
-            at_once=settings.at_once,
-            counts_failures=True,
-            farewell=End,
-        )
+        return _calls(settings, lambda pages: GetPages(settings.page, pages), farewell=End)
 
-    def foreign_load_generator(self, settings: Settings, max_bytes: int) -> LoadGenerator:
-        counts = _pages_of_connections(settings)
+
+class HttpWorkload(PagesWorkload, ForeignServer, Native):
+    name = "http"
+    title = "HTTP"
+
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [1]
+
+    def measure_calls(self, sessions: Sequence[Session], settings: Settings) -> Measurement:
+        return self.measured(sessions, settings, None)
+
+    def foreign_calls(self, settings: Settings, max_bytes: int) -> LoadGenerator:
         path = PATH[settings.page] if settings.path is None else settings.path.encode("ascii")
         fault = Alike().fault if settings.page == "static" else any_page
-        return LoadGenerator(
-            lambda: GetPages(settings.page, next(counts), path, fault),
-            settings.connections,
-            at_once=settings.at_once,
-            counts_failures=True,
-        )
+        return _calls(settings, lambda pages: GetPages(settings.page, pages, path, fault), port=FOREIGN_PORT)
 
 
 def _start_us(timed: Timed) -> float:
@@ -180,6 +168,25 @@ def _start_us(timed: Timed) -> float:
 
 def _end_us(timed: Timed) -> float:
     return _start_us(timed) + timed.duration_us
+
+
+def _calls(
+    settings: Settings,
+    asks: Callable[[int], GetPages],
+    *,
+    farewell: Callable[[], End] | None = None,
+    port: int | None = None,
+) -> LoadGenerator:
+    """`asks`: makes a connection that asks for so many pages."""
+    counts = _pages_of_connections(settings)
+    return LoadGenerator(
+        lambda: asks(next(counts)),
+        settings.connections,
+        at_once=settings.at_once,
+        counts_failures=True,
+        farewell=farewell,
+        port=port,
+    )
 
 
 def _pages_of_connections(settings: Settings) -> Iterator[int]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from portbench.workloads.http.workload import HttpWorkload
+from portbench.workloads.http.workload import PagesWorkload
 
 
-class HttpAsyncioWorkload(HttpWorkload):
+class HttpAsyncioWorkload(PagesWorkload):
     name = "http_asyncio"
     title = "HTTP by asyncio"
-    timed_by_pc = False
 
 
 WORKLOAD = HttpAsyncioWorkload()

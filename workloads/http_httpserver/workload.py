@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from portbench.workloads.http.workload import HttpWorkload, Settings
+from portbench.workloads.http.workload import PagesWorkload, Settings
 
 
-class HttpHttpserverWorkload(HttpWorkload):
+class HttpHttpserverWorkload(PagesWorkload):
     name = "http_httpserver"
     title = "HTTP by adafruit_httpserver"
-    timed_by_pc = False
     boards_only = True
 
     def libraries(self, family: str, settings: Settings) -> Sequence[str]:

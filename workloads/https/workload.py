@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import h11
 from pydantic import Field
@@ -15,19 +15,18 @@ from portbench.workloads import (
     Column,
     Conversation,
     ConversationError,
+    ForeignClient,
     Measurement,
     Metric,
-    Readiness,
     Session,
     Timed,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
 from portbench.workloads.conversation import shown
 from portbench.workloads.handshakes import KEY_LABELS, SIZES, client_stages, shaken, sizes, spans, until_finished_us
+from portbench.workloads.settings import each_number, number_list
 from portbench.workloads.transfer import block
-from portbench.workloads.workload import each_number, number_list
 
 MOST_BYTES: Final = 1 << 20
 _LARGER_STACK: Final = b"CIRCUITPY_PYSTACK_SIZE=4096\n"
@@ -57,10 +56,9 @@ class Result(WorkloadResult):
     """Bytes, microseconds of the first request and of the second, on the board's clock."""
 
 
-class HttpsWorkload(Workload):
+class HttpsWorkload(ForeignClient):
     name = "https"
     title = "Pages by HTTPS"
-    readiness = Readiness.CONNECTED
     headline = Metric("first_ms", "ms a page", better="lower")
     reading = (
         "*ms a page* is the time of the first page, from the call of the library to the last byte of the body, with a"
@@ -75,13 +73,10 @@ class HttpsWorkload(Workload):
         *SIZES,
     )
     settings_type = Settings
+    quick_settings: ClassVar = {"pages": "1024"}
     exchange = "page"
     secured = True
-    timed_by_pc = True
     patience_us = 30e6  # of a port whose handshake never ends
-
-    def quick(self) -> Settings:
-        return Settings(pages="1024")
 
     def libraries(self, family: str, settings: Settings) -> Sequence[str]:
         return _LIBRARIES.get(family, ())
@@ -154,7 +149,7 @@ class HttpsWorkload(Workload):
 
 
 def _of_handshake(sessions: Sequence[Session]) -> dict[str, float]:
-    """Of the first connection with TLS; nothing without one."""
+    """Return figures of the first connection with TLS; nothing without one."""
     for _, handshake, start_us in shaken(sessions):
         took = {"handshake_ms": until_finished_us(handshake, start_us) / 1000}
         return took | sizes(handshake) | client_stages(sessions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import h11
 from pydantic import Field
@@ -12,16 +12,15 @@ from pydantic import Field
 from portbench.certificates import KEY_KINDS, KeyKind, chain, root, server_name
 from portbench.workloads import (
     BadResult,
+    Called,
     Column,
     Conversation,
     ConversationError,
     LoadGenerator,
     Measurement,
     Metric,
-    Readiness,
     Session,
     Timed,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
@@ -42,10 +41,9 @@ class Result(WorkloadResult):
     """Pages that the board has sent."""
 
 
-class HttpsServerWorkload(Workload):
+class HttpsServerWorkload(Called):
     name = "https_server"
     title = "HTTPS, the board as server"
-    readiness = Readiness.LISTENING
     headline = Metric("page_ms", "ms a page", better="lower")
     reading = (
         "*ms a page* is the time from the open TCP connection to the last byte of the page, of the first connection;"
@@ -58,11 +56,9 @@ class HttpsServerWorkload(Workload):
     )
     comparable = ("page_ms", "handshake_ms")
     settings_type = Settings
+    quick_settings: ClassVar = {"connections": 1}
     boards_only = True
     exchange = "page"
-
-    def quick(self) -> Settings:
-        return Settings(connections=1)
 
     def files(self, family: str, settings: Settings) -> Mapping[str, bytes]:
         found = chain(settings.key)

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
@@ -15,7 +15,6 @@ from portbench.workloads import (
     Column,
     Measurement,
     Metric,
-    Readiness,
     Session,
     Timed,
     Workload,
@@ -112,7 +111,7 @@ MACHINE_CODE: Final = (
 LEAST_STEPS = 100
 """The least steps of the board's clock in a measured time, for a resolution of one percent."""
 _MOST_DOUBLINGS: Final = 8
-"""Of the passes, by a client with a coarse clock."""
+"""Limit of doublings of the passes, by a client with a coarse clock."""
 _SHOWN = 40  # characters of an answer in a message
 
 
@@ -129,7 +128,7 @@ class TimedLoop(WorkloadResult):
     times_us: list[Annotated[int, Field(ge=0)]]
     """The time of all passes; one entry per repeat, in order."""
     answer: Any
-    """What the loop computed."""
+    """Value that the loop computed."""
 
 
 class Result(WorkloadResult):
@@ -141,7 +140,6 @@ class Result(WorkloadResult):
 class InterpreterWorkload(Workload):
     name = "interpreter"
     title = "Interpreter"
-    readiness = Readiness.BOOTED
     headline = Metric("passes_per_s", "passes/s")
     reading = (
         "a *pass* is one turn of a loop. *passes/s* comes from the geometric mean of the times of all loops that every"
@@ -159,9 +157,7 @@ class InterpreterWorkload(Workload):
     )
     comparable = ("arithmetic_passes_per_s",)
     settings_type = Settings
-
-    def quick(self) -> Settings:
-        return Settings(repeats=1)
+    quick_settings: ClassVar = {"repeats": 1}
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = Result.read(result)
@@ -203,7 +199,7 @@ def _loops_that_are_due(said: Mapping[str, TimedLoop]) -> tuple[Loop, ...]:
     if missing := sorted(names - said.keys()):
         raise BadResult(f"the client's {missing[0]} is missing")
     if unknown := sorted(said.keys() - names):
-        raise BadResult(f"the client timed {unknown[0]!r}, which is none of its loops")
+        raise BadResult(f"the client timed {unknown[0]!r}, which is not one of its loops")
     return due
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, ClassVar, Final, Literal, cast
 
 from pydantic import Field
 
@@ -16,9 +16,8 @@ from portbench.workloads import (
     Measurement,
     Metric,
     NetworkFault,
-    Readiness,
+    Served,
     Session,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
@@ -61,7 +60,7 @@ class Obeys(Conversation):
             return b""
         found = _DISTURBS.fullmatch(line)
         if found is None or (found[1] == b"reset") is not (found[2] is None):
-            raise ConversationError(f"the board said {shown(line)}, which is no command")
+            raise ConversationError(f"the board said {shown(line)}, which is not a command")
         kind = cast(Literal["reset", "restart", "cable"], found[1].decode())
         self.network_fault = NetworkFault(kind, float(found[2] or 0) * 1000)
         return b""
@@ -87,10 +86,9 @@ class Result(WorkloadResult):
     """Name, `ok`, `nothing` or the error, and microseconds on the board's clock, of each step."""
 
 
-class ManyWorkload(Workload):
+class ManyWorkload(Served):
     name = "many"
     title = "Many connections, and what goes wrong with one"
-    readiness = Readiness.CONNECTED
     headline = Metric("good_steps", "steps that worked")
     reading = (
         "*steps that worked* of all *steps* of the trial; *open* is the most connections that were open at once,"
@@ -103,11 +101,9 @@ class ManyWorkload(Workload):
         Column("ms each", "each_us", scale=0.001),
     )
     settings_type = Settings
+    quick_settings: ClassVar = {"trial": "rate", "most": 2}
     patience_us = 45e6
     exchange = "line"
-
-    def quick(self) -> Settings:
-        return Settings(trial="rate", most=2)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         steps = Result.read(result).steps

@@ -29,7 +29,7 @@ from portbench.workloads.mqtt.packets import (
 
 MOST_SESSIONS: Final = 64
 MOST_FILTERS: Final = 32
-"""Of one session."""
+"""Limit of filters of one session."""
 MOST_WAITING: Final = 64
 """Messages of QoS 1 that one session waits to have acknowledged, or keeps."""
 MOST_RETAINED: Final = 64
@@ -41,7 +41,7 @@ _REFUSED_FILTER: Final = 0x80
 
 @dataclass
 class ClientSession:
-    """What the broker knows of a client, from CONNECT on; a persistent one outlives its connection."""
+    """A client's state in the broker, from CONNECT on; a persistent one outlives its connection."""
 
     client_id: bytes
     clean: bool
@@ -161,7 +161,7 @@ def _connack(code: int, *, present: bool = False) -> bytes:
 class BrokerLink(Conversation):
     """A client's connection to the broker. An exchange is a message that the client publishes.
 
-    A client that breaks the protocol is disconnected (4.8); that is no fault of the run, and `broken` says why.
+    A client that breaks the protocol is disconnected (4.8); that is not a fault of the run, and `broken` says why.
     """
 
     def __init__(self, broker: Broker, max_bytes: int = MAX_PACKET_BYTES) -> None:

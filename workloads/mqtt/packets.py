@@ -13,7 +13,7 @@ _MOST_REMAINING: Final = 268_435_455
 
 
 class MalformedPacket(PortbenchError):
-    """Bytes that are no packet of a client: one line with the reason."""
+    """Bytes that are not a packet of a client: one line with the reason."""
 
 
 class Kind(IntEnum):
@@ -93,7 +93,7 @@ class Stream:
         return len(self._waiting)
 
     def _head(self) -> tuple[int, int] | None:
-        """Where the first packet's body begins and ends; None before its length is complete."""
+        """Start and end of the first packet's body; None before its length is complete."""
         length = 0
         for number, byte in enumerate(self._waiting[1:5]):
             length |= (byte & 0x7F) << 7 * number
@@ -216,7 +216,7 @@ def read_subscribe(packet: Packet) -> tuple[int, list[tuple[bytes, int]]]:
     while reader.left:
         found = reader.text()
         if not is_filter(found):
-            raise MalformedPacket(f"{packet.kind.name} has {found[:24]!r}, which is no filter")
+            raise MalformedPacket(f"{packet.kind.name} has {found[:24]!r}, which is not a filter")
         qos = reader.number(1) if packet.kind is Kind.SUBSCRIBE else 0
         if qos > 2:
             raise MalformedPacket(f"SUBSCRIBE asks for QoS {qos}")

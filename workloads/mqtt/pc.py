@@ -30,7 +30,7 @@ class PcClient:
 
     def __init__(self) -> None:
         self._asked: dict[BrokerLink, tuple[int, int]] = {}
-        """How many commands, and the number of the next."""
+        """Number of commands, and the number of the next."""
 
     def heard(self, board: BrokerLink, message: Message) -> None:
         if message.topic == COMMANDS and message.payload.isdigit() and len(message.payload) <= 4:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -13,10 +13,9 @@ from portbench.workloads import (
     Conversation,
     Measurement,
     Metric,
-    Readiness,
+    Served,
     Session,
     Timed,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
@@ -24,9 +23,9 @@ from portbench.workloads.mqtt.broker import Broker, BrokerLink
 from portbench.workloads.mqtt.pc import PcClient
 
 LOOKS: Final = 5
-"""How often the board looks for messages while there is none; the bodies have the same number."""
+"""Looks of the board for messages while there is none; the bodies have the same number."""
 MOST_ECHOES: Final = 10
-"""As in the bodies."""
+"""Limit of echoes, the same as in the bodies."""
 _UMQTT: Final = ("umqtt.simple", "umqtt.robust")
 _MINIMQTT: Final = (
     "adafruit-circuitpython-minimqtt",
@@ -48,7 +47,7 @@ class Settings(WorkloadSettings):
     keep_alive_s: int = Field(
         default=4, ge=2, le=600, description="the broker drops a client that is silent for 1.5 times as long"
     )
-    idle_s: int = Field(default=10, ge=0, le=3600, description="how long the board has nothing to publish")
+    idle_s: int = Field(default=10, ge=0, le=3600, description="idle time without a message")
     pings: bool = Field(
         default=True, description="the program pings while idle, as umqtt's users have to; minimqtt pings by itself"
     )
@@ -56,7 +55,7 @@ class Settings(WorkloadSettings):
         default="close",
         description="how the broker is lost: its end closes, or resets; restart: away for fault_ms; cable: out for it",
     )
-    fault_ms: int = Field(default=2000, ge=1, le=60_000, description="for restart and cable")
+    fault_ms: int = Field(default=2000, ge=1, le=60_000, description="duration of restart and cable")
 
     tls: bool = Field(default=False, description="over TLS, without a check of the broker's certificate")
 
@@ -89,10 +88,9 @@ class Result(WorkloadResult):
     """From the loss of the broker until a message of the board came back."""
 
 
-class MqttWorkload(Workload):
+class MqttWorkload(Served):
     name = "mqtt"
     title = "MQTT"
-    readiness = Readiness.CONNECTED
     headline = Metric("qos1_per_s", "QoS 1 messages/s")
     reading = (
         "*QoS 1 messages/s* is publish and PUBACK, one after the other; *QoS 0/s* counts until the broker has them all;"
@@ -111,13 +109,11 @@ class MqttWorkload(Workload):
         Column("back ms", "recover_us", scale=0.001),
     )
     settings_type = Settings
+    quick_settings: ClassVar = {"messages": 3, "commands": 2, "idle_s": 0}
     exchange = "message"
     patience_us = 90e6
     secured = True
     parts = ("qos0_per_s", "qos1_per_s")
-
-    def quick(self) -> Settings:
-        return Settings(messages=3, commands=2, idle_s=0)
 
     def service(self, max_bytes: int) -> Callable[[], Conversation]:
         broker = Broker(PcClient().heard)

@@ -9,7 +9,7 @@ import json
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, Field
 
@@ -18,7 +18,6 @@ from portbench.workloads import (
     Column,
     Measurement,
     Metric,
-    Readiness,
     Session,
     Timed,
     Workload,
@@ -40,14 +39,14 @@ OPTIONAL: Final = (
 ALL: Final = (*COMMON, *OPTIONAL)
 _RUNNER: Final = "benchrun"
 _ANSWERS: Final = Path(__file__).with_name("answers.json")
-"""What CPython answers, by script and norm."""
+"""CPython's answers, by script and norm."""
 
 
 def _known(text: str) -> str:
     names = text.split(",")
     for name in names if text != "all" else ():
         if name not in ALL:
-            raise ValueError(f"{name or 'nothing'} is no script of perf_bench; choose from {', '.join(ALL)}")
+            raise ValueError(f"{name or 'nothing'} is not a script of perf_bench; choose from {', '.join(ALL)}")
     if len(names) != len(set(names)):
         raise ValueError(f"{text} names a script twice; name each once")
     return text
@@ -79,7 +78,6 @@ class Result(WorkloadResult):
 class PerfBenchWorkload(Workload):
     name = "perf_bench"
     title = "MicroPython's perf_bench"
-    readiness = Readiness.BOOTED
     headline = Metric("score", "score")
     reading = (
         "a *score* is a script's own unit of work a second, as run-perfbench.py counts it; higher is better. The"
@@ -92,9 +90,7 @@ class PerfBenchWorkload(Workload):
     )
     parts = tuple(f"{name}_score" for name in sorted(ALL))
     settings_type = Settings
-
-    def quick(self) -> Settings:
-        return Settings(repeats=1)
+    quick_settings: ClassVar = {"repeats": 1}
 
     def libraries(self, family: str, settings: Settings) -> Sequence[str]:
         return [f"{self.name}/{name}" for name in (_RUNNER, *settings.names)]

@@ -6,7 +6,7 @@ import math
 import re
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -16,15 +16,15 @@ from portbench.workloads import (
     ConversationError,
     Measurement,
     Metric,
+    Native,
     PingPlan,
-    Readiness,
+    Served,
     Session,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
 from portbench.workloads.conversation import FRAME_BYTES, ReportedConversation, shown
-from portbench.workloads.workload import each_number, number_list
+from portbench.workloads.settings import each_number, number_list
 
 DONE: Final = b"done"
 MOST_SIZES: Final = 8
@@ -104,10 +104,9 @@ class Result(WorkloadResult):
     pinged: Literal[True]
 
 
-class PingWorkload(Workload):
+class PingWorkload(Served, Native):
     name = "ping"
     title = "Ping"
-    readiness = Readiness.CONNECTED
     headline = Metric("avg_us", "us avg", better="lower")
     reading = (
         "the PC pings the board while the board's program waits for a TCP byte. *us avg*, *min*, *max* and *mdev* are"
@@ -123,10 +122,8 @@ class PingWorkload(Workload):
     )
     comparable = ("max_us",)
     settings_type = Settings
+    quick_settings: ClassVar = {"count": 3}
     boards_only = True
-
-    def quick(self) -> Settings:
-        return Settings(count=3)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         Result.read(result)
@@ -172,8 +169,8 @@ class PingWorkload(Workload):
                 f"the native client has sizes {NATIVE_SIZES}, interval_ms {NATIVE_INTERVAL_MS}; leave both out"
             )
 
-    def native_count(self, settings: Settings) -> int:
-        return settings.count
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [settings.count]
 
 
 def _as_ping_prints(trips: Sequence[float]) -> dict[str, float]:

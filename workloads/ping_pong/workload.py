@@ -4,77 +4,88 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
     Column,
+    ForeignClient,
     Measurement,
     Metric,
-    Readiness,
+    Native,
     Session,
     Timed,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
 from portbench.workloads.conversation import (
     FIRST_BYTE,
     MAX_REPORT_BYTES,
-    Conversation,
     ConversationError,
-    ReportLine,
+    ReportedConversation,
     shown,
 )
 
 
-class PingPong(Conversation):
+class PingPong(ReportedConversation):
     """The PC's side: each side answers the received number plus one, in decimal ASCII. See the README.
 
     Because both sides know the next value, the answers do not depend on how TCP cuts the stream: a number in two
     segments waits for its rest, two numbers in one segment get two answers.
     """
 
-    def __init__(self, *, max_report_bytes: int = MAX_REPORT_BYTES) -> None:
-        self._max_report_bytes = max_report_bytes
+    def __init__(self, max_report_bytes: int = MAX_REPORT_BYTES) -> None:
+        super().__init__(max_report_bytes)
         self._expected = b"1"
         self._pending = b""  # a proper prefix of the expected number
-        self._line: ReportLine | None = None  # the report, while it comes
+        self._reports = False
         self._fault: str | None = None
 
     def receive(self, data: bytes) -> bytes:
         self._check_usable()
-        if data == self._expected and not self._pending and self._line is None and self.report is None:
+        if data == self._expected and not self._pending and not self._reports:
             return self._answer()
         answers: list[bytes] = []
-        rest = self._pending + data
-        self._pending = b""
+        try:
+            self._take(data, answers)
+        except ConversationError as error:
+            self._fault = str(error)
+            raise ConversationError(self._fault, b"".join(answers)) from error
+        return b"".join(answers)
+
+    def eof(self) -> None:
+        self._check_usable()
+        self._fault = "the session has ended"
+        try:
+            super().eof()
+            if self._pending:
+                raise ConversationError(
+                    f"the client closed within message {self.exchanges + 1}, after {shown(self._pending)}"
+                )
+            if not self.exchanges:
+                raise ConversationError("the client closed without a message")
+        except ConversationError as error:
+            self._fault = str(error)
+            raise
+
+    def _take(self, data: bytes, answers: list[bytes]) -> None:
+        rest, self._pending = self._pending + data, b""
         while rest:
-            if self._line is not None or self.report is not None or (rest[0] == FIRST_BYTE and self.exchanges):
-                self._receive_report(rest, answers)
-                break
+            self._reports = self._reports or (rest[0] == FIRST_BYTE and self.exchanges > 0)
+            if self._reports:
+                self.receive_report(rest, "its report")
+                return
             if rest.startswith(self._expected):
                 rest = rest[len(self._expected) :]
                 answers.append(self._answer())
             elif self._expected.startswith(rest):
                 self._pending = rest
-                break
+                return
             else:
                 expected = self._expected.decode()
-                self._fail(f"message {self.exchanges + 1} must be {expected}, not {shown(rest)}", answers)
-        return b"".join(answers)
-
-    def eof(self) -> None:
-        self._check_usable()
-        if self._line is not None:
-            self._fail(f"the client closed within its report, after {self._line.begun_bytes} bytes of it")
-        if self._pending:
-            self._fail(f"the client closed within message {self.exchanges + 1}, after {shown(self._pending)}")
-        if not self.exchanges:
-            self._fail("the client closed without a message")
-        self._fault = "the session has ended"
+                raise ConversationError(f"message {self.exchanges + 1} must be {expected}, not {shown(rest)}")
 
     def _answer(self) -> bytes:
         self.exchanges += 1
@@ -82,28 +93,9 @@ class PingPong(Conversation):
         self._expected = b"%d" % (2 * self.exchanges + 1)
         return answer
 
-    def _receive_report(self, data: bytes, answers: list[bytes]) -> None:
-        if self.report is not None:
-            self._fail(f"{shown(data)} follows the report", answers)
-        self._line = self._line or ReportLine(self._max_report_bytes)
-        try:
-            complete = self._line.receive(data)
-        except ConversationError as error:
-            self._fail(str(error), answers)
-        if complete is None:
-            return
-        self._line = None
-        self.report, rest = complete
-        if rest:
-            self._fail(f"{shown(rest)} follows the report", answers)
-
     def _check_usable(self) -> None:
         if self._fault is not None:
             raise ConversationError(self._fault)
-
-    def _fail(self, text: str, answers: list[bytes] | None = None) -> Any:
-        self._fault = text
-        raise ConversationError(text, b"".join(answers or []))
 
 
 MAX_MESSAGES = {"native": 50_000, "wiznet": 12_000, "micropython": 8_000, "circuitpython": 2_000}
@@ -128,10 +120,9 @@ class Result(WorkloadResult):
     """One entry per message, in order."""
 
 
-class PingPongWorkload(Workload):
+class PingPongWorkload(ForeignClient, Native):
     name = "ping_pong"
     title = "Ping-pong"
-    readiness = Readiness.CONNECTED
     headline = Metric("messages_per_s", "messages/s")
     reading = (
         "a *message* is one number sent by the client plus its answer. *messages/s* is messages divided by total time,"
@@ -142,13 +133,10 @@ class PingPongWorkload(Workload):
         Column("p99 us", "round_trip_us", "p99"),
     )
     settings_type = Settings
+    quick_settings: ClassVar = {"messages": 20}
     by_default = True
     drifting = "round_trip_us"
-    timed_by_pc = True
     exchange = "message"
-
-    def quick(self) -> Settings:
-        return Settings(messages=20)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = Result.read(result)
@@ -182,7 +170,7 @@ class PingPongWorkload(Workload):
         return settings.messages
 
     def conversation(self, max_bytes: int) -> PingPong:
-        return PingPong(max_report_bytes=max_bytes)
+        return PingPong(max_bytes)
 
     def ideal_client(self, exchanges: int) -> Iterable[tuple[bytes, bytes]]:
         return ((b"%d" % number, b"%d" % (number + 1)) for number in range(1, 2 * exchanges, 2))
@@ -194,8 +182,8 @@ class PingPongWorkload(Workload):
         if most is not None and settings.messages > most:
             raise ValueError(f"messages is {settings.messages}: a board with {family} has room for {most} round trips")
 
-    def native_count(self, settings: Settings) -> int:
-        return settings.messages
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [settings.messages]
 
 
 WORKLOAD = PingPongWorkload()

@@ -12,9 +12,9 @@ from portbench.workloads import (
     Column,
     Measurement,
     Metric,
-    Readiness,
+    Native,
+    Served,
     Session,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
@@ -36,10 +36,9 @@ class Result(WorkloadResult):
     answered_us: _Microseconds
 
 
-class ReadyWorkload(Workload):
+class ReadyWorkload(Served, Native):
     name = "ready"
     title = "Ready"
-    readiness = Readiness.CONNECTED
     headline = Metric("up_ms", "ms to ready", better="lower")
     reading = (
         "*ms to ready* is from the start of the board's timer to an open connection with the PC. *boot* ends with the"
@@ -88,8 +87,8 @@ class ReadyWorkload(Workload):
     def conversation(self, max_bytes: int) -> Hears:
         return Hears(b"ready\n", b"ok")
 
-    def native_count(self, settings: Settings) -> int:
-        return 1
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [1]
 
 
 WORKLOAD = ReadyWorkload()

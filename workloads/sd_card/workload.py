@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
     Column,
-    Conversation,
-    ConversationError,
     Measurement,
     Metric,
-    Readiness,
+    Native,
     Session,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
-from portbench.workloads.conversation import FIRST_BYTE, ReportedConversation
 
 BLOCK: Final = 512
 _NATIVE_HZ: Final = 31_250_000
@@ -82,27 +78,9 @@ class Result(WorkloadResult):
         return total, least, most, summed
 
 
-class Reported(ReportedConversation):
-    """A connection for a report only."""
-
-    def receive(self, data: bytes) -> bytes:
-        if self.report is None and not self._report_line.begun_bytes and data[0] != FIRST_BYTE:
-            # The message of a client that failed before it was connected.
-            self.exchanges += 1
-            return b"2"
-        self.receive_report(data, "its report")
-        return b""
-
-    def eof(self) -> None:
-        super().eof()
-        if self.report is None:
-            raise ConversationError("the client closed without a report")
-
-
-class SdCardWorkload(Workload):
+class SdCardWorkload(Native):
     name = "sd_card"
     title = "SD card"
-    readiness = Readiness.BOOTED
     headline = Metric("read_kb_s", "KB/s read")
     reading = (
         "a file of 5 MB is written and read back with 512 bytes a call; KB are 1000 bytes. *gap* is the median time"
@@ -122,10 +100,8 @@ class SdCardWorkload(Workload):
     )
     comparable = ("read_kb_s", "write_kb_s")
     settings_type = Settings
+    quick_settings: ClassVar = {"file_bytes": 32_768}
     boards_only = True
-
-    def quick(self) -> Settings:
-        return Settings(file_bytes=32_768)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = Result.read(result)
@@ -181,12 +157,8 @@ class SdCardWorkload(Workload):
         elif family == "native" and (settings.spi_hz, settings.driver) != (_NATIVE_HZ, "usual"):
             raise ValueError(f"the native client has one driver, built for spi_hz={_NATIVE_HZ}; leave out both")
 
-    def native_count(self, settings: Settings) -> int:
-        return settings.blocks
-
-    def conversation(self, max_bytes: int) -> Conversation:
-        """The connection of a client without a console, which sends its report to the PC."""
-        return Reported()
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [settings.blocks]
 
     @staticmethod
     def _driver(family: str, settings: Settings) -> str:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
+    Called,
     Column,
     Conversation,
     ConversationError,
     LoadGenerator,
     Measurement,
     Metric,
-    Readiness,
+    Native,
     Session,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
@@ -61,10 +61,9 @@ class Asks(Conversation):
             raise ConversationError(f"the board closed after {self.exchanges} of {self._messages} messages")
 
 
-class ServerWorkload(Workload):
+class ServerWorkload(Called, Native):
     name = "server"
     title = "Board as server"
-    readiness = Readiness.LISTENING
     headline = Metric("messages_per_s", "messages/s")
     reading = (
         "the board is the server. A *message* is a number of the PC's and the board's answer, timed from one answer's"
@@ -78,11 +77,9 @@ class ServerWorkload(Workload):
         Column("connect ms", "connect_us", scale=0.001),
     )
     settings_type = Settings
+    quick_settings: ClassVar = {"messages": 20}
     drifting = "message_us"
     exchange = "message"
-
-    def quick(self) -> Settings:
-        return Settings(messages=20)
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = Result.read(result)
@@ -109,8 +106,8 @@ class ServerWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return settings.messages
 
-    def native_count(self, settings: Settings) -> int:
-        return settings.messages
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [settings.messages]
 
     def load_generator(self, settings: Settings, max_bytes: int) -> LoadGenerator:
         return LoadGenerator(lambda: Asks(settings.messages), 1)

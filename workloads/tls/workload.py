@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -15,10 +15,9 @@ from portbench.workloads import (
     Column,
     Measurement,
     Metric,
-    Readiness,
+    Served,
     Session,
     Timed,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
@@ -42,7 +41,7 @@ class Settings(WorkloadSettings):
     fault: Literal["none", "expired", "wrong-name", "asks"] = Field(
         default="none", description="the server's certificate is wrong, or the server asks for the board's"
     )
-    transfer_bytes: int = Field(default=16_384, ge=1024, le=131_072, description="bytes sent and taken afterwards")
+    transfer_bytes: int = Field(default=16_384, ge=1024, le=131_072, description="bytes sent and received afterwards")
 
     @property
     def transfers_each_way(self) -> int:
@@ -61,10 +60,9 @@ class Result(WorkloadResult):
     down_us: _Us
 
 
-class TlsWorkload(Workload):
+class TlsWorkload(Served):
     name = "tls"
     title = "TLS handshake"
-    readiness = Readiness.CONNECTED
     headline = Metric("handshake_ms", "ms a handshake", better="lower")
     reading = (
         "*ms a handshake* is the time from the open TCP connection to the end of the TLS handshake on the board's"
@@ -87,12 +85,10 @@ class TlsWorkload(Workload):
     parts = ("up_ms", "down_ms")
     comparable = ("handshake_ms",)
     settings_type = Settings
+    quick_settings: ClassVar = {"transfer_bytes": 2048}
     exchange = "transfer"
     secured = True
     patience_us = 30e6  # of a port whose handshake never ends
-
-    def quick(self) -> Settings:
-        return Settings(transfer_bytes=2048)
 
     def files(self, family: str, settings: Settings) -> Mapping[str, bytes]:
         if family in ("circuitpython", "blinka"):

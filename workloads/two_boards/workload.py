@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -14,6 +14,8 @@ from portbench.workloads import (
     Column,
     Measurement,
     Metric,
+    Native,
+    Paired,
     Readiness,
     Session,
     Workload,
@@ -21,6 +23,7 @@ from portbench.workloads import (
     WorkloadSettings,
     workload,
 )
+from portbench.workloads.native import native_image
 
 MOST_REPORTED = 1000
 """Most messages of a client without a console: the partner keeps its whole report, 4 to 7 bytes a message."""
@@ -46,7 +49,7 @@ class Served(WorkloadResult):
     """From its start until it listens."""
 
 
-class Serving(Workload):
+class Serving(Native):
     """The part of the partner, which serves."""
 
     name = "serving"
@@ -60,11 +63,8 @@ class Serving(Workload):
         """It is none of the registry's."""
         return Serving, ()
 
-    def native_count(self, settings: ServingSettings) -> int:
-        return settings.messages
-
-    def native_settings(self, settings: ServingSettings) -> tuple[int, ...]:
-        return (int(settings.takes_report),)
+    def native_settings(self, settings: ServingSettings) -> list[int]:
+        return [settings.messages, int(settings.takes_report)]
 
     def check(
         self, result: Mapping[str, Any], settings: ServingSettings, sessions: Sequence[Session] = ()
@@ -75,10 +75,9 @@ class Serving(Workload):
         return Measurement({"server_ready_us": said.ready_us})
 
 
-class TwoBoardsWorkload(Workload):
+class TwoBoardsWorkload(Paired, Native):
     name = "two_boards"
     title = "Two boards"
-    readiness = Readiness.CONNECTED
     headline = Metric("messages_per_s", "messages/s")
     reading = (
         "two boards on one switch: *runtime* is the client's, *partner* the server's. A *message* is a number of the"
@@ -91,7 +90,7 @@ class TwoBoardsWorkload(Workload):
         Column("server ready ms", "server_ready_us", scale=0.001),
     )
     settings_type = Settings
-    boards_only = True
+    quick_settings: ClassVar = {"messages": 20}
     drifting = "round_trip_us"
     exchange = "message"
     across = "partner"
@@ -105,10 +104,7 @@ class TwoBoardsWorkload(Workload):
         return workload("ping_pong").body(language)
 
     def native(self, mcu: str = "RP2040") -> Path | None:
-        return workload("ping_pong").native(mcu)
-
-    def quick(self) -> Settings:
-        return Settings(messages=20)
+        return native_image(workload("ping_pong"), mcu)
 
     def serving(self, settings: Settings, family: str) -> tuple[Workload, WorkloadSettings]:
         return Serving(), ServingSettings(messages=settings.messages, takes_report=family == "native")
@@ -135,8 +131,8 @@ class TwoBoardsWorkload(Workload):
         ping_pong = workload("ping_pong")
         ping_pong.check_room(family, ping_pong.settings_type.model_validate({"messages": settings.messages}))
 
-    def native_count(self, settings: Settings) -> int:
-        return settings.messages
+    def native_settings(self, settings: Settings) -> list[int]:
+        return [settings.messages]
 
 
 WORKLOAD = TwoBoardsWorkload()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
@@ -14,17 +14,17 @@ from portbench.workloads import (
     Datagrams,
     Measurement,
     Metric,
-    Readiness,
+    Native,
+    Served,
     Session,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
 from portbench.workloads.conversation import FRAME_BYTES, Hears
-from portbench.workloads.workload import each_number, number_list
+from portbench.workloads.settings import each_number, number_list
 
 ANSWERS: Final = 3
-"""How often to send an answer: one may be lost, and the board may have no time-outs."""
+"""Times to send an answer: one may be lost, and the board may have no time-outs."""
 BETWEEN_US: Final = 20_000.0
 LEAST_BYTES: Final = 2
 MOST_COUNT: Final = 900
@@ -106,10 +106,9 @@ class Result(WorkloadResult):
     down: list[Annotated[tuple[int, _Count, _Microseconds], Field(strict=False)]]
 
 
-class UdpWorkload(Workload):
+class UdpWorkload(Served, Native):
     name = "udp"
     title = "Bulk UDP"
-    readiness = Readiness.CONNECTED
     headline = Metric("up_mbit_s", "Mbit/s up")
     reading = (
         "*up* is the payload that arrived at the PC, divided by the board's time to send it, of the best size. *down*"
@@ -124,11 +123,9 @@ class UdpWorkload(Workload):
     )
     comparable = ("up_mbit_s",)
     settings_type = Settings
+    quick_settings: ClassVar = {"count": 5, "sizes": "512", "rates_kbit_s": "500"}
     patience_us = 45e6
     exchange = "run"
-
-    def quick(self) -> Settings:
-        return Settings(count=5, sizes="512", rates_kbit_s="500")
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = Result.read(result)
@@ -180,11 +177,8 @@ class UdpWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return 1
 
-    def native_count(self, settings: Settings) -> int:
-        return settings.count
-
     def native_settings(self, settings: Settings) -> list[int]:
-        return [len(settings.each_size), *settings.each_size, *settings.each_rate]
+        return [settings.count, len(settings.each_size), *settings.each_size, *settings.each_rate]
 
     def conversation(self, max_bytes: int) -> Hears:
         """The TCP connection stays open until the board says `over`."""

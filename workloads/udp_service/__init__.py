@@ -1,1 +1,1 @@
-"""How fast a foreign image answers datagrams."""
+"""Rate at which a foreign image answers datagrams."""

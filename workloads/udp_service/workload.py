@@ -9,16 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from portbench.workloads import (
-    BadResult,
-    Column,
-    Measurement,
-    Metric,
-    Readiness,
-    Session,
-    Workload,
-    WorkloadSettings,
-)
+from portbench.workloads import BadResult, Column, ForeignServer, Measurement, Metric, Session, WorkloadSettings
 from portbench.workloads.conversation import Requests
 
 
@@ -30,10 +21,9 @@ class Settings(WorkloadSettings):
     payload: str = Field("ping", min_length=1, max_length=1400, description="text of each datagram")
 
 
-class UdpServiceWorkload(Workload):
+class UdpServiceWorkload(ForeignServer):
     name = "udp_service"
     title = "UDP service"
-    readiness = Readiness.LISTENING
     headline = Metric("requests_per_s", "requests/s")
     reading = (
         "*requests/s* is answered datagrams, but for the first, divided by the time from the first answer to the last."
@@ -45,8 +35,6 @@ class UdpServiceWorkload(Workload):
         Column("sent again", "sent_again"),
     )
     settings_type = Settings
-    boards_only = True
-    timed_by_pc = True
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         raise BadResult("a UDP service reports nothing: only the PC times it")
@@ -54,7 +42,7 @@ class UdpServiceWorkload(Workload):
     def exchanges(self, settings: Settings) -> int:
         return settings.requests
 
-    def foreign_requests(self, settings: Settings) -> Requests:
+    def foreign_calls(self, settings: Settings, max_bytes: int) -> Requests:
         return Requests(settings.port, settings.payload.encode(), settings.requests)
 
     def measure_calls(self, sessions: Sequence[Session], settings: Settings) -> Measurement:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
@@ -12,15 +12,14 @@ from portbench.workloads import (
     Column,
     Measurement,
     Metric,
-    Readiness,
+    Served,
     Session,
     Timed,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
+from portbench.workloads.settings import each_number, number_list
 from portbench.workloads.websocket.conversation import Echoes
-from portbench.workloads.workload import each_number, number_list
 
 KINDS: Final = ("binary", "text")
 
@@ -48,10 +47,9 @@ class Result(WorkloadResult):
     """From sending a message to its echo, for each of `Settings.series`."""
 
 
-class WebsocketWorkload(Workload):
+class WebsocketWorkload(Served):
     name = "websocket"
     title = "WebSocket, the board as client"
-    readiness = Readiness.CONNECTED
     headline = Metric("echoes_per_s", "echoes/s")
     reading = (
         "an *echo* is a message that the board sends and the PC sends back, timed on the board. *echoes/s* is of binary"
@@ -65,11 +63,9 @@ class WebsocketWorkload(Workload):
         Column("connect ms", "connect_us", scale=0.001),
     )
     settings_type = ClientSettings
+    quick_settings: ClassVar = {"messages": 2}
     exchange = "message"
     secured = True
-
-    def quick(self) -> Settings:
-        return ClientSettings(messages=2)
 
     def libraries(self, family: str, settings: Settings) -> Sequence[str]:
         return ("aiohttp/__init__", "aiohttp/aiohttp_ws")

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
+    Called,
     Column,
     LoadGenerator,
     Measurement,
     Metric,
-    Readiness,
     Session,
     Timed,
-    Workload,
     WorkloadResult,
 )
 from portbench.workloads.websocket.workload import Settings
@@ -38,10 +37,9 @@ def messages(settings: Settings) -> list[str | bytes]:
     return every
 
 
-class WebsocketServerWorkload(Workload):
+class WebsocketServerWorkload(Called):
     name = "websocket_server"
     title = "WebSocket, the board as server"
-    readiness = Readiness.LISTENING
     headline = Metric("echoes_per_s", "echoes/s")
     reading = (
         "an *echo* is a message that the PC sends and the board sends back, timed on the PC from one arrival to the"
@@ -55,11 +53,9 @@ class WebsocketServerWorkload(Workload):
         Column("open ms", "open_us", scale=0.001),
     )
     settings_type = Settings
+    quick_settings: ClassVar = {"messages": 2}
     boards_only = True
     exchange = "message"
-
-    def quick(self) -> Settings:
-        return Settings(messages=2)
 
     def libraries(self, family: str, settings: Settings) -> Sequence[str]:
         if family in ("circuitpython", "blinka"):

@@ -36,7 +36,7 @@ def main(script: str, settings_json: str, record: str) -> None:
     sys.modules.update(circuitpython_modules(wires), time=time_module(clock))
     sys.stdout = Overheard(sys.stdout, lambda line: pc.heard(line, lan.time_us))
     watch = ProgramWatch(lambda: pc.given_up(wires.now_us()))
-    gc.freeze()  # Adafruit's driver collects between messages, and its modules are no part of the script's heap
+    gc.freeze()  # Adafruit's driver collects between messages, and its modules are not part of the script's heap
     try:
         with watch:
             runpy.run_path(script, run_name="__main__")

@@ -1,16 +1,16 @@
 //! State, exceptions and memory accesses of one Cortex-M0+ core.
 
+pub use cpu::State;
+use cpu::{Bus, Map, Master, NO_WORD};
 use parts::debug::Place;
 use parts::trace::{Record, kind};
 use parts::wires::Event;
 use serde::{Deserialize, Serialize};
 
-use crate::bus::{Bus, Master};
 use crate::fault::{Cause, Report};
-use crate::map::Map;
-use crate::memory::Memory;
 use crate::mpu::Access;
 use crate::ppb::{Ppb, exception, scr};
+use crate::{Memory, V6m};
 
 /// Cycles from recognising an exception to its first instruction (Cortex-M0+ TRM 3.1: 15, zero jitter).
 const EXCEPTION_ENTRY_CYCLES: u64 = 15;
@@ -19,24 +19,6 @@ const EXCEPTION_RETURN_CYCLES: u64 = 11;
 
 /// End of the private peripheral bus; the space above is empty (ARMv6-M ARM B3.1).
 const PPB_END: u32 = 0xe010_0000;
-
-/// No code word is buffered: the next instruction must be fetched.
-pub(crate) const NO_WORD: u32 = u32::MAX;
-
-/// Execution state of a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum State {
-    /// It executes instructions.
-    Running,
-    /// In WFI (or sleep-on-exit) until an enabled interrupt is pending, regardless of PRIMASK.
-    Wfi,
-    /// In WFE until an event.
-    Wfe,
-    /// A fault inside HardFault or NMI. Only a reset ends it.
-    LockedUp,
-    /// PSM holds the core in reset.
-    Held,
-}
 
 /// A Cortex-M0+ core.
 #[derive(Serialize, Deserialize)]
@@ -75,27 +57,6 @@ pub struct Core {
     pub rom_instructions: u64,
     /// Address / 4 of the last word fetched, if fetches are modelled, or [`NO_WORD`] after a branch.
     pub(crate) fetch_word: u32,
-}
-
-/// Why the inner loop stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// Time is up, or an event needs handling.
-    Limit,
-    /// The PC left the region of this copy of the loop.
-    Region,
-    /// The next instruction is for the copy of the loop that looks; it may have been fetched.
-    Step,
-}
-
-/// Why translated code was left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no code is translated"))]
-pub enum Left {
-    /// The caller must check whether and where the core continues.
-    Look,
-    /// The next instruction must be interpreted, even if no time is left.
-    Interpret,
 }
 
 impl Core {
@@ -233,7 +194,7 @@ impl Core {
 
     /// Reads 1, 2 or 4 bytes and adds the access's wait states. `Err`: the cause of a fault.
     #[inline(always)]
-    pub(crate) fn load<const SIZE: u32, B: Bus>(
+    pub(crate) fn load<const SIZE: u32, B: Bus<V6m>>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,
@@ -248,7 +209,7 @@ impl Core {
     }
 
     #[inline(never)]
-    pub(crate) fn load_slow<B: Bus>(
+    pub(crate) fn load_slow<B: Bus<V6m>>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,
@@ -297,7 +258,7 @@ impl Core {
 
     /// Writes 1, 2 or 4 bytes and adds the access's wait states. `Err`: the cause of a fault.
     #[inline(always)]
-    pub(crate) fn store<const SIZE: u32, B: Bus>(
+    pub(crate) fn store<const SIZE: u32, B: Bus<V6m>>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,
@@ -313,7 +274,7 @@ impl Core {
     }
 
     #[inline(never)]
-    pub(crate) fn store_slow<B: Bus>(
+    pub(crate) fn store_slow<B: Bus<V6m>>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,
@@ -377,7 +338,7 @@ impl Core {
     }
 
     /// Takes the most urgent exception, if one may be taken now.
-    pub fn take_pending_exception<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B) {
+    pub fn take_pending_exception<B: Bus<V6m>>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B) {
         if !self.ppb.anything_pending() || self.state != State::Running {
             return;
         }
@@ -389,11 +350,17 @@ impl Core {
     }
 
     /// Handles a fault of the instruction at `pc`, or an escalated exception.
-    pub(crate) fn hard_fault<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause) {
+    pub(crate) fn hard_fault<B: Bus<V6m>>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause) {
         self.enter_hard_fault(mem, bus, cause, self.pc);
     }
 
-    fn enter_hard_fault<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause, return_address: u32) {
+    fn enter_hard_fault<B: Bus<V6m>>(
+        &mut self,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
+        cause: Cause,
+        return_address: u32,
+    ) {
         let locked_up = self.ppb.active_priority() <= -1;
         self.report(bus, locked_up, self.pc, self.ipsr, cause);
         if locked_up {
@@ -403,13 +370,13 @@ impl Core {
         self.enter_exception(mem, bus, exception::HARD_FAULT, return_address);
     }
 
-    fn report<B: Bus>(&self, bus: &mut B, locked_up: bool, pc: u32, exception: u32, cause: Cause) {
+    fn report<B: Bus<V6m>>(&self, bus: &mut B, locked_up: bool, pc: u32, exception: u32, cause: Cause) {
         let at = bus.sys().clock.ps_at(self.cycles);
         bus.sys_mut().faults.push(Report { at, core: self.index, locked_up, pc, lr: self.regs[14], exception, cause });
     }
 
     /// Executes SVC: makes SVCall pending, which is taken at once or, if masked, escalates to HardFault.
-    pub(crate) fn supervisor_call<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, return_address: u32) {
+    pub(crate) fn supervisor_call<B: Bus<V6m>>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, return_address: u32) {
         let masked = if self.primask { 0 } else { 256 };
         if self.ppb.priority(exception::SV_CALL) < self.ppb.active_priority().min(masked) {
             self.enter_exception(mem, bus, exception::SV_CALL, return_address);
@@ -419,7 +386,13 @@ impl Core {
         }
     }
 
-    fn enter_exception<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, number: u32, return_address: u32) {
+    fn enter_exception<B: Bus<V6m>>(
+        &mut self,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
+        number: u32,
+        return_address: u32,
+    ) {
         let aligned = self.regs[13] & 4 == 0;
         let frame = (self.regs[13].wrapping_sub(0x20)) & !4;
         let xpsr = self.apsr() | self.ipsr | (u32::from(!aligned) << 9) | (1 << 24);
@@ -490,7 +463,7 @@ impl Core {
     }
 
     /// Branches to an EXC_RETURN value in handler mode. `Err`: the cause of a fault.
-    pub(crate) fn exception_return<B: Bus>(
+    pub(crate) fn exception_return<B: Bus<V6m>>(
         &mut self,
         mem: &mut Memory<B::Map>,
         bus: &mut B,

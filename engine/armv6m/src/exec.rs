@@ -2,26 +2,25 @@
 //!
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a cross-region jump.
 
-use crate::architecture::V6m;
-use crate::bus::{Bus, Master};
-use crate::core::{Core, Exit, Left, NO_WORD, State};
+use cpu::interpreter::{Code, Interpreter, region};
+use cpu::{Bus, Exit, Left, Map, Master, NO_WORD};
+
+use crate::core::{Core, State};
 use crate::decode::{Kind, Op, decode};
 use crate::fault::Cause;
-use crate::interpreter::{Code, Interpreter, region};
-use crate::map::Map;
-use crate::memory::Memory;
 use crate::mpu::Access;
+use crate::{Memory, V6m};
 
 /// The start of a run of code that is not to be remembered: no jump goes to an odd address.
 const NO_RUN: u32 = 1;
 
 impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
-    pub fn run<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) {
+    pub fn run<B: Bus<V6m>>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys().attention {
             // Translated code asks no MPU.
             let protected = self.ppb.mpu.enabled();
-            let left = if protected { None } else { self.run_translated(mem, bus, limit) };
+            let left = if protected { None } else { jit::run::<V6m, B>(self, mem, bus, limit) };
             let limit = match left {
                 None => limit,
                 Some(Left::Look) => continue,
@@ -39,7 +38,7 @@ impl Core {
     /// Predecodes the instruction at `pc`. `Err`: it cannot be fetched.
     #[cold]
     #[inline(never)]
-    fn predecode<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, pc: u32) -> Result<Op, Cause> {
+    fn predecode<B: Bus<V6m>>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, pc: u32) -> Result<Op, Cause> {
         if let Some(op) = mem.predecode(pc, decode) {
             return Ok(op);
         }
@@ -56,7 +55,7 @@ impl Core {
     }
 }
 
-impl<B: Bus> Interpreter<V6m, B> for Core {
+impl<B: Bus<V6m>> Interpreter<V6m, B> for Core {
     #[inline(always)]
     fn next(&self) -> u32 {
         self.pc

@@ -1,12 +1,12 @@
 //! The private peripheral bus of one core: SysTick, NVIC, SCB and MPU (ARMv6-M Architecture Reference Manual, chapter
 //! B3).
 
+use cortex_m::systick::SysTick;
 use parts::sys::{ResetRequest, Sys};
 use parts::wires::Event;
 use serde::{Deserialize, Serialize};
 
 use crate::mpu::Mpu;
-use crate::systick::SysTick;
 
 /// Exception numbers.
 pub(crate) mod exception {

@@ -1,16 +1,16 @@
 //! A core as the probes run it.
 
+use cpu::Bus;
 use parts::mcu::Contents;
 use parts::probe::{Flow, Probed, Seen};
 use parts::xip_cache::XipCache;
 
-use crate::bus::Bus;
 use crate::core::{Core, State};
 use crate::decode::Kind;
-use crate::memory::Memory;
+use crate::{Memory, V6m};
 
 /// A core with its memories and bus.
-pub struct Lent<'a, B: Bus> {
+pub struct Lent<'a, B: Bus<V6m>> {
     /// The core.
     pub core: &'a mut Core,
     /// Its memories.
@@ -25,7 +25,7 @@ pub fn seen(core: &Core) -> Seen {
     Seen { place: core.place(), running, cycles: core.cycles, sp: core.regs[13] }
 }
 
-impl<B: Bus> Probed for Lent<'_, B> {
+impl<B: Bus<V6m>> Probed for Lent<'_, B> {
     fn seen(&self) -> Seen {
         seen(self.core)
     }

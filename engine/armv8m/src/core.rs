@@ -1,6 +1,7 @@
 //! State and memory accesses of one Cortex-M33 core.
 
-pub use armv6m::core::State;
+pub(crate) use cpu::NO_WORD;
+pub use cpu::State;
 use parts::wires::Event;
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +17,6 @@ use crate::{Map, Master, Memory};
 pub(crate) const PPB: std::ops::Range<u32> = 0xe000_0000..0xe008_0000;
 /// The space above the chip's private registers is empty.
 const PPB_END: u32 = 0xe010_0000;
-
-/// No code word is buffered: the next instruction must be fetched.
-pub(crate) const NO_WORD: u32 = u32::MAX;
 
 pub(crate) mod control {
     pub(crate) const NPRIV: u32 = 1;

@@ -2,8 +2,8 @@
 //!
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a cross-region jump.
 
-use armv6m::core::{Exit, Left};
-use armv6m::interpreter::{Code, Interpreter, region};
+use cpu::interpreter::{Code, Interpreter, region};
+use cpu::{Exit, Left};
 
 use crate::bus::Bus;
 use crate::core::{Core, NO_WORD, State};

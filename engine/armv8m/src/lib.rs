@@ -1,6 +1,6 @@
 //! An Armv8-M Mainline core (Cortex-M33): decoder, instructions with DSP and single-precision floating point,
 //! exceptions, security, and the registers on its private peripheral bus. Memories, the bus and SysTick are those of
-//! [`armv6m`]; the chip around the core gives it a [`Map`] of the memories and a [`Bus`].
+//! [`cpu`]; the chip around the core gives it a [`Map`] of the memories and a [`Bus`].
 
 #![warn(missing_docs, unreachable_pub)]
 
@@ -29,9 +29,9 @@ mod translated;
 #[path = "untranslated.rs"]
 mod translated;
 
-pub use armv6m::run_ahead;
-pub use armv6m::{Architecture, Kind, Map, Master, Region, map};
 pub use bus::{Attribution, Bus, Refused, Transfer};
+pub use cpu::{Architecture, Kind, Map, Master, Region, map};
+pub use jit::run_ahead;
 pub use parts::fault;
 
 /// Armv8-M Mainline.
@@ -40,8 +40,8 @@ pub struct V8m;
 impl Architecture for V8m {
     type Core = core::Core;
     type Op = decode::Op;
-    type Translated = armv6m::translator::Translated;
+    type Translated = jit::Translated;
 }
 
 /// The memories of a chip with such cores.
-pub type Memory<M> = armv6m::Memory<M, V8m>;
+pub type Memory<M> = cpu::Memory<M, V8m>;

@@ -1,7 +1,7 @@
 //! The private peripheral bus of one core: SysTick, NVIC, SCB, MPU, SAU, FPU control and the cycle counter (Armv8-M
 //! Architecture Reference Manual, part D). Arrays of two have the Secure copy first.
 
-use armv6m::systick::SysTick;
+use cortex_m::systick::SysTick;
 use parts::sys::{ResetRequest, Sys};
 use parts::wires::Event;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Replacement for [`translated`](crate::translated) on a PC without JIT support: all code is interpreted.
 
-use armv6m::core::Left;
+use cpu::Left;
 
 use crate::Memory;
 use crate::bus::Bus;

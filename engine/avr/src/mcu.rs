@@ -40,12 +40,15 @@ fn kind_of(device: &Device) -> &'static Facts {
     if device.name == ATMEGA2560.name { &ATMEGA2560_FACTS } else { &ATMEGA1284P_FACTS }
 }
 
-impl<W: World + 'static> Mcu<W> for Chip<W> {
-    fn new(facts: &Facts, config: &ChipConfig, world: W) -> Self {
+impl<W: World> Chip<W> {
+    /// Returns a chip of the kind `facts` at power-on, with `world` on its pins.
+    pub fn of(facts: &Facts, config: &ChipConfig, world: W) -> Self {
         let device = if facts.name == ATMEGA2560.name { &ATMEGA2560 } else { &ATMEGA1284P };
         Self::new(device, config, world)
     }
+}
 
+impl<W: World + 'static> Mcu<W> for Chip<W> {
     fn now(&self) -> Ps {
         self.runner.now()
     }

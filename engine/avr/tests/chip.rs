@@ -79,7 +79,7 @@ fn image(program: &[u16], handlers: &[(usize, u16)]) -> Vec<u8> {
 /// A chip without start-up time: an external clock, SUT = 0.
 fn chip(facts: &'static Facts, flash: &[u8]) -> Chip<Listener> {
     let config = ChipConfig { flash, crystal_hz: HZ, fuses: [0xc0, 0xd9, 0xff], ..ChipConfig::default() };
-    Mcu::new(facts, &config, Listener::default())
+    Chip::of(facts, &config, Listener::default())
 }
 
 fn run(chip: &mut Chip<Listener>, until: Ps) {
@@ -293,7 +293,7 @@ fn hostile_guests_end_by_name_or_run() {
         let fuses = [random.draw() as u8, random.draw() as u8 | 1, 0xff];
         let outcome = || {
             let config = ChipConfig { flash: &flash, crystal_hz: HZ, fuses, ..ChipConfig::default() };
-            let mut chip: Chip<Listener> = Mcu::new(facts, &config, Listener::default());
+            let mut chip = Chip::of(facts, &config, Listener::default());
             let mut ends = Vec::new();
             for _ in 0..20 {
                 let end = chip.run_until(Mcu::now(&chip) + 5 * PS_PER_MS);

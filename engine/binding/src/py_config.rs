@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use board::mcu::{self, Facts, RP2040};
 use board::{
-    AccessPoint, BoardConfig, Chip, EthernetConfig, MCUS, RADIOS, SidePins, SpiWires, Surroundings, WifiConfig,
-    WifiWires,
+    AccessPoint, BoardConfig, Chip, ConfigError, EthernetConfig, MCUS, RADIOS, SidePins, SpiWires, Surroundings,
+    WifiConfig, WifiWires, check_pin,
 };
 use lan::{BridgeConfig, BridgeRule, DhcpConfig, Faults, LanConfig};
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -148,7 +148,7 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
             "mcu" => {}
             "usb_request_gap_us" => usb.request_gap_us = value.extract()?,
             "flash_bytes" => flash_size = value.extract()?,
-            "psram_csn_pin" => psram_csn = Some(psram_pin(mcu, value.extract()?)?),
+            "psram_csn_pin" => psram_csn = value.extract()?,
             "crystal_hz" => crystal_hz = value.extract()?,
             "fuses" => fuses = value.extract()?,
             "flash_id" => flash_id = value.extract::<Option<u64>>()?.map(u64::to_be_bytes),
@@ -175,18 +175,6 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
             _ => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an emulated board"))),
         }
     }
-    if !flash_size.is_power_of_two() || !(least..=most).contains(&flash_size) {
-        let message = format!("flash_bytes = {flash_size}: use a power of two from {least} to {most}");
-        return Err(PyValueError::new_err(message));
-    }
-    if bootrom.len() != mcu.boot_rom.bytes {
-        let message =
-            format!("the boot ROM has {} bytes: the {}'s has {}", bootrom.len(), mcu.name, mcu.boot_rom.bytes);
-        return Err(PyValueError::new_err(message));
-    }
-    if !(1..=16).contains(&spi_speed) {
-        return Err(PyValueError::new_err(format!("spi_speed = {spi_speed}: use 1 to 16")));
-    }
     let (phy, lan) = (network.phy, network.lan);
     let ethernet = devices.ethernet;
     point.seed = lan.seed;
@@ -197,7 +185,7 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
         point.seed = point.seed.wrapping_add(u64::from_be_bytes(*id));
     }
     let wifi = devices.radio.map(|wires| WifiConfig { wires, chip: radio, point });
-    Ok(BoardConfig {
+    let config = BoardConfig {
         mcu,
         bootrom,
         flash_size,
@@ -219,7 +207,13 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
         spi_speed,
         pio_batches: pio_laps,
         translated,
-    })
+    };
+    config.check().map_err(|error| config_error(&error))?;
+    Ok(config)
+}
+
+fn config_error(error: &ConfigError) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }
 
 /// The microcontroller called `name`.
@@ -314,25 +308,10 @@ fn hold_pins(mcu: &Facts, value: &Bound<'_, PyAny>, surroundings: &mut Surroundi
     Ok(())
 }
 
-/// Returns a pin that can select a PSRAM.
-fn psram_pin(mcu: &Facts, pin: u32) -> PyResult<u32> {
-    if mcu.psram_pins.contains(&pin) {
-        return Ok(pin);
-    }
-    let name = mcu.name;
-    Err(PyValueError::new_err(if mcu.psram_pins.is_empty() {
-        format!("psram_csn_pin = {pin}: the {name} has no chip select for a PSRAM; leave it out")
-    } else {
-        format!("psram_csn_pin = {pin}: the {name} selects a PSRAM by one of GPIO {:?}", mcu.psram_pins)
-    }))
-}
-
 /// The number of a GPIO.
 pub(crate) fn gpio(mcu: &Facts, pin: u32) -> PyResult<u32> {
-    if pin < mcu.pins {
-        return Ok(pin);
-    }
-    Err(PyValueError::new_err(format!("pin {pin}: the {} has GPIO 0 to {}", mcu.name, mcu.pins - 1)))
+    check_pin(mcu, &format!("pin {pin}"), pin).map_err(|error| config_error(&error))?;
+    Ok(pin)
 }
 
 /// A voltage that a pin survives (RP2040 datasheet 5.5.3.1: at most IOVDD + 0.5 V).
@@ -357,10 +336,7 @@ pub(crate) fn spi_bus(what: &str, bus: Option<&str>) -> PyResult<usize> {
 
 /// A GPIO number, or None for a pin that is not wired.
 pub(crate) fn pin(mcu: &Facts, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
-    match value.extract::<Option<u32>>()? {
-        Some(pin) if pin >= mcu.pins => {
-            Err(PyValueError::new_err(format!("{key} = {pin}: the {} has GPIO 0 to {}", mcu.name, mcu.pins - 1)))
-        }
-        pin => Ok(pin),
-    }
+    let pin = value.extract::<Option<u32>>()?;
+    let checked = pin.map_or(Ok(()), |pin| check_pin(mcu, &format!("{key} = {pin}"), pin));
+    checked.map_err(|error| config_error(&error)).map(|()| pin)
 }

@@ -3,7 +3,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attribution::{Clock, Sought};
-use board::mcu::{Debugged, Mcu};
 use board::{Clocks, ConsoleError, Machine, Network, Pair, Side, Stop, Unmodelled};
 use lan::{ForwardTarget, FrameRecord};
 use parts::sys::ResetRequest;
@@ -30,7 +29,8 @@ type PyLanFrame<'py> = (f64, f64, bool, String, Bound<'py, PyBytes>);
 /// An emulated board on simulated time.
 ///
 /// `bootrom`: the microcontroller's boot ROM. `flash`: initial contents of flash from its start. `settings`: a dict, see
-/// `boards/emulated/config.py`. Times are microseconds of simulated time since the last power cycle.
+/// `boards/emulated/config.py`. Times are microseconds of simulated time since the last power cycle. After a panic in the
+/// engine, all calls but those for the time panic until `power_cycle`.
 #[pyclass(name = "Machine", module = "portbench_engine")]
 pub(crate) struct PyMachine {
     inner: Mutex<Machine>,
@@ -70,8 +70,16 @@ fn volume_error(error: &VolumeError) -> PyErr {
 }
 
 impl PyMachine {
-    /// Panics in a device's callback, which runs while the machine is locked.
+    /// Panics in a device's callback, which runs while the machine is locked, and after a panic in the engine, which left
+    /// the machine in the middle of something.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Machine> {
+        let machine = self.lock_torn();
+        assert!(!self.inner.is_poisoned(), "the engine has panicked in this machine: only power_cycle() goes on");
+        machine
+    }
+
+    /// Panics in a device's callback.
+    fn lock_torn(&self) -> MutexGuard<'_, Machine> {
         assert!(!py_device::is_called(), "a device called its own board: do so outside of its callbacks");
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -112,13 +120,13 @@ impl PyMachine {
     /// Simulated time in microseconds.
     #[getter]
     fn time_us(&self) -> f64 {
-        us(self.lock().now())
+        us(self.lock_torn().now())
     }
 
     /// Simulated time in picoseconds.
     #[getter]
     fn time_ps(&self) -> u64 {
-        self.lock().now()
+        self.lock_torn().now()
     }
 
     /// Run until `until_ps`, or until something wants attention: returns `time`, `console`, `usb`, `reset: CAUSE`,
@@ -166,7 +174,9 @@ impl PyMachine {
     fn power_cycle(&self, bootsel: bool) -> PyResult<()> {
         *self.readers() = Readers::default();
         self.failures.clear();
-        self.lock().power_cycle(bootsel).map_err(value_error)
+        self.lock_torn().power_cycle(bootsel).map_err(value_error)?;
+        self.inner.clear_poison();
+        Ok(())
     }
 
     /// The board's whole state as bytes: chip, flash, network, USB and simulated time. Logs, traces and applications on

@@ -1,6 +1,5 @@
 //! The part of `Machine` that is a hand at the board's pins, and the PC's leads to its UARTs.
 
-use board::mcu::Debugged;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use board::mcu::{Mcu, RP2040};
+use board::mcu::RP2040;
 use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
 use parts::trace::{Record, kind};
 use sim::PS_PER_S;

@@ -1,8 +1,9 @@
 //! Configuration of an emulated board.
 
+use std::fmt;
 use std::path::PathBuf;
 
-use lan::LanConfig;
+use lan::{LanConfig, LanError};
 use sd_card::CardConfig;
 use usb_host::{HostConfig, ReadPolicy};
 
@@ -46,11 +47,12 @@ pub struct CardSocketConfig {
 /// By default a bare RP2040 with 2 MiB of flash and an empty boot ROM.
 ///
 /// ```
-/// use board::{BoardConfig, Machine};
+/// use board::{BoardConfig, Machine, mcu::RP2040};
 /// use sim::PS_PER_MS;
 ///
 /// // A stack pointer, a reset vector, and a branch to itself: enough to run without a real boot ROM.
-/// let rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();
+/// let mut rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();
+/// rom.resize(RP2040.boot_rom.bytes, 0);
 /// let mut config = BoardConfig::pico(rom);
 /// config.surroundings.hold(15, Some(3_300));
 /// let mut board = Machine::new(config, &[], false)?;
@@ -209,10 +211,67 @@ impl BoardConfig {
         Self { wifi: Some(WifiConfig { wires, chip, point }), ..self }
     }
 
+    /// Returns whether a board can have these settings.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let (mcu, bytes, rom, speed) = (self.mcu, self.flash_size, self.bootrom.len(), self.spi_speed);
+        let (least, most) = mcu.flash_bytes;
+        if !bytes.is_power_of_two() || !(least..=most).contains(&bytes) {
+            return Err(ConfigError(format!("flash_bytes = {bytes}: use a power of two from {least} to {most}")));
+        }
+        if rom != mcu.boot_rom.bytes {
+            let (name, needs) = (mcu.name, mcu.boot_rom.bytes);
+            return Err(ConfigError(format!("the boot ROM has {rom} bytes: the {name}'s has {needs}")));
+        }
+        if !(1..=16).contains(&speed) {
+            return Err(ConfigError(format!("spi_speed = {speed}: use 1 to 16")));
+        }
+        if let Some(pin) = self.psram_csn.filter(|pin| !mcu.psram_pins.contains(pin)) {
+            let (name, pins) = (mcu.name, mcu.psram_pins);
+            return Err(ConfigError(if pins.is_empty() {
+                format!("psram_csn_pin = {pin}: the {name} has no chip select for a PSRAM; leave it out")
+            } else {
+                format!("psram_csn_pin = {pin}: the {name} selects a PSRAM by one of GPIO {pins:?}")
+            }));
+        }
+        let ethernet = self.ethernet.iter().flat_map(|ethernet| ethernet.wires.pins());
+        let card = self.card.iter().flat_map(|card| card.wires.pins());
+        let wifi = self.wifi.iter().flat_map(|wifi| wifi.wires.pins());
+        for (key, pin) in ethernet.chain(card).chain(wifi) {
+            check_pin(mcu, &format!("{key} = {pin}"), pin)?;
+        }
+        self.surroundings.pins().try_for_each(|pin| check_pin(mcu, &format!("pin {pin}"), pin))
+    }
+
     /// Adds a device.
     #[must_use]
     pub fn with(mut self, attachment: Attachment) -> Self {
         self.attachments.push(attachment);
         self
     }
+}
+
+/// A setting that no board can have, what it is, and what to use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError(pub String);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl From<LanError> for ConfigError {
+    fn from(error: LanError) -> Self {
+        Self(error.0)
+    }
+}
+
+/// Returns whether `mcu` has that pin; `what` names the setting.
+pub fn check_pin(mcu: &Facts, what: &str, pin: u32) -> Result<(), ConfigError> {
+    if pin < mcu.pins {
+        return Ok(());
+    }
+    Err(ConfigError(format!("{what}: the {} has GPIO 0 to {}", mcu.name, mcu.pins - 1)))
 }

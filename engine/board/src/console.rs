@@ -5,8 +5,6 @@ use std::fmt;
 use sim::{PS_PER_MS, Ps};
 
 use crate::machine::{Machine, Unmodelled};
-use crate::mcu::Mcu;
-use crate::wiring::Wiring;
 
 /// The reason why [`Machine::expect`] ended without the text.
 #[derive(Debug)]
@@ -35,7 +33,7 @@ impl fmt::Display for ConsoleError {
 
 impl std::error::Error for ConsoleError {}
 
-impl<C: Mcu<Wiring>> Machine<C> {
+impl Machine {
     /// Types at the console; Enter is `\r`, Ctrl-C `\x03`. Returns how many bytes were accepted.
     pub fn type_in(&mut self, text: &str) -> usize {
         let accepted = self.usb().console_write(text.as_bytes());

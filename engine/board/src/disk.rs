@@ -2,12 +2,11 @@
 
 use std::io;
 
-use crate::mcu::{Mcu, RunEnd};
+use crate::mcu::RunEnd;
 use sim::{PS_PER_MS, Ps};
 use usb_host::BlockDevice;
 
 use crate::machine::Machine;
-use crate::wiring::Wiring;
 
 /// Length of a step while the PC waits for a block of its drive.
 const STEP: Ps = PS_PER_MS / 4;
@@ -15,14 +14,14 @@ const STEP: Ps = PS_PER_MS / 4;
 const TIMEOUT: Ps = 60_000 * PS_PER_MS;
 
 /// A drive on which every access runs the board until it has answered.
-pub struct Disk<'a, C> {
-    machine: &'a mut Machine<C>,
+pub struct Disk<'a> {
+    machine: &'a mut Machine,
     lun: u8,
     blocks: u64,
 }
 
-impl<'a, C: Mcu<Wiring>> Disk<'a, C> {
-    pub(crate) fn new(machine: &'a mut Machine<C>, lun: u8, blocks: u64) -> Self {
+impl<'a> Disk<'a> {
+    pub(crate) fn new(machine: &'a mut Machine, lun: u8, blocks: u64) -> Self {
         Self { machine, lun, blocks }
     }
 
@@ -44,7 +43,7 @@ impl<'a, C: Mcu<Wiring>> Disk<'a, C> {
     }
 }
 
-impl<C: Mcu<Wiring>> BlockDevice for Disk<'_, C> {
+impl BlockDevice for Disk<'_> {
     fn read(&mut self, lba: u64, buf: &mut [u8]) -> io::Result<()> {
         let blocks = (buf.len() / 512) as u64;
         let id = self.machine.usb().request_read(self.lun, lba, blocks).map_err(|e| io::Error::other(e.to_string()))?;

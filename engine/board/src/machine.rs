@@ -1,6 +1,8 @@
 //! One emulated board: the chip, the devices wired to it, and simulated time.
 
-use crate::mcu::{ChipConfig, Mcu, RunEnd};
+use std::any::Any;
+
+use crate::mcu::{self, ChipConfig, Mcu, RunEnd};
 use air::Air;
 use lan::{Lan, LanError};
 use sim::{PS_PER_MS, Ps, TcpApp};
@@ -8,7 +10,7 @@ use usb_host::{Event, UsbHost, Volume, VolumeError};
 
 use crate::attachment::Attachment;
 use crate::attributed::{Attributing, Recorded};
-use crate::config::BoardConfig;
+use crate::config::{BoardConfig, ConfigError};
 use crate::disk::Disk;
 use crate::network::Network;
 use crate::snapshot::SnapshotError;
@@ -38,12 +40,12 @@ pub enum Stop {
     Halted,
 }
 
-/// A board with microcontroller `C`.
-pub struct Machine<C> {
+/// A board with the microcontroller that its settings name.
+pub struct Machine {
     config: BoardConfig,
     /// The settings at power-up.
     powered: BoardConfig,
-    chip: C,
+    chip: Box<dyn Mcu<Wiring>>,
     /// The current attribution.
     attributing: Option<Attributing>,
     attribution: Option<Recorded>,
@@ -61,14 +63,15 @@ impl std::fmt::Display for Unmodelled {
 
 impl std::error::Error for Unmodelled {}
 
-impl<C: Mcu<Wiring>> Machine<C> {
+impl Machine {
     /// Creates a board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
-    pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, LanError> {
+    pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, ConfigError> {
         let chip = Self::power_up(&config, flash, bootsel)?;
         Ok(Self { powered: config.clone(), config, chip, attributing: None, attribution: None })
     }
 
-    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<C, LanError> {
+    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Box<dyn Mcu<Wiring>>, ConfigError> {
+        config.check()?;
         let wiring = Wiring::new(config)?;
         let chip_config = ChipConfig {
             bootrom: &config.bootrom,
@@ -79,14 +82,14 @@ impl<C: Mcu<Wiring>> Machine<C> {
             crystal_hz: config.crystal_hz,
             fuses: config.fuses,
         };
-        let mut chip = C::new(config.mcu, &chip_config, wiring);
+        let mut chip = mcu::power_up(config.mcu, &chip_config, wiring);
         if let Some(xip) = chip.xip() {
             xip.cost_enabled = config.xip_miss_cost;
             if config.flash_layout != 0 {
                 xip.place(config.flash_layout);
             }
         }
-        chip.sys().spi_speed = config.spi_speed.max(1);
+        chip.sys().spi_speed = config.spi_speed;
         chip.sys().batches_enabled = config.pio_batches;
         if !config.translated {
             chip.interpret_only();
@@ -102,14 +105,14 @@ impl<C: Mcu<Wiring>> Machine<C> {
 
     /// Performs a power cycle: the chips and the LAN start at simulated time 0; flash keeps its contents. Applications
     /// that listened on the LAN are removed.
-    pub fn power_cycle(&mut self, bootsel: bool) -> Result<(), LanError> {
+    pub fn power_cycle(&mut self, bootsel: bool) -> Result<(), ConfigError> {
         let chip = Self::power_up(&self.config, self.chip.flash(), bootsel)?;
         self.take(chip);
         Ok(())
     }
 
     /// Continues with a new chip.
-    fn take(&mut self, mut chip: C) {
+    fn take(&mut self, mut chip: Box<dyn Mcu<Wiring>>) {
         *chip.debug() = std::mem::take(self.chip.debug());
         self.chip = chip;
         self.powered = self.config.clone();
@@ -121,10 +124,10 @@ impl<C: Mcu<Wiring>> Machine<C> {
     pub(crate) fn replace(
         &mut self,
         surroundings: Surroundings,
-        change: impl FnOnce(&mut C) -> Result<(), SnapshotError>,
+        change: impl FnOnce(&mut dyn Mcu<Wiring>) -> Result<(), SnapshotError>,
     ) -> Result<(), SnapshotError> {
         let mut chip = Self::power_up(&self.config, &[], false).map_err(|error| SnapshotError::Settings(error.0))?;
-        change(&mut chip)?;
+        change(&mut *chip)?;
         self.config.surroundings = surroundings;
         self.take(chip);
         Ok(())
@@ -150,13 +153,19 @@ impl<C: Mcu<Wiring>> Machine<C> {
     }
 
     /// Returns the microcontroller.
-    pub fn chip(&self) -> &C {
-        &self.chip
+    pub fn chip(&self) -> &dyn Mcu<Wiring> {
+        &*self.chip
     }
 
     /// Returns the microcontroller, to change its state from outside.
-    pub fn chip_mut(&mut self) -> &mut C {
-        &mut self.chip
+    pub fn chip_mut(&mut self) -> &mut dyn Mcu<Wiring> {
+        &mut *self.chip
+    }
+
+    /// Returns the microcontroller for what only one of its kind has. `None`: it is another one.
+    pub fn chip_as<C: Mcu<Wiring>>(&mut self) -> Option<&mut C> {
+        let chip: &mut dyn Any = &mut *self.chip;
+        chip.downcast_mut()
     }
 
     /// Returns the wiring of the board around the chip.
@@ -224,7 +233,7 @@ impl<C: Mcu<Wiring>> Machine<C> {
         while self.now() < until {
             let step = (self.now() + STEP).min(until);
             let end = self.chip.run_until(step);
-            self.gather_attribution();
+            self.gather_logs();
             let stop = self.stop_for(end)?;
             if stop != Stop::Time {
                 return Ok(stop);
@@ -319,8 +328,10 @@ impl<C: Mcu<Wiring>> Machine<C> {
         self.attributing = Some(Attributing::new(self.wiring(), limit));
     }
 
-    /// Moves the records of a slice of time from the logs to the current attribution.
-    pub(crate) fn gather_attribution(&mut self) {
+    /// Moves the records of a slice of time from the devices to the log of SPI frames, which has a bound, and to the
+    /// current attribution.
+    pub(crate) fn gather_logs(&mut self) {
+        self.chip.world().gather_spi_log();
         if let Some(attributing) = &mut self.attributing {
             attributing.gather(self.chip.world());
         }
@@ -344,7 +355,7 @@ impl<C: Mcu<Wiring>> Machine<C> {
     }
 
     /// Mounts the FAT volume of logical unit `lun` of the board's drive.
-    pub fn volume(&mut self, lun: u8) -> Result<Volume<Disk<'_, C>>, VolumeError> {
+    pub fn volume(&mut self, lun: u8) -> Result<Volume<Disk<'_>>, VolumeError> {
         let blocks = self.usb().drive_blocks(lun);
         Volume::mount(Disk::new(self, lun, blocks))
     }

@@ -4,8 +4,6 @@ use lan::{LanError, MIN_FRAME_BYTES, wire_time_ps};
 use sim::Ps;
 
 use crate::machine::{Machine, Stop, Unmodelled};
-use crate::mcu::Mcu;
-use crate::wiring::Wiring;
 
 /// One of the two boards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,22 +15,22 @@ pub enum Side {
 }
 
 /// Two machines, of which the second was powered up when the first was at `since`.
-pub struct Pair<'a, C> {
-    first: &'a mut Machine<C>,
-    second: &'a mut Machine<C>,
+pub struct Pair<'a> {
+    first: &'a mut Machine,
+    second: &'a mut Machine,
     since: Ps,
 }
 
 /// Joins both to one switch; the PC is the first's.
-pub fn join<C: Mcu<Wiring>>(first: &mut Machine<C>, second: &mut Machine<C>) -> Result<(), LanError> {
+pub fn join(first: &mut Machine, second: &mut Machine) -> Result<(), LanError> {
     second.lan()?.join_switch(false);
     first.lan()?.join_switch(true);
     Ok(())
 }
 
-impl<'a, C: Mcu<Wiring>> Pair<'a, C> {
+impl<'a> Pair<'a> {
     /// Returns a pair of machines that [`join`] has put on one switch.
-    pub fn new(first: &'a mut Machine<C>, second: &'a mut Machine<C>, since: Ps) -> Self {
+    pub fn new(first: &'a mut Machine, second: &'a mut Machine, since: Ps) -> Self {
         Self { first, second, since }
     }
 
@@ -40,8 +38,8 @@ impl<'a, C: Mcu<Wiring>> Pair<'a, C> {
     /// handle. `leader`: the one that runs first, without effect on the result.
     pub fn run(&mut self, until: Ps, leader: Side) -> Result<(Side, Stop), (Side, Unmodelled)> {
         let end = self.run_to(until, leader);
-        self.first.gather_attribution();
-        self.second.gather_attribution();
+        self.first.gather_logs();
+        self.second.gather_logs();
         end
     }
 

@@ -11,9 +11,7 @@ use sim::snapshot::{self, Refused, Torn};
 
 use crate::config::BoardConfig;
 use crate::machine::Machine;
-use crate::mcu::Mcu;
 use crate::surroundings::Surroundings;
-use crate::wiring::Wiring;
 
 /// The first bytes of a snapshot; the checksum of all that follows it is next.
 const MAGIC: &[u8; 8] = b"PBBOARD\x1a";
@@ -83,14 +81,15 @@ fn fingerprint(config: &BoardConfig) -> u32 {
     crc32fast::hash(format!("{config:?}").as_bytes())
 }
 
-impl<C: Mcu<Wiring>> Machine<C> {
+impl Machine {
     /// Returns the board's state as bytes. `Err`: the board has something that cannot be saved.
     ///
     /// ```
-    /// use board::{BoardConfig, Machine};
+    /// use board::{BoardConfig, Machine, mcu::RP2040};
     /// use sim::PS_PER_MS;
     ///
-    /// let rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();
+    /// let mut rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();
+    /// rom.resize(RP2040.boot_rom.bytes, 0);
     /// let mut board = Machine::new(BoardConfig::pico(rom), &[], false)?;
     /// board.run(PS_PER_MS)?;
     /// let snapshot = board.save()?;

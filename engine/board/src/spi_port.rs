@@ -25,6 +25,15 @@ pub struct SpiWires {
     pub side: SidePins,
 }
 
+impl SpiWires {
+    /// Returns the wired pins, by their settings.
+    pub(crate) fn pins(&self) -> impl Iterator<Item = (&'static str, u32)> + use<> {
+        let bus = [("sck_pin", self.sck), ("mosi_pin", self.mosi), ("miso_pin", self.miso), ("csn_pin", self.csn)];
+        let side = [("rstn_pin", self.side.rstn), ("intn_pin", self.side.intn)];
+        bus.into_iter().chain(side.into_iter().filter_map(|(key, pin)| Some((key, pin?))))
+    }
+}
+
 pub(crate) struct SpiPort<D: ?Sized> {
     pub(crate) wires: SpiWires,
     selected: bool,

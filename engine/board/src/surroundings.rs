@@ -56,6 +56,12 @@ impl Surroundings {
         &self.wires
     }
 
+    /// Returns all pins that are held or wired.
+    pub(crate) fn pins(&self) -> impl Iterator<Item = u32> {
+        let held = (0..).zip(&self.held_mv).filter_map(|(pin, held)| held.map(|_| pin));
+        held.chain(self.wires.iter().flat_map(|&(a, b)| [a, b]))
+    }
+
     /// Returns the sets of pins that wires join, directly or through others.
     pub fn nets(&self) -> Vec<u64> {
         let mut nets: Vec<u64> = Vec::new();

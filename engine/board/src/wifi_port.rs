@@ -24,6 +24,13 @@ pub struct WifiWires {
 
 sim::left_out!([] WifiWires);
 
+impl WifiWires {
+    /// Returns the pins, by their settings.
+    pub(crate) fn pins(&self) -> [(&'static str, u32); 4] {
+        [("on_pin", self.on), ("data_pin", self.data), ("csn_pin", self.csn), ("clock_pin", self.clock)]
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 pub(crate) struct WifiPort {
     pub(crate) wires: WifiWires,

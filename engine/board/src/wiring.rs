@@ -25,6 +25,9 @@ const UART_CABLES: usize = 2;
 const CARD: usize = 4;
 const DEVICES: usize = 5;
 
+/// Frames that a log of SPI keeps for its reader.
+pub const MOST_SPI_FRAMES: usize = 1 << 20;
+
 /// A device other than the network.
 enum Port {
     Spi(Box<SpiPort<dyn SpiDevice>>),
@@ -173,14 +176,14 @@ impl Wiring {
         }
     }
 
-    /// Logs decoded SPI frames of all devices from now on.
+    /// Logs decoded SPI frames of all devices from now on, and keeps the newest [`MOST_SPI_FRAMES`] of them.
     pub fn log_spi(&mut self) -> LogReader {
         if self.spi_log.is_read() {
             self.gather_spi_log();
         } else {
             self.set_spi_log(true);
         }
-        self.spi_log.open(usize::MAX)
+        self.spi_log.open(MOST_SPI_FRAMES)
     }
 
     /// Takes the frames since the last call for `reader` with their devices' names, in order of their start.
@@ -213,7 +216,11 @@ impl Wiring {
         }
     }
 
-    fn gather_spi_log(&mut self) {
+    /// Takes the frames that the devices have logged.
+    pub(crate) fn gather_spi_log(&mut self) {
+        if !self.spi_log.is_read() {
+            return;
+        }
         let mut frames = Vec::new();
         if let Some(network) = &mut self.network {
             let name = network.name();

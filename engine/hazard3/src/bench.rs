@@ -1,6 +1,6 @@
 //! A core with SRAM and nothing else, for tests.
 
-use armv6m::bench::Empty;
+use cpu::bench::Empty;
 
 use crate::core::{Core, State, Wires};
 use crate::{Kind, Map, Memory, Region};

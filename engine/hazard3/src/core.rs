@@ -1,6 +1,6 @@
 //! State and memory accesses of one Hazard3 core.
 
-pub use armv6m::core::State;
+pub use cpu::State;
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 

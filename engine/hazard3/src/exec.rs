@@ -2,8 +2,8 @@
 //!
 //! The loop runs predecoded instructions of one memory region until a cycle limit, an event, or a cross-region jump.
 
-use armv6m::core::Exit;
-use armv6m::interpreter::{Code, Interpreter, region};
+use cpu::Exit;
+use cpu::interpreter::{Code, Interpreter, region};
 
 use crate::core::{Core, NO_WORD, State, late};
 use crate::decode::{Kind, Op, decode, pushed};

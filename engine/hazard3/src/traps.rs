@@ -1,6 +1,6 @@
 //! Traps: exceptions, and the entry of interrupts (datasheet 3.8.4).
 
-use armv6m::core::State;
+use cpu::State;
 use parts::fault::{self, Report};
 
 use crate::core::{Core, NO_WORD, late};

@@ -1,5 +1,7 @@
 //! A microcontroller as a board drives it, and as a debugger sees it.
 
+use std::any::Any;
+
 use attribution::Recording;
 use sim::Ps;
 use sim::snapshot::{Refused, Torn};
@@ -7,7 +9,7 @@ use sim::snapshot::{Refused, Torn};
 use crate::Sys;
 use crate::adc::Adc;
 use crate::debug::{Debug, Place};
-use crate::probe::{Probes, Seen};
+use crate::probe::{Probes, Profiled, Seen};
 use crate::sys::Unmodelled;
 use crate::uart::Uarts;
 use crate::world::World;
@@ -163,10 +165,7 @@ pub struct Reached<'a, W> {
 }
 
 /// A microcontroller with `W` around it.
-pub trait Mcu<W: World>: Debugged + Sized + 'static {
-    /// Returns a chip at power-on. A type for chips of several kinds makes one of the kind `facts`.
-    fn new(facts: &Facts, config: &ChipConfig, world: W) -> Self;
-
+pub trait Mcu<W: World>: Debugged + Any + Send {
     /// Returns simulated time since power-on.
     fn now(&self) -> Ps;
 
@@ -225,6 +224,30 @@ pub trait Mcu<W: World>: Debugged + Sized + 'static {
     /// Returns the probes with the flash cache and what they see of the cores; `None`: the chip has no profiler.
     fn probed(&mut self) -> Option<(&mut Probes, &mut XipCache, [Seen; 2])> {
         None
+    }
+
+    /// Starts a profile of each instruction and call, or of samples every `sample_cycles` of clk_sys if that is not 0.
+    /// `starts`: addresses at which functions begin. `Err`: the chip has none.
+    fn start_profile(&mut self, sample_cycles: u64, starts: Vec<u32>) -> Result<(), String> {
+        let name = self.facts().name;
+        let Some((probes, xip, cores)) = self.probed() else {
+            return Err(format!("{name}: no profile of this core; use a board with an RP2040 or an RP2350"));
+        };
+        probes.start_profile(xip, cores, sample_cycles != 0, starts);
+        if sample_cycles != 0 {
+            self.sample_pc(sample_cycles);
+        }
+        Ok(())
+    }
+
+    /// Ends the profile and takes it.
+    fn take_profile(&mut self) -> Profiled {
+        let Some((probes, xip, _)) = self.probed() else { return Profiled::default() };
+        let profiled = probes.take_profile(xip);
+        if profiled.exact.is_none() {
+            self.sample_pc(0);
+        }
+        profiled
     }
 
     /// Appends the state of all but the world to a snapshot. Probes are left out, but a debugger's refuse it.

@@ -195,7 +195,9 @@ class Machine:
     def attribution_moments(self, start_us: float, end_us: float) -> list[tuple[float, float, str]] | None:
         """(start_us, end_us, cause) of every moment; None where not all was recorded."""
 
-    def spi_log(self, on: bool) -> None: ...
+    def spi_log(self, on: bool) -> None:
+        """Log decoded SPI frames from now on (or stop); the newest 1048576 that are not taken yet are kept."""
+
     def spi_log_take(self) -> list[tuple[float, float, str, str, int, bool, int, bytes, str, int]]:
         """(start_us, end_us, device, name, address, write, length, first bytes, meaning, wire_bytes)"""
 

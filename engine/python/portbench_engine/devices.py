@@ -12,7 +12,7 @@ __all__ = ["Device", "I2cDevice", "SpiDevice", "UartDevice"]
 
 
 class Device:
-    """What the devices of all buses have. The engine reads `interrupt` and `wake_ps` after each callback."""
+    """A device on any bus. The engine reads `interrupt` and `wake_ps` after each callback."""
 
     now_ps: int = 0
     """Simulated time of the callback, in picoseconds since the last power-up."""

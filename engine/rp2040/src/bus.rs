@@ -1,5 +1,6 @@
 //! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheet 2.1 and 2.2).
 
+use crate::cpu::V6m;
 use crate::cpu::core::Core;
 use crate::map;
 use crate::memory::{APB, Addresses, Memory, RAM_BASE, RAM_SIZE, ROM_SIZE, bank_offset};
@@ -37,7 +38,8 @@ use crate::sys::Sys;
 use crate::wires::{self, event, irq};
 use crate::world::{Inputs, World};
 use crate::xip_cache::LINE_BYTES_LOG2;
-pub use armv6m::Master;
+pub use cpu::Master;
+use cpu::Translations as _;
 use parts::BusFault;
 pub(crate) use parts::batch::Batches;
 use parts::constants::Constants;
@@ -476,7 +478,7 @@ impl<W: World> Bus<W> {
 // The two events belong to the flash.
 parts::batches! { Bus, event::DMA, map::PIO0, event::SSI | event::XIP_STREAM }
 
-impl<W: World> armv6m::Bus for Bus<W> {
+impl<W: World> cpu::Bus<V6m> for Bus<W> {
     type Map = Addresses;
 
     #[inline]
@@ -560,7 +562,7 @@ impl<W: World> DmaBus<{ wires::DMA_CHANNELS }> for DmaPort<'_, W> {
     }
 
     fn write(&mut self, address: u32, value: u32, size: u32) -> Result<(), BusFault> {
-        self.mem.written_by(Master::Dma);
+        self.mem.translated.written_by(Master::Dma);
         self.bus.write(self.mem, Master::Dma, address, value, size)
     }
 

@@ -167,7 +167,7 @@ impl<W: World> Runs for Chip<W> {
 
     #[inline]
     fn run_ahead(&mut self, index: usize, end: u64) -> bool {
-        !self.probes.look() && armv6m::run_ahead(&mut self.cores, &mut self.mem, &mut self.bus, index, end)
+        !self.probes.look() && jit::run_ahead(&mut self.cores, &mut self.mem, &mut self.bus, index, end)
     }
 
     #[inline]

@@ -19,8 +19,8 @@ pub use armv6m as cpu;
 pub use parts::{Sys, World, probe, sys, world};
 pub(crate) use parts::{ticks, trace, xip_cache};
 
-#[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
-pub use armv6m::Mistake;
 pub use chip::Chip;
+#[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
+pub use jit::mistakes::Mistake;
 pub use mcu::FACTS;
 pub use parts::mcu::{ChipConfig, RunEnd};

@@ -2,7 +2,7 @@
 
 use attribution::Recording;
 use parts::debug::{Debug, Place};
-use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
+use parts::mcu::{BootRom, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
 use parts::probe::{Probes, Seen};
 use sim::Ps;
 use sim::snapshot::{Refused, Torn};
@@ -38,10 +38,6 @@ pub static FACTS: Facts = Facts {
 };
 
 impl<W: World + 'static> Mcu<W> for Chip<W> {
-    fn new(_: &Facts, config: &ChipConfig, world: W) -> Self {
-        Self::new(config, world)
-    }
-
     fn now(&self) -> Ps {
         self.now()
     }

@@ -1,6 +1,6 @@
 //! The memories, and their addresses.
 
-use armv6m::{Kind, Map, Region};
+use cpu::{Kind, Map, Region};
 
 /// The memories of an RP2040.
 pub type Memory = armv6m::Memory<Addresses>;
@@ -33,7 +33,7 @@ pub const RAM_BASE: u32 = Addresses::SRAM.base;
 /// First address of flash.
 pub const XIP_BASE: u32 = Addresses::FLASH.base;
 /// The peripherals behind the APB bridge.
-pub(crate) const APB: Region = armv6m::map::find(Addresses::REGIONS, Kind::Registers);
+pub(crate) const APB: Region = cpu::map::find(Addresses::REGIONS, Kind::Registers);
 
 /// Returns the offset into SRAM of an address in the non-striped bank windows at 0x2100_0000 (datasheet 2.6.2).
 pub(crate) fn bank_offset(address: u32) -> Option<usize> {

@@ -773,7 +773,7 @@ impl<W: World> Bus<W> {
 // The events belong to the flash and to the RISC-V timer.
 parts::batches! { Bus, event::DMA, map::PIO0, event::QMI | event::XIP_STREAM | event::MTIME }
 
-impl<W: World, K: Kind> armv6m::Bus<K> for Bus<W> {
+impl<W: World, K: Kind> cpu::Bus<K> for Bus<W> {
     type Map = Addresses;
 
     #[inline]

@@ -101,10 +101,6 @@ impl<W: World> Rp2350<W> {
 }
 
 impl<W: World + 'static> Mcu<W> for Rp2350<W> {
-    fn new(_: &Facts, config: &ChipConfig, world: W) -> Self {
-        Self::new(config, world)
-    }
-
     fn now(&self) -> Ps {
         either!(self, chip => chip.now())
     }

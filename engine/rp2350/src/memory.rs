@@ -5,7 +5,7 @@ use armv8m::{Kind, Map, Region, V8m};
 pub(crate) use armv8m::Architecture;
 
 /// The memories, for cores of one architecture.
-pub(crate) type Memory<A = V8m> = armv6m::Memory<Addresses, A>;
+pub(crate) type Memory<A = V8m> = cpu::Memory<Addresses, A>;
 
 /// RP2350's address map, as the cores see it (datasheet 2.2).
 pub struct Addresses;

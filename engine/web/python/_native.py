@@ -71,7 +71,7 @@ def own_bootrom(mcu: str) -> bytes | None:
 
 
 class Machine:
-    """As the native one. A setting that the page does not have is an error with its name."""
+    """The page's `Machine`, like the native one. A setting that the page does not have is an error with its name."""
 
     def __init__(self, bootrom: bytes, flash: bytes, settings: dict[str, Any], bootsel: bool = False) -> None:
         told = json.loads(json.dumps(settings))

@@ -39,11 +39,15 @@ def measure(images: Any, asked: str) -> str:
     began = datetime.now(UTC)
     store = image_store([row.entry for row in rows])
     coming = measured(
-        rows, options, store, _LOGS, Servers(options), lambda row, stage: page_worker.doing(row.label, stage)
+        rows, options, store, _LOGS, Servers(options.how), lambda row, stage: page_worker.doing(row.label, stage)
     )
     found = [row.model_copy(update={"log": None}) for _, row in coming]
     _last = RunFile(
-        started_utc=began, name=options.name, machine=describe_machine(), rows=found, finished_utc=datetime.now(UTC)
+        started_utc=began,
+        name=options.output.name,
+        machine=describe_machine(),
+        rows=found,
+        finished_utc=datetime.now(UTC),
     )
     vl_convert.wanted.clear()
     page_of(_last)

@@ -1,4 +1,4 @@
-"""What portbench imports of psutil, in a page: there are no other processes and no drives."""
+"""Stand-in for psutil in a page, where there are no other processes and no drives."""
 
 
 def pid_exists(pid: int) -> bool:

@@ -1,4 +1,4 @@
-"""What portbench imports of vl-convert, in a page, where Vega itself draws: a drawing is noted first, and taken from
+"""Stand-in for vl-convert in a page, where Vega itself draws: a drawing is noted first, and taken from
 what the page has drawn when the same text is made once more.
 """
 

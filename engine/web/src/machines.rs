@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use attribution::{Clock, Sought};
-use board::mcu::{Debugged, Mcu};
 use board::{Account, Clocks, Machine, Network, Stop, flash_of_image, mcu};
 use parts::trace::{Record, kind};
 use serde::de::DeserializeOwned;

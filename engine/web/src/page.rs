@@ -2,7 +2,6 @@
 
 use std::sync::PoisonError;
 
-use board::mcu::Mcu;
 use board::{BoardConfig, Machine, Stop, flash_of_uf2};
 use parts::trace::{Record, kind};
 use serde_json::{Value, json};
@@ -75,10 +74,6 @@ impl Page {
         let (_, make) = BOARDS.get(board).ok_or_else(|| format!("there is no board {board}"))?;
         let mut config = make(self.boot_rom.clone());
         config.phy.tcp_answer = TCP_ANSWER;
-        if config.bootrom.len() != config.mcu.boot_rom.bytes {
-            let (has, needs) = (config.bootrom.len(), config.mcu.boot_rom.bytes);
-            return Err(format!("the boot ROM has {has} bytes; that of the {} has {needs}", config.mcu.name));
-        }
         let kept = self.machine.as_mut().map(|machine| machine.chip().flash().to_vec()).unwrap_or_default();
         let flash =
             if uf2.is_empty() { kept } else { flash_of_uf2(config.mcu, &uf2).map_err(|error| error.to_string())? };

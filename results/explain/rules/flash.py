@@ -53,7 +53,7 @@ def flash_misses(facts: Facts, share: float) -> Sentence | None:
 _FLASH_HZ = 133_000_000
 """Guaranteed by the W25Q16JV and W25Q32JV at 3.0 V and more: their datasheets, AC characteristics."""
 _LEAST_DIVIDER = 2
-"""Of clk_sys: the SSI of an RP2040 has even ones, and the QMI's 1 is too fast at 150 MHz."""
+"""Least divider of clk_sys: the SSI of an RP2040 has even ones, and the QMI's 1 is too fast at 150 MHz."""
 _SLOW_FLASH_LEAST_GAIN = 1.1
 
 

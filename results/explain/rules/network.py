@@ -43,7 +43,7 @@ _BEGUN_BY_BOARD = "message"
 def network_hidden(facts: Facts) -> Sentence | None:
     """The answer is there before the board asks for it, so the PC's speed does not matter."""
     hidden_ps, waited_ps = facts.each("hidden_ps"), facts.each_ps(*_PC_AND_WIRE)
-    # Of a request the PC is the one who asks, and a run is no message.
+    # Of a request the PC is the one who asks, and a run is not a message.
     if facts.noun != _BEGUN_BY_BOARD:
         return None
     if not hidden_ps or hidden_ps < _NETWORK_HIDDEN_LEAST * (hidden_ps + waited_ps):

@@ -70,7 +70,7 @@ _RESUMPTION_LEAST_GAIN: Final = 1.15
 def resumption(facts: Facts) -> Sentence | None:
     """A resumed session has neither. The bound is computed, since no port's `ssl` can keep a session."""
     left_out_us, each_us = facts.figures.get("certificate_and_key_exchange_us", 0.0), facts.each_ps() / PS_PER_US
-    if facts.noun != _HANDSHAKE or not 0 < left_out_us < each_us or not each_us:
+    if facts.noun != _HANDSHAKE or not 0 < left_out_us < each_us:
         return None
     gain = each_us / (each_us - left_out_us)
     if gain < _RESUMPTION_LEAST_GAIN:
@@ -98,5 +98,5 @@ def handshake_code(facts: Facts) -> Sentence | None:
     most_first = sorted(shares.items(), key=lambda each: -each[1])
     told = [f"{percent(of_all)} {kind}" for kind, of_all in most_first if of_all >= _TOLD_LEAST]
     by_place = any(function.known_by == "image" for function, _ in facts.code_misses)
-    how = "; told by places in the image, as it names no function" if by_place else ""
+    how = "; by places in the image, as it does not name functions" if by_place else ""
     return Sentence(f"of the handshake's flash cache misses, {', '.join(told)}{how}")

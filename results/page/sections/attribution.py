@@ -1,4 +1,4 @@
-"""Where the time of each row went, as shares of it, with flash cache misses as one cause."""
+"""Shares of each row's time by cause, with flash cache misses as one of them."""
 
 from __future__ import annotations
 

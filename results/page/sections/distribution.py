@@ -1,4 +1,4 @@
-"""How long single exchanges took: a histogram for each row, on one logarithmic axis."""
+"""Times of single exchanges: a histogram for each row, on one logarithmic axis."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The verbs of `portbench`: each file is one, with what it is for as its first line and a click command `COMMAND`."""
+"""The verbs of `portbench`: each file is one, with its purpose as its first line and a click command `COMMAND`."""

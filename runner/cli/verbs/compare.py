@@ -1,10 +1,9 @@
 """Compare two runs or images, or find the first slow image of a folder.
 
-A and B are run files, `latest`, names that runs were given (`portbench run --name`), revisions that they were measured
-at, or firmware, which is measured now, with the options of `portbench run`: a .uf2 image, a runtime's id, or a release
-as micropython@latest. They are compared row by row, with confidence. If A is a folder, without B, its images are in the
-order of their names, with numbers as numbers: the first is taken for fast, the last for slow, and as few as possible of
-the others are measured.
+A and B are run files, `latest`, names of runs (`portbench run --name`), or revisions at which they were measured. Or
+they are firmware (a .uf2 image, a runtime's id, or a release as micropython@latest), measured now with the options of
+`portbench run`. If A is a folder, without B, its images are taken in the order of their names, build-9 before build-10:
+the first is fast, the last slow, and only some of the others are measured.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _USUAL_LIMIT = 0.02
 @limit_option
 @click.option("--elf", type=_NAMES, help="A's ELF file or linker map, for names of functions")
 @click.option("--beside-elf", type=_NAMES, help="B's ELF file or linker map")
-@click.option("--times", is_flag=True, help="of perf_bench the times, as run-perfbench.py -t, not the scores")
+@click.option("--times", is_flag=True, help="times of perf_bench instead of scores, as run-perfbench.py -t")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @output_option
 def COMMAND(
@@ -56,7 +55,7 @@ def COMMAND(
         if elf or beside_elf:
             raise click.UsageError("--elf, --beside-elf: are for two images; leave them out for a folder")
         if not Path(before).is_dir():
-            raise click.UsageError(f"{before}: is no folder of images; name a second run or image to compare it with")
+            raise click.UsageError(f"{before}: is not a folder of images; name a second run or image to compare with")
         limit = _USUAL_LIMIT if fail_if_slower is None else fail_if_slower
         return _first_slow(Path(before), options, limit, partial(show, limit=limit), as_json)
     compared = compare(*sides((before, after), options, (elf, beside_elf)))

@@ -57,7 +57,7 @@ def COMMAND(
     if beside_elf is not None and beside is None:
         raise click.UsageError("--beside-elf is for the row of --beside: name one")
     if what_if and file is not None:
-        raise OptionError("--what-if: runs the row, and --file runs nothing; leave out one of them")
+        raise OptionError("--what-if: runs the row; leave out --file, or --what-if")
     if file is not None and (elf or beside_elf):
         raise OptionError("--elf: the row of --file has its names already; leave out --elf or --file")
     source = _Source(file, results_dir, values, run_again=what_if or bool(elf or beside_elf))
@@ -89,13 +89,13 @@ class _Source:
         row = self._found(RowName.read(text), text, elf)
         if Facts.of(row) is None:
             raise OptionError(
-                f"{text}: its time cannot be told: the workload times nothing, or no readings of the board's timer fit"
+                f"{text}: its time has no attribution: the workload times nothing, or no readings of the timer fit"
             )
         return row
 
     def _found(self, name: RowName, text: str, elf: Path | None) -> Row:
         if self._run is not None:
-            workload = row_options(text, self._values).chosen_workloads[0].name
+            workload = row_options(text, self._values).what.chosen_workloads[0].name
             row = stored_row(self._run, name, workload)
             if row is not None:
                 return row

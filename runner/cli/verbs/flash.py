@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
+from portbench.boards.kinds import Listener
 from portbench.console import shown
 from portbench.firmware.releases import usual_index
-from portbench.runner.boards_for import Listener
 from portbench.runner.cli.options import Seconds, bench_option, bench_options
 from portbench.runner.flashing import flash
 from portbench.runner.options import read_options

@@ -27,16 +27,14 @@ from portbench.runner.sweep.run import SweepRun
 def scheduler(text: str) -> str:
     """Check an address, written `tcp://HOST:8786`."""
     if not re.fullmatch(r"[a-z]+://[^/]+:\d+", text):
-        raise click.BadParameter(f"{text!r} is no address; write tcp://HOST:8786")
+        raise click.BadParameter(f"{text!r} is not an address; write tcp://HOST:8786")
     return text
 
 
 @click.command(cls=Sectioned)
 @bench_options()
-@click.option("--dry-run", is_flag=True, help="show the rows that would be measured, and measure none")
-@click.option(
-    "--json", "as_json", is_flag=True, help="print the run file (of a sweep its points), all else on standard error"
-)
+@click.option("--dry-run", is_flag=True, help="show the planned rows, and measure none")
+@click.option("--json", "as_json", is_flag=True, help="print the run file (for a sweep, its points)")
 @click.option("--baseline", metavar="RUN", help="compare with this run afterwards: a file, latest, a name, a revision")
 @limit_option
 @click.option(
@@ -59,13 +57,15 @@ def COMMAND(
     options = read_options(asked, sweeps=True)
     if on is not None:
         asked = _emulated(asked, "--on: a cluster")
-    elif options.axes:
-        asked = _emulated(asked, f"{options.axes[0].name}: a sweep")
-    before = None if baseline is None else find_run(baseline, options.results_dir)  # `latest` is another afterwards
-    if before is not None and options.surroundings.seed is not None:
+    elif options.what.axes:
+        asked = _emulated(asked, f"{options.what.axes[0].name}: a sweep")
+    before = (
+        None if baseline is None else find_run(baseline, options.output.results_dir)
+    )  # `latest` is another afterwards
+    if before is not None and options.how.surroundings.seed is not None:
         check_installed()
     out = console(stderr=True) if as_json else console()
-    if options.axes:
+    if options.what.axes:
         sweep = SweepRun(asked, options, x, chart)
         if dry_run:
             if as_json:
@@ -78,7 +78,7 @@ def COMMAND(
         raise click.UsageError("--x, --chart: are for a sweep; give a setting several values, as -s spi_hz=1M..32M*2")
     else:
         rows, options = planned(asked)
-        for line in remarks(rows, options):
+        for line in remarks(rows, options.what):
             click.echo(shown(line), err=True)
         if dry_run:
             _show(rows, as_json)
@@ -88,7 +88,7 @@ def COMMAND(
             return 0
         run, status = _measure(Run(rows, options, on), as_json, out)
         measured = any(row.status is Status.MEASURED for row in run.rows)
-        if options.newest and measured and (more := left_out(rows, options)) is not None:
+        if options.what.newest and measured and (more := left_out(rows, options)) is not None:
             console(stderr=True).print(more, markup=False)
     if before is not None:
         compared = compare(before, run)

@@ -1,6 +1,6 @@
 """Serve a workload to boards on the network, until Ctrl-C.
 
-Ends with status 1 if it cannot listen, or if no good client came in time.
+The status is 1 if it cannot listen, or if no good client came in time.
 """
 
 from __future__ import annotations

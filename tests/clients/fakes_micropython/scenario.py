@@ -1,4 +1,4 @@
-"""What the faked hardware and network do in this test, and a record of what the client did."""
+"""Behaviour of the faked hardware and network in this test, and a record of what the client did."""
 
 import json
 

@@ -39,7 +39,7 @@ NVRAM = b"manfid=0x2d0\0prodid=0x0727\0\0\0"
 
 
 def crc32(data: bytes, *, reflected: bool) -> int:
-    """Of all ones and the bytes, not inverted: the boot ROM's, or reflected, as the radio's firmware has it."""
+    """Return the CRC from all ones, not inverted: the boot ROM's, or reflected, as the radio's firmware has it."""
     if reflected:
         return zlib.crc32(data) ^ 0xFFFF_FFFF
     crc = 0xFFFF_FFFF
@@ -51,7 +51,7 @@ def crc32(data: bytes, *, reflected: bool) -> int:
 
 
 def radio_firmware() -> bytes:
-    """What the chip takes for one: bytes, and a line with their CRC."""
+    """Make bytes that the chip accepts as its firmware, and a line with their CRC."""
     image = bytes((n * 7 + n // 256) & 0xFF for n in range(1200))
     line = f"test-firmware Version: 1.2.3 CRC: {crc32(image, reflected=True):08x} Date: today\0\0\0"
     whole = image + bytes([9] * 30) + b"\0" + line.encode()
@@ -140,7 +140,7 @@ class Guest:
         return bool(self.read(1, 0x1_000E, 1)[0] & 0x80), bool(self.read(0, 8, 4)[0] & 0x20)
 
     def mac(self) -> bytes:
-        """What the radio's firmware says of itself, by its variable."""
+        """Read the address of the radio's firmware by its variable."""
         argument = b"cur_etheraddr".ljust(20, b"\0")
         message = struct.pack("<IIII", 262, len(argument), 1 << 16, 0) + argument
         length = 12 + len(message)

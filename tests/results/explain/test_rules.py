@@ -409,4 +409,4 @@ def test_parts_of_an_image_without_names_are_told_by_their_place() -> None:
     ]
     one = row({"code_run": 1000}, names=_SHAKE, pages=_PAGES, functions=functions)
     (said,) = [each.text for each in explained(one) if each.rule == "handshake_code"]
-    assert said.endswith(" bignum; told by places in the image, as it names no function")
+    assert said.endswith(" bignum; by places in the image, as it does not name functions")

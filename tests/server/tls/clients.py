@@ -37,9 +37,9 @@ class Meeting:
     down: bytearray = field(default_factory=bytearray)
     heard: bytearray = field(default_factory=bytearray)
     fault: TlsFault | None = None
-    """Of the server."""
+    """Fault of the server."""
     refusal: ssl.SSLError | None = None
-    """Of the client."""
+    """Refusal of the client."""
 
     def __post_init__(self) -> None:
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()

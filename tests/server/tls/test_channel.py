@@ -7,9 +7,12 @@ import socket
 import ssl
 import subprocess
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from portbench.certificates import DATE_S, KEY_KINDS, KeyKind, chain, root, server_name
 from portbench.server.recording import Recording
@@ -77,6 +80,26 @@ def test_a_fault_of_the_board_is_the_sessions_error_and_its_alert_the_answer() -
     assert (subject.session().error or "").startswith("TLS: ")
 
 
+@given(st.lists(st.integers(1, 120), max_size=6))
+def test_messages_have_their_names_however_records_and_pieces_cut_them(cuts: list[int]) -> None:
+    def record(kind: int, data: bytes) -> bytes:
+        return bytes((kind, 3, 3)) + len(data).to_bytes(2) + data
+
+    def message(kind: int, size: int) -> bytes:
+        return bytes((kind,)) + size.to_bytes(3) + bytes(size)
+
+    hello, stream = message(1, 30), record(22, message(2, 5) + message(11, 0) + message(99, 1))
+    stream += record(22, hello[:3]) + record(22, hello[3:20]) + record(22, hello[20:])
+    stream += record(20, b"\1") + record(21, b"ab") + record(22, bytes(40)) + record(77, b"") + record(23, bytes(9))
+    subject, found = Messages(), list[tuple[str, int]]()
+    for low, high in pairwise([0, *sorted(cuts), len(stream)]):
+        found += subject.receive(stream[low:high])
+    assert found == [
+        *(("ServerHello", 9), ("Certificate", 4), ("message 99", 5), ("ClientHello", 34)),
+        *(("ChangeCipherSpec", 1), ("Alert", 2), ("Finished", 40), ("record 77", 0), ("encrypted", 9)),
+    ]
+
+
 @pytest.fixture(params=["rustls", "openssl"])
 def peer(request: pytest.FixtureRequest) -> TlsPeer:
     return seeded() if request.param == "rustls" else OpensslPeer()
@@ -92,7 +115,7 @@ def s_client(port: int, folder: Path, kind: KeyKind, *options: str) -> subproces
 @needs_openssl
 @pytest.mark.slow
 def test_s_client_agrees_on_each_version_and_cipher(peer: TlsPeer, tmp_path: Path) -> None:
-    """As testssl does: the peer agrees on each modern one, and refuses old versions."""
+    """The peer agrees on each modern one, and refuses old versions; testssl looks for the same."""
     with WorkloadServer(TLS, port=0, tls_peer=peer) as server:
         for kind in KEY_KINDS:
             name = ("-servername", server_name(kind))

@@ -54,7 +54,7 @@ class Trial:
     """One run. `settings`: of the simulated surroundings, as in boards/emulated/config.py."""
 
     mbit_s: float
-    """As emulated."""
+    """Emulated throughput."""
     runtime: str = "wiznet-hardwired-w5100s"
     spi_mhz: int = 20
     write_bytes: int = 2048

@@ -70,7 +70,7 @@ def test_every_stage() -> None:
 
 
 def test_times_are_counted_as_ab_counts_them() -> None:
-    """Of ten requests `50%` is the sixth, `99%` and `100%` the last; ab divides squares by one less than there are."""
+    """Ten requests: `50%` is the sixth, `99%` and `100%` the last; ab divides squares by one less than there are."""
     figures = connection_times({"total_us": [float(time_us) for time_us in (30, 10, 20, 40, 50, 60, 70, 80, 90, 100)]})
     assert [figures[f"total_{percent}_percent_us"] for percent in PERCENTS] == [60, 70, 80, 90, 100, 100, 100, 100, 100]
     assert (figures["total_mean_us"], figures["total_median_us"]) == (55, 55)
@@ -130,7 +130,7 @@ def test_a_foreign_image_is_measured_by_the_pcs_connections_alone() -> None:
     [({}, b"/"), ({"page": "dynamic"}, b"/dynamic"), ({"path": "/a.shtml", "page": "dynamic"}, b"/a.shtml")],
 )
 def test_a_foreign_image_is_asked_for_its_own_page_and_not_to_stop(settings: dict[str, Any], path: bytes) -> None:
-    load = HTTP.foreign_load_generator(Settings(requests=3, keep_alive=2, **settings), 1000)
+    load = HTTP.foreign_calls(Settings(requests=3, keep_alive=2, **settings), 1000)
     assert load.connections == 2 and load.counts_failures
     talks = []
     while (talk := load.begin()) is not None:

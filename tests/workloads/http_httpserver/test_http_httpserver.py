@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portbench.workloads import workload
+from portbench.workloads import Foreign, Native, workload
 from portbench.workloads.http.workload import Settings
 
 HTTPSERVER = workload("http_httpserver")
@@ -13,7 +13,7 @@ HTTPSERVER = workload("http_httpserver")
 def test_it_asks_as_http_does_and_has_a_body_of_its_own() -> None:
     http = workload("http")
     assert HTTPSERVER.settings_type is http.settings_type and HTTPSERVER.columns == http.columns
-    assert HTTPSERVER.body("micropython") is None and HTTPSERVER.native() is None
+    assert HTTPSERVER.body("micropython") is None and not isinstance(HTTPSERVER, Native | Foreign)
     body = HTTPSERVER.body("circuitpython")
     assert body is not None and body.parent == HTTPSERVER.folder != http.folder
     assert HTTPSERVER.libraries("circuitpython", Settings()) == ("adafruit-circuitpython-httpserver",)

@@ -1,4 +1,4 @@
-"""What a client would say."""
+"""Results of a client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from portbench.workloads.interpreter.workload import COMMON, MACHINE_CODE, Setti
 
 
 def said(settings: Settings, *, machine_code: bool = False, ns_per_pass: float = 5000) -> dict[str, Any]:
-    """Of a client without a fault, whose loops all take as long."""
+    """Make the result of a client without a fault, whose loops all take as long."""
     loops = (*COMMON, *MACHINE_CODE) if machine_code else COMMON
     return {
         "clock_step_us": 1,

@@ -127,7 +127,7 @@ def test_no_loop_is_missing_or_new() -> None:
     assert complaint(result) == "the client's dict_get is missing"
     result = said(SETTINGS)
     result["loops"]["quantum_add"] = result["loops"]["dict_get"]
-    assert complaint(result) == "the client timed 'quantum_add', which is none of its loops"
+    assert complaint(result) == "the client timed 'quantum_add', which is not one of its loops"
 
 
 @given(times_ns=st.lists(st.floats(1, 1e7), min_size=len(COMMON), max_size=len(COMMON)), factor=st.floats(0.01, 100))

@@ -1,4 +1,4 @@
-"""What the PC obeys, figures of the steps, disturbances of the simulated PC, and rows of it."""
+"""Requests to the PC, figures of the steps, disturbances of the simulated PC, and rows of it."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def test_a_result_that_is_none(result: dict[str, Any], says: str) -> None:
 
 
 def test_a_pc_that_did_not_obey_is_no_result() -> None:
-    wrong = Session(0, "10.0.0.2:4000", 0.0, 1.0, 0, 3, "the board said b'ho', which is no command")
-    with pytest.raises(BadResult, match="is no command"):
+    wrong = Session(0, "10.0.0.2:4000", 0.0, 1.0, 0, 3, "the board said b'ho', which is not a command")
+    with pytest.raises(BadResult, match="is not a command"):
         MANY.check({"steps": [HI]}, Settings(), [wrong])
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadSettings
+from portbench.workloads import Measurement, Metric, Session, Workload, WorkloadSettings
 
 FOLDER: Final = Path(__file__).parent
 
@@ -14,7 +14,6 @@ class Alone(Workload):
 
     name = "alone"
     title = "Alone"
-    readiness = Readiness.BOOTED
     headline = Metric("per_s", "1/s")
     settings_type: type[WorkloadSettings] = WorkloadSettings
 

@@ -63,7 +63,7 @@ def test_each_script_runs_for_each_repeat_and_what_a_port_lacks_is_left_out(monk
 
 
 class SoftReset(BaseException):
-    """What ends the script on a board whose program resets it."""
+    """The end of the script on a board whose program resets it."""
 
 
 def test_a_board_resets_after_each_run_and_goes_on_where_it_was(

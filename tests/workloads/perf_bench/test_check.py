@@ -1,4 +1,4 @@
-"""What perf_bench takes for a result, and which settings it refuses."""
+"""Results that perf_bench accepts, and settings that it refuses."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_script_that_every_port_can_run_may_not_be_missing() -> None:
 @pytest.mark.parametrize(
     ("scripts", "line"),
     [
-        ("bm_fft,bm_none", "bm_none is no script of perf_bench"),
+        ("bm_fft,bm_none", "bm_none is not a script of perf_bench"),
         ("bm_fft,bm_fft", "names a script twice"),
         ("", "nothing"),
     ],

@@ -1,4 +1,4 @@
-"""What a board may ask for, the figures of its pings, and rows of it."""
+"""Requests of a board, the figures of its pings, and rows of it."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_the_native_client_asks_for_what_it_has() -> None:
     PING.check_room("native", Settings(count=7))
     with pytest.raises(ValueError, match="the native client has sizes 56,512,1300, interval_ms 103"):
         PING.check_room("native", Settings(sizes="56"))
-    assert PING.native_count(Settings(count=7)) == 7
+    assert PING.native_settings(Settings(count=7)) == [7]
 
 
 @pytest.mark.engine

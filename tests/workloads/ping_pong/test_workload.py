@@ -1,4 +1,4 @@
-"""What a ping-pong's result must be, and the figures that follow from it."""
+"""Checks of a ping-pong's result, and the figures that follow from it."""
 
 from __future__ import annotations
 
@@ -104,4 +104,4 @@ def test_a_device_has_room_for_so_many_round_trips(family: str, most: int) -> No
 def test_a_pc_has_room_for_all() -> None:
     for family in ("hosted", "blinka"):
         PING_PONG.check_room(family, Settings(messages=1_000_000))
-    assert PING_PONG.native_count(Settings(messages=7)) == 7
+    assert PING_PONG.native_settings(Settings(messages=7)) == [7]

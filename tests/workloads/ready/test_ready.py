@@ -1,4 +1,4 @@
-"""What the board says, the stages of a start, and rows of it."""
+"""Messages of the board, the stages of a start, and rows of it."""
 
 from __future__ import annotations
 

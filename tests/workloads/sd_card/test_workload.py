@@ -1,4 +1,4 @@
-"""What the workload makes of a client's result, and what it asks for."""
+"""Figures that the workload makes of a client's result, and its settings for the client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from portbench.clients import build_deployment
 from portbench.clients.libraries import FOLDER_VARIABLE, OFFLINE_VARIABLE
 from portbench.errors import PortbenchError
 from portbench.workloads import BadResult
-from portbench.workloads.conversation import ConversationError
 from portbench.workloads.sd_card.workload import WORKLOAD, Settings
 from tests.conftest import NO_ENGINE
 from tests.ping_pong import EVB
@@ -103,23 +102,9 @@ def test_the_cards_are_those_of_the_engine() -> None:
     assert list(kinds) == [name for name, _ in engine.SD_CARDS]
 
 
-def test_a_report_comes_alone_or_after_a_message() -> None:
-    conversation = WORKLOAD.conversation(1000)
-    assert conversation.receive(b"1") == b"2"
-    assert conversation.receive(b'{"error": "no SD') == b""
-    assert conversation.report is None
-    assert conversation.receive(b' card answers"}\n') == b""
-    assert conversation.report == {"error": "no SD card answers"}
-    conversation.eof()
-    with pytest.raises(ConversationError, match="after its report"):
-        conversation.receive(b"more")
-    with pytest.raises(ConversationError, match="without a report"):
-        WORKLOAD.conversation(1000).eof()
-
-
 def test_the_native_client_has_its_own_driver() -> None:
     WORKLOAD.check_room("native", Settings())
     for settings in (Settings(spi_hz=1_000_000), Settings(driver="sdcard")):
         with pytest.raises(ValueError, match="built for spi_hz=31250000"):
             WORKLOAD.check_room("native", settings)
-    assert WORKLOAD.native_count(Settings()) == 9765
+    assert WORKLOAD.native_settings(Settings()) == [9765]

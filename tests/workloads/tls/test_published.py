@@ -53,7 +53,7 @@ class Client(Conversation):
 def served_s(image: Image, kind: KeyKind) -> float:
     deadline = Deadline(900, "the published handshake")
     simulation, prompt = at_prompt(image("micropython-1.28.0"), board_definition("W5500_EVB_PICO"), deadline)
-    simulation.serve(PORT, EmulatedConfig().turnaround_us, Part(serve=lambda: Client(kind)))
+    simulation.serve(PORT, EmulatedConfig().turnaround_us, Part(service=lambda: lambda: Client(kind)))
     found = chain(kind)
     program = SERVES.format(server=PC_IP, port=PORT, certificate=found.certificates[0].hex(), key=found.key.hex())
     return int(prompt.execute(program, deadline, "the handshake").splitlines()[-1]) / 1e6

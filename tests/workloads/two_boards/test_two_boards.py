@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from portbench.boards import Deadline, DeadlineExceeded, Deployment, Progress, RunOutput, board_definition
+from portbench.boards.kinds import SILENT
 from portbench.clients import ClientNetwork, build_deployment
 from portbench.clients.deployment import as_partner
 from portbench.errors import ConsoleLost, OptionError, PortbenchError
 from portbench.results.model import Row, Status
 from portbench.results.table import markdown, tables
-from portbench.runner.boards_for import Listener
 from portbench.runner.kinds.paired import PartnerBoard, RealServer, pc_of
 from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow, plan
@@ -32,11 +32,11 @@ from tests.results.rows import row, run_of
 TWO_BOARDS = workload("two_boards")
 SERVING = Serving()
 EVB = board_definition("W5500_EVB_PICO")
-OPTIONS = BenchOptions(workloads=(TWO_BOARDS,), where="emulated", runs=1, profiles=("tuned",))
+OPTIONS = BenchOptions().but(workloads=(TWO_BOARDS,), where="emulated", runs=1, profiles=("tuned",))
 
 
 def planned(*runtimes: str, **settings: Any) -> list[PlannedRow]:
-    return plan(replace(OPTIONS, runtimes=runtimes, settings=settings))
+    return plan(OPTIONS.but(runtimes=runtimes, settings=settings))
 
 
 def pairs(rows: list[PlannedRow]) -> list[tuple[str, str]]:
@@ -67,7 +67,7 @@ def test_an_image_without_a_console_serves_with_a_body_of_its_own() -> None:
     assert [each.entry.path for each in rows[:2]] == [workload("ping_pong").folder / "native.uf2"] * 2
     assert [each.entry.path for each in partners] == [TWO_BOARDS.folder / "native.uf2", None] * 2
     told = ServingSettings(messages=200, takes_report=True)
-    assert (partners[0].settings, SERVING.native_count(told), SERVING.native_settings(told)) == (told, 200, (1,))
+    assert (partners[0].settings, SERVING.native_settings(told)) == (told, [200, 1])
 
 
 def test_a_row_goes_to_another_process() -> None:
@@ -80,7 +80,7 @@ def test_a_row_goes_to_another_process() -> None:
 def test_of_real_boards_none_without_a_console_serves() -> None:
     (row,) = planned("portbench-native")
     assert row.partner is not None
-    with pytest.raises(PortbenchError, match=r"^unsupported: portbench-native has no console, and tells only a sim"):
+    with pytest.raises(PortbenchError, match=r"^unsupported: portbench-native has no console, and reports only to a s"):
         pc_of(row.partner, FakeBoard(), 5000)  # type: ignore[arg-type]
 
 
@@ -90,7 +90,7 @@ def test_a_partner_on_another_kind_of_board() -> None:
 
 
 def test_an_unknown_partner() -> None:
-    with pytest.raises(OptionError, match=r"^--partner: 'nothing' is none of same, each, micropython-"):
+    with pytest.raises(OptionError, match=r"^--partner: 'nothing' is not one of same, each, micropython-"):
         planned("wiznet-hardwired", partner="nothing")
 
 
@@ -274,14 +274,14 @@ def test_who_cannot_have_a_partner_is_told_what_would_help() -> None:
 
 
 def second() -> PartnerBoard:
-    return PartnerBoard(OPTIONS, Listener(log=lambda line: None, ask_bootsel=lambda seconds: None))
+    return PartnerBoard(SILENT)
 
 
 @pytest.mark.parametrize("device", ["auto", "id:1"])
 def test_the_board_that_serves_is_another_one(device: str) -> None:
     with pytest.raises(OptionError, match=rf"^--partner-device: '{device}' may be the client's board"):
         read_options({"device": ["id:1"], "partner_device": device})
-    assert read_options({"device": ["id:1"], "partner_device": "id:2"}).partner_device == "id:2"
+    assert read_options({"device": ["id:1"], "partner_device": "id:2"}).place.partner_device == "id:2"
 
 
 @pytest.mark.engine

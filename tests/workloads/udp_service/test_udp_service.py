@@ -82,8 +82,8 @@ def test_a_silent_board_is_asked_at_its_fixed_address() -> None:
 
 def test_only_foreign_images_have_rows_of_it() -> None:
     with pytest.raises(OptionError, match="udp_service has nothing for micropython to run"):
-        plan(BenchOptions(runtimes=("micropython-1.26.0",), workloads=(SERVICE,)))
-    options = BenchOptions(workloads=(SERVICE,), where="emulated", settings={"port": 27_181})
+        plan(BenchOptions().but(runtimes=("micropython-1.26.0",), workloads=(SERVICE,)))
+    options = BenchOptions().but(workloads=(SERVICE,), where="emulated", settings={"port": 27_181})
     assert meeting_places(options) == [
         "emulated boards, udp_service: the PC calls UDP port 27181 of the address that it gave by DHCP, or of"
         " 192.168.50.10, mask 255.255.255.0"

@@ -2,16 +2,16 @@
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
+use cpu::Map;
+use cpu::memory::CODE_GRANULE_BITS;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use jit::ahead::{LOAD, STORE};
+use jit::mistakes::Mistake;
+use jit::routines::{DENIED, FLASH, GRANULES, GUEST};
+use jit::{counted, source};
 
 use super::block::{Check, Load, Stub, Translation, guest, imm, memory};
 use crate::decode::Op;
-use crate::map::Map;
-use crate::memory::CODE_GRANULE_BITS;
-use crate::translator::ahead::{LOAD, STORE};
-use crate::translator::mistakes::Mistake;
-use crate::translator::routines::{DENIED, FLASH, GRANULES, GUEST};
-use crate::translator::{counted, region};
 
 impl<M: Map> Translation<'_, M> {
     /// Returns the first byte of RAM that needs special handling.
@@ -90,13 +90,13 @@ impl<M: Map> Translation<'_, M> {
         let to = GUEST[usize::from(op.a & 7)];
         let in_ram = address.wrapping_sub(M::SRAM.base);
         let in_flash = address.wrapping_sub(M::FLASH.base);
-        if self.part.region == region::FLASH && in_flash < self.part.size {
+        if self.part.source == source::FLASH && in_flash < self.part.size {
             if !self.makes(Mistake::LiteralNotFetched) {
                 self.fetch_word(address);
             }
             let offset = in_flash as i32;
             dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + FLASH] ; mov Rd(to), [rax + offset]);
-        } else if self.part.region == region::RAM && in_ram < self.ram_end() {
+        } else if self.part.source == source::RAM && in_ram < self.ram_end() {
             if self.makes(Mistake::StaleLiteral) {
                 let value = self.mem.ram_u32(in_ram as usize);
                 dynasm!(self.ops ; .arch x64 ; mov Rd(to), DWORD value as i32);
@@ -109,7 +109,7 @@ impl<M: Map> Translation<'_, M> {
                 self.permitted(LOAD, 2, 0, again);
             }
             dynasm!(self.ops ; .arch x64 ; mov Rd(to), [r13 + in_ram as i32]);
-        } else if self.part.region == region::ROM && M::ROM.contains(address) {
+        } else if self.part.source == source::ROM && M::ROM.contains(address) {
             let value = self.mem.rom_u32((address - M::ROM.base) as usize);
             dynasm!(self.ops ; .arch x64 ; mov Rd(to), DWORD value as i32);
         } else {

@@ -5,16 +5,15 @@
 //! the straight line.
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
+use cpu::{Map, NO_WORD};
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use jit::mistakes::Mistake;
+use jit::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, PASS, Routines};
+use jit::{Block, Part, source};
 
 use super::{C, NZ, REGS, V};
-use crate::core::NO_WORD;
+use crate::Memory;
 use crate::decode::{Kind, Op, decode};
-use crate::map::Map;
-use crate::memory::Memory;
-use crate::translator::mistakes::Mistake;
-use crate::translator::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, PASS, Routines};
-use crate::translator::{Block, Part, region};
 
 /// Most instructions of one block.
 const LONGEST: u32 = 96;
@@ -264,7 +263,7 @@ impl<M: Map> Translation<'_, M> {
     }
 
     pub(super) fn count(&mut self, place: Place) {
-        let executed = EXECUTED + 8 * self.part.region as i32;
+        let executed = EXECUTED + 8 * self.part.source as i32;
         dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + executed], place.executed as i32);
         if place.fetched > 0 {
             dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + FETCHED], place.fetched as i32);
@@ -275,7 +274,7 @@ impl<M: Map> Translation<'_, M> {
         if self.makes(Mistake::CountedTwice) {
             return;
         }
-        let executed = EXECUTED + 8 * self.part.region as i32;
+        let executed = EXECUTED + 8 * self.part.source as i32;
         dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + executed], place.executed as i32);
         if place.fetched > 0 {
             dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + FETCHED], place.fetched as i32);
@@ -316,7 +315,7 @@ impl<M: Map> Translation<'_, M> {
     pub(super) fn fetch(&mut self) {
         let Place { pc, word, .. } = self.here;
         let ahead = pc.wrapping_add(2) >> 2;
-        if self.part.region == region::FLASH && ahead != word {
+        if self.part.source == source::FLASH && ahead != word {
             if pc & 2 != 0 && word != pc >> 2 && !self.makes(Mistake::OddHalfwordNotFetched) {
                 self.fetch_word(pc);
             }

@@ -2,16 +2,15 @@
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
+use cpu::{Map, NO_WORD};
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use jit::Part;
+use jit::mistakes::Mistake;
+use jit::routines::{Assembler, CODE, ENTRIES, jump_to_slot};
 
 use super::block::{Place, Stub, Translation};
 use super::{C, NZ, V};
-use crate::core::NO_WORD;
 use crate::decode::{Kind, Op};
-use crate::map::Map;
-use crate::translator::Part;
-use crate::translator::mistakes::Mistake;
-use crate::translator::routines::{Assembler, CODE, ENTRIES, jump_to_slot};
 
 impl<M: Map> Translation<'_, M> {
     /// Continues at `target` after a branch of `cycles`.

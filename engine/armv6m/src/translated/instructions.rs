@@ -2,15 +2,15 @@
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
+use cpu::Map;
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
+use jit::mistakes::Mistake;
+use jit::routines::GUEST;
+use jit::source;
 
 use super::block::{Check, Translation, guest, imm, memory};
 use super::{C, NZ};
 use crate::decode::{Kind, Op};
-use crate::map::Map;
-use crate::translator::mistakes::Mistake;
-use crate::translator::region;
-use crate::translator::routines::GUEST;
 
 impl<M: Map> Translation<'_, M> {
     /// Returns false if the block ends here.
@@ -186,7 +186,7 @@ impl<M: Map> Translation<'_, M> {
             }
             Kind::Bl => {
                 // As in the interpreter.
-                if self.part.region == region::FLASH && pc & 2 == 0 && !self.makes(Mistake::BlFetchesOnce) {
+                if self.part.source == source::FLASH && pc & 2 == 0 && !self.makes(Mistake::BlFetchesOnce) {
                     self.fetch_word(pc.wrapping_add(4));
                 }
                 self.write_constant(14, pc.wrapping_add(4) | 1);

@@ -1,4 +1,4 @@
-//! Translation of Armv6-M instructions ([`crate::translator`]).
+//! Translation of Armv6-M instructions ([`jit`]).
 
 mod accesses;
 mod block;
@@ -8,16 +8,14 @@ mod stubs;
 
 use std::mem::offset_of;
 
+use cpu::{Bus, Map, NO_WORD};
+use jit::routines::Routines;
+use jit::{Accesses, Block, Guest, Layout, Part, STATE, Translate};
 use parts::PROBED;
 
-use crate::architecture::V6m;
-use crate::bus::Bus;
-use crate::core::{Core, Left, NO_WORD};
+use crate::core::Core;
 use crate::fault::Cause;
-use crate::map::Map;
-use crate::memory::Memory;
-use crate::translator::routines::Routines;
-use crate::translator::{self, Accesses, Block, Guest, Layout, Part, STATE, Translate};
+use crate::{Memory, V6m};
 
 const REGS: i32 = offset_of!(Core, regs) as i32;
 const NZ: i32 = offset_of!(Core, nz) as i32;
@@ -53,28 +51,6 @@ pub struct Checkpoint {
     fetch_word: u32,
     cycles: u64,
     counted: [u64; 3],
-}
-
-impl Checkpoint {
-    pub(super) fn of(core: &Core) -> Self {
-        Self {
-            regs: core.regs,
-            flags: (core.nz, core.c, core.v),
-            pc: core.pc,
-            fetch_word: core.fetch_word,
-            cycles: core.cycles,
-            counted: [core.instructions, core.flash_instructions, core.rom_instructions],
-        }
-    }
-
-    pub(super) fn restore(self, core: &mut Core) {
-        core.regs = self.regs;
-        (core.nz, core.c, core.v) = self.flags;
-        core.pc = self.pc;
-        core.fetch_word = self.fetch_word;
-        core.cycles = self.cycles;
-        [core.instructions, core.flash_instructions, core.rom_instructions] = self.counted;
-    }
 }
 
 impl Guest for Core {
@@ -127,15 +103,27 @@ impl Guest for Core {
     }
 
     fn checkpoint(&self) -> Checkpoint {
-        Checkpoint::of(self)
+        Checkpoint {
+            regs: self.regs,
+            flags: (self.nz, self.c, self.v),
+            pc: self.pc,
+            fetch_word: self.fetch_word,
+            cycles: self.cycles,
+            counted: [self.instructions, self.flash_instructions, self.rom_instructions],
+        }
     }
 
     fn restore(&mut self, checkpoint: Checkpoint) {
-        checkpoint.restore(self);
+        self.regs = checkpoint.regs;
+        (self.nz, self.c, self.v) = checkpoint.flags;
+        self.pc = checkpoint.pc;
+        self.fetch_word = checkpoint.fetch_word;
+        self.cycles = checkpoint.cycles;
+        [self.instructions, self.flash_instructions, self.rom_instructions] = checkpoint.counted;
     }
 }
 
-impl<B: Bus> Accesses<V6m, B> for Core {
+impl<B: Bus<V6m>> Accesses<V6m, B> for Core {
     fn load<const SIZE: u32>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, address: u32) -> Result<u32, Cause> {
         self.load::<SIZE, B>(mem, bus, address)
     }
@@ -153,13 +141,5 @@ impl<B: Bus> Accesses<V6m, B> for Core {
     fn fault(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, cause: Cause) {
         self.cycles += 1;
         self.hard_fault(mem, bus, cause);
-    }
-}
-
-impl Core {
-    /// Runs blocks from the PC on until `limit`, or until one leads outside translated code. `None`: no block exists
-    /// for the PC.
-    pub(crate) fn run_translated<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Option<Left> {
-        translator::run::<V6m, B>(self, mem, bus, limit)
     }
 }

@@ -2,15 +2,14 @@
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
+use cpu::{Map, NO_WORD};
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use jit::ahead::PEEK;
+use jit::mistakes::Mistake;
+use jit::routines::{COUNTER, POLLING, STATUS, VALUE};
+use jit::{counted, status};
 
 use super::block::{Load, Place, Stub, Translation};
-use crate::core::NO_WORD;
-use crate::map::Map;
-use crate::translator::ahead::PEEK;
-use crate::translator::mistakes::Mistake;
-use crate::translator::routines::{COUNTER, POLLING, STATUS, VALUE};
-use crate::translator::{counted, status};
 
 impl<M: Map> Translation<'_, M> {
     #[allow(clippy::too_many_lines)]

@@ -2,10 +2,10 @@
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use armv6m::memory::CODE_GRANULE_BITS;
-use armv6m::translator::ahead::{LOAD, STORE};
-use armv6m::translator::routines::{DENIED, FLASH, GRANULES, STACK_LIMIT};
+use cpu::memory::CODE_GRANULE_BITS;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use jit::ahead::{LOAD, STORE};
+use jit::routines::{DENIED, FLASH, GRANULES, STACK_LIMIT};
 
 use super::block::{After, Load, Place, Stub, Translation, guest, memory};
 use super::mistakes::{Mistake, makes};

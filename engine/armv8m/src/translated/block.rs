@@ -4,9 +4,9 @@
 //! Out-of-line stubs follow the straight line.
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use armv6m::translator::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, Routines};
-use armv6m::translator::{Block, Part, region};
 use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use jit::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, Routines};
+use jit::{Block, Part, source};
 
 use super::accesses::moves_base;
 use super::mistakes::{Mistake, makes, mistaken};
@@ -157,7 +157,7 @@ pub(super) struct Translation<'a, M> {
     pub(super) mem: &'a Memory<M>,
     pub(super) routines: &'a Routines,
     pub(super) part: Part,
-    /// For a core that runs ahead of the other ([`armv6m::translator::ahead`]): exits before what needs the true order.
+    /// For a core that runs ahead of the other ([`jit::ahead`]): exits before what needs the true order.
     pub(super) ahead: bool,
     pub(super) here: Place,
     /// The current instruction after its fetches, or ahead before them.
@@ -458,7 +458,7 @@ impl<M: Map> Translation<'_, M> {
     }
 
     pub(super) fn count(&mut self, place: Place) {
-        let executed = EXECUTED + 8 * self.part.region as i32;
+        let executed = EXECUTED + 8 * self.part.source as i32;
         dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + executed], place.executed as i32);
         if place.fetched > 0 {
             dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + FETCHED], place.fetched as i32);
@@ -466,7 +466,7 @@ impl<M: Map> Translation<'_, M> {
     }
 
     pub(super) fn uncount(&mut self, place: Place) {
-        let executed = EXECUTED + 8 * self.part.region as i32;
+        let executed = EXECUTED + 8 * self.part.source as i32;
         dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + executed], place.executed as i32);
         if place.fetched > 0 {
             dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + FETCHED], place.fetched as i32);
@@ -509,7 +509,7 @@ impl<M: Map> Translation<'_, M> {
     fn fetch(&mut self) {
         let Place { pc, word, .. } = self.here;
         let ahead = pc.wrapping_add(2) >> 2;
-        if self.part.region != region::FLASH || ahead == word {
+        if self.part.source != source::FLASH || ahead == word {
             return;
         }
         let both = pc & 2 != 0 && word != pc >> 2;

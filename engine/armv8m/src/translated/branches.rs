@@ -2,9 +2,9 @@
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use armv6m::translator::Part;
-use armv6m::translator::routines::{CODE, ENTRIES, jump_to_slot};
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
+use jit::Part;
+use jit::routines::{CODE, ENTRIES, jump_to_slot};
 
 use super::block::{Place, Stub, Translation, guest, memory};
 use super::late_after_branch;

@@ -2,8 +2,8 @@
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use armv6m::translator::region;
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
+use jit::source;
 
 use super::block::{Flow, Host, Place, Translation, guest, memory};
 use super::mistakes::{Mistake, makes};
@@ -349,7 +349,7 @@ impl<M: Map> Translation<'_, M> {
     }
 
     fn lower_stack(&mut self, op: Op) {
-        use armv6m::translator::routines::STACK_LIMIT;
+        use jit::routines::STACK_LIMIT;
         let bail = self.bail_here();
         self.read(0, 13);
         dynasm!(self.ops
@@ -683,7 +683,7 @@ impl<M: Map> Translation<'_, M> {
 
     /// Returns true for code in flash, whose words pass the cache.
     pub(super) fn in_flash(&self) -> bool {
-        self.part.region == region::FLASH
+        self.part.source == source::FLASH
     }
 
     /// Jumps to `not` unless a condition holds.

@@ -1,4 +1,4 @@
-//! Translation of Armv8-M instructions ([`armv6m::translator`]).
+//! Translation of Armv8-M instructions ([`jit`]).
 //!
 //! A block adds up its cycles while it is made: pairing and late results are known then. The code subtracts them from
 //! the cycles that are left at the exits, and asks once in a segment of instructions whether all of them start before
@@ -13,10 +13,10 @@ mod stubs;
 
 use std::mem::offset_of;
 
-use armv6m::core::Left;
-use armv6m::translator::routines::{Assembler, Routines};
-use armv6m::translator::{self, Accesses, Block, Guest, Layout, Part, STATE, Translate, region};
+use cpu::Left;
 use dynasmrt::{DynasmApi, dynasm};
+use jit::routines::{Assembler, Routines};
+use jit::{Accesses, Block, Guest, Layout, Part, STATE, Translate, source};
 use parts::PROBED;
 
 use crate::bus::Bus;
@@ -60,7 +60,7 @@ impl Translate for V8m {
         base: usize,
     ) -> Option<Block> {
         // The ROM may have parts that others than Secure code may enter.
-        if part.region == region::ROM {
+        if part.source == source::ROM {
             return None;
         }
         block::translate(mem, routines, part, ahead, pc, base)
@@ -200,7 +200,7 @@ impl Core {
         if self.guarded::<B::Map>() || bus.counted() != 0 {
             return None;
         }
-        translator::run::<V8m, B>(self, mem, bus, limit)
+        jit::run::<V8m, B>(self, mem, bus, limit)
     }
 
     /// Returns whether SAU or MPU may refuse accesses of translated code.

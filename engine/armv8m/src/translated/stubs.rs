@@ -2,10 +2,10 @@
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use armv6m::translator::ahead::PEEK;
-use armv6m::translator::routines::{STATUS, VALUE};
-use armv6m::translator::status;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use jit::ahead::PEEK;
+use jit::routines::{STATUS, VALUE};
+use jit::status;
 
 use super::block::{After, Load, Place, Stub, Translation, guest, memory};
 use super::mistakes::{Mistake, makes, told};

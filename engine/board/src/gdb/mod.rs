@@ -8,8 +8,7 @@ mod target;
 
 use std::convert::Infallible;
 
-use crate::mcu::{AnyChip, Halt, Mcu};
-use crate::wiring::Wiring;
+use crate::mcu::Halt;
 use gdbstub::common::Signal;
 use gdbstub::conn::Connection;
 use gdbstub::stub::GdbStub;
@@ -40,18 +39,18 @@ impl Connection for Output {
     }
 }
 
-type State<C> = GdbStubStateMachine<'static, Machine<C>, Output>;
+type State = GdbStubStateMachine<'static, Machine, Output>;
 
 /// One connection of gdb. The board is stopped at its start.
-pub struct GdbSession<C: Mcu<Wiring> = AnyChip<Wiring>> {
+pub struct GdbSession {
     /// `None` after gdb has disconnected.
-    state: Option<State<C>>,
+    state: Option<State>,
     unsent: Vec<u8>,
 }
 
-impl<C: Mcu<Wiring>> GdbSession<C> {
+impl GdbSession {
     /// Stops all cores and starts a session. `Err`: gdb's stub could not start.
-    pub fn new(machine: &mut Machine<C>) -> Result<Self, GdbError> {
+    pub fn new(machine: &mut Machine) -> Result<Self, GdbError> {
         machine.chip_mut().debug().clear();
         let stub = GdbStub::builder(Output::default()).packet_buffer_size(PACKET_BYTES).build();
         let stub = stub.map_err(|error| GdbError(error.to_string()))?;
@@ -70,7 +69,7 @@ impl<C: Mcu<Wiring>> GdbSession<C> {
     }
 
     /// Handles data from gdb. `Err`: it ended the session.
-    pub fn receive(&mut self, machine: &mut Machine<C>, data: &[u8]) -> Result<(), GdbError> {
+    pub fn receive(&mut self, machine: &mut Machine, data: &[u8]) -> Result<(), GdbError> {
         for &byte in data {
             let Some(state) = self.state.take() else { return Ok(()) };
             let next = match state {
@@ -85,7 +84,7 @@ impl<C: Mcu<Wiring>> GdbSession<C> {
     }
 
     /// Reports to gdb why the machine stopped, if it did.
-    pub fn report(&mut self, machine: &mut Machine<C>) -> Result<(), GdbError> {
+    pub fn report(&mut self, machine: &mut Machine) -> Result<(), GdbError> {
         let Some(halt) = machine.chip_mut().debug().take_halt() else { return Ok(()) };
         let reason = match halt {
             Halt::Breakpoint { core } => MultiThreadStopReason::HwBreak(tid(core)),
@@ -98,12 +97,12 @@ impl<C: Mcu<Wiring>> GdbSession<C> {
     }
 
     /// Reports to gdb that a core locked up, or that the run is over.
-    pub fn interrupt(&mut self, machine: &mut Machine<C>, core: usize) -> Result<(), GdbError> {
+    pub fn interrupt(&mut self, machine: &mut Machine, core: usize) -> Result<(), GdbError> {
         self.stop(machine, MultiThreadStopReason::SignalWithThread { tid: tid(core), signal: Signal::SIGSEGV })
     }
 
     /// Reports to gdb that the run cannot continue.
-    pub fn exited(&mut self, machine: &mut Machine<C>) -> Result<(), GdbError> {
+    pub fn exited(&mut self, machine: &mut Machine) -> Result<(), GdbError> {
         self.stop(machine, MultiThreadStopReason::Exited(0))
     }
 
@@ -114,7 +113,7 @@ impl<C: Mcu<Wiring>> GdbSession<C> {
         output
     }
 
-    fn stop(&mut self, machine: &mut Machine<C>, reason: MultiThreadStopReason<u32>) -> Result<(), GdbError> {
+    fn stop(&mut self, machine: &mut Machine, reason: MultiThreadStopReason<u32>) -> Result<(), GdbError> {
         match self.state.take() {
             Some(GdbStubStateMachine::Running(state)) => {
                 let next = state.report_stop(machine, reason);
@@ -128,7 +127,7 @@ impl<C: Mcu<Wiring>> GdbSession<C> {
         }
     }
 
-    fn settle(&mut self, machine: &mut Machine<C>, mut state: State<C>) -> Result<(), GdbError> {
+    fn settle(&mut self, machine: &mut Machine, mut state: State) -> Result<(), GdbError> {
         if let GdbStubStateMachine::CtrlCInterrupt(interrupted) = state {
             machine.chip_mut().debug().forget_step();
             let reason = MultiThreadStopReason::Signal(Signal::SIGINT);
@@ -144,13 +143,13 @@ impl<C: Mcu<Wiring>> GdbSession<C> {
         Ok(())
     }
 
-    fn failed(&mut self, machine: &mut Machine<C>, error: &str) -> GdbError {
+    fn failed(&mut self, machine: &mut Machine, error: &str) -> GdbError {
         machine.chip_mut().debug().clear();
         GdbError(error.to_string())
     }
 }
 
-fn take_output<C: Mcu<Wiring>>(state: &mut State<C>) -> Vec<u8> {
+fn take_output(state: &mut State) -> Vec<u8> {
     let output = match state {
         GdbStubStateMachine::Idle(state) => state.borrow_conn(),
         GdbStubStateMachine::Running(state) => state.borrow_conn(),

@@ -24,8 +24,6 @@ use gdbstub::target::{Target, TargetError, TargetResult};
 use super::description;
 use super::registers::{CoreArch, CoreRegisters};
 use crate::machine::Machine;
-use crate::mcu::Mcu;
-use crate::wiring::Wiring;
 
 /// The reason why the session cannot continue, in one line.
 #[derive(Debug)]
@@ -48,7 +46,7 @@ fn part(text: &[u8], offset: u64, length: usize, buf: &mut [u8]) -> usize {
     n
 }
 
-impl<C: Mcu<Wiring>> Machine<C> {
+impl Machine {
     fn core(&self, tid: Tid) -> usize {
         (tid.get() - 1).min(self.chip().facts().cores - 1)
     }
@@ -60,7 +58,7 @@ impl<C: Mcu<Wiring>> Machine<C> {
     }
 }
 
-impl<C: Mcu<Wiring>> Target for Machine<C> {
+impl Target for Machine {
     type Arch = CoreArch;
     type Error = GdbError;
 
@@ -85,7 +83,7 @@ impl<C: Mcu<Wiring>> Target for Machine<C> {
     }
 }
 
-impl<C: Mcu<Wiring>> MultiThreadBase for Machine<C> {
+impl MultiThreadBase for Machine {
     fn read_registers(&mut self, regs: &mut CoreRegisters, tid: Tid) -> TargetResult<(), Self> {
         *regs = CoreRegisters { all: self.chip().registers(self.core(tid)), pc: self.chip().facts().pc };
         Ok(())
@@ -125,7 +123,7 @@ impl<C: Mcu<Wiring>> MultiThreadBase for Machine<C> {
     }
 }
 
-impl<C: Mcu<Wiring>> ThreadExtraInfo for Machine<C> {
+impl ThreadExtraInfo for Machine {
     fn thread_extra_info(&self, tid: Tid, buf: &mut [u8]) -> Result<usize, GdbError> {
         let core = self.core(tid);
         let text = format!("core {core}: {}", self.chip().state(core));
@@ -133,7 +131,7 @@ impl<C: Mcu<Wiring>> ThreadExtraInfo for Machine<C> {
     }
 }
 
-impl<C: Mcu<Wiring>> MultiThreadResume for Machine<C> {
+impl MultiThreadResume for Machine {
     fn resume(&mut self) -> Result<(), GdbError> {
         self.chip_mut().resume();
         Ok(())
@@ -158,13 +156,13 @@ impl<C: Mcu<Wiring>> MultiThreadResume for Machine<C> {
 }
 
 /// Both cores run or neither does, since the run would differ otherwise: a step of one also advances the other.
-impl<C: Mcu<Wiring>> MultiThreadSchedulerLocking for Machine<C> {
+impl MultiThreadSchedulerLocking for Machine {
     fn set_resume_action_scheduler_lock(&mut self) -> Result<(), GdbError> {
         Ok(())
     }
 }
 
-impl<C: Mcu<Wiring>> MultiThreadSingleStep for Machine<C> {
+impl MultiThreadSingleStep for Machine {
     fn set_resume_action_step(&mut self, tid: Tid, _signal: Option<Signal>) -> Result<(), GdbError> {
         let core = self.core(tid);
         self.chip_mut().step(core);
@@ -172,7 +170,7 @@ impl<C: Mcu<Wiring>> MultiThreadSingleStep for Machine<C> {
     }
 }
 
-impl<C: Mcu<Wiring>> Breakpoints for Machine<C> {
+impl Breakpoints for Machine {
     fn support_sw_breakpoint(&mut self) -> Option<SwBreakpointOps<'_, Self>> {
         Some(self)
     }
@@ -187,7 +185,7 @@ impl<C: Mcu<Wiring>> Breakpoints for Machine<C> {
 }
 
 /// These do not change memory either, so the guest cannot detect them.
-impl<C: Mcu<Wiring>> SwBreakpoint for Machine<C> {
+impl SwBreakpoint for Machine {
     fn add_sw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
         Ok(self.chip_mut().debug().add_breakpoint(addr))
     }
@@ -197,7 +195,7 @@ impl<C: Mcu<Wiring>> SwBreakpoint for Machine<C> {
     }
 }
 
-impl<C: Mcu<Wiring>> HwBreakpoint for Machine<C> {
+impl HwBreakpoint for Machine {
     fn add_hw_breakpoint(&mut self, addr: u32, _kind: usize) -> TargetResult<bool, Self> {
         Ok(self.chip_mut().debug().add_breakpoint(addr))
     }
@@ -208,7 +206,7 @@ impl<C: Mcu<Wiring>> HwBreakpoint for Machine<C> {
 }
 
 /// Watchpoints on changes of SRAM by any master. Reads cannot be watched.
-impl<C: Mcu<Wiring>> HwWatchpoint for Machine<C> {
+impl HwWatchpoint for Machine {
     fn add_hw_watchpoint(&mut self, addr: u32, len: u32, kind: WatchKind) -> TargetResult<bool, Self> {
         Ok(kind == WatchKind::Write && self.chip_mut().add_watchpoint(addr, len))
     }
@@ -218,7 +216,7 @@ impl<C: Mcu<Wiring>> HwWatchpoint for Machine<C> {
     }
 }
 
-impl<C: Mcu<Wiring>> MonitorCmd for Machine<C> {
+impl MonitorCmd for Machine {
     fn handle_monitor_cmd(&mut self, cmd: &[u8], mut out: ConsoleOutput<'_>) -> Result<(), GdbError> {
         match cmd {
             b"reset" | b"reset halt" | b"reset init" => {
@@ -232,14 +230,14 @@ impl<C: Mcu<Wiring>> MonitorCmd for Machine<C> {
     }
 }
 
-impl<C: Mcu<Wiring>> MemoryMap for Machine<C> {
+impl MemoryMap for Machine {
     fn memory_map_xml(&self, offset: u64, length: usize, buf: &mut [u8]) -> TargetResult<usize, Self> {
         let text = description::memory_map(&self.chip().memories());
         Ok(part(text.as_bytes(), offset, length, buf))
     }
 }
 
-impl<C: Mcu<Wiring>> TargetDescriptionXmlOverride for Machine<C> {
+impl TargetDescriptionXmlOverride for Machine {
     fn target_description_xml(
         &self,
         annex: &[u8],

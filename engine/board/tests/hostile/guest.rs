@@ -1,6 +1,6 @@
 //! The board, its guest's actions, and counters of their reach.
 
-use board::{BoardConfig, Chip, EthernetConfig, MachineOf, SidePins, SpiWires, Wiring};
+use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires, Wiring};
 use lan::{LanConfig, TcpEcho, UdpEcho};
 use rp2040::bus::Master;
 use rp2040::cpu::core::State;
@@ -9,8 +9,6 @@ use usb_host::HostConfig;
 
 use crate::random::Random;
 use crate::{ECHO, FLASH_BYTES, PC_UDP};
-
-pub(crate) type Machine = MachineOf<rp2040::Chip<Wiring>>;
 
 pub(crate) const SIO: u32 = 0xd000_0000;
 pub(crate) const SPI0: u32 = 0x4003_c000;
@@ -107,30 +105,34 @@ impl Guest {
         let mut guest = Self { machine, r, reached: Reached::default(), number, temper, frames, alone };
         for offset in (0..0x8000).step_by(4) {
             let word = guest.r.next();
-            guest.machine.chip_mut().mem.set_ram_u32(offset, word);
+            guest.chip().mem.set_ram_u32(offset, word);
         }
         guest.wild();
         guest.bring_up();
         guest
     }
 
+    fn chip(&mut self) -> &mut rp2040::Chip<Wiring> {
+        self.machine.chip_as().expect("an RP2040")
+    }
+
     fn wild(&mut self) {
         if self.temper == Temper::Wild {
             let registers: Vec<u32> = (0..26).map(|_| self.r.address()).collect();
-            for (core, registers) in self.machine.chip_mut().cores.iter_mut().zip(registers.chunks(13)) {
+            for (core, registers) in self.chip().cores.iter_mut().zip(registers.chunks(13)) {
                 core.regs[..13].copy_from_slice(registers);
             }
         }
     }
 
     pub(crate) fn write(&mut self, address: u32, value: u32) {
-        let chip = self.machine.chip_mut();
+        let chip = self.chip();
         let _ = chip.bus.write(&mut chip.mem, Master::Core(0), address, value, 4);
     }
 
     /// Reads memory; 0 if the bus refuses.
     pub(crate) fn read(&mut self, address: u32) -> u32 {
-        let chip = self.machine.chip_mut();
+        let chip = self.chip();
         chip.bus.read(&mut chip.mem, Master::Core(1), address, 4).unwrap_or(0)
     }
 
@@ -161,7 +163,7 @@ impl Guest {
                 break;
             }
             if self.machine.run(until).is_err() {
-                self.machine.chip_mut().bus.sys.unmodelled = None;
+                self.chip().bus.sys.unmodelled = None;
                 self.reached.unmodelled += 1;
                 self.restart_cores(true);
             }
@@ -185,9 +187,9 @@ impl Guest {
     /// Restarts the locked-up cores, or all.
     fn restart_cores(&mut self, all: bool) {
         for core in 0..2 {
-            if all || self.machine.chip().cores[core].state == State::LockedUp {
-                let cycle = self.machine.chip().bus.sys.cycle;
-                let chip = self.machine.chip_mut();
+            if all || self.chip().cores[core].state == State::LockedUp {
+                let cycle = self.chip().bus.sys.cycle;
+                let chip = self.chip();
                 chip.cores[core].reset(&chip.mem, 0);
                 chip.cores[core].cycles = cycle;
                 self.wild();
@@ -228,17 +230,17 @@ impl Guest {
 
     /// Checks the limits of data that was never read.
     pub(crate) fn end(mut self) -> Reached {
-        let faults = self.machine.chip_mut().bus.sys.faults.take();
+        let faults = self.chip().bus.sys.faults.take();
         assert!(faults.0.len() <= MOST_TRACED, "{} faults kept", faults.0.len());
-        let (records, _) = self.machine.chip_mut().bus.sys.trace.take();
+        let (records, _) = self.chip().bus.sys.trace.take();
         assert!(records.len() <= MOST_TRACED, "{} records kept", records.len());
         let lan = self.machine.lan().expect("a board with a network");
         let frames = lan.take_log(&self.frames).len();
         assert!(frames <= 2 * MOST_FRAMES, "{frames} frames kept");
         assert!(lan.leases().len() <= 100, "{} leases", lan.leases().len());
-        self.reached.instructions = self.machine.chip().cores.iter().map(|core| core.instructions).sum();
+        self.reached.instructions = self.chip().cores.iter().map(|core| core.instructions).sum();
         self.reached.simulated_us = self.machine.now() / PS_PER_US;
-        self.reached.flash_changes = self.machine.chip().mem.flash_generation;
+        self.reached.flash_changes = self.chip().mem.flash_generation;
         let network = self.machine.network().expect("a board with a network");
         self.reached.chip_selects = network.stats().chip_selects;
         self.reached.to_board = network.lan.stats().to_board;

@@ -4,7 +4,6 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use board::mcu::Mcu;
 use board::{BoardConfig, Chip, Machine, Stop, flash_of_image};
 use lan::{Faults, TcpEcho};
 use sim::{AppReply, EthernetChip, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, SplitMix64, TcpApp, asked};

@@ -1,10 +1,8 @@
 //! Two boards on one switch: frames between them arrive at exact times, independent of the order and length of steps.
 
-use board::{BoardConfig, Chip, EthernetConfig, MachineOf, Pair, Side, SidePins, SpiWires, Stop, Wiring, join};
+use board::{BoardConfig, Chip, EthernetConfig, Machine, Pair, Side, SidePins, SpiWires, Stop, Wiring, join};
 use lan::FrameRecord;
 use sim::{LogReader, PS_PER_MS, PS_PER_US, Ps, SpiDevice};
-
-type Machine = MachineOf<rp2040::Chip<Wiring>>;
 
 /// The shortest frame on the wire.
 const SHORT: Ps = 5_760_000;
@@ -144,6 +142,9 @@ fn neither_runs_ahead_of_a_frames_arrival() {
 
 #[test]
 fn a_board_reports_the_id_of_its_flash_chip() {
-    let [one, other] = [machine(BUSY, 1), machine(BUSY, 2)].map(|m| m.chip().bus.ssi.flash.unique_id);
+    let [one, other] = [machine(BUSY, 1), machine(BUSY, 2)].map(|mut board| {
+        let chip = board.chip_as::<rp2040::Chip<Wiring>>().expect("an RP2040");
+        chip.bus.ssi.flash.unique_id
+    });
     assert_eq!((one, other), ([1, 2, 3, 4, 5, 6, 7, 1], [1, 2, 3, 4, 5, 6, 7, 2]));
 }

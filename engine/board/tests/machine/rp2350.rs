@@ -5,8 +5,8 @@ use std::net::SocketAddrV4;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use board::mcu::{AnyChip, Debugged, Mcu, RP2350};
-use board::{BoardConfig, Machine, Stop, bootrom, flash_of_uf2};
+use board::mcu::RP2350;
+use board::{BoardConfig, Machine, Stop, Wiring, bootrom, flash_of_uf2};
 use rp2350::Rp2350;
 use sim::{AppReply, PS_PER_MS, PS_PER_S, Ps, TcpApp};
 
@@ -203,9 +203,8 @@ fn an_image_in_a_partition_starts() {
 }
 
 /// Returns whether the Hazard3 cores run.
-fn runs_riscv(board: &Machine) -> bool {
-    let AnyChip::Rp2350(chip) = board.chip() else { panic!("another chip") };
-    matches!(chip, Rp2350::Riscv(_))
+fn runs_riscv(board: &mut Machine) -> bool {
+    matches!(board.chip_as(), Some(Rp2350::<Wiring>::Riscv(_)))
 }
 
 /// littleOS sets up a display at HSTX, and asks for commands on its UART.
@@ -220,7 +219,7 @@ fn littleos(mut board: Machine, riscv: bool) -> (Ps, String) {
         printed += &String::from_utf8_lossy(&board.uart_cable(0).read());
     }
     assert!(printed.contains("SageLang ready") && printed.contains("Loading DVI console...\r\n"), "{printed}");
-    assert_eq!(runs_riscv(&board), riscv);
+    assert_eq!(runs_riscv(&mut board), riscv);
     (board.now() - start, printed)
 }
 
@@ -261,8 +260,7 @@ fn copied_to_drive(file: &str) -> Option<(Machine, Vec<u8>)> {
     }
     let device = board.usb().state().device.expect("a device");
     assert_eq!((device.descriptor.vid, device.descriptor.pid), (0x2e8a, 0x000f));
-    let AnyChip::Rp2350(chip) = board.chip_mut() else { panic!("another chip") };
-    let Rp2350::Arm(chip) = chip else { panic!("other cores") };
+    let Some(Rp2350::<Wiring>::Arm(chip)) = board.chip_as() else { panic!("another chip") };
     chip.bus.blocks.io_qspi.bootsel_pressed = false;
 
     let volume = board.volume(0).expect("a volume");
@@ -305,7 +303,7 @@ fn a_riscv_program_for_sram_on_the_drive_starts() {
     let Some((mut board, _)) = copied_to_drive("blink-riscv.uf2") else { return };
     blinks(&mut board);
     let pc = board.chip().registers(0)[board.chip().facts().pc];
-    assert!(runs_riscv(&board) && pc >> 28 == 2, "0x{pc:08x}");
+    assert!(runs_riscv(&mut board) && pc >> 28 == 2, "0x{pc:08x}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use board::mcu::{Debugged, Facts, Mcu, RP2040, RP2350};
+use board::mcu::{Facts, RP2040, RP2350};
 use board::{
     Attachment, BoardConfig, CardSocketConfig, I2cWires, Machine, SidePins, SnapshotError, SpiWires, flash_of_uf2,
 };
@@ -14,7 +14,14 @@ const NATIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/ping_
 
 /// A stack pointer, a reset vector, and a branch to itself.
 fn idle() -> BoardConfig {
-    BoardConfig::w5500_evb_pico([0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat())
+    BoardConfig::w5500_evb_pico(branch_to_itself(&RP2040))
+}
+
+/// A boot ROM with a stack pointer, a reset vector, and a branch to itself.
+pub(crate) fn branch_to_itself(mcu: &Facts) -> Vec<u8> {
+    let mut rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();
+    rom.resize(mcu.boot_rom.bytes, 0);
+    rom
 }
 
 fn idle_board() -> Machine {
@@ -241,7 +248,8 @@ fn a_snapshot_of_another_board_is_refused() {
     let snapshot = idle_board().save().expect("a bare board");
     let mut other = Machine::new(BoardConfig { flash_size: 1 << 20, ..idle() }, &[], false).expect("valid settings");
     assert_eq!(other.restore(&snapshot), Err(SnapshotError::OtherSettings));
-    let mut other = Machine::new(BoardConfig { mcu: &RP2350, ..idle() }, &[], false).expect("valid settings");
+    let config = BoardConfig { mcu: &RP2350, bootrom: branch_to_itself(&RP2350), ..idle() };
+    let mut other = Machine::new(config, &[], false).expect("valid settings");
     let error = other.restore(&snapshot).expect_err("another chip");
     assert_eq!(error.to_string(), "the snapshot is of a board with an RP2040: use such a board");
 }

@@ -3,8 +3,8 @@
 use crate::common;
 
 use common::{CODE, Rig, asm};
+use cpu::Bus;
 use parts::Peripheral;
-use rp2040::cpu::bus::Bus;
 
 /// The counters stop there.
 const MOST: u32 = 0xff_ffff;

@@ -137,7 +137,7 @@ fn every_mistake_is_found() {
         let found = (1..=CASES).find(|_| {
             let program = strategy.new_tree(&mut runner).expect("a program").current();
             let mut translated = program.rig();
-            translated.chip.mem.make_mistake(mistake);
+            translated.chip.mem.translated.make_mistake(mistake);
             let differs = compare(&program, translated).is_err();
             assert!(!differs || compare(&program, program.rig()).is_ok(), "without a mistake: {program:#?}");
             differs
@@ -175,7 +175,7 @@ fn a_core_reads_what_the_other_has_stored_by_then() {
         assert_eq!(sums(literal, &|mem| mem.translate_at_once()), expected);
         let mistaken = sums(literal, &|mem| {
             mem.translate_at_once();
-            mem.make_mistake(WITHOUT_CHANCE[usize::from(literal)]);
+            mem.translated.make_mistake(WITHOUT_CHANCE[usize::from(literal)]);
         });
         assert_ne!(mistaken, expected);
     }

@@ -3,7 +3,7 @@
 use crate::cpu::core::Core;
 
 /// Their description in gdb's XML format.
-pub(crate) const DESCRIPTION: &str = armv6m::description!("armv8-m.main");
+pub(crate) const DESCRIPTION: &str = cortex_m::description!("armv8-m.main");
 
 /// Index of the program counter.
 pub(crate) const PC: usize = 15;

@@ -5,6 +5,7 @@ use rp2350::cpu::core::State;
 use rp2350::world::Nothing;
 use rp2350::{Chip, ChipConfig};
 use sim::PS_PER_US;
+use w25q::Array;
 
 const FLASH: u32 = 0x1000_0000;
 const ATRANS0: u32 = 0x400d_0034;
@@ -117,4 +118,38 @@ fn running_code_may_change_its_own_translation() {
     assert_eq!(counts[0], counts[1]);
     let [first, second] = counts[0];
     assert!(first > 50 && first.abs_diff(second) <= 1, "{first} {second}");
+}
+
+#[test]
+fn code_of_pages_that_stay_is_not_translated_again() {
+    // ADDS R0, #1, and back.
+    let mut chip = chip(&[(0, &[0x3001, 0xe7fd])], FLASH, true);
+    registers(&mut chip, 100);
+    let (blocks, dropped) = (chip.mem.translated_blocks(), chip.mem.dropped_blocks());
+    for pages in [1, 2, 0] {
+        set(&mut chip, ATRANS0 + 4, pages << 16);
+        registers(&mut chip, 100);
+    }
+    assert_eq!((chip.mem.translated_blocks(), chip.mem.dropped_blocks()), (blocks, dropped));
+    set(&mut chip, ATRANS0, SIZE | 7);
+    assert_eq!(chip.mem.dropped_blocks(), dropped + u64::from(cfg!(target_arch = "x86_64")));
+}
+
+#[test]
+fn a_change_of_flash_reaches_all_places_that_show_it() {
+    let config = ChipConfig { bootrom: &[], flash_size: 16 << 20, flash: &[], ..ChipConfig::default() };
+    let mut chip = <Chip<Nothing>>::new(&config, Nothing);
+    let shown = |chip: &Chip<Nothing>, at: usize| [0, 0x40_0000].map(|pane| chip.mem.flash_u8(pane + at));
+    chip.mem.flash_write(0xff_ffff, &[1, 2]);
+    set(&mut chip, RESETS_CLEAR, u32::MAX);
+    // Two panes of 4 MiB show the same cells, the last of which are the first of the flash.
+    for register in [ATRANS0, ATRANS0 + 4] {
+        set(&mut chip, register, 0x400 << 16 | 0xc01);
+    }
+    assert_eq!((shown(&chip, 0x3f_efff), shown(&chip, 0x3f_f000)), ([1; 2], [2; 2]));
+    chip.mem.program(0xff_fffe, &[0xf0, 0, 3]);
+    assert_eq!(shown(&chip, 0x3f_effe), [0xf0; 2]);
+    assert_eq!((shown(&chip, 0x3f_efff), shown(&chip, 0x3f_f000)), ([0; 2], [2; 2]));
+    chip.mem.erase(0, 16 << 20);
+    assert!((0x3f_effe..0x3f_f001).all(|at| shown(&chip, at) == [0xff; 2]));
 }

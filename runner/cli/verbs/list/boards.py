@@ -20,7 +20,7 @@ _LOOK_S = 0.1
 
 
 @click.command()
-@click.option("--no-ask", is_flag=True, help="interrupt no board: show only what USB and drives tell")
+@click.option("--no-ask", is_flag=True, help="do not interrupt boards: show only what USB and drives report")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @click.option("--wait-s", type=Seconds(), metavar="SECONDS", help="wait for a board; fail if none comes")
 def COMMAND(no_ask: bool, as_json: bool, wait_s: float | None) -> None:

@@ -1,7 +1,7 @@
 """Show figures over firmware versions and over time, with their steps.
 
-Each run of the results' folder that has ended is kept in its history first: small files, one for each run of a
-firmware, which no later run changes, so that they can be committed and merged.
+First keeps each ended run of the results' folder in its history: small files, one for each run of a firmware, which
+can be committed and merged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Write a run as pages: Markdown, a chart and HTML.
 
-FILE is a run file, `latest`, a run's name or its revision; without it, the newest of the results' folder. A page that
-has rows which the run has not measured is not replaced, unless --force is given.
+FILE is a run file, `latest`, a run's name or its revision; without it, the newest of the results' folder. A page with
+rows that the run lacks is not replaced, unless --force is given.
 """
 
 from __future__ import annotations

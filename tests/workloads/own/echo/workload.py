@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from portbench.workloads.echo.conversation import EchoConversation
 from pydantic import Field
 
-from portbench.workloads import Measurement, Metric, Readiness, Session, Workload, WorkloadResult, WorkloadSettings
+from portbench.workloads import Measurement, Metric, Served, Session, WorkloadResult, WorkloadSettings
 
 
 class Settings(WorkloadSettings):
@@ -20,10 +20,9 @@ class Result(WorkloadResult):
     block_us: list[Annotated[int, Field(ge=0)]]
 
 
-class EchoWorkload(Workload):
+class EchoWorkload(Served):
     name = "echo"
     title = "Echo"
-    readiness = Readiness.CONNECTED
     headline = Metric("bytes_per_s", "bytes/s")
     settings_type = Settings
 

@@ -10,12 +10,11 @@ from pydantic import Field
 
 from portbench.workloads import (
     BadResult,
+    Called,
     LoadGenerator,
     Measurement,
     Metric,
-    Readiness,
     Session,
-    Workload,
     WorkloadResult,
     WorkloadSettings,
 )
@@ -33,10 +32,9 @@ class Result(WorkloadResult):
     echoed_bytes: list[int]
 
 
-class EchoServerWorkload(Workload):
+class EchoServerWorkload(Called):
     name = "echo_server"
     title = "Echo server"
-    readiness = Readiness.LISTENING
     headline = Metric("connections_per_s", "connections/s")
     settings_type = Settings
 

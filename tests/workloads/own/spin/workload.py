@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -12,7 +12,6 @@ from portbench.workloads import (
     Column,
     Measurement,
     Metric,
-    Readiness,
     Session,
     Workload,
     WorkloadResult,
@@ -33,13 +32,10 @@ class Result(WorkloadResult):
 class SpinWorkload(Workload):
     name = "spin"
     title = "Spinning"
-    readiness = Readiness.BOOTED
     headline = Metric("us_per_pass", "us", "lower")
     columns = (Column("total ms", "total_us", scale=0.001),)
     settings_type = Settings
-
-    def quick(self) -> Settings:
-        return Settings(passes=3)
+    quick_settings: ClassVar = {"passes": 3}
 
     def check(self, result: Mapping[str, Any], settings: Settings, sessions: Sequence[Session] = ()) -> Measurement:
         said = Result.read(result)

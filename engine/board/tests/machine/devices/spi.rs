@@ -1,9 +1,14 @@
 //! SPI: several devices on one bus, another bus, GPIO instead of the controller, reset and interrupt pins.
 
-use board::{SidePins, SpiWires};
-use parts::pins::function;
-use sim::{Device, PS_PER_US, Ps, SpiDevice, SpiFrame};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use board::mcu::RP2040;
+use board::{Attachment, BoardConfig, Machine, SidePins, SpiWires};
+use parts::pins::function;
+use sim::{Device, PS_PER_MS, PS_PER_US, Ps, SpiDevice, SpiFrame};
+
+use super::super::snapshot::branch_to_itself;
 use super::rig::{CYCLE_PS, Log, Rig, taken};
 
 const SPI0: u32 = 0x4003_c000;
@@ -93,6 +98,28 @@ impl SpiDevice for Probe {
 
     fn take_log(&mut self) -> Vec<SpiFrame> {
         std::mem::take(&mut self.frames)
+    }
+}
+
+/// Counts how often its log is taken.
+struct Takes(Arc<AtomicUsize>);
+
+impl Device for Takes {
+    fn name(&self) -> &'static str {
+        "TAKES"
+    }
+}
+
+impl SpiDevice for Takes {
+    fn select(&mut self, _: Ps, _: bool) {}
+
+    fn exchange(&mut self, _: Ps, _: u8) -> u8 {
+        0xff
+    }
+
+    fn take_log(&mut self) -> Vec<SpiFrame> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Vec::new()
     }
 }
 
@@ -295,4 +322,20 @@ fn the_spi_log_has_all_devices_by_time() {
     exchange(&mut rig, SPI0, 6);
     let reader = rig.bus.world.log_spi();
     assert_eq!(rig.bus.world.take_spi_log(&reader), []);
+}
+
+#[test]
+fn a_board_takes_the_frames_from_its_devices_though_nobody_reads_the_log() {
+    let takes = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&takes);
+    let device = Attachment::spi(on_spi1(13), move || Takes(Arc::clone(&counted)));
+    let mut board =
+        Machine::new(BoardConfig::pico(branch_to_itself(&RP2040)).with(device), &[], false).expect("a board");
+    let takes_in_5_ms = |board: &mut Machine| {
+        board.run(board.now() + 5 * PS_PER_MS).expect("a branch");
+        takes.swap(0, Ordering::Relaxed)
+    };
+    assert_eq!(takes_in_5_ms(&mut board), 0, "nothing is logged");
+    board.wiring().log_spi();
+    assert_eq!(takes_in_5_ms(&mut board), 5);
 }

@@ -128,7 +128,7 @@ const AFTER_OTHER: Mistake = Mistake::WaitAfterOther;
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn every_mistake_with_such_a_loop_is_found() {
-    let found = |&mistake: &Mistake| first_difference(200, &|mem| mem.make_mistake(mistake)).is_some();
+    let found = |&mistake: &Mistake| first_difference(200, &|mem| mem.translated.make_mistake(mistake)).is_some();
     let left: Vec<Mistake> = MISTAKES.into_iter().filter(|mistake| !found(mistake)).collect();
     // The next test finds it.
     assert_eq!(left, [AFTER_OTHER]);
@@ -160,7 +160,7 @@ fn a_loop_that_was_left_has_not_waited() {
     assert_eq!(counted(&|mem| mem.translate_at_once()), expected);
     let mistaken = counted(&|mem| {
         mem.translate_at_once();
-        mem.make_mistake(AFTER_OTHER);
+        mem.translated.make_mistake(AFTER_OTHER);
     });
     assert_ne!(mistaken, expected);
 }

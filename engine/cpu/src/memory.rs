@@ -7,16 +7,14 @@ use parts::xip_cache::XipCache;
 use sim::snapshot::{self, Bytes, Torn};
 use w25q::Array;
 
-use crate::architecture::{Architecture, Translations, V6m};
-use crate::bus::Master;
+use crate::architecture::{Architecture, Translations};
 use crate::map::Map;
-use crate::translator::Translated;
 
 /// RAM is checked for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
 pub const CODE_GRANULE_BITS: usize = 5;
 
 /// The memories of a chip with the map `M`, for cores of the architecture `A`.
-pub struct Memory<M, A: Architecture = V6m> {
+pub struct Memory<M, A: Architecture> {
     rom: Vec<u8>,
     ram: Vec<u8>,
     /// The flash as its window shows it.
@@ -46,7 +44,18 @@ const PAGE: usize = 4096;
 /// The flash chip's cells, and where the window's first pages are in them.
 struct Panes {
     cells: Vec<u8>,
+    /// The page of cells in each page of the window, up to the first that has none.
     shown: Vec<usize>,
+    /// The pages of the window that show each page of cells.
+    showing: Vec<Vec<usize>>,
+}
+
+impl Panes {
+    /// Shows every page in its own place.
+    fn new(cells: Vec<u8>) -> Self {
+        let pages = 0..cells.len() / PAGE;
+        Self { cells, shown: pages.clone().collect(), showing: pages.map(|page| vec![page]).collect() }
+    }
 }
 
 /// Reads the value of `SIZE` (1, 2, 4) bytes at `offset` of a memory.
@@ -170,30 +179,34 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     /// window, until now and from now on; `None`: nothing is there. Code is decoded and translated again.
     pub fn show_flash(&mut self, before: impl Fn(u32) -> Option<u32>, after: impl Fn(u32) -> Option<u32>) {
         let size = self.flash.len();
-        // Translated code may be running, so the window's content stays where it is.
-        let cells = self.cells.take().map_or_else(|| self.flash.clone(), |panes| panes.cells);
-        let cell = |offset: u32| after(offset).map(|cell| cell as usize & (size - 1));
-        let mut pages = (0..M::FLASH.bytes).step_by(PAGE);
-        if pages.all(|offset| cell(offset) == Some(offset as usize & (size - 1))) {
-            self.flash.copy_from_slice(&cells);
-            self.reach = M::FLASH.bytes;
-        } else {
-            let shown: Vec<_> = (0..size as u32).step_by(PAGE).map_while(cell).collect();
-            for (at, &from) in shown.iter().enumerate() {
-                self.flash[at * PAGE..][..PAGE].copy_from_slice(&cells[from..][..PAGE]);
+        let cell = |offset: usize| after(offset as u32).map(|cell| cell as usize & (size - 1));
+        let plain = (0..M::FLASH.bytes as usize).step_by(PAGE).all(|offset| cell(offset) == Some(offset & (size - 1)));
+        let shown: Vec<_> = (0..size).step_by(PAGE).map_while(cell).map(|cell| cell / PAGE).collect();
+        self.reach = if plain { M::FLASH.bytes } else { (shown.len() * PAGE) as u32 };
+        let mut panes = self.cells.take().unwrap_or_else(|| Panes::new(self.flash.clone()));
+        for at in 0..size / PAGE {
+            let (old, new) = (panes.shown.get(at), shown.get(at));
+            if old == new {
+                continue;
             }
-            self.reach = (shown.len() * PAGE) as u32;
-            self.cells = Some(Panes { cells, shown });
+            if let Some(&old) = old {
+                panes.showing[old].retain(|&page| page != at);
+            }
+            if let Some(&new) = new {
+                panes.showing[new].push(at);
+                // Translated code may be running, so the window's content stays where it is.
+                self.flash[at * PAGE..][..PAGE].copy_from_slice(&panes.cells[new * PAGE..][..PAGE]);
+            }
+            self.forget_flash(at * PAGE, PAGE);
         }
-        let cells = self.cells.as_ref().map_or(&self.flash, |panes| &panes.cells);
-        let line = |offset: u32| &cells[offset as usize & (size - 1)..][..8];
+        panes.shown = shown;
+        let line = |offset: u32| &panes.cells[offset as usize & (size - 1)..][..8];
         self.xip.readdress(|offset| {
             let same = line(before(offset)?) == line(after(offset)?);
             same.then_some(offset >= self.reach)
         });
+        self.cells = Some(panes);
         self.translated.reach_flash(self.code_bytes() as usize);
-        self.ops[M::FLASH_OPS..].fill(A::Op::default());
-        (0..size / 2).for_each(|slot| self.translated.forget(M::FLASH_OPS + slot));
     }
 
     /// Returns how many bytes from the start of the window on need no translation: all of them while there is none.
@@ -220,36 +233,41 @@ impl<M: Map, A: Architecture> Memory<M, A> {
 
     /// Replaces part of the flash array, like a preloaded image. Addresses wrap at its size.
     pub fn flash_write(&mut self, offset: usize, data: &[u8]) {
-        let mask = self.flash.len() - 1;
-        for (i, &byte) in data.iter().enumerate() {
-            self.set_cell((offset + i) & mask, byte);
+        self.change_cells(offset, data.len(), |cells, at| cells.copy_from_slice(&data[at..][..cells.len()]));
+    }
+
+    /// Changes `len` cells of the flash chip from `start` on, and what the window shows of them. Addresses wrap at the
+    /// chip's size. `change` gets cells, and how many were before them.
+    fn change_cells(&mut self, start: usize, len: usize, change: impl Fn(&mut [u8], usize)) {
+        let mut done = 0;
+        while done < len {
+            let cell = (start + done) & (self.flash.len() - 1);
+            let bytes = (len - done).min(PAGE - cell % PAGE);
+            if let Some(mut panes) = self.cells.take() {
+                let changed = &mut panes.cells[cell..][..bytes];
+                change(changed, done);
+                for page in &panes.showing[cell / PAGE] {
+                    let at = page * PAGE + cell % PAGE;
+                    self.flash[at..][..bytes].copy_from_slice(changed);
+                    self.forget_flash(at, bytes);
+                }
+                self.cells = Some(panes);
+            } else {
+                change(&mut self.flash[cell..][..bytes], done);
+                self.forget_flash(cell, bytes);
+            }
+            done += bytes;
         }
         self.flash_generation += 1;
     }
 
-    /// Sets a cell of the flash chip, and what the window shows of it.
-    fn set_cell(&mut self, cell: usize, byte: u8) {
-        if let Some(panes) = &mut self.cells {
-            panes.cells[cell] = byte;
-            let page = cell & !(PAGE - 1);
-            let shown = panes.shown.iter().enumerate().filter(|(_, from)| **from == page);
-            for at in shown.map(|(at, _)| at * PAGE + cell % PAGE).collect::<Vec<_>>() {
-                self.flash[at] = byte;
-                self.forget_flash(at);
-            }
-        } else {
-            self.flash[cell] = byte;
-            self.forget_flash(cell);
-        }
-    }
-
-    fn forget_flash(&mut self, at: usize) {
-        let slot = M::FLASH_OPS + at / 2;
-        self.translated.forget(slot);
-        self.ops[slot] = A::Op::default();
+    /// Decodes and translates again what the window has from `at` on.
+    fn forget_flash(&mut self, at: usize, bytes: usize) {
+        let slots = M::FLASH_OPS + at / 2..M::FLASH_OPS + (at + bytes).div_ceil(2);
         // A 32-bit instruction is predecoded in its first halfword's slot.
-        if at >= 2 {
-            self.ops[slot - 1] = A::Op::default();
+        self.ops[slots.start - usize::from(at >= 2)..slots.end].fill(A::Op::default());
+        if self.translated.reaches(slots.clone()) {
+            slots.for_each(|slot| self.translated.forget(slot));
         }
     }
 
@@ -475,7 +493,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     }
 
     /// Records that the instruction at `offset` of RAM is predecoded.
-    pub(crate) fn mark_code(&mut self, offset: usize) {
+    pub fn mark_code(&mut self, offset: usize) {
         self.code[offset >> CODE_GRANULE_BITS] = true;
         self.code[(offset + 2) >> CODE_GRANULE_BITS] = true;
     }
@@ -522,40 +540,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     }
 }
 
-impl<M: Map, A: Architecture<Translated = Translated>> Memory<M, A> {
-    /// Returns the addresses that translated code reads and writes.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn parts(&mut self) -> Parts {
-        Parts {
-            entries: self.translated.entries(false),
-            ram: self.ram.as_mut_ptr(),
-            granules: self.code.as_ptr(),
-            flash: self.flash.as_ptr(),
-            lines: self.xip.lines(),
-            offline: &raw const self.xip.offline,
-        }
-    }
-
-    /// Returns whether granule `granule` of RAM contains predecoded instructions.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn is_code(&self, granule: usize) -> bool {
-        self.code[granule]
-    }
-
-    /// Returns the content of a granule of RAM.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn granule(&self, granule: usize) -> [u8; 1 << CODE_GRANULE_BITS] {
-        let at = granule << CODE_GRANULE_BITS;
-        self.ram[at..at + (1 << CODE_GRANULE_BITS)].try_into().unwrap_or_default()
-    }
-
-    /// Restores a granule without code.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn restore_granule(&mut self, granule: usize, content: &[u8; 1 << CODE_GRANULE_BITS]) {
-        let at = granule << CODE_GRANULE_BITS;
-        self.ram[at..at + content.len()].copy_from_slice(content);
-    }
-
+impl<M: Map, A: Architecture> Memory<M, A> {
     /// Interprets every instruction from now on.
     pub fn interpret_only(&mut self) {
         self.translated.turn_off();
@@ -581,32 +566,49 @@ impl<M: Map, A: Architecture<Translated = Translated>> Memory<M, A> {
         self.translated.generation()
     }
 
-    /// Translates with a deliberate mistake from now on, for a test of the translator's tests.
-    #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
-    pub fn make_mistake(&mut self, mistake: crate::Mistake) {
-        self.translated.mistakes.made = Some(mistake);
+    /// Returns the addresses that translated code reads and writes.
+    pub fn parts(&mut self) -> Parts {
+        Parts {
+            ram: self.ram.as_mut_ptr(),
+            granules: self.code.as_ptr(),
+            flash: self.flash.as_ptr(),
+            lines: self.xip.lines(),
+            offline: &raw const self.xip.offline,
+        }
     }
 
-    /// Names the master of the writes that follow, for the mistakes.
-    #[inline(always)]
-    pub fn written_by(&mut self, master: Master) {
-        self.translated.mistakes.written_by(master);
+    /// Returns whether granule `granule` of RAM contains predecoded instructions.
+    pub fn is_code(&self, granule: usize) -> bool {
+        self.code[granule]
+    }
+
+    /// Returns the content of a granule of RAM.
+    pub fn granule(&self, granule: usize) -> [u8; 1 << CODE_GRANULE_BITS] {
+        let at = granule << CODE_GRANULE_BITS;
+        self.ram[at..at + (1 << CODE_GRANULE_BITS)].try_into().unwrap_or_default()
+    }
+
+    /// Restores a granule without code.
+    pub fn restore_granule(&mut self, granule: usize, content: &[u8; 1 << CODE_GRANULE_BITS]) {
+        let at = granule << CODE_GRANULE_BITS;
+        self.ram[at..at + content.len()].copy_from_slice(content);
     }
 }
 
 /// Addresses within a [`Memory`], valid until it moves or is borrowed again.
-#[cfg(target_arch = "x86_64")]
 #[repr(C)]
-pub(crate) struct Parts {
-    /// Each slot's offset from the start of the code.
-    pub(crate) entries: *const u32,
-    pub(crate) ram: *mut u8,
+#[derive(Debug)]
+pub struct Parts {
+    /// SRAM.
+    pub ram: *mut u8,
     /// For each granule of RAM, whether code in it is predecoded.
-    pub(crate) granules: *const bool,
-    pub(crate) flash: *const u8,
+    pub granules: *const bool,
+    /// The flash as its window shows it.
+    pub flash: *const u8,
     /// Tags of the XIP cache, two per set.
-    pub(crate) lines: *const u32,
-    pub(crate) offline: *const bool,
+    pub lines: *const u32,
+    /// Whether the flash cannot answer.
+    pub offline: *const bool,
 }
 
 /// The flash chip's cells.
@@ -621,25 +623,14 @@ impl<M: Map, A: Architecture> Array for Memory<M, A> {
     }
 
     fn program(&mut self, at: usize, data: &[u8]) {
-        let mask = self.flash.len() - 1;
-        for (i, &byte) in data.iter().enumerate() {
-            let cell = (at + i) & mask;
-            self.set_cell(cell, self.byte(cell) & byte);
-        }
-        self.flash_generation += 1;
+        self.change_cells(at, data.len(), |cells, at| {
+            cells.iter_mut().zip(&data[at..]).for_each(|(cell, byte)| *cell &= byte);
+        });
     }
 
     fn erase(&mut self, at: usize, len: usize) {
         let len = len.min(self.flash.len());
         let start = (at & (self.flash.len() - 1)).min(self.flash.len() - len);
-        if self.cells.is_some() {
-            (start..start + len).for_each(|cell| self.set_cell(cell, 0xff));
-        } else {
-            self.flash[start..start + len].fill(0xff);
-            for cell in (start..start + len).step_by(2) {
-                self.forget_flash(cell);
-            }
-        }
-        self.flash_generation += 1;
+        self.change_cells(start, len, |cells, _| cells.fill(0xff));
     }
 }

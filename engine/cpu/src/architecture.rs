@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use crate::core::Core;
-use crate::decode::Op;
+use crate::bus::Master;
 use crate::map::Map;
-use crate::translator::Translated;
 
 /// An instruction set, and the core that executes it.
 pub trait Architecture: 'static {
@@ -32,6 +30,29 @@ pub trait Translations {
 
     /// Translates no code of flash from its first `bytes` on.
     fn reach_flash(&mut self, _bytes: usize) {}
+
+    /// Interprets every instruction from now on.
+    fn turn_off(&mut self) {}
+
+    /// Makes a block of translated code wherever one can start, for tests.
+    fn make_at_once(&mut self) {}
+
+    /// Has room for `bytes` of translated code, for tests; to be called before the first instruction.
+    fn limit(&mut self, _bytes: usize) {}
+
+    /// Returns the number of translated blocks.
+    fn blocks(&self) -> usize {
+        0
+    }
+
+    /// Returns how often translated blocks were dropped.
+    fn generation(&self) -> u64 {
+        0
+    }
+
+    /// Names the master of the writes that follow, for deliberate mistakes.
+    #[inline(always)]
+    fn written_by(&mut self, _: Master) {}
 }
 
 /// For a core that only interprets.
@@ -39,13 +60,4 @@ impl Translations for () {
     fn new<M: Map>(_: usize) -> Self {}
 
     fn forget(&mut self, _: usize) {}
-}
-
-/// Armv6-M.
-pub struct V6m;
-
-impl Architecture for V6m {
-    type Core = Core;
-    type Op = Op;
-    type Translated = Translated;
 }

@@ -1,20 +1,11 @@
-//! The JIT: often executed instructions, translated to the PC's machine code block by block.
-//!
-//! A block has the same effect as the interpreter, cycle by cycle, and stops at the same places. Only x86-64 is
-//! supported; other PCs, and rare cases, use the interpreter. Other modules are unaffected by blocks, except that a
-//! write to memory with code must call `Translated::forget`.
-//!
-//! This module has what does not depend on the instruction set: the buffer, the table of blocks, the code that they
-//! share, and cores that run ahead. An architecture makes the blocks: [`Translate`].
-//!
-//! All unsafe code of this crate is in this module: blocks access a core, SRAM and the cache's tags by address.
+//! The buffer, the table of blocks, and their calls. All unsafe code of this crate is in this module: blocks access a core,
+//! SRAM and the cache's tags by address.
 
 #![allow(unsafe_code)]
 
 pub mod ahead;
 mod buffer;
 mod context;
-#[cfg_attr(not(feature = "mistakes"), allow(unreachable_pub))]
 pub mod mistakes;
 mod part;
 pub mod routines;
@@ -23,20 +14,17 @@ use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
 use std::panic::resume_unwind;
 
+use cpu::{Architecture, Bus, Left, Map, Master, Memory, Translations};
+use parts::fault::Cause;
+
 use self::ahead::Ahead;
 pub use self::ahead::run_ahead;
 use self::buffer::Buffer;
 use self::context::{Context, Seen};
-pub use self::context::{region, status};
+pub use self::context::{source, status};
 use self::mistakes::Mistakes;
 pub use self::part::{Block, Part, counted};
 use self::routines::{Assembler, BAILED, Routines};
-use crate::architecture::Architecture;
-use crate::bus::{Bus, Master};
-use crate::core::Left;
-use crate::fault::Cause;
-use crate::map::Map;
-use crate::memory::Memory;
 
 /// Where a core has what the code that blocks share reads and writes, in bytes from its start.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +83,7 @@ pub trait Guest {
     /// Returns whether all of its code must be interpreted now, or an exception may be taken.
     fn interrupted<M: Map>(&self) -> bool;
 
-    /// Adds executed instructions, by [`region`].
+    /// Adds executed instructions, by [`source`].
     fn count(&mut self, executed: [u64; 3]);
 
     /// Returns the least value of the active stack pointer.
@@ -203,29 +191,8 @@ pub struct Translated {
     pub(crate) mistakes: Mistakes,
 }
 
-impl crate::Translations for Translated {
+impl Translations for Translated {
     fn new<M: Map>(flash_size: usize) -> Self {
-        Self::new::<M>(flash_size)
-    }
-
-    #[inline]
-    fn forget(&mut self, slot: usize) {
-        self.forget(slot);
-    }
-
-    fn reaches(&self, slots: Range<usize>) -> bool {
-        let mut granules = slots.start / GRANULE_SLOTS..=(slots.end - 1) / GRANULE_SLOTS;
-        self.blocks.as_ref().is_some_and(|blocks| granules.any(|granule| blocks.reached[granule]))
-    }
-
-    fn reach_flash(&mut self, bytes: usize) {
-        self.flash_reach = bytes;
-    }
-}
-
-impl Translated {
-    /// Creates the state for the memories of `M` with `flash_size` bytes of flash.
-    pub(crate) fn new<M: Map>(flash_size: usize) -> Self {
         Self {
             slots: M::FLASH_OPS + flash_size / 2 + 1,
             sram: M::SRAM_OPS..M::SCRATCH_OP,
@@ -243,39 +210,68 @@ impl Translated {
         }
     }
 
-    /// Interprets every instruction from now on.
-    pub(crate) fn turn_off(&mut self) {
+    #[inline]
+    fn forget(&mut self, slot: usize) {
+        if let Some(blocks) = &self.blocks
+            && blocks.reached[slot / GRANULE_SLOTS]
+            && !self.mistakes.overlook(slot, &self.sram)
+        {
+            self.drop_at(slot);
+        }
+    }
+
+    fn reaches(&self, slots: Range<usize>) -> bool {
+        let mut granules = slots.start / GRANULE_SLOTS..=(slots.end - 1) / GRANULE_SLOTS;
+        self.blocks.as_ref().is_some_and(|blocks| granules.any(|granule| blocks.reached[granule]))
+    }
+
+    fn reach_flash(&mut self, bytes: usize) {
+        self.flash_reach = bytes;
+    }
+
+    fn turn_off(&mut self) {
         self.off = true;
         self.drop_all();
     }
 
-    /// Makes a block wherever one can start, for tests.
-    pub(crate) fn make_at_once(&mut self) {
+    fn make_at_once(&mut self) {
         self.hot = 0;
     }
 
-    /// Has room for `bytes` of code, for tests; to be called before the first block is made.
-    pub(crate) fn limit(&mut self, bytes: usize) {
+    fn limit(&mut self, bytes: usize) {
         self.room = bytes;
     }
 
-    /// Returns the number of blocks.
-    pub(crate) fn blocks(&self) -> usize {
+    fn blocks(&self) -> usize {
         let Some(blocks) = &self.blocks else { return 0 };
         blocks.entries.iter().flatten().filter(|&&entry| entry != 0).count()
     }
 
-    pub(crate) fn makes(&self, mistake: mistakes::Mistake) -> bool {
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    #[inline(always)]
+    fn written_by(&mut self, master: Master) {
+        self.mistakes.written_by(master);
+    }
+}
+
+impl Translated {
+    /// Returns whether a deliberate mistake is made.
+    pub fn makes(&self, mistake: mistakes::Mistake) -> bool {
         self.mistakes.makes(mistake)
+    }
+
+    /// Translates with a deliberate mistake from now on, for a test of the translator's tests.
+    #[cfg(feature = "mistakes")]
+    pub fn make_mistake(&mut self, mistake: mistakes::Mistake) {
+        self.mistakes.made = Some(mistake);
     }
 
     /// Leaves the running block after the present access.
     pub fn leave(&mut self) {
         self.generation += 1;
-    }
-
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation
     }
 
     /// Returns the table of blocks, or (`ahead`) of those for a core ahead of the other.
@@ -304,16 +300,6 @@ impl Translated {
     }
 
     /// Drops the blocks that contain the halfword in `slot`, which changes.
-    #[inline]
-    pub(crate) fn forget(&mut self, slot: usize) {
-        if let Some(blocks) = &self.blocks
-            && blocks.reached[slot / GRANULE_SLOTS]
-            && !self.mistakes.overlook(slot, &self.sram)
-        {
-            self.drop_at(slot);
-        }
-    }
-
     #[cold]
     fn drop_at(&mut self, slot: usize) {
         let Some(blocks) = &mut self.blocks else { return };

@@ -1,9 +1,8 @@
 //! The regions of memory that code is executed from, and blocks.
 
-use super::region;
-use crate::architecture::Architecture;
-use crate::map::Map;
-use crate::memory::Memory;
+use cpu::{Architecture, Map, Memory};
+
+use super::source;
 
 /// Returns the offset in SRAM of the bank whose accesses may be counted.
 pub const fn counted<M: Map>() -> u32 {
@@ -28,8 +27,8 @@ pub struct Part {
     pub size: u32,
     /// The region's first predecoded slot.
     pub slots: usize,
-    /// Which it is.
-    pub region: usize,
+    /// Which it is, of [`source`].
+    pub source: usize,
 }
 
 impl Part {
@@ -37,9 +36,9 @@ impl Part {
     pub fn of<M: Map>(pc: u32, flash_size: usize, counting: bool) -> Option<Self> {
         let ram_size = if counting { M::UNCOUNTED } else { M::SRAM.bytes };
         let parts = [
-            Self { start: M::FLASH.base, size: flash_size as u32, slots: M::FLASH_OPS, region: region::FLASH },
-            Self { start: M::SRAM.base, size: ram_size, slots: M::SRAM_OPS, region: region::RAM },
-            Self { start: M::ROM.base, size: M::ROM.bytes, slots: M::ROM_OPS, region: region::ROM },
+            Self { start: M::FLASH.base, size: flash_size as u32, slots: M::FLASH_OPS, source: source::FLASH },
+            Self { start: M::SRAM.base, size: ram_size, slots: M::SRAM_OPS, source: source::RAM },
+            Self { start: M::ROM.base, size: M::ROM.bytes, slots: M::ROM_OPS, source: source::ROM },
         ];
         parts.into_iter().find(|part| part.contains(pc))
     }
@@ -57,10 +56,10 @@ impl Part {
     /// Returns the halfword at `pc` and the next; 0 outside of the region.
     pub fn halfwords<M: Map, A: Architecture>(self, mem: &Memory<M, A>, pc: u32) -> (u16, u16) {
         let at = pc.wrapping_sub(self.start) as usize;
-        let halfword = |at: usize| match self.region {
+        let halfword = |at: usize| match self.source {
             _ if at + 2 > self.size as usize => 0,
-            region::FLASH => mem.flash_u16(at),
-            region::RAM => mem.ram_u16(at),
+            source::FLASH => mem.flash_u16(at),
+            source::RAM => mem.ram_u16(at),
             _ => mem.rom_u16(at),
         };
         (halfword(at), halfword(at + 2))

@@ -6,13 +6,12 @@
 
 use std::mem::offset_of;
 
+use cpu::{Map, NO_WORD};
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
 
 use super::Translate;
 use super::context::{Context, status};
-use crate::core::NO_WORD;
-use crate::map::Map;
 
 /// Assembles machine code.
 pub type Assembler = VecAssembler<X64Relocation>;
@@ -30,7 +29,7 @@ pub const LIMIT: i32 = offset_of!(Context, limit) as i32;
 /// Start of the code.
 pub const CODE: i32 = offset_of!(Context, code) as i32;
 /// Each slot's offset from it.
-pub const ENTRIES: i32 = offset_of!(Context, parts.entries) as i32;
+pub const ENTRIES: i32 = offset_of!(Context, entries) as i32;
 /// SRAM.
 pub const RAM: i32 = offset_of!(Context, parts.ram) as i32;
 /// Granules of SRAM with code.

@@ -3,10 +3,10 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::bus::Bus;
-use crate::fault::Cause;
-use crate::map::Map;
-use crate::memory::{Memory, Parts};
+use cpu::Translations as _;
+use cpu::memory::Parts;
+use cpu::{Bus, Map, Memory};
+use parts::fault::Cause;
 
 use super::mistakes::Mistake;
 use super::{Accesses, Guest, STATE, Translate, Translated, ahead};
@@ -21,8 +21,8 @@ pub mod status {
     pub const FAULTED: u32 = 2;
 }
 
-/// The counters of a block's executed instructions.
-pub mod region {
+/// Where a block's instructions come from, which are counted apart.
+pub mod source {
     /// SRAM.
     pub const RAM: usize = 0;
     /// Flash through the cache.
@@ -52,12 +52,13 @@ pub(super) struct Context {
     pub(crate) limit: u64,
     /// Start of the code, and each slot's offset from it.
     pub(crate) code: usize,
+    pub(crate) entries: *const u32,
     /// Each comes from its owner, not from a borrow of it, and therefore stays valid when the engine borrows the memories:
     /// from [`Vec::as_ptr`], [`Vec::as_mut_ptr`], the cache's box, or the address of the memories.
     pub(crate) parts: Parts,
     /// The counter of accesses to [`Map::COUNTED`], if they are counted.
     pub(crate) counter: *mut u32,
-    /// Instructions by [`region`], and words fetched or read from flash without the engine.
+    /// Instructions by [`source`], and words fetched or read from flash without the engine.
     pub(crate) executed: [u64; 3],
     pub(crate) fetched: u64,
     pub(crate) value: u32,
@@ -108,16 +109,17 @@ impl Context {
         // SAFETY: the same.
         (parts.lines, parts.offline) =
             unsafe { ((&raw const *(*mem).xip.lines).cast(), &raw const (*mem).xip.offline) };
+        // SAFETY: the same.
+        let translated = unsafe { &(*mem).translated };
+        let entries = translated.entries(ahead.is_some());
         let mut denied = [std::ptr::null(); 2];
         if let Some(role) = ahead {
-            // SAFETY: the same.
-            let translated = unsafe { &(*mem).translated };
-            parts.entries = translated.entries(true);
             denied = translated.ahead.denied[role].each_ref().map(|denied| denied.as_ptr());
         }
         Self {
             limit,
             code,
+            entries,
             parts,
             counter,
             executed: [0; 3],
@@ -248,7 +250,7 @@ where
     };
     let before = std::mem::replace(before, seen);
     let pass = std::mem::take(&mut context.pass);
-    let executed: [u64; 3] = std::array::from_fn(|region| seen.executed[region].wrapping_sub(before.executed[region]));
+    let executed: [u64; 3] = std::array::from_fn(|source| seen.executed[source].wrapping_sub(before.executed[source]));
     // With fewer or more instructions it was not one pass from there to here.
     let count = executed.iter().fold(0u32, |sum, &more| sum.wrapping_add(more as u32));
     let one_pass = pass == [seen.start, if mistakes.makes(Mistake::WaitAfterOther) { pass[1] } else { count }];

@@ -12,9 +12,8 @@
 //!
 //! Each core's first access to a granule in a window calls `touch`; the further ones find their permission.
 
-use crate::bus::Bus;
-use crate::map::Map;
-use crate::memory::{CODE_GRANULE_BITS, Memory};
+use cpu::memory::CODE_GRANULE_BITS;
+use cpu::{Bus, Map, Memory};
 
 use super::mistakes::Mistake;
 use super::{Accesses, BAILED, Guest, Translate, block_at, enter};

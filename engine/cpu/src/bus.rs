@@ -3,7 +3,7 @@
 use parts::trace::{Record, kind};
 use parts::{BusFault, Sys};
 
-use crate::architecture::{Architecture, V6m};
+use crate::architecture::Architecture;
 use crate::map::Map;
 use crate::memory::Memory;
 
@@ -34,7 +34,7 @@ impl Master {
 }
 
 /// The chip's bus, with everything on it except the memories of [`Memory`].
-pub trait Bus<A: Architecture = V6m> {
+pub trait Bus<A: Architecture> {
     /// The chip's memories.
     type Map: Map;
 

@@ -1,10 +1,10 @@
 //! Deliberate mistakes of the translator, each of which its fuzz has to find.
 //!
-//! Only the feature `mistakes`, which the crate's tests turn on, makes any; without it all checks are constants.
+//! Only the feature `mistakes`, which a chip's tests turn on, makes any; without it all checks are constants.
 
 use std::ops::Range;
 
-use crate::bus::Master;
+use cpu::Master;
 
 macro_rules! mistakes {
     ($($(#[$about:meta])* $name:ident,)*) => {

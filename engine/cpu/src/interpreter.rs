@@ -4,9 +4,9 @@ use parts::PROBED;
 
 use crate::architecture::Architecture;
 use crate::bus::Bus;
-use crate::core::Exit;
 use crate::map::Map;
 use crate::memory::Memory;
+use crate::state::Exit;
 
 /// The regions that instructions are fetched from; the first two have a specialised copy of the loop.
 pub mod region {

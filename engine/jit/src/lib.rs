@@ -1,0 +1,18 @@
+//! The JIT: often executed instructions, translated to the PC's machine code block by block.
+//!
+//! A block has the same effect as the interpreter, cycle by cycle, and stops at the same places. Only x86-64 is
+//! supported; other PCs, and rare cases, use the interpreter. Other crates are unaffected by blocks, except that a write
+//! to memory with code must call [`cpu::Translations::forget`].
+//!
+//! This crate has what does not depend on the instruction set: the buffer, the table of blocks, the code that they share,
+//! and cores that run ahead. An architecture makes the blocks: `Translate`.
+
+#![warn(missing_docs, unreachable_pub)]
+
+#[cfg(target_arch = "x86_64")]
+mod translator;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "untranslated.rs"]
+mod translator;
+
+pub use translator::*;

@@ -1,0 +1,303 @@
+"""A real connection on a loop and a clock of the test's own: what it does, to the second."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Coroutine
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from portbench.errors import PortbenchError
+from portbench.server import connection as connection_module
+from portbench.server.connection import Connection, Limits
+from portbench.server.recording import Recording
+from portbench.server.tcp import _UdpPort
+from portbench.workloads import Conversation, ConversationError, Ping, PingPlan
+
+PLAN = PingPlan((64,), 1, 1_000, 500_000)
+Event = tuple[object, ...]
+
+
+class Obeying(Conversation):
+    """Does what the board's words say; a word is an exchange unless it says otherwise."""
+
+    was_lost = False
+
+    def receive(self, data: bytes) -> bytes:
+        match data.split():
+            case [b"part"]:
+                return b""
+            case [b"wrong"]:
+                raise ConversationError("it is wrong", b"due")
+            case [b"report"]:
+                self.report = {}
+            case [b"listening"]:
+                self.listening = "here"
+            case [b"ping"]:
+                self.pings = PLAN
+            case [b"silence", seconds]:
+                self.silence_us = float(seconds) * 1e6
+            case [b"later", seconds]:
+                self._line.send(b"late", float(seconds) * 1e6)
+            case [b"close"]:
+                self._line.close()
+        self.exchanges += 1
+        self.finished = data == b"bye"
+        return b"yes"
+
+    @property
+    def _line(self) -> Any:
+        assert self.line is not None
+        return self.line
+
+    def opened(self) -> bytes:
+        return b"hello"
+
+    def pinged(self) -> bytes:
+        return b"pinged"
+
+    def lost(self) -> None:
+        self.was_lost = True
+
+    def eof(self) -> None:
+        if self.exchanges == 1:
+            raise ConversationError("too early")
+
+
+class Bench:
+    """A connection with its loop and its transport; `events` are what the transport was asked for, and when."""
+
+    def __init__(self, limit: int | None = None, refusal: str | None = None, max_bytes: int = 100) -> None:
+        self.now_s = 0.0
+        self.is_over = False
+        self.events: list[Event] = []
+        self.timers: list[tuple[float, Callable[..., object], tuple[Any, ...], Mock]] = []
+        self.ended: list[Connection] = []
+        self.socket = Mock()
+        self.conversation = Obeying()
+        self.recording = Recording(0, "unknown", 0.0, self.conversation, limit)
+        limits = Limits(max_bytes, 30.0)
+        self.connection = Connection(self.recording, limits, refusal, lambda: self.now_s * 1e6, self.ended.append)
+        self.transport: Any = SimpleNamespace(
+            write=lambda data: self._note("write", data),
+            sendto=lambda data, to: self._note("to", to[0], data),
+            is_closing=lambda: self.is_over,
+            get_extra_info=lambda name: ("::1", 7, 0, 0) if name == "peername" else self.socket,
+            **{name: self._noting(name) for name in ("close", "abort", "pause_reading", "resume_reading")},
+        )
+
+    def _noting(self, name: str) -> Callable[[], None]:
+        return lambda: self._note(name)
+
+    def _note(self, *words: object) -> None:
+        self.events.append((self.now_s, *words))
+        self.is_over |= words[0] in ("close", "abort")
+
+    def call_later(self, delay_s: float, call: Callable[..., object], *words: Any) -> Mock:
+        handle = Mock()
+        self.timers.append((self.now_s + delay_s, call, words, handle))
+        return handle
+
+    def call_soon(self, call: Callable[..., object], *words: Any) -> Mock:
+        return self.call_later(0.0, call, *words)
+
+    def call_at(self, at_s: float, call: Callable[..., object], *words: Any) -> Mock:
+        return self.call_later(at_s - self.now_s, call, *words)
+
+    def time(self) -> float:
+        return self.now_s
+
+    def create_task(self, work: Coroutine[Any, Any, None]) -> Mock:
+        """It ends when its timer comes, after four minutes."""
+        task = Mock(done=lambda: not any(each[3] is handle for each in self.timers))
+        handle = self.call_later(240.0, lambda: asyncio.run(work))
+        return task
+
+    def until(self, now_s: float) -> list[Event]:
+        """The events up to then."""
+        while due := [each for each in self.timers if each[0] <= now_s and not each[3].cancel.called]:
+            first = min(due, key=lambda each: each[0])
+            self.timers.remove(first)
+            self.now_s = max(self.now_s, first[0])
+            first[1](*first[2])
+        self.now_s = now_s
+        found, self.events = self.events, []
+        return found
+
+    def say(self, data: bytes, now_s: float) -> list[Event]:
+        before = self.until(now_s)
+        self.connection.data_received(data)
+        return before + self.until(now_s)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Bench]:
+    def make(**more: Any) -> Bench:
+        bench = Bench(**more)
+        monkeypatch.setattr(asyncio, "get_running_loop", lambda: bench)
+        monkeypatch.setattr(connection_module, "time", SimpleNamespace(monotonic=lambda: bench.now_s))
+        bench.connection.connection_made(bench.transport)
+        return bench
+
+    return make
+
+
+def test_a_conversation_has_its_times_and_leaves_no_timer(made: Callable[..., Bench]) -> None:
+    bench = made()
+    assert bench.until(0) == [(0, "write", b"hello")] and bench.recording.peer == "::1:7"
+    bench.socket.setsockopt.assert_called_once_with(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    assert bench.connection.address == "::1" and bench.connection.silent_since_s == 0
+    assert bench.say(b"later 2.5", 1) == [(1, "write", b"yes")] and bench.connection.silent_since_s is None
+    assert bench.say(b"silence 9", 3) == [(3, "write", b"yes")]
+    assert bench.say(b"part", 4) == [(3.5, "write", b"late")]
+    bench.connection.pause_writing()
+    bench.connection.resume_writing()
+    assert bench.say(b"close", 12.5)[:2] == [(4, "pause_reading"), (4, "resume_reading")]
+    bench.connection.resume_writing()
+    bench.connection.eof_received()
+    assert bench.say(b"x", 13) == []  # nothing is read after the end
+    bench.connection.connection_lost(None)
+    assert all(handle.cancel.called for *_, handle in bench.timers) and bench.ended == [bench.connection]
+    session = bench.recording.session()
+    assert (session.established_us, session.asked_us, session.ended_us) == (0, 0, 13e6)
+    assert session.received_us == session.sent_us == [1e6, 3e6, 12.5e6] and session.delivered_us == [3.5e6]
+    assert session.error is None and not bench.conversation.was_lost
+
+
+def test_a_silence_that_the_conversation_bounds_is_its_end(made: Callable[..., Bench]) -> None:
+    bench = made()
+    bench.say(b"silence 9", 1)
+    bench.say(b"part", 9)
+    assert bench.until(17.9) == [] and bench.until(30) == [(18, "close")]
+    assert bench.conversation.was_lost and bench.recording.error is None
+    assert bench.until(99) == [(31, "abort")]  # of a client that does not take the last bytes
+    bench = made()
+    bench.say(b"silence 9", 1)
+    bench.connection.abort("stopped")
+    bench.connection.abort("again")
+    assert bench.until(30) == [(1, "abort")] * 2 and not bench.conversation.was_lost
+    assert bench.recording.error == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("words", "ends_s", "error"),
+    [
+        ([], 30, "no whole exchange for 30 s after 0 exchanges"),
+        ([b"part"], 30, "no whole exchange for 30 s after 0 exchanges"),
+        ([b"x"], 40, "no whole exchange for 30 s after 1 exchanges"),
+        ([b"report"], 40, None),
+        ([b"listening", b"report"], 50, None),
+        ([b"listening"], None, None),
+        ([b"ping"], 270, "no whole exchange for 30 s after 1 exchanges"),
+    ],
+)
+def test_a_client_may_be_without_a_whole_exchange_for_so_long(
+    words: list[bytes],
+    ends_s: float | None,
+    error: str | None,
+    made: Callable[..., Bench],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[object] = []
+
+    async def ping(*words: object) -> list[Ping]:
+        asked.append(words)
+        return [Ping(64, 5.0)]
+
+    monkeypatch.setattr(connection_module, "ping", ping)
+    bench = made()
+    for number, word in enumerate(words, 1):
+        bench.say(word, 10 * number)
+    events = [each for each in bench.until(1000) if each[1] != "write" or each[2] == b"pinged"]
+    pinged = [(250, "write", b"pinged")] if words == [b"ping"] else []
+    assert events == pinged + ([] if ends_s is None else [(ends_s + (10 if pinged else 0), "abort")])
+    assert bench.recording.error == error and asked == [("::1", PLAN)] * len(pinged)
+
+
+def test_pings_that_cannot_be_sent_and_those_of_a_connection_that_is_gone(
+    made: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ping = Mock(side_effect=PortbenchError("not allowed"))
+    monkeypatch.setattr(connection_module, "ping", ping)
+    bench = made()
+    bench.say(b"ping", 1)
+    bench.say(b"x", 2)  # one set of pings alone
+    assert bench.until(269) == [(241, "close")] and bench.recording.error == "not allowed" and ping.call_count == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "events", "error"),
+    [
+        (b"bye", [(1, "write", b"yes"), (1, "close")], None),
+        (b"wrong", [(1, "write", b"due"), (1, "close")], "it is wrong"),
+        (b"x" * 95, [(1, "write", b"yes")], None),
+        (b"x" * 96, [(1, "write", b"yes"), (1, "close")], "more than 100 bytes came"),
+    ],
+)
+def test_what_ends_a_connection(
+    word: bytes, events: list[Event], error: str | None, made: Callable[..., Bench]
+) -> None:
+    bench = made()
+    bench.say(b"part ", 0.5)
+    assert bench.say(word, 1) == events and bench.recording.error == error
+    assert bench.connection.closing is (events[-1][1] == "close")
+    bench.connection.connection_lost(OSError(1, "gone"))
+    assert bench.recording.error == (error if bench.is_over else "connection lost after 1 exchanges (gone)")
+
+
+def test_a_run_with_a_limit_ends_a_second_after_its_last_exchange(made: Callable[..., Bench]) -> None:
+    bench = made(limit=2)
+    bench.say(b"x", 1)
+    assert bench.say(b"x", 2) == [(2, "write", b"yes")] and bench.until(2.9) == []
+    assert bench.until(9) == [(3, "abort")] and bench.recording.error is None
+
+
+def test_ends_of_the_board_and_refusals(made: Callable[..., Bench]) -> None:
+    bench = made()
+    bench.say(b"x", 1)
+    assert bench.connection.eof_received() is False and bench.recording.error == "too early"
+    bench = made()
+    bench.say(b"report", 1)
+    bench.connection.connection_lost(ConnectionResetError(104, "reset"))
+    assert bench.recording.error is None
+    bench = made(refusal="turned away")
+    assert bench.until(99) == [(0, "abort")] and bench.recording.error == "turned away"
+    early = Bench()
+    early.connection.abort("stopped")
+    early.connection.connection_made(early.transport)
+    assert early.until(99) == [(0, "abort")] and early.recording.error == "stopped" and early.recording.peer == "::1:7"
+
+
+def test_datagrams_are_answered_at_their_times_where_a_connection_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, runs = Bench(), {"a": 3}
+    monkeypatch.setattr(asyncio, "get_running_loop", lambda: bench)
+    made: list[list[object]] = []
+
+    def conversation() -> Any:
+        heard: list[object] = []
+        made.append(heard)
+        answers = [(0.0, b"now"), (2e6, b"late"), (2e6, b"too")]
+        return SimpleNamespace(receive=lambda peer, data: answers if heard.append((peer, data)) is None else [])
+
+    port = _UdpPort(conversation, runs.get)
+    port.connection_made(bench.transport)
+
+    def asked(address: str, at_s: float) -> list[Event]:
+        before = bench.until(at_s)
+        port.datagram_received(b"q", (address, 9))
+        assert bench.events == []  # a connection that was made before it is accepted first
+        return before + bench.until(at_s)
+
+    assert asked("b", 0) == [] and made == []
+    assert asked("a", 1) == [(1, "to", "a", b"now")]
+    assert asked("a", 2) == [(2, "to", "a", b"now")]  # in place of the transfer before
+    assert bench.until(5) == [(4, "to", "a", b"late"), (4, "to", "a", b"too")]
+    runs["a"] = 4
+    asked("a", 6)
+    assert made == [[("a:9", b"q")] * 2, [("a:9", b"q")]]
+    del runs["a"]
+    assert bench.until(99) == []
