@@ -193,14 +193,15 @@ class ProgressView:
         return next((each.elapsed or 0.0 for each in self._live.tasks if each.id == task), 0.0)
 
     def _left_s(self, _: float) -> float | None:
-        """Estimate the time left for all rows: each by its last time, else by the mean of the others, or by the time of
-        one that runs longer than that."""
+        """Estimate the time left for all rows: each by its last time, else by the mean of the others, with those that
+        run longer than that already."""
         known = [*self._took_s, *self._usual_s.values()]
         if not known:
             return None
         spent_s = {label: self._elapsed_s(task) for label, task in list(self._on.items())}
         new = [seconds for label, seconds in spent_s.items() if label not in self._usual_s]
-        each_s = max([statistics.mean(known), *new])
+        each_s = statistics.mean(known)
+        each_s = statistics.mean([*known, *(seconds for seconds in new if seconds > each_s)])
         running_s = sum(max(0.0, self._usual_s.get(label, each_s) - seconds) for label, seconds in spent_s.items())
         waiting = {label: seconds for label, seconds in self._usual_s.items() if label not in spent_s}
         unknown = self._rows - self._done - len(spent_s) - len(waiting)

@@ -101,7 +101,7 @@ def test_time_left_grows_with_a_row_that_takes_longer(monkeypatch: pytest.Monkey
         assert shown._left_s(0) == 2.0
         monkeypatch.setattr(shown, "_elapsed_s", lambda _: 30.0)
         shown.doing("c", Stage.RUN)
-        assert shown._left_s(0) == 30.0
+        assert shown._left_s(0) == 15.5
 
 
 def test_no_word_is_broken_on_a_terminal() -> None:
