@@ -26,7 +26,7 @@ from tests.usb.conftest import DEFINITION
 pytestmark = [
     pytest.mark.engine,
     pytest.mark.slow,
-    needs("labgrid", "labgrid is not installed; run: pip install 'portbench[labgrid]'"),
+    needs("labgrid", "labgrid is not installed"),
 ]
 
 
