@@ -263,7 +263,7 @@ def test_a_run_that_cannot_be_stored_says_so_at_its_end(tmp_path: Path, monkeypa
 def test_the_number_of_boards_is_as_asked_or_the_usual_one(parallel: int | None) -> None:
     asked = {"runtime": ["portbench-native"], "where": "silicon", "runs": 2, "parallel": parallel}
     rows, options = run_module.planned(asked)
-    assert options.parallel == (parallel or 1) and [each.number for each in rows] == [1, 2]
+    assert options.place.parallel == (parallel or 1) and [each.number for each in rows] == [1, 2]
 
 
 def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(

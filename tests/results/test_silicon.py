@@ -90,7 +90,7 @@ def test_a_set_is_read(tmp_path: Path) -> None:
         ({"silicon": "inf"}, "set[1].silicon.total_us"),
         ({"method": "script"}, "set[1]: "),
         ({"more": USUAL["more"] + '\nbuilt_of = "sh build.sh"'}, "set[1].built_of"),
-        ({"more": ""}, "a row has a workload and a profile"),
+        ({"more": ""}, "workload and profile are for the method row, which needs both"),
         ({"relation": "other conditions"}, "need a note"),
         ({"id": "Bad Id"}, "set[1].id is 'Bad Id'"),
         ({"more": USUAL["more"] + '\nchosen_by = ["x"]'}, "chosen_by has 'x', which is not a figure of the set"),

@@ -150,6 +150,9 @@ def test_delayed_words_a_close_and_an_end_by_silence() -> None:
     assert looked(pc, lan, due_us - CALL_DELAY_US - 1.0) == []
     assert looked(pc, lan, due_us - CALL_DELAY_US, due_us) == [(due_us - CALL_DELAY_US, "send", 1, b"hello", due_us)]
     assert pc.sessions()[0].delivered_us == [due_us]
+    pc, _, lan, _ = pc_with(b"later hello")
+    assert looked(pc, lan, 9_000.0) == [(9_000.0, "send", 1, b"hello", due_us)]  # a look that comes late
+    assert pc.sessions()[0].delivered_us == [9_000.0]
     pc, server, lan, _ = pc_with(b"close")
     assert looked(pc, lan, 1_200.0, 1_300.0) == [(1_200.0, "close", 1)]
     assert pc.sessions()[0].ended_us == 1_200.0 and server.receive(1, b"x", 2_000.0) == NOTHING

@@ -48,7 +48,7 @@ def test_another_runtime_than_flashed_is_noticed(boards: Boards, deadline: Deadl
 
 
 def test_an_image_may_end_in_the_boot_loader_again(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
-    """As the native client does: its drive is there again, and is another."""
+    """The native client does so: its drive is there again, and is another."""
     board = boards(runtime=None)
     link = link_to(board)
     found = board.devices()[0]
@@ -250,6 +250,20 @@ def test_picotool_without_rights_leaves_it_to_the_drive(
     flash(link_to(board, log), Uf2File.read(small_image(tmp_path, MICROPYTHON)), deadline)
     assert "flash: picotool: ERROR: no access; using the drive instead" in log
     assert board.flashed is not None
+
+
+def test_picotool_is_asked_for_no_emulated_board_and_for_none_without_an_address(
+    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "picotool", f"touch {tmp_path}/called", monkeypatch)
+    board = boards(runtime=None)
+    (device,) = board.devices()
+    for each in (replace(device, emulated=True), replace(device, enumeration=None)):
+        assert not flash_module._flash_by_picotool(link_to(board), each, tmp_path / "image.uf2", deadline)
+        link = link_to(board)
+        link.target = Target(SimpleNamespace(devices=lambda each=each: [each]), lambda devices: devices[0])
+        assert flash_module._by_picotool(link, deadline) is None
+    assert not (tmp_path / "called").exists()
 
 
 class Unmounted:

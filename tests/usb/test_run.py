@@ -23,11 +23,12 @@ from portbench.boards import (
 )
 from portbench.boards.board import RunOutput
 from portbench.boards.console import Console
+from portbench.boards.repl import Repl
 from portbench.boards.usb import board as board_module
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.discovery import HEADING, AttachedBoard, listing
 from portbench.boards.usb.link import Link, lock_path
-from portbench.boards.usb.run import _ask, _has_ended, read_result, recover, restart, run
+from portbench.boards.usb.run import _ask, _has_ended, answers, read_result, recover, restart, run
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
 from portbench.where import Where
@@ -178,11 +179,11 @@ def test_a_console_that_does_not_answer_is_recovered_in_the_other_half_of_its_ti
     faults: list[BoardError] = [BoardUnavailable("in use"), BoardError("deaf")]
     parts, recovered, log = list[float](), list[object](), list[str]()
 
-    def answers(link: object, part: Deadline) -> None:
+    def fails(link: object, part: Deadline) -> None:
         parts.append(part.seconds)
         raise faults.pop(0)
 
-    monkeypatch.setattr(board_module, "answers", answers)
+    monkeypatch.setattr(board_module, "answers", fails)
     monkeypatch.setattr(board_module, "recover", lambda *words: recovered.extend(words))
     with usb_board(boards(), log=log.append) as board:
         with pytest.raises(BoardUnavailable, match="in use"):
@@ -191,6 +192,14 @@ def test_a_console_that_does_not_answer_is_recovered_in_the_other_half_of_its_ti
         board.wait_console(deadline)
         assert recovered == [board.link, None, deadline] and log == ["console: deaf"]
     assert parts == [30, 30]
+
+
+def test_a_console_that_answers_something_else_does_not_answer(
+    boards: Boards, deadline: Deadline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Repl, "execute", lambda *_: "43\r\n")
+    with pytest.raises(BoardError, match=r"^fake board: its console answers '43' to 6 \* 7$"):
+        answers(link_to(boards()), deadline)
 
 
 def test_a_board_has_the_options_that_it_was_given(boards: Boards) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from portbench.results.attribution import Function, Spans
-from portbench.results.explain import RULES, compared, explained
+from portbench.results.explain import RULES, Facts, compared, explained
 from portbench.results.model import Row
 from tests.results.explain.synthetic import row
 
@@ -282,6 +282,13 @@ SILENT_BESIDE: dict[str, list[tuple[Row, Row]]] = {
         (_interpreter(120, 100), row({"code_run": 100}, counts=_COUNTS)),  # nothing in common
     ],
 }
+
+
+def test_a_faster_clock_gains_on_its_share_and_a_slower_one_nothing() -> None:
+    facts = Facts.of(row({"spi_bits": 400, "code_run": 600}))
+    assert facts is not None
+    gains = [facts.gain(hz, 20e6, "spi_bits") for hz in (5e6, 10e6, 20e6, 40e6)]
+    assert gains == pytest.approx([1000 / 700, 1.25, 1, 1])
 
 
 def _said(rule: str, of: Row) -> list[str]:
