@@ -106,7 +106,7 @@ def test_settings_that_would_be_printed_alike_are_not_told() -> None:
 def test_as_many_sockets_are_no_price_and_four_others_are_named() -> None:
     alike = OLD.model_copy(update={"tcp_sockets": 8, "tls": True, "released": date(2026, 1, 1), "maintained": True})
     (told,) = _lacks(OLD.model_copy(update={"tls": None, "tcp_sockets": None, "released": date(2026, 1, 1)}), NEW)
-    assert told == "new releases"  # what is not known is no price
+    assert told == "new releases"  # an unknown feature is no price
     others = [row(4000 + number, runtime=f"r{number}", offers=NEW) for number in range(6)]
     lines = below(run_of(row(2000, **(BEST | {"offers": alike})), *others))
     assert lines[0].endswith(" 2.0 times r0's best, 2.0 times r1's best, 2.0 times r2's best, 2.0 times r3's best.")
