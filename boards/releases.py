@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from portbench.boards.definition import BoardDefinition, Wifi, known_boards
 from portbench.errors import PortbenchError
 from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry
@@ -26,9 +28,10 @@ def selected(runtime: str, board: BoardDefinition, known: Catalogue) -> list[Fir
     return [named(runtime, known)]
 
 
-def newest_listed(family: Family, board: BoardDefinition, known: Catalogue) -> FirmwareEntry | None:
-    """The newest stable release in the list as it is here; None for a family without one."""
-    return usual_index().newest(family, target(board), known)
+def newest_listed(family: Family, board: BoardDefinition, known: Catalogue) -> tuple[FirmwareEntry, date] | None:
+    """The newest stable release in the list as it is here, and the list's day; None for a family without one."""
+    newest = usual_index().newest(family, target(board), known)
+    return None if newest is None else (newest, usual_index().listing(family, target(board), known).seen)
 
 
 def named(runtime: str, known: Catalogue) -> FirmwareEntry:

@@ -45,6 +45,8 @@ _FILE: Final = {
     Family.CIRCUITPYTHON: re.compile(r"adafruit-circuitpython-(.+)-en_US-([\d.]+(?:-(?:alpha|beta|rc)\.\d+)?)\.uf2"),
 }
 """File names, with the maker's name of the board and the version."""
+LISTED: Final = tuple(_FILE)
+"""The families that have lists."""
 SITES: Final = MappingProxyType(
     {
         Family.MICROPYTHON: "https://micropython.org/",
@@ -99,6 +101,12 @@ class Release:
     @cached_property
     def number(self) -> Version:
         return _number(self.version)
+
+
+def changes(family: Family, network: str | None) -> list[tuple[str, str]]:
+    """The changes of a family that move figures of boards with this kind of network: since which release, and what."""
+    known = [each for each in parse_toml(read_text(SHIPPED), SHIPPED)["change"] if each["family"] == family]
+    return [(each["since"], each["text"]) for each in known if each.get("on", network) == network]
 
 
 def _number(version: str) -> Version:

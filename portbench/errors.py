@@ -9,6 +9,8 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from portbench.install import with_extra
+
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
@@ -41,6 +43,8 @@ class UnknownName(PortbenchError):
 class LibraryMissing(PortbenchError):
     """An optional library is not installed. Names the extra that brings it."""
 
+    row_status = "skipped"
+
     @classmethod
     @contextmanager
     def unless_installed(cls, extra: str, purpose: str) -> Iterator[None]:
@@ -48,7 +52,7 @@ class LibraryMissing(PortbenchError):
         try:
             yield
         except ImportError as error:
-            raise cls(f"{purpose} needs {error.name}; install it: pip install 'portbench[{extra}]'") from error
+            raise cls(f"{purpose} needs {error.name}; install it: {with_extra(extra)}") from error
 
     @classmethod
     def unless_found(cls, library: str, extra: str, purpose: str) -> None:

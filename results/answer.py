@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from portbench.errors import PortbenchError
+from portbench.firmware.publisher import is_official
 from portbench.results.cells import figure, stated
 from portbench.results.explain import explained
 from portbench.results.model import Offers, Row, Status
@@ -69,9 +70,11 @@ def flash(groups: Sequence[Group]) -> list[str]:
 
 
 def recommended(groups: Sequence[Group]) -> Group | None:
-    """The newest maintained Python at its best; None where none is known to be maintained."""
+    """The newest maintained Python of a project's own at its best; None where none is known."""
     known = [(group, group.first.offers) for group in best_of_each(groups) if is_python(group.first)]
-    kept = [(offers.released, group) for group, offers in known if offers is not None and offers.maintained]
+    kept = [
+        (each.released, group) for group, each in known if each and each.maintained and is_official(each.sources[0])
+    ]
     return max(kept, key=lambda each: each[0])[1] if kept else None
 
 

@@ -26,6 +26,11 @@ def shipped(board: str) -> RunFile:
     return read(path)
 
 
+def shipped_boards() -> list[str]:
+    """The boards whose figures ship."""
+    return sorted(path.stem for path in _FOLDER.glob("*.json"))
+
+
 def all_shipped() -> list[tuple[str, RunFile]]:
     """The names and the runs of all files."""
     return [(path.name, read(path)) for path in sorted(_FOLDER.glob("*.json"))]

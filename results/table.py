@@ -28,7 +28,7 @@ from portbench.results.cells import (
     own_columns,
     workload_title,
 )
-from portbench.results.model import RunFile, Sim, Status, TimedBy
+from portbench.results.model import RunFile, Status, TimedBy
 from portbench.results.stats import Group, group_rows, known_workload
 from portbench.where import Where
 from portbench.workloads import ForeignServer, Workload
@@ -214,8 +214,9 @@ def panel_table(panel: Panel) -> Table:
     asked = (row.conditions.turnaround_us for group in groups for row in group.rows)
     if times := [value for value in asked if value is not None]:
         about += f" PC turnaround {_range(times)} us."
-    if drawn := [row.sim for group in groups for row in group.rows if row.sim is not None and row.sim.room]:
-        about += f" {_jitter(drawn)}"
+    drawn = (row.sim.seed for group in groups for row in group.rows if row.sim is not None and row.sim.room)
+    if seeds := ", ".join(map(str, sorted({seed for seed in drawn if seed is not None}))):
+        about += f" The runs have different jitter, drawn from seed {seeds}."
     if said:
         about += f" All rows: {', '.join(f'{name} {value}' for name, value in said.items())}."
     own = tuple(dict.fromkeys((*(column.title for column in own_columns(known, groups)), *settings)))
@@ -262,15 +263,6 @@ def _crossed(groups: Iterable[Group], setting: str) -> list[tuple[str, tuple[str
         body = tuple((name, *(lines[name].get(value, _NOTHING) for value in columns)) for name in sorted(lines))
         made.append((kind, tuple(columns), body))
     return made
-
-
-def _jitter(drawn: list[Sim]) -> str:
-    """Tell the seed and the range of each delay."""
-    seeds = ", ".join(map(str, sorted({each.seed for each in drawn if each.seed is not None})))
-    told = []
-    for name in dict.fromkeys(name for each in drawn for name in each.room):
-        told.append(f"{name} {_range([each.room[name] for each in drawn if name in each.room])}")
-    return f"The runs have different jitter, drawn from seed {seeds}: {', '.join(told)}."
 
 
 def _range(values: Sequence[float]) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib.metadata import distributions
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,7 @@ from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Catalogue, FirmwareEntry, Profile
 from portbench.firmware.identify import AVR_SUFFIXES, IMAGE_FAMILIES, Uf2File, entry_for_file, release
 from portbench.firmware.releases import usual_index
+from portbench.install import with_extra
 from portbench.results.published import published_of
 from portbench.runner.options import DEFAULT_BOARD, BenchOptions, How, Place, What
 from portbench.workloads import Foreign, ForeignServer, Paired, Readiness, Workload, WorkloadSettings, workloads
@@ -175,9 +177,10 @@ def _nothing_left(entries: Sequence[FirmwareEntry], options: BenchOptions) -> st
 
 
 def remarks(rows: Sequence[PlannedRow], what: What) -> list[str]:
-    """A line for each choice of a release, and for each image file whose family portbench did not find."""
+    """A line for each choice of a release, for hosted ports that are not installed, and for each image file whose
+    family portbench did not find."""
     images = {row.entry.path: row.entry for row in rows if row.entry.path and row.entry.family.traits.timed_by_pc}
-    chosen = usual_index().remarks
+    chosen = [*usual_index().remarks, *_not_installed(rows)]
     if what.family is not None:
         return chosen
     others = ", ".join(str(each) for each in IMAGE_FAMILIES if not each.traits.timed_by_pc)
@@ -186,6 +189,13 @@ def remarks(rows: Sequence[PlannedRow], what: What) -> list[str]:
         f" --family NAME would treat it as one of {others}"
         for entry in images.values()
     ]
+
+
+def _not_installed(rows: Sequence[PlannedRow]) -> Iterator[str]:
+    """Told before hours of measuring, at whose end the hosted rows would be skipped."""
+    packages = {row.entry.id: row.entry.package or "" for row in rows if row.entry.family.traits.hosted}
+    if missing := [name for name, package in packages.items() if not any(distributions(name=package))]:
+        yield f"{', '.join(missing)}: not installed, and will be skipped; install the extra: {with_extra('hosted')}"
 
 
 def left_out(rows: Sequence[PlannedRow], options: BenchOptions) -> str | None:

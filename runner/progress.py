@@ -151,7 +151,8 @@ class ProgressView:
             self._done += 1
             self._usual_s.pop(label, None)
             if (task := self._on.pop(label, None)) is not None:
-                self._took_s.append(self._elapsed_s(task))
+                if row.status in (Status.MEASURED, Status.FAILED):  # others take no time
+                    self._took_s.append(self._elapsed_s(task))
                 self._live.remove_task(task)
             self._live.update(self._task, advance=1, description=f"{self._done}/{self._rows} rows")
             details = describe(row)
@@ -183,7 +184,7 @@ class ProgressView:
     def _print(self, lines: Sequence[Text]) -> None:
         try:
             for line in lines:
-                self._live.console.print(line, soft_wrap=True)
+                self._live.console.print(line, soft_wrap=not self._live.console.is_terminal)
         except OSError:  # its reader has gone: rows are measured all the same
             self._live.disable = True
             self._live.console.quiet = True
@@ -192,13 +193,19 @@ class ProgressView:
         return next((each.elapsed or 0.0 for each in self._live.tasks if each.id == task), 0.0)
 
     def _left_s(self, _: float) -> float | None:
-        """Estimate the time left for all rows: each by its last time, else by the mean of the others."""
+        """Estimate the time left for all rows: each by its last time, else by the mean of the others, with those that
+        run longer than that already."""
         known = [*self._took_s, *self._usual_s.values()]
         if not known:
             return None
-        unknown = self._rows - self._done - len(self._usual_s)
-        spent_s = sum(map(self._elapsed_s, list(self._on.values())))
-        return max(0.0, sum(self._usual_s.values()) + unknown * statistics.mean(known) - spent_s) / self._at_once
+        spent_s = {label: self._elapsed_s(task) for label, task in list(self._on.items())}
+        new = [seconds for label, seconds in spent_s.items() if label not in self._usual_s]
+        each_s = statistics.mean(known)
+        each_s = statistics.mean([*known, *(seconds for seconds in new if seconds > each_s)])
+        running_s = sum(max(0.0, self._usual_s.get(label, each_s) - seconds) for label, seconds in spent_s.items())
+        waiting = {label: seconds for label, seconds in self._usual_s.items() if label not in spent_s}
+        unknown = self._rows - self._done - len(spent_s) - len(waiting)
+        return (running_s + sum(waiting.values()) + unknown * each_s) / self._at_once
 
 
 def _less(usual_s: float | None, elapsed_s: float) -> float | None:

@@ -32,6 +32,7 @@ from portbench.boards.emulated.config import ethernet_settings
 from portbench.boards.hosted.process import HostedBoard
 from portbench.boards.timing import Deadline
 from portbench.errors import BoardError, BoardUnavailable
+from portbench.install import with_extra
 from portbench.workloads import Session
 
 _DRIVER = "adafruit-circuitpython-wiznet5k"
@@ -129,7 +130,7 @@ def _driver_version(folder: Path | None) -> str:
         else:
             version = next(iter(importlib.metadata.distributions(name=_DRIVER, path=[str(folder)]))).version
     except (importlib.metadata.PackageNotFoundError, StopIteration):
-        raise BoardUnavailable("hosted CircuitPython: no driver; run: pip install 'portbench[hosted]'") from None
+        raise BoardUnavailable(f"hosted CircuitPython: no driver; run: {with_extra('hosted')}") from None
     return version
 
 

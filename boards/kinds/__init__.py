@@ -19,8 +19,8 @@ from portbench.boards.board import Board
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.usb.bus import AUTO as AUTO
 from portbench.boards.usb.bus import is_emulated
-from portbench.engine import engine_fix
 from portbench.errors import BoardUnavailable, BrokenSetup
+from portbench.install import engine_again
 from portbench.signals import deferred_interrupts
 from portbench.where import Where
 
@@ -121,7 +121,7 @@ def imported(place: str, what: str) -> Any:
             return getattr(importlib.import_module(module), name)
     except ImportError as error:
         if (error.name or "").partition(".")[0] == _ENGINE and os.name == "posix":
-            raise BrokenSetup(f"{what}: its engine is missing or damaged ({error}); {engine_fix()}") from error
+            raise BrokenSetup(f"{what}: its engine is missing or damaged ({error}); {engine_again()}") from error
         raise BoardUnavailable(f"{what} cannot be used here ({error}); install what it needs") from error
 
 

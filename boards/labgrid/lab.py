@@ -13,6 +13,7 @@ from typing import Any
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.bus import UsbDevice
 from portbench.errors import BoardError, BoardUnavailable
+from portbench.install import with_extra
 
 DEFAULT_TARGET = "main"
 _PARTITION = 1  # the boot loader's drive has a partition table with one entry (RP2040 datasheet section 2.8.4)
@@ -139,7 +140,7 @@ def _module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise BoardUnavailable(f"labgrid is not installed ({error}); run: pip install 'portbench[labgrid]'") from error
+        raise BoardUnavailable(f"labgrid is not installed ({error}); run: {with_extra('labgrid')}") from error
 
 
 @contextmanager

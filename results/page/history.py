@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from portbench.errors import LibraryMissing
@@ -20,6 +20,13 @@ _Y_AXIS = 72
 """Pixels of its figures and title."""
 _MOST_LINES = 10
 _ROOM = 1.35
+_MARGIN = 0.08
+"""The share of the axis that is free on both sides."""
+_MOST_TICKS = 6
+_DAY_S = 86400
+_MINUTES_S = (60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200)
+_STEPS_S = (1, 2, 5, 10, 30, *_MINUTES_S, *(days * _DAY_S for days in (1, 2, 5, 10, 30, 90, 180, 365)))
+"""Between two ticks of time."""
 
 
 def history_part(entries: Sequence[Entry]) -> PagePart | None:
@@ -66,13 +73,11 @@ def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[FigureC
     about = " ".join(filter(None, (workload_title(of.workload), of.where, of.board)))
     values = [entry.value for each in lines for entry in each.entries]
     low, high = min(values) / _ROOM, max(values) * _ROOM
-    ticks = _ticks(lines)
-
-    places = {label: place for place, label in enumerate(ticks)}
+    places, ticks = _axis(lines)
     lines_drawn, steps_drawn = [], []
     for number, each in enumerate(lines):
         for entry in each.entries:
-            label = _tick(each, entry)
+            label = each.label(entry)
             lines_drawn.append(
                 {
                     "x": places[label],
@@ -84,7 +89,7 @@ def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[FigureC
             )
         for step in steps[each.title]:
             says = f"{_told(each, step)} {step.comparison}"
-            steps_drawn.append({"x": places[_tick(each, step.after)], "y": step.after.value, "says": says})
+            steps_drawn.append({"x": places[each.label(step.after)], "y": step.after.value, "says": says})
 
     def draw(width: int) -> dict[str, Any]:
         layers = [
@@ -93,7 +98,9 @@ def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[FigureC
             marks("point", steps_drawn, shape="circle", size=380, stroke=INK, strokeWidth=2, fill="transparent"),
         ]
         names = f"{json.dumps(ticks)}[datum.value]"
-        x = {"domain": [-0.4, len(ticks) - 0.6], "values": list(range(len(ticks))), "labelExpr": names, "grid": False}
+        first, last = min(places.values()), max(places.values())
+        room = (last - first) * _MARGIN or 1
+        x = {"domain": [first - room, last + room], "values": [*ticks], "labelExpr": names, "grid": False}
         return spec(width - _Y_AXIS, _HEIGHT, x, {**log_axis(low, high, of.unit), "minExtent": 48}, layers)
 
     rows: list[dict[str, Value]] = [
@@ -123,18 +130,17 @@ def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[FigureC
     return Chart.of(f"{about}, {title[0].lower()}{title[1:]}", says, draw, data, legend)
 
 
-def _ticks(lines: list[Series]) -> list[str]:
-    """Every version, or every time, in its order."""
+def _axis(lines: list[Series]) -> tuple[dict[str, int], dict[int, str]]:
+    """The places of versions, side by side, or of times, to scale; and the ticks with their labels."""
+    entries = [entry for each in lines for entry in each.entries]
     if lines[0].axis is SeriesAxis.VERSION:
-        newest = {entry.version: entry for each in lines for entry in each.entries}
-        return [entry.version for entry in sorted(newest.values(), key=version_order)]
-    times = sorted({entry.measured_utc for each in lines for entry in each.entries})
-    return [_time(text) for text in times]
-
-
-def _tick(series: Series, entry: Entry) -> str:
-    return entry.version if series.axis is SeriesAxis.VERSION else _time(entry.measured_utc)
-
-
-def _time(text: str) -> str:
-    return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M:%S")
+        newest = {lines[0].label(entry): entry for entry in entries}
+        places = {label: at for at, label in enumerate(sorted(newest, key=lambda each: version_order(newest[each])))}
+        return places, {at: label for label, at in places.items()}
+    times = {entry.measured_utc: datetime.fromisoformat(entry.measured_utc) for entry in entries}
+    places = {label: round(time.timestamp()) for label, time in times.items()}
+    first, last = min(places.values()), max(places.values())
+    step = next((each for each in _STEPS_S if (last - first) / each <= _MOST_TICKS), _STEPS_S[-1])
+    pattern = "%Y-%m-%d" if step >= _DAY_S else "%m-%d %H:%M" if step >= 60 else "%H:%M:%S"
+    at = range(-(-first // step) * step, last + 1, step) or [first]
+    return places, {each: datetime.fromtimestamp(each, UTC).strftime(pattern) for each in at}

@@ -22,11 +22,14 @@ for (const table of document.querySelectorAll("table")) {
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
+    // The best first; a second click turns the order.
+    const first = head.dataset.first ?? "ascending";
+    const turned = first === "ascending" ? "descending" : "ascending";
     button.addEventListener("click", () => {
-      const descending = head.getAttribute("aria-sort") === "ascending";
+      const order = head.getAttribute("aria-sort") === first ? turned : first;
       heads.forEach((other) => other.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", descending ? "descending" : "ascending");
-      sortBy(table, at, descending);
+      head.setAttribute("aria-sort", order);
+      sortBy(table, at, order === "descending");
     });
   });
 }

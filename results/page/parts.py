@@ -28,6 +28,8 @@ class Data:
     rows: tuple[tuple[Value, ...], ...]
     links: Mapping[Value, str] = field(default_factory=dict)
     """Addresses of cells, by their text."""
+    high_first: frozenset[str] = frozenset()
+    """The columns whose best is their highest; others are sorted from the lowest."""
 
     @classmethod
     def of(cls, name: str, rows: Sequence[Mapping[str, Value]]) -> Data:

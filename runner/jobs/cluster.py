@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
 
-from portbench.errors import PortbenchError
+from portbench.errors import LibraryMissing, PortbenchError
 from portbench.files import TemporaryFolder
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.identify import Uf2File
@@ -44,10 +44,8 @@ def measure_on(address: str, rows: Sequence[PlannedRow], options: BenchOptions, 
 
     Closing the iterator withdraws the waiting rows. Raises PortbenchError after all rows measured before it.
     """
-    try:
+    with LibraryMissing.unless_installed("dask", "--on"):
         from distributed import Client
-    except ImportError as error:
-        raise PortbenchError("--on needs Dask; install it: pip install 'portbench[dask]'") from error
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the reason for an end is reported in one line
     try:
         client: Any = cast(Any, Client)(address, timeout=_CONNECT_S, set_as_default=False)

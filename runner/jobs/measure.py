@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from portbench.boards.kinds import AUTO
-from portbench.errors import BoardUnavailable
+from portbench.errors import BoardUnavailable, PortbenchError
 from portbench.firmware.images import ImageStore
 from portbench.results.model import Status
 from portbench.runner.bench import Bench, Outcome
@@ -64,21 +64,27 @@ def measure(
     def bench() -> Bench:
         return Bench(options, store, logs, servers)
 
-    # A hosted row's figures are this PC's, which is then left to it alone.
+    boards, emulated = units_of(rows, options.place.parallel)
+    fault = None
+    try:
+        if options.place.parallel == 1 and boards:
+            yield from _measure_here(bench(), [row for unit in boards.values() for row in unit], watch)
+        elif boards:
+            yield from _measure_on_boards(bench, list(boards.values()), options.place.parallel, watch)
+        # A crash of translated code ends its process, so several rows get others.
+        if len(emulated) == 1 or (emulated and sys.platform == "emscripten"):
+            yield from _measure_here(bench(), emulated, watch)
+        elif emulated:
+            from portbench.runner.jobs.pool import measure_in_processes
+
+            yield from measure_in_processes(emulated, options, store, logs, options.place.parallel, watch)
+    except PortbenchError as error:
+        fault = error
+    # A hosted row's figures are this PC's, which is then left to it alone. They are a reference, and so come last.
     if hosted := [row for row in rows if _is_hosted(row)]:
         yield from _measure_here(bench(), hosted, watch)
-    boards, emulated = units_of(rows, options.place.parallel)
-    if options.place.parallel == 1 and boards:
-        yield from _measure_here(bench(), [row for unit in boards.values() for row in unit], watch)
-    elif boards:
-        yield from _measure_on_boards(bench, list(boards.values()), options.place.parallel, watch)
-    # A crash of translated code ends its process, so several rows get others.
-    if len(emulated) == 1 or (emulated and sys.platform == "emscripten"):
-        yield from _measure_here(bench(), emulated, watch)
-    elif emulated:
-        from portbench.runner.jobs.pool import measure_in_processes
-
-        yield from measure_in_processes(emulated, options, store, logs, options.place.parallel, watch)
+    if fault is not None:
+        raise fault
 
 
 def units_of(rows: Sequence[PlannedRow], parallel: int) -> tuple[Mapping[str, list[PlannedRow]], list[PlannedRow]]:

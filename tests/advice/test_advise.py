@@ -14,7 +14,10 @@ import pytest
 
 from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
-from portbench.firmware.releases import ReleaseIndex
+from portbench.firmware.catalogue import Family
+from portbench.firmware.identify import release
+from portbench.firmware.publisher import is_official, publisher
+from portbench.firmware.releases import ReleaseIndex, changes
 from portbench.results.cells import figure
 from portbench.results.shipped import all_shipped
 from portbench.runner.advice import advise, lines
@@ -42,24 +45,33 @@ def test_figures_of_last_evening_are_of_yesterday() -> None:
 
 
 @pytest.mark.parametrize("board", BOARDS)
-def test_advice_names_a_firmware_its_address_and_the_next_command(board: str) -> None:
+def test_advice_names_an_official_release_its_address_and_the_next_commands(board: str) -> None:
     advice = advise(board)
     said = lines(advice)
-    assert said[0].startswith(f"{advice.board.title}: flash {advice.newest.entry.id}, the newest ")
-    assert said[1] == f"    {advice.newest.entry.url}" and said[1].endswith(".uf2")
-    assert said[-1] == f"    portbench run --all --board {board} --workload {advice.workload}"
-    assert said[3] == f"    portbench flash {advice.newest.entry.id}"
-    assert ("import socket" if advice.board.network else "LED") in said[5]
+    begin = f"{advice.board.title}: flash {advice.flash.id}, {publisher(advice.flash.url)}'s newest release as of "
+    assert said[0].startswith(begin) and is_official(advice.flash.url)
+    assert said[1] == f"    {advice.flash.url}" and said[1].endswith(".uf2")
+    assert said[3] == f"    portbench flash {advice.flash.id}"
+    assert ("A page on port 80" if advice.board.network else "LED") in said[5]
+    assert f"    portbench run --all --board {board} --workload {advice.workload}" in said
+    assert said[-1] == f"portbench advise also knows {', '.join(other for other in BOARDS if other != board)}."
     values = [each.group.value.median for each in advice.choices]
     assert values == sorted(values, reverse=True) and advice.fastest.group.value.median == values[0]
+    # Nothing newer is official.
+    kept = [each.entry for each in advice.choices if is_official(each.entry.url)]
+    of_family = [release(each.version or "") for each in kept if each.family is advice.flash.family]
+    assert all(each <= release(advice.flash.version or "") for each in of_family)
+    assert not kept or of_family  # a family that was measured comes first
+    assert ("not measured yet" in said[0]) == (advice.flash not in kept)
 
 
-@pytest.mark.parametrize("board", BOARDS)
-def test_the_newest_is_maintained_if_any_is(board: str) -> None:
-    advice = advise(board)
-    kept = [each.released for each in advice.choices if each.maintained]
-    assert advice.newest.maintained == bool(kept)
-    assert not kept or advice.newest.released == max(kept)
+def test_an_address_tells_who_publishes() -> None:
+    site = "https://micropython.org/a.uf2"
+    assert (publisher(site), is_official(site)) == ("MicroPython", True)
+    for url in ("https://github.com/Stranger/micropython.org/a.uf2", "https://micropython.org.example/a.uf2", None):
+        assert not is_official(url)
+    assert publisher("https://github.com/Stranger/a.uf2") == "Stranger on GitHub"
+    assert publisher("https://github.com/Wiznet/a.uf2") == "WIZnet" and publisher(None) == "unknown"
 
 
 def test_the_default_board_is_advised_without_an_engine() -> None:
@@ -79,7 +91,7 @@ def test_the_bare_command_advises(start: Start) -> None:  # noqa: F811
 def test_json_has_every_firmware(invoke: Invoke) -> None:  # noqa: F811
     found = json.loads(invoke("advise", "w5500-evb-pico", "--json").stdout)
     names = [each["runtime"] for each in found["choices"]]
-    assert found["fastest"] == names[0] and found["newest"] in names
+    assert found["fastest"] == names[0] and found["flash"]["publisher"] == "MicroPython"
     assert {each["where"] for each in found["choices"]} == {"emulated"}
 
 
@@ -88,9 +100,15 @@ def test_releases_since_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     advice = advise("W5500_EVB_PICO")
     assert [each.id for each in advice.later] == ["circuitpython-10.1.4"]  # MicroPython's newest there is measured
     said = lines(advice)
-    assert "the newest maintained firmware that was measured, " in said[0]
-    at = said.index("Released later, not measured yet: circuitpython-10.1.4.")
+    assert said[0].endswith("MicroPython's newest release as of 2026-04-06: 603.4 messages/s.")
+    at = said.index("Not measured yet: circuitpython-10.1.4.")
     assert said[at + 1] == "    portbench run --board W5500_EVB_PICO --runtime circuitpython-10.1.4"
+    said = lines(advise("RPI_PICO2"))
+    assert said[0].endswith(" 2026-05-12, not measured yet. Measured: circuitpython-pico2-9.2.0, 59560 passes/s.")
+    assert any(line.startswith("Fastest measured: ") and " by russhughes on GitHub, " in line for line in said)
+    assert sum(line.startswith("MicroPython since 1.29.0 runs ") for line in said) == 1
+    assert [since for since, _ in changes(Family.CIRCUITPYTHON, "ethernet")] == ["10.3.0"]
+    assert changes(Family.CIRCUITPYTHON, None) == [] and changes(Family.MICROPYTHON, None) != []
 
 
 def test_the_published_figures_of_the_board_are_explained_on_one_screen() -> None:

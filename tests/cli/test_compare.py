@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from portbench.firmware import uf2
+from portbench.install import with_extra
 from portbench.results import storage
 from portbench.results.compare import compare
 from portbench.results.model import RunFile
@@ -272,12 +273,12 @@ def test_a_missing_library_is_told_before_a_row_is_measured(
     for name in ("a.uf2", "b.uf2"):
         shutil.copy(NATIVE_IMAGE, tmp_path / name)
     done = invoke("compare", "a.uf2", "b.uf2")
-    assert done.exit_code == 1 and "needs scipy; install it: pip install 'portbench[compare]'" in done.stderr
+    assert done.exit_code == 1 and f"needs scipy; install it: {with_extra('compare')}" in done.stderr
     assert not (tmp_path / "results").exists()
     run = stored(tmp_path, "a", exact(100))
     monkeypatch.setattr("portbench.runner.cli.verbs.run._measure", lambda *_: pytest.fail("it measures"))
     done = invoke("run", "--runtime=portbench-native", f"--baseline={run}")
-    assert done.exit_code == 1 and "needs scipy; install it: pip install 'portbench[compare]'" in done.stderr
+    assert done.exit_code == 1 and f"needs scipy; install it: {with_extra('compare')}" in done.stderr
 
 
 def test_samples_without_the_library_are_one_line(
@@ -290,4 +291,4 @@ def test_samples_without_the_library_are_one_line(
         runs = (run_of(*(row(start + n, n, where="silicon") for n in range(count))) for start in (100, 101))
         done = invoke("compare", *(stored(tmp_path, str(name), run) for name, run in enumerate(runs)))
         assert (done.exit_code, done.stdout) == (1, "")
-        assert done.stderr.endswith("needs scipy; install it: pip install 'portbench[compare]'\n")
+        assert done.stderr.endswith(f"needs scipy; install it: {with_extra('compare')}\n")

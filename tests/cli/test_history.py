@@ -91,5 +91,4 @@ def test_without_the_extra_one_line_says_so(invoke: Invoke, runs: list[Path], mo
     monkeypatch.setattr(builtins, "__import__", without)
     done = invoke("show", "history")
     assert done.exit_code == 1
-    line = "finding steps in a history needs ruptures; install it: pip install 'portbench[history]'\n"
-    assert done.stderr == f"portbench: {line}"
+    assert done.stderr.startswith("portbench: finding steps in a history needs ruptures; install it: pip install ")

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from portbench.install import with_extra
 from portbench.results import storage
 from tests.cli.conftest import Invoke
 from tests.results.page_run import FULL
@@ -64,7 +65,7 @@ def test_without_the_extra_one_line_says_so(invoke: Invoke, tmp_path: Path, monk
 
     monkeypatch.setattr(builtins, "__import__", without)
     done = invoke("show", "publish", "run.json")
-    line = "portbench: a page of HTML needs vl_convert; install it: pip install 'portbench[page]'"
+    line = f"portbench: a page of HTML needs vl_convert; install it: {with_extra('page')}"
     alone = "; or write Markdown alone: --output docs/results.md"
     assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"{line}{alone}\n")
     done = invoke("show", "publish", "run.json", "--output", "some.html")

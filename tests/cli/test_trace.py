@@ -66,8 +66,8 @@ def test_a_missing_library_is_told_before_the_row_runs(
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.setattr("portbench.runner.replayed.ReplayedRow.prepared", None)
     done = invoke("trace", f"--{library}", "file")
-    line = f"portbench: --{library} needs {library}; install it: pip install 'portbench[trace]'\n"
-    assert (done.exit_code, done.stderr) == (1, line) and list(tmp_path.iterdir()) == []
+    assert done.exit_code == 1 and done.stderr.startswith(f"portbench: --{library} needs {library}; install it: pip ")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_profile_tells_all(invoke: Invoke, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_what_goes_on_in_a_list_is_in_it_on_the_site_too(page: Path) -> None:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if importlib.util.find_spec("material") is None:
-        pytest.skip("no mkdocs-material; install it: pip install 'portbench[docs]'")
+        pytest.skip("no mkdocs-material")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}

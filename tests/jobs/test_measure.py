@@ -119,7 +119,7 @@ def test_boards_side_by_side_have_a_bench_each_and_end_with_the_first_fault(ends
     assert ends(rows, options, {0: BROKEN})[:2] == ([], BROKEN)
 
 
-def test_several_emulated_rows_have_processes_and_hosted_rows_come_first(
+def test_several_emulated_rows_have_processes_and_hosted_rows_come_last(
     ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processes: list[list[int]] = []
@@ -133,7 +133,7 @@ def test_several_emulated_rows_have_processes_and_hosted_rows_come_first(
     native, hosted = sorted(rows, key=measure._is_hosted)[0], sorted(rows, key=measure._is_hosted)[-1]
     native, hosted = replace(native, number=1), replace(hosted, number=2)
     emulated = options.but(where="emulated")
-    assert ends([native, hosted], emulated, {}) == ([2, 1], None, ["2 closed", "1 closed"]) and processes == []
+    assert ends([native, hosted], emulated, {}) == ([1, 2], None, ["1 closed", "2 closed"]) and processes == []
     assert ends([native, native, hosted], emulated, {}) == ([2], None, ["2 closed"]) and processes == [[1, 1]]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,16 +16,17 @@ pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.boards.usb.board import default_bus
 from portbench.boards.usb.bus import Target, parse_selector, select
 from portbench.results import storage
+from portbench.results.model import Status
 from tests.cli.conftest import Invoke, empty, environment, invoke  # noqa: F401 - fixtures
 from tests.cli.test_desk import StartDesk, desk_with, line  # noqa: F401 - a fixture
-from tests.labgrid.conftest import Desk
+from tests.labgrid.conftest import EXAMPLE, Desk
 from tests.remote.ports import free_port
 from tests.usb.conftest import DEFINITION
 
 pytestmark = [
     pytest.mark.engine,
     pytest.mark.slow,
-    needs("labgrid", "labgrid is not installed; run: pip install 'portbench[labgrid]'"),
+    needs("labgrid", "labgrid is not installed"),
 ]
 
 
@@ -51,7 +54,10 @@ def test_a_desk_is_flashed_and_measured_through_the_lab(
     on_desk = Target(default_bus(selector), lambda devices: select(devices, selector, DEFINITION))
     monkeypatch.setattr(desk, "find", on_desk.find)
     borrowed = "run --device labgrid:desk --where emulated --runtime wiznet-hardwired -s server_host=127.0.0.1"
-    done = invoke(*shlex.split(borrowed), *at_port)
-    assert done.exit_code == 0, done.output
-    rows = storage.read(tmp_path / "results" / "latest.json").rows
-    assert rows and all(row.figures for row in rows), done.output
+    # The environment's power driver is a command of the shell.
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    for device, runs in (("labgrid:desk", ""), (f"labgrid:{EXAMPLE / 'environment.yaml'}", " --runs 1")):
+        done = invoke(*shlex.split(borrowed.replace("labgrid:desk", device) + runs), *at_port)
+        assert done.exit_code == 0, done.output
+        rows = storage.read(tmp_path / "results" / "latest.json").rows
+        assert {(row.status, row.where) for row in rows} == {(Status.MEASURED, "hosted")}

@@ -80,7 +80,7 @@ async function use() {
   found.columns = await table.locator("th").allTextContents();
   found.sorted = {};
   for (const [at, column] of found.columns.entries()) {
-    if (!["messages/s", "silicon"].includes(column)) continue;
+    if (!["messages/s", "silicon", "round trip us"].includes(column)) continue;
     const head = table.locator("th").nth(at);
     const cells = () => table.locator(`tbody td:nth-child(${at + 1})`).allTextContents();
     found.sorted[column] = [];

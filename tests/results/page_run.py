@@ -16,7 +16,7 @@ _TUNED: Final[dict[str, Any]] = {
     "runtime": "micropython-1.26.0",
     "profile": "tuned",
     "line": "network.WIZNET5K()",
-    "offers": {"released": "2025-08-09", "maintained": True, "sources": ["https://example.org/micropython"]},
+    "offers": {"released": "2025-08-09", "maintained": True, "sources": ["https://micropython.org/download"]},
 }
 
 

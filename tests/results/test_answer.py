@@ -80,17 +80,18 @@ def test_nothing_is_said_that_the_rows_do_not_say() -> None:
 
 def test_the_newest_maintained_firmware_is_to_be_flashed_however_fast() -> None:
     def offering(year: int, maintained: bool) -> dict[str, Any]:
-        return {"released": f"{year}-01-01", "maintained": maintained, "sources": [f"https://example.org/{year}"]}
+        return {"released": f"{year}-01-01", "maintained": maintained, "sources": [f"https://micropython.org/{year}"]}
 
     rows = [
         row(1000, runtime="fast", offers=offering(2024, True)),
         row(2000, runtime="new", profile="tuned", offers=offering(2025, True)),
         row(9000, runtime="new", profile="as-published", offers=offering(2025, True)),
         row(500, runtime="unkept", offers=offering(2026, False)),
+        row(500, runtime="stranger's", offers=offering(2027, True) | {"sources": ["https://github.com/stranger"]}),
     ]
     groups = group_rows(rows, "ping_pong", Where.EMULATED)
     assert flash(groups) == [
-        "Flash new, the newest maintained firmware, and run it tuned: 2000 messages/s. It is at https://example.org/2025"
+        "Flash new, the newest maintained firmware, and run it tuned: 2000 messages/s. It is at https://micropython.org/2025"
     ]
     (alone,) = flash(group_rows(rows[:1], "ping_pong", Where.EMULATED))
     assert alone.startswith("Flash fast, the newest maintained firmware: 4000 messages/s.")
@@ -106,7 +107,7 @@ def test_settings_that_would_be_printed_alike_are_not_told() -> None:
 def test_as_many_sockets_are_no_price_and_four_others_are_named() -> None:
     alike = OLD.model_copy(update={"tcp_sockets": 8, "tls": True, "released": date(2026, 1, 1), "maintained": True})
     (told,) = _lacks(OLD.model_copy(update={"tls": None, "tcp_sockets": None, "released": date(2026, 1, 1)}), NEW)
-    assert told == "new releases"  # an unknown feature is no price
+    assert told == "new releases"  # an unknown fact is not a price
     others = [row(4000 + number, runtime=f"r{number}", offers=NEW) for number in range(6)]
     lines = below(run_of(row(2000, **(BEST | {"offers": alike})), *others))
     assert lines[0].endswith(" 2.0 times r0's best, 2.0 times r1's best, 2.0 times r2's best, 2.0 times r3's best.")

@@ -63,7 +63,7 @@ def silicon(runtime: str, *total_us: float) -> list[Row]:
 
 
 def in_layouts(linked: float, *drawn: float) -> list[Row]:
-    """Rows of a figure of which less is better, and of one of which more is; another has no logarithm."""
+    """Make rows of a figure of which less is better, and of one of which more is; another has no logarithm."""
 
     def told(name: str) -> Layouts:
         figures = [{name: each, "hops": 0} for each in (linked, 10, *drawn)]

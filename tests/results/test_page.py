@@ -13,11 +13,11 @@ import pytest
 
 from portbench.results import storage
 from portbench.results.csv_export import samples_csv
-from portbench.results.histories.series import over_versions
+from portbench.results.histories.series import Series, SeriesAxis, over_versions
 from portbench.results.model import Status
 from portbench.results.page import build
 from portbench.results.page.drawing import PREVIEW
-from portbench.results.page.history import _ticks
+from portbench.results.page.history import _axis
 from portbench.results.page.parts import Cell, Data, names
 from portbench.results.page.sections.ranking import PORTS
 from portbench.results.publish import html, lacking, measured_rows, publish
@@ -79,7 +79,17 @@ def test_versions_are_along_the_axis_in_their_order() -> None:
         for profile, versions in (("a", ("1.9", "1.20")), ("b", ("1.10", "1.9")))
         for version in versions
     ]
-    assert _ticks(over_versions(entries)) == ["1.9", "1.10", "1.20"]
+    places, ticks = _axis(over_versions(entries))
+    assert places == {"1.9": 0, "1.10": 1, "1.20": 2} and ticks == {0: "1.9", 1: "1.10", 2: "1.20"}
+
+
+def test_times_are_along_the_axis_to_scale() -> None:
+    times = ("2026-11-01T12:00Z", "2026-11-01T12:30Z", "2026-11-01T14:30Z")
+    entries = tuple(replace(HISTORY[0], measured_utc=time) for time in times)
+    places, ticks = _axis([Series(SeriesAxis.TIME, "f", entries)])
+    first, *others = places.values()
+    assert [at - first for at in others] == [1800, 9000]
+    assert ticks == {first + 1800 * half: f"11-01 {12 + half // 2}:{half % 2 * 3}0" for half in range(6)}
 
 
 def test_figures_to_ship_are_not_replaced_by_fewer_and_have_measured_rows_alone(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 from rich.text import Text
 
@@ -87,6 +88,28 @@ def test_time_left_is_learned_from_what_rows_took_before() -> None:
         shown.done("a", row(1000))
         shown._live.refresh()
         assert "1/3 rows" in file.getvalue() and "c: running" in file.getvalue()
+
+
+def test_time_left_grows_with_a_row_that_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, _ = view(terminal=True, rows=4)
+    with shown:
+        monkeypatch.setattr(shown, "_elapsed_s", lambda _: 1.0)
+        shown.doing("a", Stage.RUN)
+        shown.done("a", row(1000))
+        shown.doing("b", Stage.RUN)
+        shown.done("b", missing("b", "skipped", "no image"))  # takes no time
+        assert shown._left_s(0) == 2.0
+        monkeypatch.setattr(shown, "_elapsed_s", lambda _: 30.0)
+        shown.doing("c", Stage.RUN)
+        assert shown._left_s(0) == 15.5
+
+
+def test_no_word_is_broken_on_a_terminal() -> None:
+    file = StringIO()
+    shown = ProgressView(3, Console(file=file, force_terminal=True, width=40, highlight=False))
+    shown.done("circuitpython-blinka ping_pong", missing("x", "skipped", "no driver; run: pip install something"))
+    lines = [line.plain for line in map(Text.from_ansi, file.getvalue().splitlines())]
+    assert "circuitpython-blinka" in " ".join(lines).split() and max(map(len, lines)) <= 40
 
 
 def test_a_terminal_shows_the_simulated_time_of_a_board_that_runs() -> None:

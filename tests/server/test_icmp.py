@@ -87,7 +87,8 @@ def test_only_the_boards_first_answers_count(monkeypatch: pytest.MonkeyPatch) ->
     began_s = time.monotonic()
     assert pinged(Icmp([board], [board]), PingPlan((5,), 2, 0, 20_000_000), monkeypatch)[1].round_trip_us
     assert time.monotonic() - began_s < 20  # nothing more is waited for
-    clock = SimpleNamespace(perf_counter_ns=count(0, 7500).__next__)
+    ticks = count(step=7500)
+    clock = SimpleNamespace(perf_counter_ns=lambda: next(ticks))
     monkeypatch.setattr("portbench.server.icmp.time", clock)
     assert pinged(Icmp([board]), PingPlan((5,), 1, 0, 20_000_000), monkeypatch) == [Ping(5, 7.5)]
     with pytest.raises(PortbenchError, match=r"^ping 10\.0\.0\.2: cannot send \(Network is unreachable\)$"):

@@ -52,7 +52,7 @@ def test_a_datagram_follows_each_answer_and_an_unanswered_one_goes_again() -> No
     lan = Lan("10.0.0.9")
     lan.leased_us = 77.0
     pc, asks = asking(lan, 3)
-    assert asks.receive(KNOWN, b"a", 50.0) == [] and pc.sessions() == []  # before the first question
+    assert asks.receive(KNOWN, b"a", 50.0) == [] and pc.sessions() == []  # before any request
     assert look(pc, lan, 200.0, 100.0 + AGAIN_US) == [(200, KNOWN)] and asks.has_address and not asks.taken
     assert look(pc, lan, 199.0 + AGAIN_US, 200.0 + AGAIN_US) == [(200 + AGAIN_US, KNOWN)]
     assert asks.receive("10.0.0.8:5000", b"x", 2e6) == [] and not asks.taken

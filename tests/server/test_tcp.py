@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
-from portbench.server.tcp import WorkloadServer, measure_round_trip, round_trips_us
+from portbench.server.tcp import WorkloadServer, measure_round_trip
 from portbench.workloads import Session, workload
 
 PING_PONG = workload("ping_pong")
@@ -320,7 +320,7 @@ def test_an_answer_may_come_in_pieces_and_has_to_be_right() -> None:
         thread = threading.Thread(target=serve, args=(listener,))
         thread.start()
         with pytest.raises(ConnectionError, match=r"^127.0.0.1:\d+ answered b'abc' to b'2', not b'abd'$"):
-            round_trips_us("127.0.0.1", listener.getsockname()[1], [(b"1", b"abc"), (b"2", b"abd")])
+            measure_round_trip("127.0.0.1", listener.getsockname()[1], [(b"1", b"abc"), (b"2", b"abd")])
         thread.join(LIMIT_S)
     with WorkloadServer(PING_PONG, "0.0.0.0", 0) as server:
         assert measure_round_trip("127.0.0.1", server.port, PING_PONG.ideal_client(3)).n == 3

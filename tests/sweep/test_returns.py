@@ -14,7 +14,7 @@ from portbench.where import Where
 from portbench.workloads import workload
 from tests.conftest import needs
 
-pytestmark = needs("kneed", "kneed is not installed; install it: pip install 'portbench[sweep]'")
+pytestmark = needs("kneed", "kneed is not installed")
 
 
 def point(value: float, **at: object) -> Point:

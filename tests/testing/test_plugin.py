@@ -9,7 +9,7 @@ from pathlib import Path
 import dpkt
 import pytest
 
-from portbench.engine import engine_fix
+from portbench.install import engine_again
 from tests.ping_pong import NATIVE_IMAGE
 from tests.testing.conftest import RunTests
 
@@ -74,7 +74,7 @@ def test_a_failure_keeps_the_console_and_the_frames(project: Path, run_tests: Ru
 def test_without_the_engine_both_ways_to_a_board_say_what_to_do(project: Path, run_tests: RunTests) -> None:
     (project / "test_app.py").write_text(WITHOUT_ENGINE)
     done = run_tests("-q", "-p", "no:randomly")
-    why = f"the emulated board's engine is missing; {engine_fix()}"
+    why = f"the emulated board's engine is missing; {engine_again()}"
     assert done.returncode == 1 and f"\n{why}\n" in done.stdout, done.stdout + done.stderr
     assert re.search(rf"(?m)^E +portbench\.errors\.BoardUnavailable: {re.escape(why)}$", done.stdout), done.stdout
     assert "During handling" not in done.stdout

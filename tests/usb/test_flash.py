@@ -48,7 +48,7 @@ def test_another_runtime_than_flashed_is_noticed(boards: Boards, deadline: Deadl
 
 
 def test_an_image_may_end_in_the_boot_loader_again(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
-    """The native client does: its drive is there again, and is another."""
+    """The native client does so: its drive is there again, and is another."""
     board = boards(runtime=None)
     link = link_to(board)
     found = board.devices()[0]

@@ -56,7 +56,7 @@ fn flash_of_image<'py>(py: Python<'py>, file: &[u8], mcu: &str) -> PyResult<Boun
 /// The native engine of the emulated board.
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add("MCUS", PyTuple::new(m.py(), board::MCUS)?)?;
+    m.add("MCUS", PyTuple::new(m.py(), board::mcu::ALL.iter().map(|mcu| mcu.name))?)?;
     m.add("CHIPS", PyTuple::new(m.py(), board::Chip::ALL.iter().map(|chip| chip.name()))?)?;
     m.add("RADIOS", PyTuple::new(m.py(), board::RADIOS)?)?;
     m.add("NO_BOOT_LOADER", board::mcu::NO_BOOT_LOADER)?;

@@ -1,6 +1,5 @@
 //! `SdMedium`: the memory of an SD card, and how a card gets into a board's socket.
 
-use board::mcu::Facts;
 use board::{CardSocketConfig, SidePins, SpiWires};
 use pyo3::exceptions::{PyKeyError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -8,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 use sd_card::{BINS_NS, Card, CardConfig, Direction, Kind, Medium, Wear};
 use sim::PS_PER_NS;
 
-use crate::py_config::{pin, spi_bus};
+use crate::py_config::{spi_bus, unknown};
 use crate::py_time::us;
 
 /// The memory of an SD card, which outlives its power: blocks of 512 bytes, of which only those that are not zero take
@@ -68,7 +67,7 @@ impl PyMedium {
 const PIN_KEYS: [&str; 4] = ["sck_pin", "mosi_pin", "miso_pin", "csn_pin"];
 
 /// `{"medium": SdMedium, "kind": "...", "seed": 1, "bus": "spi1", "sck_pin": 10, ...}`, or None for an empty socket.
-pub(crate) fn socket(mcu: &Facts, value: &Bound<'_, PyAny>) -> PyResult<Option<CardSocketConfig>> {
+pub(crate) fn socket(value: &Bound<'_, PyAny>) -> PyResult<Option<CardSocketConfig>> {
     if value.is_none() {
         return Ok(None);
     }
@@ -86,7 +85,7 @@ pub(crate) fn socket(mcu: &Facts, value: &Bound<'_, PyAny>) -> PyResult<Option<C
             "corrupt_one_in" => wear.corrupt_one_in = value.extract()?,
             "bus" => bus = Some(value.extract::<String>()?),
             _ => match PIN_KEYS.iter().position(|known| *known == key) {
-                Some(index) => pins[index] = pin(mcu, &key, &value)?,
+                Some(index) => pins[index] = value.extract()?,
                 None => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of an SD card"))),
             },
         }
@@ -106,10 +105,7 @@ pub(crate) fn socket(mcu: &Facts, value: &Bound<'_, PyAny>) -> PyResult<Option<C
 }
 
 fn kind(name: &str) -> PyResult<&'static Kind> {
-    Kind::named(name).ok_or_else(|| {
-        let known: Vec<&str> = sd_card::KINDS.iter().map(|kind| kind.name).collect();
-        PyValueError::new_err(format!("sd_card: kind {name}: the engine models {}", known.join(", ")))
-    })
+    Kind::named(name).ok_or_else(|| unknown("sd_card: kind", name, sd_card::KINDS.iter().map(|kind| kind.name)))
 }
 
 /// Adds the card's counters since the power cycle.

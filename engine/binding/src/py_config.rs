@@ -4,10 +4,10 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use board::mcu::{self, Facts, RP2040};
 use board::{
-    AccessPoint, BoardConfig, Chip, ConfigError, EthernetConfig, MCUS, RADIOS, SidePins, SpiWires, Surroundings,
-    WifiConfig, WifiWires, check_pin,
+    AccessPoint, BoardConfig, Chip, EthernetConfig, RADIOS, SidePins, SpiWires, Surroundings, WifiConfig, WifiWires,
+    check_pin,
 };
-use lan::{BridgeConfig, BridgeRule, DhcpConfig, Faults, LanConfig};
+use lan::{BridgeConfig, BridgeRule, Faults, LanConfig};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -15,6 +15,7 @@ use sim::{PS_PER_NS, PS_PER_US};
 
 use crate::py_card;
 use crate::py_device::{self, Failures};
+use crate::py_machine::value_error;
 use crate::py_wifi;
 
 pub(crate) fn parse<T: std::str::FromStr>(key: &str, value: &str) -> PyResult<T> {
@@ -48,14 +49,10 @@ impl NetworkConfig {
                 let ip: Ipv4Addr = parse(key, &value.extract::<String>()?)?;
                 let base = ip.to_bits() & 0xffff_ff00;
                 self.lan.pc_ip = ip;
-                let served = self.lan.dhcp.is_some();
-                self.lan.dhcp = served.then_some(DhcpConfig {
-                    first: Ipv4Addr::from_bits(base + 100),
-                    last: Ipv4Addr::from_bits(base + 199),
-                    lease_s: 3600,
-                    router: Some(ip),
-                    dns: vec![ip],
-                });
+                if let Some(dhcp) = &mut self.lan.dhcp {
+                    (dhcp.first, dhcp.last) = (Ipv4Addr::from_bits(base + 100), Ipv4Addr::from_bits(base + 199));
+                    (dhcp.router, dhcp.dns) = (Some(ip), vec![ip]);
+                }
             }
             "dhcp" => {
                 if !value.extract::<bool>()? {
@@ -152,14 +149,14 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
             "crystal_hz" => crystal_hz = value.extract()?,
             "fuses" => fuses = value.extract()?,
             "flash_id" => flash_id = value.extract::<Option<u64>>()?.map(u64::to_be_bytes),
-            "devices" => devices = Devices::from_list(mcu, &value)?,
+            "devices" => devices = Devices::from_list(&value)?,
             "attached" => {
                 for device in value.cast::<PyList>()?.iter() {
                     attachments.push(py_device::attachment(mcu, device.cast::<PyDict>()?, failures)?);
                 }
             }
             "access_point" => point = py_wifi::access_point(&value)?,
-            "sd_card" => card = py_card::socket(mcu, &value)?,
+            "sd_card" => card = py_card::socket(&value)?,
             "capture" => capture = value.extract()?,
             "pins" => hold_pins(mcu, &value, &mut surroundings)?,
             "wires" => {
@@ -208,26 +205,23 @@ pub(crate) fn board(bootrom: Vec<u8>, dict: &Bound<'_, PyDict>, failures: &Failu
         pio_batches: pio_laps,
         translated,
     };
-    config.check().map_err(|error| config_error(&error))?;
+    config.check().map_err(value_error)?;
     Ok(config)
-}
-
-fn config_error(error: &ConfigError) -> PyErr {
-    PyValueError::new_err(error.to_string())
 }
 
 /// The microcontroller called `name`.
 pub(crate) fn mcu(name: &str) -> PyResult<&'static Facts> {
-    let unknown = || PyValueError::new_err(format!("mcu {name}: the engine models {}", MCUS.join(", ")));
-    mcu::named(name).ok_or_else(unknown)
+    mcu::named(name).ok_or_else(|| unknown("mcu", name, mcu::ALL.iter().map(|mcu| mcu.name)))
 }
 
 /// The chip called `name`.
 pub(crate) fn chip(name: &str) -> PyResult<Chip> {
-    Chip::named(name).ok_or_else(|| {
-        let known: Vec<&str> = Chip::ALL.iter().map(|chip| chip.name()).collect();
-        PyValueError::new_err(format!("chip {name}: the engine models {}", known.join(", ")))
-    })
+    Chip::named(name).ok_or_else(|| unknown("chip", name, Chip::ALL.iter().map(|chip| chip.name())))
+}
+
+pub(crate) fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str>) -> PyErr {
+    let known: Vec<_> = known.collect();
+    PyValueError::new_err(format!("{what} {name}: the engine models {}", known.join(", ")))
 }
 
 /// The parts soldered to the board.
@@ -239,7 +233,7 @@ struct Devices {
 
 impl Devices {
     /// `[{"chip": "W5500", "bus": "spi0", "sck_pin": 18, ...}]`, or `[{"chip": "CYW43439", "bus": "gspi", "on_pin": 23, ...}]`.
-    fn from_list(mcu: &Facts, value: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn from_list(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut devices = Self::default();
         let mut first: Option<String> = None;
         for device in value.cast::<PyList>()?.iter() {
@@ -257,9 +251,9 @@ impl Devices {
                 return Err(PyValueError::new_err(message));
             }
             if RADIOS.contains(&name.as_str()) {
-                devices.radio = Some(py_wifi::wires(mcu, &name, device)?);
+                devices.radio = Some(py_wifi::wires(&name, device)?);
             } else {
-                devices.ethernet = Some(spi_device(mcu, device)?);
+                devices.ethernet = Some(spi_device(device)?);
             }
             first = Some(name);
         }
@@ -269,7 +263,7 @@ impl Devices {
 
 const PIN_KEYS: [&str; 6] = ["sck_pin", "mosi_pin", "miso_pin", "csn_pin", "rstn_pin", "intn_pin"];
 
-fn spi_device(mcu: &Facts, dict: &Bound<'_, PyDict>) -> PyResult<EthernetConfig> {
+fn spi_device(dict: &Bound<'_, PyDict>) -> PyResult<EthernetConfig> {
     let (mut name, mut bus) = (None, None);
     let mut pins = [None; PIN_KEYS.len()];
     for (key, value) in dict.iter() {
@@ -278,7 +272,7 @@ fn spi_device(mcu: &Facts, dict: &Bound<'_, PyDict>) -> PyResult<EthernetConfig>
             "chip" => name = Some(value.extract::<String>()?),
             "bus" => bus = Some(value.extract::<String>()?),
             _ => match PIN_KEYS.iter().position(|known| *known == key) {
-                Some(index) => pins[index] = pin(mcu, &key, &value)?,
+                Some(index) => pins[index] = value.extract()?,
                 None => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of a device"))),
             },
         }
@@ -310,7 +304,7 @@ fn hold_pins(mcu: &Facts, value: &Bound<'_, PyAny>, surroundings: &mut Surroundi
 
 /// The number of a GPIO.
 pub(crate) fn gpio(mcu: &Facts, pin: u32) -> PyResult<u32> {
-    check_pin(mcu, &format!("pin {pin}"), pin).map_err(|error| config_error(&error))?;
+    check_pin(mcu, &format!("pin {pin}"), pin).map_err(value_error)?;
     Ok(pin)
 }
 
@@ -338,5 +332,5 @@ pub(crate) fn spi_bus(what: &str, bus: Option<&str>) -> PyResult<usize> {
 pub(crate) fn pin(mcu: &Facts, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
     let pin = value.extract::<Option<u32>>()?;
     let checked = pin.map_or(Ok(()), |pin| check_pin(mcu, &format!("{key} = {pin}"), pin));
-    checked.map_err(|error| config_error(&error)).map(|()| pin)
+    checked.map_err(value_error).map(|()| pin)
 }

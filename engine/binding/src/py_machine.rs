@@ -49,20 +49,8 @@ struct Readers {
 /// From, sequence, data, when it was sent and when the answer came.
 type PyPingReply<'py> = (String, u16, Bound<'py, PyBytes>, f64, f64);
 
-fn value_error(error: impl std::fmt::Display) -> PyErr {
+pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
-}
-
-fn stop_name(stop: Stop) -> String {
-    match stop {
-        Stop::Time => "time".into(),
-        Stop::Console => "console".into(),
-        Stop::Usb => "usb".into(),
-        Stop::Reset(cause) => format!("reset: {cause}"),
-        Stop::LockedUp => "locked up".into(),
-        Stop::Asleep(why) => format!("asleep: {why}"),
-        Stop::Halted => "halted".into(),
-    }
 }
 
 fn volume_error(error: &VolumeError) -> PyErr {
@@ -134,7 +122,7 @@ impl PyMachine {
     /// Raises EngineError when the guest uses something that is not modelled.
     fn run_until_ps(&self, py: Python<'_>, until_ps: u64) -> PyResult<String> {
         match py.detach(|| self.lock().run(until_ps)) {
-            Ok(stop) => Ok(stop_name(stop)),
+            Ok(stop) => Ok(stop.to_string()),
             Err(fault) => Err(self.engine_error(py, &fault, "")),
         }
     }
@@ -163,7 +151,7 @@ impl PyMachine {
         let end: Result<(Side, Stop), (Side, Unmodelled)> =
             py.detach(|| Pair::new(&mut first.lock(), &mut self.lock(), since_ps).run(until_ps, leader));
         match end {
-            Ok((side, stop)) => Ok((stop_name(stop), side == Side::First)),
+            Ok((side, stop)) => Ok((stop.to_string(), side == Side::First)),
             Err((Side::First, fault)) => Err(partner.engine_error(py, &fault, "the other board: ")),
             Err((Side::Second, fault)) => Err(self.engine_error(py, &fault, "")),
         }

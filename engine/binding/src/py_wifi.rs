@@ -1,18 +1,15 @@
 //! Reads the settings of a radio chip's wires and of its access point.
 
-use board::mcu::Facts;
 use board::{AccessPoint, Delay, WifiWires};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sim::PS_PER_US;
 
-use crate::py_config::pin;
-
 const PIN_KEYS: [&str; 4] = ["on_pin", "data_pin", "csn_pin", "clock_pin"];
 
 /// `{"chip": "CYW43439", "bus": "gspi", "on_pin": 23, "data_pin": 24, "csn_pin": 25, "clock_pin": 29}`.
-pub(crate) fn wires(mcu: &Facts, name: &str, dict: &Bound<'_, PyDict>) -> PyResult<WifiWires> {
+pub(crate) fn wires(name: &str, dict: &Bound<'_, PyDict>) -> PyResult<WifiWires> {
     let mut pins = [None; PIN_KEYS.len()];
     for (key, value) in dict.iter() {
         let key: String = key.extract()?;
@@ -25,7 +22,7 @@ pub(crate) fn wires(mcu: &Facts, name: &str, dict: &Bound<'_, PyDict>) -> PyResu
                 }
             }
             _ => match PIN_KEYS.iter().position(|known| *known == key) {
-                Some(index) => pins[index] = pin(mcu, &key, &value)?,
+                Some(index) => pins[index] = value.extract()?,
                 None => return Err(PyKeyError::new_err(format!("unknown setting {key:?} of a device"))),
             },
         }

@@ -3,16 +3,6 @@
 use sim::snapshot::{self, Torn};
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
 
-/// Modelled microcontrollers.
-pub const MCUS: [&str; crate::mcu::ALL.len()] = {
-    let mut names = [""; crate::mcu::ALL.len()];
-    let mut n = 0;
-    while n < names.len() {
-        names[n] = crate::mcu::ALL[n].name;
-        n += 1;
-    }
-    names
-};
 /// Modelled radio chips.
 pub const RADIOS: &[&str] = &[cyw43::Cyw43439::NAME];
 

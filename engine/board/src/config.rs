@@ -1,6 +1,5 @@
 //! Configuration of an emulated board.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use lan::{LanConfig, LanError};
@@ -254,13 +253,7 @@ impl BoardConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(pub String);
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ConfigError {}
+one_line!(ConfigError);
 
 impl From<LanError> for ConfigError {
     fn from(error: LanError) -> Self {

@@ -1,7 +1,5 @@
 //! Flash contents from a firmware image, in the form that the microcontroller takes.
 
-use std::fmt;
-
 use ihex::Record;
 use object::read::elf::ElfFile32;
 use object::{Endianness, Object, ObjectSegment};
@@ -19,13 +17,7 @@ const EM_AVR: u16 = 83;
 #[derive(Debug)]
 pub struct ImageError(String);
 
-impl fmt::Display for ImageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ImageError {}
+one_line!(ImageError);
 
 /// Returns the contents of the flash of `mcu` from its start, 0xff between the parts of `file`: UF2, Intel HEX or ELF.
 pub fn flash_of_image(mcu: &Facts, file: &[u8]) -> Result<Vec<u8>, ImageError> {

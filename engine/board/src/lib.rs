@@ -19,6 +19,19 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
+/// Makes an error of a type that has its text, in one line.
+macro_rules! one_line {
+    ($error:ident) => {
+        impl std::fmt::Display for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl std::error::Error for $error {}
+    };
+}
+
 mod agenda;
 mod attachment;
 mod attributed;
@@ -52,7 +65,7 @@ pub use attachment::Attachment;
 pub use attributed::{Account, Clocks, Recorded};
 pub use bootrom::{bootrom, bootrom_path};
 pub use card_socket::CardSocket;
-pub use chip::{Chip, EthernetPart, MCUS, RADIOS};
+pub use chip::{Chip, EthernetPart, RADIOS};
 pub use config::{BoardConfig, CardSocketConfig, ConfigError, EthernetConfig, WifiConfig, check_pin};
 pub use console::ConsoleError;
 pub use disk::Disk;

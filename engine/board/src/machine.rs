@@ -1,6 +1,7 @@
 //! One emulated board: the chip, the devices wired to it, and simulated time.
 
 use std::any::Any;
+use std::fmt;
 
 use crate::mcu::{self, ChipConfig, Mcu, RunEnd};
 use air::Air;
@@ -40,6 +41,20 @@ pub enum Stop {
     Halted,
 }
 
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time => f.write_str("time"),
+            Self::Console => f.write_str("console"),
+            Self::Usb => f.write_str("usb"),
+            Self::Reset(cause) => write!(f, "reset: {cause}"),
+            Self::LockedUp => f.write_str("locked up"),
+            Self::Asleep(why) => write!(f, "asleep: {why}"),
+            Self::Halted => f.write_str("halted"),
+        }
+    }
+}
+
 /// A board with the microcontroller that its settings name.
 pub struct Machine {
     config: BoardConfig,
@@ -55,13 +70,7 @@ pub struct Machine {
 #[derive(Debug)]
 pub struct Unmodelled(pub String);
 
-impl std::fmt::Display for Unmodelled {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unmodelled {}
+one_line!(Unmodelled);
 
 impl Machine {
     /// Creates a board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.

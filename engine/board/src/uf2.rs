@@ -1,7 +1,5 @@
 //! Flash contents from a UF2 file (<https://github.com/microsoft/uf2>).
 
-use std::fmt;
-
 use crate::mcu::{Facts, Image};
 
 const BLOCK_BYTES: usize = 512;
@@ -16,13 +14,7 @@ const FAMILY_PRESENT: u32 = 0x2000;
 #[derive(Debug)]
 pub struct Uf2Error(String);
 
-impl fmt::Display for Uf2Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Uf2Error {}
+one_line!(Uf2Error);
 
 /// Returns the contents of the flash of `mcu` from its start, 0xff between the file's blocks.
 pub fn flash_of_uf2(mcu: &Facts, file: &[u8]) -> Result<Vec<u8>, Uf2Error> {

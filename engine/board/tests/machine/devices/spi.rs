@@ -1,8 +1,5 @@
 //! SPI: several devices on one bus, another bus, GPIO instead of the controller, reset and interrupt pins.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use board::mcu::RP2040;
 use board::{Attachment, BoardConfig, Machine, SidePins, SpiWires};
 use parts::pins::function;
@@ -24,6 +21,7 @@ enum Seen {
     Byte(u8),
     Reset(bool),
     Timer,
+    LogTaken,
 }
 
 /// A device that answers with `answer`; a byte pulls its interrupt pin low for `pulse`.
@@ -97,29 +95,8 @@ impl SpiDevice for Probe {
     }
 
     fn take_log(&mut self) -> Vec<SpiFrame> {
+        self.note(0, Seen::LogTaken);
         std::mem::take(&mut self.frames)
-    }
-}
-
-/// Counts how often its log is taken.
-struct Takes(Arc<AtomicUsize>);
-
-impl Device for Takes {
-    fn name(&self) -> &'static str {
-        "TAKES"
-    }
-}
-
-impl SpiDevice for Takes {
-    fn select(&mut self, _: Ps, _: bool) {}
-
-    fn exchange(&mut self, _: Ps, _: u8) -> u8 {
-        0xff
-    }
-
-    fn take_log(&mut self) -> Vec<SpiFrame> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Vec::new()
     }
 }
 
@@ -326,14 +303,14 @@ fn the_spi_log_has_all_devices_by_time() {
 
 #[test]
 fn a_board_takes_the_frames_from_its_devices_though_nobody_reads_the_log() {
-    let takes = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&takes);
-    let device = Attachment::spi(on_spi1(13), move || Takes(Arc::clone(&counted)));
+    let log = Log::default();
+    let logs = log.clone();
+    let device = Attachment::spi(on_spi1(13), move || Probe::new(0, 0, &logs));
     let mut board =
         Machine::new(BoardConfig::pico(branch_to_itself(&RP2040)).with(device), &[], false).expect("a board");
     let takes_in_5_ms = |board: &mut Machine| {
         board.run(board.now() + 5 * PS_PER_MS).expect("a branch");
-        takes.swap(0, Ordering::Relaxed)
+        taken(&log).iter().filter(|(_, _, seen)| *seen == Seen::LogTaken).count()
     };
     assert_eq!(takes_in_5_ms(&mut board), 0, "nothing is logged");
     board.wiring().log_spi();
