@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -257,6 +258,27 @@ def test_a_run_that_cannot_be_stored_says_so_at_its_end(tmp_path: Path, monkeypa
         before = signal.getsignal(signal.SIGINT)
     assert run.faults == ["no room"] and run.status == 1 and signal.getsignal(signal.SIGINT) != before
     assert not run._folder.path.exists()
+
+
+def test_an_interruption_that_was_lost_ends_the_run_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, options = planned(1, results_dir=tmp_path)
+    handlers = {each: signal.getsignal(each) for each in ENDING}
+
+    def measured(*_: object) -> Rows:
+        yield rows[0], row(1)
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(run_module, "measure", measured)
+    try:
+        with Run(rows, options, view=MagicMock()) as run, pytest.raises(KeyboardInterrupt, match="SIGINT"):
+            list(run.measured())
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert run.run.finished_utc is None and len(storage.read(tmp_path / LATEST).rows) == 1
 
 
 @pytest.mark.parametrize("parallel", [None, 3])
