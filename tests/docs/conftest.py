@@ -1,5 +1,5 @@
 """Fixtures of the command line and of a browser, for the commands and the site of the pages."""
 
-from tests.cli.conftest import invoke as invoke
 from tests.page.conftest import look as look
 from tests.page.conftest import packages as packages
+from tests.runner.cli.conftest import invoke as invoke

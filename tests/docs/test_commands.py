@@ -18,11 +18,11 @@ from portbench.firmware import catalogue, uf2
 from portbench.firmware.identify import NATIVE_PROGRAM
 from portbench.results.shipped import shipped
 from portbench.results.storage import RunWriter
-from tests.cli.conftest import Invoke
+from tests.boards.desk.forward.conftest import SERVER
 from tests.conftest import Image
 from tests.firmware.test_images import micropython
-from tests.forward.conftest import SERVER
 from tests.ping_pong import NATIVE_IMAGE
+from tests.runner.cli.conftest import Invoke
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -46,7 +46,7 @@ LINKER_MAP = "Linker script and memory map\n .text.main     0x10000200       0x4
 
 BLOCKS = {
     "docs/adding-a-board.md": "tests/docs/test_adding.py",
-    "docs/hardware.md": "tests/cli/test_documented.py",
+    "docs/hardware.md": "tests/runner/cli/test_documented.py",
     "docs/other-test-tools.md": "tests/testing/conftest.py",
     "docs/tutorials/app.md": "tests/docs/test_tutorials.py",
     "docs/tutorials/maintainer.md": "tests/docs/test_tutorials.py",
@@ -58,29 +58,29 @@ TAKEN = {
 }
 """Lines that another test takes from the page."""
 QUOTED = {
-    "portbench desk": "tests/cli/test_desk.py",
-    "mdir": "tests/cli/test_desk.py",
-    "curl": "tests/forward/test_tools.py",
-    "(CONSOLE_PORT=2217 )?labgrid-": "tests/labgrid/conftest.py",
-    "portbench run --device (usb|labgrid):desk": "tests/labgrid/test_documented.py",
-    "portbench run .*--on tcp": "tests/jobs/test_cluster.py",
+    "portbench desk": "tests/runner/cli/test_desk.py",
+    "mdir": "tests/runner/cli/test_desk.py",
+    "curl": "tests/boards/desk/forward/test_tools.py",
+    "(CONSOLE_PORT=2217 )?labgrid-": "tests/boards/labgrid/conftest.py",
+    "portbench run --device (usb|labgrid):desk": "tests/boards/labgrid/test_documented.py",
+    "portbench run .*--on tcp": "tests/runner/jobs/test_cluster.py",
 }
 """Commands that a test has in its text. It replaces only ports, boards and folders."""
 UNRUN = {
     r"apt-get install|python3 -m venv |pip install ": "needs the internet; tests/packaging/test_wheel.py"
-    " installs the wheels, and tests/cli/test_action.py runs the action's steps",
-    r"sudo |ser2net ": "needs rights, or a board on a cable; tests/remote has both servers on the loopback",
+    " installs the wheels, and tests/runner/cli/test_action.py runs the action's steps",
+    r"sudo |ser2net ": "needs rights, or a board on a cable; tests/boards/remote has both servers on the loopback",
     r"make (quick|lint|build|test)$": ".ci/run, or a part of it",
-    r"make flash-and-bench": "compiles, then measures all firmware: tests/cli/test_documented.py checks its options",
+    r"make flash-and-bench": "compiles, then measures all: tests/runner/cli/test_documented.py checks its options",
     r"make playground|python3 -m http.server": "compiles for WebAssembly: tests/page/test_playground.py",
     r"make fuzz |\.ci/mutants |PORTBENCH_(LOCKSTEP|[A-Z]+_FUZZ_[A-Z]+)=": "hours; the tests take fewer steps",
     r"cd docs/how-to-play/tinygo|tinygo ": "a compiler that no package has: tests/workloads/sd_card/test_tinygo.py",
     r"cargo run .* --example repl": "a release build: engine/board/tests/machine/examples.rs calls the example",
     r"PORTBENCH_FIRMWARE_DIR=FOLDER cargo test": "images of other projects: engine/board/tests/machine/rp2350.rs",
     r"python -m portbench\.clients\.arduino": "a library from the internet: tests/clients/test_arduino.py",
-    r"dask ": "a cluster: tests/jobs/test_cluster.py",
-    r"gdb-multiarch |portbench gdb ": "the port 3333 and the user's ELF file: tests/gdb/test_gdb.py",
-    r"portbench compare .*perf_bench": "hours of 16 layouts: tests/emulated/test_flash_layouts.py",
+    r"dask ": "a cluster: tests/runner/jobs/test_cluster.py",
+    r"gdb-multiarch |portbench gdb ": "the port 3333 and the user's ELF file: tests/boards/emulated/gdb/test_gdb.py",
+    r"portbench compare .*perf_bench": "hours of 16 layouts: tests/boards/emulated/test_flash_layouts.py",
 }
 """Commands that no test runs as they stand: the reason, and the tests of what remains. Those of make are planned."""
 OTHER_PROGRAMS = {
@@ -91,9 +91,9 @@ OTHER_PROGRAMS = {
 """Commands of other programs that run here, and the option that plans them only."""
 CLONE = "git clone https://github.com/portbench/portbench && cd portbench"
 PLANNED = {
-    "run .*(--where silicon|/dev/ttyUSB0)": "an ATmega on a cable: tests/usb/test_avrdude.py",
-    "run .*--partner-device": "two boards on cables: tests/usb, tests/workloads/two_boards",
-    "run .*(httpd.uf2|tls-client.uf2)": "images that their owner builds: tests/emulated/test_foreign.py",
+    "run .*(--where silicon|/dev/ttyUSB0)": "an ATmega on a cable: tests/boards/usb/test_avrdude.py",
+    "run .*--partner-device": "two boards on cables: tests/boards/usb, tests/workloads/two_boards",
+    "run .*(httpd.uf2|tls-client.uf2)": "images that their owner builds: tests/boards/emulated/test_foreign.py",
 }
 """Commands that are planned here instead of run (`--dry-run`), and why."""
 LONG = {

@@ -25,8 +25,8 @@ import pytest
 from portbench.boards import board_definition
 from portbench.errors import BoardError, PortbenchError
 from portbench.firmware import uf2
-from tests.emulated.guests import uart_echo
-from tests.forward.conftest import SERVER
+from tests.boards.desk.forward.conftest import SERVER
+from tests.boards.emulated.guests import uart_echo
 from tests.peers.conftest import Tell
 from tests.peers.record import FILE, Outcome, Suite, Verdict, failed, read
 from tests.peers.steps import STEPS, do, until

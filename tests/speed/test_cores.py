@@ -19,7 +19,7 @@ from portbench_engine import Machine, bootrom
 
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import ps
-from tests.emulated import guests
+from tests.boards.emulated import guests
 from tests.speed.guest import CLK_SYS_HZ, quickest_s, timed
 
 pytestmark = pytest.mark.engine

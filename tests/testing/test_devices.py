@@ -12,8 +12,16 @@ import pytest
 from portbench.boards import BoardUnavailable
 from portbench.boards.definition import BOARDS_VARIABLE, DEFINITIONS
 from portbench.firmware import uf2
+from tests.boards.emulated.guests import (
+    CHARACTER_US,
+    I2C_READ,
+    I2C_RESTART,
+    I2C_STOP,
+    i2c_transfers,
+    spi_frame,
+    uart_echo,
+)
 from tests.conftest import NO_ENGINE, Image
-from tests.emulated.guests import CHARACTER_US, I2C_READ, I2C_RESTART, I2C_STOP, i2c_transfers, spi_frame, uart_echo
 from tests.testing.conftest import PROJECT, RunTests
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)

@@ -18,7 +18,7 @@ from portbench.testing import Board, NothingCame
 from portbench.testing.http import BoardSession
 
 pytestmark = pytest.mark.engine
-SERVER = Path(__file__).parents[1] / "forward" / "server" / "native.uf2"
+SERVER = Path(__file__).parents[1] / "boards" / "desk" / "forward" / "server" / "native.uf2"
 ECHO = """
 import network, socket
 nic = network.WIZNET5K()

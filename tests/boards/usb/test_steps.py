@@ -1,0 +1,273 @@
+"""Single steps with a board: into its boot loader, onto its drive, and what each says where it fails."""
+
+from __future__ import annotations
+
+import errno
+import io
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from portbench.boards import BoardUnavailable, Deadline, DeadlineExceeded
+from portbench.boards.usb import files as files_module
+from portbench.boards.usb import flash as flash_module
+from portbench.boards.usb import port as port_module
+from portbench.boards.usb import volume as volume_module
+from portbench.boards.usb.board import UsbBoard
+from portbench.boards.usb.bus import Target, UsbDevice
+from portbench.boards.usb.files import _reason
+from portbench.boards.usb.flash import enter_bootloader
+from portbench.boards.usb.port import SerialWire
+from portbench.boards.usb.volume import VolumeInfo, check_own, wait_volume
+from portbench.errors import BoardError, BoardGone
+from portbench.where import Where
+from tests.boards.usb.conftest import DEFINITION, link_to
+from tests.boards.usb.fake_board import FakeBoard
+
+Boards = Callable[..., FakeBoard]
+ENDED = subprocess.CompletedProcess
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_picotool_finds_the_board_by_its_serial_number(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch, works: bool
+) -> None:
+    for name in ("_REPL_S", "_TOUCH_S"):
+        monkeypatch.setattr(flash_module, name, 0.05)
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    board, log, called = boards(deaf_to=1_000_000), list[str](), list[list[str]]()
+
+    def program(command: list[str], deadline: Deadline, waiting_for: str) -> ENDED[str]:
+        called.append(command)
+        assert 0 < deadline.remaining <= 10 and waiting_for == "picotool"
+        if works:
+            board.press_bootsel()
+        return ENDED(command, int(not works), "no  board", "")
+
+    monkeypatch.setattr(flash_module, "run_program", program)
+    link = link_to(board, log)
+    if works:
+        assert enter_bootloader(link, Deadline(10, "test")).pid == 3
+        assert log[-1] == "boot loader: by picotool" and link.ask_bootsel is None
+    else:
+        with pytest.raises(DeadlineExceeded, match="tried: REPL, 1200-baud touch, picotool, power; hold"):
+            enter_bootloader(link, Deadline(0.5, "test"))
+        assert "boot loader: picotool: picotool: no board" in log
+    assert called == [["/bin/picotool", "reboot", "-f", "-u", "--ser", "E6605838833A552C"]]
+
+
+class Away:
+    """A board that comes back to the bus after so many looks."""
+
+    def __init__(self, board: FakeBoard, looks: int) -> None:
+        self.board = board
+        self.left = looks
+
+    def devices(self) -> list[UsbDevice]:
+        self.left -= 1
+        return [] if self.left >= 0 else self.board.devices()
+
+
+def test_a_board_off_the_bus_is_waited_for_unless_its_power_is_at_hand(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flash_module, "_BACK_S", 0.2)
+    board, log = boards(runtime=None), list[str]()
+
+    class Hand:
+        def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
+            log.append("power")
+
+    def link(looks: int, **more: Any) -> Any:
+        return replace(
+            link_to(board, log, **more), target=Target(Away(board, looks), lambda found: (found or [None])[0])
+        )
+
+    assert enter_bootloader(link(3), Deadline(10, "test")).pid == 3
+    assert log == ["boot loader: fake board is off the bus; waiting for it to come back"]
+    log.clear()
+    assert enter_bootloader(link(1, power=Hand()), Deadline(10, "test")).pid == 3
+    assert "power" in log and not any("waiting for it to come back" in line for line in log)
+    log.clear()
+    with pytest.raises(DeadlineExceeded, match="tried: REPL, 1200-baud touch, picotool, power;"):
+        enter_bootloader(link(1_000_000), Deadline(0.4, "test"))
+    assert log[1] == "fake board: boot loader: still waiting for fake board to come back to the bus after 0.2 s"
+
+
+def test_a_board_whose_process_has_ended_is_waited_for_no_longer(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: Any, **__: Any) -> None:
+        raise BoardGone("b: its process ended")
+
+    board, log = boards(runtime=None), list[str]()
+    link = replace(
+        link_to(board, log, power=SimpleNamespace(cycle=gone)), target=Target(Away(board, 9), lambda _: None)
+    )
+    with pytest.raises(BoardGone, match=r"^b: its process ended$"):
+        enter_bootloader(link, Deadline(10, "test"))
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (errno.EROFS, "/drive is read-only: its file system is damaged or boot.py took it; reset the board"),
+        (errno.ENOSPC, "/drive is full at lib/a.py; remove files from it"),
+        (errno.EIO, "lib/a.py cannot be written to /drive: Input/output error"),
+    ],
+)
+def test_why_a_drive_does_not_take_a_file(number: int, says: str) -> None:
+    import os
+
+    assert _reason(OSError(number, os.strerror(number)), Path("/drive"), "lib/a.py") == says
+
+
+@pytest.mark.parametrize(("kind", "drive"), [("bootloader", "boot loader's"), ("circuitpython", "CIRCUITPY")])
+def test_the_drive_that_is_waited_for_is_named(boards: Boards, kind: Any, drive: str) -> None:
+    board = boards()
+    with pytest.raises(DeadlineExceeded, match=rf"^t: still waiting for fake board to show its {drive} drive after"):
+        wait_volume(link_to(board), kind, Deadline(0.05, "t"))
+
+
+def test_a_drive_is_the_boards_own_by_kind_id_and_serial_number(boards: Boards) -> None:
+    link = link_to(boards())
+    right = VolumeInfo("circuitpython", DEFINITION.circuitpython_id or "", "9", uid="e6605838833a552c")
+    loader = VolumeInfo("bootloader", DEFINITION.volumes.bootloader_board_id, "2")
+
+    def says(info: VolumeInfo, kind: Any) -> str:
+        try:
+            check_own(info, kind, link, Path("/drive"))
+        except BoardError as error:
+            return str(error)
+        return ""
+
+    other = replace(right, uid="AB")
+    assert [says(right, "circuitpython"), says(loader, "bootloader"), says(other, "circuitpython")] == [""] * 3
+    link.device()  # its serial number is known from here on
+    assert [says(right, "circuitpython"), says(replace(right, uid=""), "circuitpython")] == ["", ""]
+    assert says(other, "circuitpython") == ("fake board: /drive is of board AB, not E6605838833A552C; not written to")
+    assert says(right, "bootloader").startswith(f"fake board: /drive says it is {right.board_id} (circuitpython), not")
+    for wrong in (loader, replace(right, board_id="x"), replace(right, kind="bootloader")):
+        assert says(wrong, "circuitpython").endswith(f", not {right.board_id}; not written to")
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "refused"), [(0, "", False), (1, "Error:  AlreadyMounted", False), (1, "not  you", True)]
+)
+def test_a_drive_that_no_desktop_mounts(status: int, said: str, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+
+    def program(command: list[str], *_: object) -> ENDED[str]:
+        commands.append(command)
+        return ENDED(command, status, "", said)
+
+    monkeypatch.setattr(volume_module, "run_program", program)
+    monkeypatch.setattr("shutil.which", lambda name: name)
+    try:
+        volume_module._mount("/dev/sdx", "a board", Deadline(1, "t"))
+    except BoardUnavailable as error:
+        assert refused and str(error) == "a board: /dev/sdx cannot be mounted: not you"
+    else:
+        assert not refused
+    assert commands == [["udisksctl", "mount", "--no-user-interaction", "--block-device", "/dev/sdx"]]
+
+
+def test_reading_ends_with_silence_or_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s, waits = [0.0], list[float]()
+
+    def some(wait_s: float) -> bytes:
+        waits.append(wait_s)
+        now_s[0] += 0.5
+        return b"" if len(waits) == 3 else b"a"
+
+    monkeypatch.setattr(port_module, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    port: Any = SimpleNamespace(port="x")
+    wire = SerialWire(port, "board")
+    monkeypatch.setattr(wire, "read_some", some)
+    assert wire.read_until_quiet(0.2, 2.0) == b"aa" and waits == [0.2] * 3
+    assert wire.read_until_quiet(0.3, 2.0) == b"aaaa" and waits[3:] == [0.3] * 4
+
+
+def test_a_board_that_does_not_say_what_it_is_is_not_written_to(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portbench.boards.usb.board._ASK_S", 0.2)
+    fake = boards(deaf_to=1_000_000)
+    says = r"^b: does not say what board it is: .*; to use it anyway: --device id:E6605838833A552C$"
+    with UsbBoard(DEFINITION, bus=fake, poll_s=0.01, name="b") as board, pytest.raises(BoardUnavailable, match=says):
+        board._check_kind(Deadline(5, "test"))
+    fake.deaf_to = 0
+    with UsbBoard(DEFINITION, bus=fake, poll_s=0.01, name="b") as board:
+        board._check_kind(Deadline(20, "test"))
+        assert board._kind_known and board.where is Where.SILICON
+        board.close()
+        board.close()
+
+
+@pytest.mark.parametrize(
+    ("waiting", "wait_s", "reads"),
+    [
+        ([0, 2], 9.0, [(1, port_module._LOOK_S), (2, 0)]),
+        ([0, 0], 0.01, [(1, 0.01)]),
+        ([3], 9.0, [(3, 0)]),
+        ([0], 0.0, []),
+    ],
+)
+def test_a_port_is_asked_for_what_has_come_and_waited_for_one_byte_alone(
+    waiting: list[int], wait_s: float, reads: list[tuple[int, float]]
+) -> None:
+    found: list[tuple[int, float]] = []
+    left = iter(waiting)
+
+    class Port:
+        port = "x"
+        timeout = -1.0
+        in_waiting = property(lambda self: next(left))
+
+        def read(self, size: int) -> bytes:
+            found.append((size, self.timeout))
+            return b"x" * size
+
+    wire = SerialWire(Port(), "board")  # type: ignore[arg-type]
+    assert wire.read_some(wait_s) == b"x" * sum(size for size, _ in reads) and found == reads
+
+
+@pytest.mark.parametrize(
+    ("status", "out", "err", "says"),
+    [
+        (0, "Connected\n", "", None),
+        (0, "Unable to create a\n", "", None),
+        (0, "Connected\n", " Unable to open b \n", "Unable to open b"),
+        (1, "\nhello\nmore\n", "", "hello"),
+        (2, "", "", "no message"),
+    ],
+)
+def test_what_rshell_says_is_told(
+    status: int, out: str, err: str, says: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files_module, "run_program", lambda command, *_: ENDED(command, status, out, err))
+    told = None
+    try:
+        files_module.copy_with_rshell("/dev/x", "b", {"main.py": b""}, Deadline(1, "t"))
+    except BoardError as error:
+        told = str(error)
+    assert told == (says and f"b: rshell (status {status}): {says}")
+
+
+def test_a_drive_that_takes_a_few_bytes_at_a_time_gets_all(tmp_path: Path) -> None:
+    class Slow(io.FileIO):
+        def write(self, data: Any) -> int:
+            return super().write(data[:3])
+
+    path: Any = SimpleNamespace(open=lambda *_, **__: Slow(tmp_path / "a", "wb"))
+    volume_module.write_file(path, bytes(range(200)) * 500, Deadline(30, "t"), "it")
+    assert (tmp_path / "a").read_bytes() == bytes(range(200)) * 500
+    opened = list(Path("/proc/self/fd").iterdir())
+    for folder in (tmp_path, tmp_path / "gone"):
+        volume_module.sync_folder(folder)
+    assert list(Path("/proc/self/fd").iterdir()) == opened

@@ -1,0 +1,227 @@
+"""The GitHub Action: its shell steps as GitHub runs them, and the workflow that the page shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.results import storage
+from portbench.workloads import workload
+from tests.results.rows import row, run_of
+from tests.runner.cli.test_compare import QUICK, W5500_WRITE, WAITS
+from tests.slowed import slowed
+
+yaml = pytest.importorskip("yaml", reason="PyYAML is not installed; it comes with labgrid")
+
+ROOT = Path(__file__).parents[3]
+needs_command = pytest.mark.skipif(
+    shutil.which("portbench") is None and not (Path(sys.executable).parent / "portbench").exists(),
+    reason="portbench is not installed as a command; run: make build",
+)
+
+
+def action() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    return found
+
+
+def filled(text: str, context: dict[str, str]) -> str:
+    """Fill in the inputs and GitHub's own context, as GitHub does."""
+    given = {f"inputs.{name}": about.get("default", "") for name, about in action()["inputs"].items()} | context
+    return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: given[found[1]], text)
+
+
+def run_step(name: str, context: dict[str, str], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """Its status and the job's summary. The step's outputs are added to `context`."""
+    (step,) = (each for each in action()["runs"]["steps"] if each.get("name") == name)
+    assert step["shell"] == "bash"
+    summary, outputs = folder / "summary.md", folder / "outputs"
+    given = {variable: filled(value, {"runner.temp": str(folder)} | context) for variable, value in step["env"].items()}
+    path = os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), environment["PATH"]])
+    outputs.write_text("")
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        cwd=folder,
+        env=environment | given | {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_OUTPUT": str(outputs), "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    (folder / "log").write_text(done.stdout)
+    for line in outputs.read_text().splitlines():
+        output, _, value = line.partition("=")
+        context[f"steps.{step['id']}.outputs.{output}"] = value
+    return done.returncode, summary.read_text(encoding="utf-8") if summary.exists() else done.stderr
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    """A program that steps find before any other of that name."""
+    path = folder / "bin" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/bash\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@needs_command
+def test_a_slower_image_fails_the_job_and_is_in_its_summary(tmp_path: Path, environment: dict[str, str]) -> None:
+    good = tmp_path / "main" / "firmware.uf2"
+    good.parent.mkdir()
+    shutil.copy(workload("ping_pong").folder / "native.uf2", good)
+    slowed(good, tmp_path / "pr" / "firmware.uf2", W5500_WRITE, WAITS)
+    options = action()["inputs"]["options"]["default"] + " --messages=50"
+    context = {"inputs.firmware": "pr/firmware.uf2", "inputs.baseline": "main/firmware.uf2", "inputs.options": options}
+    status, summary = run_step("Compare", context, tmp_path, environment)
+    assert status == 1, summary
+    head, empty, *table = summary.splitlines()[:5]
+    assert head == "### portbench: `pr/firmware.uf2` beside `main/firmware.uf2`" and empty == ""
+    assert len({line.count("|") for line in table}) == 1 and "SLOWER than 2% allows" in table[-1]
+    assert "\nWhy, pr-firmware" in summary and "#### Trend" not in summary
+    outputs = {name: context[f"steps.compare.outputs.{name}"] for name in action()["outputs"]}
+    assert outputs["too-slow"] == "true" and 0.02 < float(outputs["slower"]) < 0.09
+    assert Path(outputs["markdown"]).read_text() == summary
+    assert json.loads(Path(outputs["json"]).read_text())[0]["judged"] == float(outputs["slower"])
+    (tmp_path / "summary.md").unlink()
+    status, summary = run_step("Compare", context | {"inputs.fail-if-slower": "9%"}, tmp_path, environment)
+    assert status == 0 and "slower" in summary and "SLOWER" not in summary
+    assert re.search(r"#### Trend\n\nHistory of main-firmware .* over time:\n\n\| time", summary)
+
+
+@needs_command
+def test_an_image_that_is_not_there_fails_the_job(tmp_path: Path, environment: dict[str, str]) -> None:
+    context = {"inputs.firmware": "nothing.uf2", "inputs.baseline": "nothing.uf2", "inputs.options": " ".join(QUICK)}
+    assert run_step("Compare", context, tmp_path, environment)[0] == 1
+    assert "steps.compare.outputs.json" not in context
+
+
+def test_options_may_be_on_several_lines(tmp_path: Path, environment: dict[str, str]) -> None:
+    program(tmp_path, "portbench", 'printf "%s\\n" "$@" > calls')
+    options = "--workload interpreter\n  --profile tuned\n\n"
+    context = {"inputs.firmware": "a.uf2", "inputs.baseline": "b.uf2", "inputs.options": options}
+    assert run_step("Compare", context, tmp_path, environment)[0] == 0
+    said = (tmp_path / "calls").read_text().splitlines()
+    assert said[-4:] == ["--workload", "interpreter", "--profile", "tuned"]
+
+
+def test_too_few_runs_to_tell_fail_the_job_in_its_own_words(tmp_path: Path, environment: dict[str, str]) -> None:
+    program(tmp_path, "portbench", f'exec {sys.executable} -P -m portbench "$@"')
+    for name, start in (("main", 100), ("pr", 101)):
+        rows = (row(start + 2 * number, number, where="silicon") for number in range(3))
+        (tmp_path / f"{name}.json").write_text(storage.to_json(run_of(*rows)))
+    context = {"inputs.firmware": "pr.json", "inputs.baseline": "main.json", "inputs.options": "--runs 4"}
+    status, summary = run_step("Compare", context, tmp_path, environment)
+    assert status == 3 and "too few runs to tell: 4 of each at least" in summary
+    assert context["steps.compare.outputs.too-slow"] == "false"
+    said = (tmp_path / "log").read_text()
+    assert "::error title=portbench::no verdict: the runs are too few to tell whether the image is slower\n" in said
+
+
+@pytest.mark.parametrize(
+    ("there", "call"), [("", "api --silent COMMENTS"), ("17", "api --silent --method PATCH ONE/17")]
+)
+def test_a_pull_request_has_one_comment(there: str, call: str, tmp_path: Path, environment: dict[str, str]) -> None:
+    program(tmp_path, "gh", f'echo "$@" >> calls; case "$*" in *--jq*) echo "{there}" ;; esac')
+    summary = tmp_path / "comparison.md"
+    summary.write_text("the table\n")
+    context = {"inputs.firmware": "pr.uf2", "inputs.token": "secret", "github.job": "speed", "github.repository": "a/b"}
+    context |= {"github.event.pull_request.number": "5", "steps.compare.outputs.markdown": str(summary)}
+    status, said = run_step("Comment", context, tmp_path, environment)
+    assert status == 0, said
+    mark, text = (tmp_path / "comparison.md.comment").read_text().splitlines()
+    assert mark == "<!-- portbench speed pr.uf2 -->" and text == "the table"
+    asked, written = (tmp_path / "calls").read_text().splitlines()
+    assert asked.startswith("api --paginate repos/a/b/issues/5/comments --jq ")
+    places = {"COMMENTS": "repos/a/b/issues/5/comments", "ONE": "repos/a/b/issues/comments"}
+    wanted = re.sub("COMMENTS|ONE", lambda found: places[found[0]], call)
+    assert written == f"{wanted} --field body=@{summary}.comment"
+
+
+@pytest.mark.parametrize(
+    ("ref", "call"),
+    [
+        ("v1.2.3", "download --quiet --no-deps --no-index"),
+        ("main", "wheel --quiet --no-deps"),
+    ],
+)
+def test_a_release_has_wheels_and_another_revision_is_compiled_once(
+    ref: str, call: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    made = 'touch "$WHEELS/portbench-1.2.3-py3-none-any.whl" "$WHEELS/portbench_engine-1.2.3-cp311-abi3-any.whl"'
+    program(tmp_path, "python3", f'echo "${{@:3}}" >> calls; [ "$3" = install ] || {made}')
+    (tmp_path / "pyproject.toml").write_text('name = "portbench"\nversion = "1.2.3"\n')
+    context = {"github.action_path": str(tmp_path), "github.action_ref": ref, "inputs.extras": "test"}
+    wheels = tmp_path / "portbench" / "wheels"
+    install = (
+        f"install --quiet {wheels}/portbench_engine-1.2.3-cp311-abi3-any.whl"
+        f" {wheels}/portbench-1.2.3-py3-none-any.whl[compare,history,test]"
+    )
+    status, said = run_step("Install", context, tmp_path, environment)
+    assert status == 0, said
+    first, second = (tmp_path / "calls").read_text().splitlines()
+    assert first.startswith(call) and second == install
+    assert ref == "main" or first.endswith("assets/v1.2.3 portbench-engine==1.2.3 portbench==1.2.3")
+    assert run_step("Install", context, tmp_path, environment)[0] == 0
+    assert (tmp_path / "calls").read_text().splitlines()[2:] == [install]
+
+
+def test_the_wheels_have_the_name_of_their_sources(tmp_path: Path, environment: dict[str, str]) -> None:
+    names = []
+    for text in ("one", "one", "two"):
+        sources = tmp_path / str(len(names))
+        (sources / "engine" / "target").mkdir(parents=True)
+        (sources / "engine" / "target" / "built").write_text(str(len(names)))
+        (sources / "engine" / "lib.rs").write_text(text)
+        context = {"github.action_path": str(sources)}
+        assert run_step("Name", context, tmp_path, environment)[0] == 0
+        names.append(context["steps.name.outputs.sources"])
+    assert names[0] == names[1] != names[2] and re.fullmatch(r"\d+-\d+", names[0])
+
+
+def workflows() -> list[dict[str, Any]]:
+    """Those that pages show."""
+    pages = ("docs/compare.md", "docs/testing-your-app.md")
+    texts = [re.findall(r"```yaml\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL) for page in pages]
+    return [yaml.safe_load(text) for found in texts for text in found]
+
+
+def test_the_workflows_of_the_pages_give_what_the_action_takes() -> None:
+    steps = [step for flow in workflows() for job in flow["jobs"].values() for step in job["steps"]]
+    ours = [step for step in steps if step.get("uses", "").startswith("portbench/portbench@")]
+    known = action()["inputs"]
+    assert len(ours) == 2 and all(set(step["with"]) <= set(known) for step in ours)
+    assert action()["runs"]["using"] == "composite"
+    run_here = {"Name", "Install", "Compare", "Comment"}
+    assert {step["name"] for step in action()["runs"]["steps"] if "run" in step} == run_here
+
+
+def test_a_release_is_refused_where_something_has_another_version(tmp_path: Path) -> None:
+    """The tag's version is that of both packages, of the pinned actions, and of the changelog's first part."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    pinned = ("pyproject.toml", "engine/pyproject.toml", "docs/compare.md", "docs/testing-your-app.md")
+    for path in (".ci/release", *pinned):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, tmp_path / path)
+    changes = tmp_path / "CHANGELOG.md"
+    changes.write_text(f"# Changelog\n\n## {version} - 2026-12-01\n\n- one\n\n## 0.1.0 - 2026-11-21\n\n- two\n")
+
+    def release(tag: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, tmp_path / ".ci" / "release", tag], capture_output=True, text=True)
+
+    assert (release(f"v{version}").returncode, release(f"v{version}").stdout) == (0, "- one\n")
+    other = release("v9.9.9")
+    assert other.returncode == 1
+    for path in (*pinned, "CHANGELOG.md"):
+        assert f"release: {path}: " in other.stderr, path
+    changes.write_text(changes.read_text().replace(f"## {version}", f"## Unreleased\n\n- new\n\n## {version}"))
+    assert "give 'Unreleased' that name" in release(f"v{version}").stderr

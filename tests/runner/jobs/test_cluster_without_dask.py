@@ -1,0 +1,169 @@
+"""Rows of a cluster without Dask: a client of the test's own, and a worker in this process."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from portbench.errors import PortbenchError
+from portbench.firmware.identify import Uf2File
+from portbench.firmware.images import Image, ImageUnavailable, Source
+from portbench.results.model import Row, Status
+from portbench.runner.bench import Outcome
+from portbench.runner.jobs import cluster
+from portbench.runner.jobs.job import this_build
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRow, plan
+from tests.boards.usb.conftest import small_image
+from tests.results.rows import row
+
+ABSENT = ImageUnavailable("an image", "it is not here", "get it")
+OPTIONS = BenchOptions().but(runtimes=("portbench-native",), where="emulated", runs=40)
+
+
+class Client:
+    """Its workers have `cores`; a row ends at once, an image never."""
+
+    id, status = "me", "running"
+
+    def __init__(self, cores: int = 1) -> None:
+        self.cores, self.most = cores, 0
+        self.submitted: list[tuple[Any, tuple[Any, ...], str]] = []
+        self.running: list[Any] = []
+        self.closed: list[object] = []
+
+    def nthreads(self) -> dict[str, int]:
+        return {"one": self.cores}
+
+    def submit(self, call: Any, *words: Any, key: str) -> Any:
+        self.submitted.append((call, words, key))
+        return Ended(self)
+
+    def cancel(self, futures: Sequence[Any], force: bool) -> None:
+        self.closed.append((len(futures), force))
+
+    def run(self, call: object, on_error: str) -> None:
+        self.closed.append((call, on_error))
+
+
+class Ended:
+    """A future whose row has ended."""
+
+    status = "finished"
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    def result(self) -> str:
+        return row(2000).model_dump_json()
+
+    def add_done_callback(self, call: Callable[[Any], None]) -> None:
+        self.client.running.append(self)
+        self.client.most = max(self.client.most, len(self.client.running))
+        call(self)
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Image:
+    return Image(plan(OPTIONS)[0].entry, "1.0", Source.FILE, Uf2File.read(small_image(tmp_path, b"\0an image\0")))
+
+
+def on(client: Client, image: Image) -> cluster._Cluster:
+    def obtain(entry: Any) -> Image:
+        if entry.id == "absent":
+            raise ABSENT
+        return image
+
+    store: Any = SimpleNamespace(obtain=obtain)
+    return cluster._Cluster(client, "tcp://x", OPTIONS, store)
+
+
+def test_an_image_is_sent_once_and_so_many_rows_are_ahead(image: Image) -> None:
+    client, rows = Client(), plan(OPTIONS)[:40]
+    rows[1] = replace(rows[1], entry=replace(rows[1].entry, id="absent"))
+    found = []
+    for planned, measured in on(client, image).rows(rows):
+        if measured.status is Status.MEASURED:
+            client.running.pop()
+        found.append((planned, measured))
+    assert {id(planned) for planned, _ in found} == set(map(id, rows)) and client.most == 32
+    assert [(planned, measured.reason) for planned, measured in found if measured.status is Status.SKIPPED] == [
+        (rows[1], str(ABSENT))
+    ]
+    (sent, *jobs) = client.submitted
+    assert (
+        image.file is not None
+        and sent[0] is bytes
+        and sent[1:] == ((image.file.data,), f"portbench-image-{image.sha256}")
+    )
+    assert [key for *_, key in jobs] == [f"portbench-{number}-me" for number in range(40) if number != 1]
+    call, (name, build, job, content), _ = jobs[0]
+    assert (call, name, build) == (cluster.run_job, "ping_pong", this_build("ping_pong")) and content.client is client
+    assert pickle.loads(job) == (rows[0], OPTIONS, [replace(image, file=None)], ["image.uf2"])
+    assert client.closed == [(cluster.close, "ignore")]
+    many = Client(cores=20)
+    list(on(many, image).rows(rows))
+    assert many.most == 39  # four times as many rows as cores, at most all
+
+
+def test_rows_that_wait_are_withdrawn_with_their_run(image: Image) -> None:
+    client = Client()
+    coming = on(client, image).rows(plan(OPTIONS)[:3])
+    next(coming)
+    coming.close()
+    assert client.closed == [(2, True), (cluster.close, "ignore")]
+    client.status = "closed"
+    with pytest.raises(PortbenchError, match=r"^--on tcp://x: the scheduler has gone; the measured rows are kept$"):
+        list(on(client, image).rows(plan(OPTIONS)[:1]))
+
+
+def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
+    image: Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benches: list[Any] = []
+
+    class Bench:
+        def __init__(self, options: BenchOptions, images: cluster._Images, logs: Path) -> None:
+            self.options, self.images, self.closed = options, images, False
+            self.measured: list[tuple[PlannedRow, bytes]] = []
+            benches.append(self)
+
+        def measure(self, of: PlannedRow) -> Outcome:
+            file = self.images.obtain(of.entry).file
+            assert file is not None and of.entry.path == file.path
+            self.measured.append((of, file.path.read_bytes()))
+            fault = PortbenchError("broken") if self.options != OPTIONS else None
+            return Outcome(row(2000, build="another"), Path(), fault)
+
+        def close(self) -> None:
+            self.closed = True
+
+    monkeypatch.setattr(cluster, "Bench", Bench)
+    assert image.file is not None
+    one, other = image.file.data, small_image(tmp_path, b"\0another\0").read_bytes()
+    planned = plan(OPTIONS)[0]
+    job = pickle.dumps((planned, OPTIONS, [replace(image, file=None)], ["image.uf2"]))
+    build = this_build("ping_pong")
+    try:
+        for content in (one, one, other):
+            told = cluster.run_job("ping_pong", build, job, content)
+        assert Row.model_validate_json(told).build == planned.entry.build
+        assert [content for _, content in benches[0].measured] == [one, one, other] and len(benches) == 1
+        changed = pickle.dumps((planned, OPTIONS.but(runs=7), [replace(image, file=None)], ["image.uf2"]))
+        with pytest.raises(PortbenchError, match=r"^broken$"):
+            cluster.run_job("ping_pong", build, changed, one)
+        assert [each.closed for each in benches] == [True, False]
+        with pytest.raises(
+            PortbenchError, match="its portbench has other engine than this one; install the same there"
+        ):
+            cluster.run_job("ping_pong", replace(build, engine="e"), job, one)
+    finally:
+        folder = benches[0].measured[0][0].entry.path.parent
+        cluster.close()
+    assert benches[1].closed and not folder.exists() and cluster._seats == []

@@ -1,0 +1,108 @@
+"""Rows in processes of this PC that end as they should not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portbench.boards import BrokenSetup
+from portbench.boards.jitter import Surroundings
+from portbench.results.model import Row, Status
+from portbench.runner.bench import Outcome
+from portbench.runner.jobs import pool
+from portbench.runner.jobs.job import Rows
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import PlannedRow, plan
+from portbench.runner.program import image_store
+from tests.runner.sweep.test_returns import point
+
+pytestmark = pytest.mark.slow
+OPTIONS = BenchOptions().but(
+    where="emulated", runtimes=("portbench-native",), runs=4, surroundings=Surroundings(seed=1), parallel=1
+)
+
+
+def dies_of_the_second(connection: Connection, options: BenchOptions, rows: Any, logs: Path, *_: Any) -> None:
+    while True:
+        number = connection.recv().number
+        if number == 2:
+            with (logs / "tries").open("a") as tries:
+                tries.write("x")
+            os.kill(os.getpid(), signal.SIGKILL)
+        connection.send(Outcome(point(float(number)).rows[0], Path()))
+
+
+def breaks_at_the_second(connection: Connection, *_: Any) -> None:
+    while True:
+        number = connection.recv().number
+        fault = BrokenSetup("no engine") if number == 2 else None
+        connection.send(Outcome(point(float(number)).rows[0], Path(), fault))
+
+
+class LeavesFiles:
+    """A bench whose process is killed in the second row."""
+
+    def __init__(self, options: BenchOptions, images: Any, logs: Path) -> None:
+        self._logs = logs
+
+    def measure(self, row: PlannedRow, watch: Any) -> Outcome:
+        with (self._logs / "made").open("a") as made:
+            made.write(f"{tempfile.mkdtemp()}\n")
+        if row.number == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Outcome(point(float(row.number)).rows[0], Path())
+
+    def close(self) -> None:
+        pass
+
+
+def leaves_files(*parts: Any) -> None:
+    pool.Bench = LeavesFiles  # type: ignore[assignment, misc]
+    pool._work(*parts)
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    monkeypatch.syspath_prepend(Path(__file__).parents[3])  # where its processes find this file
+
+    def measure(work: Any) -> Rows:
+        monkeypatch.setattr(pool, "_work", work)
+        return pool.measure_in_processes(plan(OPTIONS), OPTIONS, image_store(), tmp_path, 1, lambda row, what: None)
+
+    return measure
+
+
+def test_a_row_that_kills_its_process_fails_alone(measured: Any, tmp_path: Path) -> None:
+    rows: dict[int, Row] = {planned.number: row for planned, row in measured(dies_of_the_second)}
+    assert {number: row.status for number, row in rows.items()} == {
+        1: Status.MEASURED,
+        2: Status.FAILED,
+        3: Status.MEASURED,
+        4: Status.MEASURED,
+    }
+    assert rows[2].reason == "its process ended with status -9, 2 times" and rows[2].runtime == "portbench-native"
+    assert (tmp_path / "tries").read_text() == "xx"
+
+
+def test_nothing_stays_of_a_killed_process(measured: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert len(list(measured(leaves_files))) == 4
+    made = (tmp_path / "made").read_text().splitlines()
+    assert len(made) == 5 and all(Path(folder).is_relative_to(temporary) for folder in made)
+    assert list(temporary.iterdir()) == []
+
+
+def test_no_row_follows_a_broken_setup(measured: Any) -> None:
+    coming = measured(breaks_at_the_second)
+    assert [next(coming)[0].number, next(coming)[0].number] == [1, 2]
+    with pytest.raises(BrokenSetup, match="no engine"):
+        next(coming)

@@ -1,0 +1,222 @@
+"""Files for other people's tools, each opened with the tool itself where it is installed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import patience
+from tests.conftest import NO_ENGINE
+
+pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+
+from portbench.boards import Deadline
+from portbench.boards.emulated.replay import Replay, RunRecording
+from portbench.boards.emulated.trace import busiest, exchange_window
+from portbench.runner.options import BenchOptions
+from portbench.runner.plan import plan
+from portbench.runner.replayed import ReplayedRow
+from portbench.runner.trace.pcapng import carries_data, read_capture, write_pcapng
+from portbench.runner.trace.perfetto import trace_events
+from portbench.runner.trace.vcd import shifted, write_vcd
+from tests.ping_pong import EVB
+from tests.runner.trace.in_speedscope import in_speedscope
+
+pytestmark = pytest.mark.engine
+MESSAGES = 6
+INSTALL = "sudo .ci/install-system-packages"
+
+
+def tool(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed; run: {INSTALL}")
+    return path
+
+
+def output(*command: object) -> str:
+    """Return a tool's output; it must not complain."""
+    done = patience.run([str(part) for part in command], 60)
+    complaints = [line for line in done.stderr.splitlines() if "Running as user" not in line]
+    assert done.returncode == 0 and not complaints, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunRecording, Path, IPv4Address]:
+    """Message 4 of the native client, and the capture of its whole run."""
+    from dataclasses import replace
+
+    bench = BenchOptions().but(
+        runtimes=("portbench-native",), where="emulated", runs=1, settings={"messages": MESSAGES}
+    )
+    config, flash = ReplayedRow(plan(bench)[0]).prepared
+    capture = tmp_path_factory.mktemp("capture") / "frames.pcap"
+    deadline = Deadline(60, "recording")
+    figures = Replay(EVB, config, flash, "ping_pong", {}).run(deadline)
+    replay = Replay(EVB, replace(config, capture=capture), flash, "ping_pong", {})
+    window = exchange_window(figures.sessions, 4)
+    return replay.record(figures, window, deadline), capture, config.pc_ip
+
+
+frames = st.fixed_dictionaries(
+    {
+        "bits": st.integers(4, 16),
+        "mosi": st.integers(0, 0xFFFF),
+        "miso": st.integers(0, 0xFFFF),
+        "begin_us": st.just(10.0),
+        "first_us": st.just(10.5),
+        "t_us": st.floats(11, 50),
+        "polarity": st.booleans(),
+        "phase": st.booleans(),
+    }
+)
+
+
+@given(frames)
+def test_a_receiver_of_the_same_mode_reads_the_frame(record: dict[str, Any]) -> None:
+    """Sampled at the first or second edge of each pulse, as the mode has it, MOSI and MISO hold the frame's bits."""
+    sampling = int(record["polarity"]) if record["phase"] else 1 - int(record["polarity"])
+    levels = {"mosi": 0, "miso": 0}
+    read = {"mosi": 0, "miso": 0}
+    edges = 0
+    changes = sorted(shifted(record), key=lambda change: change[0])
+    assert changes[0][0] >= record["begin_us"] and changes[-1][0] == pytest.approx(record["t_us"])
+    for _, wire, level in changes:
+        if wire != "sck":
+            levels[wire] = level
+            continue
+        edges += 1
+        if level == sampling:
+            read = {name: read[name] << 1 | levels[name] for name in read}
+    mask = (1 << record["bits"]) - 1
+    assert edges == 2 * record["bits"]
+    assert read == {"mosi": record["mosi"] & mask, "miso": record["miso"] & mask}
+
+
+def wire_bytes(recording: RunRecording, way: str) -> list[int]:
+    return [record[way] for record in recording.records if record["kind"] == "wire"]
+
+
+def test_sigrok_reads_the_bytes_that_were_sent(
+    recorded: tuple[RunRecording, Path, IPv4Address], tmp_path: Path
+) -> None:
+    recording = recorded[0]
+    assert EVB.network is not None
+    file, window = tmp_path / "wires.vcd", (recording.start_us, recording.end_us)
+    write_vcd(file, recording.records, window, EVB.network, "native")
+    again = tmp_path / "again.vcd"
+    write_vcd(again, recording.records, window, EVB.network, "native")
+    assert again.read_bytes() == file.read_bytes()
+    sigrok = tool("sigrok-cli")
+    # The native client uses mode 3.
+    decoder = "spi:clk=SCK:mosi=MOSI:miso=MISO:cs=CSn:cpol=1:cpha=1"
+    for way in ("mosi", "miso"):
+        said = output(sigrok, "-i", file, "-P", decoder, "-A", f"spi={way}-data")
+        assert [int(line.split()[1], 16) for line in said.splitlines()] == wire_bytes(recording, way)
+    assert len(wire_bytes(recording, "mosi")) == sum(frame.wire_bytes for frame in recording.frames) > 40
+    transfers = output(sigrok, "-i", file, "-P", decoder, "-A", "spi=mosi-transfer").splitlines()
+    assert len(transfers) == len(recording.frames)
+
+
+def test_tshark_reads_frames_and_comments(recorded: tuple[RunRecording, Path, IPv4Address], tmp_path: Path) -> None:
+    recording, capture, pc = recorded
+    file = tmp_path / "frames.pcapng"
+    session = busiest(recording.figures.sessions)
+    assert session is not None
+    count = write_pcapng(file, capture, session, pc, "native tuned", "message")
+    tshark = tool("tshark")
+    fields = ("frame.number", "frame.time_epoch", "tcp.payload", "frame.comment")
+    lines = output(tshark, "-r", file, "-T", "fields", *(word for name in fields for word in ("-e", name))).splitlines()
+    assert len(lines) == count == len(list(read_capture(capture)))
+    rows = [line.split("\t") for line in lines]
+    asked = [row for row in rows if row[3].startswith("message ")]
+    answered = [row for row in rows if row[3].startswith("answer to message ")]
+    assert len(asked) == len(answered) == MESSAGES
+    for number, (ask, answer, at_us) in enumerate(zip(asked, answered, session.received_us, strict=True), 1):
+        assert (
+            ask[3].startswith(f"message {number} of {MESSAGES}")
+            and bytes.fromhex(ask[2]) == str(2 * number - 1).encode()
+        )
+        assert bytes.fromhex(answer[2]) == str(2 * number).encode()
+        assert float(ask[1]) * 1e6 == pytest.approx(at_us, abs=0.002)
+    assert "native tuned" in output(shutil.which("capinfos") or tool("capinfos"), file)
+
+
+def slices(events: Sequence[dict[str, Any]]) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    found: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for event in events:
+        if event["ph"] == "X":
+            found.setdefault((event["pid"], event["tid"]), []).append(event)
+    return found
+
+
+def test_one_time_line(recorded: tuple[RunRecording, Path, IPv4Address]) -> None:
+    """Every slice lies in the recording, nests in its track, and is on a track with a name."""
+    recording = recorded[0]
+    content = json.loads(json.dumps(trace_events(recording, EVB.network.intn_pin if EVB.network else None, "message")))
+    events = content["traceEvents"]
+    named = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    tracks = slices(events)
+    assert set(tracks) <= set(named)
+    assert {"core 0", "INTn", "W5500", "messages", "board to PC", "PC to board"} <= {named[track] for track in tracks}
+    for track in tracks.values():
+        ends: list[float] = []
+        for event in sorted(track, key=lambda event: (event["ts"], -event["dur"])):
+            assert recording.start_us - 0.001 <= event["ts"] <= event["ts"] + event["dur"] <= recording.end_us + 0.001
+            while ends and ends[-1] <= event["ts"] + 0.0015:
+                ends.pop()
+            assert not ends or event["ts"] + event["dur"] <= ends[-1] + 0.0015
+            ends.append(event["ts"] + event["dur"])
+    spi = [event for event in events if event.get("cat") == "SPI"]
+    assert len(spi) == len(recording.frames)
+    (waits,) = (track for place, track in tracks.items() if named[place] == "where the time goes")
+    assert sum(event["dur"] for event in waits) == pytest.approx(recording.end_us - recording.start_us, abs=0.05)
+
+
+def test_trace_processor_reads_it(recorded: tuple[RunRecording, Path, IPv4Address], tmp_path: Path) -> None:
+    """Perfetto's own reader, which no Debian package has."""
+    processor = shutil.which("trace_processor_shell") or shutil.which("trace_processor")
+    if processor is None:
+        pytest.skip("trace_processor is not installed; get it from Perfetto's releases and put it into PATH")
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(trace_events(recorded[0], 21, "message")))
+    query = tmp_path / "query.sql"
+    query.write_text(
+        "select count(*) as n from slice where category = 'SPI'; select sum(value) from stats where severity = 'error'"
+    )
+    said = output(processor, "-q", query, file)
+    assert str(len(recorded[0].frames)) in said
+
+
+@pytest.mark.slow
+def test_speedscope_reads_it(recorded: tuple[RunRecording, Path, IPv4Address], tmp_path: Path) -> None:
+    """A reader of the format that has nothing to do with ours, and tells of slices that overlap."""
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(trace_events(recorded[0], 21, "message")), encoding="utf-8")
+    opened = in_speedscope(file, tmp_path)
+    assert (opened.imported_as, opened.complaints) == ("Importing as Trace Event Format profile", ())
+    for track in ("where the time goes", "messages", "PC to board", "board to PC", "INTn", "W5500", "core 0"):
+        assert re.search(rf", {track} \(tid \d+\)", opened.text), track
+    took_us = recorded[0].end_us - recorded[0].start_us
+    assert f"where the time goes (tid 1) {took_us:.2f}µs" in opened.text
+
+
+@given(st.binary(max_size=100))
+def test_any_frame_is_looked_into(frame: bytes) -> None:
+    assert carries_data(frame, IPv4Address("192.168.50.1")) in (None, "pc", "board")
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.pcap").write_bytes(b"\n\r\r\n" + bytes(40))
+    with pytest.raises(ValueError, match="no pcap file with nanoseconds"):
+        list(read_capture(tmp_path / "x.pcap"))

@@ -1,5 +1,0 @@
-"""The command in this process, and as a person starts it."""
-
-from tests.cli.conftest import empty, environment, invoke, start
-
-__all__ = ["empty", "environment", "invoke", "start"]
