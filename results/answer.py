@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from portbench.errors import PortbenchError
-from portbench.firmware.publisher import is_official
+from portbench.publisher import is_official
 from portbench.results.cells import figure, stated
 from portbench.results.explain import explained
 from portbench.results.model import Offers, Row, Status

@@ -15,8 +15,8 @@ from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import FirmwareEntry
 from portbench.firmware.identify import release
-from portbench.firmware.publisher import is_official, publisher
 from portbench.firmware.releases import LISTED, changes
+from portbench.publisher import is_official, publisher
 from portbench.results.answer import CODE, best_of_each, is_python, price, times_text
 from portbench.results.cells import figure, stated, workload_title
 from portbench.results.published import as_headline

@@ -16,8 +16,8 @@ from portbench.errors import PortbenchError
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family
 from portbench.firmware.identify import release
-from portbench.firmware.publisher import is_official, publisher
 from portbench.firmware.releases import ReleaseIndex, changes
+from portbench.publisher import is_official, publisher
 from portbench.results.cells import figure
 from portbench.results.shipped import all_shipped
 from portbench.runner.advice import advise, lines
