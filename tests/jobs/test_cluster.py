@@ -142,7 +142,7 @@ def test_a_worker_with_another_portbench_measures_nothing(
     worker(begin, scheduler)
     other = replace(this_build("ping_pong"), sources="0" * 64)
     monkeypatch.setattr(cluster, "this_build", lambda name: other)
-    with pytest.raises(PortbenchError, match="a worker cannot measure: its portbench has other sources than the one"):
+    with pytest.raises(PortbenchError, match="a worker cannot measure: its portbench has other sources than this one"):
         list(measure_on(scheduler, *asked(1), image_store()))
 
 
