@@ -180,7 +180,10 @@ def remarks(rows: Sequence[PlannedRow], what: What) -> list[str]:
     """A line for each choice of a release, for hosted ports that are not installed, and for each image file whose
     family portbench did not find."""
     images = {row.entry.path: row.entry for row in rows if row.entry.path and row.entry.family.traits.timed_by_pc}
-    chosen = [*usual_index().remarks, *_not_installed(rows)]
+    chosen = usual_index().remarks
+    packages = {row.entry.id: row.entry.package or "" for row in rows if row.entry.family.traits.hosted}
+    if missing := ", ".join(name for name, package in packages.items() if not any(distributions(name=package))):
+        chosen.append(f"{missing}: not installed, and will be skipped; install the extra: {with_extra('hosted')}")
     if what.family is not None:
         return chosen
     others = ", ".join(str(each) for each in IMAGE_FAMILIES if not each.traits.timed_by_pc)
@@ -189,13 +192,6 @@ def remarks(rows: Sequence[PlannedRow], what: What) -> list[str]:
         f" --family NAME would treat it as one of {others}"
         for entry in images.values()
     ]
-
-
-def _not_installed(rows: Sequence[PlannedRow]) -> Iterator[str]:
-    """Told before hours of measuring, at whose end the hosted rows would be skipped."""
-    packages = {row.entry.id: row.entry.package or "" for row in rows if row.entry.family.traits.hosted}
-    if missing := [name for name, package in packages.items() if not any(distributions(name=package))]:
-        yield f"{', '.join(missing)}: not installed, and will be skipped; install the extra: {with_extra('hosted')}"
 
 
 def left_out(rows: Sequence[PlannedRow], options: BenchOptions) -> str | None:

@@ -90,7 +90,7 @@ EVERYTHING: Final = FULL.model_copy(
             row(3500, published=Published(figure="total_us", values=[2000, 1000, 4000], stated=2100, source="a")),
             row(40, conditions={"turnaround_us": 35.2}, lost=0.07, **HOSTED),
             row(70, trips=[1, 2, 3, 90], conditions={"turnaround_us": 30}, **HOSTED),
-            *(row(5e3, n, runtime="real", conditions={"bridged": True, "turnaround_us": 30 + n}) for n in range(2)),
+            *(row(5e3, n, runtime="real", where="hosted", conditions={"turnaround_us": 30 + n}) for n in range(2)),
             row(1000, runtime="foreign", timed_by="pc", family="foreign"),
             row(6000, where="silicon", **FAMILY),
         ],
