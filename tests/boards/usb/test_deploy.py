@@ -7,13 +7,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from portbench.boards import BoardError, Deadline, DeadlineExceeded, Deployment
-from portbench.boards.deploy import check_digests, deploy_mpremote
+from portbench.boards import BoardError, BoardUnavailable, Deadline, DeadlineExceeded, Deployment
+from portbench.boards.deploy import deploy_mpremote
+from portbench.boards.usb import files as files_module
 from portbench.boards.usb.board import UsbBoard
-from portbench.boards.usb.files import _below, copy_with_rshell, deploy_circuitpython, deploy_rshell
+from portbench.boards.usb.files import _below, deploy_circuitpython, deploy_rshell
 from portbench.boards.usb.link import run_program
 from portbench.errors import LibraryMissing
 from tests.boards.usb.conftest import DEFINITION, link_to
@@ -39,28 +41,24 @@ def test_files_arrive_in_folders(boards: Boards, deadline: Deadline, runtime: st
 
 @pytest.mark.parametrize("runtime", ["micropython", "circuitpython"])
 def test_a_file_that_reads_back_otherwise_is_named(boards: Boards, deadline: Deadline, runtime: str) -> None:
-    link = link_to(boards(runtime=runtime, corrupts=True))
-    repl = link.open_repl(deadline)
-    with pytest.raises(
-        BoardError, match=r"files differ from those written: lib/a/b.py reads back as [0-9a-f]{16}, not"
-    ):
-        if runtime == "micropython":
-            deploy_mpremote(repl, FILES, deadline)
-            check_digests(repl, FILES, deadline)
-        else:
-            deploy_circuitpython(link, repl, FILES, deadline)
-    repl.close()
+    says = r"files differ from those written: lib/a/b.py reads back as [0-9a-f]{16}, not"
+    with usb_board(boards(runtime=runtime, corrupts=True)) as board:
+        with pytest.raises(BoardError, match=says):
+            board.deploy(Deployment(FILES, runtime), deadline)
+        with pytest.raises(BoardError, match="nothing was deployed"):
+            board.run(deadline)
 
 
-def test_only_what_differs_is_written(boards: Boards, deadline: Deadline) -> None:
+def test_only_what_differs_is_written(boards: Boards, deadline: Deadline, monkeypatch: pytest.MonkeyPatch) -> None:
     board = boards(runtime="circuitpython")
     link = link_to(board)
     repl = link.open_repl(deadline)
-    settled: list[Deadline] = []
-    deploy_circuitpython(link, repl, FILES, deadline, settled.append)
-    assert len(settled) == 2
-    deploy_circuitpython(link, repl, FILES | {"main.py": b"print(2)\n"}, deadline, settled.append)
-    assert len(settled) == 3
+    steps: list[object] = []
+    monkeypatch.setattr(files_module, "sync_folder", steps.append)
+    deploy_circuitpython(link, repl, FILES, deadline, steps.append)
+    assert steps == [board.root, deadline, board.root / "lib/a", deadline]
+    deploy_circuitpython(link, repl, FILES | {"main.py": b"print(2)\n"}, deadline, steps.append)
+    assert steps[4:] == [board.root, deadline]
     repl.close()
 
 
@@ -85,24 +83,35 @@ def test_a_folder_that_is_a_file_is_the_boards_refusal(boards: Boards, deadline:
     repl.close()
 
 
-def rshell_says(monkeypatch: pytest.MonkeyPatch, said: str, status: int = 0) -> list[list[str]]:
-    commands: list[list[str]] = []
+def test_rshell_gets_the_free_port_and_all_files_in_one_run(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch, deadline: Deadline
+) -> None:
+    board = boards()
+    repl, lines = link_to(board).open_repl(deadline), list[str]()
 
-    def run(command: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
-        commands.append(Path(command[-1]).read_text().splitlines())
-        return subprocess.CompletedProcess(command, status, said, "")
+    def program(command: list[str], within: Deadline, waiting_for: str) -> subprocess.CompletedProcess[str]:
+        assert not repl.wire.is_open and within is deadline and waiting_for == "rshell to copy 2 files to fake board"
+        words = [sys.executable, "-m", "rshell.main", "--quiet", "--nocolor", "-p", board.port, "-f"]
+        assert command[:-1] == words
+        for line in Path(command[-1]).read_text().splitlines():
+            verb, *paths = line.split()
+            lines.append(f"{verb} {paths[-1]}")
+            assert verb == "mkdir" or Path(paths[0]).read_bytes() == FILES[paths[-1].removeprefix("/pyboard/")]
+        return subprocess.CompletedProcess(command, 0, "Copying", "")
 
-    monkeypatch.setattr(subprocess, "run", run)
-    return commands
-
-
-def test_rshell_gets_all_files_in_one_run(monkeypatch: pytest.MonkeyPatch, deadline: Deadline) -> None:
-    commands = rshell_says(monkeypatch, "Copying")
-    copy_with_rshell("/dev/ttyACM0", "board", FILES, deadline)
-    (lines,) = commands
-    assert [line.split()[0] for line in lines] == ["cp", "mkdir", "mkdir", "cp"]
-    assert lines[1:3] == ["mkdir /pyboard/lib", "mkdir /pyboard/lib/a"]
-    assert lines[3].endswith(" /pyboard/lib/a/b.py")
+    monkeypatch.setattr(files_module, "run_program", program)
+    monkeypatch.setattr(LibraryMissing, "unless_found", Mock())
+    deploy_rshell(repl, FILES, deadline)
+    assert lines == [
+        "cp /pyboard/main.py",
+        *(f"mkdir /pyboard/{each}" for each in ("lib", "lib/a")),
+        "cp /pyboard/lib/a/b.py",
+    ]
+    repl.wire.port = "socket://lab:1"
+    with pytest.raises(
+        BoardUnavailable, match=r"^socket://lab:1: rshell knows no network ports; use --deploy mpremote"
+    ):
+        deploy_rshell(repl, FILES, deadline)
 
 
 def test_rshell_that_is_not_installed_is_one_line(
@@ -132,7 +141,12 @@ def test_the_users_files_are_saved_first(boards: Boards, deadline: Deadline, run
     fake = boards(runtime=runtime)
     for name in (".hidden", "INDEX.HTM"):  # the system's
         (fake.root / name).touch()
-    mine = {"main.py": b"print('mine')\n", "data/x.bin": b"\0\xff" * 700, "it's.txt": b"quoted"}
+    mine = {
+        "main.py": b"print('mine')\n",
+        "lib/main.py": b'print("PORTBENCH", 1)\n',
+        "data/x.bin": b"\0\xff" * 700,
+        "it's.txt": b"quoted",
+    }
     for name, content in mine.items():
         (fake.root / name).parent.mkdir(exist_ok=True)
         (fake.root / name).write_bytes(content)
@@ -146,6 +160,7 @@ def test_the_users_files_are_saved_first(boards: Boards, deadline: Deadline, run
         }
         assert {name: path.read_bytes() for name, path in saved.items()} == mine
         assert (fake.root / "main.py").read_bytes() == FILES["main.py"]
+        assert fake.typed.endswith(b"\x02") and board._repl is None  # the port is free, at the friendly prompt
 
 
 def test_our_own_files_are_not_the_users(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import sys
 import tty
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import serial
@@ -20,6 +21,7 @@ import serial
 from portbench.boards import BoardError, BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded
 from portbench.boards.usb import port as port_module
 from portbench.boards.usb.port import (
+    PortLost,
     Rfc2217Port,
     SerialWire,
     SocketPort,
@@ -146,7 +148,7 @@ def test_bytes_of_a_network_port_are_read_to_the_last_one() -> None:
 def test_output_from_before_the_opening_can_be_kept(terminal: tuple[int, str]) -> None:
     os.write(terminal[0], b"early")
     port = open_port(terminal[1], "board", Deadline(5, "t"))
-    assert port.in_waiting == 0 and port.baudrate == 115200
+    assert (port.in_waiting, port.baudrate, port.timeout) == (0, 115200, 0)
     port.close()
     os.write(terminal[0], b"early")
     port = open_port(terminal[1], "board", Deadline(5, "t"), keep_input=True)
@@ -194,3 +196,16 @@ def test_the_watcher_is_asked_while_waiting(terminal: tuple[int, str]) -> None:
         with pytest.raises(BoardError, match="stands still"):
             read()
     wire.close()
+
+
+def test_a_port_that_only_reads_as_silent_once_it_has_gone() -> None:
+    near, far = os.pipe()
+    silent: Any = SimpleNamespace(port="x", fd=near, in_waiting=0, read=lambda size: b"")
+    wire = SerialWire(silent, "board")
+    wire.until(Deadline(5, "test"), "a prompt")
+    assert (wire.read_some(0.01), wire.inWaiting()) == (b"", 0)
+    os.close(far)
+    for look in (wire.inWaiting, lambda: wire.read_some(0.01)):
+        with pytest.raises(PortLost, match=r"^board: its console went away while .* a prompt: the port has hung up$"):
+            look()
+    os.close(near)

@@ -67,6 +67,8 @@ def test_port_and_drive_at_one_place_are_one_device(tmp_path: Path, pc: SimpleNa
     device(tmp_path, "1-2", "2e8a", "0005", 5)
     pc.ports += [SimpleNamespace(device="/dev/ttyS0", vid=None), port("/dev/ttyACM1", 0x1029, "1-1:1.0", "AA")]
     pc.ports += [port("/dev/ttyACM0", 5, "1-2:1.0", "BB"), port("/dev/ttyACM2", 5, "1-9", "CC")]
+    (tmp_path / "boot_out.txt").write_text(BOOT_OUT)  # a copy of a board's drive, on another one
+    pc.mounts.append(SimpleNamespace(device="/dev/nvme0n1p1", mountpoint=str(tmp_path)))
     found: dict[str, Any] = {"vid": 0x2E8A, "manufacturer": "M", "product": "P"}
     assert SystemBus(tmp_path).devices() == [
         UsbDevice(
@@ -83,7 +85,7 @@ def test_without_sysfs_volumes_say_whose_they_are(tmp_path: Path, pc: SimpleName
         folder.mkdir()
         pc.mounts.append(SimpleNamespace(device=str(folder), mountpoint=str(folder)))
     (boot / "INFO_UF2.TXT").write_text(INFO_UF2)
-    (drive / "boot_out.txt").write_text(BOOT_OUT)
+    (drive / "boot_out.txt").write_text(BOOT_OUT.replace("E6605838833A552C", "e6605838833a552c"))
     pc.ports += [port("COM3", 0x1029, None, "E6605838833A552C"), port("COM4", 0x1029, None, "E600000000000000")]
     found: dict[str, Any] = {"vid": 0x2E8A, "manufacturer": "M", "product": "P"}
     assert SystemBus(tmp_path / "nosys").devices() == [
