@@ -7,12 +7,16 @@ import struct
 import threading
 from collections.abc import Callable
 from statistics import median
+from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
+from portbench.server import tcp as tcp_module
+from portbench.server.connection import Limits
 from portbench.server.tcp import WorkloadServer, measure_round_trip
 from portbench.workloads import Session, workload
 
@@ -328,6 +332,49 @@ def test_an_answer_may_come_in_pieces_and_has_to_be_right() -> None:
     assert own is not None and own.n == 5
     with pytest.raises(ValueError, match="there are no exchanges"):
         measure_round_trip("127.0.0.1", SHARED.port, [])
+
+
+def test_the_books_of_a_server() -> None:
+    ended = list[Session]()
+    server = WorkloadServer(PING_PONG, max_clients=2, max_bytes=7, idle_timeout_s=9, on_session=ended.append)
+    server.limit = 5
+    one, two, three = (server._connection() for _ in range(3))
+    assert [one._limits, one.recording._limit, one.closing, two.closing] == [Limits(7, 9), 5, True, False]
+    assert one.recording.error == "turned away: silent, and another client came"
+    for each in (two, three):
+        each.recording.conversation.exchanges = 1
+    refused = server._connection()
+    assert (two._refusal, three._refusal) == (None, None)
+    assert refused._refusal == "turned away: 2 clients are connected already"
+    server._stopping = True
+    assert server._connection()._refusal == "the server was stopped" and server.accepted == server.active_clients == 5
+    for each, peer in zip((one, two, three), ("a:1", "b:2", "a:3"), strict=True):
+        each.recording.peer = peer
+    assert [server._newest_of(address) for address in "abc"] == [2, 1, None]
+    two.recording.conversation.listening, three.recording.conversation.listening = "two", "three"
+    assert [server.announced(after) for after in (-1, 0, 1, 2)] == ["two", "two", "three", None]
+    for each in (three, *[one] * 1000):
+        server._ended(each)
+    assert {session.number for session in server.sessions()} == {0} and len(server.sessions()) == 1000
+    assert [session.number for session in ended] == [2] + [0] * 1000 and server._newest_of("a") is None
+
+
+def test_a_servers_own_client_and_its_limits_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, trip = WorkloadServer(PING_PONG, port=7), Mock()
+    monkeypatch.setattr(tcp_module, "measure_round_trip", trip)
+    for server.host in ("0.0.0.0", "::", "10.0.0.1"):
+        server.measure_own_turnaround(2)
+    exchanges = list(PING_PONG.ideal_client(2))
+    assert trip.mock_calls == [call(host, 7, exchanges) for host in ("127.0.0.1", "::1", "10.0.0.1")]
+    thread: Any = Mock()
+    server._loop, server._stop, server._thread = Mock(), Mock(), thread
+    server.__exit__(KeyboardInterrupt, None, None)
+    with pytest.raises(PortbenchError, match=r"^10\.0\.0\.1:7: the server did not stop within 5 s$"):
+        server.__exit__(None, None, None)
+    assert thread.join.mock_calls == [call(5.0)] * 2
+    monkeypatch.setattr(WorkloadServer, "_run", lambda self, listener, started: (listener.close(), started.set()))
+    with pytest.raises(PortbenchError, match=r"the server did not start within 10 s; try again$"):
+        WorkloadServer(PING_PONG).__enter__()
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
