@@ -109,6 +109,10 @@ def test_a_failure_may_be_one_that_counts() -> None:
     calls.look(3.0 + CONNECT_LIMIT_US)
     assert calls.fault == f"connection 2 of 3 to {PEER}: no answer to connecting within 10 s"
     assert never.error and calls.begin(PEER, 4.0) is None
+    calls = Calls(LoadGenerator(lambda: Ask(1), 3, counts_failures=True), connect_limit_us=0.0)
+    assert (
+        not calls.refused(begun(calls), 0.0) and calls.fault == f"connection 1 of 3 to {PEER}: refused 1 times in 0 s"
+    )
 
 
 def test_a_board_that_hangs_ends_a_run_that_counts_failures() -> None:

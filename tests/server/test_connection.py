@@ -227,6 +227,12 @@ def test_pings_that_cannot_be_sent_and_those_of_a_connection_that_is_gone(
     bench.say(b"ping", 1)
     bench.say(b"x", 2)  # one set of pings alone
     assert bench.until(269) == [(241, "close")] and bench.recording.error == "not allowed" and ping.call_count == 1
+    bench = made()
+    bench.say(b"ping", 1)
+    bench.connection.connection_lost(None)
+    pinging: Any = bench.connection._pinging
+    assert pinging.cancel.called
+    bench.until(300)
 
 
 @pytest.mark.parametrize(
@@ -252,8 +258,12 @@ def test_what_ends_a_connection(
 def test_a_run_with_a_limit_ends_a_second_after_its_last_exchange(made: Callable[..., Bench]) -> None:
     bench = made(limit=2)
     bench.say(b"x", 1)
-    assert bench.say(b"x", 2) == [(2, "write", b"yes")] and bench.until(2.9) == []
-    assert bench.until(9) == [(3, "abort")] and bench.recording.error is None
+    assert bench.say(b"x", 2) == [(2, "write", b"yes")]
+    assert bench.say(b"part", 2.9) == [] and bench.until(9) == [(3, "abort")] and bench.recording.error is None
+    bench = made(limit=1)
+    bench.say(b"x", 1)
+    bench.connection.connection_lost(None)
+    assert bench.timers and all(handle.cancel.called for *_, handle in bench.timers)
 
 
 def test_ends_of_the_board_and_refusals(made: Callable[..., Bench]) -> None:

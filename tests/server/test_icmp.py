@@ -90,7 +90,8 @@ def test_only_the_boards_first_answers_count(monkeypatch: pytest.MonkeyPatch) ->
     ticks = count(step=7500)
     clock = SimpleNamespace(perf_counter_ns=lambda: next(ticks))
     monkeypatch.setattr("portbench.server.icmp.time", clock)
-    assert pinged(Icmp([board]), PingPlan((5,), 1, 0, 20_000_000), monkeypatch) == [Ping(5, 7.5)]
+    twice = pinged(Icmp([board, board], []), PingPlan((5,), 2, 20_000, 20_000), monkeypatch)
+    assert twice == [Ping(5, 7.5), Ping(5, None)]
     with pytest.raises(PortbenchError, match=r"^ping 10\.0\.0\.2: cannot send \(Network is unreachable\)$"):
         pinged(Icmp(["off"]), PLAN, monkeypatch)
 

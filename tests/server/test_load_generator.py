@@ -72,7 +72,13 @@ def faults_of(board: Listening, load: SocketLoadGenerator) -> list[str]:
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_all_connections_are_made_and_timed(at_once: int) -> None:
-    with board_that(answers, 6) as board, SocketLoadGenerator(asking(6, questions=3, at_once=at_once)) as load:
+    together = threading.Barrier(at_once)
+
+    def answers_together(client: socket.socket) -> None:
+        together.wait(LIMIT_S)
+        answers(client)
+
+    with board_that(answers_together, 6) as board, SocketLoadGenerator(asking(6, questions=3, at_once=at_once)) as load:
         load.call(board)
         load.call(board)
         sessions = load.finish(LIMIT_S)
@@ -147,6 +153,18 @@ def silent(client: socket.socket) -> None:
 def test_a_bad_board_is_one_line(does: Callable[[socket.socket], None], says: str) -> None:
     with board_that(does) as board:
         assert faults_of(board, SocketLoadGenerator(asking(3))) == [f"connection 1 of 3 to {board}: {says}"]
+
+
+def test_the_first_of_two_faults_is_told() -> None:
+    both = threading.Barrier(2)
+
+    def wrong_together(client: socket.socket) -> None:
+        both.wait(LIMIT_S)
+        wrong(client)
+
+    with board_that(wrong_together, 2) as board:
+        (fault,) = faults_of(board, SocketLoadGenerator(asking(2, at_once=2)))
+    assert fault.endswith("answer 1 is b'nonsense'")
 
 
 def test_a_silent_board_is_one_line() -> None:

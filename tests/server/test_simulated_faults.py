@@ -117,7 +117,7 @@ CUT_US = FIRST_US + FAULT_DELAY_US
         ("cable", (b"yes", False, False, None), [(CUT_US, CUT), (CUT_US + 1e6, PLUG)]),
     ],
 )
-def test_a_fault_begins_and_ends_once(kind: str, answer: object, asked: list[object]) -> None:
+def test_a_fault_begins_and_ends_once(kind: Any, answer: object, asked: list[object]) -> None:
     pc, server, lan, found = pc_with(f"fault {kind}".encode(), Pinger())
     assert found == answer
     times_us = sorted(at_us + off_us for at_us in (FIRST_US, CUT_US) for off_us in (-1.0, 0.0, 1e6 - 1, 1e6, 2e6))
@@ -125,6 +125,9 @@ def test_a_fault_begins_and_ends_once(kind: str, answer: object, asked: list[obj
     (session,) = pc.sessions()
     assert session.error is None and session.ended_us == (None if kind == "cable" else FIRST_US)
     assert server.receive(1, b"x", 9e6)[0] == (b"yes" if kind == "cable" else b"")
+    server.accept(2, "10.0.0.2:50001", 1e7)
+    server.receive(2, b"fault reset", 1e7)
+    assert server.network_fault == (NetworkFault(kind, 0.0 if kind == "reset" else 1e6), FIRST_US)  # one in a run
 
 
 def test_without_pings_the_pc_can_cause_resets_alone() -> None:
@@ -136,11 +139,13 @@ def test_without_pings_the_pc_can_cause_resets_alone() -> None:
 @pytest.mark.parametrize(("size", "at_us"), [(1000, 13_000.0 + CALL_DELAY_US), (1001, 512_000.0 + CALL_DELAY_US)])
 def test_the_pc_says_when_all_pings_are_answered_or_given_up(size: int, at_us: float) -> None:
     pinger = Pinger()
-    pc, _, lan, _ = pc_with(f"ping {size}".encode(), pinger)
+    pc, server, lan, _ = pc_with(f"ping {size}".encode(), pinger)
     end_us = 1_000.0 + CALL_DELAY_US + 501_000.0
-    asked = looked(pc, lan, 1_000.0, end_us - 1.0, end_us, 2e6)
+    asked = looked(pc, lan, 1_000.0, end_us - 1.0, end_us + 7.0, 2e6)
+    server.receive(1, b"more", 2e6)
+    pc.look(3e6)  # one set of pings alone
     assert pinger.sent == [("10.0.0.2", 64, 11_000.0), ("10.0.0.2", size, 12_000.0)]
-    assert asked == [(1_000.0 if size == 1000 else end_us, "send", 1, b"pinged", at_us)]
+    assert asked == [(1_000.0 if size == 1000 else end_us + 7.0, "send", 1, b"pinged", at_us)]
     assert pc.sessions()[0].pings == [Ping(64, 64.0), Ping(size, 1000.0 if size == 1000 else None)]
 
 
@@ -161,6 +166,10 @@ def test_delayed_words_a_close_and_an_end_by_silence() -> None:
     conversation = server._open[1].conversation
     assert looked(pc, lan, 3_001_999.0) == [] and not conversation.was_lost
     assert looked(pc, lan, 3_002_000.0, 4e6) == [(3_002_000.0, "close", 1)] and conversation.was_lost
+    pc, server, _, _ = pc_with(b"x")
+    conversation = server._open[1].conversation
+    server.closed(1, True, 2_000.0)
+    assert conversation.was_lost and pc.sessions()[0].error == "connection lost after 1 exchanges (reset)"
 
 
 def test_patience_is_counted_from_the_boards_last_packet() -> None:
