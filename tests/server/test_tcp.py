@@ -213,41 +213,6 @@ def test_a_run_with_a_limit_is_ended_by_the_pc(monkeypatch: pytest.MonkeyPatch) 
             assert (server.connected(-1), server.connected(0), server.connected(1)) == ([name], [name], [])
 
 
-def test_clients_above_the_limit_are_turned_away() -> None:
-    with WorkloadServer(PING_PONG, port=0, max_clients=2) as server:
-        with connect(server) as first, connect(server) as second:
-            play(first, 1)
-            play(second, 1)
-            with connect(server) as third:
-                assert read_to_end(third) == b""
-            play(first, 1, first=3)
-            assert server.active_clients == 2 and server.accepted == 3
-        records = server.wait_sessions(3, LIMIT_S)
-    assert [record.error for record in sorted(records, key=lambda record: record.number)] == [
-        None,
-        None,
-        "turned away: 2 clients are connected already",
-    ]
-
-
-def test_silent_clients_do_not_keep_a_board_out() -> None:
-    with WorkloadServer(PING_PONG, port=0) as server, contextlib.ExitStack() as silent:
-        first = silent.enter_context(connect(server))
-        for _ in range(63):
-            silent.enter_context(connect(server))
-        with connect(server) as board, connect(server) as other:
-            play(board, 3)
-            play(other, 1)
-            assert read_to_end(first) == b""  # the one that was there for longest
-        records = server.wait_sessions(4, LIMIT_S)
-    assert sorted((record.number, record.exchanges, record.error) for record in records) == [
-        (0, 0, "turned away: silent, and another client came"),
-        (1, 0, "turned away: silent, and another client came"),
-        (64, 3, None),
-        (65, 1, None),
-    ]
-
-
 def test_stop_ends_clients_threads_and_port() -> None:
     before = set(threading.enumerate())
     server = WorkloadServer(PING_PONG, port=0)
@@ -292,14 +257,6 @@ def test_bad_address_gives_one_line(host: str, port: int, part: str) -> None:
     with pytest.raises(PortbenchError) as caught, WorkloadServer(PING_PONG, host, port):
         pass
     assert part in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_wait_has_a_deadline() -> None:
-    with (
-        WorkloadServer(PING_PONG, port=0) as server,
-        pytest.raises(PortbenchError, match=r"waited 0\.01 s for 1 clients"),
-    ):
-        server.wait_sessions(1, 0.01)
 
 
 def test_own_turnaround_is_a_sessions_like_any_other() -> None:
@@ -355,6 +312,8 @@ def test_the_books_of_a_server() -> None:
     assert [server.announced(after) for after in (-1, 0, 1, 2)] == ["two", "two", "three", None]
     for each in (three, *[one] * 1000):
         server._ended(each)
+    defaults = WorkloadServer(PING_PONG)
+    assert (defaults._max_clients, defaults._limits) == (64, Limits(4 << 20, 30.0))
     assert {session.number for session in server.sessions()} == {0} and len(server.sessions()) == 1000
     assert [session.number for session in ended] == [2] + [0] * 1000 and server._newest_of("a") is None
 

@@ -273,23 +273,6 @@ def test_a_bad_selector_is_one_line() -> None:
         UsbBoard(DEFINITION, device="usb0")
 
 
-def test_the_ladder_logs_each_step(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_INTERRUPT_S", "_SOFT_S"):
-        monkeypatch.setattr(f"portbench.boards.usb.run.{name}", 0.3)
-    fake = boards(deaf_to=1_000_000)
-    log: list[str] = []
-
-    class Hand:
-        def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
-            fake.deaf_to = 0
-            fake._restart(False)
-
-    helped = recover(link_to(fake, log, power=Hand()), None, Deadline(20, "test"))
-    assert helped == "hard reset"
-    assert [line.split(":")[1].strip() for line in log] == ["interrupt", "soft reset", "hard reset"]
-    assert log[-1] == "recovery: hard reset: the console answers"
-
-
 def test_each_step_of_the_ladder_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = Mock()
     steps.answers.side_effect = BoardError("deaf")
@@ -303,6 +286,11 @@ def test_each_step_of_the_ladder_has_its_time(monkeypatch: pytest.MonkeyPatch) -
     tried = [("answers", 8), ("_soft_reset", 8), ("answers", 8), ("restart", 20), ("answers", 20), ("flash", 100)]
     assert [(name, words[-1].seconds) for name, words, _ in steps.mock_calls] == [*tried, ("answers", 100)]
     assert steps.flash.call_args.args[:2] == (link, image)
+    link.log.reset_mock()
+    steps.answers.side_effect = [BoardError("deaf"), None]
+    assert recover(link, None, Deadline(100, "test")) == "soft reset"
+    said = ("interrupt: deaf", "soft reset: the console answers")
+    assert link.log.mock_calls == [call(f"recovery: {each}") for each in said]
 
 
 def test_steps_at_the_prompt_end_with_a_free_port(deadline: Deadline, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,9 @@ def dies_of_the_second(connection: Connection, options: BenchOptions, rows: Any,
             with (logs / "tries").open("a") as tries:
                 tries.write("x")
             os.kill(os.getpid(), signal.SIGKILL)
+        if number == 4 and not (logs / "once").exists():
+            (logs / "once").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
         connection.send(Outcome(point(float(number)).rows[0], Path()))
 
 
