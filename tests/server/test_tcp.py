@@ -229,14 +229,6 @@ def test_stop_ends_clients_threads_and_port() -> None:
         pass
 
 
-def test_stop_after_an_error_in_the_block_keeps_that_error() -> None:
-    before = set(threading.enumerate())
-    with pytest.raises(KeyboardInterrupt), WorkloadServer(PING_PONG, port=0) as server, connect(server) as client:
-        play(client, 1)
-        raise KeyboardInterrupt
-    assert set(threading.enumerate()) == before
-
-
 def test_port_in_use_gives_one_line() -> None:
     with (
         WorkloadServer(PING_PONG, port=0) as server,

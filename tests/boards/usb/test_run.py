@@ -123,16 +123,6 @@ def test_a_prompt_or_circuitpythons_word_is_the_end_of_a_script(said: str, ended
     assert _has_ended(console) is ended
 
 
-def test_a_silent_finished_board_answers_to_enter(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("portbench.boards.usb.run._SILENT_S", 0.05)
-    fake = boards()
-    deadline = Deadline(10, "test")
-    repl = link_to(fake).open_repl(deadline)
-    with pytest.raises(ConsoleLost, match="ended without a result line"):
-        read_result(repl, Console(), deadline, nudge=True)
-    repl.close()
-
-
 def test_enter_is_pressed_once_at_a_board_that_was_silent_from_the_start(
     deadline: Deadline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,11 +256,6 @@ def test_a_session_lasts_until_the_board_enumerates_again(boards: Boards, deadli
         assert second is not first and second.wire.is_open and not first.wire.is_open
         second.close()
         assert board._session(deadline) is not second
-
-
-def test_a_bad_selector_is_one_line() -> None:
-    with pytest.raises(BoardUnavailable, match="device 'usb0' is not one of auto, id:SERIAL"):
-        UsbBoard(DEFINITION, device="usb0")
 
 
 def test_each_step_of_the_ladder_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:

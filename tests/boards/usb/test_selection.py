@@ -181,12 +181,14 @@ def test_without_places_a_boot_loader_that_was_there_before_is_not_ours() -> Non
 
 
 def test_two_new_boot_loaders_without_places_are_not_guessed_between() -> None:
-    bus = Plugged(replace(ONE, location=None))
-    one = target(bus)
-    one.find()
-    bus.now = [UsbDevice(vid=0x2E8A, pid=3, volume=Path(name)) for name in ("/v", "/w")]
-    with pytest.raises(BoardUnavailable, match="cannot tell which of these is 2e8a:0005 serial E66"):
+    three = [UsbDevice(vid=0x2E8A, pid=3, volume=Path(name)) for name in ("/u", "/v", "/w")]
+    for known, named in ((replace(ONE, location=None), "2e8a:0005 serial E66"), (three[0], "2e8a:0003; unplug")):
+        bus = Plugged(known)
+        one = Target(bus, lambda devices: devices[0])
         one.find()
+        bus.now = three[1:]
+        with pytest.raises(BoardUnavailable, match=f"cannot tell which of these is {named}"):
+            one.find()
 
 
 def test_the_boot_loaders_serial_number_identifies_nobody() -> None:

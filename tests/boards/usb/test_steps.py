@@ -60,7 +60,9 @@ def test_picotool_finds_the_board_by_its_serial_number(
         with pytest.raises(DeadlineExceeded, match="tried: REPL, 1200-baud touch, picotool, power; hold"):
             enter_bootloader(link, Deadline(0.5, "test"))
         assert "boot loader: picotool: picotool: no board" in log
-    assert called == [["/bin/picotool", "reboot", "-f", "-u", "--ser", "E6605838833A552C"]]
+        link.ask_bootsel = lambda left_s: board.press_bootsel()
+        assert enter_bootloader(link, Deadline(30, "test")).pid == 3
+    assert called == [["/bin/picotool", "reboot", "-f", "-u", "--ser", "E6605838833A552C"]] * (1 if works else 2)
 
 
 def test_each_way_into_the_boot_loader_has_its_time(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ def device(sysfs: Path, place: str, vid: str, pid: str, number: int, drives: tup
     folder = sysfs / "bus/usb/devices" / place
     folder.mkdir(parents=True)
     facts = {"idVendor": vid, "idProduct": pid, "busnum": "1", "devnum": str(number), "serial": "E0C9125B0D9B"}
-    facts |= {"manufacturer": "Maker", "product": "Thing"}
+    facts |= {"manufacturer": "", "product": "Thing"}
     for name, value in facts.items():
         (folder / name).write_text(value + "\n")
     (folder.with_name(f"{place}:1.0") / "host4").mkdir(parents=True)  # an interface of the device is none
@@ -44,7 +44,7 @@ def port(name: str, pid: int, location: str | None, serial: str) -> SimpleNamesp
     )
 
 
-LOADER = UsbDevice("E0C9125B0D9B", 0x2E8A, 3, "Maker", "Thing", block_device="/dev/sdb1", location="1-1.2")
+LOADER = UsbDevice("E0C9125B0D9B", 0x2E8A, 3, None, "Thing", block_device="/dev/sdb1", location="1-1.2")
 
 
 @pytest.mark.parametrize("mounted", [None, "sdb1", "sdb2", "sdb", "sdc1"])
