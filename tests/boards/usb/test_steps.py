@@ -177,6 +177,8 @@ def test_a_drive_is_the_boards_own_by_kind_id_and_serial_number(boards: Boards) 
     assert [says(right, "circuitpython"), says(replace(right, uid=""), "circuitpython")] == ["", ""]
     assert says(other, "circuitpython") == ("fake board: /drive is of board AB, not E6605838833A552C; not written to")
     assert says(right, "bootloader").startswith(f"fake board: /drive says it is {right.board_id} (circuitpython), not")
+    link.target.known = replace(link.target.known or UsbDevice(), serial_number=None)
+    assert says(other, "circuitpython") == ""
     for wrong in (loader, replace(right, board_id="x"), replace(right, kind="bootloader")):
         assert says(wrong, "circuitpython").endswith(f", not {right.board_id}; not written to")
 
