@@ -31,6 +31,9 @@ class Obeying(Conversation):
         match data.split():
             case [b"part"]:
                 return b""
+            case [b"quiet"]:
+                self.exchanges += 1
+                return b""
             case [b"wrong"]:
                 raise ConversationError("it is wrong", b"due")
             case [b"report"]:
@@ -188,6 +191,7 @@ def test_a_silence_that_the_conversation_bounds_is_its_end(made: Callable[..., B
     [
         ([], 30, "no whole exchange for 30 s after 0 exchanges"),
         ([b"part"], 30, "no whole exchange for 30 s after 0 exchanges"),
+        ([b"quiet"], 40, "no whole exchange for 30 s after 1 exchanges"),
         ([b"x"], 40, "no whole exchange for 30 s after 1 exchanges"),
         ([b"report"], 40, None),
         ([b"listening", b"report"], 50, None),

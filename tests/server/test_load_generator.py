@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import IPv4Address
-from itertools import pairwise
+from itertools import count, pairwise
+from unittest.mock import Mock
 
 import pytest
 
@@ -153,6 +155,34 @@ def silent(client: socket.socket) -> None:
 def test_a_bad_board_is_one_line(does: Callable[[socket.socket], None], says: str) -> None:
     with board_that(does) as board:
         assert faults_of(board, SocketLoadGenerator(asking(3))) == [f"connection 1 of 3 to {board}: {says}"]
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (OSError(101, "Network is unreachable"), "cannot connect (Network is unreachable)"),
+        (TimeoutError(), "no answer to connecting within 10 s"),
+    ],
+)
+def test_a_connection_that_cannot_be_made(error: OSError, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", Mock(side_effect=error))
+    (fault,) = faults_of(Listening(LOOPBACK, 7), SocketLoadGenerator(asking(1)))
+    assert fault == f"connection 1 of 1 to 127.0.0.1:7: {says}"
+
+
+def test_all_attempts_share_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks_us, limits_s, timeout = count(step=1_000_000), list[float](), asyncio.timeout
+
+    def noted(seconds: float) -> asyncio.Timeout:
+        limits_s.append(seconds)
+        return timeout(seconds)
+
+    monkeypatch.setattr(asyncio, "timeout", noted)
+    monkeypatch.setattr(SocketLoadGenerator, "_clock_us", lambda self: float(next(ticks_us)))
+    ends = [ConnectionRefusedError(), ConnectionRefusedError(), TimeoutError()]
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", Mock(side_effect=ends))
+    (fault,) = faults_of(Listening(LOOPBACK, 7), SocketLoadGenerator(asking(1)))
+    assert limits_s == [9, 7, 5] and fault.endswith(": refused 2 times in 10 s")
 
 
 def test_the_first_of_two_faults_is_told() -> None:

@@ -10,7 +10,7 @@ import pytest
 from portbench.server.connection import Connection, _reason
 from portbench.server.simulated_load_generator import NOTHING, RESET
 from portbench.server.simulated_pc import CALL_DELAY_US, FAULT_DELAY_US, Part, SimulatedPc, SimulatedServer
-from portbench.workloads import Conversation, NetworkFault, Ping, PingPlan
+from portbench.workloads import Conversation, NetworkFault, Ping, PingPlan, Session
 from tests.server.asking import UnaskedLan
 
 PLUG, CUT = "plug", "unplug"
@@ -178,6 +178,14 @@ def test_patience_is_counted_from_the_boards_last_packet() -> None:
     assert pc.given_up(5_001_000.0) == "the board hangs: nothing came of it for 5 s of simulated time"
     server.receive(1, b"x", 2_000.0)
     assert pc.given_up(5_001_000.0) is None and pc.answered == 2
+    hung = {"version": None, "messages": [["board", "ClientKeyExchange", 70, 1.0]]}
+    tls: Any = {"cipher_suite": None, "server_name": None, "resumed": False, "board_bytes": 1, "pc_bytes": 1, **hung}
+    server.sessions = lambda: [Session(0, "p", 0.0, None, 0, 0, None, None, tls=tls)]  # type: ignore[method-assign]
+    assert (pc.given_up(1e9) or "").startswith(
+        "the board's TLS does not end its handshake: after its ClientKeyExchange"
+    )
+    tls["messages"].append(["board", "Finished", 40, 2.0])
+    assert (pc.given_up(1e9) or "").startswith("the board hangs: ")
     assert Part().patience_us is None and SimulatedPc(Lan(), None, 0.0, Part()).given_up(1e9) is None
 
 

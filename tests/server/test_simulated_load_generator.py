@@ -14,7 +14,7 @@ from portbench.server.simulated_load_generator import NOTHING, RESET, Line, Simu
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, SimulatedServer, part_in
 from portbench.server.tls.channel import Channel
 from portbench.workloads import LoadGenerator
-from portbench.workloads.conversation import ClientReport
+from portbench.workloads.conversation import ClientReport, Requests
 from tests.server.asking import ANSWER, QUESTION, Ask, UnaskedLan, asking
 from tests.server.test_recording import Loud
 
@@ -178,6 +178,9 @@ def test_the_part_is_the_workloads_with_its_settings() -> None:
     assert isinstance(part.service()(), ClientReport)
     assert (part.call().connections, part.call().at_once) == (7, 2)
     assert part_in("ping_pong", {}).call is None
+    https, asked = part_in("https", {}, 7), part_in("udp_service", {}, 7)
+    assert (https.secured, https.patience_us, https.limit, https.call) == (True, 30e6, 7, None)
+    assert isinstance(asked.call and asked.call(), Requests) and (asked.limit, asked.service) == (7, None)
     with pytest.raises(UnknownName):
         part_in("pong", {})
 

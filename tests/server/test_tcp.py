@@ -1,6 +1,8 @@
 """The TCP server on real sockets: many clients, hostile clients, a clean end."""
 
 import contextlib
+import errno
+import re
 import select
 import socket
 import struct
@@ -18,7 +20,7 @@ from portbench.errors import PortbenchError
 from portbench.server import tcp as tcp_module
 from portbench.server.connection import Limits
 from portbench.server.tcp import WorkloadServer, measure_round_trip
-from portbench.workloads import Session, workload
+from portbench.workloads import Session, Turnaround, workload
 
 PING_PONG = workload("ping_pong")
 
@@ -283,6 +285,23 @@ def test_an_answer_may_come_in_pieces_and_has_to_be_right() -> None:
         measure_round_trip("127.0.0.1", SHARED.port, [])
 
 
+@pytest.mark.parametrize(
+    ("error", "fix"),
+    [
+        (
+            OSError(errno.EACCES, "x"),
+            "cannot listen: the port needs rights that you do not have; choose one above 1023",
+        ),
+        (OSError(errno.EIO, "it broke"), "cannot listen: it broke; choose another address"),
+        (socket.gaierror(-2, "not known"), "no such host (not known); give an address of this machine"),
+    ],
+)
+def test_why_an_address_cannot_be_listened_on(error: OSError, fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "create_server", Mock(side_effect=error))
+    with pytest.raises(PortbenchError, match=rf"^127\.0\.0\.1:80: {re.escape(fix)}$"):
+        WorkloadServer(PING_PONG, port=80).__enter__()
+
+
 def test_the_books_of_a_server() -> None:
     ended = list[Session]()
     server = WorkloadServer(PING_PONG, max_clients=2, max_bytes=7, idle_timeout_s=9, on_session=ended.append)
@@ -317,6 +336,8 @@ def test_a_servers_own_client_and_its_limits_of_time(monkeypatch: pytest.MonkeyP
         server.measure_own_turnaround(2)
     exchanges = list(PING_PONG.ideal_client(2))
     assert trip.mock_calls == [call(host, 7, exchanges) for host in ("127.0.0.1", "::1", "10.0.0.1")]
+    server._sessions.extend(Mock(turnaround_us=[each]) for each in (5.0, 7.0))
+    assert server.turnaround() == Turnaround.of([5.0, 7.0])
     thread: Any = Mock()
     server._loop, server._stop, server._thread = Mock(), Mock(), thread
     server.__exit__(KeyboardInterrupt, None, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -155,6 +156,7 @@ def test_the_users_files_are_saved_first(boards: Boards, deadline: Deadline, run
         board.deploy(Deployment(FILES, runtime), deadline)
         assert log == [f"files: saved to {board.saved_files}"]
         assert board.saved_files is not None and board.saved_files.parent == tmp_path / "E6605838833A552C"
+        assert re.fullmatch(r"\d{8}T\d{6}\.\d{6}Z", board.saved_files.name)
         saved = {
             str(path.relative_to(board.saved_files)): path for path in board.saved_files.rglob("*") if path.is_file()
         }
@@ -165,7 +167,8 @@ def test_the_users_files_are_saved_first(boards: Boards, deadline: Deadline, run
 
 def test_our_own_files_are_not_the_users(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
     fake = boards()
-    (fake.root / "main.py").write_bytes(b'RESULT = {}\nprint("PORTBENCH", 1)\n')
+    for name in ("main.py", "code.py"):
+        (fake.root / name).write_bytes(b'RESULT = {}\nprint("PORTBENCH", 1)\n')
     (fake.root / "portbench_config.json").write_bytes(b"{}")
     with usb_board(fake, save_files_to=tmp_path) as board:
         board.deploy(Deployment(FILES, "micropython"), deadline)
@@ -189,6 +192,6 @@ def test_a_board_whose_files_cannot_be_saved_is_not_written_to(
 
 
 def test_names_from_a_board_stay_below_the_folder(tmp_path: Path) -> None:
-    assert _below(tmp_path, "../../etc/x") == tmp_path / "etc" / "x"
+    assert _below(tmp_path, "../../etc/x") == _below(tmp_path, "etc\\..\\x") == tmp_path / "etc" / "x"
     with pytest.raises(BoardError, match="cannot be saved"):
         _below(tmp_path, "..")

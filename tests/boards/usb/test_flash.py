@@ -217,7 +217,9 @@ def test_picotool_programs_where_it_is_installed(
     image = small_image(tmp_path, MICROPYTHON)
     script = f'echo "$@" > {tmp_path}/called; cp "$4" {board.volume}/firmware.uf2'
     program(tmp_path, "picotool", script, monkeypatch)
-    flash(link_to(board), Uf2File.read(image), deadline)
+    log = list[str]()
+    flash(link_to(board, log), Uf2File.read(image), deadline)
+    assert log == ["flash: image.uf2 by picotool"]
     assert (tmp_path / "called").read_text() == f"load --verify --execute {image} --bus 1 --address 1\n"
     assert board.flashed == image.read_bytes()
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock, call
 
 import pytest
 import serial
@@ -90,7 +91,26 @@ def test_no_permission_names_the_fix(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         BoardUnavailable, match=r"no permission to open \S+; join its group .*or copy docs/60-portbench.rules"
     ):
         opened(str(node))
-    assert "60-portbench.rules" in permission_fix("/dev/gone")
+    rule = "copy docs/60-portbench.rules to /etc/udev/rules.d and plug the board in again"
+    join = f"join its group (sudo usermod -aG {node.group()} $USER, then log in again)"
+    assert [permission_fix(each) for each in ("/dev/gone", str(node))] == [rule, f"{join} or {rule}"]
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert permission_fix(str(node)) == "close other programs that use it"
+
+
+def test_a_new_port_is_tried_until_it_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s, port = [0.0], Mock()
+    opens = Mock(
+        side_effect=[serial.SerialException(errno.EACCES, "x"), serial.SerialException(errno.EBUSY, "x"), port]
+    )
+    monkeypatch.setattr(port_module, "_open", opens)
+    deadline = Deadline(9, "t", clock=lambda: now_s[0], sleep=lambda seconds: now_s.append(now_s.pop() + seconds))
+    assert open_port("x", "board", deadline, keep_input=True) is port and now_s == [0.2]
+    assert opens.mock_calls == [call("x", True)] * 3
+    opens.side_effect = serial.SerialException(errno.EBUSY, "x")
+    with pytest.raises(BoardUnavailable, match=r"^board: x is in use by another program; close it$"):
+        open_port("x", "board", deadline)
+    assert now_s == [pytest.approx(5.2)]
 
 
 @pytest.mark.parametrize(

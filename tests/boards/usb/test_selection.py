@@ -48,6 +48,7 @@ class Plugged:
         ("port:/dev/ttyACM0", Selector("port", "/dev/ttyACM0")),
         ("port:COM3", Selector("port", "COM3")),
         ("/dev/ttyACM0", Selector("port", "/dev/ttyACM0")),
+        ("com4", Selector("port", "com4")),
         ("usb:1-1.2", Selector("usb", "1-1.2")),
         ("rfc2217://lab:4000", Selector("url", "rfc2217://lab:4000")),
         ("socket://10.0.0.1:4000", Selector("url", "socket://10.0.0.1:4000")),
@@ -85,8 +86,12 @@ def test_auto_does_not_choose_between_boards() -> None:
 
 
 def test_none_says_what_was_seen() -> None:
-    with pytest.raises(BoardUnavailable, match=r"no board id:FF; plug it in.*boards seen: 2e8a:0005 serial E66.*0A at"):
+    with pytest.raises(BoardUnavailable) as caught:
         select([ONE, MODEM], Selector("id", "FF"), DEFINITION)
+    assert str(caught.value) == (
+        f"{DEFINITION.title}: no board id:FF; plug it in, or hold BOOTSEL while plugging it in"
+        " (boards seen: 2e8a:0005 serial E66000000000000A at /dev/ttyACM0)"
+    )
 
 
 def test_an_emulated_board_by_its_serial_number() -> None:
