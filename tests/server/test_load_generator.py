@@ -197,12 +197,6 @@ def test_the_first_of_two_faults_is_told() -> None:
     assert fault.endswith("answer 1 is b'nonsense'")
 
 
-def test_a_silent_board_is_one_line() -> None:
-    with board_that(silent) as board:
-        fault = faults_of(board, SocketLoadGenerator(asking(1), idle_timeout_s=0.1))
-    assert fault == [f"connection 1 of 1 to {board}: no whole exchange for 0.1 s after 0 exchanges"]
-
-
 def test_leaving_ends_what_is_open_without_a_fault() -> None:
     faults: list[str] = []
     come = threading.Event()

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import Mock, PropertyMock
 
 import pytest
 
@@ -140,19 +139,6 @@ def test_a_hand_on_the_power_comes_before_a_person(boards: Boards, monkeypatch: 
 
     assert enter_bootloader(link_to(board, log, power=Hand()), Deadline(10, "test")).pid == 3
     assert log[-1] == "boot loader: by power"
-
-
-def test_a_port_that_is_opened_at_1200_baud_comes_after_the_prompt(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(flash_module, "_REPL_S", 0.1)
-    board, log, port = boards(deaf_to=1_000_000), list[str](), Mock()
-    path = board.port
-    type(port).dtr = PropertyMock(side_effect=OSError("no DTR"))
-    port.close.side_effect = lambda: board.press_bootsel() if port.baudrate == 1200 else None
-    monkeypatch.setattr(flash_module, "open_port", lambda *words, **more: port)
-    assert enter_bootloader(link_to(board, log), Deadline(30, "test")).pid == 3
-    assert log[1:] == [f"{path}: no DTR", "boot loader: by 1200-baud touch"]
 
 
 @pytest.mark.parametrize("takes", [True, False])

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock, Mock, call
+from unittest.mock import MagicMock, Mock, PropertyMock, call
 
 import pytest
 
@@ -86,6 +86,9 @@ def test_each_way_into_the_boot_loader_has_its_time(boards: Boards, monkeypatch:
     assert opened.call_args.args[:2] == (device.port, "b") and opened.call_args.kwargs == {"provider_pid": os.getpid()}
     port = opened.return_value
     assert (port.baudrate, port.dtr, port.mock_calls) == (1200, False, [call.close()])
+    type(port).dtr = PropertyMock(side_effect=OSError("no DTR"))
+    flash_module._by_touch(link, deadline)
+    assert link.log.mock_calls[-1] == call(f"{device.port}: no DTR") and port.mock_calls == [call.close()] * 2
 
 
 class Away:

@@ -40,6 +40,7 @@ from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.stages import Stage
 from portbench.signals import ENDING
 from portbench.workloads import Turnaround
+from tests.boards.usb.conftest import MICROPYTHON, small_image
 from tests.results.rows import missing, row, run_of
 
 LOST = BoardUnavailable("not plugged in")
@@ -213,8 +214,10 @@ def test_what_a_run_says_at_its_end(
 
 
 def test_a_required_row_may_not_be_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "portbench-native tuned ping_pong 2/2: is required, and was skipped: no image"
-    assert told([row(1), SKIPPED], tmp_path, monkeypatch, required=True) == ([said], 1)
+    said = "portbench-native tuned ping_pong 2/2: is required, and was"
+    for ended in (SKIPPED, UNSUPPORTED):
+        faults = [f"{said} {ended.status}: {ended.reason}"]
+        assert told([row(1), ended], tmp_path / ended.status, monkeypatch, required=True) == (faults, 1)
     assert told([row(1), FAILED], tmp_path / "other", monkeypatch, required=True) == ([], 1)
 
 
@@ -334,6 +337,12 @@ def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
     measure_images(both[:1], asked | {"runs": 2, "profile": ["tuned"]})
     assert installed.mock_calls == [call()]
     assert [{each.runtime for each in part.rows} for part in parts] == [{"portbench-native"}, {"wiznet-hardwired"}]
+    file = str(small_image(tmp_path, MICROPYTHON))
+    monkeypatch.setattr(
+        run_module, "measure", lambda rows, *_: ((each, row(1, runtime=each.entry.id)) for each in rows)
+    )
+    assert [len(part.rows) for part in measure_images([file], asked | {"profile": ["tuned"]})] == [1]
+    monkeypatch.setattr(run_module, "measure", measured)
     for status in ("skipped", "failed"):
         ended["wiznet-hardwired"] = missing("wiznet-hardwired", status, "it is broken", profile="tuned")
         with pytest.raises(PortbenchError, match=r"^wiznet-hardwired: ping_pong tuned: it is broken$"):
@@ -444,6 +453,8 @@ def test_a_build_is_told_by_the_sources_that_make_a_row(tmp_path: Path, monkeypa
     (tmp_path / "own/b.toml").write_text("other")
     found.append(sources())
     (tmp_path / "own/b.toml").rename(tmp_path / "own/c.toml")
+    found.append(sources())
+    (tmp_path / "own/deep").rename(tmp_path / "own/other")
     found.append(sources())
     assert len(set(found)) == len(found)
     (tmp_path / "boards/readme.md").touch()

@@ -8,6 +8,7 @@ import signal
 import tempfile
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock, call
 
@@ -79,6 +80,19 @@ class LeavesFiles:
         pass
 
 
+class Odd(Exception):
+    """It cannot be made again from its arguments."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(one + other)
+
+
+def faults_oddly(*parts: Any) -> None:
+    outcome = Outcome(point(1.0).rows[0], Path(), Odd("a", "b"))
+    pool.Bench = lambda *_: SimpleNamespace(measure=lambda *_: outcome)  # type: ignore[assignment, misc]
+    pool._work(*parts)
+
+
 def leaves_files(*parts: Any) -> None:
     pool.Bench = LeavesFiles  # type: ignore[assignment, misc]
     pool._work(*parts)
@@ -125,6 +139,10 @@ def test_no_row_follows_a_broken_setup(measured: Any) -> None:
         next(coming)
     with pytest.raises(BrokenSetup, match="no engine"):
         next(measured(cannot_begin))
+    coming = measured(faults_oddly)
+    next(coming)
+    with pytest.raises(RuntimeError, match=r"^Odd\('ab'\)"):
+        next(coming)
     assert multiprocessing.active_children() == []
 
 
