@@ -15,7 +15,7 @@ import pytest
 from portbench.boards import BoardError, BoardUnavailable, Deadline, DeadlineExceeded, Deployment
 from portbench.boards.deploy import deploy_mpremote
 from portbench.boards.usb import files as files_module
-from portbench.boards.usb.board import UsbBoard
+from portbench.boards.usb.board import DEPLOYERS, UsbBoard
 from portbench.boards.usb.files import _below, deploy_circuitpython, deploy_rshell
 from portbench.boards.usb.link import run_program
 from portbench.errors import LibraryMissing
@@ -60,16 +60,7 @@ def test_only_what_differs_is_written(boards: Boards, deadline: Deadline, monkey
     assert steps == [board.root, deadline, board.root / "lib/a", deadline]
     deploy_circuitpython(link, repl, FILES | {"main.py": b"print(2)\n"}, deadline, steps.append)
     assert steps[4:] == [board.root, deadline]
-    repl.close()
-
-
-def test_a_read_only_drive_says_why(boards: Boards, deadline: Deadline, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> None:
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr("portbench.boards.usb.files.write_file", refused)
-    link = link_to(boards(runtime="circuitpython"))
-    repl = link.open_repl(deadline)
+    monkeypatch.setattr(files_module, "write_file", Mock(side_effect=OSError(30, "Read-only file system")))
     with pytest.raises(BoardError, match=r"is read-only: its file system is damaged or boot.py took it"):
         deploy_circuitpython(link, repl, FILES, deadline)
     repl.close()
@@ -108,6 +99,11 @@ def test_rshell_gets_the_free_port_and_all_files_in_one_run(
         *(f"mkdir /pyboard/{each}" for each in ("lib", "lib/a")),
         "cp /pyboard/lib/a/b.py",
     ]
+    copies = Mock()
+    monkeypatch.setitem(DEPLOYERS, "rshell", copies)
+    with usb_board(boards(), deployer="rshell") as other, pytest.raises(BoardError, match="main.py is not there"):
+        other.deploy(Deployment(FILES, "micropython"), deadline)
+    assert copies.call_args.args[1:] == (FILES, deadline)
     repl.wire.port = "socket://lab:1"
     with pytest.raises(
         BoardUnavailable, match=r"^socket://lab:1: rshell knows no network ports; use --deploy mpremote"

@@ -74,16 +74,6 @@ def test_a_result_that_was_missed_is_asked_for(boards: Boards, deadline: Deadlin
         assert board.run(deadline).result == {"messages": 2}
 
 
-def test_a_script_that_ends_without_a_result_is_a_lost_console(boards: Boards, deadline: Deadline) -> None:
-    fake = boards(on_boot=lambda show: show("MemoryError: no luck\r\n"))
-    with usb_board(fake) as board:
-        board.deploy(SCRIPT, deadline)
-        with pytest.raises(
-            ConsoleLost, match=r"ended without a result line; last it printed: \['MemoryError: no luck'\]"
-        ):
-            board.run(deadline)
-
-
 def test_a_board_whose_power_is_at_hand_runs_by_it(boards: Boards) -> None:
     """All comes before its port is open, and no other enumeration is waited for."""
     fake, deadline = boards(), Deadline(20, "test")
@@ -148,11 +138,6 @@ def test_a_run_that_never_ends_ends_at_the_deadline(boards: Boards) -> None:
     with pytest.raises(DeadlineExceeded, match=r"row 1: still waiting for the client's result line after 0.3 s"):
         read_result(repl, Console(), deadline, nudge=False)
     repl.close()
-
-
-def test_nothing_deployed_runs_nothing(boards: Boards, deadline: Deadline) -> None:
-    with usb_board(boards()) as board, pytest.raises(BoardError, match="nothing was deployed to run"):
-        board.run(deadline)
 
 
 def test_flash_console_identify(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
@@ -276,6 +261,11 @@ def test_each_step_of_the_ladder_has_its_time(monkeypatch: pytest.MonkeyPatch) -
     assert recover(link, None, Deadline(100, "test")) == "soft reset"
     said = ("interrupt: deaf", "soft reset: the console answers")
     assert link.log.mock_calls == [call(f"recovery: {each}") for each in said]
+    steps.reset_mock()
+    steps.answers.side_effect = BoardUnavailable("in use by minicom")
+    with pytest.raises(BoardUnavailable, match="in use by minicom"):
+        recover(link, image, Deadline(100, "test"))
+    assert steps.answers.call_count == 1 and not steps._soft_reset.called
 
 
 def test_steps_at_the_prompt_end_with_a_free_port(deadline: Deadline, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,17 +291,6 @@ def test_steps_at_the_prompt_end_with_a_free_port(deadline: Deadline, monkeypatc
         assert link.open_repl.mock_calls[0] == call(deadline, before, keep_input=True)
         assert read.call_args == call(link.open_repl(), console, deadline, nudge=power is None)
         assert reset.call_count == 1 and link.open_repl().close.called
-
-
-def test_a_board_that_another_program_has_is_not_reset(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    def used(*_: object) -> None:
-        raise BoardUnavailable("in use by minicom")
-
-    log: list[str] = []
-    monkeypatch.setattr("portbench.boards.usb.run.answers", used)
-    with pytest.raises(BoardUnavailable, match="in use by minicom"):
-        recover(link_to(boards(), log), None, Deadline(20, "test"))
-    assert log == []
 
 
 def test_the_listing_tells_runtime_and_state(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:

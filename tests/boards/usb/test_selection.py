@@ -105,6 +105,10 @@ def test_a_board_by_its_place_whatever_runs_on_it() -> None:
     assert select([ONE, desk], parse_selector("usb:desk"), DEFINITION) is desk
 
 
+def test_a_port_is_named_as_a_whole() -> None:
+    assert select([replace(ONE, port="/dev/ttyACM10"), TWO], Selector("port", "/dev/ttyACM1"), DEFINITION) is TWO
+
+
 def test_a_remote_board_is_its_url() -> None:
     url = "rfc2217://lab:4000"
     bus = default_bus(parse_selector(url))

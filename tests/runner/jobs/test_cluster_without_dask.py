@@ -150,6 +150,11 @@ def test_a_schedulers_client_is_closed_at_the_end(monkeypatch: pytest.MonkeyPatc
     found: list[object] = list(cluster.measure_on("tcp://x", rows, OPTIONS, unused))
     assert found == [made.return_value, "tcp://x", OPTIONS, unused, *rows]
     assert made.mock_calls == [call("tcp://x", timeout=10.0, set_as_default=False), call().close(10.0)]
+    for error in (TimeoutError(), ValueError("x")):
+        made.side_effect = error
+        says = rf"^--on y: no Dask scheduler answers there; start one: dask scheduler \({type(error).__name__}\)$"
+        with pytest.raises(PortbenchError, match=says):
+            list(cluster.measure_on("y", rows, OPTIONS, unused))
 
 
 def test_rows_that_wait_are_withdrawn_with_their_run(image: Image) -> None:
@@ -208,10 +213,10 @@ def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
         cluster.run_job("ping_pong", build, pair, one, other)
         placed = [(each.entry.path.name, each.entry.path.read_bytes()) for each in benches[2].pair()]
         assert placed == [("image.uf2", one), ("b.uf2", other)]
-        with pytest.raises(
-            PortbenchError, match="its portbench has other engine than this one; install the same there"
-        ):
-            cluster.run_job("ping_pong", replace(build, engine="e"), job, one)
+        for part in ("engine", "sources"):
+            says = f"^its portbench has other {part} than this one; install the same there$"
+            with pytest.raises(PortbenchError, match=says):
+                cluster.run_job("ping_pong", replace(build, **{part: "x"}), job, one)
     finally:
         folder = benches[0].measured[0][0].entry.path.parent
         cluster.close()
