@@ -16,7 +16,7 @@ from portbench.results import publish
 from portbench.results.answer import times_text
 from portbench.results.attribution import CAUSES, Attribution, Function, Span, Spans, moment_title
 from portbench.results.boards_beside import _factor
-from portbench.results.cells import figure
+from portbench.results.cells import _spi, figure
 from portbench.results.chance import least_p, mean_interval
 from portbench.results.compare_why import _unit
 from portbench.results.environment import git_state, tool_versions
@@ -195,6 +195,9 @@ def test_numbers_at_the_edges_of_their_forms() -> None:
     assert [times_text(each, groups[1]) for each in groups.values()] == ["1.00", "1.99", "2.0", "99.9", "100"]
     assert [_factor(each) for each in (0.0994, 0.1, 9.994, 10, 123.4)] == ["0.099", "0.10", "9.99", "10", "123"]
     assert [_unit(us)[0] for us in (9_999.9, 10_000, 9_999_999, 10_000_000)] == ["us", "ms", "ms", "s"]
+    asked, real = {"spi_hz_asked": 2_000_000}, {"spi_hz_actual": 1_953_125}
+    clocks = [_spi(row(1, conditions=each)) for each in ({}, asked, real, asked | real)]
+    assert clocks == ["", "2 -> ?", "default -> 1.953", "2 -> 1.953"]
     assert (least_p(3, 3), mean_interval([0.5]), mean_interval([2, 2])) == (0.1, (0.5,) * 3, (2,) * 3)
     axis = {"domain": [1, 10], "type": "log", "title": "x, logarithmic", "values": [1, 2, 5, 10]}
     assert log_axis(1, 10, "x") == axis

@@ -101,7 +101,7 @@ def test_rshell_gets_the_free_port_and_all_files_in_one_run(
     ]
     copies = Mock()
     monkeypatch.setitem(DEPLOYERS, "rshell", copies)
-    with usb_board(boards(), deployer="rshell") as other, pytest.raises(BoardError, match="main.py is not there"):
+    with usb_board(boards(), deployer="rshell") as other, pytest.raises(BoardError, match=r"main\.py is not there"):
         other.deploy(Deployment(FILES, "micropython"), deadline)
     assert copies.call_args.args[1:] == (FILES, deadline)
     repl.wire.port = "socket://lab:1"
