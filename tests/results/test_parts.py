@@ -260,6 +260,19 @@ def test_a_page_is_written_if_it_changes_and_its_lost_rows_are_counted(
         publish.into(run, page)
 
 
+def test_a_pages_form_is_asked_for_by_its_names_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, ends = (
+        run_of(row(2000)),
+        {"a.html": "html", "A.HTM": "html", "a.svg": "chart", "a.json": "to_json", "a": "page"},
+    )
+    for name in ("html", "chart", "to_json", "page", "preview"):
+        monkeypatch.setattr(publish, name, Mock(return_value=name))
+    assert {each: publish._text(run, Path(each), (), "", ()) for each in ends} == ends
+    pictures = [publish._preview(run, Path(each)) for each in ("a/b.HTML", "b.htm", "b.md")]
+    assert pictures == [{Path("a/b.png"): "preview"}, {Path("b.png"): "preview"}, {}]
+    assert publish._preview(run_of(), Path("b.html")) == {}
+
+
 def test_a_chart_of_a_history_has_ten_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portbench.results.page.parts.drawings", lambda draw: ("", ""))
     rows = [row(2000, runtime=f"r{each}") for each in range(21)]

@@ -38,6 +38,7 @@ class Obeying(Conversation):
                 raise ConversationError("it is wrong", b"due")
             case [b"report"]:
                 self.report = {}
+                return b"yes"
             case [b"listening"]:
                 self.listening = "here"
             case [b"ping"]:
@@ -276,6 +277,7 @@ def test_ends_of_the_board_and_refusals(made: Callable[..., Bench]) -> None:
     assert bench.connection.eof_received() is False and bench.recording.error == "too early"
     bench = made()
     bench.say(b"report", 1)
+    assert bench.connection.silent_since_s is None
     bench.connection.connection_lost(ConnectionResetError(104, "reset"))
     assert bench.recording.error is None
     bench = made(refusal="turned away")

@@ -131,7 +131,9 @@ def test_a_fault_begins_and_ends_once(kind: Any, answer: object, asked: list[obj
 
 
 def test_without_pings_the_pc_can_cause_resets_alone() -> None:
-    errors = [pc_with(f"fault {kind}".encode())[0].sessions()[0].error for kind in ("reset", "restart", "cable")]
+    pcs = [pc_with(f"fault {kind}".encode()) for kind in ("reset", "restart", "cable")]
+    errors = [pc.sessions()[0].error for pc, *_ in pcs]
+    assert [answer for *_, answer in pcs] == [RESET] * 3
     cannot = "unsupported: this PC cannot cause this network fault:"
     assert errors == [None, f"{cannot} restart 1 s", f"{cannot} cable 1 s"]
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from statistics import median
 from typing import Any
-from unittest.mock import Mock, call
+from unittest.mock import MagicMock, Mock, call
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -224,21 +224,16 @@ def test_own_turnaround_is_a_sessions_like_any_other() -> None:
     assert own.median_us > median(record.turnaround_us)  # which is a part of it
 
 
-def test_an_answer_may_come_in_pieces_and_has_to_be_right() -> None:
-    def serve(listener: socket.socket) -> None:
-        with listener.accept()[0] as client:
-            for _ in range(2):
-                client.recv(1)
-                for byte in b"abc":
-                    client.send(bytes([byte]))
-                    client.recv(0)
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=serve, args=(listener,))
-        thread.start()
-        with pytest.raises(ConnectionError, match=r"^127.0.0.1:\d+ answered b'abc' to b'2', not b'abd'$"):
-            measure_round_trip("127.0.0.1", listener.getsockname()[1], [(b"1", b"abc"), (b"2", b"abd")])
-        thread.join(LIMIT_S)
+def test_an_answer_may_come_in_pieces_and_has_to_be_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = MagicMock()
+    client.recv.side_effect = [b"a", b"b", b"c"] * 2 + [b""] * 2
+    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: contextlib.nullcontext(client))
+    with pytest.raises(ConnectionError, match=r"^h:7 answered b'abc' to b'2', not b'abd'$"):
+        measure_round_trip("h", 7, [(b"1", b"abc"), (b"2", b"abd")])
+    assert client.recv.mock_calls == [call(each) for each in (3, 2, 1)] * 2
+    with pytest.raises(ConnectionError, match=r"^h:7 answered b'' to b'3', not b'x'$"):
+        measure_round_trip("h", 7, [(b"3", b"x")])
+    monkeypatch.undo()
     with WorkloadServer(PING_PONG, "0.0.0.0", 0) as server:
         assert measure_round_trip("127.0.0.1", server.port, PING_PONG.ideal_client(3)).n == 3
         own = server.measure_own_turnaround(5)

@@ -110,7 +110,9 @@ def test_an_image_is_sent_once_and_so_many_rows_are_ahead(image: Image) -> None:
     assert pickle.loads(job) == (rows[0], OPTIONS, [replace(image, file=None)], ["image.uf2"])
     assert client.closed == [(cluster.close, "ignore")]
     many = Client(cores=20)
-    list(on(many, image).rows(rows))
+    for _, measured in on(many, image).rows(rows):
+        if measured.status is Status.MEASURED:
+            many.running.pop()
     assert many.most == 39  # four times as many rows as cores, at most all
 
 

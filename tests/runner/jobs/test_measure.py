@@ -26,6 +26,7 @@ from portbench.errors import BoardUnavailable, PortbenchError
 from portbench.firmware.images import Image, Source
 from portbench.firmware.native_config import StaticAddress
 from portbench.results import storage
+from portbench.results.environment import git_state
 from portbench.results.model import Row, Status
 from portbench.results.storage import LATEST, StorageError
 from portbench.runner.bench import Outcome
@@ -274,7 +275,8 @@ def test_a_run_has_its_view_logs_beside_its_file_and_the_users_images(
         assert list(run.measured()) == [] and run.faults == [] and run.run.finished_utc is None
     (asked,) = parts.measure.call_args_list
     assert asked.args[2:4] == (parts.image_store.return_value, run._writer.path.with_suffix(""))
-    assert run.run.name == "nightly" and set(run.run.tools) <= set(run_module._TOOLS) and run.run.git is not None
+    assert run.run.name == "nightly" and set(run.run.tools) <= set(run_module._TOOLS)
+    assert run.run.git == git_state(run_module.PROJECT) and Path(__file__).parents[3] == run_module.PROJECT
     assert parts.Servers.return_value.close.mock_calls == [call()]
 
 
