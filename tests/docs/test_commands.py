@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from platformdirs import user_cache_path
 
+from portbench.clients.libraries import library_files
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.identify import NATIVE_PROGRAM
 from portbench.results.shipped import shipped
@@ -187,6 +189,18 @@ def provide(words: list[str], folder: Path, content: Callable[[str], bytes]) -> 
         path.write_bytes(content(path.name))
 
 
+def provide_library(words: list[str], folder: Path) -> None:
+    """The pinned files of CircuitPython's driver, where a command names a copy of it."""
+    paths = [word.partition("=")[2] for word in words if word.startswith("adafruit_wiznet5k=")]
+    if paths and not (user_cache_path("portbench") / "circuitpython").is_dir():
+        pytest.skip("without CircuitPython's libraries: portbench run --runtime circuitpython-9.1.4, once online")
+    for path in paths:
+        for name, content in library_files(9, 60, names=["adafruit-circuitpython-wiznet5k"]).items():
+            target = folder / path / name.removeprefix("lib/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+
+
 def planned(name: str) -> bytes:
     return b":0400000000000000FC\n:00000001FF\n" if name.endswith(".hex") else uf2.build(b"master secret".ljust(256))
 
@@ -261,6 +275,7 @@ def test_a_run_measures(line: str, folder: Path, invoke: Invoke, image: Image, m
         return (AVR_IMAGE if name.endswith(".hex") else needed or NATIVE_IMAGE).read_bytes()
 
     provide([*words, "main/firmware.uf2"], folder, content)
+    provide_library(words, folder)
     if "--baseline" in words:  # the page says: a run called main
         (folder / "results" / "runs" / "main.jsonl").unlink()
         assert invoke("run", "--runtime", "main/firmware.uf2", "--name", "main").exit_code == 0
@@ -301,6 +316,7 @@ def test_a_command_that_measures_runs(
         folder,
         lambda name: (image(BUILDS[name]) if name in BUILDS else NATIVE_IMAGE).read_bytes(),
     )
+    provide_library(words, folder)
     for path in (folder / word for word in words if word.endswith((".elf", ".map"))):
         path.write_text(LINKER_MAP)
     done = invoke(*words)

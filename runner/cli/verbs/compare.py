@@ -3,7 +3,8 @@
 A and B are run files, `latest`, names of runs (`portbench run --name`), or revisions at which they were measured. Or
 they are firmware (a .uf2 image, a runtime's id, or a release as micropython@latest), measured now with the options of
 `portbench run`. If A is a folder, without B, its images are taken in the order of their names, build-9 before build-10:
-the first is fast, the last slow, and only some of the others are measured.
+the first is fast, the last slow, and only some of the others are measured. One image is compared with itself by
+--library NAME=OLD --library NAME=NEW, or by one --library, which only B then has.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ def COMMAND(
     **options: Any,
 ) -> int:
     show = partial(_show, limit=fail_if_slower, as_json=as_json, outputs=outputs, times=times)
+    if after is None and options["library"] and not Path(before).is_dir():
+        after = before
     if after is None:
         if elf or beside_elf:
             raise click.UsageError("--elf, --beside-elf: are for two images; leave them out for a folder")

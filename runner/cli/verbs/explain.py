@@ -7,11 +7,13 @@ It comes from the newest run with its attribution (`portbench run --attribute`),
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from portbench.clients.own_libraries import libraries_of_sides
 from portbench.console import console
 from portbench.errors import OptionError
 from portbench.results.explain import Facts, compared
@@ -60,13 +62,17 @@ def COMMAND(
         raise OptionError("--what-if: runs the row; leave out --file, or --what-if")
     if file is not None and (elf or beside_elf):
         raise OptionError("--elf: the row of --file has its names already; leave out --elf or --file")
-    source = _Source(file, results_dir, values, run_again=what_if or bool(elf or beside_elf))
-    one = source.row(row, elf)
-    other = None if beside is None else source.row(beside, beside_elf)
+    own = libraries_of_sides(values.pop("library"), alike=row == beside)
+    if file is not None and any(own):
+        raise OptionError("--library: the row of --file was measured with its own; leave out --library or --file")
+    source = _Source(file, results_dir, values, run_again=what_if or bool(elf or beside_elf or any(own)))
+    one = source.row(row, elf, own[0] if beside else own[1])
+    replayed = source.replayed
+    other = None if beside is None else source.row(beside, beside_elf, own[1])
     said = [] if other is None else compared(one, other)
-    changes = list(source.measured[row].what_if(one)) if what_if else []
+    changes = list(replayed.what_if(one)) if what_if and replayed else []
     one = _span_of(one, message, slowest)
-    found = Explained(one, measured=row in source.measured, beside=other, compared=said, what_if=changes)
+    found = Explained(one, measured=replayed is not None, beside=other, compared=said, what_if=changes)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=1))
     else:
@@ -82,18 +88,19 @@ class _Source:
         changed = run_again or any(value for name, value in values.items() if name != "workload")
         is_stored = file is not None or (not changed and (results_dir / LATEST).exists())
         self._run = find_run(file, results_dir) if is_stored else None
-        self.measured: dict[str, ReplayedRow] = {}
+        self.replayed: ReplayedRow | None = None
+        """The last row, if it was run."""
 
-    def row(self, text: str, elf: Path | None = None) -> Row:
+    def row(self, text: str, elf: Path | None, libraries: Sequence[str]) -> Row:
         """Raises OptionError if there is no such row, or nothing in it was timed."""
-        row = self._found(RowName.read(text), text, elf)
+        row = self._found(RowName.read(text), text, elf, libraries)
         if Facts.of(row) is None:
             raise OptionError(
                 f"{text}: its time has no attribution: the workload times nothing, or no readings of the timer fit"
             )
         return row
 
-    def _found(self, name: RowName, text: str, elf: Path | None) -> Row:
+    def _found(self, name: RowName, text: str, elf: Path | None, libraries: Sequence[str]) -> Row:
         if self._run is not None:
             workload = row_options(text, self._values).what.chosen_workloads[0].name
             row = stored_row(self._run, name, workload)
@@ -104,8 +111,8 @@ class _Source:
                     f"{self._file}: has no {workload} row {name} with an attribution; measure with"
                     " portbench run --attribute"
                 )
-        self.measured[text] = replayed_row(text, self._values, elf)
-        return self.measured[text].row()
+        self.replayed = replayed_row(text, self._values | {"library": libraries}, elf)
+        return self.replayed.row()
 
 
 def _span_of(row: Row, message: int | None, slowest: bool) -> Row:

@@ -114,6 +114,20 @@ def test_options_may_be_on_several_lines(tmp_path: Path, environment: dict[str, 
     assert said[-4:] == ["--workload", "interpreter", "--profile", "tuned"]
 
 
+@pytest.mark.parametrize(("old", "head"), [("a=main dir", "`a=pr` beside `a=main dir`"), ("", "`a=pr` beside `x.uf2`")])
+def test_a_library_is_compared_in_one_image(old: str, head: str, tmp_path: Path, environment: dict[str, str]) -> None:
+    """Each word reaches the command as one, and the pinned library is named by its image."""
+    (tmp_path / "it.json").write_text('[{"judged": 0.5, "too_slow": false}]')
+    words = 'printf "%s\\n" "$@" > calls; mkdir -p "$RESULTS"; touch "$RESULTS/comparison.md"'
+    program(tmp_path, "portbench", f'[ "$1" = show ] || {{ {words}; cp it.json "$RESULTS/comparison.json"; }}')
+    context = {"inputs.firmware": "x.uf2", "inputs.library": "a=pr", "inputs.baseline-library": old}
+    status, summary = run_step("Compare", context, tmp_path, environment)
+    assert status == 0 and summary.splitlines()[0] == f"### portbench: {head}"
+    first = ["--library", old] if old else []
+    said = (tmp_path / "calls").read_text().splitlines()
+    assert said[: said.index("--fail-if-slower")] == ["compare", "x.uf2", *first, "--library", "a=pr"]
+
+
 def test_too_few_runs_to_tell_fail_the_job_in_its_own_words(tmp_path: Path, environment: dict[str, str]) -> None:
     program(tmp_path, "portbench", f'exec {sys.executable} -P -m portbench "$@"')
     for name, start in (("main", 100), ("pr", 101)):
