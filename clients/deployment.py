@@ -194,7 +194,7 @@ def build_deployment(
         if _major(version) < _SERVES_USB_MAJOR:
             script = after_usb(script)
     files = with_own(files, libraries, "lib/" if kind.language == "circuitpython" else "")
-    if hidden(files, frozen):
+    if hidden(files, frozen) and (has_driver or libraries):
         script = ours_first(script) if has_driver else _LIBRARIES_FIRST + script
     files[kind.script] = script.encode()
     return Deployment(files, family)

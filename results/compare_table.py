@@ -18,6 +18,8 @@ from portbench.results.run_perfbench import differences
 
 COLUMNS: Final = ("row", "A", "B", "unit", "time", "interval", "by", "verdict")
 LAYOUT_COLUMNS: Final = ("figure", "time", "code", "interval", "layout", "no misses", "A varies", "B varies")
+USUAL_LIMIT: Final = 0.02
+"""The limit where the user gives none."""
 HINT: Final = "why: measure both with --attribute, and compare them again"
 
 
@@ -124,15 +126,21 @@ def library_caution(comparisons: Sequence[Comparison]) -> str | None:
 
 
 def _verdict(each: Comparison, limit: float | None) -> str:
+    allowed = USUAL_LIMIT if limit is None else limit
+    by = f"by {share(abs(each.slower)).lstrip('+')}"
+    if found := each.splits:
+        by += f", of which code {share(found[0].code)}, layout {share(found[0].layout)}"
     if limit is not None and each.is_slower_than(limit):
-        return f"SLOWER than {limit * 100:g}% allows"
+        return f"SLOWER than {limit * 100:g}% allows: {by}"
     if each.too_few:
         return "too few runs to tell: 4 of each at least"
     if not each.differs:
         return "the same" if each.slower == 0 else "no difference beyond chance"
-    if (found := each.splits) and not found[0].is_code:
+    if found and not found[0].is_code:
         return "the code is as fast: the difference is layout, or chance"
-    return "slower" if each.slower > 0 else "faster"
+    if max(abs(each.slower), abs(each.judged)) <= allowed:
+        return f"within {allowed * 100:g} %"
+    return f"{'slower' if each.slower > 0 else 'faster'} {by}"
 
 
 @dataclass(frozen=True)

@@ -273,12 +273,11 @@ def _usual_workloads() -> tuple[Workload, ...]:
 
 
 def _libraries(given: tuple[str, ...]) -> tuple[OwnLibrary, ...]:
-    found = {each.name: each for each in map(read_library, given)}
-    if len(found) < len(given):
-        raise OptionError(
-            f"--library: {', '.join(found)}: a name is given twice; portbench compare takes two of one name"
-        )
-    return tuple(found.values())
+    found = tuple(map(read_library, given))
+    names = [each.name for each in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise OptionError(f"--library: {twice} is given twice; give it once, or compare one image or two")
+    return found
 
 
 def _run_name(text: str | None) -> str | None:

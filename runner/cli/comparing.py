@@ -93,17 +93,13 @@ def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path 
     images = list(dict.fromkeys(filter(None, found)))
     for libraries in dict.fromkeys(own if images else ()):
         look_first(images, options | {"library": libraries}, runs)
-    measured: dict[tuple[str, tuple[str, ...]], RunFile] = {}
+    measured: dict[tuple[str | None, tuple[str, ...]], RunFile] = {}
+    asked = list(zip(found, own, strict=True))
     for libraries in dict.fromkeys(own):
-        using = list(
-            dict.fromkeys(image for image, each in zip(found, own, strict=True) if image and each == libraries)
-        )
+        using = list(dict.fromkeys(image for image, each in asked if image and each == libraries))
         part = measure_images(using, options | {"library": libraries}, named) if using else []
         measured.update(zip([(image, libraries) for image in using], part, strict=True))
-    return [
-        runs[text] if image is None else measured[image, libraries]
-        for text, image, libraries in zip(texts, found, own, strict=True)
-    ]
+    return [runs.get(text) or measured[side] for text, side in zip(texts, asked, strict=True)]
 
 
 def look_first(images: Sequence[str], options: Mapping[str, Any], runs: Mapping[str, RunFile] | None = None) -> None:

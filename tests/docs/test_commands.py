@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from platformdirs import user_cache_path
 
 from portbench.clients.libraries import library_files
 from portbench.firmware import catalogue, uf2
@@ -21,7 +20,7 @@ from portbench.firmware.identify import NATIVE_PROGRAM
 from portbench.results.shipped import shipped
 from portbench.results.storage import RunWriter
 from tests.boards.desk.forward.conftest import SERVER
-from tests.conftest import Image
+from tests.conftest import Image, libraries_or_skip
 from tests.firmware.test_images import micropython
 from tests.ping_pong import NATIVE_IMAGE
 from tests.runner.cli.conftest import Invoke
@@ -191,14 +190,12 @@ def provide(words: list[str], folder: Path, content: Callable[[str], bytes]) -> 
 
 def provide_library(words: list[str], folder: Path) -> None:
     """The pinned files of CircuitPython's driver, where a command names a copy of it."""
-    paths = [word.partition("=")[2] for word in words if word.startswith("adafruit_wiznet5k=")]
-    if paths and not (user_cache_path("portbench") / "circuitpython").is_dir():
-        pytest.skip("without CircuitPython's libraries: portbench run --runtime circuitpython-9.1.4, once online")
-    for path in paths:
-        for name, content in library_files(9, 60, names=["adafruit-circuitpython-wiznet5k"]).items():
-            target = folder / path / name.removeprefix("lib/")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+    for path in (folder / word.partition("=")[2] for word in words if word.startswith("adafruit_wiznet5k=")):
+        with libraries_or_skip():
+            files = library_files(9, 60, names=["adafruit-circuitpython-wiznet5k"])
+        (path / "adafruit_wiznet5k").mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (path / name.removeprefix("lib/")).write_bytes(content)
 
 
 def planned(name: str) -> bytes:

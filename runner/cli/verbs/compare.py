@@ -19,15 +19,13 @@ import click
 
 from portbench.errors import PortbenchError
 from portbench.results.compare import Comparison, compare
-from portbench.results.compare_table import as_data, markdown, share
+from portbench.results.compare_table import USUAL_LIMIT, as_data, markdown, share
 from portbench.results.model import RunFile
 from portbench.runner.cli.comparing import limit_option, look_first, measuring_options, print_comparison, sides, verdict
 from portbench.runner.cli.pages import json_text, output_option, write_pages
 from portbench.runner.jobs.run import measure_images
 
 _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
-_USUAL_LIMIT = 0.02
-"""More than this is slow among the images of a folder."""
 
 
 @click.command()
@@ -59,7 +57,7 @@ def COMMAND(
             raise click.UsageError("--elf, --beside-elf: are for two images; leave them out for a folder")
         if not Path(before).is_dir():
             raise click.UsageError(f"{before}: is not a folder of images; name a second run or image to compare with")
-        limit = _USUAL_LIMIT if fail_if_slower is None else fail_if_slower
+        limit = USUAL_LIMIT if fail_if_slower is None else fail_if_slower
         return _first_slow(Path(before), options, limit, partial(show, limit=limit), as_json)
     compared = compare(*sides((before, after), options, (elf, beside_elf)))
     if not compared:

@@ -67,12 +67,11 @@ def COMMAND(
         raise OptionError("--library: the row of --file was measured with its own; leave out --library or --file")
     source = _Source(file, results_dir, values, run_again=what_if or bool(elf or beside_elf or any(own)))
     one = source.row(row, elf, own[0] if beside else own[1])
-    replayed = source.replayed
+    changes = list(source.measured[row].what_if(one)) if what_if else []
     other = None if beside is None else source.row(beside, beside_elf, own[1])
     said = [] if other is None else compared(one, other)
-    changes = list(replayed.what_if(one)) if what_if and replayed else []
     one = _span_of(one, message, slowest)
-    found = Explained(one, measured=replayed is not None, beside=other, compared=said, what_if=changes)
+    found = Explained(one, measured=row in source.measured, beside=other, compared=said, what_if=changes)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=1))
     else:
@@ -88,8 +87,7 @@ class _Source:
         changed = run_again or any(value for name, value in values.items() if name != "workload")
         is_stored = file is not None or (not changed and (results_dir / LATEST).exists())
         self._run = find_run(file, results_dir) if is_stored else None
-        self.replayed: ReplayedRow | None = None
-        """The last row, if it was run."""
+        self.measured: dict[str, ReplayedRow] = {}
 
     def row(self, text: str, elf: Path | None, libraries: Sequence[str]) -> Row:
         """Raises OptionError if there is no such row, or nothing in it was timed."""
@@ -111,8 +109,8 @@ class _Source:
                     f"{self._file}: has no {workload} row {name} with an attribution; measure with"
                     " portbench run --attribute"
                 )
-        self.replayed = replayed_row(text, self._values | {"library": libraries}, elf)
-        return self.replayed.row()
+        self.measured[text] = replayed_row(text, self._values | {"library": libraries}, elf)
+        return self.measured[text].row()
 
 
 def _span_of(row: Row, message: int | None, slowest: bool) -> Row:
