@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Annotated, Any, Final, Literal
@@ -16,6 +16,7 @@ from portbench.clients.assembly import assemble, fold
 from portbench.clients.dialects import adapted
 from portbench.clients.families import FAMILIES
 from portbench.clients.libraries import NEWEST_MAJOR, driver_files, library_files
+from portbench.clients.own_libraries import OwnLibrary, with_own
 from portbench.errors import PortbenchError
 from portbench.firmware.native_config import StaticAddress
 from portbench.signals import deferred_interrupts
@@ -152,12 +153,13 @@ def build_deployment(
     network: ClientNetwork | None,
     timeout_s: float = 60.0,
     frozen: Collection[str] = (),
+    libraries: Sequence[OwnLibrary] = (),
 ) -> Deployment:
     """The client of `family` for `board` with the workload's body, its configuration and its libraries.
 
     `version`: as the firmware reports it, or "" if it is not known.
     `timeout_s` bounds the download of a library that is not in the cache yet. `frozen`: modules that the image itself
-    has, as `Identity.frozen`. Raises PortbenchError.
+    has, as `Identity.frozen`. `libraries`: the user's. Raises PortbenchError.
     """
     if family not in FAMILIES:
         raise PortbenchError(f"no client for family {family!r}: there are {', '.join(FAMILIES)}")
@@ -186,14 +188,15 @@ def build_deployment(
         major = _major(version) if family == "circuitpython" else NEWEST_MAJOR
         files |= library_files(major, timeout_s, names=asked)
     wired = isinstance(board.network, Ethernet)
-    if family == "circuitpython" and wired and workload.readiness is not Readiness.BOOTED:
-        major = _major(version)
-        files |= library_files(major, timeout_s)
-        if major < _SERVES_USB_MAJOR:
+    has_driver = family == "circuitpython" and wired and workload.readiness is not Readiness.BOOTED
+    if has_driver:
+        files |= library_files(_major(version), timeout_s)
+        if _major(version) < _SERVES_USB_MAJOR:
             script = after_usb(script)
-        if hidden(files, frozen):
-            script = ours_first(script)
-        files[kind.script] = script.encode()
+    files = with_own(files, libraries, "lib/" if kind.language == "circuitpython" else "")
+    if hidden(files, frozen) and (has_driver or libraries):
+        script = ours_first(script) if has_driver else _LIBRARIES_FIRST + script
+    files[kind.script] = script.encode()
     return Deployment(files, family)
 
 

@@ -5,7 +5,7 @@ The cells are the same for a terminal and, as Markdown, for a page or the summar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -13,10 +13,13 @@ from portbench.results.cells import escape, figure, markdown_table
 from portbench.results.compare import Basis, Comparison
 from portbench.results.compare_why import MISS_COLUMNS, WHY_COLUMNS, reasons, why
 from portbench.results.layout import Split
+from portbench.results.model import Row
 from portbench.results.run_perfbench import differences
 
 COLUMNS: Final = ("row", "A", "B", "unit", "time", "interval", "by", "verdict")
 LAYOUT_COLUMNS: Final = ("figure", "time", "code", "interval", "layout", "no misses", "A varies", "B varies")
+USUAL_LIMIT: Final = 0.02
+"""The limit where the user gives none."""
 HINT: Final = "why: measure both with --attribute, and compare them again"
 
 
@@ -35,6 +38,8 @@ def markdown(comparisons: Sequence[Comparison], limit: float | None, *, times: b
             text += f"\n{markdown_table(MISS_COLUMNS, reason.miss_lines)}\n"
     for each in layouts(comparisons):
         text += f"\n{escape(each.title)}\n\n{markdown_table(LAYOUT_COLUMNS, each.lines)}\n"
+    if (caution := library_caution(comparisons)) is not None:
+        text += f"\n{caution}\n"
     if told := differences(comparisons, times=times):
         text += f"\n```text\n{told}```\n"
     return text
@@ -49,6 +54,7 @@ def as_data(comparisons: Sequence[Comparison], limit: float | None) -> list[dict
             "board": each.before.first.board,
             "profile": each.before.first.profile,
             "runtime": [each.before.first.runtime, each.after.first.runtime],
+            "libraries": [each.before.first.libraries, each.after.first.libraries],
             "image_sha256": [each.before.first.image_sha256, each.after.first.image_sha256],
             "figure": each.before.headline.name,
             "values": [[row.value for row in group.rows] for group in (each.before, each.after)],
@@ -90,25 +96,51 @@ def _line(each: Comparison, limit: float | None) -> tuple[str, ...]:
 
 
 def _name(each: Comparison) -> str:
-    """The row; of two images of one name, their folders, too."""
+    """The row; of two images of one name, their folders, too, and of two libraries their versions."""
     before, after = each.before.first, each.after.first
     names = before.runtime, after.runtime
     if names[0] == names[1] and before.image_sha256 != after.image_sha256:
         names = before.build, after.build
     named = before.runtime if names[0] == names[1] else " -> ".join(names)
-    return " ".join(filter(None, (named, before.profile, before.workload)))
+    row = " ".join(filter(None, (named, before.profile, before.workload)))
+    return ", ".join([row, *_libraries(before, after)])
+
+
+def _libraries(before: Row, after: Row) -> Iterator[str]:
+    """A name and the version on both sides, for each library that differs."""
+    for name in {**before.libraries, **after.libraries}:
+        ours, theirs = (row.libraries.get(name, "as pinned") for row in (before, after))
+        if ours != theirs:
+            yield f"{name} {ours} -> {theirs}"
+
+
+def library_caution(comparisons: Sequence[Comparison]) -> str | None:
+    """The advice on a difference between two libraries; None where none were compared."""
+    found = [each for each in comparisons if each.before.first.libraries != each.after.first.libraries]
+    if not found:
+        return None
+    told = "A library calls the image's functions in another order, and its time depends on where these lie in flash:"
+    judge = "judge the library by code, the average over other layouts."
+    measure = "this time may mislead; measure both on an emulated board with --layouts 8, which tells the code."
+    return f"{told} {judge if all(each.splits for each in found) else measure}"
 
 
 def _verdict(each: Comparison, limit: float | None) -> str:
+    allowed = USUAL_LIMIT if limit is None else limit
+    by = f"by {share(abs(each.slower)).lstrip('+')}"
+    if found := each.splits:
+        by += f", of which code {share(found[0].code)}, layout {share(found[0].layout)}"
     if limit is not None and each.is_slower_than(limit):
-        return f"SLOWER than {limit * 100:g}% allows"
+        return f"SLOWER than {limit * 100:g}% allows: {by}"
     if each.too_few:
         return "too few runs to tell: 4 of each at least"
     if not each.differs:
         return "the same" if each.slower == 0 else "no difference beyond chance"
-    if (found := each.splits) and not found[0].is_code:
+    if found and not found[0].is_code:
         return "the code is as fast: the difference is layout, or chance"
-    return "slower" if each.slower > 0 else "faster"
+    if max(abs(each.slower), abs(each.judged)) <= allowed:
+        return f"within {allowed * 100:g} %"
+    return f"{'slower' if each.slower > 0 else 'faster'} {by}"
 
 
 @dataclass(frozen=True)
@@ -126,11 +158,13 @@ def layouts(comparisons: Sequence[Comparison]) -> list[LayoutTable]:
         if not (parts := each.splits):
             continue
         drawn = min(len(group.layouts.drawn) for group in (each.before, each.after) if group.layouts is not None)
+        one_image = each.before.first.image_sha256 == each.after.first.image_sha256
+        whose = "the image's" if one_image else "these two builds'"
         head, unit = parts[0], f"_{each.before.headline.unit}"
         title = (
             f"Code and layout, {_name(each)}: of {share(head.linked)} of time, {share(head.code)} is code"
             f" ({share(head.low)} to {share(head.high)}, over {drawn} other layouts of the flash), and"
-            f" {share(head.layout)} is where these two builds' functions lie"
+            f" {share(head.layout)} is where {whose} functions lie"
         )
         found.append(LayoutTable(title, [_layout_line(part, part.figure.removesuffix(unit)) for part in parts]))
     return found

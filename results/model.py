@@ -235,6 +235,8 @@ class Row(_Model):
     image_sha256: _Hash | None = None
     settings: dict[Line, bool | _Figure | Line] = {}
     """Settings of the workload."""
+    libraries: dict[Line, Line] = {}
+    """The user's libraries (`--library`): version and hash by name."""
     conditions: Conditions = Field(default_factory=Conditions)
     headline: Headline | None = None
     figures: dict[Line, _Figure] = {}
@@ -278,8 +280,9 @@ class Row(_Model):
 
     @property
     def name(self) -> str:
-        """`micropython-1.26.0 tuned`."""
-        return " ".join(filter(None, (self.runtime, self.profile)))
+        """`micropython-1.26.0 tuned`, with the user's libraries."""
+        own = (f"{name} {identity}" for name, identity in self.libraries.items())
+        return " ".join(filter(None, (self.runtime, self.profile, *own)))
 
     @model_validator(mode="before")
     @classmethod

@@ -148,7 +148,7 @@ def group_rows(rows: Iterable[Row], workload: str, where: Where, timed_by: Timed
         if row.status is Status.MEASURED and wanted:
             # A measured turnaround differs from run to run; a simulated one is a setting.
             varying = set() if where is Where.EMULATED else {"turnaround_us"}
-            conditions = row.conditions.model_dump_json(exclude=varying)
+            conditions = row.conditions.model_dump_json(exclude=varying) + str(row.libraries)
             key = (row.runtime, row.build, row.version, str(row.board), str(row.profile), str(row.image_sha256))
             together.setdefault((*key, conditions, str(sorted(row.settings.items()))), []).append(row)
     groups = []

@@ -199,7 +199,8 @@ class RowDraft:
         return self._row(status=Status.FAILED, reason=one_line(reason), console_tail=tail)
 
     def _row(self, **more: Any) -> Row:
-        entry = self.planned.entry
+        entry, profile = self.planned.entry, self.planned.profile.name
+        libraries = {each.name: each.identity for each in self.planned.how.libraries}
         known: dict[str, Any] = {
             "workload": self.planned.workload.name,
             "runtime": entry.id,
@@ -215,7 +216,8 @@ class RowDraft:
             "image_sha256": self.image.sha256 if self.image else None,
             "settings": self.planned.settings.model_dump(mode="json"),
             "conditions": self._conditions(None),
-            "published": published_of(self.planned.workload, entry.id, self.planned.profile.name),
+            "libraries": libraries,
+            "published": None if libraries else published_of(self.planned.workload, entry.id, profile),
             "line": self._line(),
             "offers": None if entry.offers is None else Offers(**asdict(entry.offers)),
             "log": self.log,
@@ -248,6 +250,7 @@ class RowDraft:
     def _note(self, library: str | None) -> str | None:
         """Differences from a row that was measured alone and with the deployed library."""
         notes = [f"board {self.planned.device}"] if self.planned.is_one_of_several else []
+        notes += [f"{each.name} {each.identity}" for each in self.planned.how.libraries]
         if library is not None:
             notes.append(f"adafruit_wiznet5k {library}; the image contains another one")
         if self.planned.place.parallel > 1 and self.where is Where.SILICON:  # hosted rows run one at a time

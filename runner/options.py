@@ -17,6 +17,7 @@ from portbench.boards.jitter import Surroundings
 from portbench.boards.releases import is_selector, selected
 from portbench.boards.wifi import AccessPoint
 from portbench.clients import AddressMode, StaticAddress
+from portbench.clients.own_libraries import OwnLibrary, read_library
 from portbench.errors import LibraryMissing, OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware import catalogue
 from portbench.firmware.catalogue import Family, Profile
@@ -129,6 +130,8 @@ class How:
     what_if: bool = False
     layouts: int = 0
     """Other layouts of the flash in which emulated rows are run, too."""
+    libraries: tuple[OwnLibrary, ...] = ()
+    """The user's, in the place of the pinned ones."""
 
     @property
     def port_to_boards(self) -> int:
@@ -225,6 +228,7 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
         access_point=_access_point(around, settings, given),
         address_mode=around["address_mode"],
         static=_static(around["static_address"]),
+        libraries=_libraries(_several(given, "library")),
         name=_run_name(given.get("name")),
         required=tuple(given.get("required") or ()),
         **asked,
@@ -266,6 +270,14 @@ def chosen_workloads(names: tuple[str, ...] | list[str]) -> tuple[Workload, ...]
 
 def _usual_workloads() -> tuple[Workload, ...]:
     return tuple(each for each in workloads().values() if each.by_default)
+
+
+def _libraries(given: tuple[str, ...]) -> tuple[OwnLibrary, ...]:
+    found = tuple(map(read_library, given))
+    names = [each.name for each in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise OptionError(f"--library: {twice} is given twice; give it once, or compare one image or two")
+    return found
 
 
 def _run_name(text: str | None) -> str | None:

@@ -21,7 +21,7 @@ from portbench.boards import (
     users_credentials,
 )
 from portbench.clients import ClientNetwork, StaticAddress, build_deployment, nic_line
-from portbench.errors import PortbenchError
+from portbench.errors import PortbenchError, Unsupported
 from portbench.firmware import native_config, uf2
 from portbench.firmware.catalogue import FirmwareEntry, Profile
 from portbench.firmware.identify import Uf2File
@@ -46,12 +46,15 @@ def build_program(row: PlannedRow, image: Image, board: Board, peer: Peer | None
 
     `peer` None: the workload needs no network.
     """
-    if row.entry.family.traits.client_in_image:
+    traits, libraries = row.entry.family.traits, row.how.libraries
+    if libraries and (traits.client_in_image or traits.timed_by_pc):
+        raise Unsupported(f"{row.entry.id} takes no Python library; leave out --library {libraries[0].name}")
+    if traits.client_in_image:
         if peer is None or peer.address is None:
             raise PortbenchError(f"{row.workload.name}: the native client has no server to report to")
         require_wiring(row.board, board_definition(row.entry.board), row.entry.id)
         return _native(row, image, peer, _static(board, row.how), scratch)
-    if row.entry.family.traits.timed_by_pc:
+    if traits.timed_by_pc:
         return Program(image.file, Deployment({}, "foreign"), has_console=False)
     network = None if peer is None else _network(row, peer, _static(board, row.how), _wifi(row, board))
     identity = image.file.identity if image.file else None
@@ -64,6 +67,7 @@ def build_program(row: PlannedRow, image: Image, board: Board, peer: Peer | None
         network,
         row.how.timeouts_s[Stage.DEPLOY],
         identity.frozen if identity else (),
+        libraries,
     )
     return Program(image.file, deployment, has_console=True)
 

@@ -165,9 +165,11 @@ def _entry(run: RunFile, file: str, group: Group) -> Entry:
 
 
 def _deciding(row: Row) -> dict[str, Any]:
-    """Conditions that were asked for. The real SPI clock follows from them; a measured turnaround varies by the run."""
+    """Conditions that were asked for, with the names of the user's libraries. The real SPI clock follows from them; a
+    measured turnaround varies by the run."""
     measured = {"spi_hz_actual"} if row.where is Where.EMULATED else {"spi_hz_actual", "turnaround_us"}
-    return row.conditions.model_dump(mode="json", exclude=measured, exclude_none=True)
+    asked = row.conditions.model_dump(mode="json", exclude=measured, exclude_none=True)
+    return asked | ({"libraries": list(row.libraries)} if row.libraries else {})
 
 
 def _plain(text: str) -> str:

@@ -11,12 +11,13 @@ from rich.console import Console
 
 from portbench.boards import board_definition
 from portbench.boards.releases import is_selector, selected
+from portbench.clients.own_libraries import libraries_of_sides
 from portbench.console import console, plain_table
 from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
 from portbench.narrow import FittingTable
 from portbench.results.compare import Comparison
-from portbench.results.compare_table import COLUMNS, HINT, LAYOUT_COLUMNS, layouts, lines
+from portbench.results.compare_table import COLUMNS, HINT, LAYOUT_COLUMNS, layouts, library_caution, lines
 from portbench.results.compare_why import MISS_COLUMNS, WHY_COLUMNS, lacks_reasons, reasons
 from portbench.results.model import RunFile, Status
 from portbench.results.run_perfbench import differences
@@ -26,6 +27,8 @@ from portbench.runner.jobs.run import measure_images, planned_images
 from portbench.runner.options import DEFAULT_BOARD
 from portbench.runner.plan import is_file
 
+LAYOUTS_OF_LIBRARIES: Final = 8
+"""Layouts of a comparison of two libraries, unless the user gives a number."""
 _PC: Final = "this PC"
 """The board of a hosted port."""
 _SPARE: Final = ("by", "unit")
@@ -44,7 +47,8 @@ def as_share(text: str) -> float:
 
 
 measuring_options = bench_options(
-    *("workload", "profile", "board", "where", "runs", *SETTINGS, "parallel", "attribute", "layouts", "results_dir"),
+    *("workload", "profile", "library", "board", "where", "runs", *SETTINGS),
+    *("parallel", "attribute", "layouts", "results_dir"),
 )
 limit_option = click.option(
     "--fail-if-slower",
@@ -72,20 +76,30 @@ def verdict(compared: Sequence[Comparison], limit: float | None) -> int:
 
 
 def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path | None] = ()) -> list[RunFile]:
-    """The runs that `texts` name; those that are images are measured together. `elfs`: an ELF file or linker map of
-    each image. Raises PortbenchError."""
+    """The runs that `texts` name, A and B; images with the same libraries are measured together. `elfs`: an ELF file or
+    linker map of each image. Raises PortbenchError."""
     named = {Path(text): elf for text, elf in zip(texts, elfs, strict=False) if elf is not None}
     if without := next((path for path in named if not is_file(str(path))), None):
         raise OptionError(f"{without}: is not a file of an image; give --elf or --beside-elf to one")
     options = dict(options) | ({"attribute": True} if named else {})
+    own = libraries_of_sides(options.get("library") or (), alike=len(set(texts)) == 1)
+    if own[0] != own[1] and not options.get("layouts"):
+        options["layouts"] = LAYOUTS_OF_LIBRARIES
     folder = options["results_dir"]
     found = [_image(text, options.get("board") or DEFAULT_BOARD) for text in texts]
     runs = {text: find_run(text, folder) for text, image in zip(texts, found, strict=True) if image is None}
+    if any(own) and (run := next(iter(runs), None)) is not None:
+        raise OptionError(f"{run}: is a run that was measured before; name images to measure with --library")
     images = list(dict.fromkeys(filter(None, found)))
-    if images:
-        look_first(images, options, runs)
-    measured = dict(zip(images, measure_images(images, options, named) if images else [], strict=True))
-    return [runs[text] if image is None else measured[image] for text, image in zip(texts, found, strict=True)]
+    for libraries in dict.fromkeys(own if images else ()):
+        look_first(images, options | {"library": libraries}, runs)
+    measured: dict[tuple[str | None, tuple[str, ...]], RunFile] = {}
+    asked = list(zip(found, own, strict=True))
+    for libraries in dict.fromkeys(own):
+        using = list(dict.fromkeys(image for image, each in asked if image and each == libraries))
+        part = measure_images(using, options | {"library": libraries}, named) if using else []
+        measured.update(zip([(image, libraries) for image in using], part, strict=True))
+    return [runs.get(text) or measured[side] for text, side in zip(texts, asked, strict=True)]
 
 
 def look_first(images: Sequence[str], options: Mapping[str, Any], runs: Mapping[str, RunFile] | None = None) -> None:
@@ -147,6 +161,8 @@ def print_comparison(
     for table in layouts(compared):
         out.print(f"\n{table.title}", markup=False, soft_wrap=True)
         out.print(plain_table("", LAYOUT_COLUMNS, table.lines, folding=()))
+    if (caution := library_caution(compared)) is not None:
+        out.print(f"\n{caution}", markup=False, soft_wrap=True)
     if told := differences(compared, times=times):
         out.print(f"\n{told}", markup=False, soft_wrap=True, highlight=False, end="")
     if lacks_reasons(compared):

@@ -66,6 +66,12 @@ _OPTIONS: Final = {
         type=click.Choice(["auto", *map(str, IMAGE_FAMILIES)]),
         metavar="NAME",
     ),
+    "library": _option(
+        "--library",
+        "your library: a folder, .py, .mpy or .whl, under the name that programs import",
+        multiple=True,
+        metavar="NAME=PATH",
+    ),
     "runs": _option(
         "--runs",
         f"runs of each row (default {DEFAULT_RUNS}; 1 with -s seed=fixed)",
@@ -158,7 +164,7 @@ def bench_options(*names: str) -> Callable[[F], F]:
 
 
 SECTIONS: Final = {
-    "What": ("workload", "runtime", "all", "profile", "family", "runs", *SETTINGS),
+    "What": ("workload", "runtime", "all", "profile", "family", "library", "runs", *SETTINGS),
     "Where": ("board", "where", "device", "partner_device", "parallel", "on"),
     "How": ("deployer", "required", "attribute", "layouts", "what_if", "baseline", "fail_if_slower", "dry_run"),
 }

@@ -51,7 +51,7 @@ def stored_row(run: RunFile, name: RowName, workload: str) -> Row | None:
 
 def row_argument(command: F) -> F:
     """Add the argument ROW, RUNTIME or RUNTIME/PROFILE, and the options of the row."""
-    command = bench_options("board", *SETTINGS)(command)
+    command = bench_options("board", "library", *SETTINGS)(command)
     command = bench_option("workload", multiple=False)(command)
     return click.argument("row", metavar="[ROW]", default=DEFAULT_ROW, shell_complete=NAMES_OF_RUNTIMES)(command)
 

@@ -36,6 +36,7 @@ class Explained:
         return {
             "runtime": row.runtime,
             "profile": row.profile,
+            "libraries": row.libraries,
             "workload": row.workload,
             "version": row.version,
             "measured": self.measured,

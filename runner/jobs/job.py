@@ -64,6 +64,7 @@ def job_id(row: PlannedRow, image: Image) -> str:
         asdict(how.surroundings),
         (how.address_mode, str(how.static), how.attribute, how.what_if, how.layouts),
         (str(how.pc_address), how.fixed_port),
+        [(each.name, each.sha256) for each in how.libraries],
         {str(stage): seconds for stage, seconds in how.timeouts_s.items()},
         (build.sources, build.engine),
     ]

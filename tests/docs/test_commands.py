@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from portbench.clients.libraries import library_files
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.identify import NATIVE_PROGRAM
 from portbench.results.shipped import shipped
 from portbench.results.storage import RunWriter
 from tests.boards.desk.forward.conftest import SERVER
-from tests.conftest import Image
+from tests.conftest import Image, libraries_or_skip
 from tests.firmware.test_images import micropython
 from tests.ping_pong import NATIVE_IMAGE
 from tests.runner.cli.conftest import Invoke
@@ -187,6 +188,16 @@ def provide(words: list[str], folder: Path, content: Callable[[str], bytes]) -> 
         path.write_bytes(content(path.name))
 
 
+def provide_library(words: list[str], folder: Path) -> None:
+    """The pinned files of CircuitPython's driver, where a command names a copy of it."""
+    for path in (folder / word.partition("=")[2] for word in words if word.startswith("adafruit_wiznet5k=")):
+        with libraries_or_skip():
+            files = library_files(9, 60, names=["adafruit-circuitpython-wiznet5k"])
+        (path / "adafruit_wiznet5k").mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (path / name.removeprefix("lib/")).write_bytes(content)
+
+
 def planned(name: str) -> bytes:
     return b":0400000000000000FC\n:00000001FF\n" if name.endswith(".hex") else uf2.build(b"master secret".ljust(256))
 
@@ -261,6 +272,7 @@ def test_a_run_measures(line: str, folder: Path, invoke: Invoke, image: Image, m
         return (AVR_IMAGE if name.endswith(".hex") else needed or NATIVE_IMAGE).read_bytes()
 
     provide([*words, "main/firmware.uf2"], folder, content)
+    provide_library(words, folder)
     if "--baseline" in words:  # the page says: a run called main
         (folder / "results" / "runs" / "main.jsonl").unlink()
         assert invoke("run", "--runtime", "main/firmware.uf2", "--name", "main").exit_code == 0
@@ -301,6 +313,7 @@ def test_a_command_that_measures_runs(
         folder,
         lambda name: (image(BUILDS[name]) if name in BUILDS else NATIVE_IMAGE).read_bytes(),
     )
+    provide_library(words, folder)
     for path in (folder / word for word in words if word.endswith((".elf", ".map"))):
         path.write_text(LINKER_MAP)
     done = invoke(*words)

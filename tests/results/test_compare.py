@@ -74,6 +74,22 @@ def test_the_limits_themselves_are_allowed() -> None:
     assert least_p(1, 40) < LEVEL and enough.differs and enough.slower < 0
 
 
+@pytest.mark.parametrize(
+    ("total_us", "limit", "said"),
+    [
+        (10_000.2, None, "within 2 %"),
+        (10_199, None, "within 2 %"),
+        (9_810, 0.05, "within 5 %"),
+        (10_310, None, "slower by 3.1 %"),
+        (9_000, 0.02, "faster by 10.0 %"),
+        (10_010, 0.0, "SLOWER than 0% allows: by 0.1 %"),
+        (10_000, 0.0, "the same"),
+    ],
+)
+def test_a_small_difference_is_within_the_limit(total_us: float, limit: float | None, said: str) -> None:
+    assert lines([one(run_of(exact(10_000)), run_of(exact(total_us)))], limit)[0][-1] == said
+
+
 def test_less_can_be_better() -> None:
     found = one(run_of(other_row(10, sim={})), run_of(other_row(11, sim={})))
     assert found.slower == pytest.approx(0.1) and found.is_slower_than(0.05)
@@ -138,7 +154,7 @@ def test_three_runs_are_enough_where_they_are_far_apart() -> None:
         found = one(before, run_of(*after))
         assert found.basis is Basis.SAMPLES and found.is_slower_than(0.02) and not found.too_few
         assert 0.8 * (factor - 1) < found.low < found.slower < found.high < 1.2 * (factor - 1)
-        assert lines([found], 0.02)[0][-1] == "SLOWER than 2% allows"
+        assert lines([found], 0.02)[0][-1] == f"SLOWER than 2% allows: by {100 * found.slower:.1f} %"
         assert found.slower == pytest.approx(factor * (9995 * 10_030 / 9990 / 10_020) ** (1 / 3) - 1)
     without_spread = one(run_of(roomy(1, 0), roomy(1, 1), roomy(1, 2)), run_of(*(roomy(2, n, 2) for n in range(3))))
     assert (without_spread.slower, without_spread.p) == pytest.approx((1, 0)) and without_spread.differs
@@ -208,7 +224,7 @@ def test_two_builds_of_other_names_are_beside_each_other_where_there_is_no_choic
     found = pairs(run_of(exact(1, runtime="main-firmware")), run_of(exact(2, runtime="pr-firmware")))
     assert [(a.first.runtime, b.first.runtime) for a, b in found] == [("main-firmware", "pr-firmware")]
     (line,) = lines(compare(run_of(exact(100, runtime="main")), run_of(exact(103, runtime="pr"))), 0.02)
-    assert line[0].startswith("main -> pr") and line[4] == "+3.0 %" and line[-1] == "SLOWER than 2% allows"
+    assert line[0].startswith("main -> pr") and line[4] == "+3.0 %" and line[-1] == "SLOWER than 2% allows: by 3.0 %"
 
 
 @given(st.floats(-0.9, 10))

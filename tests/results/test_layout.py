@@ -72,7 +72,9 @@ def test_the_gate_judges_the_code() -> None:
     assert lines([unlucky], 0.02)[0][-1] == "the code is as fast: the difference is layout, or chance"
     slower = compared(lag(20, [20, 22, 24]), lag(20, [21, 23.1, 25.2]))
     assert slower.slower == 0 and slower.is_slower_than(0.02) and not slower.is_slower_than(0.06)
-    assert lines([slower], 0.02)[0][-1] == "SLOWER than 2% allows"
+    assert lines([slower], 0.02)[0][-1] == "SLOWER than 2% allows: by 0, of which code +5.0 %, layout -4.8 %"
+    unlucky = compared(lag(20, [20, 22, 24]), lag(21.4, [19.3, 21.2, 23.2]))
+    assert lines([unlucky], 0.02)[0][-1] == "slower by 7.0 %, of which code -3.5 %, layout +10.9 %"
 
 
 @pytest.mark.parametrize("lacking", [(None, lag(20, [20, 22])), (lag(20, [20, 22]), None)])

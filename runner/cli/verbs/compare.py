@@ -3,7 +3,8 @@
 A and B are run files, `latest`, names of runs (`portbench run --name`), or revisions at which they were measured. Or
 they are firmware (a .uf2 image, a runtime's id, or a release as micropython@latest), measured now with the options of
 `portbench run`. If A is a folder, without B, its images are taken in the order of their names, build-9 before build-10:
-the first is fast, the last slow, and only some of the others are measured.
+the first is fast, the last slow, and only some of the others are measured. One image is compared with itself by
+--library NAME=OLD --library NAME=NEW, or by one --library, which only B then has.
 """
 
 from __future__ import annotations
@@ -18,15 +19,13 @@ import click
 
 from portbench.errors import PortbenchError
 from portbench.results.compare import Comparison, compare
-from portbench.results.compare_table import as_data, markdown, share
+from portbench.results.compare_table import USUAL_LIMIT, as_data, markdown, share
 from portbench.results.model import RunFile
 from portbench.runner.cli.comparing import limit_option, look_first, measuring_options, print_comparison, sides, verdict
 from portbench.runner.cli.pages import json_text, output_option, write_pages
 from portbench.runner.jobs.run import measure_images
 
 _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
-_USUAL_LIMIT = 0.02
-"""More than this is slow among the images of a folder."""
 
 
 @click.command()
@@ -51,12 +50,14 @@ def COMMAND(
     **options: Any,
 ) -> int:
     show = partial(_show, limit=fail_if_slower, as_json=as_json, outputs=outputs, times=times)
+    if after is None and options["library"] and not Path(before).is_dir():
+        after = before
     if after is None:
         if elf or beside_elf:
             raise click.UsageError("--elf, --beside-elf: are for two images; leave them out for a folder")
         if not Path(before).is_dir():
             raise click.UsageError(f"{before}: is not a folder of images; name a second run or image to compare with")
-        limit = _USUAL_LIMIT if fail_if_slower is None else fail_if_slower
+        limit = USUAL_LIMIT if fail_if_slower is None else fail_if_slower
         return _first_slow(Path(before), options, limit, partial(show, limit=limit), as_json)
     compared = compare(*sides((before, after), options, (elf, beside_elf)))
     if not compared:

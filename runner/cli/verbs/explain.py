@@ -7,11 +7,13 @@ It comes from the newest run with its attribution (`portbench run --attribute`),
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from portbench.clients.own_libraries import libraries_of_sides
 from portbench.console import console
 from portbench.errors import OptionError
 from portbench.results.explain import Facts, compared
@@ -60,11 +62,14 @@ def COMMAND(
         raise OptionError("--what-if: runs the row; leave out --file, or --what-if")
     if file is not None and (elf or beside_elf):
         raise OptionError("--elf: the row of --file has its names already; leave out --elf or --file")
-    source = _Source(file, results_dir, values, run_again=what_if or bool(elf or beside_elf))
-    one = source.row(row, elf)
-    other = None if beside is None else source.row(beside, beside_elf)
-    said = [] if other is None else compared(one, other)
+    own = libraries_of_sides(values.pop("library"), alike=row == beside)
+    if file is not None and any(own):
+        raise OptionError("--library: the row of --file was measured with its own; leave out --library or --file")
+    source = _Source(file, results_dir, values, run_again=what_if or bool(elf or beside_elf or any(own)))
+    one = source.row(row, elf, own[0] if beside else own[1])
     changes = list(source.measured[row].what_if(one)) if what_if else []
+    other = None if beside is None else source.row(beside, beside_elf, own[1])
+    said = [] if other is None else compared(one, other)
     one = _span_of(one, message, slowest)
     found = Explained(one, measured=row in source.measured, beside=other, compared=said, what_if=changes)
     if as_json:
@@ -84,16 +89,16 @@ class _Source:
         self._run = find_run(file, results_dir) if is_stored else None
         self.measured: dict[str, ReplayedRow] = {}
 
-    def row(self, text: str, elf: Path | None = None) -> Row:
+    def row(self, text: str, elf: Path | None, libraries: Sequence[str]) -> Row:
         """Raises OptionError if there is no such row, or nothing in it was timed."""
-        row = self._found(RowName.read(text), text, elf)
+        row = self._found(RowName.read(text), text, elf, libraries)
         if Facts.of(row) is None:
             raise OptionError(
                 f"{text}: its time has no attribution: the workload times nothing, or no readings of the timer fit"
             )
         return row
 
-    def _found(self, name: RowName, text: str, elf: Path | None) -> Row:
+    def _found(self, name: RowName, text: str, elf: Path | None, libraries: Sequence[str]) -> Row:
         if self._run is not None:
             workload = row_options(text, self._values).what.chosen_workloads[0].name
             row = stored_row(self._run, name, workload)
@@ -104,7 +109,7 @@ class _Source:
                     f"{self._file}: has no {workload} row {name} with an attribution; measure with"
                     " portbench run --attribute"
                 )
-        self.measured[text] = replayed_row(text, self._values, elf)
+        self.measured[text] = replayed_row(text, self._values | {"library": libraries}, elf)
         return self.measured[text].row()
 
 

@@ -94,7 +94,7 @@ def test_a_slower_image_fails_the_job_and_is_in_its_summary(tmp_path: Path, envi
     assert json.loads(Path(outputs["json"]).read_text())[0]["judged"] == float(outputs["slower"])
     (tmp_path / "summary.md").unlink()
     status, summary = run_step("Compare", context | {"inputs.fail-if-slower": "9%"}, tmp_path, environment)
-    assert status == 0 and "slower" in summary and "SLOWER" not in summary
+    assert status == 0 and "| within 9 %" in summary and "SLOWER" not in summary
     assert re.search(r"#### Trend\n\nHistory of main-firmware .* over time:\n\n\| time", summary)
 
 
@@ -105,12 +105,16 @@ def test_an_image_that_is_not_there_fails_the_job(tmp_path: Path, environment: d
     assert "steps.compare.outputs.json" not in context
 
 
-def test_options_may_be_on_several_lines(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_options_may_be_on_several_lines_and_libraries_have_one_image(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
     program(tmp_path, "portbench", 'printf "%s\\n" "$@" > calls')
     options = "--workload interpreter\n  --profile tuned\n\n"
-    context = {"inputs.firmware": "a.uf2", "inputs.baseline": "b.uf2", "inputs.options": options}
+    context = {"inputs.firmware": "a.uf2", "inputs.options": options}
+    context |= {"inputs.baseline-library": "a=main dir", "inputs.library": "a=pr"}
     assert run_step("Compare", context, tmp_path, environment)[0] == 0
     said = (tmp_path / "calls").read_text().splitlines()
+    assert said[:6] == ["compare", "a.uf2", "--library", "a=main dir", "--library", "a=pr"]
     assert said[-4:] == ["--workload", "interpreter", "--profile", "tuned"]
 
 

@@ -8,10 +8,12 @@ import shutil
 import sys
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
+from portbench.clients.own_libraries import read_library
 from portbench.firmware import uf2
 from portbench.install import with_extra
 from portbench.results import storage
@@ -242,6 +244,38 @@ def test_firmware_is_named_as_for_run(monkeypatch: pytest.MonkeyPatch, invoke: I
     ):
         done = invoke("compare", *names)
         assert done.exit_code in (1, 2) and re.search(said, done.stderr) and not asked
+
+
+def test_two_libraries_are_compared_in_one_image_and_in_other_layouts(
+    monkeypatch: pytest.MonkeyPatch, invoke: Invoke, tmp_path: Path
+) -> None:
+    asked: list[object] = []
+
+    def measure(images: list[str], options: dict[str, Any], _: object) -> list[RunFile]:
+        asked.append((options["library"], options["layouts"]))
+        libraries = {each.name: each.identity for each in map(read_library, options["library"])}
+        return [run_of(row(10_000 + 300 * len(libraries), sim={}, libraries=libraries)) for _ in images]
+
+    monkeypatch.setattr("portbench.runner.cli.comparing.measure_images", measure)
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.py").write_text(name)
+    old, new = ("adafruit_wiznet5k=old.py", "adafruit_wiznet5k=new.py")
+    image = "circuitpython-9.1.4"
+    assert invoke("compare", image, "--library", old, "--library", new).exit_code == 0
+    done = invoke("compare", image, "--library", new, "--layouts=4", "--output=it.md")
+    assert "this time may mislead; measure both on an emulated board with --layouts 8" in done.stdout
+    written = (tmp_path / "it.md").read_text()
+    assert f"ping_pong, adafruit_wiznet5k as pinned -> {read_library(new).identity} |" in written
+    assert "\n\nA library calls the image's functions in another order" in written
+    assert "mislead" not in invoke("compare", image, "circuitpython-8.2.6", "--library", new).stdout
+    assert asked == [((old,), 8), ((new,), 8), ((), 4), ((new,), 4), ((new,), None)]
+    run = stored(tmp_path, "run", exact(100))
+    for words, said in (
+        ((run, image, "--library", new), f"{run}: is a run that was measured before; name images to measure with"),
+        ((image, "--library", old, "--library", "adafruit_wiznet5k=no"), "--library: no: is no library; name a folder"),
+    ):
+        done = invoke("compare", *words)
+        assert done.exit_code in (1, 2) and said in done.stderr and len(asked) == 5
 
 
 def test_images_for_two_boards_are_refused_before_one_is_measured(

@@ -22,6 +22,7 @@ import pytest
 from rich.console import Console
 
 from portbench.boards.jitter import Surroundings
+from portbench.clients.own_libraries import OwnLibrary
 from portbench.errors import BoardUnavailable, PortbenchError
 from portbench.firmware.images import Image, Source
 from portbench.firmware.native_config import StaticAddress
@@ -380,6 +381,7 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
         {"layouts": 1},
         {"pc_address": IPv4Address("10.0.0.9")},
         {"server_port": 4711},
+        *({"libraries": (OwnLibrary("a", "", {"a.py": content}),)} for content in (b"1", b"2")),
         *({"surroundings": Surroundings(**{name: 7})} for name in ("turnaround_us", "phy_link_delay_s", "seed")),
         {"timeouts_s": {**one.how.timeouts_s, Stage.IMAGE: 1.25}},
     ]
