@@ -51,6 +51,11 @@ def breaks_at_the_second(connection: Connection, *_: Any) -> None:
         connection.send(Outcome(point(float(number)).rows[0], Path(), fault))
 
 
+def measures(connection: Connection, *_: Any) -> None:
+    while True:
+        connection.send(Outcome(point(float(connection.recv().number)).rows[0], Path()))
+
+
 def does_not_end(connection: Connection, *_: Any) -> None:
     row = connection.recv()
     connection.send("runs")
@@ -102,9 +107,9 @@ def leaves_files(*parts: Any) -> None:
 def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.syspath_prepend(Path(__file__).parents[3])  # where its processes find this file
 
-    def measure(work: Any, watch: Watch = lambda row, what: None) -> Rows:
+    def measure(work: Any, watch: Watch = lambda row, what: None, options: BenchOptions = OPTIONS) -> Rows:
         monkeypatch.setattr(pool, "_work", work)
-        return pool.measure_in_processes(plan(OPTIONS), OPTIONS, image_store(), tmp_path, 1, watch)
+        return pool.measure_in_processes(plan(options), options, image_store(), tmp_path, 1, watch)
 
     return measure
 
@@ -144,6 +149,12 @@ def test_no_row_follows_a_broken_setup(measured: Any) -> None:
     with pytest.raises(RuntimeError, match=r"^Odd\('ab'\)"):
         next(coming)
     assert multiprocessing.active_children() == []
+
+
+def test_a_process_keeps_its_program(measured: Any) -> None:
+    both = OPTIONS.but(runtimes=("portbench-native", "wiznet-hardwired"), runs=2)
+    found = [pool.program_of(planned) for planned, _ in measured(measures, options=both)]
+    assert found[::2] == found[1::2] and len(set(found)) == len(found) / 2 > 1
 
 
 def test_a_process_that_does_not_end_is_killed(measured: Any, monkeypatch: pytest.MonkeyPatch) -> None:
