@@ -201,6 +201,10 @@ def test_a_place_that_is_no_number_is_the_lines_own(tmp_path: Path) -> None:
         writer.path.read_text().replace('"place": 1', '"place": "x"').replace('"place": 0', '"place": null')
     )
     assert storage.read(writer.path).rows == [measured(0), measured(1)]
+    writer = RunWriter(run_of(), tmp_path)
+    writer.append(measured(0))
+    writer.append(measured(1), "0")  # a job of that name, not the first row
+    assert storage.read(writer.path).rows == [measured(0), measured(1)]
 
 
 def test_one_process_writes_on_at_a_time(tmp_path: Path) -> None:

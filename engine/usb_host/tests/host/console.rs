@@ -34,6 +34,17 @@ fn dtr_rises_at_its_time_and_nothing_is_read_before() {
 }
 
 #[test]
+fn a_users_request_replaces_the_automatic_opening() {
+    let mut config = HostConfig::default();
+    config.console.open_after_us = Some(400_000);
+    let (mut host, mut device) = (UsbHost::new(config), Device::new(8));
+    run_until(&mut host, &mut device, 350 * MS, "the line coding", |_, d| !d.line_codings.is_empty());
+    assert!(host.console_close());
+    run_to(&mut host, &mut device, 900 * MS);
+    assert_eq!(device.line_states.iter().map(|state| state.1).collect::<Vec<_>>(), [0]);
+}
+
+#[test]
 fn the_last_byte_has_its_time_whenever_it_is_read() {
     let (mut host, mut device) = open(HostConfig::default());
     assert_eq!(host.console_received_at(), 0);
