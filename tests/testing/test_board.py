@@ -131,7 +131,9 @@ def test_settings_that_cannot_be_are_one_line(make_emulated_board: Make) -> None
 def test_python_is_run_and_files_are_copied(emulated_board: Board, image: Image) -> None:
     emulated_board.flash(image("micropython-1.26.0"))
     emulated_board.copy({"lib/mine/one.py": "ONE = 1\n", "/main.py": b"print('main', 40 + 2)\n"})
-    assert emulated_board.execute("from mine.one import ONE; print(ONE)") == "1\r\n"
+    assert emulated_board.execute("from mine.one import ONE; print(ONE, 6 * 7)") == "1 42\r\n"
+    console = emulated_board.console
+    assert "raw REPL" not in console and "42" not in console and console.isascii(), "of the raw prompt it has nothing"
     traceback = r'Traceback .*:\n  File "<stdin>", line 1, in <module>\nZeroDivisionError: divide by zero'
     with pytest.raises(NothingCame, match=f"^the board's Python raised:\n{traceback}$"):
         emulated_board.execute("print('so far'); 1 / 0")

@@ -6,12 +6,12 @@ import importlib.util
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import patience
 from tests.conftest import Image
 from tests.ping_pong import NATIVE_IMAGE
 from tests.testing.conftest import BLOCKS, LIMIT_S, OTHER_TOOLS, PROJECT, RunTests, blocks
@@ -83,13 +83,5 @@ def test_pytest_embedded_meets_a_board_on_the_desk(project: Path, image: Image) 
         "PYTHONPATH": os.pathsep.join(filter(None, (str(PROJECT), os.environ.get("PYTHONPATH")))),
         "PORTBENCH_FIRMWARE_DIR": str(image("micropython-1.28.0").parent),
     }
-    done = subprocess.run(
-        ["bash", "-ec", commands],
-        cwd=project,
-        env=kept | paths,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+    done = patience.run(["bash", "-ec", commands], LIMIT_S, cwd=project, env=kept | paths)
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr

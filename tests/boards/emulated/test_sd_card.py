@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from portbench.boards import BoardUnavailable, board_definition
+from tests import patience
 from tests.conftest import NO_ENGINE
 from tests.ping_pong import NATIVE_IMAGE
 
@@ -39,9 +39,7 @@ def mtools(*command: object) -> str:
     tool = shutil.which(str(command[0]))
     if tool is None:
         pytest.skip("no mtools; run: sudo .ci/install-system-packages")
-    done = subprocess.run(
-        [tool, *map(str, command[1:])], env={**os.environ, "MTOOLS_SKIP_CHECK": "1"}, capture_output=True, text=True
-    )
+    done = patience.run([tool, *map(str, command[1:])], 120, env={**os.environ, "MTOOLS_SKIP_CHECK": "1"})
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -73,22 +73,6 @@ def test_a_comparison_is_whole_words_at_80_columns() -> None:
     assert {"as-published", "ping_pong", "slower", "interval"} <= set(out.getvalue().split())
 
 
-def test_a_wider_terminal_never_folds_more() -> None:
-    before, after = (
-        run_of(*(row(start + each, each, profile=profile) for profile in ("tuned", "as-published") for each in (1, 2)))
-        for start in (10_000, 10_400)
-    )
-    compared = compare(before, after)
-    heights = []
-    for width in range(64, 131):
-        out = StringIO()
-        print_comparison(compared, None, Console(file=out, width=width))
-        lines = out.getvalue().splitlines()
-        assert max(map(len, lines)) <= width
-        heights.append(len(lines))
-    assert heights == sorted(heights, reverse=True)
-
-
 @pytest.mark.parametrize(("limit", "status"), [("2%", 1), ("0.02", 1), ("4%", 0), ("3.1%", 0)])
 def test_slower_than_allowed_is_status_1(limit: str, status: int, invoke: Invoke, tmp_path: Path) -> None:
     before, after = stored(tmp_path, "a", exact(10_000)), stored(tmp_path, "b", exact(10_300))
@@ -210,15 +194,6 @@ def test_one_slow_function_is_found_by_compare_and_among_ten(start: Start, empty
     done = start("compare", images, *QUICK, "--fail-if-slower=2%")
     assert done.returncode == 0 and (slow := _FIRST_SLOW.search(done.stdout)), done.stdout
     assert 2 < float(slow[1]) < 4
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-def test_a_run_is_named_and_compared_with_its_baseline(start: Start, empty: Path) -> None:
-    rows = ("--where=emulated", "--runtime=portbench-native", "--messages=20", "--setting=seed=fixed")
-    assert start("run", *rows, "--name=main").returncode == 0
-    done = start("run", *rows, "--baseline=main", "--fail-if-slower=0%")
-    assert done.returncode == 0 and "the same" in done.stdout, done.stdout + done.stderr
 
 
 def test_firmware_is_named_as_for_run(monkeypatch: pytest.MonkeyPatch, invoke: Invoke, tmp_path: Path) -> None:

@@ -33,17 +33,6 @@ def test_a_dry_run_shows_the_rows_and_measures_none(invoke: Invoke, tmp_path: Pa
     assert not any(tmp_path.iterdir())
 
 
-@emulated
-@pytest.mark.slow
-def test_an_emulated_row_from_an_empty_folder(start: Start, empty: Path) -> None:
-    done = start("run", "--where", "emulated", "--runtime", "portbench-native", "--setting=seed=fixed")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "[1/1] measured portbench-native tuned ping_pong  4573.2 messages/s" in done.stderr
-    assert sorted(path.name for path in empty.iterdir()) == ["results"]
-    (row,) = storage.read(empty / "results" / "latest.json").rows
-    assert row.figures["total_us"] == 218_663
-
-
 def test_json_is_the_run_file_and_nothing_else(start: Start, empty: Path, tmp_path: Path) -> None:
     done = start(*HOSTED, "--messages=30", "--runs=2", f"--results-dir={tmp_path / 'elsewhere'}", "--json")
     assert done.returncode == 0, done.stderr
@@ -78,11 +67,3 @@ def test_what_lies_in_the_folder_disturbs_nothing(start: Start, empty: Path) -> 
     done = start(*HOSTED, "--messages=30", "--runs=1")
     assert done.returncode == 0 and "messages/s" in done.stdout, done.stdout + done.stderr
     assert {path.name for path in empty.iterdir()} == {"pytest.ini", "conftest.py", "test_runtime.py", "results"}
-
-
-@pytest.mark.engine
-def test_several_boards_at_once(start: Start, empty: Path) -> None:
-    done = start("run", "--where=emulated", "--runtime=portbench-native", "--messages=20", "--runs=2", "--parallel=2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = storage.read(empty / "results" / "latest.json").rows
-    assert [row.status for row in rows] == [Status.MEASURED] * 2
