@@ -25,7 +25,6 @@ import pytest
 from portbench.boards import board_definition
 from portbench.errors import BoardError, PortbenchError
 from portbench.firmware import uf2
-from tests.boards.desk.forward.conftest import SERVER
 from tests.boards.emulated.guests import uart_echo
 from tests.peers.conftest import Tell
 from tests.peers.record import FILE, Outcome, Suite, Verdict, failed, read
@@ -126,9 +125,7 @@ def guests(tmp_path: Path) -> Path:
     folder = tmp_path / "built"
     folder.mkdir()
     shutil.copy(NATIVE_IMAGE, folder / "client.uf2")
-    shutil.copy(SERVER, folder / "server.uf2")
     (folder / "echo.uf2").write_bytes(uf2.build(uart_echo()[:1024]))
-    (folder / "none.uf2").write_bytes(uf2.build(bytes(512)))
     (folder / "ram.uf2").write_bytes(uf2.build(led(), RAM_START))
     (folder / "other.uf2").write_bytes(uf2.build(bytes(256), family_id=0xE48B_FF59))
     return folder

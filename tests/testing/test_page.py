@@ -28,26 +28,15 @@ def test_the_ten_lines(project: Path, run_tests: RunTests) -> None:
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_the_python_app(project: Path, run_tests: RunTests, image: Image) -> None:
+def test_the_python_apps(project: Path, run_tests: RunTests, image: Image) -> None:
     (project / "test_main.py").write_text(PYTHON_TEST + PIN_TEST)
-    shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
-    done = run_tests("-q")
-    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
-
-
-def test_the_many_tests_of_one_image(project: Path, run_tests: RunTests, image: Image) -> None:
     (project / "test_many.py").write_text(MANY_TESTS)
-    shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
-    done = run_tests("-q")
-    assert done.returncode == 0 and "10 passed" in done.stdout, done.stdout + done.stderr
-
-
-def test_the_covered_app(project: Path, run_tests: RunTests, image: Image) -> None:
     (project / "test_cover.py").write_text(COVER_TEST)
     (project / "main.py").write_text("import sensor\nprint(sensor.read())\n")
     (project / "sensor.py").write_text("# one\ndef read():\n    return 1\n")
+    shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
     done = run_tests("-q", PORTBENCH_FIRMWARE_DIR=str(image("micropython-1.28.0").parent))
-    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "13 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_workflow_to_copy_runs_the_tests(project: Path, run_tests: RunTests) -> None:

@@ -38,6 +38,7 @@ def test_a_board_without_network_starts(root: Path) -> None:
         ),
         (["--board=PICO_3"], "unknown board 'PICO_3'; did you mean RPI_PICO, RPI_PICO2 or RPI_PICO_W?"),
         (["--board=nano"], "unknown board 'nano'; choose one of ARDUINO_MEGA2560, "),
+        (["--flash=/dev/zero"], "--flash: /dev/zero: is not a file"),
     ],
 )
 def test_the_command_refuses_in_one_line(

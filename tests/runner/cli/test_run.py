@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from portbench.results import storage
-from portbench.results.model import Status
 from tests.runner.cli.conftest import Invoke, Start
 
 HOSTED = ("run", "--runtime=micropython-unix")
@@ -40,18 +39,6 @@ def test_json_is_the_run_file_and_nothing_else(start: Start, empty: Path, tmp_pa
     assert [row.figures["messages_per_s"] > 0 for row in run.rows] == [True, True]
     assert done.stdout == (tmp_path / "elsewhere" / "latest.json").read_text()
     assert "[2/2] measured micropython-unix" in done.stderr and not any(empty.iterdir())
-
-
-@pytest.mark.slow
-def test_a_failed_row_is_status_1_and_a_skipped_one_is_not(start: Start, empty: Path) -> None:
-    failed = start(*HOSTED, "--runs=1", "--setting=timeout_run_s=0.001")
-    assert failed.returncode == 1 and failed.stderr.count("still waiting for the client's result line") == 1
-    skipped = start(*HOSTED, "--runtime=micropython-1.20.0", "--messages=30", "--runs=1")
-    assert skipped.returncode == 0 and skipped.stdout.count("curl -") == 1
-    assert {row.status for row in storage.read(empty / "results" / "latest.json").rows} == {
-        Status.SKIPPED,
-        Status.MEASURED,
-    }
 
 
 def test_a_named_board_that_is_not_there_is_told_once(invoke: Invoke) -> None:
