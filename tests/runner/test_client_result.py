@@ -16,9 +16,8 @@ from portbench.runner.collect import check_result as check
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.where import Where
-from portbench.workloads import WORKLOADS_VARIABLE, LoadGenerator, Session, workload
+from portbench.workloads import LoadGenerator, Session
 from tests.ping_pong import PING_PONG, settings
-from tests.workloads.own import FOLDER
 
 GOOD: dict[str, Any] = {
     "messages": 3,
@@ -148,18 +147,6 @@ def test_a_workload_is_told_what_the_pc_kept(monkeypatch: pytest.MonkeyPatch) ->
     sessions = [call(0)]
     assert check(GOOD, PING_PONG, settings(3), sessions).measurement is measurement
     assert seen == [GOOD, settings(3), sessions]
-
-
-def test_a_users_workload_checks_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
-    spin = workload("spin")
-    told = {"total_us": 30, "last": 2, "ready_us": 4}
-    result = check(told, spin, spin.quick())
-    assert result.measurement.figures == {"total_us": 30, "us_per_pass": 10} and result.said.ready_us == 4
-    with pytest.raises(PortbenchError, match=r"^the client's last pass is 1, not 2$"):
-        check(told | {"last": 1}, spin, spin.quick())
-    with pytest.raises(PortbenchError, match=r"^the client's total_us is missing$"):
-        check({"last": 2}, spin, spin.quick())
 
 
 def test_the_pcs_own_folders_have_names_that_a_shell_knows(monkeypatch: pytest.MonkeyPatch) -> None:
