@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import patience
 from tests.conftest import Image
 from tests.ping_pong import NATIVE_IMAGE
 from tests.testing.conftest import LIMIT_S, PLUGINS
@@ -34,16 +34,13 @@ def follow(page: str, folder: Path, images: Path | None = None) -> str:
     blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
     assert len(blocks) == 1, "a tutorial has its commands in one block"
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PORTBENCH"))}
-    done = subprocess.run(
+    done = patience.run(
         ["bash", "-ec", blocks[0]],
+        LIMIT_S,
         cwd=folder,
         env=kept
         | {"PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
         | ({"PORTBENCH_FIRMWARE_DIR": str(images)} if images else {}),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -115,8 +115,12 @@ def test_as_many_sockets_are_no_price_and_four_others_are_named() -> None:
 
 
 def test_less_can_be_better() -> None:
-    (first, *_) = below(run_of(other_row(30, runtime="slow"), other_row(10, runtime="fast")))
-    assert first == "Fastest Python: fast, 10 us, 3.0 times slow's best."
+    lines = {each: {"runtime": "fast", "profile": each, "line": f"chip({each})"} for each in "abc"}
+    rows = [other_row(each, **lines[name]) for each, name in ((15, "a"), (10, "b"), (20, "c"))]
+    first, code, *_, told, _, _, worst = below(run_of(other_row(30, runtime="slow"), *rows))
+    assert first == "Fastest Python: fast (b), 10 us, 3.0 times slow's best."
+    assert (code, told) == (f"{CODE}chip(b)", "Settings make fast 2.0 times as fast (10 instead of 20 us):")
+    assert worst == f"{CODE}chip(c)"
 
 
 def test_images_that_are_not_at_hand_are_one_line_and_one_to_get_them() -> None:

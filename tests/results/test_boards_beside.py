@@ -28,12 +28,15 @@ def test_the_best_of_each_family_stands_beside_the_other_s() -> None:
 
 
 def test_what_was_not_measured_has_its_reason_and_other_settings_are_not_compared() -> None:
-    one = run_of(row(2000, **CABLE), row(2000, family="wiznet", runtime="w", **CABLE))
+    slower = row(4000, family="wiznet", runtime="slow", **CABLE)
+    one = run_of(row(2000, **CABLE), slower, row(2000, family="wiznet", runtime="w", **CABLE))
     failed = missing("some", "failed", "no | way", board="RPI_PICO_W", family="micropython")
     others = row(2000, trips=[1.0] * 9, family="wiznet", **RADIO)
-    (first, second) = as_data(one, run_of(failed, others))
+    elsewhere = missing("w", "failed", "of another workload", workload="far_away")
+    (first, second) = as_data(one, run_of(elsewhere, failed, others))
     assert (first["rows"][1], first["times"]) == ({"reason": "no | way"}, None)
     assert (second["rows"][1], second["times"]) == ({"reason": "other settings"}, None)
+    assert second["rows"][0]["runtime"] == "w"
     told = markdown(one, run_of(failed, others)).splitlines()
     assert "| - " in told[2]
     assert told[-2:] == [

@@ -51,6 +51,13 @@ def test_causes_of_less_than_a_two_thousandth_are_left_out() -> None:
     ]
 
 
+def test_a_cause_counts_by_its_share_of_the_first_row() -> None:
+    rows = [synthetic.row({"pc": pc_us, "spi_bits": 2}) for pc_us in (2000, 200_000)]
+    for (before, after), told in ((rows, True), (rows[::-1], False)):
+        found = why(compare(run(before, 2.0), run(after, 1.0))[0])
+        assert found is not None and (found.causes[0].title == "SPI: bits on the bus") is told
+
+
 def test_rows_without_an_attribution_say_how_to_get_one(slower: Comparison) -> None:
     plain = synthetic.row({"pc": 60})
     (found,) = compare(run(plain, 10.0, attribution=None), run(plain, 9.0, attribution=None))

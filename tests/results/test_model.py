@@ -94,22 +94,6 @@ def test_a_span_has_what_is_not_zero() -> None:
     assert second.ps("code") == 200
 
 
-def test_a_total_and_those_of_one_name() -> None:
-    total = _spans().named("message").total()
-    assert (total.name, total.start_ps) == ("total", 10) and Spans().total().start_ps == 0
-    assert (total.duration_ps, total.reported_us, total.ps("spi"), total.ps("gap_miss")) == (400, 3.0, 200, 60)
-    assert [span.name for span in _spans()] == ["message", "message", "loop"]
-
-
-def test_causes_that_do_not_add_up_are_refused() -> None:
-    with pytest.raises(ValidationError, match="span 1 add up to 9 ps, not 10"):
-        Spans(names=["a"], start_ps=[0], duration_ps=[10], reported_us=[None], causes_ps={"pc": [9]})
-    with pytest.raises(ValidationError, match="2 entries"):
-        Spans(names=["a"], start_ps=[0], duration_ps=[1], reported_us=[None], causes_ps={"pc": [1, 2]})
-    with pytest.raises(ValidationError, match="'luck' is not a cause"):
-        Spans(names=["a"], start_ps=[0], duration_ps=[1], reported_us=[None], causes_ps={"luck": [1]})
-
-
 def test_every_cause_has_its_group() -> None:
     assert {cause.group for cause in CAUSES.values()} == set(GROUPS)
 

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+import subprocess
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 
-from portbench.results.attribution import CAUSES, Attribution, Function, Spans, moment_title
-from portbench.results.environment import tool_versions
+from portbench.results import publish
+from portbench.results.answer import times_text
+from portbench.results.attribution import CAUSES, Attribution, Function, Span, Spans, moment_title
+from portbench.results.boards_beside import _factor
+from portbench.results.cells import _spi, figure
+from portbench.results.chance import least_p, mean_interval
+from portbench.results.compare_why import _unit
+from portbench.results.environment import git_state, tool_versions
 from portbench.results.explain.rules.flash import _told
 from portbench.results.histories.page_blocks import fill
 from portbench.results.histories.series import FigureChange
 from portbench.results.histories.store import entries_of, keep_finished, load
 from portbench.results.histories.table import step_said
 from portbench.results.model import Status
+from portbench.results.page.drawing import colour, log_axis
+from portbench.results.page.history import history_part
 from portbench.results.shipped import all_shipped, shipped, without_samples
 from portbench.results.silicon import load as load_silicon
+from portbench.results.stats import group_rows
 from portbench.results.storage import RunWriter, StorageError
 from portbench.results.table import tables
 from portbench.where import Where
@@ -175,3 +187,97 @@ def test_a_column_goes_where_the_table_is_one_character_too_wide() -> None:
     width = table._width([])
     assert table._fitting(width, "")[0] == list(table.columns)
     assert len(table._fitting(width - 1, "")[0]) == len(table.columns) - 1
+
+
+def test_numbers_at_the_edges_of_their_forms() -> None:
+    assert [figure(each) for each in (0.12345, 99.94, 100, 999.94, 1000)] == ["0.123", "99.9", "100.0", "999.9", "1000"]
+    groups = {each: group_rows([row(4e6 / each)], "ping_pong", Where.EMULATED)[0] for each in (1, 1.994, 2, 99.94, 100)}
+    assert [times_text(each, groups[1]) for each in groups.values()] == ["1.00", "1.99", "2.0", "99.9", "100"]
+    assert [_factor(each) for each in (0.0994, 0.1, 9.994, 10, 123.4)] == ["0.099", "0.10", "9.99", "10", "123"]
+    assert [_unit(us)[0] for us in (9_999.9, 10_000, 9_999_999, 10_000_000)] == ["us", "ms", "ms", "s"]
+    asked, real = {"spi_hz_asked": 2_000_000}, {"spi_hz_actual": 1_953_125}
+    clocks = [_spi(row(1, conditions=each)) for each in ({}, asked, real, asked | real)]
+    assert clocks == ["", "2 -> ?", "default -> 1.953", "2 -> 1.953"]
+    assert (least_p(3, 3), mean_interval([0.5]), mean_interval([2, 2])) == (0.1, (0.5,) * 3, (2,) * 3)
+    axis = {"domain": [1, 10], "type": "log", "title": "x, logarithmic", "values": [1, 2, 5, 10]}
+    assert log_axis(1, 10, "x") == axis
+    assert "values" not in log_axis(2, 4.9, "x") and log_axis(0.9, 2, "x")["values"] == [1, 2]
+    assert (colour(0), colour(7), colour(8)) == ("var(--series-1)", "var(--series-8)", "var(--series-1)")
+
+
+def test_spans_that_do_not_fit_together_are_refused() -> None:
+    whole: dict[str, Any] = {
+        "names": ["a", "b"],
+        "start_ps": [7, 5],
+        "duration_ps": [2, 4],
+        "reported_us": [None, 3.0],
+        "causes_ps": {"pc": [2, 4]},
+        "counts": {"sleeps": [0, 1]},
+    }
+    spans = Spans(**whole)
+    assert Spans().total() == Span("total", 0, 0, None, {}, {}, {}, {})
+    assert spans.total() == Span("total", 5, 6, 3.0, {"pc": 6}, {"sleeps": 1}, {}, {}) and spans[0].counts == {}
+    assert spans.some([0]).total().reported_us is None and spans.named("b") == spans.some([1]) and len(spans) == 2
+    for change, says in (
+        ({"names": ["a"]}, "1 spans, but a list of 2 entries"),
+        ({"counts": {"sleeps": [1]}}, "2 spans, but a list of 1 entries"),
+        ({"causes_ps": {"moon": [2, 4]}}, "'moon' is not a cause"),
+        ({"causes_ps": {"pc": [2, 3]}}, "the causes of span 2 add up to 3 ps, not 4"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            Spans(**(whole | change))
+    regions = [Function.model_construct(address=f"0x{digit}0000000").region for digit in "1203"]
+    assert regions == ["flash", "SRAM", "ROM", "ROM"]
+
+
+def test_git_that_is_absent_or_slow_tells_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Mock(
+        side_effect=[subprocess.TimeoutExpired("git", 10), Mock(returncode=0, stdout="")] + [FileNotFoundError()] * 2
+    )
+    monkeypatch.setattr(subprocess, "run", run)
+    assert git_state(tmp_path) is git_state(tmp_path) is None
+    command = ["git", "--no-optional-locks", "-C", str(tmp_path), "rev-parse", "HEAD"]
+    assert run.mock_calls[0] == call(command, capture_output=True, text=True, timeout=10.0, check=False)
+
+
+def test_a_page_is_written_if_it_changes_and_its_lost_rows_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, page = run_of(*(row(2000 + each, runtime=f"r{each}") for each in range(6))), tmp_path / "new" / "page.md"
+    publish.publish(run, [page])
+    says = r"page\.md: has ping_pong emulated r1, ping_pong emulated r2, ping_pong emulated r3 and 2 more, which this"
+    with pytest.raises(StorageError, match=says):
+        publish.publish(run.model_copy(update={"rows": run.rows[:1]}), [page])
+    page.write_text("<!-- results -->\n<!-- /results -->\n<!-- results -->\n<!-- /results -->\n", encoding="utf-8")
+    publish.into(run, page)
+    assert page.read_text(encoding="utf-8").endswith("<!-- /results -->\n<!-- results -->\n<!-- /results -->\n")
+    monkeypatch.setattr(publish, "replace_file", Mock(side_effect=AssertionError))
+    publish.into(run, page)
+    page.write_text("no place", encoding="utf-8")
+    with pytest.raises(
+        StorageError, match="has no place for a table; put <!-- results --> and <!-- /results --> where"
+    ):
+        publish.into(run, page)
+
+
+def test_a_pages_form_is_asked_for_by_its_names_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, ends = (
+        run_of(row(2000)),
+        {"a.html": "html", "A.HTM": "html", "a.svg": "chart", "a.json": "to_json", "a": "page"},
+    )
+    for name in ("html", "chart", "to_json", "page", "preview"):
+        monkeypatch.setattr(publish, name, Mock(return_value=name))
+    assert {each: publish._text(run, Path(each), (), "", ()) for each in ends} == ends
+    pictures = [publish._preview(run, Path(each)) for each in ("a/b.HTML", "b.htm", "b.md")]
+    assert pictures == [{Path("a/b.png"): "preview"}, {Path("b.png"): "preview"}, {}]
+    assert publish._preview(run_of(), Path("b.html")) == {}
+
+
+def test_a_chart_of_a_history_has_ten_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("portbench.results.page.parts.drawings", lambda draw: ("", ""))
+    rows = [row(2000, runtime=f"r{each}") for each in range(21)]
+    runs = [run_of(*rows).model_copy(update={"started_utc": START + timedelta(days=day)}) for day in range(2)]
+    part = history_part([entry for day, run in enumerate(runs) for entry in entries_of(run, str(day))])
+    assert part is not None
+    (section,) = part.sections
+    assert [len(chart.legend) for chart in section.charts] == [10, 10, 1]

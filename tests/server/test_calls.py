@@ -91,13 +91,6 @@ def test_a_silent_board_is_given_up(
     assert calls.fault == f"connection 1 of 1 to {PEER}: {says}" and not calls.is_open(recording)
 
 
-def test_the_limit_of_connecting_may_be_another() -> None:
-    calls = Calls(LoadGenerator(lambda: asking(1).begin() or pytest.fail(), 1), connect_limit_us=RETRY_US)
-    recording = begun(calls)
-    assert calls.refused(recording, 0.0) and not calls.refused(recording, 1.0)
-    assert recording.error == "refused 2 times in 0.005 s"
-
-
 def test_a_failure_may_be_one_that_counts() -> None:
     calls = Calls(LoadGenerator(lambda: Ask(1), 3, counts_failures=True))
     bad = begun(calls)
@@ -109,6 +102,10 @@ def test_a_failure_may_be_one_that_counts() -> None:
     calls.look(3.0 + CONNECT_LIMIT_US)
     assert calls.fault == f"connection 2 of 3 to {PEER}: no answer to connecting within 10 s"
     assert never.error and calls.begin(PEER, 4.0) is None
+    calls = Calls(LoadGenerator(lambda: Ask(1), 3, counts_failures=True), connect_limit_us=0.0)
+    assert (
+        not calls.refused(begun(calls), 0.0) and calls.fault == f"connection 1 of 3 to {PEER}: refused 1 times in 0 s"
+    )
 
 
 def test_a_board_that_hangs_ends_a_run_that_counts_failures() -> None:

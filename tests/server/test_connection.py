@@ -31,10 +31,14 @@ class Obeying(Conversation):
         match data.split():
             case [b"part"]:
                 return b""
+            case [b"quiet"]:
+                self.exchanges += 1
+                return b""
             case [b"wrong"]:
                 raise ConversationError("it is wrong", b"due")
             case [b"report"]:
                 self.report = {}
+                return b"yes"
             case [b"listening"]:
                 self.listening = "here"
             case [b"ping"]:
@@ -188,6 +192,7 @@ def test_a_silence_that_the_conversation_bounds_is_its_end(made: Callable[..., B
     [
         ([], 30, "no whole exchange for 30 s after 0 exchanges"),
         ([b"part"], 30, "no whole exchange for 30 s after 0 exchanges"),
+        ([b"quiet"], 40, "no whole exchange for 30 s after 1 exchanges"),
         ([b"x"], 40, "no whole exchange for 30 s after 1 exchanges"),
         ([b"report"], 40, None),
         ([b"listening", b"report"], 50, None),
@@ -227,6 +232,12 @@ def test_pings_that_cannot_be_sent_and_those_of_a_connection_that_is_gone(
     bench.say(b"ping", 1)
     bench.say(b"x", 2)  # one set of pings alone
     assert bench.until(269) == [(241, "close")] and bench.recording.error == "not allowed" and ping.call_count == 1
+    bench = made()
+    bench.say(b"ping", 1)
+    bench.connection.connection_lost(None)
+    pinging: Any = bench.connection._pinging
+    assert pinging.cancel.called
+    bench.until(300)
 
 
 @pytest.mark.parametrize(
@@ -252,8 +263,12 @@ def test_what_ends_a_connection(
 def test_a_run_with_a_limit_ends_a_second_after_its_last_exchange(made: Callable[..., Bench]) -> None:
     bench = made(limit=2)
     bench.say(b"x", 1)
-    assert bench.say(b"x", 2) == [(2, "write", b"yes")] and bench.until(2.9) == []
-    assert bench.until(9) == [(3, "abort")] and bench.recording.error is None
+    assert bench.say(b"x", 2) == [(2, "write", b"yes")]
+    assert bench.say(b"part", 2.9) == [] and bench.until(9) == [(3, "abort")] and bench.recording.error is None
+    bench = made(limit=1)
+    bench.say(b"x", 1)
+    bench.connection.connection_lost(None)
+    assert bench.timers and all(handle.cancel.called for *_, handle in bench.timers)
 
 
 def test_ends_of_the_board_and_refusals(made: Callable[..., Bench]) -> None:
@@ -262,6 +277,7 @@ def test_ends_of_the_board_and_refusals(made: Callable[..., Bench]) -> None:
     assert bench.connection.eof_received() is False and bench.recording.error == "too early"
     bench = made()
     bench.say(b"report", 1)
+    assert bench.connection.silent_since_s is None
     bench.connection.connection_lost(ConnectionResetError(104, "reset"))
     assert bench.recording.error is None
     bench = made(refusal="turned away")

@@ -9,13 +9,14 @@ import struct
 import time
 from itertools import count
 from types import SimpleNamespace
+from unittest.mock import MagicMock, Mock, call
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.errors import PortbenchError
-from portbench.server.icmp import _answered, _checksum, _request, ping
+from portbench.server.icmp import _answered, _checksum, _request, _socket, ping
 from portbench.workloads import Ping, PingPlan
 
 PLAN = PingPlan((0, 56, 1472), 2, 1000, 5_000_000)
@@ -90,7 +91,8 @@ def test_only_the_boards_first_answers_count(monkeypatch: pytest.MonkeyPatch) ->
     ticks = count(step=7500)
     clock = SimpleNamespace(perf_counter_ns=lambda: next(ticks))
     monkeypatch.setattr("portbench.server.icmp.time", clock)
-    assert pinged(Icmp([board]), PingPlan((5,), 1, 0, 20_000_000), monkeypatch) == [Ping(5, 7.5)]
+    twice = pinged(Icmp([board, board], []), PingPlan((5,), 2, 20_000, 20_000), monkeypatch)
+    assert twice == [Ping(5, 7.5), Ping(5, None)]
     with pytest.raises(PortbenchError, match=r"^ping 10\.0\.0\.2: cannot send \(Network is unreachable\)$"):
         pinged(Icmp(["off"]), PLAN, monkeypatch)
 
@@ -112,6 +114,16 @@ def test_a_packet_with_its_checksum_sums_up_to_none(data: bytes) -> None:
     """RFC 1071; a last byte is a word's high half."""
     words = sum(data[0::2]) * 256 + sum(data[1::2]) + _checksum(data)
     assert words > 0 and words % 0xFFFF == 0
+
+
+def test_the_kernel_owns_the_identifier_where_it_may_ping(monkeypatch: pytest.MonkeyPatch) -> None:
+    for refused, owns in ((0, True), (1, False)):
+        made = Mock(side_effect=[*[PermissionError(1, "no")] * refused, MagicMock()])
+        monkeypatch.setattr("portbench.server.icmp.socket.socket", made)
+        with _socket("10.0.0.2") as (_, found):
+            assert found is owns
+        kinds = (socket.SOCK_DGRAM, socket.SOCK_RAW)[: refused + 1]
+        assert made.mock_calls[: refused + 1] == [call(socket.AF_INET, kind, socket.IPPROTO_ICMP) for kind in kinds]
 
 
 def test_one_who_may_not_is_told_how(monkeypatch: pytest.MonkeyPatch) -> None:

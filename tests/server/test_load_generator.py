@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import IPv4Address
-from itertools import pairwise
+from itertools import count, pairwise
+from unittest.mock import Mock
 
 import pytest
 
@@ -72,7 +74,13 @@ def faults_of(board: Listening, load: SocketLoadGenerator) -> list[str]:
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_all_connections_are_made_and_timed(at_once: int) -> None:
-    with board_that(answers, 6) as board, SocketLoadGenerator(asking(6, questions=3, at_once=at_once)) as load:
+    together = threading.Barrier(at_once)
+
+    def answers_together(client: socket.socket) -> None:
+        together.wait(LIMIT_S)
+        answers(client)
+
+    with board_that(answers_together, 6) as board, SocketLoadGenerator(asking(6, questions=3, at_once=at_once)) as load:
         load.call(board)
         load.call(board)
         sessions = load.finish(LIMIT_S)
@@ -149,10 +157,44 @@ def test_a_bad_board_is_one_line(does: Callable[[socket.socket], None], says: st
         assert faults_of(board, SocketLoadGenerator(asking(3))) == [f"connection 1 of 3 to {board}: {says}"]
 
 
-def test_a_silent_board_is_one_line() -> None:
-    with board_that(silent) as board:
-        fault = faults_of(board, SocketLoadGenerator(asking(1), idle_timeout_s=0.1))
-    assert fault == [f"connection 1 of 1 to {board}: no whole exchange for 0.1 s after 0 exchanges"]
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (OSError(101, "Network is unreachable"), "cannot connect (Network is unreachable)"),
+        (TimeoutError(), "no answer to connecting within 10 s"),
+    ],
+)
+def test_a_connection_that_cannot_be_made(error: OSError, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", Mock(side_effect=error))
+    (fault,) = faults_of(Listening(LOOPBACK, 7), SocketLoadGenerator(asking(1)))
+    assert fault == f"connection 1 of 1 to 127.0.0.1:7: {says}"
+
+
+def test_all_attempts_share_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks_us, limits_s, timeout = count(step=1_000_000), list[float](), asyncio.timeout
+
+    def noted(seconds: float) -> asyncio.Timeout:
+        limits_s.append(seconds)
+        return timeout(seconds)
+
+    monkeypatch.setattr(asyncio, "timeout", noted)
+    monkeypatch.setattr(SocketLoadGenerator, "_clock_us", lambda self: float(next(ticks_us)))
+    ends = [ConnectionRefusedError(), ConnectionRefusedError(), TimeoutError()]
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", Mock(side_effect=ends))
+    (fault,) = faults_of(Listening(LOOPBACK, 7), SocketLoadGenerator(asking(1)))
+    assert limits_s == [9, 7, 5] and fault.endswith(": refused 2 times in 10 s")
+
+
+def test_the_first_of_two_faults_is_told() -> None:
+    both = threading.Barrier(2)
+
+    def wrong_together(client: socket.socket) -> None:
+        both.wait(LIMIT_S)
+        wrong(client)
+
+    with board_that(wrong_together, 2) as board:
+        (fault,) = faults_of(board, SocketLoadGenerator(asking(2, at_once=2)))
+    assert fault.endswith("answer 1 is b'nonsense'")
 
 
 def test_leaving_ends_what_is_open_without_a_fault() -> None:

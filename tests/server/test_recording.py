@@ -182,6 +182,16 @@ def test_faults_of_an_encrypted_conversation_and_of_its_encryption() -> None:
     assert peer.said == [] and subject.session().tls is None
 
 
+def test_a_limited_run_is_whole_once_what_the_pc_closes_has_ended() -> None:
+    subject = Recording(0, "peer", 1.0, Words(), limit=2)
+    found = []
+    for word in (b"one", b"two", b"bye"):
+        subject.receive(word, 2.0)
+        found.append((subject.whole, subject.finished))
+    subject.ended(3.0)
+    assert [*found, (subject.whole, subject.finished)] == [(False, False), (True, False), (False, True), (True, True)]
+
+
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
 def test_cuts_change_when_things_came_and_nothing_else(cuts: list[int]) -> None:
     subject, answers = recording(), b""

@@ -37,20 +37,6 @@ def test_a_fault_is_answered_as_far_as_it_was_right_and_ends_the_connection(serv
     assert session.error == "message 2 must be 3, not b'x'" and session.ended_us == 30
 
 
-def test_an_early_end_is_a_fault(server: SimulatedServer) -> None:
-    server.accept(1, "peer", 0.0)
-    server.closed(1, False, 10.0)
-    assert [session.error for session in server.sessions()] == ["the client closed without a message"]
-
-
-def test_a_report(server: SimulatedServer) -> None:
-    server.accept(1, "peer", 0.0)
-    server.receive(1, b"1", 10.0)
-    assert server.reports == 0
-    server.receive(1, b'{"a":1}\n', 20.0)
-    assert server.reports == 1 and server.sessions()[0].report == {"a": 1}
-
-
 def test_a_run_with_a_limit_is_whole_before_the_pc_closes(server: SimulatedServer) -> None:
     """A client that counts for itself ends by itself; one that does not is told by the PC's FIN."""
     server.limit = 2
@@ -96,10 +82,3 @@ def test_a_server_may_speak_first_and_close() -> None:
     server.closed(1, False, 500.0)
     (session,) = server.sessions()
     assert session.ok and (session.established_us, session.asked_us, session.ended_us) == (50, 250, 500)
-
-
-def test_a_reset_is_no_end(server: SimulatedServer) -> None:
-    server.accept(1, "peer", 0.0)
-    server.receive(1, b"1", 10.0)
-    server.closed(1, True, 20.0)
-    assert [session.error for session in server.sessions()] == ["connection lost after 1 exchanges (reset)"]

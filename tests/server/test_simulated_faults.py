@@ -10,7 +10,7 @@ import pytest
 from portbench.server.connection import Connection, _reason
 from portbench.server.simulated_load_generator import NOTHING, RESET
 from portbench.server.simulated_pc import CALL_DELAY_US, FAULT_DELAY_US, Part, SimulatedPc, SimulatedServer
-from portbench.workloads import Conversation, NetworkFault, Ping, PingPlan
+from portbench.workloads import Conversation, NetworkFault, Ping, PingPlan, Session
 from tests.server.asking import UnaskedLan
 
 PLUG, CUT = "plug", "unplug"
@@ -117,7 +117,7 @@ CUT_US = FIRST_US + FAULT_DELAY_US
         ("cable", (b"yes", False, False, None), [(CUT_US, CUT), (CUT_US + 1e6, PLUG)]),
     ],
 )
-def test_a_fault_begins_and_ends_once(kind: str, answer: object, asked: list[object]) -> None:
+def test_a_fault_begins_and_ends_once(kind: Any, answer: object, asked: list[object]) -> None:
     pc, server, lan, found = pc_with(f"fault {kind}".encode(), Pinger())
     assert found == answer
     times_us = sorted(at_us + off_us for at_us in (FIRST_US, CUT_US) for off_us in (-1.0, 0.0, 1e6 - 1, 1e6, 2e6))
@@ -125,10 +125,15 @@ def test_a_fault_begins_and_ends_once(kind: str, answer: object, asked: list[obj
     (session,) = pc.sessions()
     assert session.error is None and session.ended_us == (None if kind == "cable" else FIRST_US)
     assert server.receive(1, b"x", 9e6)[0] == (b"yes" if kind == "cable" else b"")
+    server.accept(2, "10.0.0.2:50001", 1e7)
+    server.receive(2, b"fault reset", 1e7)
+    assert server.network_fault == (NetworkFault(kind, 0.0 if kind == "reset" else 1e6), FIRST_US)  # one in a run
 
 
 def test_without_pings_the_pc_can_cause_resets_alone() -> None:
-    errors = [pc_with(f"fault {kind}".encode())[0].sessions()[0].error for kind in ("reset", "restart", "cable")]
+    pcs = [pc_with(f"fault {kind}".encode()) for kind in ("reset", "restart", "cable")]
+    errors = [pc.sessions()[0].error for pc, *_ in pcs]
+    assert [answer for *_, answer in pcs] == [RESET] * 3
     cannot = "unsupported: this PC cannot cause this network fault:"
     assert errors == [None, f"{cannot} restart 1 s", f"{cannot} cable 1 s"]
 
@@ -136,11 +141,13 @@ def test_without_pings_the_pc_can_cause_resets_alone() -> None:
 @pytest.mark.parametrize(("size", "at_us"), [(1000, 13_000.0 + CALL_DELAY_US), (1001, 512_000.0 + CALL_DELAY_US)])
 def test_the_pc_says_when_all_pings_are_answered_or_given_up(size: int, at_us: float) -> None:
     pinger = Pinger()
-    pc, _, lan, _ = pc_with(f"ping {size}".encode(), pinger)
+    pc, server, lan, _ = pc_with(f"ping {size}".encode(), pinger)
     end_us = 1_000.0 + CALL_DELAY_US + 501_000.0
-    asked = looked(pc, lan, 1_000.0, end_us - 1.0, end_us, 2e6)
+    asked = looked(pc, lan, 1_000.0, end_us - 1.0, end_us + 7.0, 2e6)
+    server.receive(1, b"more", 2e6)
+    pc.look(3e6)  # one set of pings alone
     assert pinger.sent == [("10.0.0.2", 64, 11_000.0), ("10.0.0.2", size, 12_000.0)]
-    assert asked == [(1_000.0 if size == 1000 else end_us, "send", 1, b"pinged", at_us)]
+    assert asked == [(1_000.0 if size == 1000 else end_us + 7.0, "send", 1, b"pinged", at_us)]
     assert pc.sessions()[0].pings == [Ping(64, 64.0), Ping(size, 1000.0 if size == 1000 else None)]
 
 
@@ -161,6 +168,10 @@ def test_delayed_words_a_close_and_an_end_by_silence() -> None:
     conversation = server._open[1].conversation
     assert looked(pc, lan, 3_001_999.0) == [] and not conversation.was_lost
     assert looked(pc, lan, 3_002_000.0, 4e6) == [(3_002_000.0, "close", 1)] and conversation.was_lost
+    pc, server, _, _ = pc_with(b"x")
+    conversation = server._open[1].conversation
+    server.closed(1, True, 2_000.0)
+    assert conversation.was_lost and pc.sessions()[0].error == "connection lost after 1 exchanges (reset)"
 
 
 def test_patience_is_counted_from_the_boards_last_packet() -> None:
@@ -169,6 +180,14 @@ def test_patience_is_counted_from_the_boards_last_packet() -> None:
     assert pc.given_up(5_001_000.0) == "the board hangs: nothing came of it for 5 s of simulated time"
     server.receive(1, b"x", 2_000.0)
     assert pc.given_up(5_001_000.0) is None and pc.answered == 2
+    hung = {"version": None, "messages": [["board", "ClientKeyExchange", 70, 1.0]]}
+    tls: Any = {"cipher_suite": None, "server_name": None, "resumed": False, "board_bytes": 1, "pc_bytes": 1, **hung}
+    server.sessions = lambda: [Session(0, "p", 0.0, None, 0, 0, None, None, tls=tls)]  # type: ignore[method-assign]
+    assert (pc.given_up(1e9) or "").startswith(
+        "the board's TLS does not end its handshake: after its ClientKeyExchange"
+    )
+    tls["messages"].append(["board", "Finished", 40, 2.0])
+    assert (pc.given_up(1e9) or "").startswith("the board hangs: ")
     assert Part().patience_us is None and SimulatedPc(Lan(), None, 0.0, Part()).given_up(1e9) is None
 
 

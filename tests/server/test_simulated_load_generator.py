@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.errors import UnknownName
-from portbench.server.calls import CONNECT_LIMIT_US, RETRY_US, Listening
+from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Listening
 from portbench.server.simulated_load_generator import NOTHING, RESET, Line, SimulatedLoadGenerator
 from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, SimulatedServer, part_in
 from portbench.server.tls.channel import Channel
-from portbench.workloads.conversation import ClientReport
-from tests.server.asking import ANSWER, QUESTION, UnaskedLan, asking
+from portbench.workloads import LoadGenerator
+from portbench.workloads.conversation import ClientReport, Requests
+from tests.server.asking import ANSWER, QUESTION, Ask, UnaskedLan, asking
 from tests.server.test_recording import Loud
 
 BOARD = Listening(IPv4Address("10.0.0.2"), 80)
@@ -148,14 +149,23 @@ def test_the_pc_calls_once_the_line_has_come() -> None:
     line.accept(1, PEER, at_us + 20.0)
     assert pc.given_up(at_us + 25.0) is None
     line.receive(1, b"nonsense", at_us + 30.0)
-    assert pc.given_up(at_us + 1e6) is None  # its client may still say why
-    assert pc.given_up(at_us + 3e6) == f"connection 1 of 1 to {PEER}: answer 1 is b'nonsense'"
+    ends_us = at_us + 30.0 + TURNAROUND_US + 2e6
+    assert pc.given_up(ends_us - 1) is None  # its client may still say why
+    assert pc.given_up(ends_us) == f"connection 1 of 1 to {PEER}: answer 1 is b'nonsense'"
     assert [session.ok for session in pc.sessions()] == [False] and pc.answered == 0 and pc.reports == 0
+
+
+def test_the_pauses_of_a_board_that_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("portbench.server.simulated_pc._channels", lambda *server: None)
+    for tls, pause_us in ((None, 30.0), (("pc.test", b"root"), 30.0 + IDLE_LIMIT_US)):
+        load = LoadGenerator(lambda: Ask(1), 1, pause_us=30, tls=tls)
+        assert SimulatedPc(Lan(), None, 0.0, Part(call=lambda load=load: load)).pause_us == pause_us  # type: ignore[misc]
 
 
 def test_a_pc_without_a_part_hears_nothing() -> None:
     lan = Lan()
     pc = SimulatedPc(lan, None, TURNAROUND_US, Part())
+    assert pc.pause_us == 0.0
     pc.heard(LINE, 1.0)
     pc.kill()
     assert lan.lines == [] and lan.ports == [] and pc.sessions() == [] and pc.given_up(1e9) is None
@@ -168,6 +178,9 @@ def test_the_part_is_the_workloads_with_its_settings() -> None:
     assert isinstance(part.service()(), ClientReport)
     assert (part.call().connections, part.call().at_once) == (7, 2)
     assert part_in("ping_pong", {}).call is None
+    https, asked = part_in("https", {}, 7), part_in("udp_service", {}, 7)
+    assert (https.secured, https.patience_us, https.limit, https.call) == (True, 30e6, 7, None)
+    assert isinstance(asked.call and asked.call(), Requests) and (asked.limit, asked.service) == (7, None)
     with pytest.raises(UnknownName):
         part_in("pong", {})
 
@@ -184,6 +197,7 @@ def test_a_board_without_a_console_is_called_where_it_told_the_server() -> None:
     for now_us in (101.0, 102.0):
         pc.look(now_us)
     assert [at_us for _, at_us in lan.lines] == [100.0 + CALL_DELAY_US] and pc.reports == 0
+    assert lan.server.announcement is None
     lan.server.receive(1, b'{"echoed":1}\n', 9e6)
     told, called = pc.sessions()
     assert (told.listening, told.report, told.exchanges, called.listening) == (LINE, {"echoed": 1}, 0, None)

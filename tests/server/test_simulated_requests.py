@@ -81,6 +81,8 @@ def test_a_board_that_answers_no_more_is_given_up() -> None:
     look(pc, lan, 1e9)
     (session,) = pc.sessions()
     assert pc.whole and session.error == "no answer for 10 s of simulated time" and session.ended_us == 1000
+    pc.take(Part())
+    assert pc.polling is None and pc.sessions() == []
 
 
 @pytest.mark.parametrize("link_up", [True, False])

@@ -200,6 +200,16 @@ mod tests {
     }
 
     #[test]
+    fn the_timeout_grows_to_the_length_of_a_pause_at_most() {
+        let (mut policy, mut now) = (policy(), 1);
+        for _ in 0..6 {
+            policy.received(now, data(1), false);
+            now += policy.timeout - PS_PER_MS;
+        }
+        assert_eq!(policy.timeout, PAUSE_PS);
+    }
+
+    #[test]
     fn disabled_every_ack_is_delayed_and_without_a_delay_none_is() {
         let mut constant = AckPolicy::new(false, DELAY, 64_240);
         assert!(!constant.received(1, data(1), false));

@@ -138,6 +138,8 @@ mod tests {
         assert_eq!(switch.ways(Port::Board, &frame(PC, HERE)), [Port::Pc]);
         assert_eq!(switch.ways(Port::Board, &frame([0xff; 6], HERE)), [Port::Pc, Port::Trunk]);
         assert_eq!(switch.ways(Port::Trunk, &frame(THERE, THERE)), [], "the receiver is on the port of origin");
+        switch.ways(Port::Board, &frame(THERE, [0xff; 6]));
+        assert_eq!(switch.ways(Port::Trunk, &frame([0xff; 6], THERE)), [Port::Board, Port::Pc], "no sender is a group");
     }
 
     #[test]

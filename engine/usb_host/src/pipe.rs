@@ -139,3 +139,34 @@ impl Pipe {
         self.last_progress = end;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_and_silence_have_an_end_and_a_refusal_its_pause() {
+        let pace = Pace::Bulk { busy: 3, idle: 70, idle_after: 100 };
+        let mut pipe = Pipe::new(1, 0x81, 64, pace, 0);
+        let again = || Outcome::Data { data1: true, bytes: vec![7] };
+        for _ in 1..MAX_DUPLICATES {
+            assert_eq!(pipe.finish(5, again()), Progress::Pending);
+        }
+        assert_eq!(pipe.finish(5, again()), Progress::Failed(TransferError::Toggle));
+        pipe.restart(0);
+        for _ in 0..2 {
+            assert_eq!(
+                [pipe.finish(5, Outcome::Timeout), pipe.finish(5, Outcome::Timeout)],
+                [(); 2].map(|()| Progress::Pending)
+            );
+            assert_eq!(pipe.finish(99, Outcome::Nak), Progress::Pending);
+            assert_eq!(pipe.ready_at(), 102);
+        }
+        assert_eq!((pipe.finish(100, Outcome::Nak), pipe.ready_at()), (Progress::Pending, 170));
+        let came = Outcome::Data { data1: false, bytes: vec![7] };
+        assert_eq!((pipe.finish(200, came), pipe.ready_at()), (Progress::Received(vec![7]), 200));
+        for progress in [Progress::Pending, Progress::Pending, Progress::Failed(TransferError::NoAnswer)] {
+            assert_eq!(pipe.finish(210, Outcome::Timeout), progress);
+        }
+    }
+}

@@ -46,7 +46,7 @@ class FakeBoard:
         half_open: bool = False,
         corrupts: bool = False,
         accepts_images: bool = True,
-        becomes: str = "micropython",
+        becomes: str | None = "micropython",
         machine: str = "W5500-EVB-Pico with RP2040",
     ) -> None:
         self.root = folder / "flash"

@@ -29,8 +29,10 @@ def test_a_board_is_locked_once() -> None:
         BoardLock(DEVICE, "board")
     lock.release()
     assert not owner.exists()
+    again = BoardLock(DEVICE, "board")
     lock.release()
-    BoardLock(DEVICE, "board").release()
+    assert owner.exists()
+    again.release()
 
 
 def test_the_lock_is_the_same_in_the_boot_loader_and_another_boards_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,9 @@ import sys
 import tty
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
+from unittest.mock import Mock, call
 
 import pytest
 import serial
@@ -20,6 +22,7 @@ import serial
 from portbench.boards import BoardError, BoardUnavailable, ConsoleLost, Deadline, DeadlineExceeded
 from portbench.boards.usb import port as port_module
 from portbench.boards.usb.port import (
+    PortLost,
     Rfc2217Port,
     SerialWire,
     SocketPort,
@@ -88,7 +91,26 @@ def test_no_permission_names_the_fix(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         BoardUnavailable, match=r"no permission to open \S+; join its group .*or copy docs/60-portbench.rules"
     ):
         opened(str(node))
-    assert "60-portbench.rules" in permission_fix("/dev/gone")
+    rule = "copy docs/60-portbench.rules to /etc/udev/rules.d and plug the board in again"
+    join = f"join its group (sudo usermod -aG {node.group()} $USER, then log in again)"
+    assert [permission_fix(each) for each in ("/dev/gone", str(node))] == [rule, f"{join} or {rule}"]
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert permission_fix(str(node)) == "close other programs that use it"
+
+
+def test_a_new_port_is_tried_until_it_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s, port = [0.0], Mock()
+    opens = Mock(
+        side_effect=[serial.SerialException(errno.EACCES, "x"), serial.SerialException(errno.EBUSY, "x"), port]
+    )
+    monkeypatch.setattr(port_module, "_open", opens)
+    deadline = Deadline(9, "t", clock=lambda: now_s[0], sleep=lambda seconds: now_s.append(now_s.pop() + seconds))
+    assert open_port("x", "board", deadline, keep_input=True) is port and now_s == [0.2]
+    assert opens.mock_calls == [call("x", True)] * 3
+    opens.side_effect = serial.SerialException(errno.EBUSY, "x")
+    with pytest.raises(BoardUnavailable, match=r"^board: x is in use by another program; close it$"):
+        open_port("x", "board", deadline)
+    assert now_s == [pytest.approx(5.2)]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +168,7 @@ def test_bytes_of_a_network_port_are_read_to_the_last_one() -> None:
 def test_output_from_before_the_opening_can_be_kept(terminal: tuple[int, str]) -> None:
     os.write(terminal[0], b"early")
     port = open_port(terminal[1], "board", Deadline(5, "t"))
-    assert port.in_waiting == 0 and port.baudrate == 115200
+    assert (port.in_waiting, port.baudrate, port.timeout) == (0, 115200, 0)
     port.close()
     os.write(terminal[0], b"early")
     port = open_port(terminal[1], "board", Deadline(5, "t"), keep_input=True)
@@ -194,3 +216,16 @@ def test_the_watcher_is_asked_while_waiting(terminal: tuple[int, str]) -> None:
         with pytest.raises(BoardError, match="stands still"):
             read()
     wire.close()
+
+
+def test_a_port_that_only_reads_as_silent_once_it_has_gone() -> None:
+    near, far = os.pipe()
+    silent: Any = SimpleNamespace(port="x", fd=near, in_waiting=0, read=lambda size: b"")
+    wire = SerialWire(silent, "board")
+    wire.until(Deadline(5, "test"), "a prompt")
+    assert (wire.read_some(0.01), wire.inWaiting()) == (b"", 0)
+    os.close(far)
+    for look in (wire.inWaiting, lambda: wire.read_some(0.01)):
+        with pytest.raises(PortLost, match=r"^board: its console went away while .* a prompt: the port has hung up$"):
+            look()
+    os.close(near)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock, call
 
 import pytest
 
@@ -25,9 +26,12 @@ from portbench.boards.board import RunOutput
 from portbench.boards.console import Console
 from portbench.boards.repl import Repl
 from portbench.boards.usb import board as board_module
+from portbench.boards.usb import discovery
+from portbench.boards.usb import run as run_module
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.discovery import HEADING, AttachedBoard, listing
-from portbench.boards.usb.link import Link, lock_path
+from portbench.boards.usb.link import Link, lock_dir, lock_path
+from portbench.boards.usb.port import open_port
 from portbench.boards.usb.run import _ask, _has_ended, answers, read_result, recover, restart, run
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
@@ -70,24 +74,15 @@ def test_a_result_that_was_missed_is_asked_for(boards: Boards, deadline: Deadlin
         assert board.run(deadline).result == {"messages": 2}
 
 
-def test_a_script_that_ends_without_a_result_is_a_lost_console(boards: Boards, deadline: Deadline) -> None:
-    fake = boards(on_boot=lambda show: show("MemoryError: no luck\r\n"))
-    with usb_board(fake) as board:
-        board.deploy(SCRIPT, deadline)
-        with pytest.raises(
-            ConsoleLost, match=r"ended without a result line; last it printed: \['MemoryError: no luck'\]"
-        ):
-            board.run(deadline)
-
-
-def test_a_board_whose_power_is_at_hand_runs_by_it(boards: Boards, deadline: Deadline) -> None:
-    fake = boards(on_boot=lambda show: show("PORTBENCH-x\r\n" + LINE))
+def test_a_board_whose_power_is_at_hand_runs_by_it(boards: Boards) -> None:
+    """All comes before its port is open, and no other enumeration is waited for."""
+    fake, deadline = boards(), Deadline(20, "test")
     cycles, console = list[dict[str, bool]](), Console()
 
     class Hand:
         def cycle(self, deadline: Deadline, **how: bool) -> None:
             cycles.append(how)
-            fake._restart(False)
+            fake._print(b"PORTBENCH-x\r\n" + LINE.encode())
 
     link = link_to(fake, power=Hand())  # type: ignore[arg-type]
     run(link, console, deadline)
@@ -118,14 +113,23 @@ def test_a_prompt_or_circuitpythons_word_is_the_end_of_a_script(said: str, ended
     assert _has_ended(console) is ended
 
 
-def test_a_silent_finished_board_answers_to_enter(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("portbench.boards.usb.run._SILENT_S", 0.05)
-    fake = boards()
-    deadline = Deadline(10, "test")
-    repl = link_to(fake).open_repl(deadline)
-    with pytest.raises(ConsoleLost, match="ended without a result line"):
-        read_result(repl, Console(), deadline, nudge=True)
-    repl.close()
+def test_enter_is_pressed_once_at_a_board_that_was_silent_from_the_start(
+    deadline: Deadline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def typed(said: dict[int, bytes], nudge: bool) -> list[tuple[int, bytes]]:
+        keys, now_s = list[tuple[int, bytes]](), [0]
+
+        def some(wait_s: float) -> bytes:
+            now_s[0] += 1
+            return said.get(now_s[0], LINE.encode() if now_s[0] == 9 else b"")
+
+        wire = SimpleNamespace(until=Mock(), read_some=some, write=lambda data: keys.append((now_s[0], data)))
+        monkeypatch.setattr(run_module, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+        repl: Any = SimpleNamespace(wire=wire)
+        read_result(repl, Console(), deadline, nudge=nudge)
+        return keys
+
+    assert [typed({}, True), typed({2: b"x"}, True), typed({}, False)] == [[(3, b"\r")], [], []]
 
 
 def test_a_run_that_never_ends_ends_at_the_deadline(boards: Boards) -> None:
@@ -134,11 +138,6 @@ def test_a_run_that_never_ends_ends_at_the_deadline(boards: Boards) -> None:
     with pytest.raises(DeadlineExceeded, match=r"row 1: still waiting for the client's result line after 0.3 s"):
         read_result(repl, Console(), deadline, nudge=False)
     repl.close()
-
-
-def test_nothing_deployed_runs_nothing(boards: Boards, deadline: Deadline) -> None:
-    with usb_board(boards()) as board, pytest.raises(BoardError, match="nothing was deployed to run"):
-        board.run(deadline)
 
 
 def test_flash_console_identify(boards: Boards, deadline: Deadline, tmp_path: Path) -> None:
@@ -176,7 +175,7 @@ def test_what_is_in_the_image_runs_by_programming_it(
 def test_a_console_that_does_not_answer_is_recovered_in_the_other_half_of_its_time(
     boards: Boards, deadline: Deadline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    faults: list[BoardError] = [BoardUnavailable("in use"), BoardError("deaf")]
+    faults: list[BoardError] = [BoardUnavailable("in use"), BoardError("deaf"), BoardError("deaf")]
     parts, recovered, log = list[float](), list[object](), list[str]()
 
     def fails(link: object, part: Deadline) -> None:
@@ -191,7 +190,10 @@ def test_a_console_that_does_not_answer_is_recovered_in_the_other_half_of_its_ti
         assert recovered == log == []
         board.wait_console(deadline)
         assert recovered == [board.link, None, deadline] and log == ["console: deaf"]
-    assert parts == [30, 30]
+        recovered.clear()
+        with pytest.raises(DeadlineExceeded, match=r"^t: still waiting for fake board's console to answer after"):
+            board.wait_console(Deadline(1e-9, "t"))
+    assert parts[:2] == [30, 30] and recovered == []
 
 
 def test_a_console_that_answers_something_else_does_not_answer(
@@ -224,60 +226,95 @@ def test_only_one_at_a_time_has_a_board(boards: Boards) -> None:
     fake = boards()
     with usb_board(fake), pytest.raises(BoardUnavailable, match="in use by another portbench"):
         usb_board(fake)
+    assert not list(lock_dir().glob("*.pid"))
     usb_board(fake).close()
 
 
-def test_a_bad_selector_is_one_line() -> None:
-    with pytest.raises(BoardUnavailable, match="device 'usb0' is not one of auto, id:SERIAL"):
-        UsbBoard(DEFINITION, device="usb0")
+def test_a_session_lasts_until_the_board_enumerates_again(boards: Boards, deadline: Deadline) -> None:
+    fake, number = boards(), ["1:1"]
+    bus: Any = SimpleNamespace(devices=lambda: [replace(each, enumeration=number[0]) for each in fake.devices()])
+    with usb_board(bus) as board:
+        first = board._session(deadline)
+        assert board._session(deadline) is first
+        number[0] = "1:2"
+        second = board._session(deadline)
+        assert second is not first and second.wire.is_open and not first.wire.is_open
+        second.close()
+        assert board._session(deadline) is not second
 
 
-def test_the_ladder_logs_each_step(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_INTERRUPT_S", "_SOFT_S"):
-        monkeypatch.setattr(f"portbench.boards.usb.run.{name}", 0.3)
-    fake = boards(deaf_to=1_000_000)
-    log: list[str] = []
-
-    class Hand:
-        def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
-            fake.deaf_to = 0
-            fake._restart(False)
-
-    helped = recover(link_to(fake, log, power=Hand()), None, Deadline(20, "test"))
-    assert helped == "hard reset"
-    assert [line.split(":")[1].strip() for line in log] == ["interrupt", "soft reset", "hard reset"]
-    assert log[-1] == "recovery: hard reset: the console answers"
-
-
-def test_the_ladders_end_names_what_was_tried(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_INTERRUPT_S", "_SOFT_S", "_HARD_S"):
-        monkeypatch.setattr(f"portbench.boards.usb.run.{name}", 0.1)
-    with pytest.raises(DeadlineExceeded, match="does not answer; tried: interrupt, soft reset, hard reset"):
-        recover(link_to(boards(deaf_to=1_000_000)), None, Deadline(20, "test"))
-
-
-def test_a_board_that_another_program_has_is_not_reset(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    def used(*_: object) -> None:
-        raise BoardUnavailable("in use by minicom")
-
-    log: list[str] = []
-    monkeypatch.setattr("portbench.boards.usb.run.answers", used)
+def test_each_step_of_the_ladder_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Mock()
+    steps.answers.side_effect = BoardError("deaf")
+    for name in ("answers", "_soft_reset", "restart", "flash"):
+        monkeypatch.setattr(run_module, name, getattr(steps, name))
+    link, image = MagicMock(), Mock()
+    link.name = "b"
+    says = r"^b: its console does not answer; tried: interrupt, soft reset, hard reset, reflash$"
+    with pytest.raises(DeadlineExceeded, match=says):
+        recover(link, image, Deadline(100, "test", clock=lambda: 0.0))
+    tried = [("answers", 8), ("_soft_reset", 8), ("answers", 8), ("restart", 20), ("answers", 20), ("flash", 100)]
+    assert [(name, words[-1].seconds) for name, words, _ in steps.mock_calls] == [*tried, ("answers", 100)]
+    assert steps.flash.call_args.args[:2] == (link, image)
+    link.log.reset_mock()
+    steps.answers.side_effect = [BoardError("deaf"), None]
+    assert recover(link, None, Deadline(100, "test")) == "soft reset"
+    said = ("interrupt: deaf", "soft reset: the console answers")
+    assert link.log.mock_calls == [call(f"recovery: {each}") for each in said]
+    steps.reset_mock()
+    steps.answers.side_effect = BoardUnavailable("in use by minicom")
     with pytest.raises(BoardUnavailable, match="in use by minicom"):
-        recover(link_to(boards(), log), None, Deadline(20, "test"))
-    assert log == []
+        recover(link, image, Deadline(100, "test"))
+    assert steps.answers.call_count == 1 and not steps._soft_reset.called
 
 
-def test_the_listing_tells_runtime_and_state(boards: Boards) -> None:
+def test_steps_at_the_prompt_end_with_a_free_port(deadline: Deadline, monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps(step: Callable[[Any, Deadline], object]) -> list[Any]:
+        link = MagicMock()
+        link.name, link.open_repl.return_value.execute.return_value = "b", "42\r\n"
+        step(link, deadline)
+        return list(link.open_repl.return_value.mock_calls)
+
+    asks = call.execute("print(6 * 7)", deadline, "b's console to answer")
+    assert steps(answers) == [asks, call.leave(deadline), call.close()]
+    assert steps(run_module.hard_reset) == [call.execute_and_lose(run_module.RESET, deadline), call.close()]
+    until, typed = call.wire.until(deadline, "b to take Ctrl-D"), call.wire.write(b"\x04")
+    quiet = call.wire.read_until_quiet(0.2, 2.0)
+    assert steps(run_module._soft_reset) == [call.interrupt(deadline), until, typed, quiet, call.close()]
+    reset, read = Mock(), Mock()
+    monkeypatch.setattr(run_module, "hard_reset", reset)
+    monkeypatch.setattr(run_module, "read_result", read)
+    for power in (None, Mock()):
+        link, console = MagicMock(power=power), Console()
+        run(link, console, deadline)
+        before = link.device() if power is None else None
+        assert link.open_repl.mock_calls[0] == call(deadline, before, keep_input=True)
+        assert read.call_args == call(link.open_repl(), console, deadline, nudge=power is None)
+        assert reset.call_count == 1 and link.open_repl().close.called
+
+
+def test_the_listing_tells_runtime_and_state(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = boards()
     (device,) = fake.devices()
     whole = AttachedBoard(device, "console", "micropython", "1.26.0", "W5500", "W5500-EVB-Pico with RP2040")
-    assert listing(fake) == listing(fake) == [whole]  # the port is free again
+    ports: list[Any] = []
+
+    def opens(*words: Any, **more: Any) -> Any:
+        assert (words[:2], more) == ((device.port, device.port), {"provider_pid": os.getpid(), "settle_s": 0.001})
+        ports.append(open_port(*words, **more))
+        return ports[-1]
+
+    monkeypatch.setattr(discovery, "open_port", opens)
+    assert listing(fake) == listing(fake) == [whole] and [each.is_open for each in ports] == [False] * 2
     cells = ["id:E6605838833A552C", "2e8a:0005", "micropython 1.26.0", "W5500", device.port, "-", "console", ""]
     assert whole.cells() == cells and len(HEADING) == len(cells)
     emulated = AttachedBoard(replace(device, emulated=True, port=None, volume=Path("/v")), "silent", advice="a\nb")
     assert emulated.cells() == ["usb:1-1", "2e8a:0005", "-", "-", "-", "/v", "silent (emulated)", r"a\x0ab"]
     interrupts = fake.typed.count(b"\x03")
     assert listing(fake, ask=False) == [AttachedBoard(device, "console")] and fake.typed.count(b"\x03") == interrupts
+    refused = "no permission to open it"
+    monkeypatch.setattr(discovery, "open_port", Mock(side_effect=BoardUnavailable(refused)))
+    assert listing(fake) == [AttachedBoard(device, "no permission", advice=refused)]
 
 
 def test_the_listing_reads_circuitpythons_drive_without_interrupting(boards: Boards) -> None:

@@ -48,6 +48,7 @@ class Plugged:
         ("port:/dev/ttyACM0", Selector("port", "/dev/ttyACM0")),
         ("port:COM3", Selector("port", "COM3")),
         ("/dev/ttyACM0", Selector("port", "/dev/ttyACM0")),
+        ("com4", Selector("port", "com4")),
         ("usb:1-1.2", Selector("usb", "1-1.2")),
         ("rfc2217://lab:4000", Selector("url", "rfc2217://lab:4000")),
         ("socket://10.0.0.1:4000", Selector("url", "socket://10.0.0.1:4000")),
@@ -85,8 +86,12 @@ def test_auto_does_not_choose_between_boards() -> None:
 
 
 def test_none_says_what_was_seen() -> None:
-    with pytest.raises(BoardUnavailable, match=r"no board id:FF; plug it in.*boards seen: 2e8a:0005 serial E66.*0A at"):
+    with pytest.raises(BoardUnavailable) as caught:
         select([ONE, MODEM], Selector("id", "FF"), DEFINITION)
+    assert str(caught.value) == (
+        f"{DEFINITION.title}: no board id:FF; plug it in, or hold BOOTSEL while plugging it in"
+        " (boards seen: 2e8a:0005 serial E66000000000000A at /dev/ttyACM0)"
+    )
 
 
 def test_an_emulated_board_by_its_serial_number() -> None:
@@ -98,6 +103,10 @@ def test_a_board_by_its_place_whatever_runs_on_it() -> None:
     assert select([ONE, boot], parse_selector("usb:1-2"), DEFINITION) is boot
     desk = replace(EMULATED, location="emulated:/tmp/portbench/desk")
     assert select([ONE, desk], parse_selector("usb:desk"), DEFINITION) is desk
+
+
+def test_a_port_is_named_as_a_whole() -> None:
+    assert select([replace(ONE, port="/dev/ttyACM10"), TWO], Selector("port", "/dev/ttyACM1"), DEFINITION) is TWO
 
 
 def test_a_remote_board_is_its_url() -> None:
@@ -181,12 +190,14 @@ def test_without_places_a_boot_loader_that_was_there_before_is_not_ours() -> Non
 
 
 def test_two_new_boot_loaders_without_places_are_not_guessed_between() -> None:
-    bus = Plugged(replace(ONE, location=None))
-    one = target(bus)
-    one.find()
-    bus.now = [UsbDevice(vid=0x2E8A, pid=3, volume=Path(name)) for name in ("/v", "/w")]
-    with pytest.raises(BoardUnavailable, match="cannot tell which of these is 2e8a:0005 serial E66"):
+    three = [UsbDevice(vid=0x2E8A, pid=3, volume=Path(name)) for name in ("/u", "/v", "/w")]
+    for known, named in ((replace(ONE, location=None), "2e8a:0005 serial E66"), (three[0], "2e8a:0003; unplug")):
+        bus = Plugged(known)
+        one = Target(bus, lambda devices: devices[0])
         one.find()
+        bus.now = three[1:]
+        with pytest.raises(BoardUnavailable, match=f"cannot tell which of these is {named}"):
+            one.find()
 
 
 def test_the_boot_loaders_serial_number_identifies_nobody() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock, Mock, PropertyMock, call
 
 import pytest
 
@@ -58,7 +60,35 @@ def test_picotool_finds_the_board_by_its_serial_number(
         with pytest.raises(DeadlineExceeded, match="tried: REPL, 1200-baud touch, picotool, power; hold"):
             enter_bootloader(link, Deadline(0.5, "test"))
         assert "boot loader: picotool: picotool: no board" in log
-    assert called == [["/bin/picotool", "reboot", "-f", "-u", "--ser", "E6605838833A552C"]]
+        link.ask_bootsel = lambda left_s: board.press_bootsel()
+        assert enter_bootloader(link, Deadline(30, "test")).pid == 3
+    assert called == [["/bin/picotool", "reboot", "-f", "-u", "--ser", "E6605838833A552C"]] * (1 if works else 2)
+
+
+def test_each_way_into_the_boot_loader_has_its_time(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: name)
+    opened, ran = Mock(), Mock(return_value=ENDED([], 0, "", ""))
+    monkeypatch.setattr(flash_module, "open_port", opened)
+    monkeypatch.setattr(flash_module, "run_program", ran)
+    (device,) = boards().devices()
+    link, deadline = MagicMock(definition=DEFINITION, power=None), Deadline(100, "test", clock=lambda: 0.0)
+    link.device.return_value, link.name = device, "b"
+    steps = {flash_module._by_repl: 12, flash_module._by_touch: 5, flash_module._by_picotool: 10}
+    for step, seconds in {**steps, flash_module._by_itself: 40}.items():
+        assert step(link, deadline) is link.wait_device.return_value
+        _, part, _ = link.wait_device.call_args.args
+        assert part.seconds == seconds
+    repl = link.open_repl.return_value
+    assert repl.mock_calls == [
+        call.execute_and_lose(flash_module.ENTER, link.open_repl.call_args.args[0]),
+        call.close(),
+    ]
+    assert opened.call_args.args[:2] == (device.port, "b") and opened.call_args.kwargs == {"provider_pid": os.getpid()}
+    port = opened.return_value
+    assert (port.baudrate, port.dtr, port.mock_calls) == (1200, False, [call.close()])
+    type(port).dtr = PropertyMock(side_effect=OSError("no DTR"))
+    flash_module._by_touch(link, deadline)
+    assert link.log.mock_calls[-1] == call(f"{device.port}: no DTR") and port.mock_calls == [call.close()] * 2
 
 
 class Away:
@@ -122,14 +152,15 @@ def test_a_board_whose_process_has_ended_is_waited_for_no_longer(
     ],
 )
 def test_why_a_drive_does_not_take_a_file(number: int, says: str) -> None:
-    import os
-
     assert _reason(OSError(number, os.strerror(number)), Path("/drive"), "lib/a.py") == says
 
 
 @pytest.mark.parametrize(("kind", "drive"), [("bootloader", "boot loader's"), ("circuitpython", "CIRCUITPY")])
 def test_the_drive_that_is_waited_for_is_named(boards: Boards, kind: Any, drive: str) -> None:
-    board = boards()
+    board = boards(runtime=None if kind == "bootloader" else "circuitpython")
+    for folder in (board.volume, board.root):  # a drive that does not say yet what it is
+        for path in folder.glob("*.[Tt]*"):
+            path.unlink()
     with pytest.raises(DeadlineExceeded, match=rf"^t: still waiting for fake board to show its {drive} drive after"):
         wait_volume(link_to(board), kind, Deadline(0.05, "t"))
 
@@ -152,8 +183,21 @@ def test_a_drive_is_the_boards_own_by_kind_id_and_serial_number(boards: Boards) 
     assert [says(right, "circuitpython"), says(replace(right, uid=""), "circuitpython")] == ["", ""]
     assert says(other, "circuitpython") == ("fake board: /drive is of board AB, not E6605838833A552C; not written to")
     assert says(right, "bootloader").startswith(f"fake board: /drive says it is {right.board_id} (circuitpython), not")
+    link.target.known = replace(link.target.known or UsbDevice(), serial_number=None)
+    assert says(other, "circuitpython") == ""
     for wrong in (loader, replace(right, board_id="x"), replace(right, kind="bootloader")):
         assert says(wrong, "circuitpython").endswith(f", not {right.board_id}; not written to")
+
+
+def test_a_port_is_waited_for_outside_the_boot_loader_and_after_the_last_enumeration(boards: Boards) -> None:
+    (device,) = boards().devices()
+    loader, last = replace(device, pid=3), replace(device, enumeration="1:9")
+    looks = iter([device, None, loader, replace(last, port=None), last, replace(last, enumeration=None)])
+    target = Target(SimpleNamespace(devices=lambda: [each for each in (next(looks),) if each]), lambda found: device)
+    link = replace(link_to(boards()), target=target)
+    link.device()
+    deadline = Deadline(20, "t")
+    assert [link.wait_port(deadline, device) for _ in range(2)] == [last, replace(last, enumeration=None)]
 
 
 @pytest.mark.parametrize(

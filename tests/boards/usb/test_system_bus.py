@@ -21,7 +21,7 @@ def device(sysfs: Path, place: str, vid: str, pid: str, number: int, drives: tup
     folder = sysfs / "bus/usb/devices" / place
     folder.mkdir(parents=True)
     facts = {"idVendor": vid, "idProduct": pid, "busnum": "1", "devnum": str(number), "serial": "E0C9125B0D9B"}
-    facts |= {"manufacturer": "Maker", "product": "Thing"}
+    facts |= {"manufacturer": "", "product": "Thing"}
     for name, value in facts.items():
         (folder / name).write_text(value + "\n")
     (folder.with_name(f"{place}:1.0") / "host4").mkdir(parents=True)  # an interface of the device is none
@@ -44,7 +44,7 @@ def port(name: str, pid: int, location: str | None, serial: str) -> SimpleNamesp
     )
 
 
-LOADER = UsbDevice("E0C9125B0D9B", 0x2E8A, 3, "Maker", "Thing", block_device="/dev/sdb1", location="1-1.2")
+LOADER = UsbDevice("E0C9125B0D9B", 0x2E8A, 3, None, "Thing", block_device="/dev/sdb1", location="1-1.2")
 
 
 @pytest.mark.parametrize("mounted", [None, "sdb1", "sdb2", "sdb", "sdc1"])
@@ -67,6 +67,8 @@ def test_port_and_drive_at_one_place_are_one_device(tmp_path: Path, pc: SimpleNa
     device(tmp_path, "1-2", "2e8a", "0005", 5)
     pc.ports += [SimpleNamespace(device="/dev/ttyS0", vid=None), port("/dev/ttyACM1", 0x1029, "1-1:1.0", "AA")]
     pc.ports += [port("/dev/ttyACM0", 5, "1-2:1.0", "BB"), port("/dev/ttyACM2", 5, "1-9", "CC")]
+    (tmp_path / "boot_out.txt").write_text(BOOT_OUT)  # a copy of a board's drive, on another one
+    pc.mounts.append(SimpleNamespace(device="/dev/nvme0n1p1", mountpoint=str(tmp_path)))
     found: dict[str, Any] = {"vid": 0x2E8A, "manufacturer": "M", "product": "P"}
     assert SystemBus(tmp_path).devices() == [
         UsbDevice(
@@ -83,7 +85,7 @@ def test_without_sysfs_volumes_say_whose_they_are(tmp_path: Path, pc: SimpleName
         folder.mkdir()
         pc.mounts.append(SimpleNamespace(device=str(folder), mountpoint=str(folder)))
     (boot / "INFO_UF2.TXT").write_text(INFO_UF2)
-    (drive / "boot_out.txt").write_text(BOOT_OUT)
+    (drive / "boot_out.txt").write_text(BOOT_OUT.replace("E6605838833A552C", "e6605838833a552c"))
     pc.ports += [port("COM3", 0x1029, None, "E6605838833A552C"), port("COM4", 0x1029, None, "E600000000000000")]
     found: dict[str, Any] = {"vid": 0x2E8A, "manufacturer": "M", "product": "P"}
     assert SystemBus(tmp_path / "nosys").devices() == [

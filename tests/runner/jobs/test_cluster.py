@@ -9,18 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
-from portbench.errors import PortbenchError
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Bench
-from portbench.runner.jobs import cluster
 from portbench.runner.jobs.cluster import measure_on
-from portbench.runner.jobs.job import this_build
 from portbench.runner.jobs.run import Run
 from portbench.runner.jobs.run import planned as planned_run
 from portbench.runner.options import BenchOptions, read_options
@@ -134,24 +130,3 @@ def test_a_sweep_on_a_cluster(begin: Processes, scheduler: str, image: Image, in
     line = "run --runtime micropython-1.28.0 -s spi_hz=1M..32M*2 --on tcp://127.0.0.1:8786"
     done = invoke(*line.replace("tcp://127.0.0.1:8786", scheduler).split())
     assert done.exit_code == 0 and "6/6" in done.output, done.output
-
-
-def test_a_worker_with_another_portbench_measures_nothing(
-    begin: Processes, scheduler: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    worker(begin, scheduler)
-    other = replace(this_build("ping_pong"), sources="0" * 64)
-    monkeypatch.setattr(cluster, "this_build", lambda name: other)
-    with pytest.raises(PortbenchError, match="a worker cannot measure: its portbench has other sources than this one"):
-        list(measure_on(scheduler, *asked(1), image_store()))
-
-
-def test_nobody_to_measure_is_told(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "_WORKERS_S", 0.3)
-    with pytest.raises(PortbenchError, match=r"has had no worker for 0\.3 s; start some: dask worker tcp://127"):
-        list(measure_on(scheduler, *asked(1), image_store()))
-    monkeypatch.setattr(cluster, "_CONNECT_S", 0.3)
-    with pytest.raises(PortbenchError, match=r"--on tcp://127\.0\.0\.1:1: no Dask scheduler answers there"):
-        list(measure_on("tcp://127.0.0.1:1", *asked(1), image_store()))
-    with pytest.raises(PortbenchError, match=r"--on nowhere://: no Dask scheduler answers there"):
-        list(measure_on("nowhere://", *asked(1), image_store()))

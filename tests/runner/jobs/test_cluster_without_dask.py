@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 
@@ -108,8 +110,53 @@ def test_an_image_is_sent_once_and_so_many_rows_are_ahead(image: Image) -> None:
     assert pickle.loads(job) == (rows[0], OPTIONS, [replace(image, file=None)], ["image.uf2"])
     assert client.closed == [(cluster.close, "ignore")]
     many = Client(cores=20)
-    list(on(many, image).rows(rows))
+    for _, measured in on(many, image).rows(rows):
+        if measured.status is Status.MEASURED:
+            many.running.pop()
     assert many.most == 39  # four times as many rows as cores, at most all
+
+
+def test_the_images_of_both_boards_of_a_row_are_sent(image: Image) -> None:
+    client, (planned, *_) = Client(), plan(OPTIONS)
+    list(on(client, image).rows([replace(planned, partner=planned)]))
+    _, (_, _, job, *contents), _ = client.submitted[-1]
+    assert len(contents) == 2 and pickle.loads(job)[3] == ["image.uf2"] * 2
+
+
+def test_workers_are_waited_for_a_minute(image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now_s[0], sleep=lambda seconds: now_s.append(now_s.pop() + seconds))
+    monkeypatch.setattr(cluster, "time", clock)
+    monkeypatch.setattr(cluster, "_LOOK_S", 0.01)
+
+    class Lost(Ended):
+        """A future of a worker that is lost."""
+
+        def add_done_callback(self, call: Callable[[Any], None]) -> None:
+            self.client.cores = 0
+
+    says = r"^--on tcp://x: has had no worker for 60 s; start some: dask worker tcp://x$"
+    for client, closed in ((Client(cores=0), []), (Client(), [(1, True)])):
+        client.submit = lambda *_, client=client, **__: Lost(client)  # type: ignore[method-assign]
+        began_s = now_s[0]
+        with pytest.raises(PortbenchError, match=says):
+            list(on(client, image).rows(plan(OPTIONS)[:1]))
+        assert client.closed == [*closed, (cluster.close, "ignore")] and 60 < now_s[0] - began_s < 60.5
+
+
+def test_a_schedulers_client_is_closed_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    unused: Any = None
+    made, rows = Mock(), plan(OPTIONS)
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=made))
+    monkeypatch.setattr(cluster, "_Cluster", lambda *words: SimpleNamespace(rows=lambda rows: iter([*words, *rows])))
+    found: list[object] = list(cluster.measure_on("tcp://x", rows, OPTIONS, unused))
+    assert found == [made.return_value, "tcp://x", OPTIONS, unused, *rows]
+    assert made.mock_calls == [call("tcp://x", timeout=10.0, set_as_default=False), call().close(10.0)]
+    for error in (TimeoutError(), ValueError("x")):
+        made.side_effect = error
+        says = rf"^--on y: no Dask scheduler answers there; start one: dask scheduler \({type(error).__name__}\)$"
+        with pytest.raises(PortbenchError, match=says):
+            list(cluster.measure_on("y", rows, OPTIONS, unused))
 
 
 def test_rows_that_wait_are_withdrawn_with_their_run(image: Image) -> None:
@@ -141,6 +188,9 @@ def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
             fault = PortbenchError("broken") if self.options != OPTIONS else None
             return Outcome(row(2000, build="another"), Path(), fault)
 
+        def pair(self) -> tuple[Any, Any]:
+            return self.measured[-1][0], self.measured[-1][0].partner
+
         def close(self) -> None:
             self.closed = True
 
@@ -159,10 +209,16 @@ def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
         with pytest.raises(PortbenchError, match=r"^broken$"):
             cluster.run_job("ping_pong", build, changed, one)
         assert [each.closed for each in benches] == [True, False]
-        with pytest.raises(
-            PortbenchError, match="its portbench has other engine than this one; install the same there"
-        ):
-            cluster.run_job("ping_pong", replace(build, engine="e"), job, one)
+        partner = replace(planned, entry=replace(planned.entry, id="partner"))
+        both = [replace(image, entry=each.entry, file=None) for each in (planned, partner)]
+        pair = pickle.dumps((replace(planned, partner=partner), OPTIONS, both, ["image.uf2", "b.uf2"]))
+        cluster.run_job("ping_pong", build, pair, one, other)
+        placed = [(each.entry.path.name, each.entry.path.read_bytes()) for each in benches[2].pair()]
+        assert placed == [("image.uf2", one), ("b.uf2", other)]
+        for part in ("engine", "sources"):
+            says = f"^its portbench has other {part} than this one; install the same there$"
+            with pytest.raises(PortbenchError, match=says):
+                cluster.run_job("ping_pong", replace(build, **{part: "x"}), job, one)
     finally:
         folder = benches[0].measured[0][0].entry.path.parent
         cluster.close()

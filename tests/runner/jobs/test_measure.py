@@ -27,6 +27,7 @@ from portbench.errors import BoardUnavailable, PortbenchError
 from portbench.firmware.images import Image, Source
 from portbench.firmware.native_config import StaticAddress
 from portbench.results import storage
+from portbench.results.environment import git_state
 from portbench.results.model import Row, Status
 from portbench.results.storage import LATEST, StorageError
 from portbench.runner.bench import Outcome
@@ -41,6 +42,7 @@ from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.stages import Stage
 from portbench.signals import ENDING
 from portbench.workloads import Turnaround
+from tests.boards.usb.conftest import MICROPYTHON, small_image
 from tests.results.rows import missing, row, run_of
 
 LOST = BoardUnavailable("not plugged in")
@@ -104,6 +106,7 @@ def test_an_absent_board_ends_the_rows_of_its_kind_and_any_other_fault_ends_all(
     rows[3] = replace(rows[3], lacks="no TLS")
     assert ends(rows, options, {}) == ([4, 1, 2, 3], None, ["1 2 3 closed"])
     assert ends(rows, options, {1: LOST}) == ([4, 1, 3], LOST, ["1 3 closed"])
+    assert ends(rows, options, {1: LOST, 3: BoardUnavailable("another")}) == ([4, 1, 3], LOST, ["1 3 closed"])
     assert ends(rows, options, {1: BROKEN}) == ([4, 1], BROKEN, ["1 closed"])
     named = [replace(each, device="usb:1") for each in rows]
     assert ends(named, options, {1: LOST}) == ([4, 1], LOST, ["1 closed"])
@@ -139,11 +142,12 @@ def test_several_emulated_rows_have_processes_and_hosted_rows_come_last(
 
 
 def test_a_run_that_is_left_stops_its_boards(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows, options = planned(2, parallel=2)
-    rows = [replace(each, device=device) for each, device in zip(rows, "ab", strict=True)]
-    stopped = threading.Event()
+    rows, options = planned(3, parallel=2)
+    rows = [replace(each, device=device) for each, device in zip(rows, "abb", strict=True)]
+    stopped, begun_rows = threading.Event(), set[int]()
 
     def begun(self: Any, of: PlannedRow, watch: object) -> Outcome:
+        begun_rows.add(of.number)
         assert of.number == 1 or stopped.wait(60)
         return Outcome(row(2000), Path())
 
@@ -155,7 +159,7 @@ def test_a_run_that_is_left_stops_its_boards(ends: Ends, monkeypatch: pytest.Mon
     coming = measure.measure(rows, options, unused, Path(), unused, Mock())
     assert next(coming)[0].number == 1
     coming.close()
-    assert stopped.is_set() and set(threading.enumerate()) == threads
+    assert stopped.is_set() and set(threading.enumerate()) == threads and begun_rows <= {1, 2}
 
 
 def told(results: Sequence[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, required: bool = False) -> Any:
@@ -212,8 +216,10 @@ def test_what_a_run_says_at_its_end(
 
 
 def test_a_required_row_may_not_be_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "portbench-native tuned ping_pong 2/2: is required, and was skipped: no image"
-    assert told([row(1), SKIPPED], tmp_path, monkeypatch, required=True) == ([said], 1)
+    said = "portbench-native tuned ping_pong 2/2: is required, and was"
+    for ended in (SKIPPED, UNSUPPORTED):
+        faults = [f"{said} {ended.status}: {ended.reason}"]
+        assert told([row(1), ended], tmp_path / ended.status, monkeypatch, required=True) == (faults, 1)
     assert told([row(1), FAILED], tmp_path / "other", monkeypatch, required=True) == ([], 1)
 
 
@@ -245,11 +251,34 @@ def test_a_sweeps_rows_are_kept_by_their_jobs_and_places(tmp_path: Path, monkeyp
         yield from ((each, row(each.number)) for each in rows)
 
     monkeypatch.setattr(run_module, "measure", measured)
-    writer, store = Mock(run=run_of()), Mock()
-    with Run(rows, options, "tcp://x", MagicMock(), writer, {"a": 5, "b": 2}, store) as run:
+    writer, store, view = Mock(run=run_of()), Mock(), MagicMock()
+    with Run(rows, options, "tcp://x", view, writer, {"a": 5, "b": 2}, store) as run:
         list(run.measured())
+        run._doing(rows[0], "flashes")
+    assert view.doing.mock_calls == [call(rows[0].label, "flashes")]
     assert asked == [(rows, options, store, run._folder.path, run._servers, run._doing, "tcp://x")]
     assert writer.mock_calls == [call.append(row(1), "a", 5), call.append(row(2), "b", 2), call.finish(), call.close()]
+
+
+def test_a_run_has_its_view_logs_beside_its_file_and_the_users_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, options = planned(2, results_dir=tmp_path, parallel=3, name="nightly")
+    parts = Mock(measure=Mock(return_value=(each for each in ())))
+    for name in ("ProgressView", "image_store", "usual_s", "measure", "Servers"):
+        monkeypatch.setattr(run_module, name, getattr(parts, name))
+    parts.ProgressView.return_value = MagicMock()
+    run = Run(rows, options)
+    assert parts.image_store.mock_calls == [call([each.entry for each in rows])]
+    assert parts.usual_s.mock_calls == [call(rows, tmp_path)] and parts.Servers.mock_calls == [call(options.how, 3)]
+    assert parts.ProgressView.mock_calls == [call(2, usual_s=parts.usual_s.return_value, at_once=3)]
+    with run:
+        assert list(run.measured()) == [] and run.faults == [] and run.run.finished_utc is None
+    (asked,) = parts.measure.call_args_list
+    assert asked.args[2:4] == (parts.image_store.return_value, run._writer.path.with_suffix(""))
+    assert run.run.name == "nightly" and set(run.run.tools) <= set(run_module._TOOLS)
+    assert run.run.git == git_state(run_module.PROJECT) and Path(__file__).parents[3] == run_module.PROJECT
+    assert parts.Servers.return_value.close.mock_calls == [call()]
 
 
 def test_a_run_that_cannot_be_stored_says_so_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,10 +337,28 @@ def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
     parts = measure_images(both, asked)
     measure_images(both[:1], asked | {"runs": 2, "profile": ["tuned"], "setting": ["seed=fixed"]})
     assert not installed.called
+    measure_images(both[:1], asked | {"runs": 2, "profile": ["tuned"]})
+    assert installed.mock_calls == [call()]
     assert [{each.runtime for each in part.rows} for part in parts] == [{"portbench-native"}, {"wiznet-hardwired"}]
-    ended["wiznet-hardwired"] = missing("wiznet-hardwired", "failed", "it is broken", profile="tuned")
-    with pytest.raises(PortbenchError, match=r"^wiznet-hardwired: ping_pong tuned: it is broken$"):
-        measure_images(both, asked)
+    file = str(small_image(tmp_path, MICROPYTHON))
+    monkeypatch.setattr(
+        run_module, "measure", lambda rows, *_: ((each, row(1, runtime=each.entry.id)) for each in rows)
+    )
+    assert [len(part.rows) for part in measure_images([file], asked | {"profile": ["tuned"]})] == [1]
+    monkeypatch.setattr(run_module, "measure", measured)
+    for status in ("skipped", "failed"):
+        ended["wiznet-hardwired"] = missing("wiznet-hardwired", status, "it is broken", profile="tuned")
+        with pytest.raises(PortbenchError, match=r"^wiznet-hardwired: ping_pong tuned: it is broken$"):
+            measure_images(both, asked)
+
+    def broken(rows: Sequence[PlannedRow], options: BenchOptions, *_: object) -> Rows:
+        assert options.output.elfs == {Path("a"): Path("b")}
+        yield rows[0], ended["portbench-native"]
+        raise BROKEN
+
+    monkeypatch.setattr("portbench.runner.jobs.run.measure", broken)
+    with pytest.raises(PortbenchError, match=r"^portbench-native and wiznet-hardwired: broken$"):
+        measure_images(both, asked, {Path("a"): Path("b")})
 
 
 def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -410,6 +457,8 @@ def test_a_build_is_told_by_the_sources_that_make_a_row(tmp_path: Path, monkeypa
     (tmp_path / "own/b.toml").write_text("other")
     found.append(sources())
     (tmp_path / "own/b.toml").rename(tmp_path / "own/c.toml")
+    found.append(sources())
+    (tmp_path / "own/deep").rename(tmp_path / "own/other")
     found.append(sources())
     assert len(set(found)) == len(found)
     (tmp_path / "boards/readme.md").touch()

@@ -90,38 +90,6 @@ def test_hosted_rows_use_one_server_and_take_turns(tmp_path: Path) -> None:
     assert all(row.conditions.turnaround_us for row in run.rows)
 
 
-def test_a_failed_row_fails_the_run_and_the_others_are_kept(tmp_path: Path) -> None:
-    arguments = ("--runtime=micropython-unix", "--runtime=portbench-native", "--runs=1", "--parallel=2")
-    done, run = bench(tmp_path, *arguments, "--device=usb:nowhere")
-    assert done.returncode == 1
-    assert run is not None
-    assert {row.runtime: row.status for row in run.rows} == {
-        "micropython-unix": Status.MEASURED,
-        "portbench-native": Status.FAILED,
-    }
-    reason = next(row.reason for row in run.rows if row.status is Status.FAILED)
-    assert reason is not None and "no board usb:nowhere; plug it in" in reason
-    assert "no board usb:nowhere" in done.stdout
-
-
-@pytest.mark.engine
-def test_the_row_of_a_process_that_is_killed_is_repeated(tmp_path: Path) -> None:
-    runs = 8
-    arguments = ("--where=emulated", "--runtime=portbench-native", f"--runs={runs}", "--parallel=2")
-    with start(tmp_path, *arguments) as process:
-        try:
-            limit = Deadline(60, "test")
-            limit.poll(lambda: (run := stored(tmp_path)) is not None and len(run.rows) >= 1, 0.02, "a row")
-            workers(psutil.Process(process.pid))[-1].kill()
-            said, _ = patience.communicate(process, 90)
-        finally:
-            process.kill()
-    run = stored(tmp_path)
-    assert process.returncode == 0, said
-    assert run is not None and sorted(row.run_index for row in run.rows) == list(range(runs))
-    assert {row.status for row in run.rows} == {Status.MEASURED}
-
-
 @pytest.mark.engine
 def test_no_process_outlives_the_one_that_was_started(tmp_path: Path) -> None:
     arguments = ("--where=emulated", "--runtime=portbench-native", "--runs=50", "--parallel=2")

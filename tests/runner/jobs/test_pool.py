@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import tempfile
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 
@@ -16,7 +19,7 @@ from portbench.boards.jitter import Surroundings
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Outcome
 from portbench.runner.jobs import pool
-from portbench.runner.jobs.job import Rows
+from portbench.runner.jobs.job import Rows, Watch
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import image_store
@@ -35,6 +38,9 @@ def dies_of_the_second(connection: Connection, options: BenchOptions, rows: Any,
             with (logs / "tries").open("a") as tries:
                 tries.write("x")
             os.kill(os.getpid(), signal.SIGKILL)
+        if number == 4 and not (logs / "once").exists():
+            (logs / "once").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
         connection.send(Outcome(point(float(number)).rows[0], Path()))
 
 
@@ -43,6 +49,18 @@ def breaks_at_the_second(connection: Connection, *_: Any) -> None:
         number = connection.recv().number
         fault = BrokenSetup("no engine") if number == 2 else None
         connection.send(Outcome(point(float(number)).rows[0], Path(), fault))
+
+
+def does_not_end(connection: Connection, *_: Any) -> None:
+    row = connection.recv()
+    connection.send("runs")
+    connection.send(Outcome(point(float(row.number)).rows[0], Path()))
+    signal.pause()
+
+
+def cannot_begin(connection: Connection, *_: Any) -> None:
+    connection.recv()
+    connection.send(BrokenSetup("no engine"))
 
 
 class LeavesFiles:
@@ -62,6 +80,19 @@ class LeavesFiles:
         pass
 
 
+class Odd(Exception):
+    """It cannot be made again from its arguments."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(one + other)
+
+
+def faults_oddly(*parts: Any) -> None:
+    outcome = Outcome(point(1.0).rows[0], Path(), Odd("a", "b"))
+    pool.Bench = lambda *_: SimpleNamespace(measure=lambda *_: outcome)  # type: ignore[assignment, misc]
+    pool._work(*parts)
+
+
 def leaves_files(*parts: Any) -> None:
     pool.Bench = LeavesFiles  # type: ignore[assignment, misc]
     pool._work(*parts)
@@ -71,9 +102,9 @@ def leaves_files(*parts: Any) -> None:
 def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.syspath_prepend(Path(__file__).parents[3])  # where its processes find this file
 
-    def measure(work: Any) -> Rows:
+    def measure(work: Any, watch: Watch = lambda row, what: None) -> Rows:
         monkeypatch.setattr(pool, "_work", work)
-        return pool.measure_in_processes(plan(OPTIONS), OPTIONS, image_store(), tmp_path, 1, lambda row, what: None)
+        return pool.measure_in_processes(plan(OPTIONS), OPTIONS, image_store(), tmp_path, 1, watch)
 
     return measure
 
@@ -106,3 +137,20 @@ def test_no_row_follows_a_broken_setup(measured: Any) -> None:
     assert [next(coming)[0].number, next(coming)[0].number] == [1, 2]
     with pytest.raises(BrokenSetup, match="no engine"):
         next(coming)
+    with pytest.raises(BrokenSetup, match="no engine"):
+        next(measured(cannot_begin))
+    coming = measured(faults_oddly)
+    next(coming)
+    with pytest.raises(RuntimeError, match=r"^Odd\('ab'\)"):
+        next(coming)
+    assert multiprocessing.active_children() == []
+
+
+def test_a_process_that_does_not_end_is_killed(measured: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_END_S", 0.05)
+    watch = Mock()
+    coming = measured(does_not_end, watch)
+    planned, _ = next(coming)
+    assert watch.mock_calls == [call(planned, "runs")] and len(multiprocessing.active_children()) == 1
+    coming.close()
+    assert multiprocessing.active_children() == []

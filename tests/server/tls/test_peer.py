@@ -55,6 +55,8 @@ def test_a_client_verifies_each_certificate_and_exchanges_bytes(peer: TlsPeer, k
     assert meeting.read(120_000) == b"down" * 30_000
     meeting.hear(meeting.server.close())
     assert meeting.tls.read(1) == b""
+    meeting.tls.unwrap()
+    assert meeting.server.receive(meeting._out.read(), DATE_S)[::2] == (b"", True)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
@@ -151,6 +153,10 @@ def test_what_is_no_tls_is_refused_and_further_bytes_too(peer: TlsPeer) -> None:
         connection.receive(b"GET / HTTP/1.1\r\nHost: board\r\n\r\n" * 20, DATE_S)
     with pytest.raises(TlsFault):
         connection.receive(b"\x16\x03\x01\x00\x05hello", DATE_S)
+
+
+def test_a_client_was_asked_for_no_name() -> None:
+    assert OpensslPeer().connect(server_name(KIND), root(KIND)).server_name is None
 
 
 def test_connections_leave_no_context_behind() -> None:

@@ -154,6 +154,8 @@ fn renewing_rebinding_and_rebooting() {
     assert_eq!((repr.router, repr.subnet_mask, repr.lease_duration, repr.dns_servers), (None, None, None, None));
     let foreign = Message { requested: Some(Ipv4Addr::new(10, 0, 0, 9)), ..message(DhcpMessageType::Request, 2) };
     assert_eq!(foreign.to(&mut server, 0).unwrap().0, DhcpMessageType::Nak);
+    let nothing = Message { requested: Some(ZERO), ..message(DhcpMessageType::Request, 1) };
+    assert!(nothing.to(&mut server, 0).is_none());
 }
 
 #[test]

@@ -19,8 +19,11 @@ fn packets(data: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 fn dtr_rises_at_its_time_and_nothing_is_read_before() {
     let mut config = HostConfig::default();
     config.console.open_after_us = Some(250_000);
-    let (mut host, device) = open(config);
+    let (mut host, mut device) = open(config);
     let events = host.take_events();
+    let end = device.now + 20 * MS;
+    run_to(&mut host, &mut device, end);
+    assert_eq!(device.line_states.len(), 1, "once");
     let at = |wanted: fn(&Event) -> bool| events.iter().find(|e| wanted(&e.event)).unwrap().at;
     let configured = at(|e| matches!(e, Event::Configured { .. }));
     let opened = at(|e| *e == Event::ConsoleOpened);
