@@ -110,7 +110,7 @@ FAILS = {"run .*card_state=worn": "the card does not take a block: it is write-p
 REMORA = "470ee2239784fbe7c491550ff2b468aad685dee02c81f11f60b66a11ae4180b7"
 LACKS = r"(?m)^\d+ of \d+ parts could not be measured: "
 SAYS = {
-    "advise W5500_EVB_PICO": r"flash micropython-1\.28\.0, the newest maintained firmware",
+    "advise W5500_EVB_PICO": r"flash micropython-1\.28\.0, MicroPython's newest release as of ",
     "flash my.uf2": r"frames sent, address 192\.168\.50\.",
     "explain micropython-1.26.0/as-published": r"Where the time goes",
     "compare before.uf2 after.uf2 --fail-if-slower 2%": r"the same",
