@@ -102,6 +102,6 @@ def _changes(family: str, version: str) -> Iterator[tuple[str, _Changes]]:
     if family == "wiznet" and release(version) < (1, 19):
         yield _ETHERNET, _ACTIVE_ASKS if release(version) else _MAY_BE_ACTIVE
         yield _ETHERNET, _EARLY_DHCP
-        yield _ETHERNET, _SPI_OF_DRIVER
+        yield "str(SPI(0))", _SPI_OF_DRIVER
     if release(version) < (1, 21):
         yield _RADIO, _OLD_RADIO

@@ -56,7 +56,7 @@ def needs(library: str, reason: str) -> pytest.MarkDecorator:
 
 
 # What cannot be imported there has a hook below; a conftest.py has none.
-collect_ignore = [] if _has_engine() else ["desk", "emulated"]
+collect_ignore = [] if _has_engine() else ["boards/desk", "boards/emulated"]
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import psutil
@@ -28,7 +29,7 @@ def communicate(process: subprocess.Popen[str], limit_s: float) -> tuple[str, st
                 raise
 
 
-def run(command: Sequence[str], limit_s: float, **options: Any) -> subprocess.CompletedProcess[str]:
+def run(command: Sequence[str | Path], limit_s: float, **options: Any) -> subprocess.CompletedProcess[str]:
     """Call `subprocess.run`, with both outputs captured as text."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
         output, errors = communicate(process, limit_s)

@@ -68,7 +68,7 @@ _OPTIONS: Final = {
     ),
     "library": _option(
         "--library",
-        "your library: a folder, .py, .mpy or .whl, under the name that programs import",
+        "your library: a folder, .py, .mpy or .whl",
         multiple=True,
         metavar="NAME=PATH",
     ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from portbench.boards.registry import (
     write_state,
 )
 from portbench.boards.usb.bus import EmulatedBus
+from tests import patience
 
 LEAVE = """
 import os, socket, sys
@@ -54,7 +54,7 @@ def state(name: str) -> EmulatedState:
 
 
 def killed(*arguments: str) -> None:
-    done = subprocess.run([sys.executable, "-c", LEAVE, *arguments], check=False, capture_output=True, text=True)
+    done = patience.run([sys.executable, "-c", LEAVE, *arguments], 120)
     assert done.returncode == 9, done.stderr
 
 

@@ -36,7 +36,6 @@ QUIET: dict[str, Any] = {
     "split": False,
     "wrong_answer_to": None,
     "close_after": None,
-    "socketpool": True,
     "console_after_looks": 0,
 }
 

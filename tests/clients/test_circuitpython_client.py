@@ -1,28 +1,12 @@
-"""clients/circuitpython/, connected, on faked modules, with both of adafruit_wiznet5k's socket APIs."""
+"""clients/circuitpython/, connected, on faked modules: waits, and their ends."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from portbench.clients import ClientNetwork
 
-from .conftest import STATIC, ClientRunner
-
-
-@pytest.mark.parametrize(("socketpool", "api"), [(True, "socketpool"), (False, "socket")])
-@pytest.mark.parametrize("split", [False, True])
-def test_measures_with_either_socket_api(
-    socketpool: bool, api: str, split: bool, client: ClientRunner, network: ClientNetwork
-) -> None:
-    run = client.circuitpython(network, socketpool=socketpool, split=split)
-    assert "error" not in run.result, run.lines
-    assert run.recorded("api") == [api]
-    assert run.result["messages"] == 50 == len(run.result["round_trip_us"])
-    assert run.result["total_us"] >= sum(run.result["round_trip_us"])
-    assert run.result["spi_hz_actual"] == 7_812_500
-    assert run.result["address"] == "192.168.1.20"
+from .conftest import ClientRunner
 
 
 def test_waits_for_link_lease_server_and_console(client: ClientRunner, network: ClientNetwork) -> None:
@@ -42,8 +26,3 @@ def test_a_link_that_never_comes_ends_at_the_deadline(client: ClientRunner, netw
 def test_prints_at_last_though_no_console_ever_opens(client: ClientRunner, network: ClientNetwork) -> None:
     run = client.circuitpython(replace(network, ready_timeout_s=0.05), console_after_looks=10**9)
     assert run.result["messages"] == 50
-
-
-def test_static_address(client: ClientRunner, network: ClientNetwork) -> None:
-    run = client.circuitpython(replace(network, address_mode="static", static=STATIC))
-    assert run.recorded("ifconfig") == [[[192, 168, 1, 20], [255, 255, 255, 0], [192, 168, 1, 1], [8, 8, 8, 8]]]

@@ -19,10 +19,6 @@ from portbench.firmware.identify import identify
 from tests.ping_pong import EVB, PING_PONG, settings
 
 LIBRARIES = {"lib/adafruit_wiznet5k/__init__.py": b"", "lib/adafruit_ticks.py": b""}
-FROZEN = (
-    b"adafruit_wiznet5k/__init__.py\0adafruit_wiznet5k/adafruit_wiznet5k.py\0neopixel.py\0\0"
-    b"\0CircuitPython 9.1.4 on 2024-09-17; W5500-EVB-Pico with rp2040\0"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -33,11 +29,6 @@ def own_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
 def code(network: ClientNetwork, frozen: tuple[str, ...], version: str = "9.1.4") -> str:
     made = build_deployment("circuitpython", version, EVB, PING_PONG, settings(5), network, frozen=frozen)
     return made.files["code.py"].decode()
-
-
-def test_an_image_says_what_is_frozen_in_it() -> None:
-    image = uf2.build(FROZEN.ljust(512, b"\0"))
-    assert identify(uf2.parse(image, "it")).frozen == {"adafruit_wiznet5k", "neopixel"}
 
 
 def test_a_micropython_image_with_a_main_of_its_own_is_refused(network: ClientNetwork) -> None:

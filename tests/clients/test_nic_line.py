@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import replace
 
 import pytest
@@ -31,15 +30,6 @@ def test_the_line_is_python_of_names_that_the_client_has(family: str, spi_hz: in
     assert used <= {alias.name for node in imports for alias in node.names}
     if spi_hz is not None:
         assert f"{spi_hz:_}" in line
-
-
-@pytest.mark.parametrize("family", ["micropython", "wiznet", "circuitpython"])
-def test_the_pins_are_the_boards(family: str) -> None:
-    line = nic_line(family, BOARD, spi_hz=HZ, intn=False)
-    assert line is not None
-    pins = [int(number) for number in re.findall(r"(?:Pin\(|GP)(\d+)", line)]
-    assert set(pins) <= {SPI.sck_pin, SPI.mosi_pin, SPI.miso_pin, SPI.csn_pin, SPI.rstn_pin}
-    assert {SPI.sck_pin, SPI.mosi_pin, SPI.miso_pin, SPI.csn_pin} <= set(pins)
 
 
 def test_only_lwip_takes_the_intn_pin() -> None:

@@ -19,6 +19,7 @@ from portbench.firmware import catalogue, uf2
 from portbench.firmware.identify import NATIVE_PROGRAM
 from portbench.results.shipped import shipped
 from portbench.results.storage import RunWriter
+from tests import patience
 from tests.boards.desk.forward.conftest import SERVER
 from tests.conftest import Image, libraries_or_skip
 from tests.firmware.test_images import micropython
@@ -109,7 +110,7 @@ FAILS = {"run .*card_state=worn": "the card does not take a block: it is write-p
 REMORA = "470ee2239784fbe7c491550ff2b468aad685dee02c81f11f60b66a11ae4180b7"
 LACKS = r"(?m)^\d+ of \d+ parts could not be measured: "
 SAYS = {
-    "advise W5500_EVB_PICO": r"flash micropython-1\.28\.0, the newest maintained firmware",
+    "advise W5500_EVB_PICO": r"flash micropython-1\.28\.0, MicroPython's newest release as of ",
     "flash my.uf2": r"frames sent, address 192\.168\.50\.",
     "explain micropython-1.26.0/as-published": r"Where the time goes",
     "compare before.uf2 after.uf2 --fail-if-slower 2%": r"the same",
@@ -351,15 +352,12 @@ def test_the_first_two_commands_of_the_readme(tmp_path: Path) -> None:
         "GIT_CONFIG_KEY_0": f"url.{ROOT}.insteadOf",
         "GIT_CONFIG_VALUE_0": "https://github.com/portbench/portbench",
     }
-    done = subprocess.run(
+    done = patience.run(
         f"{CLONE} && make --dry-run flash-and-bench",
+        240,
         shell=True,
         cwd=tmp_path,
         env={name: value for name, value in environment.items() if name not in ("MAKEFLAGS", "MAKELEVEL")},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
     )
     assert done.returncode == 0 and "portbench run --all" in done.stdout, done.stderr
 

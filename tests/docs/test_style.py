@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import io
 import re
-import subprocess
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
+
+from tests import patience
 
 ROOT: Final = Path(__file__).parents[2]
 _WORDS: Final = r"""
@@ -49,7 +50,7 @@ OPENERS: Final = {"workloads": 10}
 
 
 def _files(*endings: str) -> list[str]:
-    listed = subprocess.run(["git", "ls-files", "--", *endings], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = patience.run(["git", "ls-files", "--", *endings], 120, cwd=ROOT)
     if listed.returncode or not listed.stdout:
         pytest.skip("not a git checkout; the files of the project are not known")
     return [name for name in listed.stdout.splitlines() if name not in _EXEMPT and (ROOT / name).is_file()]
@@ -124,11 +125,6 @@ def test_no_folder_has_more_mannerisms_than_its_limit() -> None:
 @pytest.mark.parametrize("text", ["whoever listens", "What comes of it is told.", "can be had", "Let it go on."])
 def test_a_mannerism_is_found(text: str) -> None:
     assert _MANNERISM.search(text)
-
-
-@pytest.mark.parametrize("text", ["What is a row?", "Bodies are sent.", "It stays as it is, whatever the board does."])
-def test_plain_words_are_left_alone(text: str) -> None:
-    assert not _MANNERISM.search(text)
 
 
 def test_pages_are_at_most_120_columns_wide() -> None:

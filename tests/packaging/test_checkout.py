@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 import portbench.boards.board
 import portbench.runner.cli
 import portbench.workloads.ping_pong.workload
+from tests import patience
 
 PROJECT = Path(__file__).parents[2]
 LINKS = ("boards", "clients", "firmware", "results", "runner", "server", "workloads")
@@ -42,15 +42,13 @@ def without_links(tmp_path: Path) -> Path:
 
 
 def test_a_checkout_without_links_runs(without_links: Path) -> None:
-    said = subprocess.run(
-        [sys.executable, "-m", "portbench", "list"], cwd=without_links, capture_output=True, text=True, check=False
-    )
+    said = patience.run([sys.executable, "-m", "portbench", "list"], 120, cwd=without_links)
     assert said.returncode == 0 and "portbench-native" in said.stdout, said.stderr
 
 
 def test_a_package_is_not_built_from_a_checkout_without_links(without_links: Path) -> None:
     command = [sys.executable, "setup.py", "--version"]
-    said = subprocess.run(command, cwd=without_links, capture_output=True, text=True, check=False)
+    said = patience.run(command, 120, cwd=without_links)
     assert said.returncode == 1
     assert said.stderr.strip() == (
         "portbench: this checkout has no symbolic links, which a package is built from; run it from its folder"
@@ -71,13 +69,7 @@ def test_a_failed_compilation_is_hidden_only_without_a_toolchain(has_cargo: bool
         for program in programs.iterdir():
             program.chmod(0o755)
     environment = {name: value for name, value in os.environ.items() if name not in ("CARGO", "RUSTC")}
-    done = subprocess.run(
-        [sys.executable, "setup.py", "build_rust"],
-        cwd=tmp_path,
-        env=environment | {"PATH": str(programs)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = patience.run(
+        [sys.executable, "setup.py", "build_rust"], 60, cwd=tmp_path, env=environment | {"PATH": str(programs)}
     )
     assert (done.returncode == 0) is not has_cargo, done.stdout + done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import Distribution
@@ -16,6 +15,7 @@ import pytest
 
 from portbench import install
 from portbench.install import engine_again, with_extra
+from tests import patience
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed; it comes with labgrid")
 
@@ -55,7 +55,7 @@ def test_no_text_gives_our_names_to_an_index() -> None:
     for told in ("pip install 'portbench[compare]'", "python3 -m pip install -U portbench-engine"):
         assert re.search(BY_NAME, told)
     apart = [":!portbench/install.py", ":!tests/packaging/test_release.py"]
-    done = subprocess.run(["git", "grep", "-nIP", BY_NAME, "--", *apart], cwd=ROOT, capture_output=True, text=True)
+    done = patience.run(["git", "grep", "-nIP", BY_NAME, "--", *apart], 120, cwd=ROOT)
     assert (done.stdout, done.returncode) == ("", 1), done.stderr  # 1: nothing was found
 
 

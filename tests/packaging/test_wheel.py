@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tarfile
@@ -15,6 +14,7 @@ import pytest
 
 from portbench.firmware.boot_roms import boot_rom
 from portbench.results.shipped import all_shipped
+from tests import patience
 from tests.conftest import Image
 
 pytestmark = [
@@ -38,9 +38,7 @@ print(board.console.expect("42\\r\\n>>> ").replace("\\r", ""))
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
-    done = subprocess.run(
-        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=_LIMIT_S, check=False
-    )
+    done = patience.run(command, _LIMIT_S, cwd=cwd, env=os.environ | environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -25,7 +25,6 @@ import pytest
 from portbench.boards import board_definition
 from portbench.errors import BoardError, PortbenchError
 from portbench.firmware import uf2
-from tests.boards.desk.forward.conftest import SERVER
 from tests.boards.emulated.guests import uart_echo
 from tests.peers.conftest import Tell
 from tests.peers.record import FILE, Outcome, Suite, Verdict, failed, read
@@ -39,10 +38,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]  # two busy cores or
 FILES: Final = {path.stem: path for path in sorted(Path(__file__).with_name("programs").glob("*.toml"))}
 """By the names of their suites."""
 _DRIVE_S: Final = 5.0
-BOARD = "192.168.50.100"
-CALL = f'{{ connects = 7, to = "{BOARD}", sends = "hello", gets = "hel+o" }}'
 KEYS = {"path", "steps", "board", "pins", "wires", "settings", "needs_part", "needs_wire", "note"}
-LINKED = "settings = { phy_link_delay_us = 0 }"
 RAM_START = 0x2000_0000
 """Entry of an image for RAM: its lowest address."""
 Judge = Callable[[str], Outcome]
@@ -129,9 +125,7 @@ def guests(tmp_path: Path) -> Path:
     folder = tmp_path / "built"
     folder.mkdir()
     shutil.copy(NATIVE_IMAGE, folder / "client.uf2")
-    shutil.copy(SERVER, folder / "server.uf2")
     (folder / "echo.uf2").write_bytes(uf2.build(uart_echo()[:1024]))
-    (folder / "none.uf2").write_bytes(uf2.build(bytes(512)))
     (folder / "ram.uf2").write_bytes(uf2.build(led(), RAM_START))
     (folder / "other.uf2").write_bytes(uf2.build(bytes(256), family_id=0xE48B_FF59))
     return folder
@@ -176,25 +170,6 @@ def test_each_file_says_of_each_program_of_the_record_what_right_is(name: str) -
 
 
 @pytest.mark.parametrize(
-    "entry",
-    [
-        'path = "echo"\nsteps = [{ runs = 0.1 }, { types = "HAL" }, { says = "I.M" }]',
-        'path = "client"\nsteps = [{ listens = 5000, gets = "1", sends = "2", then_gets = "3" }]',
-        'path = "client"\nsteps = [{ toggles = "GP17", edges = 10 }, { is_at = "GP20=high" }]',
-        f'path = "server"\n{LINKED}\nsteps = [{CALL}, {{ pings = "{BOARD}" }}]',
-        'path = "none"\nsteps = [{ enumerates = "2e8a:0003 .*storage" }]',
-        'path = "ram"\nsteps = [{ is_at = "GP25=high" }]',
-        'path = "ram"\nwires = ["GP25:GP7"]\nsteps = [{ is_at = "GP7=high" }]',
-        'path = "none"\npins = { GP3 = "high" }\nsteps = [{ is_at = "GP3=high" }]',
-        'path = "none"\npins = { GP3 = "high" }\nsteps = [{ holds = "GP3=low" }, { is_at = "GP3=low" }]',
-        'path = "client"\nboard = "RPI_PICO"\nsteps = [{ runs = 0.01 }]',
-    ],
-)
-def test_what_comes_is_right(entry: str, outcome: Judge) -> None:
-    assert str(outcome(entry)) == "right"
-
-
-@pytest.mark.parametrize(
     ("entry", "said"),
     [
         ('path = "echo"\nsteps = [{ says = "I", within_s = 1 }]', "wrong: 'I' on UART 0 did not come within 1 s of "),
@@ -214,20 +189,3 @@ def test_what_does_not_come_is_told(entry: str, said: str, outcome: Judge) -> No
 def test_what_is_not_modelled_is_refused() -> None:
     error = BoardError("not modelled: REGISTER+0x004 read (pc 0x10000200)\nmore")
     assert str(failed("one", error)) == "refused: not modelled: REGISTER+0x004 read (pc 0x10000200)"
-
-
-def test_a_file_may_build_on_another(tmp_path: Path) -> None:
-    named = '[[program]]\npath = "{}"\nneeds_part = "{}"\n'.format
-    file(tmp_path, named("one", "a") + named("two", "a"), "first")
-    second = file(tmp_path, 'like = "first"\nwithout = ["one"]\n' + named("three", "b") + named("two", "b"), "second")
-    assert [(each["path"], each["needs_part"]) for each in load(second)["program"]] == [("two", "b"), ("three", "b")]
-    with pytest.raises(KeyError, match="zero"):
-        load(file(tmp_path, 'like = "first"\nwithout = ["zero"]\n', "second"))
-
-
-def test_an_image_is_the_first_and_of_two_the_boards(guests: Path, tmp_path: Path) -> None:
-    client = {"path": "client"}
-    (tmp_path / "client.uf2").write_bytes((guests / "other.uf2").read_bytes())
-    assert image(client, [tmp_path / "none"], "RPI_PICO") is None
-    assert image(client, [tmp_path], "RPI_PICO") == tmp_path / "client.uf2"
-    assert image(client, [tmp_path, guests], "RPI_PICO") == guests / "client.uf2"

@@ -146,26 +146,6 @@ def judged(rows: Sequence[Row], folder: Path, known: Sequence[dict[str, Any]]) -
     return tuple(outcomes)
 
 
-def test_results_are_read_and_the_scripts_own_skips_are_not_counted(tmp_path: Path) -> None:
-    rows = [["b.py", "fail", "truth"], ["a.py", "pass", ""], ["c.py", "skip", "too large"], ["d/e.py", "fail", ""]]
-    (tmp_path / "_results.json").write_text(json.dumps({"args": {}, "results": rows}))
-    (tmp_path / "d_e.py.out").write_bytes(b"done\n")
-    assert read_results(tmp_path, ()) == (rows, None)
-    later = {"because": "as expected since", "tests": ["d/e.py"], "prints": "d117fa006ba9", "verdict": "right"}
-    others = (Outcome("a.py", Verdict.RIGHT), Outcome("b.py", Verdict.WRONG, "truth"))
-    assert judged(rows, tmp_path, ()) == (*others, Outcome("d/e.py", Verdict.WRONG, "done"))
-    assert judged(rows, tmp_path, [later]) == (*others, Outcome("d/e.py", Verdict.RIGHT, "as expected since"))
-
-
-def test_circuitpythons_script_tells_by_lines_and_counts_at_its_end(tmp_path: Path) -> None:
-    lines = ["skip  c.py", "pass  b/two.py", "FAIL  a.py", "2 tests performed (31 individual testcases)", "the end"]
-    assert read_results(tmp_path, lines) == ([("b/two.py", "pass", ""), ("a.py", "fail", "")], 31)
-    with pytest.raises(AssertionError, match="counts other tests"):
-        read_results(tmp_path, [lines[1], lines[3]])
-    with pytest.raises(AssertionError, match=r"ended without results; it said: FAIL  a\.py"):
-        read_results(tmp_path, lines[:3])
-
-
 def test_each_list_has_each_test_once_with_one_output_and_a_reason() -> None:
     known = [each for script in SCRIPTS for each in script.get("difference", ())]
     patterns = [(pattern, each.get("ends"), each.get("prints")) for each in known for pattern in each["tests"]]

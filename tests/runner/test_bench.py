@@ -13,7 +13,6 @@ import pytest
 from portbench.boards import (
     Board,
     BoardUnavailable,
-    ConsoleLost,
     Deadline,
     Deployment,
     OwnNetwork,
@@ -171,15 +170,6 @@ def test_a_measured_row_has_everything(world: World) -> None:
     assert world.opened[0].served == ["ping_pong"]  # type: ignore[attr-defined]
 
 
-def test_the_client_is_told_the_boards_own_server(world: World) -> None:
-    board = ScriptedBoard()
-    world.boards = [board]
-    world.measure(world.planned(profile=Profile("as-published", spi_hz=2_000_000, intn=False)))
-    assert board.deployed is not None
-    config = board.deployed.files["portbench_config.json"]
-    assert b'"server": "192.168.50.1"' in config and b'"spi_hz": 2000000' in config and b'"intn": false' in config
-
-
 def test_the_log_has_stages_and_console(world: World) -> None:
     world.boards = [ScriptedBoard()]
     outcome = world.measure()
@@ -298,19 +288,6 @@ def test_a_row_without_a_library_that_cannot_be_downloaded_is_skipped(
     assert bad.closed == 1 and world.measure().row.status is Status.MEASURED
 
 
-def test_a_lost_console_fails_the_row(world: World) -> None:
-    world.boards = [ScriptedBoard(raises("run", ConsoleLost("the port went away")))]
-    assert world.measure().row.reason == "run: the port went away"
-
-
-def test_the_wrong_runtime_fails_the_row(world: World) -> None:
-    world.boards = [
-        ScriptedBoard(lambda s: RuntimeIdentity("circuitpython", "9.1.4", "", "") if s == "identify" else None)
-    ]
-    reason = world.measure().row.reason
-    assert reason and "flashed micropython 1.26.0, but circuitpython 9.1.4" in reason
-
-
 @pytest.mark.parametrize("where", ["auto", "emulated", "silicon"])
 def test_no_board_fails_the_row(where: Any, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.options = world.options.but(where=where)
@@ -381,15 +358,6 @@ def test_the_native_clients_report_comes_from_its_server(world: World) -> None:
     assert any(start <= 0x101FF000 < start + len(data) for start, data in ranges.items())
 
 
-def test_a_missing_image_skips_the_row(world: World) -> None:
-    entry = FirmwareEntry(
-        id="gone", family=Family.WIZNET, board="W5500_EVB_PICO", profiles=(Profile("tuned"),), file="gone.uf2"
-    )
-    row = world.measure(replace(world.planned(), entry=entry)).row
-    assert row.status is Status.SKIPPED and "provide it: copy it to " in (row.reason or "")
-    assert row.workload == "ping_pong" and row.figures == {} and row.conditions.address_mode == "dhcp"
-
-
 def test_a_workload_without_network_has_no_conditions(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
     output = RunOutput({"total_us": 30, "last": 2, "version": "1.26.0"}, [])
@@ -431,36 +399,3 @@ def test_an_image_is_read_parsed_and_identified_once_for_a_row(world: World, mon
     done.clear()
     assert world.measure(planned).row.status is Status.MEASURED
     assert done == ["read_bytes", "parse", "identify"] and board.flashed == world.image.read_bytes()
-
-
-def test_workloads_of_one_image_share_a_flash_and_not_a_deployment(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
-    stages: list[str] = []
-    world.boards = [ScriptedBoard(stages.append)]
-    world.measure()
-    world.measure(world.planned(workload=workload("spin")))  # whose result is none of it
-    assert stages == ["flash", "console", "identify", "deploy", "run", "deploy", "run"]
-
-
-def test_builds_of_one_name_have_rows_and_logs_of_their_own(world: World) -> None:
-    """The names are those of `plan`."""
-    planned = []
-    for folder in ("one", "two"):
-        (world.folder / folder).mkdir()
-        path = world.folder / folder / "image.uf2"
-        path.write_bytes(uf2.build(f"MicroPython v1.26.0 on 2025-08-09; {folder}".encode().ljust(256)))
-        row = world.planned(path=path)
-        planned.append(replace(row, entry=replace(row.entry, id=f"{folder}-image")))
-    world.boards = [ScriptedBoard()]
-    outcomes = [world.measure(each) for each in planned]
-    first, second = (outcome.row for outcome in outcomes)
-    assert (first.runtime, first.build) == ("one-image", "one/image.uf2")
-    assert (second.runtime, second.build) == ("two-image", "two/image.uf2")
-    assert first.image_sha256 != second.image_sha256 and first.image_file == second.image_file
-    assert first.log != second.log and all(outcome.log.is_file() for outcome in outcomes)
-    assert [outcome.log.name for outcome in outcomes] == [
-        "one-image-tuned-ping_pong.log",
-        "two-image-tuned-ping_pong.log",
-    ]

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from portbench.results import storage
 from portbench.results.model import Status
 from portbench.runner.jobs.run import PROJECT
 from portbench.signals import Interruptions
 from tests import patience
-from tests.runner.test_run import LIMIT_S, Harness
+from tests.runner.test_run import HOSTED, LIMIT_S, Harness
 from tests.soak.leaks import own_folders, processes_of
 
 ROWS = ("--runtime=portbench-native", "--where=emulated", "--messages=20", "--runs=1000")
@@ -44,16 +45,7 @@ def bench() -> Iterator[Interrupted]:
         yield Interrupted(Path(folder))
 
 
-@pytest.fixture
-def own_signals() -> Iterator[None]:
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in numbers}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
-def test_only_the_first_signal_counts(own_signals: None) -> None:
+def test_only_the_first_signal_counts() -> None:
     now_s = [100.0]
     interruptions = Interruptions(lambda: now_s[0])
     interruptions.listen()
@@ -75,7 +67,7 @@ def test_only_the_first_signal_counts(own_signals: None) -> None:
     signal.raise_signal(signal.SIGINT)  # still nothing: the process is about to end
 
 
-def test_what_is_ignored_stays_ignored_and_what_was_there_comes_back(own_signals: None) -> None:
+def test_what_is_ignored_stays_ignored_and_what_was_there_comes_back() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     before = signal.getsignal(signal.SIGINT)
     interruptions = Interruptions()
@@ -86,15 +78,28 @@ def test_what_is_ignored_stays_ignored_and_what_was_there_comes_back(own_signals
     assert signal.getsignal(signal.SIGINT) is before
 
 
-@pytest.mark.engine
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_in_a_row_end_a_bench_once(number: signal.Signals, bench: Interrupted) -> None:
-    process = bench.start(*ROWS)
+@pytest.mark.parametrize(
+    ("rows", "number", "times"),
+    [
+        *(
+            pytest.param(ROWS, number, 5, marks=pytest.mark.engine)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        ),
+        *(
+            pytest.param((*HOSTED, "--messages=2000", "--runs=1000"), number, 1, marks=pytest.mark.slow)
+            for number in (signal.SIGINT, signal.SIGTERM)
+        ),
+    ],
+)
+def test_signals_in_a_row_end_a_bench_once(
+    rows: tuple[str, ...], number: signal.Signals, times: int, bench: Interrupted
+) -> None:
+    process = bench.start(*rows)
     try:
         assert process.stdout is not None
         while " 2/1000] measured" not in (line := process.stdout.readline()):
             assert line
-        for _ in range(5):
+        for _ in range(times):
             process.send_signal(number)
         output, _ = patience.communicate(process, LIMIT_S)
     finally:
@@ -105,6 +110,7 @@ def test_signals_in_a_row_end_a_bench_once(number: signal.Signals, bench: Interr
     assert "messages/s" in output  # the table of measured rows
     run = bench.stored()
     assert run.finished_utc is None and {row.status for row in run.rows} == {Status.MEASURED}
+    assert storage.read(bench.results / "latest.json") == run
     assert bench.left() == []
 
 

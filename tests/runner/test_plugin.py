@@ -143,6 +143,7 @@ def test_many(request): pass
 def test_runtime(request):
     assert not [name for name in sys.modules if name.startswith("portbench.") and "testing" not in name
         and name not in ("portbench.runner", "portbench.runner.plugin")]
+    assert "pydantic" not in sys.modules and "portbench_engine" not in sys.modules
 """
 
 

@@ -168,19 +168,6 @@ def test_the_catalogues_profiles_are_deployed_as_they_were_published(
     assert (unchanged == files[script]) == (runtime != "circuitpython-8.2.6")
 
 
-def test_a_workload_that_needs_no_network_gets_no_server(
-    image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
-    options = OPTIONS.but(workloads=(workload("spin"),), settings={"passes": 5})
-    row = planned("micropython-1.26.0", "tuned", options)
-    servers = Servers(options.how)
-    assert servers.peer_for(board(Where.HOSTED), row.workload) == (None, None)
-    found = Image(row.entry, "1.26.0", Source.FILE, Uf2File.read(image))
-    files = build_program(row, found, board(own=LAN), None, tmp_path).deployment.files
-    assert json.loads(files["portbench_config.json"]) == {"passes": 5, "backwards": False}
-
-
 def test_another_workload_takes_the_port_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
     with socket.create_server(("127.0.0.1", 0)) as free:

@@ -82,13 +82,6 @@ def test_a_message_of_the_native_client_on_its_wires(rows: list[Row]) -> None:
     assert levels and all(one != other for one, other in itertools.pairwise(levels))
 
 
-def test_what_changes_bring_to_the_native_client(rows: list[Row]) -> None:
-    found = {each.name: each for each in rows[0].what_if}
-    assert list(found) == ["no_cache_misses", "spi_twice", "turnaround_0"]
-    assert found["turnaround_0"].times > 8  # nearly all of it is the PC
-    assert 1 < found["spi_twice"].times < 1.05
-
-
 def test_a_row_without_exchanges_has_no_waveform(options: BenchOptions) -> None:
     asked = {"runtime": ["wiznet-hardwired"], "workload": ["interpreter"], "where": "emulated"}
     assert ReplayedRow.quick(plan(read_options(asked))[0], options.what).waveform() is None

@@ -10,7 +10,6 @@ from portbench.errors import OptionError
 from portbench.runner.settings import (
     Setting,
     as_number,
-    common_settings,
     known_settings,
     read_settings,
     workload_settings,
@@ -143,8 +142,3 @@ def test_each_workload_has_its_settings_and_a_network_those_of_its_profile() -> 
     with pytest.raises(OptionError, match=r"^turnaround_us: makes no difference to interpreter"):
         read_settings(["turnaround_us=0,1"], [interpreter])
     assert known_settings([workload("sd_card")])["spi_hz"].part == "workload"
-
-
-def test_all_settings_have_a_sentence() -> None:
-    for each in (*common_settings().values(), *workload_settings(workloads().values()).values()):
-        assert each.help and "\n" not in each.help, each.name

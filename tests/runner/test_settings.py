@@ -34,13 +34,6 @@ def refusal(call: Callable[[], object]) -> str:
     return str(caught.value)
 
 
-def test_each_setting_is_known_with_its_workloads() -> None:
-    settings = workload_settings(workloads().values())
-    assert (settings["messages"].help, settings["messages"].default) == ("messages of one run", 1000)
-    assert "ping_pong" in settings["messages"].workloads and "spin" in settings["passes"].workloads
-    assert {"backwards", "blocks", "block_bytes"} < set(settings)
-
-
 def own_script(name: str, field: str) -> str:
     """A user's workload with one setting."""
     return (

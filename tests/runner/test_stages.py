@@ -3,75 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from portbench.boards import (
-    Board,
-    Deadline,
-    DeadlineExceeded,
-    Deployment,
-    Progress,
-    RunOutput,
-    RuntimeIdentity,
-    board_definition,
-)
+from portbench.boards import Deadline, DeadlineExceeded, Deployment, RuntimeIdentity
 from portbench.errors import BoardError
 from portbench.firmware.catalogue import Family
-from portbench.firmware.identify import Identity, Uf2File
+from portbench.firmware.identify import Identity
 from portbench.runner.kinds.row import ReadyRow
 from portbench.runner.stages import DEFAULT_S, PreparedBoard, Program, Stage, StageClock, check_runtime
-from portbench.where import Where
 from tests.ping_pong import PING_PONG, settings
+from tests.runner.test_bench import ScriptedBoard
 
 ANSWER = RuntimeIdentity("micropython", "1.26.0", "", "W5500-EVB-Pico with RP2040")
 IDENTITY = Identity(Family.MICROPYTHON, "1.26.0", "W5500-EVB-Pico with RP2040", {})
 
 
-class RecordingBoard(Board):
-    where: Where = Where.EMULATED
-    name = "recording"
+class RecordingBoard(ScriptedBoard):
+    """Notes each step."""
 
     def __init__(self, answer: RuntimeIdentity = ANSWER) -> None:
-        self.definition = board_definition("W5500_EVB_PICO")
+        super().__init__(self._note)
         self.done: list[str] = []
         self.answer = answer
 
-    def flash(self, image: Uf2File, deadline: Deadline) -> None:
-        self.done.append(f"flash {image.path}")
-
-    def wait_console(self, deadline: Deadline) -> None:
-        self.done.append("console")
-
-    def identify(self, deadline: Deadline) -> RuntimeIdentity:
-        self.done.append("identify")
-        return self.answer
-
-    def deploy(self, deployment: Deployment, deadline: Deadline) -> None:
-        self.done.append(f"deploy {','.join(deployment.files)}")
+    def _note(self, step: str) -> RuntimeIdentity | None:
+        self.done.append(step)
+        return self.answer if step == "identify" else None
 
     def serve(self, workload: str, settings: Mapping[str, Any], deadline: Deadline) -> None:
         self.done.append(f"serve {workload} {settings['messages']}")
 
-    def run(self, deadline: Deadline, progress: Progress | None = None) -> RunOutput:
-        self.done.append("run")
-        return RunOutput({}, [])
 
-    def reset(self, deadline: Deadline) -> None:
-        self.done.append("reset")
-
-    def console_tail(self, n: int = 20) -> list[str]:
-        return []
-
-    def close(self) -> None:
-        self.done.append("close")
-
-
-def program(sha: str = "aa", file: str = "main.py", has_console: bool = True, uf2: str | None = "x.uf2") -> Program:
-    image: Any = SimpleNamespace(path=Path(uf2), sha256=sha, identity=IDENTITY) if uf2 else None
+def program(sha: str = "aa", file: str = "main.py", has_console: bool = True) -> Program:
+    image: Any = SimpleNamespace(data=b"an image", sha256=sha, identity=IDENTITY)
     return Program(image, Deployment({file: b""}, "micropython"), has_console)
 
 
@@ -103,7 +70,8 @@ def test_the_whole_way_in_order() -> None:
     prepared = PreparedBoard(board)
     prepared.prepare(program(), clock(seen))
     ready(prepared, seen).run()
-    assert board.done == ["flash x.uf2", "console", "identify", "deploy main.py", "serve ping_pong 7", "run"]
+    assert board.done == ["flash", "console", "identify", "deploy", "serve ping_pong 7", "run"]
+    assert board.deployed is not None and list(board.deployed.files) == ["main.py"]
     assert seen == [Stage.FLASH, Stage.CONSOLE, Stage.IDENTIFY, Stage.DEPLOY, Stage.RUN]
     assert prepared.runtime == ANSWER
 
@@ -118,8 +86,8 @@ def test_the_pc_serves_nothing_that_it_has_no_part_in() -> None:
     ("following", "done"),
     [
         ({}, []),
-        ({"file": "other.py"}, ["deploy other.py"]),
-        ({"sha": "bb"}, ["flash x.uf2", "console", "identify", "deploy main.py"]),
+        ({"file": "other.py"}, ["deploy"]),
+        ({"sha": "bb"}, ["flash", "console", "identify", "deploy"]),
     ],
 )
 def test_a_second_run_does_only_what_differs(following: dict[str, str], done: list[str]) -> None:
@@ -134,16 +102,16 @@ def test_a_second_run_does_only_what_differs(following: dict[str, str], done: li
 def test_firmware_without_console_is_not_asked() -> None:
     board = RecordingBoard()
     PreparedBoard(board).prepare(program(has_console=False), clock())
-    assert board.done == ["flash x.uf2", "deploy main.py"]
+    assert board.done == ["flash", "deploy"]
 
 
 def test_the_wrong_runtime_is_never_deployed_to() -> None:
     board = RecordingBoard(RuntimeIdentity("micropython", "1.20.0", "", ""))
     with pytest.raises(
-        BoardError, match=r"^recording: flashed micropython 1\.26\.0, but micropython 1\.20\.0 on a board"
+        BoardError, match=r"^scripted: flashed micropython 1\.26\.0, but micropython 1\.20\.0 on a board"
     ):
         PreparedBoard(board).prepare(program(), clock())
-    assert not any(each.startswith("deploy") for each in board.done)
+    assert "deploy" not in board.done
 
 
 @pytest.mark.parametrize(

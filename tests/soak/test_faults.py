@@ -118,13 +118,6 @@ def test_bytes_are_lost_where_the_fault_says_however_they_come(pieces: list[byte
     assert shown == whole[:after] + whole[after + amount :]
 
 
-def test_the_cable_and_the_lan_recover() -> None:
-    world = World(Fault(FaultKind.LINK_DOWN, duration_ms=2), Fault(FaultKind.PACKETS_LOST, amount=5, duration_ms=3))
-    assert len(world.look()) == 2 and world.injector.next_look_us == 2000.0
-    assert world.look(2000.0)[2:] == [call.set_cable(True)] and world.injector.next_look_us == 1000.0
-    assert world.look(3000.0)[3:] == [call.set_lan_faults({})] and world.injector.next_look_us == NEVER
-
-
 def test_disarming_forgets_what_waits_and_ends_what_lasts() -> None:
     waiting = Fault(FaultKind.GUEST_CRASH, When.POWERED_US, 1)
     world = World(Fault(FaultKind.LINK_DOWN), Fault(FaultKind.PACKETS_LOST), Fault(FaultKind.CONSOLE_SILENT), waiting)

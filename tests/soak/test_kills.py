@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from multiprocessing import spawn
 from pathlib import Path
 
 import pytest
 
 from tests.soak.conftest import Keep, asked
-from tests.soak.kills import COMMANDS, UNTOLD, World, aim
+from tests.soak.kills import COMMANDS, World, aim
 
 ROOT = Path(__file__).parents[2]
 SEED = 1
@@ -63,14 +60,3 @@ def test_what_a_program_leaves_and_loses_is_seen(monkeypatch: pytest.MonkeyPatch
     process, folder = undisturbed.leaks
     assert process.startswith("process ") and folder.startswith("tmp/")
     assert [record.number for record in records] == [None, 0, None]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="a process is told by a handle there")
-def test_the_words_of_python_in_a_process_that_is_told_nothing_are_known() -> None:
-    theirs, ours = os.pipe()
-    os.close(ours)
-    command = spawn.get_command_line(tracker_fd=theirs, pipe_handle=theirs)
-    said = subprocess.run(command, pass_fds=[theirs], capture_output=True, text=True, check=False).stderr
-    os.close(theirs)
-    assert "Traceback" in said and UNTOLD.sub("", said) == ""
-    assert UNTOLD.sub("", said.replace("EOFError", "OSError")) != ""

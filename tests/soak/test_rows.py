@@ -64,12 +64,6 @@ def name(value: object) -> str:
             Strike(Stage.IMAGE, DeadImage.STANDS_STILL),
             ["run: ", "stopped: no SPI frame for the W5500 in 8 s of simulated time"],
         ),
-        (
-            ON_CABLE,
-            Strike(Stage.IMAGE, DeadImage.LOCKS_UP),
-            ["run: ", "stopped: core 0 locked up at pc 0x10000280"],
-        ),
-        (ON_CABLE, Strike(Stage.IMAGE, DeadImage.RESETS), ["run: ", "resets in"]),
         (PYTHON, printed(Stage.IDENTIFY, FaultKind.SERIAL_DROPPED, 40), ["identify:", "went away"]),
         (PYTHON, printed(Stage.DEPLOY, FaultKind.SERIAL_DROPPED, 400, duration_ms=200), ["deploy:"]),
         (PYTHON, printed(Stage.RUN, FaultKind.SERIAL_DROPPED, 60, duration_ms=200), ["run:", "went away"]),

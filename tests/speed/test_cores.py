@@ -15,10 +15,7 @@ from tests.conftest import NO_ENGINE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
-from portbench_engine import Machine, bootrom
 
-from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.simulation import ps
 from tests.boards.emulated import guests
 from tests.speed.guest import CLK_SYS_HZ, quickest_s, timed
 
@@ -66,21 +63,6 @@ def flash(both: bool) -> bytes:
     if not both:
         program[0] = 0xE015  # B loop
     return guests.flash([*program, *(half for word in words for half in (word & 0xFFFF, word >> 16))], [])
-
-
-@pytest.mark.parametrize("both", [False, True])
-def test_each_core_turns_in_its_loop_once_in_three_cycles(both: bool) -> None:
-    machine = Machine(bootrom(), flash(both), EmulatedConfig().settings(PICO))
-    turns = []
-    for time_us in (10_000, 20_000):
-        machine.run_until_ps(ps(time_us))
-        turns.append([core[_R6] for core in machine.registers()])
-    # 6.5 MHz for 10 ms are 65 000 cycles.
-    first, second = (after - before & _MASK for before, after in zip(*turns, strict=True))
-    assert first == pytest.approx(65_000 / 3, abs=1)
-    assert second == (pytest.approx(65_000 / 3, abs=1) if both else 0)
-    loop = (LOOP, LOOP + 2)
-    assert [core[_PC] in loop for core in machine.registers()] == [True, both]
 
 
 def test_speed(short: bool, figure: Callable[..., None]) -> None:

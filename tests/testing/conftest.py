@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import patience
+
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "testing-your-app.md").read_text(encoding="utf-8")
 OTHER_TOOLS = (PROJECT / "docs" / "other-test-tools.md").read_text(encoding="utf-8")
@@ -49,14 +51,11 @@ def run_tests(project: Path) -> RunTests:
         }
         if not _INSTALLED:
             environment["PYTHONPATH"] = str(PROJECT)
-        return subprocess.run(
+        return patience.run(
             [sys.executable, "-m", "pytest", *PLUGINS, "-p", "no:cacheprovider", *arguments],
+            LIMIT_S,
             cwd=project,
             env=environment | changes,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
         )
 
     return run

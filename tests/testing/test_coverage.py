@@ -166,16 +166,3 @@ def test_a_board_tells_its_lines_over_power_cycles(
     assert report.startswith(f"SF:{tmp_path}/app.py\nDA:2,1\n") and "\nDA:8,0\n" in report
     with pytest.raises(BoardError, match=r"^bad\.py: line 1: "):
         board.copy({"bad.py": "def"}, cover=True)
-
-
-@pytest.mark.engine
-def test_the_console_has_no_conversation_with_the_raw_prompt(
-    image: Image, make_emulated_board: Callable[..., Any]
-) -> None:
-    board = make_emulated_board()
-    board.flash(image("micropython-1.28.0"))
-    board.copy({"main.py": "print('hello')\n"})
-    assert board.execute("print(6 * 7)") == "42\r\n"
-    assert "raw REPL" not in board.console and "42" not in board.console and board.console.isascii()
-    board.power_cycle()
-    board.expect("hello", within_s=5)

@@ -46,15 +46,6 @@ def test_a_page_of_the_board_is_a_response(emulated_board: Board) -> None:
     assert answer.content == emulated_board.http.get(f"http://{emulated_board.address}:80/").content
 
 
-def test_the_same_request_takes_the_same_simulated_time(make_emulated_board: Callable[..., Board]) -> None:
-    times_us = []
-    for board in (make_emulated_board(), make_emulated_board()):
-        board.flash(SERVER)
-        board.http.get("/")
-        times_us.append(board.time_us)
-    assert times_us[0] == times_us[1]
-
-
 def test_what_is_no_http_fails_with_what_came(emulated_board: Board) -> None:
     emulated_board.flash(SERVER)
     emulated_board.http.get("/")

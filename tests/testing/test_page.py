@@ -6,12 +6,12 @@ import importlib.util
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import patience
 from tests.conftest import Image
 from tests.ping_pong import NATIVE_IMAGE
 from tests.testing.conftest import BLOCKS, LIMIT_S, OTHER_TOOLS, PROJECT, RunTests, blocks
@@ -28,26 +28,15 @@ def test_the_ten_lines(project: Path, run_tests: RunTests) -> None:
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_the_python_app(project: Path, run_tests: RunTests, image: Image) -> None:
+def test_the_python_apps(project: Path, run_tests: RunTests, image: Image) -> None:
     (project / "test_main.py").write_text(PYTHON_TEST + PIN_TEST)
-    shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
-    done = run_tests("-q")
-    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
-
-
-def test_the_many_tests_of_one_image(project: Path, run_tests: RunTests, image: Image) -> None:
     (project / "test_many.py").write_text(MANY_TESTS)
-    shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
-    done = run_tests("-q")
-    assert done.returncode == 0 and "10 passed" in done.stdout, done.stdout + done.stderr
-
-
-def test_the_covered_app(project: Path, run_tests: RunTests, image: Image) -> None:
     (project / "test_cover.py").write_text(COVER_TEST)
     (project / "main.py").write_text("import sensor\nprint(sensor.read())\n")
     (project / "sensor.py").write_text("# one\ndef read():\n    return 1\n")
+    shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
     done = run_tests("-q", PORTBENCH_FIRMWARE_DIR=str(image("micropython-1.28.0").parent))
-    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "13 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_workflow_to_copy_runs_the_tests(project: Path, run_tests: RunTests) -> None:
@@ -83,13 +72,5 @@ def test_pytest_embedded_meets_a_board_on_the_desk(project: Path, image: Image) 
         "PYTHONPATH": os.pathsep.join(filter(None, (str(PROJECT), os.environ.get("PYTHONPATH")))),
         "PORTBENCH_FIRMWARE_DIR": str(image("micropython-1.28.0").parent),
     }
-    done = subprocess.run(
-        ["bash", "-ec", commands],
-        cwd=project,
-        env=kept | paths,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+    done = patience.run(["bash", "-ec", commands], LIMIT_S, cwd=project, env=kept | paths)
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""The plugin for pytest: the fixtures, the files of a failure, and nothing of the bench."""
+"""The plugin for pytest: its fixtures, and the files of a failure."""
 
 from __future__ import annotations
 
@@ -13,15 +13,6 @@ from portbench.install import engine_again
 from tests.ping_pong import NATIVE_IMAGE
 from tests.testing.conftest import RunTests
 
-LOOK = """
-import sys
-import pytest
-
-def test_mine(request):
-    loaded = [name for name in sys.modules if name.startswith("portbench.runner.")]
-    assert set(loaded) <= {"portbench.runner.plugin"}
-    assert "pydantic" not in sys.modules and "portbench_engine" not in sys.modules
-"""
 FAIL = """
 def test_fails(emulated_board):
     emulated_board.flash("app.uf2")
@@ -39,16 +30,6 @@ def test_fails(emulated_board):
 def test_imports():
     from portbench.testing import Board
 """
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("arguments", [(), ("-k", "mine"), ("--tb=short", "-p", "no:randomly")])
-def test_other_peoples_tests_get_nothing_of_the_bench(
-    arguments: tuple[str, ...], project: Path, run_tests: RunTests
-) -> None:
-    (project / "test_mine.py").write_text(LOOK)
-    done = run_tests("-q", *arguments)
-    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.engine

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from portbench.boards import Deployment, RunOutput
+from portbench.boards import Deployment
 from portbench.boards.desk.board import DeskBoard
 from portbench.boards.desk.started import StartedDesk
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE
@@ -59,35 +59,6 @@ def test_no_wait_outlasts_the_process_of_a_board_that_somebody_else_started(root
                 board.link.device()
     finally:
         desk.close()
-
-
-def same_run(one: RunOutput, two: RunOutput) -> bool:
-    return (one.result, one.sessions) == (two.result, two.sessions)
-
-
-@pytest.mark.parametrize(
-    ("entry", "family", "version"),
-    [
-        ("micropython-1.26.0", "micropython", ""),
-        ("wiznet-hardwired", "wiznet", ""),
-        ("circuitpython-9.1.4", "circuitpython", "9.1.4"),
-    ],
-)
-def test_from_a_blank_board_to_a_result_and_again_the_same(
-    board: DeskBoard,
-    image: Image,
-    tmp_path: Path,
-    entry: str,
-    family: str,
-    version: str,
-) -> None:
-    first = measure(board, image(entry), family, version)
-    assert first.result is not None and first.result["messages"] == MESSAGES
-    assert len(first.result["round_trip_us"]) == MESSAGES
-    assert [session.exchanges for session in first.sessions] == [MESSAGES]
-    assert same_run(first, board.run(within()))
-    with DeskBoard.started(DEFINITION) as other:
-        assert same_run(first, measure(other, image(entry), family, version))
 
 
 def test_the_native_client_reports_to_its_server(board: DeskBoard, image: Image) -> None:

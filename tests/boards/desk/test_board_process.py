@@ -110,40 +110,6 @@ def test_a_board_stays_when_nobody_reads_its_log(root: Path) -> None:
         assert board.wait(LIMIT_S) == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("--name", "../.."), "'../..' is not a name for a board"),
-        (("--flash", "/dev/zero"), "/dev/zero: is not a file"),
-        (("--flash", "/nowhere/flash.bin"), "/nowhere/flash.bin: is not a file"),
-    ],
-)
-def test_what_cannot_be_a_board_is_one_line(arguments: tuple[str, ...], says: str, root: Path) -> None:
-    done = patience.run([*BOARD, *arguments], LIMIT_S)
-    assert done.returncode == 1 and says in done.stderr and done.stderr.count("\n") == 1
-    assert list(root.iterdir()) == []
-
-
-def test_a_second_board_of_a_name_says_whose_it_is(root: Path) -> None:
-    board = subprocess.Popen([*BOARD, "--name", "desk", "--log", os.devnull])
-    try:
-        started(root / "desk")
-        done = patience.run([*BOARD, "--name", "desk"], LIMIT_S)
-        assert done.returncode == 1 and done.stdout == ""
-        who = f"(process {board.pid})"
-        assert done.stderr == f"emulated board desk: a board of that name runs already {who}; use --name\n"
-        assert read_state(root / "desk") is not None
-    finally:
-        board.kill()
-        board.wait(LIMIT_S)
-    second = subprocess.Popen([*BOARD, "--name", "desk", "--log", os.devnull])
-    try:
-        started(root / "desk")
-    finally:
-        second.terminate()
-        assert second.wait(LIMIT_S) == 0
-
-
 @pytest.fixture
 def orphan(root: Path) -> Iterator[psutil.Process]:
     """A board whose parent has ended, as on a desk that another terminal started."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,19 +67,6 @@ def test_it_is_written_once_the_board_has_done_writing(path: Path) -> None:
     file.restarted(BLANK)
     file.look(0, contents)
     assert (looks, path.read_bytes()) == (3, BLANK)
-
-
-def test_a_full_disk_leaves_the_file_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = FlashFile(path, SMALL)
-    file.save(OTHER)
-
-    def full(handle: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        file.save(BLANK)
-    assert path.read_bytes() == OTHER and len(list(path.parent.iterdir())) == 2
 
 
 def test_another_size_another_board_and_a_file_in_use_are_refused_in_one_line(path: Path, tmp_path: Path) -> None:

@@ -42,19 +42,32 @@ def _uart(uart: int, tx: int, rx: int) -> list[tuple[int, int]]:
     ]
 
 
+_POKES: Final = (
+    0x4809,  # LDR R0, =the pokes
+    0xC806,  # LDMIA R0!, {R1, R2}
+    0x2900,  # CMP R1, #0
+    0xD001,  # BEQ over the next two
+    0x600A,  # STR R2, [R1]
+    0xE7FA,  # B to LDMIA
+    0x4907,  # LDR R1, =the peripheral
+)
+
+
+def _poked(pokes: list[tuple[int, int]], then: list[int], *literals: int) -> bytes:
+    """Writes `pokes` to registers, then goes on with `literals`, the first of which is the peripheral in R1."""
+    program = [*_POKES, *then]
+    program += [0xBF00] * (20 - len(program))
+    for literal in (PROGRAM + 0x80, *literals):
+        program += [literal & 0xFFFF, literal >> 16]
+    return flash(program, [word for poke in pokes for word in poke] + [0, 0])
+
+
 def pump(pokes: list[tuple[int, int]], base: int, flags: int, mask: int, data: int) -> bytes:
     """Writes `pokes` to registers, then sends each byte of the peripheral at `base` on by UART0, GP0.
 
     It has one while its register at `flags` has a bit of `mask`; `data` is the register to read it from.
     """
-    program = [
-        0x4809,  # LDR R0, =the pokes
-        0xC806,  # LDMIA R0!, {R1, R2}
-        0x2900,  # CMP R1, #0
-        0xD001,  # BEQ over the next two
-        0x600A,  # STR R2, [R1]
-        0xE7FA,  # B to LDMIA
-        0x4907,  # LDR R1, =the peripheral
+    sends = [
         0x4C08,  # LDR R4, =the UART
         0x4B08,  # LDR R3, =mask
         0x680A | flags << 4,  # LDR R2, [R1, #flags]
@@ -64,10 +77,7 @@ def pump(pokes: list[tuple[int, int]], base: int, flags: int, mask: int, data: i
         0x6022,  # STR R2, [R4]
         0xE7F9,  # B to LDR flags
     ]
-    program += [0xBF00] * (20 - len(program))
-    for literal in (PROGRAM + 0x80, base, _UART[0], mask):
-        program += [literal & 0xFFFF, literal >> 16]
-    return flash(program, [word for poke in [*_uart(0, 0, 1), *pokes] for word in poke] + [0, 0])
+    return _poked([*_uart(0, 0, 1), *pokes], sends, base, _UART[0], mask)
 
 
 def poking(
@@ -163,15 +173,7 @@ def spi_frame(mosi: bytes, sck: int = 2, tx: int = 3, rx: int = 4, csn: int = 5)
 
 def uart_echo(uart: int = 0, tx: int = 0, rx: int = 1) -> bytes:
     """Sends each character that comes back, plus one."""
-    base = _UART[uart]
-    program = [
-        0x4809,  # LDR R0, =the pokes
-        0xC806,  # LDMIA R0!, {R1, R2}
-        0x2900,  # CMP R1, #0
-        0xD001,  # BEQ over the next two
-        0x600A,  # STR R2, [R1]
-        0xE7FA,  # B to LDMIA
-        0x4907,  # LDR R1, =the UART
+    answers = [
         0x2310,  # MOVS R3, #RXFE
         0x698A,  # LDR R2, [R1, #FR]
         0x421A,  # TST R2, R3
@@ -181,7 +183,4 @@ def uart_echo(uart: int = 0, tx: int = 0, rx: int = 1) -> bytes:
         0x600A,  # STR R2, [R1]
         0xE7F8,  # B to LDR FR
     ]
-    program += [0xBF00] * (20 - len(program))
-    table = PROGRAM + 0x80
-    program += [table & 0xFFFF, table >> 16, base & 0xFFFF, base >> 16]
-    return flash(program, [word for poke in _uart(uart, tx, rx) for word in poke] + [0, 0])
+    return _poked(_uart(uart, tx, rx), answers, _UART[uart])

@@ -1,4 +1,4 @@
-"""Two runs on emulated boards give the same figures, to the last picosecond that is written down; jitter moves them."""
+"""A busy PC changes no figure of an emulated board; jitter does, as its seed says."""
 
 from __future__ import annotations
 
@@ -21,13 +21,6 @@ from tests.ping_pong import PING_PONG
 
 pytestmark = pytest.mark.engine
 
-ROWS = [
-    ("portbench-native", "native"),
-    ("wiznet-hardwired", "wiznet"),
-    ("micropython-1.26.0", "micropython"),
-    ("circuitpython-9.1.4", "circuitpython"),
-]
-
 
 def figures(prepared: Prepared, entry: str, family: str) -> dict[str, Any]:
     board = prepared(entry, family, messages=20)
@@ -41,11 +34,6 @@ def figures(prepared: Prepared, entry: str, family: str) -> dict[str, Any]:
         "counters": output.sim["counters"],
         "sessions": output.sessions,
     }
-
-
-@pytest.mark.parametrize(("entry", "family"), ROWS)
-def test_two_fresh_boards_give_the_same_figures(prepared: Prepared, entry: str, family: str) -> None:
-    assert figures(prepared, entry, family) == figures(prepared, entry, family)
 
 
 def test_a_loaded_machine_changes_nothing(prepared: Prepared) -> None:

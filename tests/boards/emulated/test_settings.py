@@ -47,14 +47,6 @@ def test_a_psram_is_a_chip_select_that_the_microcontroller_has() -> None:
         Machine(bootrom("RP2040"), b"", settings[1])
 
 
-def test_a_chip_that_is_not_emulated_is_refused() -> None:
-    assert DEFINITION.network is not None
-    with pytest.raises(BoardUnavailable) as caught:
-        EmulatedBoard(replace(DEFINITION, id="MINE", network=replace(DEFINITION.network, chip="W6100")))
-    known = "there are: W5500, W5100S, W5100, W5200"
-    assert str(caught.value) == f"MINE: has a W6100, which is not emulated ({known}); use a real board"
-
-
 def test_a_microcontroller_that_is_not_emulated_is_refused() -> None:
     with pytest.raises(BoardUnavailable, match=r"^RPI_PICO: has a ESP32-S3, which is not emulated \(there are: RP2040"):
         EmulatedBoard(replace(PICO, mcu="ESP32-S3"))

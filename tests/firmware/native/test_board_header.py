@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import patience
 from tests.firmware.native.emulated import BOARDS, BODY, SOURCES
 
 SCRIPT = SOURCES / "board_header.py"
@@ -18,7 +19,7 @@ EVB = (BOARDS / "W5500_EVB_PICO.toml").read_text(encoding="utf-8")
 def make_header(folder: Path, board: str) -> subprocess.CompletedProcess[str]:
     (folder / "MINE.toml").write_text(board, encoding="utf-8")
     command = [sys.executable, str(SCRIPT), "MINE.toml", "made.h"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=30, check=False)
+    return patience.run(command, 30, cwd=folder)
 
 
 def test_every_pin_is_the_boards(tmp_path: Path) -> None:

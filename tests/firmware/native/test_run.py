@@ -9,7 +9,6 @@ from itertools import pairwise
 import pytest
 
 from portbench.firmware.native_config import NativeConfig, StaticAddress, pack
-from portbench.workloads.ping_pong.workload import PingPong
 from tests.firmware.native import on_rp2040py
 from tests.firmware.native.emulated import PingPongServer
 from tests.firmware.native.on_engine import run
@@ -187,12 +186,6 @@ def test_restart_by_the_boot_loader_is_no_crash() -> None:
     assert "error" not in outcome.server.reports[0]
 
 
-def test_two_runs_are_identical() -> None:
-    first, second = (run(PingPongServer(), CONFIG) for _ in range(2))
-    assert first.server.lines == second.server.lines
-    assert first.chip.frames == second.chip.frames
-
-
 def test_another_emulator_sees_the_same() -> None:
     ours, theirs = (run_on(PingPongServer(), CONFIG) for run_on in (run, on_rp2040py.run))
     # Time, which `rp2040py` models roughly, is in the count of polls, in the source port and in the report.
@@ -203,37 +196,3 @@ def test_another_emulator_sees_the_same() -> None:
     ]
     assert seen[0] == seen[1]
     assert ours.server.values == theirs.server.values
-
-
-class ConversingServer(PingPongServer):
-    """One `PingPong` for each connection, as the real server has."""
-
-    def accept(self, address: str, port: int) -> bool:
-        self.sessions = [*getattr(self, "sessions", []), PingPong()]
-        return super().accept(address, port)
-
-    def receive(self, data: bytes) -> list[bytes]:
-        answer = self.sessions[-1].receive(data)
-        return [answer] if answer else []
-
-    def closed(self) -> None:
-        self.sessions[-1].eof()
-        super().closed()
-
-
-@pytest.mark.parametrize("repeat", [1, 2])
-def test_measured_run(repeat: int) -> None:
-    server = ConversingServer()
-    run(server, dataclasses.replace(CONFIG, count=20, repeat=repeat))
-    assert [session.exchanges for session in server.sessions] == [20] * repeat
-    assert [session.report["messages"] for session in server.sessions if session.report] == [20] * repeat
-    assert server.clean_ends == repeat
-
-
-def test_crash_report() -> None:
-    server = ConversingServer()
-    on_rp2040py.run(server, CONFIG, scratch={0: FAULT, 1: 6, 2: 0})
-    (session,) = server.sessions
-    assert session.report is not None
-    assert session.report["error"] == "hard fault"
-    assert session.exchanges == 1

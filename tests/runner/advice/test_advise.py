@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
@@ -21,6 +20,7 @@ from portbench.publisher import is_official, publisher
 from portbench.results.cells import figure
 from portbench.results.shipped import all_shipped
 from portbench.runner.advice import advise, lines
+from tests import patience
 from tests.runner.cli.conftest import LIMIT_S, Invoke, Start, empty, environment, invoke, start  # noqa: F401  (fixtures)
 
 BOARDS = [name.removesuffix(".json") for name, _ in all_shipped()]
@@ -75,9 +75,7 @@ def test_an_address_tells_who_publishes() -> None:
 
 
 def test_the_default_board_is_advised_without_an_engine() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _WITHOUT_ENGINE], capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
+    done = patience.run([sys.executable, "-c", _WITHOUT_ENGINE], LIMIT_S)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("WIZnet W5500-EVB-Pico: flash ") and done.stdout.endswith("\nset()\n")
 

@@ -16,6 +16,7 @@ import pytest
 
 from portbench.results import storage
 from portbench.workloads import workload
+from tests import patience
 from tests.results.rows import row, run_of
 from tests.runner.cli.test_compare import QUICK, W5500_WRITE, WAITS
 from tests.slowed import slowed
@@ -48,14 +49,11 @@ def run_step(name: str, context: dict[str, str], folder: Path, environment: dict
     given = {variable: filled(value, {"runner.temp": str(folder)} | context) for variable, value in step["env"].items()}
     path = os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), environment["PATH"]])
     outputs.write_text("")
-    done = subprocess.run(
+    done = patience.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        120,
         cwd=folder,
         env=environment | given | {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_OUTPUT": str(outputs), "PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
     )
     (folder / "log").write_text(done.stdout)
     for line in outputs.read_text().splitlines():
@@ -220,7 +218,7 @@ def test_a_release_is_refused_where_something_has_another_version(tmp_path: Path
     changes.write_text(f"# Changelog\n\n## {version} - 2026-12-01\n\n- one\n\n## 0.1.0 - 2026-11-21\n\n- two\n")
 
     def release(tag: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, tmp_path / ".ci" / "release", tag], capture_output=True, text=True)
+        return patience.run([sys.executable, tmp_path / ".ci" / "release", tag], 120)
 
     assert (release(f"v{version}").returncode, release(f"v{version}").stdout) == (0, "- one\n")
     other = release("v9.9.9")

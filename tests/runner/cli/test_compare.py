@@ -180,10 +180,8 @@ def test_a_page_is_not_replaced_by_a_lesser_run(invoke: Invoke, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_all_rows_skipped_is_no_success_and_required_ones_must_be_there(start: Start, empty: Path) -> None:
+def test_rows_that_are_required_must_be_there(start: Start, empty: Path) -> None:
     rows = ("--where=emulated", "--runtime=micropython-1.20.0", "--profile=tuned", "--runs=1")
-    done = start("run", *rows)
-    assert done.returncode == 1 and "no row was measured: all 1 were skipped" in done.stderr
     done = start("run", *rows, "--require=all")
     assert done.returncode == 1 and "is required, and was skipped" in done.stderr
     done = start("run", *rows, "--require=micropython-1.26.0")
@@ -212,15 +210,6 @@ def test_one_slow_function_is_found_by_compare_and_among_ten(start: Start, empty
     done = start("compare", images, *QUICK, "--fail-if-slower=2%")
     assert done.returncode == 0 and (slow := _FIRST_SLOW.search(done.stdout)), done.stdout
     assert 2 < float(slow[1]) < 4
-
-
-@pytest.mark.engine
-@pytest.mark.slow
-def test_a_run_is_named_and_compared_with_its_baseline(start: Start, empty: Path) -> None:
-    rows = ("--where=emulated", "--runtime=portbench-native", "--messages=20", "--setting=seed=fixed")
-    assert start("run", *rows, "--name=main").returncode == 0
-    done = start("run", *rows, "--baseline=main", "--fail-if-slower=0%")
-    assert done.returncode == 0 and "the same" in done.stdout, done.stdout + done.stderr
 
 
 def test_firmware_is_named_as_for_run(monkeypatch: pytest.MonkeyPatch, invoke: Invoke, tmp_path: Path) -> None:

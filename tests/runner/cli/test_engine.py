@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import patience
 from tests.ping_pong import NATIVE_IMAGE
 from tests.runner.cli.conftest import LIMIT_S, Invoke
 
@@ -62,9 +62,7 @@ def test_what_make_quick_runs_can_be_collected_without_the_engine() -> None:
         "import sys; sys.modules['portbench_engine'] = None; import pytest; "
         "sys.exit(pytest.main(['tests', '-m', 'not engine and not slow', '--collect-only', '-q', '-n0']))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
+    done = patience.run([sys.executable, "-c", program], LIMIT_S, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     collected = re.search(r"^(\d+)/\d+ tests collected", done.stdout, re.MULTILINE)
     assert collected is not None and int(collected[1]) > 2000

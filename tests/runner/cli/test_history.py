@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 import json
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -81,14 +80,7 @@ def test_a_run_from_elsewhere_is_kept_where_one_says(invoke: Invoke, runs: list[
 
 
 def test_without_the_extra_one_line_says_so(invoke: Invoke, runs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name.partition(".")[0] == "ruptures":
-            raise ModuleNotFoundError(f"No module named {name!r}", name="ruptures")
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "ruptures", None)
     done = invoke("show", "history")
     assert done.exit_code == 1
     assert done.stderr.startswith("portbench: finding steps in a history needs ruptures; install it: pip install ")

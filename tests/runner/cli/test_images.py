@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 from pathlib import Path
-
-import pytest
 
 from tests.firmware.test_images import circuitpython, micropython
 from tests.runner.cli.conftest import Start
@@ -80,17 +76,3 @@ def test_list_releases_fits_80_columns(start: Start) -> None:
 def test_flash_takes_one_image(start: Start) -> None:
     done = start("flash", "micropython@1.24..1.28")
     assert done.returncode == 1 and done.stderr.endswith("are several images; flash one of them\n")
-
-
-@pytest.mark.slow
-def test_the_page_of_running_shows_these_commands(start: Start, tmp_path: Path) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "running.md").read_text(encoding="utf-8")
-    section = page.partition("\n## Images\n")[2].partition("\n## ")[0]
-    commands = [shlex.split(line, comments=True) for line in re.findall(r"^    portbench (.*)$", section, re.M)]
-    assert len(commands) == 7
-    (tmp_path / "Downloads").mkdir()
-    (tmp_path / "Downloads" / "a.uf2").write_bytes(micropython("1.27.0"))
-    for words in commands:
-        dry = ["--dry-run"] if words[0] == "run" else []
-        done = start(*(word.replace("~", str(tmp_path)) for word in words), *dry)
-        assert done.returncode == 0 and done.stdout, (words, done.stderr)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -56,14 +55,7 @@ def test_the_chart_is_one_picture_for_light_and_dark_and_goes_into_a_page(invoke
 
 def test_without_the_extra_one_line_says_so(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "run.json").write_text(storage.to_json(FULL))
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name.partition(".")[0] == "vl_convert":
-            raise ModuleNotFoundError(f"No module named {name!r}", name="vl_convert")
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     done = invoke("show", "publish", "run.json")
     line = f"portbench: a page of HTML needs vl_convert; install it: {with_extra('page')}"
     alone = "; or write Markdown alone: --output docs/results.md"

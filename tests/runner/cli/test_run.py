@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from portbench.results import storage
-from portbench.results.model import Status
 from tests.runner.cli.conftest import Invoke, Start
 
 HOSTED = ("run", "--runtime=micropython-unix")
@@ -33,17 +32,6 @@ def test_a_dry_run_shows_the_rows_and_measures_none(invoke: Invoke, tmp_path: Pa
     assert not any(tmp_path.iterdir())
 
 
-@emulated
-@pytest.mark.slow
-def test_an_emulated_row_from_an_empty_folder(start: Start, empty: Path) -> None:
-    done = start("run", "--where", "emulated", "--runtime", "portbench-native", "--setting=seed=fixed")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "[1/1] measured portbench-native tuned ping_pong  4573.2 messages/s" in done.stderr
-    assert sorted(path.name for path in empty.iterdir()) == ["results"]
-    (row,) = storage.read(empty / "results" / "latest.json").rows
-    assert row.figures["total_us"] == 218_663
-
-
 def test_json_is_the_run_file_and_nothing_else(start: Start, empty: Path, tmp_path: Path) -> None:
     done = start(*HOSTED, "--messages=30", "--runs=2", f"--results-dir={tmp_path / 'elsewhere'}", "--json")
     assert done.returncode == 0, done.stderr
@@ -51,18 +39,6 @@ def test_json_is_the_run_file_and_nothing_else(start: Start, empty: Path, tmp_pa
     assert [row.figures["messages_per_s"] > 0 for row in run.rows] == [True, True]
     assert done.stdout == (tmp_path / "elsewhere" / "latest.json").read_text()
     assert "[2/2] measured micropython-unix" in done.stderr and not any(empty.iterdir())
-
-
-@pytest.mark.slow
-def test_a_failed_row_is_status_1_and_a_skipped_one_is_not(start: Start, empty: Path) -> None:
-    failed = start(*HOSTED, "--runs=1", "--setting=timeout_run_s=0.001")
-    assert failed.returncode == 1 and failed.stderr.count("still waiting for the client's result line") == 1
-    skipped = start(*HOSTED, "--runtime=micropython-1.20.0", "--messages=30", "--runs=1")
-    assert skipped.returncode == 0 and skipped.stdout.count("curl -") == 1
-    assert {row.status for row in storage.read(empty / "results" / "latest.json").rows} == {
-        Status.SKIPPED,
-        Status.MEASURED,
-    }
 
 
 def test_a_named_board_that_is_not_there_is_told_once(invoke: Invoke) -> None:
@@ -78,11 +54,3 @@ def test_what_lies_in_the_folder_disturbs_nothing(start: Start, empty: Path) -> 
     done = start(*HOSTED, "--messages=30", "--runs=1")
     assert done.returncode == 0 and "messages/s" in done.stdout, done.stdout + done.stderr
     assert {path.name for path in empty.iterdir()} == {"pytest.ini", "conftest.py", "test_runtime.py", "results"}
-
-
-@pytest.mark.engine
-def test_several_boards_at_once(start: Start, empty: Path) -> None:
-    done = start("run", "--where=emulated", "--runtime=portbench-native", "--messages=20", "--runs=2", "--parallel=2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = storage.read(empty / "results" / "latest.json").rows
-    assert [row.status for row in rows] == [Status.MEASURED] * 2

@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,39 +18,28 @@ from portbench.results import storage
 from portbench.results.csv_export import plain, rows_csv, samples_csv
 from portbench.results.model import Conditions, Headline, Machine, Offers, Published, Row, RunFile, Sim, json_schema
 from tests.ping_pong import NATIVE_IMAGE
+from tests.results import rows
 from tests.runner.cli.conftest import Invoke
 
 DOCS = Path(__file__).parents[3] / "docs"
-MACHINE = Machine(system="Linux", release="6", architecture="x86_64", processor="CPU", cores=2, python="3.11")
+
+
+USUAL = {
+    "runtime": "micropython-1.26.0",
+    "version": "1.26.0",
+    "conditions": Conditions(spi_hz_asked=2_000_000, intn=False, turnaround_us=200),
+}
 
 
 def row(**changes: Any) -> Row:
-    fields: dict[str, Any] = {
-        "workload": "ping_pong",
-        "runtime": "micropython-1.26.0",
-        "build": "a.uf2",
-        "family": "micropython",
-        "version": "1.26.0",
-        "where": "emulated",
-        "status": "measured",
-        "settings": {"messages": 2},
-        "conditions": Conditions(spi_hz_asked=2_000_000, intn=False, turnaround_us=200),
-        "headline": Headline(name="messages_per_s", unit="messages/s"),
-        "figures": {"total_us": 4000, "messages_per_s": 500.0},
-        "samples": {"round_trip_us": [1999, 2001.5]},
-    }
-    return Row(**(fields | changes))
+    return rows.row(4000, trips=[1999, 2001.5], **(USUAL | changes))
 
 
-def skipped(reason: str, **changes: Any) -> Row:
-    return row(status="skipped", reason=reason, headline=None, figures={}, samples={}, **changes)
+def skipped(reason: str) -> Row:
+    return rows.missing(status="skipped", reason=reason, **USUAL)
 
 
-RUN = RunFile(
-    started_utc=datetime(2026, 1, 2, tzinfo=UTC),
-    machine=MACHINE,
-    rows=[row(), row(where="hosted", run_index=1), skipped("no image")],
-)
+RUN = rows.run_of(row(), row(where="hosted", run_index=1), skipped("no image"))
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import patience
 from tests.conftest import NO_ENGINE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
@@ -35,9 +35,7 @@ LIMIT_KIB = 128 * MIB
 
 def peak_kib(workload: str, setting: str) -> int:
     """The most memory of a process that attributes, changes, draws, traces and samples a row of the native client."""
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE, workload, setting], capture_output=True, text=True, check=False
-    )
+    done = patience.run([sys.executable, "-c", MEASURE, workload, setting], 600)
     assert done.returncode == 0, done.stderr
     return int(done.stdout)
 

@@ -13,7 +13,7 @@ from portbench.results.silicon import FigureSet, load
 from portbench.runner.cli.verbs.check import silicon
 from portbench.runner.silicon.check import Silicon
 from portbench.runner.silicon.compare import Report, compare
-from tests.runner.cli.conftest import Invoke, Start
+from tests.runner.cli.conftest import Invoke
 
 Measured = Callable[..., None]
 
@@ -42,11 +42,6 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Measured:
         (("--part=circuitpython-9.1.4",), 1.009, 0),
         (("--part=circuitpython-9.1.4",), 1.02, 1),
         (("--part=perf-bench",), 1.2, 0),
-        (("--part=avr-fill-rates",), 3.0, 0),
-        (("--part=first-post",), 0.971, 0),
-        (("--part=first-post",), 0.969, 1),
-        ((), 1.0, 0),
-        ((), 0.98, 1),
     ],
 )
 def test_only_the_same_binary_or_source_may_fail(
@@ -62,13 +57,6 @@ def test_a_missing_publication_is_told_in_the_status(invoke: Invoke, measured: M
     assert done.exit_code == 1 and "skipped: no image" in done.stdout
     last = done.stderr.splitlines()[-1]
     assert last == f"1 of {len(load())} parts could not be measured: circuitpython-9.1.4"
-
-
-@pytest.mark.engine
-def test_offline_and_without_images_the_status_is_1(start: Start) -> None:
-    done = start("check", "silicon", "--part=circuitpython-9.1.4", "--part=perf-bench")
-    assert done.returncode == 1 and done.stdout.count("skipped: ") == 2
-    assert done.stderr.splitlines()[-1] == "2 of 2 parts could not be measured: circuitpython-9.1.4, perf-bench"
 
 
 def test_both_halves_of_the_figures_are_told(invoke: Invoke, measured: Measured) -> None:

@@ -6,31 +6,18 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from portbench.results.model import Headline, Row, Status
 from portbench.runner.settings import Axis, read_settings
 from portbench.runner.sweep.chart import diminishing_returns
 from portbench.runner.sweep.plan import Curve, Point, curves
-from portbench.where import Where
 from portbench.workloads import workload
 from tests.conftest import needs
+from tests.results.rows import row
 
 pytestmark = needs("kneed", "kneed is not installed")
 
 
 def point(value: float, **at: object) -> Point:
-    headline = Headline(name="messages_per_s", unit="messages/s")
-    row = Row(
-        workload="ping_pong",
-        runtime="a",
-        build="a",
-        family="native",
-        version="1",
-        where=Where.EMULATED,
-        status=Status.MEASURED,
-        headline=headline,
-        figures={"messages_per_s": value},
-    )
-    return Point(dict(at), (row,))
+    return Point(dict(at), (row(1, figures={"messages_per_s": value}),))
 
 
 def curve(x: Sequence[float], law: Callable[[float], float]) -> Curve:

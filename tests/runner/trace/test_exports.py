@@ -183,21 +183,6 @@ def test_one_time_line(recorded: tuple[RunRecording, Path, IPv4Address]) -> None
     assert sum(event["dur"] for event in waits) == pytest.approx(recording.end_us - recording.start_us, abs=0.05)
 
 
-def test_trace_processor_reads_it(recorded: tuple[RunRecording, Path, IPv4Address], tmp_path: Path) -> None:
-    """Perfetto's own reader, which no Debian package has."""
-    processor = shutil.which("trace_processor_shell") or shutil.which("trace_processor")
-    if processor is None:
-        pytest.skip("trace_processor is not installed; get it from Perfetto's releases and put it into PATH")
-    file = tmp_path / "run.json"
-    file.write_text(json.dumps(trace_events(recorded[0], 21, "message")))
-    query = tmp_path / "query.sql"
-    query.write_text(
-        "select count(*) as n from slice where category = 'SPI'; select sum(value) from stats where severity = 'error'"
-    )
-    said = output(processor, "-q", query, file)
-    assert str(len(recorded[0].frames)) in said
-
-
 @pytest.mark.slow
 def test_speedscope_reads_it(recorded: tuple[RunRecording, Path, IPv4Address], tmp_path: Path) -> None:
     """A reader of the format that has nothing to do with ours, and tells of slices that overlap."""

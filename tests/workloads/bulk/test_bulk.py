@@ -33,7 +33,6 @@ def test_the_best_size_of_write_is_the_figure() -> None:
         ([["up", 1, 255, 512], *GOOD[1:]], "or not as asked: ('up', 1, 255)"),
         ([["sideways", 1, 256, 512], *GOOD[1:]], "the client's transfers[0][0] is 'sideways'"),
         ([["up", 1, 256, 0], *GOOD[1:]], "the client's transfers[0][3] is 0"),
-        (None, "the client's transfers is None"),
     ],
 )
 def test_a_result_that_is_none(transfers: Any, says: str) -> None:

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portbench.boards import BoardUnavailable, Deadline, board_definition
+from portbench.boards import board_definition
 from portbench.boards.console import Console
-from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.clients import build_deployment
 from portbench.workloads.interpreter.workload import COMMON, MACHINE_CODE, WORKLOAD, Settings
+from tests.workloads.conftest import hosted_result
 
 SETTINGS = Settings(passes=50_000, repeats=2)  # long enough for the clock of a fast PC
 BOARD = board_definition("RPI_PICO")
@@ -66,15 +66,7 @@ def test_the_seven_published_loops_take_their_operands_from_a_list(body: dict[st
 
 
 def test_hosted_micropython_measures_every_loop_and_its_machine_code() -> None:
-    try:
-        board = HostedMicroPython(BOARD)
-    except BoardUnavailable as error:
-        pytest.skip(str(error))
-    with board:
-        board.deploy(build_deployment("hosted", "", BOARD, WORKLOAD, SETTINGS, None), Deadline(5, "deploy"))
-        result = board.run(Deadline(60, "run")).result
-    assert result is not None and "error" not in result, result
-    measured = WORKLOAD.check(result, SETTINGS)
+    measured = WORKLOAD.check(hosted_result(BOARD, WORKLOAD, SETTINGS), SETTINGS)
     assert {len(times) for times in measured.samples.values()} == {SETTINGS.repeats}
     assert set(measured.samples) >= {f"{loop.name}_us" for loop in COMMON}
 

@@ -66,10 +66,8 @@ def test_a_rate_is_of_whole_connections() -> None:
 @pytest.mark.parametrize(
     ("result", "says"),
     [
-        ({}, "the client's steps is missing"),
         ({"steps": []}, "no step was made"),
         ({"steps": [("say hi", "OSError(5)", 1)]}, "the first connection does not work: OSError(5)"),
-        ({"steps": [("say hi", 5, 1)]}, "the client's steps[0][1] is 5"),
     ],
 )
 def test_a_result_that_is_none(result: dict[str, Any], says: str) -> None:

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from portbench.boards import BoardUnavailable, Deadline, board_definition
-from portbench.boards.hosted.micropython_unix import HostedMicroPython
-from portbench.clients import build_deployment
+from portbench.boards import board_definition
 from portbench.clients.libraries import driver_files
 from portbench.errors import LibraryUnavailable
 from portbench.workloads.perf_bench.workload import ALL, COMMON, WORKLOAD, Settings
 from tests.measuring import measured
+from tests.workloads.conftest import hosted_result
 
 BOARD = board_definition("RPI_PICO")
 SCRIPT = "bm_params = {(50, 10): (1,), (100, 10): (2,), (1000, 10): (3,)}\n"
@@ -40,15 +39,7 @@ def bm_run(N, M):
 def on_the_pc(files: dict[str, bytes], settings: Settings, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The result of hosted MicroPython with these files on its board."""
     monkeypatch.setattr("portbench.clients.deployment.driver_files", lambda names, timeout_s: files)
-    try:
-        board = HostedMicroPython(BOARD)
-    except BoardUnavailable as error:
-        pytest.skip(str(error))
-    with board:
-        board.deploy(build_deployment("hosted", "", BOARD, WORKLOAD, settings, None), Deadline(5, "deploy"))
-        result = board.run(Deadline(60, "run")).result
-    assert result is not None and "error" not in result, result
-    return dict(result)
+    return hosted_result(BOARD, WORKLOAD, settings)
 
 
 def test_each_script_runs_for_each_repeat_and_what_a_port_lacks_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

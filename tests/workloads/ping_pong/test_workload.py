@@ -28,17 +28,14 @@ def test_figures_and_samples() -> None:
     ("changes", "says"),
     [
         ({"messages": 5}, "the client measured 5 messages, not 4"),
-        ({"messages": 3, "round_trip_us": [1, 1, 1]}, "the client measured 3 messages, not 4"),
         ({"round_trip_us": [500]}, "the client reports 1 round trips for 4 messages"),
         ({"round_trip_us": [500, 500, 500, 501]}, "round trips add up to 2001 us, more than its total 2000 us"),
         ({"round_trip_us": [1, 2, 3, -4]}, "the client's round_trip_us[3] is -4, not greater than or equal to 0"),
         ({"round_trip_us": [1, 2, 3, 4.5]}, "the client's round_trip_us[3] is 4.5, not a valid integer"),
         ({"round_trip_us": None}, "the client's round_trip_us is None, not a valid list"),
         ({"total_us": 0}, "the client's total_us is 0, not greater than or equal to 1"),
-        ({"total_us": None}, "the client's total_us is None, not a valid integer"),
         ({"total_us": "2000"}, "the client's total_us is '2000', not a valid integer"),
         ({"total_us": True}, "the client's total_us is True, not a valid integer"),
-        ({"total_us": float("nan")}, "the client's total_us is nan, not a "),
         ({"total_us": 10**400}, "less than or equal to"),
         ({"messages": 0}, "the client's messages is 0, not greater than or equal to 1"),
     ],
@@ -47,12 +44,6 @@ def test_figures_that_cannot_be(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(BadResult) as caught:
         check(**changes)
     assert says in str(caught.value) and "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("key", ["messages", "total_us", "round_trip_us"])
-def test_figures_that_are_not_there(key: str) -> None:
-    with pytest.raises(BadResult, match=f"^the client's {key} is missing$"):
-        PING_PONG.check({name: value for name, value in GOOD.items() if name != key}, Settings(messages=4))
 
 
 @given(st.dictionaries(st.sampled_from(sorted(GOOD)), st.integers() | st.text() | st.lists(st.integers())))

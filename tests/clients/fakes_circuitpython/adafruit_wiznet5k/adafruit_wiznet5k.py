@@ -22,17 +22,5 @@ class WIZNET5K:
         self.ip_address = bytes((192, 168, 1, 20))
         record({"ifconfig": "dhcp"})
 
-    @property
-    def ifconfig(self):
-        raise AssertionError("not asked for")
-
-    @ifconfig.setter
-    def ifconfig(self, setting):
-        self.ip_address = setting[0]
-        record({"ifconfig": [list(part) for part in setting]})
-
-    def unpretty_ip(self, text):
-        return bytes(int(part) for part in text.split("."))
-
     def pretty_ip(self, address):
         return ".".join(str(part) for part in address)
