@@ -121,7 +121,7 @@ def test_a_retained_message_waits_for_its_subscriber_until_it_is_emptied() -> No
         ([connect(), connect()], "no second CONNECT"),
         ([connect(), written(Kind.PINGRESP)], "no PINGRESP"),
         ([connect(), written(Kind.SUBSCRIBE, b"\0\1")], "SUBSCRIBE has no filter"),
-        ([connect(), subscribe(b"a#")], "no filter"),
+        ([connect(), subscribe(b"a#")], "not a filter"),
         ([connect(), subscribe(b"a", 3)], "asks for QoS 3"),
         ([connect(), written(Kind.SUBSCRIBE, b"\0\0" + text(b"a") + b"\0")], "identifier 0"),
         ([connect(), bytes([0x30, 0xFF, 0xFF, 0x7F])], "is longer than"),
