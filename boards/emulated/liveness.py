@@ -19,8 +19,9 @@ _LOCKED_UP_US: Final = 9e6
 FIRST_FRAME_US: Final = 8e6
 """The slowest runtime, CircuitPython on a file system that it has just made, is there after 4.2 s, or about 5 where
 it has adafruit_httpserver to compile before."""
-_NO_FRAME_US: Final = 10e6
-"""Drivers ask their chip many times a second, or when it interrupts them; no client sleeps for so long."""
+_NO_FRAME_US: Final = 15e6
+"""Drivers ask their chip many times a second, or when it interrupts them. MicroPython that missed an interrupt waits
+10 s, until its request for an address fails, and asks again."""
 _OFF_BUS_US: Final = 10e6
 """CircuitPython's first boot, the slowest, takes 4.2 s to get to USB."""
 _ENUMERATION_US: Final = 30e6

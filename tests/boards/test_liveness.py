@@ -87,14 +87,14 @@ def test_a_silent_chip_is_told_once_its_client_had_the_time(now_us: float, chip_
 
 def test_a_chip_that_is_left_alone_is_told_unless_the_pc_pauses() -> None:
     use = ChipUse(1e6, 3)
-    assert use.ended(10.9e6, "W5500", 3, 0) is None
-    told = "no SPI frame for the W5500 for 10 s of simulated time: what runs on the board hangs"
-    assert use.ended(11e6, "W5500", 3, 0) == told
-    assert use.ended(11e6, "W5500", 3, 5e6) is None
-    assert use.ended(30e6, "W5500", 4, 0) is None and use.ended(39.9e6, "W5500", 4, 0) is None
-    assert use.ended(40e6, "W5500", 4, 0) == told
-    use.begin_again(41e6)
-    assert use.ended(50.9e6, "W5500", 4, 0) is None and use.ended(51e6, "W5500", 4, 0) == told
+    assert use.ended(15.9e6, "W5500", 3, 0) is None
+    told = "no SPI frame for the W5500 for 15 s of simulated time: what runs on the board hangs"
+    assert use.ended(16e6, "W5500", 3, 0) == told
+    assert use.ended(16e6, "W5500", 3, 5e6) is None
+    assert use.ended(30e6, "W5500", 4, 0) is None and use.ended(44.9e6, "W5500", 4, 0) is None
+    assert use.ended(45e6, "W5500", 4, 0) == told
+    use.begin_again(46e6)
+    assert use.ended(60.9e6, "W5500", 4, 0) is None and use.ended(61e6, "W5500", 4, 0) == told
 
 
 def test_sectors_that_a_program_erases_of_its_image_are_counted_from_the_first_on() -> None:

@@ -72,7 +72,7 @@ def test_an_image_that_erases_itself_is_said_to(tmp_path: Path) -> None:
         (PROGRAMS[DeadImage.STANDS_STILL], "no SPI frame for the W5500 in 8 s of simulated time: "),
         (
             SELECTS_ONCE,
-            "no SPI frame for the W5500 for 10 s of simulated time: what runs on the board hangs",
+            "no SPI frame for the W5500 for 15 s of simulated time: what runs on the board hangs",
         ),
     ],
     ids=["never", "once"],

@@ -180,8 +180,9 @@ def test_a_dry_run_says_how_much_it_would_be(invoke: Invoke, tmp_path: Path) -> 
     ],
 )
 def test_a_slip_is_told_and_nothing_is_begun(
-    invoke: Invoke, tmp_path: Path, words: list[str], status: int, said: str
+    invoke: Invoke, tmp_path: Path, words: list[str], status: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", str(tmp_path))  # without images
     done = invoke("run", *words)
     assert done.exit_code == status and said in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
     assert not (tmp_path / "results").exists()
