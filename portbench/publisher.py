@@ -19,7 +19,7 @@ def publisher(url: str | None) -> str:
     place = urlsplit(url or "")
     if place.hostname in _PROJECTS:
         return _PROJECTS[place.hostname]
-    account = place.path.split("/")[1] if place.hostname == "github.com" else ""
+    account = place.path.strip("/").partition("/")[0] if place.hostname == "github.com" else ""
     return _MAKERS.get(account.lower(), f"{account} on GitHub" if account else place.hostname or "unknown")
 
 

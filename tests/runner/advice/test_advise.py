@@ -71,6 +71,7 @@ def test_an_address_tells_who_publishes() -> None:
     for url in ("https://github.com/Stranger/micropython.org/a.uf2", "https://micropython.org.example/a.uf2", None):
         assert not is_official(url)
     assert publisher("https://github.com/Stranger/a.uf2") == "Stranger on GitHub"
+    assert publisher("https://github.com") == "github.com"
     assert publisher("https://github.com/Wiznet/a.uf2") == "WIZnet" and publisher(None) == "unknown"
 
 
