@@ -1,27 +1,31 @@
-"""One time line for Perfetto (ui.perfetto.dev) and chrome://tracing: cores, interrupts, SPI, sockets, cable, waits.
+"""One time line for Perfetto (ui.perfetto.dev): cores, interrupts, SPI, sockets, cable, waits, pins.
 
-The file is in the Trace Event Format; its times are microseconds of simulated time since power-up.
+The file is in Perfetto's own format, so `cat` joins it with others; times are nanoseconds of simulated time since
+power-up. Pins are named as in traces of CircuitPython's tests (its ports/zephyr-cp): `gpio_emul.00` and so on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Final
+
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 
 from portbench.boards.emulated.attribution import exception_name
 from portbench.boards.emulated.replay import RunRecording
 from portbench.boards.emulated.trace import SpiFrame, busiest, cable_us
+from portbench.boards.pins import PINS
 from portbench.results.attribution import moment_title
 
-Event = dict[str, Any]
+_GPIO: Final = "gpio_emul"
+_GROUPS: Final = ("waits", "PC", "cable", "network chip", "SPI", "microcontroller", _GPIO)
+_SEQUENCE: Final = 0x706F7274
+"""Number of this file's packets, and above those of its tracks, which a file that is joined does not use."""
+_EVENT: Final = proto.TrackEvent
 
-_METADATA: Final = {"ph": "M", "cat": "__metadata", "ts": 0}
-"""Metadata as Chrome writes it; its DevTools ignore events without a category."""
-_PROCESSES: Final = ("waits", "PC", "cable", "network chip", "SPI", "microcontroller")
 
-
-def trace_events(recording: RunRecording, intn_pin: int | None, exchange: str) -> dict[str, Any]:
+def perfetto_file(recording: RunRecording, intn_pin: int | None, exchange: str) -> bytes:
     """The file's content. `exchange`: the workload's noun for one."""
     tracks = _Tracks(recording.start_us, recording.end_us)
     _waits(recording, tracks)
@@ -31,49 +35,67 @@ def trace_events(recording: RunRecording, intn_pin: int | None, exchange: str) -
     _spi(recording.frames, tracks)
     _intn(recording.records, intn_pin, tracks)
     _cores(recording.records, tracks, recording.mcu)
-    return {"displayTimeUnit": "ns", "traceEvents": [*tracks.names(), *tracks.events]}
+    _pins(recording.records, tracks)
+    return tracks.file()
 
 
 class _Tracks:
-    """Slices and moments by track, cut to the recording's interval."""
+    """Slices, moments and levels by track, cut to the recording's interval."""
 
     def __init__(self, start_us: float, end_us: float) -> None:
         self.start_us, self.end_us = start_us, end_us
-        self.events: list[Event] = []
+        self._trace = proto.Trace()
         self._ids: dict[tuple[str, str], int] = {}
+        self._events: list[tuple[tuple[int, bool, int], dict[str, Any]]] = []
+        """Each with its place in the file: at one time ends before begins, and outer begins before inner ones."""
+        self._describe("portbench", child_ordering="EXPLICIT")
+        for rank, group in enumerate(_GROUPS):
+            self._ids[group, ""] = self._describe(group, parent_uuid=_SEQUENCE << 16, sibling_order_rank=rank)
 
-    def slice(self, process: str, track: str, start_us: float, end_us: float, name: str, **about: Any) -> None:
+    def slice(self, group: str, track: str, start_us: float, end_us: float, name: str, **about: Any) -> None:
         start_us, end_us = max(start_us, self.start_us), min(end_us, self.end_us)
-        if start_us <= end_us:
-            place = self._place(process, track)
-            # Not rounded again: readers add the two, and rounding could make adjacent slices overlap.
-            took = {"ts": _ns(start_us), "dur": _ns(end_us) - _ns(start_us)}
-            self.events.append({"ph": "X", "name": name, "cat": process, **place, **took, "args": about})
+        took_ns = _ns(end_us) - _ns(start_us)
+        if took_ns > 0:
+            self._add(group, track, start_us, _EVENT.TYPE_SLICE_BEGIN, -took_ns, name=name, **_annotated(about))
+            self._add(group, track, end_us, _EVENT.TYPE_SLICE_END)
+        elif start_us <= end_us:
+            self.moment(group, track, start_us, name, **about)
 
-    def moment(self, process: str, track: str, at_us: float, name: str, **about: Any) -> None:
+    def moment(self, group: str, track: str, at_us: float, name: str, **about: Any) -> None:
         if self.start_us <= at_us <= self.end_us:
-            place = self._place(process, track)
-            self.events.append(
-                {"ph": "i", "s": "t", "name": name, "cat": process, **place, "ts": _ns(at_us), "args": about}
-            )
+            self._add(group, track, at_us, _EVENT.TYPE_INSTANT, name=name, **_annotated(about))
 
-    def names(self) -> Iterator[Event]:
-        for order, process in enumerate(_PROCESSES):
-            pid = order + 1
-            yield {**_METADATA, "name": "process_name", "pid": pid, "tid": 0, "args": {"name": process}}
-            yield {**_METADATA, "name": "process_sort_index", "pid": pid, "tid": 0, "args": {"sort_index": order}}
-        for (process, track), tid in self._ids.items():
-            pid = _PROCESSES.index(process) + 1
-            yield {**_METADATA, "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": track}}
+    def level(self, group: str, track: str, at_us: float, high: int) -> None:
+        self._add(group, track, at_us, _EVENT.TYPE_COUNTER, counter_value=high)
 
-    def _place(self, process: str, track: str) -> dict[str, int]:
-        tid = self._ids.setdefault((process, track), len(self._ids) + 1)
-        return {"pid": _PROCESSES.index(process) + 1, "tid": tid}
+    def file(self) -> bytes:
+        for (time_ns, *_), event in sorted(self._events, key=lambda each: each[0]):
+            self._packet(timestamp=time_ns, track_event=event)
+        return bytes(self._trace.SerializeToString())
+
+    def _add(self, group: str, track: str, at_us: float, kind: int, rank: int = 0, **what: Any) -> None:
+        if (group, track) not in self._ids:
+            counter = {"counter": {"unit": "UNIT_COUNT"}} if kind == _EVENT.TYPE_COUNTER else {}
+            self._ids[group, track] = self._describe(track, parent_uuid=self._ids[group, ""], **counter)
+        place = (_ns(at_us), kind != _EVENT.TYPE_SLICE_END, rank)
+        self._events.append((place, {"type": kind, "track_uuid": self._ids[group, track], **what}))
+
+    def _describe(self, name: str, **more: Any) -> int:
+        uuid = (_SEQUENCE << 16) + len(self._trace.packet)
+        self._packet(track_descriptor={"uuid": uuid, "name": name, **more})
+        return uuid
+
+    def _packet(self, **content: Any) -> None:
+        flags = 2 if self._trace.packet else 1  # the first one begins the sequence, all others need it
+        self._trace.packet.add(trusted_packet_sequence_id=_SEQUENCE, sequence_flags=flags, **content)
 
 
-def _ns(time_us: float) -> float:
-    """Microseconds rounded to a nanosecond, the resolution of Perfetto."""
-    return round(time_us, 3)
+def _annotated(about: dict[str, Any]) -> dict[str, Any]:
+    return {"debug_annotations": [{"name": name, "string_value": str(value)} for name, value in about.items()]}
+
+
+def _ns(time_us: float) -> int:
+    return round(time_us * 1000)
 
 
 def _waits(recording: RunRecording, tracks: _Tracks) -> None:
@@ -173,3 +195,13 @@ def _cores(records: Iterable[dict[str, Any]], tracks: _Tracks, mcu: str) -> None
 
 def _handler(core: int, start_us: float, number: int, end_us: float, tracks: _Tracks, mcu: str) -> None:
     tracks.slice("microcontroller", f"core {core} interrupts", start_us, end_us, exception_name(number, mcu))
+
+
+def _pins(records: Iterable[dict[str, Any]], tracks: _Tracks) -> None:
+    last: int | None = None
+    for record in records:
+        if record["kind"] == "pins":
+            for pin in range(PINS):
+                if last is None or (record["level"] ^ last) >> pin & 1:
+                    tracks.level(_GPIO, f"{_GPIO}.{pin:02}", record["t_us"], record["level"] >> pin & 1)
+            last = record["level"]

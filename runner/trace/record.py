@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from portbench.errors import LibraryMissing
 from portbench.files import TemporaryFolder, replace_file
 from portbench.runner.replayed import ReplayedRow
 from portbench.runner.trace.pcapng import write_pcapng
-from portbench.runner.trace.perfetto import trace_events
 from portbench.runner.trace.vcd import write_vcd
 
 
@@ -40,7 +38,7 @@ def trace_row(
     row = replayed.planned
     network = row.board.network
     files = files or Files()
-    for path, library in ((files.vcd, "vcd"), (files.pcapng, "pcapng")):
+    for path, library in ((files.vcd, "vcd"), (files.pcapng, "pcapng"), (files.perfetto, "perfetto")):
         if path is not None:
             LibraryMissing.unless_found(library, "trace", f"--{library}")
     if files.vcd is not None and not isinstance(network, Ethernet):
@@ -58,7 +56,9 @@ def trace_row(
         if files.vcd is not None and isinstance(network, Ethernet):
             write_vcd(files.vcd, shown.records, (shown.start_us, shown.end_us), network, row.label)
         if files.perfetto is not None:
-            replace_file(files.perfetto, json.dumps(trace_events(shown, replay.intn_pin, exchange)))
+            from portbench.runner.trace.perfetto import perfetto_file
+
+            replace_file(files.perfetto, perfetto_file(shown, replay.intn_pin, exchange))
         if files.pcapng is not None and capture is not None:
             write_pcapng(files.pcapng, capture, busiest(figures.sessions), replay.pc_ip, row.label, exchange)
         return replay.exchange(number, window, recording)

@@ -59,7 +59,7 @@ def test_bad_input_is_one_line(words: str, status: int, says: str, invoke: Invok
     assert done.exit_code == status and done.stderr.startswith(says) and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("library", ["pcapng", "vcd"])
+@pytest.mark.parametrize("library", ["pcapng", "perfetto", "vcd"])
 def test_a_missing_library_is_told_before_the_row_runs(
     library: str, invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

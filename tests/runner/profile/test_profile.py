@@ -23,7 +23,7 @@ from portbench.runner.profile.model import ProfiledFunction, RunProfile, exact_p
 from portbench.runner.profile.symbols import Symbol, Symbols
 from portbench.runner.profile.view import compare
 from tests.ping_pong import EVB, NATIVE_IMAGE
-from tests.runner.trace.in_speedscope import in_speedscope
+from tests.runner.profile.in_speedscope import in_speedscope
 
 pytestmark = pytest.mark.engine
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
-from collections.abc import Sequence
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -13,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 from tests import patience
 from tests.conftest import NO_ENGINE
@@ -26,10 +24,9 @@ from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.runner.replayed import ReplayedRow
 from portbench.runner.trace.pcapng import carries_data, read_capture, write_pcapng
-from portbench.runner.trace.perfetto import trace_events
+from portbench.runner.trace.perfetto import perfetto_file
 from portbench.runner.trace.vcd import shifted, write_vcd
 from tests.ping_pong import EVB
-from tests.runner.trace.in_speedscope import in_speedscope
 
 pytestmark = pytest.mark.engine
 MESSAGES = 6
@@ -152,48 +149,55 @@ def test_tshark_reads_frames_and_comments(recorded: tuple[RunRecording, Path, IP
     assert "native tuned" in output(shutil.which("capinfos") or tool("capinfos"), file)
 
 
-def slices(events: Sequence[dict[str, Any]]) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    found: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for event in events:
-        if event["ph"] == "X":
-            found.setdefault((event["pid"], event["tid"]), []).append(event)
-    return found
+def packets(content: bytes) -> tuple[dict[str, list[Any]], set[int]]:
+    """The events by the names of their tracks, as Perfetto's schema has them; and the sequences of packets."""
+    trace = Trace.FromString(content)
+    described = [packet.track_descriptor for packet in trace.packet if packet.HasField("track_descriptor")]
+    names = {track.uuid: track.name for track in described}
+    assert len(names) == len(described) and {track.parent_uuid for track in described} <= {0, *names}
+    found: dict[str, list[Any]] = {name: [] for name in names.values()}
+    for packet in trace.packet:
+        if packet.HasField("track_event"):
+            found[names[packet.track_event.track_uuid]].append(packet)
+    return found, {packet.trusted_packet_sequence_id for packet in trace.packet}
 
 
-def test_one_time_line(recorded: tuple[RunRecording, Path, IPv4Address]) -> None:
-    """Every slice lies in the recording, nests in its track, and is on a track with a name."""
-    recording = recorded[0]
-    content = json.loads(json.dumps(trace_events(recording, EVB.network.intn_pin if EVB.network else None, "message")))
-    events = content["traceEvents"]
-    named = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
-    tracks = slices(events)
-    assert set(tracks) <= set(named)
-    assert {"core 0", "INTn", "W5500", "messages", "board to PC", "PC to board"} <= {named[track] for track in tracks}
-    for track in tracks.values():
-        ends: list[float] = []
-        for event in sorted(track, key=lambda event: (event["ts"], -event["dur"])):
-            assert recording.start_us - 0.001 <= event["ts"] <= event["ts"] + event["dur"] <= recording.end_us + 0.001
-            while ends and ends[-1] <= event["ts"] + 0.0015:
-                ends.pop()
-            assert not ends or event["ts"] + event["dur"] <= ends[-1] + 0.0015
-            ends.append(event["ts"] + event["dur"])
-    spi = [event for event in events if event.get("cat") == "SPI"]
-    assert len(spi) == len(recording.frames)
-    (waits,) = (track for place, track in tracks.items() if named[place] == "where the time goes")
-    assert sum(event["dur"] for event in waits) == pytest.approx(recording.end_us - recording.start_us, abs=0.05)
+def test_one_time_line_for_perfetto(recorded: tuple[RunRecording, Path, IPv4Address]) -> None:
+    """Every slice lies in the recording and ends in its turn. A pin is a counter, as in CircuitPython's tests."""
+    recording, network = recorded[0], EVB.network
+    assert network is not None
+    tracks, _ = packets(perfetto_file(recording, network.intn_pin, "message"))
+    assert {"core 0", "INTn", "W5500", "messages", "board to PC", "PC to board"} <= set(tracks)
+    start_ns, end_ns = round(recording.start_us * 1000), round(recording.end_us * 1000)
+    for each in tracks.values():
+        times, begun = [packet.timestamp for packet in each], list[int]()
+        assert times == sorted(times) and all(start_ns <= time <= end_ns for time in times)
+        for packet in each:
+            if packet.track_event.type == TrackEvent.TYPE_SLICE_BEGIN:
+                begun.append(packet.timestamp)
+            elif packet.track_event.type == TrackEvent.TYPE_SLICE_END:
+                assert begun.pop() < packet.timestamp
+        assert not begun
+    assert len(tracks["W5500"]) == 2 * len(recording.frames)
+    read = next(packet.track_event for packet in tracks["W5500"] if packet.track_event.name.startswith("read"))
+    assert [about.name for about in read.debug_annotations] == ["address", "bytes", "data", "says"]
+    waits = [packet.timestamp for packet in tracks["where the time goes"]]
+    assert (waits[0], waits[-1]) == (start_ns, end_ns) and waits[1:-1:2] == waits[2::2]
+    levels = [(each.timestamp, each.track_event.counter_value) for each in tracks[f"gpio_emul.{network.intn_pin:02}"]]
+    fallen = [each.timestamp for each in tracks["INTn"] if each.track_event.type == TrackEvent.TYPE_SLICE_BEGIN]
+    assert [time for time, level in levels if not level] == fallen and len(fallen) > 0
 
 
-@pytest.mark.slow
-def test_speedscope_reads_it(recorded: tuple[RunRecording, Path, IPv4Address], tmp_path: Path) -> None:
-    """A reader of the format that has nothing to do with ours, and tells of slices that overlap."""
-    file = tmp_path / "run.json"
-    file.write_text(json.dumps(trace_events(recorded[0], 21, "message")), encoding="utf-8")
-    opened = in_speedscope(file, tmp_path)
-    assert (opened.imported_as, opened.complaints) == ("Importing as Trace Event Format profile", ())
-    for track in ("where the time goes", "messages", "PC to board", "board to PC", "INTn", "W5500", "core 0"):
-        assert re.search(rf", {track} \(tid \d+\)", opened.text), track
-    took_us = recorded[0].end_us - recorded[0].start_us
-    assert f"where the time goes (tid 1) {took_us:.2f}µs" in opened.text
+def test_cat_joins_it_with_a_trace_of_circuitpythons_tests(recorded: tuple[RunRecording, Path, IPv4Address]) -> None:
+    """Such a trace has small numbers for its tracks and its sequence."""
+    theirs = Trace()
+    theirs.packet.add(trusted_packet_sequence_id=1, track_descriptor={"uuid": 1001, "name": "display_capture"})
+    event = {"type": "TYPE_INSTANT", "track_uuid": 1001}
+    theirs.packet.add(timestamp=500_000_000, trusted_packet_sequence_id=1, track_event=event)
+    ours = perfetto_file(recorded[0], 21, "message")
+    joined, sequences = packets(theirs.SerializeToString() + ours)
+    alone, own = packets(ours)
+    assert joined == {"display_capture": [theirs.packet[1]], **alone} and sequences == {1, *own}
 
 
 @given(st.binary(max_size=100))
