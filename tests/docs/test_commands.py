@@ -35,8 +35,8 @@ PAGES = sorted(
     ]
 )
 PROGRAMS = (
-    r"\.ci/|\.venv/|apt-get |cargo |cd |curl |dask |gdb|git |labgrid-|make |mdir |node |pip |portbench |pytest |python"
-    r"|ser2net |sh |sigrok-cli |sudo |tinygo |tshark "
+    r"\.ci/|\.venv/|apt-get |cargo |cd |curl |dask |gdb|git |labgrid-|make |mdir |mpflash |node |pip |portbench "
+    r"|pytest |python|ser2net |sh |sigrok-cli |sudo |tinygo |tshark "
 )
 READING = {"advise", "images", "list", "show"}
 """Verbs that start no board."""
@@ -63,6 +63,7 @@ QUOTED = {
     "portbench desk": "tests/runner/cli/test_desk.py",
     "mdir": "tests/runner/cli/test_desk.py",
     "curl": "tests/boards/desk/forward/test_tools.py",
+    "mpflash": "tests/test_mpflash.py",
     "(CONSOLE_PORT=2217 )?labgrid-": "tests/boards/labgrid/conftest.py",
     "portbench run --device (usb|labgrid):desk": "tests/boards/labgrid/test_documented.py",
     "portbench run .*--on tcp": "tests/runner/jobs/test_cluster.py",
