@@ -18,6 +18,14 @@ _BOARDS = pytest.StashKey["list[Board]"]()
 _FOLDER = pytest.StashKey[Path]()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the service of pytest-embedded where that is loaded."""
+    if config.pluginmanager.hasplugin("pytest_embedded"):
+        from portbench.testing import embedded
+
+        config.pluginmanager.register(embedded)
+
+
 @pytest.fixture
 def make_emulated_board(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Board]]:
     """Make emulated boards: `make_emulated_board("RPI_PICO")`, with settings of `EmulatedConfig` by name."""

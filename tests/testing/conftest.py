@@ -37,7 +37,9 @@ RunTests = Callable[..., "subprocess.CompletedProcess[str]"]
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
-    (folder / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "--strict-markers -p no:labgrid"\n')
+    (folder / "pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\naddopts = "--strict-markers -p no:labgrid -p no:pytest_embedded"\n'
+    )
     return folder
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests import patience
 from tests.conftest import Image
 from tests.ping_pong import NATIVE_IMAGE
-from tests.testing.conftest import BLOCKS, LIMIT_S, OTHER_TOOLS, PROJECT, RunTests, blocks
+from tests.testing.conftest import BLOCKS, OTHER_TOOLS, RunTests, blocks
 
 pytestmark = pytest.mark.engine
 NATIVE_TEST, PYTHON_TEST, PIN_TEST, MANY_TESTS, COVER_TEST = BLOCKS
@@ -54,23 +50,22 @@ def test_the_workflow_to_copy_runs_the_tests(project: Path, run_tests: RunTests)
     assert {path.name for path in (project / kept).rglob("board.*")} >= {"board.console.txt", "board.pcap"}
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("pytest_embedded_serial") is None,
-    reason="pytest-embedded is not installed: pip install pytest-embedded-serial",
-)
-def test_pytest_embedded_meets_a_board_on_the_desk(project: Path, image: Image) -> None:
-    (test,), (commands,) = blocks("python", OTHER_TOOLS), blocks("sh", OTHER_TOOLS)
+def test_a_dut_of_pytest_embedded_is_an_emulated_board(project: Path, run_tests: RunTests, image: Image) -> None:
+    pytest.importorskip("pytest_embedded.dut", reason="pexpect needs pty here")
+    path = image("micropython-1.28.0")
+    (project / "pyproject.toml").unlink()  # it turns the plugin off
+    (test,), (command,) = blocks("python", OTHER_TOOLS), blocks("sh", OTHER_TOOLS)
     (project / "test_prompt.py").write_text(test)
-    bin_folder = project / "bin"
-    bin_folder.mkdir()
-    for name in ("portbench", "pytest"):
-        (bin_folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {name} "$@"\n')
-        (bin_folder / name).chmod(0o755)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PORTBENCH"))}
-    paths = {
-        "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join(filter(None, (str(PROJECT), os.environ.get("PYTHONPATH")))),
-        "PORTBENCH_FIRMWARE_DIR": str(image("micropython-1.28.0").parent),
-    }
-    done = patience.run(["bash", "-ec", commands], LIMIT_S, cwd=project, env=kept | paths)
-    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+    program, *options = shlex.split(command)
+    done = run_tests("-p", "no:labgrid", *options, PORTBENCH_FIRMWARE_DIR=str(path.parent))
+    assert program == "pytest" and "1 passed" in done.stdout, done.stdout + done.stderr
+    shutil.copy(path, project / "app.uf2")
+    (project / "test_two.py").write_text(
+        "def test_two(dut):\n"
+        "    for each in dut:\n"
+        '        assert each.expect([b"no", rb">>> "], timeout=20)\n'
+        "    assert dut[0].board.time_us == dut[1].board.time_us\n"
+        '    dut[1].expect("never", timeout=0.25)\n'
+    )
+    said = run_tests("-p", "no:labgrid", "--embedded-services", "portbench", "--count", "2", "test_two.py").stdout
+    assert 'Not found "never"' in said and "more on the console did not come within 0.25 s of simulated time" in said
