@@ -63,6 +63,16 @@ class Flashed:
                 brief.append(f"{printed}{left} more line{'s'[: left > 1]}; --json shows all")
         return brief
 
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "board": self.board.id,
+            "where": self.where,
+            "image": str(self.image.path),
+            "sha256": self.image.sha256,
+            "alive": self.alive,
+            "lines": self.lines,
+        }
+
 
 def flash(options: BenchOptions, seconds: float, listener: Listener) -> Flashed:
     """Flash the one runtime of `options`; an emulated board then runs for `seconds`. Raises PortbenchError."""

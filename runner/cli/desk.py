@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from portbench.boards import BoardError
+from portbench.boards import BoardError, Deadline
 from portbench.boards.desk.control import ControlClient
 from portbench.boards.pins import parse_pin, parse_wire
 from portbench.boards.registry import runtime_dir
-from portbench.errors import first_complaint
+from portbench.errors import PortbenchError, first_complaint
 
 ANSWER_S: Final = 10.0
 """Time limit for an answer of the board's process."""
@@ -29,6 +29,17 @@ def controls(board: str) -> Iterator[ControlClient]:
         yield client
     finally:
         client.close()
+
+
+def change_pins(board: str, changes: Sequence[str] = (), cut: Sequence[str] = ()) -> dict[str, Any]:
+    """Change pins by `GP15=low`, add wires by `GP0:GP1`, `cut` some, and return the pins. Raises PortbenchError."""
+    try:
+        hold = dict(parse_pin(change) for change in changes if ":" not in change)
+        wire, unwire = [parse_wire(change) for change in changes if ":" in change], list(map(parse_wire, cut))
+    except ValueError as error:
+        raise PortbenchError(str(error)) from None
+    with controls(board) as control:
+        return control.call("pins", Deadline(ANSWER_S, board), hold=hold, wire=wire, unwire=unwire)
 
 
 def described(rule: Mapping[str, Any]) -> str:

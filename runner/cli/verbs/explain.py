@@ -65,7 +65,7 @@ def COMMAND(
     own = libraries_of_sides(values.pop("library"), alike=row == beside)
     if file is not None and any(own):
         raise OptionError("--library: the row of --file was measured with its own; leave out --library or --file")
-    source = _Source(file, results_dir, values, run_again=what_if or bool(elf or beside_elf or any(own)))
+    source = Source(file, results_dir, values, run_again=what_if or bool(elf or beside_elf or any(own)))
     one = source.row(row, elf, own[0] if beside else own[1])
     changes = list(source.measured[row].what_if(one)) if what_if else []
     other = None if beside is None else source.row(beside, beside_elf, own[1])
@@ -78,7 +78,7 @@ def COMMAND(
         show(found, console())
 
 
-class _Source:
+class Source:
     """The source of rows: a run file, or an emulated board."""
 
     def __init__(self, file: str | None, results_dir: Path, values: dict[str, Any], *, run_again: bool) -> None:
@@ -116,7 +116,7 @@ class _Source:
 def _span_of(row: Row, message: int | None, slowest: bool) -> Row:
     """The row with all its spans, or with one. Raises OptionError."""
     attribution = row.attribution
-    assert attribution is not None  # checked by `_Source.row`
+    assert attribution is not None  # checked by `Source.row`
     spans = attribution.spans
     if slowest:
         message = 1 + max(range(len(spans)), key=lambda index: (spans.duration_ps[index], -index))

@@ -39,15 +39,7 @@ def COMMAND(runtime: str, seconds: float, as_json: bool, **values: Any) -> int:
 
     found = flash(options, seconds, Listener(tell, lambda left: tell(f"hold BOOTSEL and plug in, {left:.0f} s left")))
     if as_json:
-        facts = {
-            "board": found.board.id,
-            "where": found.where,
-            "image": str(found.image.path),
-            "sha256": found.image.sha256,
-            "alive": found.alive,
-            "lines": found.lines,
-        }
-        click.echo(json.dumps(facts, indent=1))
+        click.echo(json.dumps(found.as_data(), indent=1))
     else:
         click.echo(shown(f"{found.board.id}, {found.where}: {found.image.path}"))
         for line in found.brief:

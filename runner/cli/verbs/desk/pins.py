@@ -10,10 +10,8 @@ from typing import Any, Final
 
 import click
 
-from portbench.boards import Deadline
-from portbench.boards.pins import parse_pin, parse_wire, show_volts
-from portbench.errors import PortbenchError
-from portbench.runner.cli.desk import ANSWER_S, controls
+from portbench.boards.pins import show_volts
+from portbench.runner.cli.desk import change_pins
 
 _PINS: Final = 30
 
@@ -24,21 +22,15 @@ _PINS: Final = 30
 @click.option("--cut", multiple=True, metavar="GP0:GP1", help="take a wire away; repeatable")
 @click.option("--json", "as_json", is_flag=True, help="print the pins as JSON")
 def COMMAND(name: str, changes: tuple[str, ...], cut: tuple[str, ...], as_json: bool) -> None:
-    try:
-        hold = dict(parse_pin(change) for change in changes if ":" not in change)
-        wire, unwire = [parse_wire(change) for change in changes if ":" in change], list(map(parse_wire, cut))
-    except ValueError as error:
-        raise PortbenchError(str(error)) from None
-    with controls(name) as board:
-        now = board.call("pins", Deadline(ANSWER_S, name), hold=hold, wire=wire, unwire=unwire)
+    now = change_pins(name, changes, cut)
     if as_json:
         click.echo(json.dumps(now))
     elif not (changes or cut):
-        for line in _table(now):
+        for line in table(now):
             click.echo(line)
 
 
-def _table(now: dict[str, Any]) -> list[str]:
+def table(now: dict[str, Any]) -> list[str]:
     """One line for each pin that is driven, held, wired or high."""
     joined: dict[int, list[str]] = {}
     for a, b in now["wires"]:

@@ -28,7 +28,7 @@ def COMMAND(no_ask: bool, as_json: bool, wait_s: float | None) -> None:
         Deadline(wait_s, "boards").poll(attached_selectors, _LOOK_S, "a board to be attached")
     found = listing(ask=not no_ask)
     if as_json:
-        click.echo(json.dumps([_described(board) for board in found], indent=1))
+        click.echo(json.dumps([described(board) for board in found], indent=1))
         return
     out = console()
     if not found:
@@ -46,7 +46,7 @@ def _broken(line: str, width: int) -> str:
     return textwrap.fill(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
-def _described(board: AttachedBoard) -> dict[str, Any]:
+def described(board: AttachedBoard) -> dict[str, Any]:
     device = board.device
     volume = device.volume or device.block_device
     return {
