@@ -14,8 +14,8 @@ import pytest
 from portbench.workloads import workload, workloads
 from tests.boards.desk.forward.conftest import SERVER
 from tests.building import needs_compiler
-from tests.firmware.native.emulated import BOARDS as DEFINITIONS
-from tests.firmware.native.emulated import SOURCES
+from tests.firmware.native import BOARDS as DEFINITIONS
+from tests.firmware.native import SOURCES
 from tests.measuring import measured
 from tests.ping_pong import NATIVE_IMAGE
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from portbench.firmware.native_config import NativeConfig, pack
 from portbench.workloads.http.conversation import page_fault
-from tests.firmware.native.emulated import BODY, PROJECT, SOURCES
+from tests.firmware.native import BODY, PROJECT, SOURCES
 
 pytestmark = pytest.mark.slow
 
