@@ -1,7 +1,5 @@
 """The engine's core against `rp2040py`'s and `unicorn`'s, and where these are wrong, against the manual."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import struct

@@ -3,8 +3,6 @@
 PORTBENCH_FUZZ_LONG=1 compares 10^6 instructions, and 100 000 programs with exceptions.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from dataclasses import replace

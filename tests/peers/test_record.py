@@ -1,7 +1,5 @@
 """The record of other projects' suites: how a run changes it, its page, and the losses against it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.peers.record import FILE, markdown, read, write

@@ -1,7 +1,5 @@
 """MicroPython's and CircuitPython's scripts of tests: each runs on the PC, and talks to an emulated board's port."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

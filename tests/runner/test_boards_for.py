@@ -1,7 +1,5 @@
 """Which board a row gets, and what it costs when one is missing."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from dataclasses import replace

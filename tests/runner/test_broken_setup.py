@@ -1,7 +1,5 @@
 """A set-up that can measure nothing, and results that cannot be stored: one line, and no further row."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """Text that a board, a file's name or a locale brings in: shown, and never obeyed."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from io import StringIO

@@ -1,7 +1,5 @@
 """pytest's way to rows, in a process as a person starts it, and other people's projects, which it leaves alone."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import subprocess

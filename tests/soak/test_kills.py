@@ -1,7 +1,5 @@
 """Kills of a run and of a desk, or by `--kills` of all commands."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Faults in a row: it recovers or says why not in one line, and the next one runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Whole sessions, as a person runs and stops them: nothing is left of one that is interrupted."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from contextlib import ExitStack

@@ -3,8 +3,6 @@
 The guest is assembled here. Core 1 is started as the boot ROM has it: six words through the FIFO, each sent back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

@@ -3,8 +3,6 @@
 All in one process and in turns, so that what else the machine does falls on all alike. A probe moves no figure.
 """
 
-from __future__ import annotations
-
 import importlib.machinery
 import importlib.util
 import time

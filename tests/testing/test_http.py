@@ -1,7 +1,5 @@
 """A `requests` session that reaches the board that tests get."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path

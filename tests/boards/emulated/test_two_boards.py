@@ -1,7 +1,5 @@
 """Two emulated boards on one switch, without an image: the native client on both, and the PC that they share."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from ipaddress import IPv4Address

@@ -1,7 +1,5 @@
 """The native firmware's wiring comes from its board's file."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

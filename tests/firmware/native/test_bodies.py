@@ -1,7 +1,5 @@
 """The bodies in C of all workloads, and the server: images are what the sources make, and rows are exact."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The second stage on flash chips whose quad enable bit is set, clear, or cannot be set."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

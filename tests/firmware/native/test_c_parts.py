@@ -1,7 +1,5 @@
 """The firmware's parsers and formatters, compiled for this machine with sanitizers and fuzzed against Python's."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

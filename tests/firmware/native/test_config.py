@@ -1,7 +1,5 @@
 """Records that `native_config.pack` writes, and settings that it refuses."""
 
-from __future__ import annotations
-
 import dataclasses
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """The committed image: what the bootrom checks, where its code runs, and that a rebuild gives the same bytes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import struct

@@ -1,7 +1,5 @@
 """The built image on the emulated board, from reset: what it does on the wire and how it ends."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterator

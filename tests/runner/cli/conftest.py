@@ -1,7 +1,5 @@
 """The command in this process, and as a person starts it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Verbs are files; a fault is one line; streams hold."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

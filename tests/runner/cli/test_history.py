@@ -1,7 +1,5 @@
 """`portbench show history`: rows that it keeps, shows and links, and its errors."""
 
-from __future__ import annotations
-
 import json
 import sys
 from datetime import UTC, datetime, timedelta

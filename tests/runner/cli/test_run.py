@@ -1,7 +1,5 @@
 """`portbench run` from any folder."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import json

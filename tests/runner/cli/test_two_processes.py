@@ -1,7 +1,5 @@
 """Standard output of the verbs that measure, where two processes share two rows: the requested data and no more."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

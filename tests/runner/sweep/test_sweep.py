@@ -1,7 +1,5 @@
 """A sweep of `portbench run` as a person starts it, is interrupted in it, and goes on."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import signal

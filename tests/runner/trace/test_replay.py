@@ -1,7 +1,5 @@
 """Traced runs of real firmware: they are the very runs that are measured, to the picosecond."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """gdb-multiarch itself on an emulated board, with the native client, which needs no image."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import select
