@@ -4,8 +4,6 @@ A folder has `booted.py`, which touches no network, and `networked.py` with plac
 where the client itself brings a network up, one of `network/` for the board's kind.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
