@@ -43,13 +43,6 @@ def test_images_are_compared(in_process: Start, images: Path) -> None:
     assert told["slower"] == 0
 
 
-def test_images_of_a_folder_are_compared(in_process: Start, images: Path) -> None:
-    done = in_process("compare", images, *TWO)
-    assert (done.returncode, done.stdout) == (1, "none is slower by more than 2 %; b.uf2: 0 beside a.uf2\n"), (
-        done.stderr
-    )
-
-
 @needs_command
 def test_modules_in_the_users_folder_are_not_imported(empty: Path, environment: dict[str, str]) -> None:
     """A folder may have an inspect.py: the processes of boards and rows take Python's."""
