@@ -31,7 +31,9 @@ class ClientFamily:
 
     def client(self, readiness: Readiness) -> Path:
         """The script that brings a board to that state, with places for `parts`."""
-        return self._folder / ("booted.py" if readiness is Readiness.BOOTED else "networked.py")
+        if readiness is Readiness.BOOTED:
+            return _HERE / self.language / "booted.py"
+        return self._folder / "networked.py"
 
     def parts(self, readiness: Readiness, board: BoardDefinition) -> dict[str, Path]:
         """The parts of that script, by the function that each brings, for the network of `board`. Raises PortbenchError
