@@ -1,5 +1,7 @@
 """Why two rows differ: where the time of each went, and where in flash their cache misses are, side by side."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,6 +3,8 @@
 The file is in the Trace Event Format; its times are microseconds of simulated time since power-up.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final

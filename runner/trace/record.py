@@ -1,5 +1,7 @@
 """Records one exchange of a row, every SPI frame with its time."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
 """docs/testing-your-app.md as it stands, in a separate project."""
 
+from __future__ import annotations
+
 import importlib.util
 import os
 import shlex

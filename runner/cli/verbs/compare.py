@@ -7,6 +7,8 @@ the first is fast, the last slow, and only some of the others are measured. One 
 --library NAME=OLD --library NAME=NEW, or by one --library, which only B then has.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from functools import partial

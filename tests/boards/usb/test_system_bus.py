@@ -1,5 +1,7 @@
 """The PC's own USB, from a /sys and a mount table made for the test."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Files for other people's tools, each opened with the tool itself where it is installed."""
 
+from __future__ import annotations
+
 import json
 import re
 import shutil

@@ -4,6 +4,8 @@ First keeps each ended run of the results' folder in its history: small files, o
 can be committed and merged.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click
