@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from portbench.errors import BoardError
 from tests.conftest import NO_ENGINE
-from tests.ping_pong import NATIVE_IMAGE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 pytest.importorskip("pytest_embedded.dut", reason="pexpect needs pty here")
@@ -21,6 +19,6 @@ def test_the_image_is_the_only_one_of_the_folder_and_its_build(tmp_path: Path) -
     with pytest.raises(BoardError, match=r"^--app-path: \S+ has 0 \.uf2 files; name one, or a runtime$"):
         BoardApp(str(tmp_path))
     (tmp_path / "build").mkdir()
-    shutil.copy(NATIVE_IMAGE, tmp_path / "build" / "app.uf2")
+    (tmp_path / "build" / "app.uf2").touch()
     assert BoardApp(str(tmp_path), "build").image == str(tmp_path / "build" / "app.uf2")
     assert BoardApp("micropython-1.28.0").image == "micropython-1.28.0"
