@@ -1,4 +1,4 @@
-"""Rows of perf_bench as MicroPython's `run-perfbench.py -s` and `-t` print two result files."""
+"""Rows of perf_bench as MicroPython's `run-perfbench.py -s` and `-m` print two result files."""
 
 from __future__ import annotations
 

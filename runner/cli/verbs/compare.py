@@ -35,7 +35,7 @@ _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
 @limit_option
 @click.option("--elf", type=_NAMES, help="A's ELF file or linker map, for names of functions")
 @click.option("--beside-elf", type=_NAMES, help="B's ELF file or linker map")
-@click.option("--times", is_flag=True, help="times of perf_bench instead of scores, as run-perfbench.py -t")
+@click.option("--times", is_flag=True, help="times of perf_bench instead of scores, as run-perfbench.py -m")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @output_option
 def COMMAND(
