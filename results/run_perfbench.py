@@ -1,7 +1,5 @@
 """Rows of perf_bench as MicroPython's `run-perfbench.py` prints two result files, and its `_results.json`."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any, Final

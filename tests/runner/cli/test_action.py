@@ -1,7 +1,5 @@
 """The GitHub Action and the workflows to copy: their shell steps as GitHub runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
