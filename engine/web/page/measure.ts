@@ -40,9 +40,7 @@ export type Image = [string, Uint8Array];
 const find = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 const [workload, profile, seed, other] = [find<HTMLSelectElement>("workload"), find<HTMLSelectElement>("profile"), find<HTMLSelectElement>("seed"), find<HTMLInputElement>("other")];
 const places = find("settings");
-const [button, cancel, stage, result, link, download] = [find<HTMLButtonElement>("measure"), find<HTMLButtonElement>("cancel"), find("stage"), find("result"), find<HTMLAnchorElement>("link"), find<HTMLAnchorElement>("export")];
-
-const progress = find("progress");
+const [button, cancel, stage, progress, result, link, download] = [find<HTMLButtonElement>("measure"), find<HTMLButtonElement>("cancel"), find("stage"), find("progress"), find("result"), find<HTMLAnchorElement>("link"), find<HTMLAnchorElement>("export")];
 
 let worker: Worker | undefined;
 let [beganMs, ranUs, timer] = [0, 0, 0];
