@@ -2,8 +2,6 @@
 the repository.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 import shutil
