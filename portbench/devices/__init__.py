@@ -11,8 +11,7 @@ from typing import Any
 
 from portbench_engine.devices import Device
 
-PARTS: dict[str, type[Device]] = {}
-"""The parts by their names."""
+PARTS: dict[str, type[Device]] = {}  # by their names
 
 for _file in iter_modules(__path__):
     _module = import_module(f"{__name__}.{_file.name}")

@@ -26,7 +26,6 @@ class Ws2812(PinDevice):
             self.wake_ps = self.now_ps + 280 * US
 
     def wake(self) -> None:
-        """Show the received colours; a light without new bits stays."""
         for light in range(min(len(self._bits) // 24, self.lights)):
             green, red, blue = int(self._bits[24 * light : 24 * light + 24], 2).to_bytes(3, "big")
             self.colours[light] = (red, green, blue)

@@ -46,10 +46,8 @@ _BOOTED: dict[tuple[Any, ...] | None, Saved] = {}
 """The states of boards that have booted, by all that a boot depends on, the oldest first."""
 _AGAIN_S = 0.1
 _WAITS: Final = b"""import supervisor
-while not supervisor.runtime.serial_connected:
-    pass
-supervisor.set_next_code_file("code.py")
-supervisor.reload()
+while not supervisor.runtime.serial_connected: pass
+supervisor.set_next_code_file("code.py"); supervisor.reload()
 """
 _EXECUTE_S = 30.0
 

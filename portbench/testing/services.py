@@ -47,8 +47,6 @@ class Service(Generic[T]):
 
 
 class Request(NamedTuple):
-    """A request of the board."""
-
     method: str
     path: str
     query: str

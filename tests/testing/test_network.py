@@ -9,18 +9,14 @@ from tests.conftest import NO_ENGINE
 from tests.ping_pong import NATIVE_IMAGE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-from portbench.testing import Board, Connection, NothingCame
+from portbench.testing import Board, NothingCame
 
 pytestmark = pytest.mark.engine
 
 
-def connected(board: Board) -> Connection:
-    board.flash(NATIVE_IMAGE)
-    return board.listen(5000).accept()
-
-
 def test_an_answer_goes_so_long_after_the_bytes(emulated_board: Board) -> None:
-    server = connected(emulated_board)
+    emulated_board.flash(NATIVE_IMAGE)
+    server = emulated_board.listen(5000).accept()
     server.expect(b"1")
     asked = emulated_board.expect_frame(lambda frame: frame.data.endswith(b"1") and not frame.to_board)
     assert 0 <= emulated_board.time_ps - asked.arrival_ps < 1_000_000, "the wait ends with the bytes"
@@ -34,7 +30,8 @@ def test_an_answer_goes_so_long_after_the_bytes(emulated_board: Board) -> None:
 
 
 def test_an_abort_is_a_reset(emulated_board: Board) -> None:
-    server = connected(emulated_board)
+    emulated_board.flash(NATIVE_IMAGE)
+    server = emulated_board.listen(5000).accept()
     server.expect(b"1")
     server.abort()
     reset = lambda frame: (tcp := frame.layer(dpkt.tcp.TCP)) and tcp.flags & dpkt.tcp.TH_RST  # noqa: E731

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable, Iterator
+from functools import partialmethod
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,12 +18,13 @@ from portbench.clients.libraries import library_files
 from tests.conftest import NO_ENGINE, Image, libraries_or_skip
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+from portbench_engine.devices import MS, US
+
 from portbench.devices import PARTS, Bme280, Button, Ds18b20, HcSr04, Pir, RotaryEncoder, Sg90, Ssd1306, Tmp102, Ws2812
 from portbench.testing import Board
 
 DRIVERS = Path(__file__).with_name("drivers.toml")
 FOLDER = Path(sys.modules["portbench.devices"].__path__[0])
-US, MS = 10**6, 10**9
 ON_BOARD = ("hcsr04", "motor", "neopixel")
 NOT_CODE = ('"""', "from ", "import ")
 
@@ -106,11 +108,8 @@ class OneWire:
         self.wires.run((slot_us - sample_us) * US)
         return high
 
-    def reset(self) -> bool:
-        return self._low(480, 550, 960)
-
-    def read_bit(self) -> bool:
-        return self._low(6, 15, 70)
+    reset = partialmethod(_low, 480, 550, 960)
+    read_bit = partialmethod(_low, 6, 15, 70)
 
     def write_bit(self, value: bool) -> None:
         self._low(6 if value else 60, 64, 70)
