@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(policy.timeout, PAUSE_PS);
     }
 
-    /// Any change of the policy changes the checksum. If a change is wanted, show it in a test of its own, and then take
+    /// Any change of the policy changes the checksum. If a change is wanted, show it in another test, and then take
     /// the checksums from this one's failure.
     #[test]
     fn random_conversations_are_as_recorded() {

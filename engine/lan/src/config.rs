@@ -272,7 +272,7 @@ mod tests {
     fn fails(change: impl FnOnce(&mut LanConfig)) -> String {
         let mut config = LanConfig::default();
         change(&mut config);
-        config.validate().unwrap_err().to_string()
+        crate::Lan::try_new(config).err().unwrap().to_string()
     }
 
     #[test]

@@ -179,8 +179,8 @@ fn release_frees_decline_blocks_and_inform_gives_no_address() {
     assert!(message(DhcpMessageType::Discover, 2).to(&mut server, 100 * PS_PER_S).is_some());
 }
 
-/// Any change of an answer or a lease changes the checksum. If a change is wanted, show it in a test of its own, and
-/// then take the checksum from this one's failure.
+/// Any change of an answer or a lease changes the checksum. If a change is wanted, show it in another test, and then
+/// take the checksum from this one's failure.
 #[test]
 fn garbage_never_panics_leases_stay_within_the_pool_and_all_is_as_recorded() {
     let mut random = SplitMix64::new(11);

@@ -404,7 +404,7 @@ fn arbitrary_frames_never_panic_hang_or_grow() {
 }
 
 /// Any change of a frame, a time, an answer or a counter of these runs changes their checksums. If a change is wanted,
-/// read what it does in a test of its own, and then take the checksums from this one's failure.
+/// show it in another test, and then take the checksums from this one's failure.
 #[test]
 fn fuzzed_lans_are_as_recorded() {
     let sums: Vec<u64> = (0..6).map(|seed| run(77 + seed, 2_000)).collect();
@@ -417,6 +417,45 @@ fn fuzzed_lans_are_as_recorded() {
         0xd907262baa83bc3c,
     ];
     assert_eq!(sums, recorded);
+}
+
+#[test]
+fn a_restored_lan_goes_on_as_the_saved_one() {
+    let config = LanConfig { tcp_echo_port: Some(7), udp_echo_port: Some(7), ..LanConfig::default() };
+    let mut guest = Guest { random: Random(7), peers: Vec::new() };
+    guest.peers.push(Peer { port: 40_000, peer_port: 7, seq: 100, ack: 0, open: false });
+    let (mut lans, mut now, mut got) = (vec![Lan::new(config.clone())], 0, 0);
+    for index in 0..2_000 {
+        let frame = if guest.random.one_in(4) { guest.other() } else { guest.tcp() };
+        now += guest.random.below(2_000 * PS_PER_US);
+        let faults = Faults { seed: index, loss_to_board_per_mille: 100, ..Faults::default() };
+        let (faulty, taken) = (guest.random.one_in(100), guest.random.below(4));
+        let mut seen = Vec::new();
+        for lan in &mut lans {
+            lan.from_board(now, &frame);
+            if faulty {
+                lan.set_faults(faults.clone()).unwrap();
+            }
+            let frames: Vec<_> = (0..taken).map_while(|_| lan.to_board(now)).collect();
+            seen.push((frames, lan.stats(), lan.connections(), lan.leases(), lan.next_event()));
+        }
+        assert!(seen.iter().all(|each| *each == seen[0]), "frame {index}");
+        got += seen[0].0.len();
+        seen[0].0.iter().for_each(|frame| guest.see(frame));
+        if index % 600 == 599 {
+            let mut saved = Vec::new();
+            lans[0].save(&mut saved).unwrap();
+            let mut twin = Lan::new(config.clone());
+            twin.restore(&mut &saved[..]).unwrap();
+            lans.push(twin);
+        }
+    }
+    assert!(got > 300, "{got} frames came back");
+    // The tape holds 4 MiB of frames.
+    let mut lan = Lan::new(config);
+    (0..2_771).for_each(|index| lan.from_board(index * PS_PER_S, &[0; 1514]));
+    let mut saved = Vec::new();
+    assert!(lan.save(&mut saved).is_err() && saved.is_empty());
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn note(sum: &mut u64, seen: impl std::fmt::Debug) {
 }
 
 /// Any change of a token, a time, an answer or a state changes the checksum of its kind of device. If a change is
-/// wanted, read what it does in a test of its own, and then take the checksums from this one's failure.
+/// wanted, show it in another test, and then take the checksums from this one's failure.
 #[test]
 fn arbitrary_answers_neither_panic_nor_hang_nor_grow_and_are_as_recorded() {
     let (mut configured, mut ready, mut sums) = (0, 0, [0; 6]);
