@@ -25,7 +25,15 @@ from portbench.boards.usb.bus import Target, UsbDevice, parse_selector, same_boa
 from portbench.boards.usb.discovery import AttachedBoard, SystemBus
 from portbench.boards.usb.link import Link
 from portbench.boards.usb.volume import VolumeInfo
-from portbench.errors import BoardError, BoardUnavailable, BrokenSetup, ConsoleLost, DeadlineExceeded, PortbenchError
+from portbench.errors import (
+    BoardError,
+    BoardGone,
+    BoardUnavailable,
+    BrokenSetup,
+    ConsoleLost,
+    DeadlineExceeded,
+    PortbenchError,
+)
 from tests.boards.usb.conftest import DEFINITION
 from tests.walk import Walk
 
@@ -110,6 +118,7 @@ FAULTS = (
     ConsoleLost("lost"),
     DeadlineExceeded("too late"),
     BrokenSetup("no engine"),
+    BoardGone("its process ended"),
 )
 
 
@@ -146,7 +155,9 @@ class World:
             until=self.does("until"),
             write=self.does("write"),
             read_until_quiet=self.does("quiet"),
-            read_some=self.does("read", b"", b"", b"line\n", b">>> ", b'PORTBENCH {"a": 1}\r\n'),
+            read_some=self.does(
+                "read", b"", b"", b"line\n", b">>> ", b"Code done running.\n", b'PORTBENCH {"a": 1}\r\n'
+            ),
         )
         names = ("execute_and_lose", "leave", "close", "interrupt", "enter")
         answers = ("42\n", "42\n", "41", 'PORTBENCH {"a": 1}', "None")
@@ -214,7 +225,7 @@ def test_the_ways_into_the_boot_loader_and_out_of_it(monkeypatch: pytest.MonkeyP
         noted(walk, run_module.run, link, console, deadline)
         noted(walk, run_module.recover, link, walk.pick((None, image(walk))), deadline)
         walk.note(console.result, console.lines)
-    assert walk.checksum == "1992fbbc6391df4d"
+    assert walk.checksum == "eb879bf5ffc918e2"
 
 
 def test_the_steps_of_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -267,4 +278,4 @@ def test_the_steps_of_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
             )
             noted(walk, step, *words)
             walk.note(board.saved_files and board.saved_files.name, board.console_tail())
-    assert walk.checksum == "96e570c9c435b98b"
+    assert walk.checksum == "efd1af5871cdd4bc"

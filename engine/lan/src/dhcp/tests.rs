@@ -128,15 +128,6 @@ fn an_offer_is_held_for_a_minute_only() {
 }
 
 #[test]
-fn another_servers_offer_frees_ours() {
-    let mut server = server(1);
-    message(DhcpMessageType::Discover, 1).to(&mut server, 0).unwrap();
-    let other = Message { requested: Some(ip(9)), server_id: Some(ip(2)), ..message(DhcpMessageType::Request, 1) };
-    assert!(other.to(&mut server, 1).is_none());
-    assert_eq!(server.leases().count(), 0);
-}
-
-#[test]
 fn renewing_rebinding_and_rebooting() {
     let mut server = server(10);
     select(&mut server, 1, ip(105), 0).unwrap();
