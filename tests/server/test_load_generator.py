@@ -199,7 +199,7 @@ def test_the_first_of_two_faults_is_told() -> None:
     assert fault.endswith("answer 1 is b'nonsense'")
 
 
-def test_leaving_ends_what_is_open_without_a_fault() -> None:
+def test_leaving_ends_what_is_open_without_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     faults: list[str] = []
     come = threading.Event()
 
@@ -213,6 +213,18 @@ def test_leaving_ends_what_is_open_without_a_fault() -> None:
             assert come.wait(LIMIT_S)
         (session,) = load.finish(LIMIT_S)
     assert session.error == "the load generator was stopped" and faults == []
+    began = threading.Event()
+
+    async def goes_on(self: object, made: Callable[[], Any], *_: object) -> Any:
+        made().recording.error = "it was wrong already"
+        began.set()
+        await asyncio.sleep(LIMIT_S)
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", goes_on)
+    with SocketLoadGenerator(asking(1), on_fault=faults.append) as load:
+        load.call(Listening(LOOPBACK, 7))
+        assert began.wait(LIMIT_S)
+    assert load.finish(LIMIT_S)[0].error == "it was wrong already" and faults == []
 
 
 def test_a_caller_that_was_never_told_where_ends_at_once() -> None:
