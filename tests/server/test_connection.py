@@ -15,7 +15,7 @@ from portbench.server import connection as connection_module
 from portbench.server.connection import Connection, Limits
 from portbench.server.recording import Recording
 from portbench.server.tcp import _UdpPort
-from portbench.workloads import Conversation, ConversationError, Ping, PingPlan
+from portbench.workloads import Conversation, ConversationError, PingPlan
 
 PLAN = PingPlan((64,), 1, 1_000, 500_000)
 Event = tuple[object, ...]
@@ -169,42 +169,6 @@ def test_a_conversation_has_its_times_and_leaves_no_timer(made: Callable[..., Be
     assert (session.established_us, session.asked_us, session.ended_us) == (0, 0, 13e6)
     assert session.received_us == session.sent_us == [1e6, 3e6, 12.5e6] and session.delivered_us == [3.5e6]
     assert session.error is None and not bench.conversation.was_lost
-
-
-@pytest.mark.parametrize(
-    ("words", "ends_s", "error"),
-    [
-        ([], 30, "no whole exchange for 30 s after 0 exchanges"),
-        ([b"part"], 30, "no whole exchange for 30 s after 0 exchanges"),
-        ([b"quiet"], 40, "no whole exchange for 30 s after 1 exchanges"),
-        ([b"x"], 40, "no whole exchange for 30 s after 1 exchanges"),
-        ([b"report"], 40, None),
-        ([b"listening", b"report"], 50, None),
-        ([b"listening"], None, None),
-        ([b"ping"], 270, "no whole exchange for 30 s after 1 exchanges"),
-    ],
-)
-def test_a_client_may_be_without_a_whole_exchange_for_so_long(
-    words: list[bytes],
-    ends_s: float | None,
-    error: str | None,
-    made: Callable[..., Bench],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[object] = []
-
-    async def ping(*words: object) -> list[Ping]:
-        asked.append(words)
-        return [Ping(64, 5.0)]
-
-    monkeypatch.setattr(connection_module, "ping", ping)
-    bench = made()
-    for number, word in enumerate(words, 1):
-        bench.say(word, 10 * number)
-    events = [each for each in bench.until(1000) if each[1] != "write" or each[2] == b"pinged"]
-    pinged = [(250, "write", b"pinged")] if words == [b"ping"] else []
-    assert events == pinged + ([] if ends_s is None else [(ends_s + (10 if pinged else 0), "abort")])
-    assert bench.recording.error == error and asked == [("::1", PLAN)] * len(pinged)
 
 
 def test_datagrams_are_answered_at_their_times_where_a_connection_is_open(monkeypatch: pytest.MonkeyPatch) -> None:

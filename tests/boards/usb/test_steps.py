@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,14 +20,12 @@ from portbench.boards.usb import files as files_module
 from portbench.boards.usb import flash as flash_module
 from portbench.boards.usb import port as port_module
 from portbench.boards.usb import volume as volume_module
-from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import Target, UsbDevice
 from portbench.boards.usb.files import _reason
 from portbench.boards.usb.flash import enter_bootloader
 from portbench.boards.usb.port import SerialWire
 from portbench.boards.usb.volume import VolumeInfo, check_own, wait_volume
 from portbench.errors import BoardError
-from portbench.where import Where
 from tests.boards.usb.conftest import DEFINITION, link_to
 from tests.boards.usb.fake_board import FakeBoard
 
@@ -116,9 +115,11 @@ def test_a_port_is_waited_for_outside_the_boot_loader_and_after_the_last_enumera
     looks = iter([device, None, loader, replace(last, port=None), last, replace(last, enumeration=None)])
     target = Target(SimpleNamespace(devices=lambda: [each for each in (next(looks),) if each]), lambda found: device)
     link = replace(link_to(boards()), target=target)
+    link.watch = Mock()
     link.device()
     deadline = Deadline(20, "t")
     assert [link.wait_port(deadline, device) for _ in range(2)] == [last, replace(last, enumeration=None)]
+    assert link.watch.call_count == 6
 
 
 @pytest.mark.parametrize(
@@ -156,22 +157,6 @@ def test_reading_ends_with_silence_or_with_its_time(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(wire, "read_some", some)
     assert wire.read_until_quiet(0.2, 2.0) == b"aa" and waits == [0.2] * 3
     assert wire.read_until_quiet(0.3, 2.0) == b"aaaa" and waits[3:] == [0.3] * 4
-
-
-def test_a_board_that_does_not_say_what_it_is_is_not_written_to(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("portbench.boards.usb.board._ASK_S", 0.2)
-    fake = boards(deaf_to=1_000_000)
-    says = r"^b: does not say what board it is: .*; to use it anyway: --device id:E6605838833A552C$"
-    with UsbBoard(DEFINITION, bus=fake, poll_s=0.01, name="b") as board, pytest.raises(BoardUnavailable, match=says):
-        board._check_kind(Deadline(5, "test"))
-    fake.deaf_to = 0
-    with UsbBoard(DEFINITION, bus=fake, poll_s=0.01, name="b") as board:
-        board._check_kind(Deadline(20, "test"))
-        assert board._kind_known and board.where is Where.SILICON
-        board.close()
-        board.close()
 
 
 @pytest.mark.parametrize(

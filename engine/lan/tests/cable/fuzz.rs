@@ -237,7 +237,7 @@ fn fuzz_lan(seed: u64, reached: &Arc<Reached>) -> Lan {
     let mut lan = Lan::new(LanConfig {
         seed,
         tcp_echo_port: Some(7),
-        udp_echo_port: Some(7),
+        udp_echo_port: Some(9),
         dns_answer: Some(PC),
         max_connections: LARGEST_CONNECTIONS,
         tcp_buffer_bytes: [1460, 4000, 64_240, 200_000][seed as usize % 4],
