@@ -112,14 +112,16 @@ def test_a_drive_is_the_boards_own_by_kind_id_and_serial_number(boards: Boards) 
 def test_a_port_is_waited_for_outside_the_boot_loader_and_after_the_last_enumeration(boards: Boards) -> None:
     (device,) = boards().devices()
     loader, last = replace(device, pid=3), replace(device, enumeration="1:9")
-    looks = iter([device, None, loader, replace(last, port=None), last, replace(last, enumeration=None)])
+    unknown = replace(last, enumeration=None)
+    looks = iter([device, None, loader, replace(last, port=None), last, unknown, unknown])
     target = Target(SimpleNamespace(devices=lambda: [each for each in (next(looks),) if each]), lambda found: device)
     link = replace(link_to(boards()), target=target)
     link.watch = Mock()
     link.device()
     deadline = Deadline(20, "t")
-    assert [link.wait_port(deadline, device) for _ in range(2)] == [last, replace(last, enumeration=None)]
-    assert link.watch.call_count == 6
+    afters = (device, device, replace(device, enumeration=None))
+    assert [link.wait_port(deadline, after) for after in afters] == [last, unknown, unknown]
+    assert link.watch.call_count == 7
 
 
 @pytest.mark.parametrize(
