@@ -11,13 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import pytest
 
 from portbench.boards import BoardUnavailable, Deadline, DeadlineExceeded
 from portbench.boards.usb import files as files_module
 from portbench.boards.usb import flash as flash_module
+from portbench.boards.usb import link as link_module
 from portbench.boards.usb import port as port_module
 from portbench.boards.usb import volume as volume_module
 from portbench.boards.usb.bus import Target, UsbDevice
@@ -109,11 +110,15 @@ def test_a_drive_is_the_boards_own_by_kind_id_and_serial_number(boards: Boards) 
         assert says(wrong, "circuitpython").endswith(f", not {right.board_id}; not written to")
 
 
-def test_a_port_is_waited_for_outside_the_boot_loader_and_after_the_last_enumeration(boards: Boards) -> None:
+def test_a_port_is_waited_for_outside_the_boot_loader_and_after_the_last_enumeration(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: Any = Mock(return_value=SimpleNamespace(port="x"))
+    monkeypatch.setattr(link_module, "open_port", opened)
     (device,) = boards().devices()
     loader, last = replace(device, pid=3), replace(device, enumeration="1:9")
     unknown = replace(last, enumeration=None)
-    looks = iter([device, None, loader, replace(last, port=None), last, unknown, unknown])
+    looks = iter([device, None, loader, replace(last, port=None), last, unknown, unknown, device, last])
     target = Target(SimpleNamespace(devices=lambda: [each for each in (next(looks),) if each]), lambda found: device)
     link = replace(link_to(boards()), target=target)
     link.watch = Mock()
@@ -121,7 +126,9 @@ def test_a_port_is_waited_for_outside_the_boot_loader_and_after_the_last_enumera
     deadline = Deadline(20, "t")
     afters = (device, device, replace(device, enumeration=None))
     assert [link.wait_port(deadline, after) for after in afters] == [last, unknown, unknown]
-    assert link.watch.call_count == 7
+    link.open_repl(deadline, device, keep_input=True)
+    told = {"provider_pid": last.provider_pid, "keep_input": True}
+    assert link.watch.call_count == 9 and opened.mock_calls == [call(last.port, link.name, deadline, **told)]
 
 
 @pytest.mark.parametrize(
