@@ -1,4 +1,4 @@
-"""Random walks whose whole course is recorded as a checksum: any change of what is noted shows.
+"""Random walks whose whole course is recorded as a checksum: any changed note shows.
 
 After a wanted change, show it in another test, and take the checksum from the failure of the recorded one.
 """
@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 
 class Walk:
-    """Draws by `random()` alone, whose numbers are the same with every Python, and notes what comes of it."""
+    """Draws by `random()` alone, whose numbers are the same with every Python, and notes the results."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)

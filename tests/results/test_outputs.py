@@ -20,7 +20,7 @@ import pytest
 from rich.console import Console
 
 from portbench.results import boards_beside, publish
-from portbench.results.attribution import CAUSES, Function
+from portbench.results.attribution import CAUSES, Function, Spans
 from portbench.results.compare import compare
 from portbench.results.compare_table import as_data, markdown
 from portbench.results.csv_export import rows_csv, samples_csv
@@ -270,7 +270,8 @@ def test_outputs_of_random_runs_are_as_recorded() -> None:
         runs = [random_run(walk, of) for _ in range(3)]
         for name in sorted(OUTPUTS.keys() - {"explained.json", "into.txt"}):
             walk.note(name, OUTPUTS[name](*runs))
-    assert walk.checksum == "e4a9ba0c5e853ad1"
+        walk.note([history_table.lines(each, []) for each in history(runs[0])[0]])
+    assert walk.checksum == "96f5ef170dfca50b"
 
 
 def test_explanations_of_random_rows_are_as_recorded() -> None:
@@ -283,8 +284,14 @@ def test_explanations_of_random_rows_are_as_recorded() -> None:
         figures = {pick(FIGURES): pick((300, 500_000, 2_000_000)) for _ in range(2)}
         place: dict[str, Any] = {"address": "0x10042000", "bytes": 9, "misses": 50, "known_by": "elf"}
         named = Function(name=pick(("ecp_double_jac", "sha256", "tcp_receive")), **place)
+        long = [pick((3, 9, 15)) * 100_000_000_000 for _ in range(2)]
+        waits = [each // 10 * pick((0, 3, 5, 8)) for each in long]
+        spent = {"link": waits, "code_run": [each - wait for each, wait in zip(long, waits, strict=True)]}
+        about: dict[str, Any] = {"start_ps": [0, long[0]], "reported_us": [None] * 2, "causes_ps": spent}
+        stages = Spans(names=["boot", "link"], duration_ps=long, **about)
         told = synthetic.row(
             causes,
+            stages=pick((None, stages)),
             counts=counts,
             registers=registers,
             every_us=pick((None, 64_000, 250_000)),
@@ -299,4 +306,4 @@ def test_explanations_of_random_rows_are_as_recorded() -> None:
         )
         walk.note(explained(told), compared(before, told))
         before = told
-    assert walk.checksum == "7eb2b20c0ea3c086"
+    assert walk.checksum == "ffe4f12b5d505dae"

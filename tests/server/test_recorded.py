@@ -45,7 +45,7 @@ class Lan:
         self.walk = walk
         self.now_us = 0.0
         self.apps: dict[int, Any] = {}
-        """What serves the open connections."""
+        """The programs on the open connections."""
         self.calling: dict[int, Any] = {}
         self.listening: Any = None
         self.udp: list[Any] = []

@@ -58,7 +58,7 @@ def device(walk: Walk) -> UsbDevice:
 
 
 def noted(walk: Walk, call: Callable[..., Any], *words: Any) -> None:
-    """Note what comes of a call, or the line of its error."""
+    """Note the result of a call, or the line of its error."""
     try:
         walk.note(call(*words))
     except (PortbenchError, KeyboardInterrupt) as error:
