@@ -3,8 +3,6 @@
 After a wanted change the test writes them anew with PORTBENCH_OUTPUTS=1; then read the difference.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -22,6 +20,7 @@ from rich.console import Console
 from portbench.results import boards_beside, publish
 from portbench.results.attribution import CAUSES, Function, Spans
 from portbench.results.compare import compare
+from portbench.results.compare_comment import comment, mark
 from portbench.results.compare_table import as_data, markdown
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.explain import compared, explained
@@ -190,6 +189,7 @@ OUTPUTS: Final[dict[str, Callable[[RunFile, RunFile, RunFile], str]]] = {
     "rows.csv": lambda run, *_: rows_csv(run.rows),
     "samples.csv": lambda run, *_: samples_csv(run.rows),
     "comparison.txt": lambda run, a, b: markdown(compare(a, b), 0.02, times=True),
+    "comment.txt": lambda run, a, b: comment(compare(a, b), 0.02, mark("speed", "pr.uf2")),
     "comparison.json": lambda run, a, b: as_json(as_data(compare(a, b), 0.02)),
     "explained.json": lambda *_: as_json(explanations()),
     "history.txt": lambda run, *_: history_table.markdown(*history(run)),
@@ -271,7 +271,7 @@ def test_outputs_of_random_runs_are_as_recorded() -> None:
         for name in sorted(OUTPUTS.keys() - {"explained.json", "into.txt"}):
             walk.note(name, OUTPUTS[name](*runs))
         walk.note([history_table.lines(each, []) for each in history(runs[0])[0]])
-    assert walk.checksum == "96f5ef170dfca50b"
+    assert walk.checksum == "b33324ef70f9c731"
 
 
 def test_explanations_of_random_rows_are_as_recorded() -> None:

@@ -9,8 +9,9 @@ the first is fast, the last slow, and only some of the others are measured. One 
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ import click
 
 from portbench.errors import PortbenchError
 from portbench.results.compare import Comparison, compare
+from portbench.results.compare_comment import comment, mark
 from portbench.results.compare_table import USUAL_LIMIT, as_data, markdown, share
+from portbench.results.exports import exported
 from portbench.results.model import RunFile
 from portbench.runner.cli.comparing import limit_option, look_first, measuring_options, print_comparison, sides, verdict
 from portbench.runner.cli.pages import json_text, output_option, write_pages
@@ -35,7 +38,7 @@ _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
 @limit_option
 @click.option("--elf", type=_NAMES, help="A's ELF file or linker map, for names of functions")
 @click.option("--beside-elf", type=_NAMES, help="B's ELF file or linker map")
-@click.option("--times", is_flag=True, help="times of perf_bench instead of scores, as run-perfbench.py -t")
+@click.option("--times", is_flag=True, help="times of perf_bench instead of scores, as run-perfbench.py -m")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @output_option
 def COMMAND(
@@ -49,7 +52,8 @@ def COMMAND(
     outputs: tuple[Path, ...],
     **options: Any,
 ) -> int:
-    show = partial(_show, limit=fail_if_slower, as_json=as_json, outputs=outputs, times=times)
+    names = (after or before, *options["library"][-1:])
+    show = partial(_show, limit=fail_if_slower, as_json=as_json, outputs=outputs, times=times, names=names)
     if after is None and options["library"] and not Path(before).is_dir():
         after = before
     if after is None:
@@ -59,23 +63,37 @@ def COMMAND(
             raise click.UsageError(f"{before}: is not a folder of images; name a second run or image to compare with")
         limit = USUAL_LIMIT if fail_if_slower is None else fail_if_slower
         return _first_slow(Path(before), options, limit, partial(show, limit=limit), as_json)
-    compared = compare(*sides((before, after), options, (elf, beside_elf)))
+    runs = sides((before, after), options, (elf, beside_elf))
+    compared = compare(*runs)
     if not compared:
         raise click.ClickException(f"{before} and {after} have no row in common that was measured; measure both alike")
-    show(compared)
+    show(compared, runs)
     return verdict(compared, fail_if_slower)
 
 
 def _show(
-    compared: list[Comparison], *, limit: float | None, as_json: bool, outputs: tuple[Path, ...], times: bool
+    compared: list[Comparison],
+    runs: Sequence[RunFile] = (),
+    *,
+    limit: float | None,
+    as_json: bool,
+    outputs: tuple[Path, ...],
+    times: bool,
+    names: Sequence[str],
 ) -> None:
-    """Print the comparison, and write its pages."""
+    """Print the comparison, and write its pages. `names`: B's, by which a later comment finds the one to replace."""
     data = as_data(compared, limit)
     if as_json:
         click.echo(json_text(data), nl=False)
     else:
         print_comparison(compared, limit, times=times)
-    write_pages(outputs, data, markdown(compared, limit, times=times))
+    job, ref = (os.environ.get(name, "") for name in ("GITHUB_JOB", "GITHUB_REF"))
+    more = {"comment.md": comment(compared, limit, mark(job, *names))}
+    if number := re.fullmatch(r"refs/pull/(\d+)/merge", ref):
+        more["pull-request"] = f"{number[1]}\n"
+    for side, run in zip("AB", runs, strict=False):
+        more |= {f"{side}/{path}": text for path, text in exported(run, "run-perfbench").items()}
+    write_pages(outputs, data, markdown(compared, limit, times=times), more)
 
 
 def _first_slow(

@@ -83,7 +83,7 @@ def COMMAND(
     series = histories(chosen)
     steps = {number: each.steps() for number, each in enumerate(series)}
     data = as_data(series, steps)
-    write_pages(outputs, data, markdown(series, steps))
+    write_pages(outputs, data, markdown(series, steps), {})
     if as_json:
         click.echo(json_text(data), nl=False)
         return
