@@ -1,7 +1,10 @@
-"""The site beyond docs/: workloads' pages, the page of the shipped run, and links to the repository."""
+"""The site beyond docs/: workloads' pages, the page of the shipped run, the playground where it was built, and links to
+the repository.
+"""
 
 import posixpath
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +14,8 @@ from mkdocs.structure.files import File
 
 _RUN = "results/figures/W5500_EVB_PICO.json"
 _DRAWN = "page.html"
+_PLAYGROUND = "build/playground"
+_TRY = "try"
 _LINK = re.compile(r"(\]\()([^)\s#:]+)(#[^)\s]*)?(\))")
 
 
@@ -45,6 +50,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
     text = _LINK.sub(on_the_site, markdown)
     if page.file.src_uri == "results.md":
         text = text.replace("\n\n", f'\n\n<a href="../{_DRAWN}">The same figures as drawings</a>\n\n', 1)
+    if page.file.src_uri == "playground.md" and (root / _PLAYGROUND).is_dir():
+        text = text.replace("\n\n", f'\n\n<a href="../{_TRY}/">Open it</a>\n\n', 1)
     return text
 
 
@@ -60,7 +67,9 @@ def on_post_page(output: str, *, page: Any, config: Any) -> str:
 
 
 def on_post_build(*, config: Any) -> None:
-    """Called by MkDocs at its end: draws the run whose figures come with portbench."""
+    """Called by MkDocs at its end: draws the run whose figures come with portbench, and copies the playground."""
     root, page = Path(config.docs_dir).parent, Path(config.site_dir) / _DRAWN
     command = [sys.executable, "-m", "portbench", "show", "publish", _RUN, "--output", str(page)]
     subprocess.run(command, cwd=root, check=True, stdout=subprocess.DEVNULL)
+    if (root / _PLAYGROUND).is_dir():
+        shutil.copytree(root / _PLAYGROUND, Path(config.site_dir) / _TRY, dirs_exist_ok=True)

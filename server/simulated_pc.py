@@ -321,6 +321,8 @@ class SimulatedServer:
     data to the handover of the answer.
     """
 
+    pauses = False  # True stops the machine at each call
+
     def __init__(self, conversation: Callable[[], Conversation] | None = None, turnaround_us: float = 0.0) -> None:
         self.conversation = conversation
         self.limit: int | None = None

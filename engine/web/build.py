@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from portbench_engine.boot_rom import BOOT_ROMS, bootrom
 from portbench.boards import known_boards
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.firmware import catalogue
+from portbench.publisher import is_official, publisher
 from portbench.runner.inventory import workload_inventory
 from portbench.workloads import workloads
 
@@ -53,6 +55,10 @@ LEFT_OUT: Final = (
     *("two_boards", "sd_card", "udp_service", "perf_bench", "mqtt", "tls", "tls_asyncio", "https", "https_server"),
 )
 """Workloads with a second board, a card, TLS, or files that are downloaded."""
+PROMPTS: Final = ("MicroPython", "CircuitPython")
+AT_GITHUB: Final = re.compile(r"^https://github\.com/([^/]+/[^/]+)/raw/")
+RAW: Final = r"https://raw.githubusercontent.com/\1/"
+"""The place to which that address redirects. A browser refuses the redirection itself."""
 OF_PYODIDE: Final = ("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "314", "--abi", "cp314")
 
 
@@ -115,10 +121,26 @@ def facts() -> str:
 
 
 def known() -> str:
-    """The workloads that the page measures, with their settings, and the catalogue's images by their SHA-256."""
+    """The workloads that the page measures, with their settings; the catalogue's images by their SHA-256, and its menu
+    of those with a prompt, which a browser fetches: the projects' own first, MicroPython first, the newest first.
+    """
     measured = [workload_inventory(each) for each in workloads().values() if each.name not in LEFT_OUT]
-    images = {entry.sha256: entry.id for entry in catalogue.load() if entry.sha256}
-    return json.dumps({"workloads": measured, "images": images})
+    seen = [entry for entry in catalogue.load() if entry.sha256]
+    menu = [entry for entry in reversed(seen) if entry.family.traits.runtime in PROMPTS and entry.url]
+    menu.sort(key=lambda entry: (not is_official(entry.url), entry.family.traits.runtime != "MicroPython"))
+    firmware = [
+        {
+            "id": entry.id,
+            "board": entry.board,
+            "url": AT_GITHUB.sub(RAW, entry.url or ""),
+            "sha256": entry.sha256,
+            "publisher": "official" if is_official(entry.url) else f"by {publisher(entry.url)}",
+        }
+        for entry in menu
+    ]
+    return json.dumps(
+        {"workloads": measured, "images": {entry.sha256: entry.id for entry in seen}, "firmware": firmware}
+    )
 
 
 def python_files() -> Iterator[tuple[str, Path]]:

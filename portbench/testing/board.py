@@ -26,9 +26,10 @@ from portbench.firmware.images import ImageStore
 from portbench.testing.coverage import Coverage, Lines, content_of, lcov
 from portbench.testing.errors import NothingCame
 from portbench.testing.frames import Frame, write_pcap
-from portbench.testing.network import Connection, Listener, called
+from portbench.testing.network import Connection, Listener, UdpPort, called
 from portbench.testing.pins import Pin, Pins
 from portbench.testing.python import PythonPrompt
+from portbench.testing.services import MqttBroker, Page, Pages
 from portbench.testing.simulation import DEFAULT_S, RecordedSimulation, Saved
 from portbench.testing.uart import SerialPort, Uart
 
@@ -37,12 +38,17 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True
 OnBus = TypeVar("OnBus", bound=Device)
+Files = Path | Mapping[str, Path | str | bytes]
 DEFAULT_KIND: Final = "W5500_EVB_PICO"
 BOOT_S: Final = 20.0
 _MOST_BOOTED: Final = 8
 _BOOTED: dict[tuple[Any, ...] | None, Saved] = {}
 """The states of boards that have booted, by all that a boot depends on, the oldest first."""
 _AGAIN_S = 0.1
+_WAITS: Final = b"""import supervisor
+while not supervisor.runtime.serial_connected: pass
+supervisor.set_next_code_file("code.py"); supervisor.reload()
+"""
 _EXECUTE_S = 30.0
 
 
@@ -134,7 +140,7 @@ class Board:
         self,
         image: Path | str | bytes,
         until: str | bytes = ">>> ",
-        files: Mapping[str, Path | str | bytes] | None = None,
+        files: Files | None = None,
         within_s: float = BOOT_S,
     ) -> None:
         """Flash `image`, copy `files`, start the board and wait for `until` on the console, as `expect` does.
@@ -144,7 +150,7 @@ class Board:
         """
         simulation = self._simulation
         contents = self._programmed(image)
-        copied = tuple((path, content_of(path, value)) for path, value in (files or {}).items())
+        copied = tuple((path, content_of(path, value)) for path, value in _in_folder(files or {}).items())
         key = (*simulation.key(contents), copied, until) if simulation.is_new else None
         if (saved := _BOOTED.get(key)) is not None:
             simulation.restore(saved)
@@ -159,17 +165,20 @@ class Board:
             while len(_BOOTED) > _MOST_BOOTED:
                 del _BOOTED[next(iter(_BOOTED))]
 
-    def copy(self, files: Mapping[str, Path | str | bytes], *, cover: bool = False) -> None:
+    def copy(self, files: Files, *, cover: bool = False, wait_for_console: bool = False) -> None:
         """Bring files to the board's file system: to its drive where it has one, else through its Python prompt.
 
-        Keys are paths on the board; a `str` is the content, a `Path` a file of this machine. `cover`: Python files get
-        marks, so that `coverage` knows the lines that ran. Marks take time on the board.
+        `files`: a folder of this machine, without hidden files and `__pycache__`; or a mapping whose keys are paths on
+        the board; a `str` is the content, a `Path` a file of this machine. `cover`: Python files get marks, so that
+        `coverage` knows the lines that ran. Marks take time on the board. `wait_for_console`: CircuitPython begins
+        `code.py` when the PC has opened the console, by a file `code.txt`, so that the first lines are kept.
         """
         content = self._coverage.mark if cover else content_of
-        contents = {path.lstrip("/"): content(path.lstrip("/"), value) for path, value in files.items()}
+        given = _in_folder(files)
+        contents = {path.lstrip("/"): content(path.lstrip("/"), value) for path, value in given.items()}
         self._simulation.wait_for_console()
         if self._simulation.usb["storage"]:
-            self._copy_to_drive(contents)
+            self._copy_to_drive(contents | ({"code.txt": _WAITS} if wait_for_console else {}))
         else:
             self._prompt.write_files(contents)
 
@@ -247,6 +256,26 @@ class Board:
         """Open a server's port on the simulated PC, which is 192.168.50.1 unless `pc_ip` is set."""
         return Listener(self._simulation, port)
 
+    def udp(self, port: int) -> UdpPort:
+        """Open a UDP port of the simulated PC: `expect` takes a datagram of the board, `send` sends one to it."""
+        return UdpPort(self._simulation, port)
+
+    def serve_http(self, pages: Mapping[str, Page], port: int = 80) -> Pages:
+        """Serve pages by path on the simulated PC: text, bytes, or a function of the request."""
+        return Pages(self._simulation, port, pages)
+
+    def serve_mqtt(self, port: int = 1883) -> MqttBroker:
+        """Start an MQTT broker on the simulated PC."""
+        return MqttBroker(self._simulation, port)
+
+    def serve_dns(self, address: str | None = None) -> None:
+        """Give every name this address, or the simulated PC's, from the next `flash` or `boot` on."""
+        self._simulation.change(dns_answer=address or self._simulation.settings["pc_ip"])
+
+    def serve_ntp(self, unix_s: int) -> None:
+        """Start a time server on the simulated PC from the next `flash` or `boot` on. `unix_s`: time at power-up."""
+        self._simulation.change(ntp_start_s=unix_s)
+
     def pin(self, name: str | int) -> Pin:
         """Return a pin, `GP15` or 15, and record its edges from now on. Raises ValueError."""
         return self._pins.get(name)
@@ -264,11 +293,12 @@ class Board:
         return self._serial_ports[number]
 
     def attach(self, bus: str, device: OnBus, **pins: str | int | None) -> OnBus:
-        """Attach a device of `portbench_engine.devices`, which stays over power cycles, and return it.
+        """Attach a part of `portbench.devices` or a device of yours, which stays over power cycles, and return it.
 
-        `bus`: `i2c0`, `i2c1`, `spi0`, `spi1`, `uart0` or `uart1`. `pins`: `sda_pin` and `scl_pin`; `sck_pin`,
+        `bus`: `i2c0`, `i2c1`, `spi0`, `spi1`, `uart0`, `uart1`, or `pins`. `pins`: `sda_pin` and `scl_pin`; `sck_pin`,
         `mosi_pin`, `miso_pin` and `csn_pin`; `tx_pin` and `rx_pin` of the board; and `rstn_pin`, `intn_pin` where the
-        device has them. Raises KeyError and ValueError; a wait during which the device raises fails with NothingCame.
+        device has them. On `pins`, those that the device names, such as `dq_pin` of its `dq`. Raises KeyError and
+        ValueError; a wait during which the device raises fails with NothingCame.
         """
         wires = {name: None if pin is None else pin_number(pin) for name, pin in pins.items()}
         self._simulation.attach({"bus": bus, "device": device, **wires})
@@ -374,6 +404,17 @@ def _named_image(runtime: str, board: BoardDefinition) -> Path:
     if path is None:
         raise BoardError(f"{runtime}: is not an image of a board; give a runtime of: portbench list runtimes")
     return path
+
+
+def _in_folder(files: Files) -> Mapping[str, Path | str | bytes]:
+    """The files of a folder by their paths in it; a mapping as it is. Raises BoardError."""
+    if not isinstance(files, Path):
+        return files
+    if not files.is_dir():
+        raise BoardError(f"{files}: is no folder; name a folder, or give a mapping of the board's paths to files")
+    found = ((path.relative_to(files), path) for path in sorted(files.rglob("*")) if path.is_file())
+    unseen = (".", "__pycache__")
+    return {inner.as_posix(): path for inner, path in found if not any(part.startswith(unseen) for part in inner.parts)}
 
 
 def _answered(connection: Connection) -> bool:

@@ -29,6 +29,8 @@ class Connection:
         """The board's end, ADDRESS:PORT."""
         self.open = False
         self._closed = self._reset = False
+        self._came_us = 0.0
+        """When the last bytes came, since power-up."""
 
     @property
     def closed(self) -> bool:
@@ -50,7 +52,18 @@ class Connection:
         return self._came.data
 
     def send(self, data: bytes) -> None:
-        if self._without_power or not self._simulation.machine.lan_send(self._number, data):
+        """Send at once. Raises NothingCame where the connection is gone."""
+        self._send(data)
+
+    def answer(self, data: bytes, after_us: float) -> None:
+        """Send so long after the last bytes came. Raises ValueError where that time has passed, as after `run`."""
+        late_us = self._simulation.machine.time_us - self._came_us
+        if late_us > after_us:
+            raise ValueError(f"after_us={after_us:g}: the last bytes came {late_us:.3f} us ago; answer earlier")
+        self._send(data, self._came_us + after_us)
+
+    def _send(self, data: bytes, at_us: float = 0.0) -> None:
+        if self._without_power or not self._simulation.machine.lan_send(self._number, data, at_us):
             raise NothingCame(f"{self}: is gone, and takes nothing more\n{self.report()}")
 
     def expect(self, pattern: str | bytes, within_s: float = DEFAULT_S) -> re.Match[bytes]:
@@ -88,6 +101,11 @@ class Connection:
         if not self._without_power:
             self._simulation.machine.lan_close(self._number)
 
+    def abort(self) -> None:
+        """Reset the connection: the board's program gets an error instead of an end."""
+        if not self._without_power:
+            self._simulation.machine.lan_reset(self._number)
+
     def __str__(self) -> str:
         return f"connection with {self.peer}"
 
@@ -98,8 +116,9 @@ class Connection:
     def opened(self, number: int) -> None:
         self._number, self.open = number, True
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes, now_us: float) -> None:
         self._came.feed(data)
+        self._came_us = now_us
 
     def ended(self, reset: bool) -> None:
         self._closed, self._reset = True, self._reset or reset
@@ -107,6 +126,8 @@ class Connection:
 
 class _Peers:
     """The engine's side of connections, see `portbench_engine.LanApp`. `opened`: takes one, or does not."""
+
+    pauses = True  # the machine at each call, so that a wait ends when the bytes come
 
     def __init__(self, opened: Callable[[int, str], Connection | None]) -> None:
         self._opened = opened
@@ -122,7 +143,7 @@ class _Peers:
 
     def receive(self, conn: int, data: bytes, now_us: float) -> Reply:
         if conn in self.connections:
-            self.connections[conn].feed(data)
+            self.connections[conn].feed(data, now_us)
         return _NOTHING
 
     def closed(self, conn: int, reset: bool, now_us: float) -> Reply:
@@ -167,3 +188,37 @@ class Listener:
             return None
         self._waiting.append(Connection(self._simulation, peer))
         return self._waiting[-1]
+
+
+class UdpPort:
+    """A UDP port of the simulated PC. It stays open when the board's power is cycled."""
+
+    pauses = True
+
+    def __init__(self, simulation: RecordedSimulation, port: int) -> None:
+        self._simulation = simulation
+        self._port = port
+        self.received: list[tuple[str, bytes]] = []
+        """All datagrams of the board, each with its sender, ADDRESS:PORT."""
+        self._taken = 0
+        self._listen()
+        simulation.on_power_up.append(self._listen)
+
+    def expect(self, within_s: float = DEFAULT_S) -> tuple[str, bytes]:
+        """Wait for the next datagram, and return it. Raises NothingCame."""
+        simulation, what = self._simulation, f"a datagram to UDP port {self._port} of the simulated PC"
+        simulation.wait(lambda: len(self.received) > self._taken, within_s, what, simulation.came_on_console)
+        self._taken += 1
+        return self.received[self._taken - 1]
+
+    def send(self, data: bytes, to: str) -> None:
+        """Send a datagram to ADDRESS:PORT, such as a datagram's own. Raises ValueError beyond 1472 bytes."""
+        if not self._simulation.machine.udp_send(self._port, to, data):
+            raise ValueError(f"{len(data)} bytes to {to}: a datagram has at most 1472, and 64 wait at most")
+
+    def receive(self, peer: str, data: bytes, now_us: float) -> list[tuple[float, bytes]]:
+        self.received.append((peer, data))
+        return []
+
+    def _listen(self) -> None:
+        self._simulation.machine.udp_listen(self._port, self)

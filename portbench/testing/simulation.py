@@ -44,8 +44,8 @@ class RecordedSimulation(Simulation):
     def __init__(self, definition: BoardDefinition, config: EmulatedConfig) -> None:
         self.events: deque[str] = deque(maxlen=_MOST_EVENTS)
         """Events beside the console, a line each: USB, resets, faults of the cores."""
-        self._settings = config.settings(definition)
-        super().__init__(b"", self._settings, log=self.events.append)
+        self.settings = config.settings(definition)
+        super().__init__(b"", self.settings, log=self.events.append)
         self.slice_ps = _SLICE_PS
         self._has_cable = definition.network is not None
         self._before_ps = 0
@@ -59,6 +59,12 @@ class RecordedSimulation(Simulation):
         self._second: RecordedSimulation | None = None
         """The other board of a pair; the PC is the first's."""
         self._started()
+
+    def change(self, **settings: Any) -> None:
+        """Change the engine's settings, for the next flash."""
+        self.settings = {**self.settings, **settings}
+        if self.is_new:
+            self.power_up(flash=b"", settings=self.settings)
 
     @property
     def now_us(self) -> float:
@@ -79,7 +85,7 @@ class RecordedSimulation(Simulation):
     def attach(self, device: dict[str, Any]) -> None:
         """Attach a device, for now and for all later power cycles. Raises KeyError and ValueError."""
         self.machine.attach(device)
-        self._settings = {**self._settings, "attached": [*self._settings["attached"], device]}
+        self.settings = {**self.settings, "attached": [*self.settings["attached"], device]}
 
     def join(self, first: RecordedSimulation) -> None:
         """Switch the board on again on the switch of `first`; both go on in lock-step. Raises BoardError."""
@@ -104,19 +110,19 @@ class RecordedSimulation(Simulation):
         """Switch the board on again. `flash`: with other contents than it has."""
         self._refuse_when_joined()
         self._before_ps = self.now_ps
-        self.power_up(flash=flash, settings=self._settings)
+        self.power_up(flash=flash, settings=self.settings)
         self._powered = True
         self._started()
 
     @property
     def is_new(self) -> bool:
         """True if nothing has happened yet: no time has passed, nothing is attached and nothing is recorded."""
-        watched = self.on_power_up or self.on_step or self._settings["attached"]
+        watched = self.on_power_up or self.on_step or self.settings["attached"]
         return self.now_ps == 0 and self.power_ups == 1 and self._powered and self._plugged and not watched
 
     def key(self, contents: bytes) -> tuple[str, str]:
         """Two new boards with equal keys do the same with `contents` in their flash."""
-        return sha256(contents).hexdigest(), repr(self._settings)
+        return sha256(contents).hexdigest(), repr(self.settings)
 
     def save(self) -> Saved | None:
         """Return the state; None where it cannot be saved."""

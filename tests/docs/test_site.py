@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -65,6 +66,23 @@ def test_links_out_of_the_documents_lead_to_the_repository(site: Path) -> None:
     assert 'href="../page.html"' in (site / "results" / "index.html").read_text(encoding="utf-8")
     assert "<svg" in (site / "page.html").read_text(encoding="utf-8")
     assert not [link for link in links if link.startswith("..")]
+
+
+def test_the_playground_is_beside_the_site_where_it_was_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mkdocs")
+    spec = importlib.util.spec_from_file_location("mkdocs_links", DOCS / "mkdocs_links.py")
+    assert spec is not None and spec.loader is not None
+    hooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hooks)
+    config = SimpleNamespace(docs_dir=str(tmp_path / "docs"), site_dir=str(tmp_path / "site"))
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="playground.md"))
+    assert hooks.on_page_markdown("# Title\n\nText", page=page, config=config, files=None) == "# Title\n\nText"
+    (tmp_path / "build" / "playground").mkdir(parents=True)
+    (tmp_path / "build" / "playground" / "index.html").write_text("the page", encoding="utf-8")
+    assert '<a href="../try/">' in hooks.on_page_markdown("# Title\n\nText", page=page, config=config, files=None)
+    monkeypatch.setattr(hooks.subprocess, "run", lambda *_, **__: None)
+    hooks.on_post_build(config=config)
+    assert (tmp_path / "site" / "try" / "index.html").read_text(encoding="utf-8") == "the page"
 
 
 @pytest.mark.slow

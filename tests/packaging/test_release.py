@@ -42,6 +42,12 @@ def test_the_job_that_may_publish_gives_away_what_others_built() -> None:
     assert job["steps"][-1]["with"]["attestations"] is True
 
 
+def test_the_site_is_published_with_the_playground_beside_it() -> None:
+    (steps,) = (job["steps"] for job in jobs() if "deploy-pages" in str(job))
+    assert [step["run"] for step in steps if "run" in step] == ["make playground site"]
+    assert "wasm32-unknown-unknown" in [step.get("with", {}).get("targets") for step in steps]
+
+
 def test_wheels_are_of_64_bits_and_are_tried_by_a_command_that_every_shell_reads() -> None:
     wheels = tomllib.loads((ROOT / "engine" / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["cibuildwheel"]
     assert wheels["archs"] == "auto64" and "skip" not in wheels

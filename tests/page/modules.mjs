@@ -67,6 +67,7 @@ test("the worker ends with its board, steps as far as it is told, and types all"
     powerUp() {},
     watch() {},
     report: () => "",
+    observed: () => undefined,
     printed: () => new Uint8Array(),
     type(text) {
       this.typed += new TextDecoder().decode(text.subarray(0, 3));
@@ -96,4 +97,21 @@ test("the worker ends with its board, steps as far as it is told, and types all"
   order({ do: "pause", paused: false });
   for (let times = 0; times < 5; times++) goOn();
   assert.deepEqual(said.filter(({ is }) => is === "stopped"), [{ is: "stopped", why: "a fault" }]);
+});
+
+test("a file goes to the board through the raw prompt, and its failure is told", async () => {
+  const { Saving } = await load("prompt");
+  const bytes = (text) => new TextEncoder().encode(text);
+  const answers = (...errors) => `\r\n>>> \r\nraw REPL; CTRL-B to exit\r\n>${errors.map((error) => `OK\x04${error}\x04>`).join("")}\r\nMicroPython\r\n`;
+  const saving = new Saving("main.py", bytes("print('ä')\n".repeat(20)), 0);
+  const typed = [...saving.typed()].map((piece) => new TextDecoder().decode(piece));
+  assert.deepEqual([typed[0], typed.at(-1), typed.length], ["\r\x03\x03\x01", "\x02", 6]);
+  assert.equal(typed.filter((piece) => piece.endsWith("\x04")).length, 4);
+  assert.equal(saving.hear(bytes(answers("", "", "", "")), 1), undefined);
+  assert.equal(saving.hear(bytes(">>> "), 2), "");
+  const refused = new Saving("no/such", bytes(""), 0);
+  assert.equal(refused.hear(bytes(answers("Traceback:\r\nOSError: [Errno 2] ENOENT\r\n", "NameError") + ">>> "), 1), "OSError: [Errno 2] ENOENT");
+  const silent = new Saving("main.py", bytes(""), 0);
+  assert.equal(silent.hear(bytes(""), 10e6), undefined);
+  assert.match(silent.hear(bytes(""), 10e6 + 1), /does not answer/);
 });

@@ -1,11 +1,13 @@
 // Uses the playground in a headless browser as people would, and prints as JSON what it found there.
 //   node playground.mjs BROWSER ADDRESS sight TORN.uf2 FAR.uf2 HOSTILE.uf2 SPINS.uf2 SCRIPT.py    what it does at first sight
 //   node playground.mjs BROWSER ADDRESS looks [FOLDER]             how it looks, by axe; pictures go to FOLDER
+//   node playground.mjs BROWSER ADDRESS hosted                     its menu and its links, as GitHub Pages serves it
 //   node playground.mjs BROWSER ADDRESS prompt IMAGE.uf2           MicroPython's prompt, and a file through it
 //   node playground.mjs BROWSER ADDRESS drive IMAGE.uf2            CircuitPython's drive
 //   node playground.mjs BROWSER ADDRESS measure PROFILE FIRST.uf2|- [SECOND.uf2]
 //   node playground.mjs BROWSER ADDRESS figures IMAGE.uf2          speed with MicroPython, memory, load
 // BROWSER is the path of Chromium or Firefox. Tasks may follow one another, with `+` between them.
+import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -19,10 +21,16 @@ const browser = isFirefox
   : await chromium.launch({ executablePath, args: ["--disable-gpu", "--disable-dev-shm-usage", "--enable-blink-features=ForceEagerMeasureMemory"] });
 const CLIENT = new URL("../../workloads/ping_pong/native.uf2", import.meta.url);
 const LIMIT_MS = 230_000;
-const FAR = "https://firmware.test/far.uf2";
-const FAR_SCRIPT = "https://firmware.test/far.py";
+const [FAR, FAR_SCRIPT, ...OFFERED] = ["far.uf2", "far.py", "good.uf2", "wrong.uf2", "closed.uf2"].map((name) => `https://firmware.test/${name}`);
 
-async function open(options, found, query = "") {
+/** Another host, with an image. It does not let this page read its closed file. */
+const answer = (image) => (route) => {
+  const url = route.request().url();
+  const headers = { "Access-Control-Allow-Origin": url.includes("closed") ? "https://elsewhere.test" : "*" };
+  return route.fulfill({ body: url.endsWith(".py") ? "print('far')\n" : readFileSync(image), headers });
+};
+
+async function open(options, found, query = "", image = CLIENT) {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(LIMIT_MS);
   const tab = await context.newPage();
@@ -33,11 +41,7 @@ async function open(options, found, query = "") {
     tab.on("pageerror", (error) => found.console.push(String(error)));
     tab.on("request", (request) => found.requests.push(request.url()));
   }
-  if (query.includes(FAR)) {
-    const body = readFileSync(CLIENT);
-    await tab.route(FAR, (route) => route.fulfill({ body, headers: { "Access-Control-Allow-Origin": "*" } }));
-    await tab.route(FAR_SCRIPT, (route) => route.fulfill({ body: "print('far')\n", headers: { "Access-Control-Allow-Origin": "*" } }));
-  }
+  if (query.includes(FAR)) await tab.route("https://firmware.test/*", answer(image));
   await tab.goto(address + query, { waitUntil: "load" });
   await tab.waitForFunction(() => document.getElementById("message").textContent.includes(" runs "));
   return tab;
@@ -48,6 +52,8 @@ const says = (tab, id, wanted) =>
   tab.waitForFunction(([id, wanted]) => document.getElementById(id).textContent.includes(wanted), [id, wanted]);
 const printed = (tab, wanted) =>
   tab.waitForFunction((wanted) => document.querySelector(".xterm-rows").textContent.includes(wanted), wanted);
+/** What the console shows, without empty lines. */
+const shown = (tab) => tab.evaluate(() => [...document.querySelectorAll(".xterm-rows > div")].map((row) => row.textContent.trim()).filter(Boolean));
 const seconds = async (tab) => parseFloat(await text(tab, "time"));
 const later = (tab, than) =>
   tab.waitForFunction((than) => parseFloat(document.getElementById("time").textContent) > than, than);
@@ -112,7 +118,7 @@ async function workersS() {
   return stats.reduce((sum, stat) => sum + stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).reduce((a, b) => a + Number(b), 0) / 100, 0);
 }
 
-const found = { console: [], requests: [], looks: [], far: [FAR, FAR_SCRIPT] };
+const found = { console: [], requests: [], looks: [], far: [FAR, FAR_SCRIPT, ...OFFERED] };
 const wide = { viewport: { width: 1440, height: 900 } };
 
 async function sight(torn, far, hostile, spins, script) {
@@ -168,12 +174,15 @@ async function handle() {
   await tab.keyboard.press("Tab");
   await tab.keyboard.press("Shift+Tab");
   found.left_to = await tab.evaluate(() => document.activeElement.id);
-  await tab.keyboard.press("ArrowRight");
-  await tab.keyboard.press("ArrowRight");
   await tab.click("#reset");
-  await says(tab, "cable-frames", "TCP");
+  await reports(tab);
+  await tab.focus("#tab-console");
+  await tab.keyboard.press("ArrowRight");
+  await tab.keyboard.press("ArrowRight");
+  await says(tab, "cable-frames", "TCP"); // of before this view was opened
   await says(tab, "spi-frames", "S0_");
   found.protocols = await tab.evaluate(() => [...document.querySelectorAll("#cable-frames td:nth-child(4)")].map((cell) => cell.textContent.split(/[ ,]/)[0]));
+  found.recorded = await text(tab, "network-left");
   found.rows_after_clear = await tab.evaluate(() => {
     document.getElementById("network-clear").click();
     return document.querySelectorAll("#cable-frames tr, #spi-frames tr").length;
@@ -225,8 +234,49 @@ async function handle() {
   await tab.context().close();
 }
 
+/** The page without a service worker and with a menu of the other host. */
+async function hosted() {
+  const context = await browser.newContext(wide);
+  context.setDefaultTimeout(LIMIT_MS);
+  const tab = await context.newPage();
+  await tab.addInitScript(() => delete Navigator.prototype.serviceWorker); // it would answer for the catalogue
+  tab.on("console", (message) => found.console.push(message.text()));
+  tab.on("request", (request) => found.requests.push(request.url()));
+  await tab.route("https://firmware.test/*", answer(CLIENT));
+  await tab.route("**/catalogue.json", async (route) => {
+    const catalogue = await (await route.fetch()).json();
+    const sha256 = (url) => (url.includes("wrong") ? "0".repeat(64) : createHash("sha256").update(readFileSync(CLIENT)).digest("hex"));
+    catalogue.firmware = OFFERED.map((url) => ({ id: url.replace(/.*\/|\.uf2/g, "") + "-1", board: "RPI_PICO", url, sha256: sha256(url), publisher: "by Tester" }));
+    await route.fulfill({ json: catalogue });
+  });
+  const page = address.replace("/isolated/", "/portbench/try/");
+  await tab.goto(`${page}?board=NO_SUCH`);
+  await says(tab, "message", "NO_SUCH");
+  found.unknown_board = await text(tab, "message");
+  await tab.selectOption("#board", "RPI_PICO");
+  await says(tab, "message", " runs ");
+  found.menu = await tab.locator("#firmware option").allTextContents();
+  found.chosen = [];
+  for (const id of ["good-1", "wrong-1"]) {
+    await tab.selectOption("#firmware", id);
+    await says(tab, "message", id === "good-1" ? "runs good.uf2" : "is not booted");
+    found.chosen.push(await text(tab, "message"));
+  }
+  const said = found.console.length;
+  await tab.selectOption("#firmware", "closed-1");
+  await says(tab, "message", "cannot fetch");
+  found.chosen.push([await text(tab, "message"), await tab.getAttribute("#message a", "href")]);
+  found.console.length = said; // the browser tells of what it refuses
+  found.kept = [await tab.inputValue("#firmware"), (await tab.getAttribute("#link", "href")).includes("image=good-1")];
+  await tab.goto(`${page}?image=good-1&script=${FAR_SCRIPT}&run=1`);
+  await says(tab, "message", "runs good.uf2");
+  found.lesson = await Promise.all(["#board", "#firmware", "#text"].map((field) => tab.inputValue(field)));
+  found.lesson.push(await tab.getAttribute('[aria-selected="true"]', "aria-controls"));
+  await context.close();
+}
+
 async function looks(folder) {
-  for (const width of [360, 1440]) {
+  for (const width of folder ? [360, 768, 1440] : [360, 1440]) {
     // Firefox's colours cannot be set by WebDriver BiDi.
     for (const colorScheme of isFirefox ? ["light"] : ["light", "dark"]) {
       const looked = await open({ viewport: { width, height: 900 }, ...(isFirefox ? {} : { colorScheme }) }, undefined);
@@ -242,6 +292,7 @@ async function looks(folder) {
           colorScheme,
           view,
           overflow_px,
+          order: await looked.evaluate(() => ["message", "tabs", `view-${document.querySelector('[aria-selected="true"]').id.slice(4)}`, "board"].map((id) => document.getElementById(id).getBoundingClientRect().y)),
           background: await looked.evaluate(() => getComputedStyle(document.documentElement).backgroundColor),
           violations: violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => node.html) })),
         });
@@ -265,17 +316,24 @@ async function prompt(image) {
   await tab.fill("#text", "print('saved', 6 * 8)\n".repeat(20));
   await tab.click("#save");
   await tab.click("#tab-console");
-  await printed(tab, "main.py: 440 bytes saved");
-  await tab.click("#reset");
+  await says(tab, "message", "main.py is on the board.");
+  found.prompt_after = await shown(tab);
+  await tab.click("#tab-drive");
+  await tab.click("#run");
   await printed(tab, "saved 48");
+  found.prompt_run = await shown(tab);
   // A guest that spins does not hold up the page.
   await tab.click("#console");
   await tab.keyboard.type("while True: pass\r\r");
   await later(tab, (await seconds(tab)) + 0.2);
   await tab.keyboard.press("Control+c");
   await printed(tab, "KeyboardInterrupt");
-  found.prompt = true;
   await tab.context().close();
+  const linked = await open(wide, found, `?image=${FAR}&script=${FAR_SCRIPT}&run=1`, image);
+  await says(linked, "message", "main.py is on the board");
+  await linked.waitForFunction(() => document.querySelector(".xterm-rows").textContent.includes("far"));
+  found.lesson = await shown(linked);
+  await linked.context().close();
 }
 
 async function drive(image) {
@@ -315,7 +373,13 @@ async function measure(profile, image, other) {
   await tab.click("#tab-measure");
   await tab.selectOption("#profile", profile);
   if (other) await tab.setInputFiles("#other", other);
+  await tab.evaluate(() => {
+    window.stages = [];
+    const places = ["stage", "progress"].map((id) => document.getElementById(id));
+    for (const place of places) new MutationObserver(() => window.stages.push(place.textContent)).observe(place, { childList: true });
+  });
   found.run = await run(tab);
+  found.stages = await tab.evaluate(() => [...new Set(window.stages)]);
   found.stage = await text(tab, "stage");
   found.shown = await tab.evaluate(() => document.getElementById("result").shadowRoot?.textContent ?? "");
   found.scripts_mb = await scriptsMb(tab);
@@ -368,7 +432,7 @@ async function figures(image) {
   await tab.context().close();
 }
 
-const doings = { sight, looks, prompt, drive, measure, figures };
+const doings = { sight, looks, hosted, prompt, drive, measure, figures };
 try {
   for (const task of tasks.join("\n").split("\n+\n")) {
     const [name, ...given] = task.split("\n");

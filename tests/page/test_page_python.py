@@ -12,6 +12,8 @@ from typing import Final
 
 import pytest
 
+from portbench.firmware import catalogue
+
 ROOT: Final = Path(__file__).parents[2]
 STOOD_IN_FOR: Final = {"psutil", "serial", "portbench", "portbench_engine"}
 """Those of engine/web/python, and this repository's own."""
@@ -65,6 +67,15 @@ def test_the_page_knows_its_boards_workloads_and_images(tool: ModuleType) -> Non
     settings = {each["name"]: [setting["name"] for setting in each["settings"]] for each in known["workloads"]}
     assert settings["ping_pong"] == ["messages"]
     assert "micropython-1.26.0" in known["images"].values()
+    entries = {entry.id: entry for entry in catalogue.load()}
+    menu = known["firmware"]
+    assert {each["board"] for each in menu if entries[each["id"]].family in ("micropython", "wiznet")} == set(boards)
+    for each in menu:
+        assert (each["board"], each["sha256"]) == (entries[each["id"]].board, entries[each["id"]].sha256)
+        assert each["url"].startswith("https://") and "github.com" not in each["url"]
+    ids = [each["id"] for each in menu if each["board"] == "W5500_EVB_PICO"]
+    assert ids[:3] == ["micropython-1.28.0", "micropython-1.26.0", "circuitpython-9.1.4"]
+    assert {"official", "by WIZnet", "by thegridelectric on GitHub"} <= {each["publisher"] for each in menu}
 
 
 def test_a_build_leaves_no_file_of_an_earlier_one(tool: ModuleType, tmp_path: Path) -> None:

@@ -51,16 +51,21 @@ def address(tool: ModuleType, look: Look, shared: Shared) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
+        def translate_path(self, path: str) -> str:
+            """The page is in two folders: one as GitHub Pages has it, and one that is isolated."""
+            return super().translate_path(re.sub(r"^/(isolated|portbench/try)/", "/", path))
+
         def end_headers(self) -> None:
             """The browser tells only an isolated page how much memory it takes."""
-            self.send_header("Cross-Origin-Opener-Policy", "same-origin")
-            self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
+            if self.path.startswith("/isolated/"):
+                self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+                self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
             super().end_headers()
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/index.html"
+    yield f"http://127.0.0.1:{server.server_port}/isolated/index.html"
     server.shutdown()
     thread.join()
     server.server_close()
@@ -95,7 +100,7 @@ def found(
     (files / "mine.uf2").write_bytes(changed)
     (files / "mine.py").write_text("print('mine')\n", encoding="utf-8")
     tasks: list[object] = ["sight", *(files / name for name in ("torn.uf2", "far.uf2", "hostile.uf2", "spins.uf2"))]
-    tasks += [files / "mine.py", "+", "looks", "+", "measure", "", "-", files / "mine.uf2"]
+    tasks += [files / "mine.py", "+", "looks", "+", "hosted", "+", "measure", "", "-", files / "mine.uf2"]
 
     def use(folder: Path) -> None:
         folder.mkdir()
@@ -119,9 +124,28 @@ def test_its_row_equals_the_commands(found: dict[str, Any]) -> None:
 
 
 def test_it_asks_no_other_host_and_says_nothing_on_the_console(found: dict[str, Any]) -> None:
-    own = found["requests"][0].rpartition("/")[0]
+    own = found["requests"][0].partition("/isolated/")[0]
     assert found["console"] == []
     assert {url for url in found["requests"] if not url.startswith((own, "blob:", "data:"))} == set(found["far"])
+
+
+def test_the_menu_fetches_an_image_and_boots_it_with_its_hash_only(found: dict[str, Any]) -> None:
+    """The page is in a folder, and not isolated, as GitHub Pages serves it."""
+    assert found["unknown_board"] == "No board of this page is called NO_SUCH; choose one of the menu."
+    assert found["menu"] == ["ping-pong client in C", "good-1, by Tester", "wrong-1, by Tester", "closed-1, by Tester"]
+    booted, wrong, closed = found["chosen"]
+    assert booted == "Raspberry Pi Pico runs good.uf2."
+    assert "wrong.uf2 is not wrong-1, and is not booted: its SHA-256 begins with " in wrong
+    assert closed == [
+        "This page cannot fetch closed-1 from firmware.test; download it and drop it here: closed.uf2",
+        "https://firmware.test/closed.uf2",
+    ]
+    assert found["kept"] == ["good-1", True]
+
+
+def test_a_lesson_is_one_link(found: dict[str, Any]) -> None:
+    """The board comes from the image, and the image from the menu. The client in C has no prompt to take the script."""
+    assert found["lesson"] == ["RPI_PICO", "good-1", "print('far')\n", "view-console"]
 
 
 def test_files_that_cannot_run_are_told_in_one_line_and_the_page_lives_on(found: dict[str, Any]) -> None:
@@ -164,6 +188,7 @@ def test_it_fits_every_screen_and_axe_finds_nothing(found: dict[str, Any]) -> No
     for each in found["looks"]:
         assert (each["overflow_px"], each["violations"]) == (0, []), each
         assert each["background"] == backgrounds[each["colorScheme"]]
+        assert each["width"] > 360 or each["order"] == sorted(each["order"])  # on a phone the console comes first
 
 
 def test_a_board_that_waits_is_drawn_once_a_second(found: dict[str, Any]) -> None:
@@ -178,6 +203,8 @@ def test_a_keyboard_leaves_the_console(found: dict[str, Any]) -> None:
 def test_traffic_is_decoded(found: dict[str, Any]) -> None:
     assert found["protocols"] and set(found["protocols"]) <= {"ARP", "DHCP", "ICMP", "TCP", "UDP"}
     assert found["rows_after_clear"] == 0
+    said = re.match(r"Recorded from the start: (\d+) of (\d+) frames, (\d+) of (\d+) transfers;", found["recorded"])
+    assert said is not None and 0 < int(said[1]) <= int(said[2]) and 0 < int(said[3]) <= int(said[4])
 
 
 def test_a_board_without_a_socket_has_no_cable(found: dict[str, Any]) -> None:
@@ -228,6 +255,8 @@ def golden_row(found: dict[str, Any], folder: Path, runtime: str) -> Row:
 
 def test_two_images_are_measured_and_the_row_is_the_golden_one(found: dict[str, Any], tmp_path: Path) -> None:
     assert found["stage"] == DONE
+    assert "portbench-native tuned ping_pong: measuring, once more for where the time goes" in found["stages"]
+    assert any(re.fullmatch(r"\d+\.\d\d s on the board, \d+ s here", each) for each in found["stages"])
     golden_row(found, tmp_path, "portbench-native")
     (other,) = (row for row in read(tmp_path / "run.json").rows if "mine" in row.runtime)
     assert other.figures["messages_per_s"] > 1000
@@ -259,7 +288,11 @@ def test_with_an_image(
     if task == "measure":
         assert found["stage"] == DONE
         golden_row(found, tmp_path, runtime)
+    elif task == "drive":
+        assert found["drive"]
     else:
-        assert found[task]
-    if task == "prompt":
+        assert found["prompt_after"][-2:] == ["42", ">>>"]
+        after = found["prompt_run"][found["prompt_after"].index("42") :]
+        assert after[:4] == ["42", ">>>", "MPY: soft reboot", "saved 48"]
+        assert found["lesson"][2:5] == [">>>", "MPY: soft reboot", "far"]
         assert found["idle_mips"] < 5  # a board that waits costs little: a busy one has 90

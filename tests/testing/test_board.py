@@ -218,7 +218,9 @@ def test_an_unknown_runtime_is_told_with_the_nearest(emulated_board: Board) -> N
 def test_circuitpythons_drive_and_second_serial_port(emulated_board: Board, image: Image) -> None:
     emulated_board.flash(image("circuitpython-9.1.4"))
     enabled = "import usb_cdc\nusb_cdc.enable(console=True, data=True)\n"
-    emulated_board.copy({"boot.py": enabled, "code.py": DATA_ECHO, "lib/deep/er.py": "X = 1\n"})
+    files = {"boot.py": enabled, "code.py": DATA_ECHO, "lib/deep/er.py": "X = 1\n"}
+    emulated_board.copy(files, wait_for_console=True)
+    emulated_board.expect("ready")
     sizes = emulated_board.files()
     assert (sizes["code.py"], sizes["lib/deep/er.py"]) == (len(DATA_ECHO), 6)
     assert emulated_board.read("boot.py") == enabled.encode()

@@ -4,33 +4,38 @@ import re
 import shutil
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from portbench.boards import BoardUnavailable
 from portbench.boards.definition import BOARDS_VARIABLE, DEFINITIONS
 from portbench.firmware import uf2
+from portbench.firmware.catalogue import Family
 from tests.boards.emulated.guests import (
     CHARACTER_US,
+    GP25_DRIVEN,
     I2C_READ,
     I2C_RESTART,
     I2C_STOP,
     i2c_transfers,
+    poking,
     spi_frame,
     uart_echo,
 )
 from tests.conftest import NO_ENGINE, Image
+from tests.dead_images import banner, build
 from tests.testing.conftest import PROJECT, RunTests
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-from portbench_engine.devices import I2cDevice, SpiDevice, UartDevice
+from portbench_engine.devices import I2cDevice, PinDevice, SpiDevice, UartDevice
 
 from portbench.testing import Board, NothingCame
 
 pytestmark = pytest.mark.engine
 Make = Callable[..., Board]
 PAGE = (PROJECT / "docs" / "attaching-a-device.md").read_text(encoding="utf-8")
-SENSOR, FLASH = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+SENSOR, FLASH, LAMP = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 (TOML,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 PIN_NAMES = {"sck_pin": 2, "mosi_pin": 3, "miso_pin": 4, "csn_pin": 5}
 
@@ -255,8 +260,28 @@ def test_a_uart_device_talks_to_the_board(make_emulated_board: Make) -> None:
     assert first > 50_000_000_000 and 10 * 10**12 // 115_200 <= second - first < (CHARACTER_US + 20) * 10**6
 
 
+def test_a_device_on_pins_answers_edges_at_their_picosecond(make_emulated_board: Make) -> None:
+    names: dict[str, type[PinDevice]] = {}
+    exec(LAMP, names)
+    board = make_emulated_board("RPI_PICO")
+    device: Any = board.attach("pins", names["Lamp"](), lamp_pin=25, lit_pin="GP14")
+    lamp, lit = board.pin("GP25"), board.pin("GP14")
+    lit.hold("high")
+    high, low = (0xD000_0014, 1 << 25), (0xD000_0018, 1 << 25)
+    board.flash(build(poking(*GP25_DRIVEN, high, low, high, low), banner(Family.MICROPYTHON)))
+    board.run(0.1)
+    assert [(edge.time_ps, not edge.high) for edge in lit.edges][-4:] == [(e.time_ps, e.high) for e in lamp.edges][-4:]
+    for change, level in ((lambda: vars(device).update(lit=False), False), (lambda: device.later(0, lit=None), True)):
+        before_ps = board.time_ps
+        change()
+        board.run(0.001)
+        assert lit.level is level and lit.edges[-1].time_ps - before_ps < 1_000_000
+    with pytest.raises(KeyError, match="the device on pins has no led_pin: use lamp_pin, lit_pin"):
+        board.attach("pins", device, led_pin=25)
+
+
 def test_what_cannot_be_attached_is_one_line(emulated_board: Board) -> None:
-    with pytest.raises(ValueError, match=r"^bus \"can0\": use i2c0, i2c1, spi0, spi1, uart0 or uart1$"):
+    with pytest.raises(ValueError, match=r"^bus \"can0\": use i2c0, i2c1, spi0, spi1, uart0, uart1 or pins$"):
         emulated_board.attach("can0", Counter())
     with pytest.raises(ValueError, match=r"^the device on i2c0: scl_pin is missing; give its GPIO number$"):
         emulated_board.attach("i2c0", Counter(), sda_pin=4)

@@ -8,7 +8,7 @@ from vcd.reader import TokenKind, tokenize
 
 from portbench.firmware import uf2
 from tests.boards.emulated.guests import CHARACTER_US, uart_echo
-from tests.conftest import NO_ENGINE, Image
+from tests.conftest import NO_ENGINE
 from tests.ping_pong import NATIVE_IMAGE
 
 pytest.importorskip("portbench_engine", reason=NO_ENGINE)
@@ -17,16 +17,6 @@ from portbench.testing import Board, NothingCame
 pytestmark = pytest.mark.engine
 Make = Callable[..., Board]
 RSTN, CSN = "GP20", "GP17"
-
-BUTTON = """
-from machine import Pin
-import time
-button, led = Pin(14, Pin.IN, Pin.PULL_UP), Pin(25, Pin.OUT, value=0)
-print("ready")
-while True:
-    led.value(not button.value())
-    time.sleep_ms(10)
-"""
 
 
 def test_edges_have_the_same_times_in_two_runs(make_emulated_board: Make) -> None:
@@ -109,17 +99,3 @@ def test_a_uart_is_talked_to_at_the_boards_speed(make_emulated_board: Make) -> N
         uart.expect("X", within_s=0.01)
     with pytest.raises(ValueError, match="2 is not a UART"):
         board.uart(2)
-
-
-def test_a_button_switches_an_led(emulated_board: Board, image: Image) -> None:
-    emulated_board.flash(image("micropython-1.26.0"))
-    emulated_board.copy({"main.py": BUTTON})
-    button, led = emulated_board.pin("GP14"), emulated_board.pin("GP25")
-    emulated_board.power_cycle()
-    emulated_board.expect("ready", within_s=20)
-    assert not led.level
-    button.hold("low")
-    pressed_us = emulated_board.time_us
-    assert led.wait_for("high", within_s=1) - pressed_us < 20_000
-    button.release()
-    led.wait_for("low", within_s=1)

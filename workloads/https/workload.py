@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 import h11
@@ -92,8 +92,8 @@ class HttpsWorkload(ForeignClient):
     def equipment(self, settings: Settings) -> Mapping[str, Any]:
         return {"resolves_names": True, "ntp_start_s": DATE_S}
 
-    def conversation(self, max_bytes: int) -> Pages:
-        return Pages()
+    def conversation(self, max_bytes: int) -> HttpServer:
+        return HttpServer(page)
 
     def exchanges(self, settings: Settings) -> int:
         return 2 * len(settings.sizes)
@@ -156,43 +156,52 @@ def _of_handshake(sessions: Sequence[Session]) -> dict[str, float]:
     return {}
 
 
-class Pages(Conversation):
-    """The PC's server: `GET /N` is answered by a page of N bytes, a pattern. An exchange is one page."""
+class HttpServer(Conversation):
+    """A server's side of one connection, by h11. An exchange is a request with its answer."""
 
-    def __init__(self) -> None:
-        self._http = h11.Connection(h11.SERVER)
+    def __init__(self, answer: Callable[[h11.Request, bytes], tuple[int, bytes]]) -> None:
+        """`answer` returns the status and the body for a request with its body, or raises ConversationError."""
+        self._http, self._answer, self._body = h11.Connection(h11.SERVER), answer, b""
+        self._request: h11.Request | None = None
 
     def receive(self, data: bytes) -> bytes:
-        answer = b""
+        said = b""
         try:
             self._http.receive_data(data)
             while True:
                 event = self._http.next_event()
                 if isinstance(event, h11.Request):
-                    answer += self._page(event)
-                elif isinstance(event, h11.EndOfMessage) and self._http.our_state is h11.DONE:
-                    if self._http.their_state is h11.DONE:
+                    self._request, self._body = event, b""
+                elif isinstance(event, h11.Data):
+                    self._body += event.data
+                elif isinstance(event, h11.EndOfMessage) and self._request is not None:
+                    said += self._said(*self._answer(self._request, self._body))
+                    if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
                         self._http.start_next_cycle()
                 elif event is h11.NEED_DATA or event is h11.PAUSED or isinstance(event, h11.ConnectionClosed):
                     break
         except h11.RemoteProtocolError as error:
-            raise ConversationError(f"the board's request is wrong: {error}: {shown(data)}", answer) from None
+            raise ConversationError(f"the board's request is wrong: {error}: {shown(data)}", said) from None
         self.finished = self._http.our_state is h11.MUST_CLOSE
-        return answer
+        return said
 
     def eof(self) -> None:
         return
 
-    def _page(self, request: h11.Request) -> bytes:
-        text = request.target.removeprefix(b"/").decode("ascii", "replace")
-        if request.method != b"GET" or not text.isdigit() or not 0 < int(text) <= MOST_BYTES:
-            raise ConversationError(f"the board asked for {request.method!r} {request.target!r}, not for a page")
-        body = block(int(text))
-        headers = [("Content-Type", "application/octet-stream"), ("Content-Length", text)]
-        made = self._http.send(h11.Response(status_code=200, headers=headers)) or b""
+    def _said(self, status: int, body: bytes) -> bytes:
+        headers = [("Content-Type", "application/octet-stream"), ("Content-Length", str(len(body)))]
+        made = self._http.send(h11.Response(status_code=status, headers=headers)) or b""
         made += self._http.send(h11.Data(data=body)) or b""
         self.exchanges += 1
         return made + (self._http.send(h11.EndOfMessage()) or b"")
+
+
+def page(request: h11.Request, body: bytes) -> tuple[int, bytes]:
+    """Answer `GET /N` by a page of N bytes, a pattern. Raises ConversationError."""
+    text = request.target.removeprefix(b"/").decode("ascii", "replace")
+    if request.method != b"GET" or not text.isdigit() or not 0 < int(text) <= MOST_BYTES:
+        raise ConversationError(f"the board asked for {request.method!r} {request.target!r}, not for a page")
+    return 200, block(int(text))
 
 
 WORKLOAD = HttpsWorkload()

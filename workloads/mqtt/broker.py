@@ -113,8 +113,8 @@ class Broker:
         if session.clean and self._sessions.get(session.client_id) is session:
             del self._sessions[session.client_id]
 
-    def publish(self, by: BrokerLink, message: Message) -> bytes:
-        """Hand a client's message to all that subscribe to it; returns what `by` is to be sent of that."""
+    def publish(self, by: BrokerLink | None, message: Message) -> bytes:
+        """Hand a client's message, or the PC's own, to all that subscribe to it; returns what `by` is to be sent."""
         if message.retain:
             self._retain(message)
         own = b""
@@ -123,11 +123,11 @@ class Broker:
             if not granted:
                 continue
             said = self.deliver(session, Message(message.topic, message.payload, min(message.qos, max(granted))))
-            if session.link is by:
+            if session.link is by and by is not None:
                 own += said
             elif session.link is not None and said:
                 session.link.push(said)
-        if self._heard is not None:
+        if self._heard is not None and by is not None:
             self._heard(by, message)
         return own
 

@@ -1,6 +1,8 @@
 //! Applications of the simulated PC that are written in Python.
 
 use std::net::SocketAddrV4;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lan::UdpApp;
 use pyo3::prelude::*;
@@ -9,19 +11,39 @@ use sim::{AppReply, Ps, TcpApp};
 
 use crate::py_time::{ps, us};
 
+/// The means of an application to end the run with each call.
+struct Pause(Option<Arc<AtomicBool>>);
+
+impl Pause {
+    /// Of an object whose attribute `pauses` is true.
+    fn of(object: &Py<PyAny>, pause: Option<&Arc<AtomicBool>>) -> Self {
+        let pauses =
+            |py: Python<'_>| object.getattr(py, "pauses").and_then(|pauses| pauses.is_truthy(py)).unwrap_or(false);
+        Self(pause.filter(|_| Python::attach(pauses)).cloned())
+    }
+
+    fn request(&self) {
+        if let Some(pause) = &self.0 {
+            pause.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// A Python object with `accept(conn, peer, now_us)`, `receive(conn, data, now_us)` and `closed(conn, reset, now_us)`,
 /// each with `(data, close, reset, again_us)` as its answer. An exception resets the connection; Python reports it as
 /// unraisable.
 pub(crate) struct PyApp {
     object: Py<PyAny>,
+    pause: Pause,
 }
 
 impl PyApp {
-    pub(crate) fn new(object: Py<PyAny>) -> Self {
-        Self { object }
+    pub(crate) fn new(object: Py<PyAny>, pause: Option<&Arc<AtomicBool>>) -> Self {
+        Self { pause: Pause::of(&object, pause), object }
     }
 
     fn reply<'py>(&self, py: Python<'py>, answer: PyResult<Py<PyAny>>) -> AppReply {
+        self.pause.request();
         match answer.and_then(|answer| answer.extract::<(Vec<u8>, bool, bool, Option<f64>)>(py)) {
             Ok((data, close, reset, again_us)) => AppReply { data, close, reset, again: again_us.map(ps) },
             Err(error) => {
@@ -52,11 +74,12 @@ impl TcpApp for PyApp {
 /// there is none; Python reports it as unraisable.
 pub(crate) struct PyUdpApp {
     object: Py<PyAny>,
+    pause: Pause,
 }
 
 impl PyUdpApp {
-    pub(crate) fn new(object: Py<PyAny>) -> Self {
-        Self { object }
+    pub(crate) fn new(object: Py<PyAny>, pause: Option<&Arc<AtomicBool>>) -> Self {
+        Self { pause: Pause::of(&object, pause), object }
     }
 }
 
@@ -66,6 +89,7 @@ impl UdpApp for PyUdpApp {
     }
 
     fn answers(&mut self, from: SocketAddrV4, data: &[u8], now: Ps) -> Vec<(Ps, Vec<u8>)> {
+        self.pause.request();
         Python::attach(|py| {
             let arguments = (from.to_string(), PyBytes::new(py, data), us(now));
             let answer = self.object.call_method1(py, "receive", arguments);

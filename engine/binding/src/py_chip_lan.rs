@@ -173,7 +173,7 @@ impl PyChipLan {
 
     /// Listen on TCP `port` of the simulated PC with a Python application.
     fn listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
-        self.lock().lan.listen(port, Box::new(PyApp::new(app))).map_err(|e| PyValueError::new_err(e.to_string()))
+        self.lock().lan.listen(port, Box::new(PyApp::new(app, None))).map_err(|e| PyValueError::new_err(e.to_string()))
     }
 
     /// Connect from the simulated PC to `address:port` on the board, at `at_us` or now; returns the connection's number.
@@ -184,7 +184,7 @@ impl PyChipLan {
         let now = inner.now;
         inner
             .lan
-            .connect(now, ps(at_us), peer, Box::new(PyApp::new(app)))
+            .connect(now, ps(at_us), peer, Box::new(PyApp::new(app, None)))
             .map_err(|e| PyValueError::new_err(e.to_string()))
     }
 
@@ -195,7 +195,7 @@ impl PyChipLan {
 
     /// Listen on UDP `port` of the simulated PC with a Python application.
     fn udp_listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
-        let app = Box::new(PyUdpApp::new(app));
+        let app = Box::new(PyUdpApp::new(app, None));
         self.lock().lan.udp_listen(port, app).map_err(|e| PyValueError::new_err(e.to_string()))
     }
 

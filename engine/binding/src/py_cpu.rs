@@ -115,7 +115,7 @@ impl PyCpuBench {
             chip.run_until(until)
         });
         match end {
-            RunEnd::Time | RunEnd::Halted | RunEnd::Asleep { .. } => Ok(()),
+            RunEnd::Time | RunEnd::Paused | RunEnd::Halted | RunEnd::Asleep { .. } => Ok(()),
             RunEnd::Reset { cause } => Err(EngineError::new_err(format!("the program reset the chip: {cause}"))),
             RunEnd::Unmodelled(fault) => Err(EngineError::new_err(fault.to_string())),
         }

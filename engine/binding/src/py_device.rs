@@ -9,7 +9,7 @@ use board::{Attachment, I2cWires, SidePins, SpiWires, UartWires};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator};
-use sim::{Device, I2cDevice, PS_PER_S, Ps, SpiDevice, UartDevice};
+use sim::{Device, I2cDevice, PS_PER_S, PinDevice, Ps, SpiDevice, UartDevice};
 
 use crate::EngineError;
 use crate::py_config::pin;
@@ -70,16 +70,38 @@ impl Failures {
 /// The Python object of a device, and what it asked for in its last callback.
 struct Object {
     object: Py<PyAny>,
+    /// Names of the pins without a bus.
+    pins: Vec<String>,
     failures: Failures,
     failed: Option<String>,
-    interrupt: bool,
-    wake: Option<Ps>,
+    asked: Asked,
     in_reset: bool,
 }
 
+/// What an object asks for by its attributes.
+#[derive(Default, PartialEq)]
+struct Asked {
+    interrupt: bool,
+    wake: Option<Ps>,
+    /// Levels of the pins without a bus.
+    levels: Vec<Option<bool>>,
+}
+
+impl Asked {
+    fn read(py: Python<'_>, object: &Py<PyAny>, pins: &[String]) -> PyResult<Self> {
+        Ok(Self {
+            interrupt: object.getattr(py, "interrupt")?.extract(py)?,
+            wake: object.getattr(py, "wake_ps")?.extract(py)?,
+            levels: pins.iter().map(|pin| object.getattr(py, pin)?.extract(py)).collect::<PyResult<_>>()?,
+        })
+    }
+}
+
 impl Object {
-    fn new(object: Py<PyAny>, failures: Failures) -> Self {
-        let mut made = Self { object, failures, failed: None, interrupt: false, wake: None, in_reset: false };
+    fn new(object: &Py<PyAny>, pins: Vec<String>, failures: &Failures) -> Self {
+        let object = Python::attach(|py| object.clone_ref(py));
+        let (asked, failures) = (Asked::default(), failures.clone());
+        let mut made = Self { object, pins, failures, failed: None, asked, in_reset: false };
         made.call(0, |py, object| object.call_method0(py, "power_up").map(drop));
         made
     }
@@ -93,8 +115,7 @@ impl Object {
             let in_callback = Callback::begin();
             let answer = self.object.setattr(py, "now_ps", now).and_then(|()| {
                 let answer = callback(py, &self.object)?;
-                self.interrupt = self.object.getattr(py, "interrupt")?.extract(py)?;
-                self.wake = self.object.getattr(py, "wake_ps")?.extract(py)?;
+                self.asked = Asked::read(py, &self.object, &self.pins)?;
                 Ok(answer)
             });
             drop(in_callback);
@@ -116,9 +137,21 @@ impl Object {
         self.in_reset = low;
     }
 
+    /// Takes what a test has changed in the object; true: something.
+    fn take_changes(&mut self) -> bool {
+        let asked = Python::attach(|py| Asked::read(py, &self.object, &self.pins));
+        let changed = asked.as_ref().map_or(true, |asked| *asked != self.asked);
+        match asked {
+            _ if !changed => {}
+            Ok(asked) => self.asked = asked,
+            Err(error) => self.call(0, |_, _| Err(error)),
+        }
+        changed
+    }
+
     /// Calls `wake` if it is due.
     fn wake<T: Default>(&mut self, now: Ps, take: impl FnOnce(Python<'_>, Py<PyAny>) -> PyResult<T>) -> T {
-        if self.wake.is_none_or(|at| at > now) {
+        if self.asked.wake.is_none_or(|at| at > now) {
             return T::default();
         }
         self.call(now, |py, object| {
@@ -147,7 +180,11 @@ macro_rules! shared {
         }
 
         fn interrupt_low(&self) -> bool {
-            self.object.interrupt
+            self.object.asked.interrupt
+        }
+
+        fn take_changes(&mut self) -> bool {
+            self.object.take_changes()
         }
 
         fn take_unmodelled(&mut self) -> Option<String> {
@@ -184,7 +221,7 @@ impl Device for OnI2c {
     shared!();
 
     fn next_event(&self) -> Option<Ps> {
-        self.object.wake
+        self.object.asked.wake
     }
 
     fn advance(&mut self, now: Ps) {
@@ -251,7 +288,7 @@ impl Device for OnSpi {
     shared!();
 
     fn next_event(&self) -> Option<Ps> {
-        self.object.wake
+        self.object.asked.wake
     }
 
     fn advance(&mut self, now: Ps) {
@@ -277,6 +314,33 @@ impl SpiDevice for OnSpi {
         self.miso = UNDRIVEN;
         self.go_on(now, Some(mosi));
         miso
+    }
+}
+
+struct OnPins {
+    object: Object,
+}
+
+impl Device for OnPins {
+    shared!();
+
+    fn next_event(&self) -> Option<Ps> {
+        self.object.asked.wake
+    }
+
+    fn advance(&mut self, now: Ps) {
+        self.object.wake(now, |_, _| Ok(()));
+    }
+}
+
+impl PinDevice for OnPins {
+    fn edge(&mut self, now: Ps, index: usize, high: bool) {
+        let pin = self.object.pins[index].clone();
+        self.object.call(now, |py, object| object.call_method1(py, "edge", (pin, high)).map(drop));
+    }
+
+    fn level(&self, index: usize) -> Option<bool> {
+        self.object.asked.levels.get(index).copied().flatten()
     }
 }
 
@@ -306,7 +370,7 @@ impl Device for OnUart {
     shared!();
 
     fn next_event(&self) -> Option<Ps> {
-        self.object.wake.into_iter().chain(self.due).min()
+        self.object.asked.wake.into_iter().chain(self.due).min()
     }
 
     fn advance(&mut self, now: Ps) {
@@ -338,7 +402,11 @@ fn pins<const N: usize>(
     keys: [&str; N],
     given: &Bound<'_, PyDict>,
 ) -> PyResult<([u32; N], SidePins)> {
-    let mut wired = [0; N];
+    let (wired, side) = named_pins(mcu, what, &keys, given)?;
+    Ok((wired.try_into().expect("one for each key"), side))
+}
+
+fn named_pins(mcu: &Facts, what: &str, keys: &[&str], given: &Bound<'_, PyDict>) -> PyResult<(Vec<u32>, SidePins)> {
     let mut side = SidePins::default();
     for (key, value) in given.iter() {
         let key: String = key.extract()?;
@@ -354,16 +422,16 @@ fn pins<const N: usize>(
             }
         }
     }
-    for (wire, key) in wired.iter_mut().zip(keys) {
+    let wire = |key: &&str| {
         let value = given.get_item(key)?.map(|value| pin(mcu, key, &value)).transpose()?.flatten();
-        *wire =
-            value.ok_or_else(|| PyValueError::new_err(format!("{what}: {key} is missing; give its GPIO number")))?;
-    }
-    Ok((wired, side))
+        value.ok_or_else(|| PyValueError::new_err(format!("{what}: {key} is missing; give its GPIO number")))
+    };
+    Ok((keys.iter().map(wire).collect::<PyResult<_>>()?, side))
 }
 
 /// `{"bus": "i2c0", "device": an object, "sda_pin": 4, "scl_pin": 5}`, with `spi0` and `sck_pin`, `mosi_pin`, `miso_pin`,
-/// `csn_pin`, or `uart0` and `tx_pin`, `rx_pin`; `rstn_pin` and `intn_pin` where the device has them.
+/// `csn_pin`, or `uart0` and `tx_pin`, `rx_pin`; `rstn_pin` and `intn_pin` where the device has them. Or `pins` and the
+/// names in the device's `pins`, each with `_pin` behind.
 pub(crate) fn attachment(mcu: &Facts, given: &Bound<'_, PyDict>, failures: &Failures) -> PyResult<Attachment> {
     let needed = |key: &str| {
         given.get_item(key)?.ok_or_else(|| PyValueError::new_err(format!("an attached device without {key:?}")))
@@ -380,7 +448,7 @@ pub(crate) fn attachment(mcu: &Facts, given: &Bound<'_, PyDict>, failures: &Fail
             let address: u16 = device.getattr(py, "address")?.extract(py)?;
             let wires = I2cWires { i2c: number, sda, scl, side };
             Ok(Attachment::i2c(wires, move || OnI2c {
-                object: Object::new(Python::attach(|py| device.clone_ref(py)), failures.clone()),
+                object: Object::new(&device, Vec::new(), &failures),
                 address,
                 written: None,
                 answer: None,
@@ -391,7 +459,7 @@ pub(crate) fn attachment(mcu: &Facts, given: &Bound<'_, PyDict>, failures: &Fail
                 pins(mcu, &what, ["sck_pin", "mosi_pin", "miso_pin", "csn_pin"], given)?;
             let wires = SpiWires { spi: number, sck, mosi, miso, csn, side };
             Ok(Attachment::spi(wires, move || OnSpi {
-                object: Object::new(Python::attach(|py| device.clone_ref(py)), failures.clone()),
+                object: Object::new(&device, Vec::new(), &failures),
                 frame: None,
                 miso: UNDRIVEN,
             }))
@@ -404,12 +472,19 @@ pub(crate) fn attachment(mcu: &Facts, given: &Bound<'_, PyDict>, failures: &Fail
                 .ok_or_else(|| PyValueError::new_err(format!("{what}: baud is 0; use its speed in bit/s")))?;
             let wires = UartWires { uart: number, tx, rx, side };
             Ok(Attachment::uart(wires, move || OnUart {
-                object: Object::new(Python::attach(|py| device.clone_ref(py)), failures.clone()),
+                object: Object::new(&device, Vec::new(), &failures),
                 character_ps,
                 waiting: VecDeque::new(),
                 due: None,
             }))
         }
-        _ => Err(PyValueError::new_err(format!("bus {bus:?}: use i2c0, i2c1, spi0, spi1, uart0 or uart1"))),
+        "pins" => {
+            let names: Vec<String> = device.getattr(py, "pins")?.extract(py)?;
+            let keys: Vec<String> = names.iter().map(|name| format!("{name}_pin")).collect();
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            let (wired, _) = named_pins(mcu, &what, &keys, given)?;
+            Ok(Attachment::pins(wired, move || OnPins { object: Object::new(&device, names.clone(), &failures) }))
+        }
+        _ => Err(PyValueError::new_err(format!("bus {bus:?}: use i2c0, i2c1, spi0, spi1, uart0, uart1 or pins"))),
     }
 }

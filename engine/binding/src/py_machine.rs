@@ -117,8 +117,8 @@ impl PyMachine {
         self.lock_torn().now()
     }
 
-    /// Run until `until_ps`, or until something wants attention: returns `time`, `console`, `usb`, `reset: CAUSE`,
-    /// `halted` (gdb wants it), or, once for each time that a core does, `locked up`.
+    /// Run until `until_ps`, or until something wants attention: returns `time`, `console`, `usb`, `network`,
+    /// `reset: CAUSE`, `halted` (gdb wants it), or, once for each time that a core does, `locked up`.
     /// Raises EngineError when the guest uses something that is not modelled.
     fn run_until_ps(&self, py: Python<'_>, until_ps: u64) -> PyResult<String> {
         match py.detach(|| self.lock().run(until_ps)) {
@@ -206,7 +206,9 @@ impl PyMachine {
 
     /// Listen on TCP `port` of the simulated PC with a Python application, see `PyApp`.
     fn listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
-        self.lock().listen(port, Box::new(PyApp::new(app))).map_err(value_error)
+        let mut machine = self.lock();
+        let app = Box::new(PyApp::new(app, Some(&machine.wiring().pause)));
+        machine.listen(port, app).map_err(value_error)
     }
 
     /// Connect from the simulated PC to `address:port` on the board, at `at_us` or now; returns the connection's number.
@@ -215,7 +217,7 @@ impl PyMachine {
         let peer = peer.parse().map_err(|_| PyValueError::new_err(format!("{peer:?} is not ADDRESS:PORT")))?;
         let mut machine = self.lock();
         let now = machine.now();
-        let app = Box::new(PyApp::new(app));
+        let app = Box::new(PyApp::new(app, Some(&machine.wiring().pause)));
         let conn = machine.lan().map_err(value_error)?.connect(now, ps(at_us), peer, app).map_err(value_error)?;
         machine.reschedule();
         Ok(conn)
@@ -229,7 +231,8 @@ impl PyMachine {
     /// Listen on UDP `port` of the simulated PC with a Python application.
     fn udp_listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
         let mut machine = self.lock();
-        machine.lan().map_err(value_error)?.udp_listen(port, Box::new(PyUdpApp::new(app))).map_err(value_error)
+        let app = Box::new(PyUdpApp::new(app, Some(&machine.wiring().pause)));
+        machine.lan().map_err(value_error)?.udp_listen(port, app).map_err(value_error)
     }
 
     /// Send a datagram from UDP `port` of the simulated PC, which `udp_listen` opened, to `peer` (`address:port`); false if
@@ -260,6 +263,15 @@ impl PyMachine {
         let closed = machine.lan().map_err(value_error)?.close(now, conn);
         machine.reschedule();
         Ok(closed)
+    }
+
+    /// Reset a connection of the simulated PC; false if it is gone.
+    fn lan_reset(&self, conn: u64) -> PyResult<bool> {
+        let mut machine = self.lock();
+        let now = machine.now();
+        let known = machine.lan().map_err(value_error)?.reset(now, conn);
+        machine.reschedule();
+        Ok(known)
     }
 
     /// Keep the newest `limit` frames of the cable from now on (0: none), for `lan_frames`. Until the next power cycle.

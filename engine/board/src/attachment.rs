@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sim::{I2cDevice, SpiDevice, UartDevice};
+use sim::{I2cDevice, PinDevice, SpiDevice, UartDevice};
 
 use crate::i2c_port::I2cWires;
 use crate::spi_port::SpiWires;
@@ -28,6 +28,11 @@ impl Attachment {
     /// A device on a UART.
     pub fn uart<D: UartDevice + 'static>(wires: UartWires, make: impl Fn() -> D + Send + Sync + 'static) -> Self {
         Self(Arc::new(move |wiring| wiring.attach_uart(wires, make())))
+    }
+
+    /// A device on pins without a bus.
+    pub fn pins<D: PinDevice + 'static>(pins: Vec<u32>, make: impl Fn() -> D + Send + Sync + 'static) -> Self {
+        Self(Arc::new(move |wiring| wiring.attach_pins(pins.clone(), make())))
     }
 
     pub(crate) fn attach(&self, wiring: &mut Wiring) {

@@ -50,6 +50,7 @@ pub mod mcu;
 mod network;
 mod pair;
 mod passages;
+mod pin_port;
 mod snapshot;
 mod spi_port;
 mod surroundings;

@@ -37,6 +37,8 @@ pub enum Stop {
     LockedUp,
     /// The guest sleeps and nothing can wake it, with the reason. Only a power cycle ends that.
     Asleep(String),
+    /// An application of the simulated PC wants attention.
+    Network,
     /// The debugger stopped the run.
     Halted,
 }
@@ -50,6 +52,7 @@ impl fmt::Display for Stop {
             Self::Reset(cause) => write!(f, "reset: {cause}"),
             Self::LockedUp => f.write_str("locked up"),
             Self::Asleep(why) => write!(f, "asleep: {why}"),
+            Self::Network => f.write_str("network"),
             Self::Halted => f.write_str("halted"),
         }
     }
@@ -239,6 +242,7 @@ impl Machine {
 
     /// Runs until simulated time `until`, or until an event that the owner must handle.
     pub fn run(&mut self, until: Ps) -> Result<Stop, Unmodelled> {
+        self.take_changes();
         while self.now() < until {
             let step = (self.now() + STEP).min(until);
             let end = self.chip.run_until(step);
@@ -249,6 +253,14 @@ impl Machine {
             }
         }
         Ok(Stop::Time)
+    }
+
+    /// Looks at the attached devices again, which their owner may have changed.
+    pub(crate) fn take_changes(&mut self) {
+        let reached = self.chip.reached();
+        if Wiring::of(reached.world).take_changes(reached.sys) {
+            self.chip.settle_pins();
+        }
     }
 
     /// Like [`Self::run`], but nothing due after `until` happens.
@@ -266,6 +278,7 @@ impl Machine {
         match end {
             RunEnd::Time => {}
             RunEnd::Reset { cause } => return Ok(Stop::Reset(cause)),
+            RunEnd::Paused => return Ok(Stop::Network),
             RunEnd::Halted => return Ok(Stop::Halted),
             RunEnd::Asleep { pc } => {
                 return Ok(Stop::Asleep(format!(

@@ -37,6 +37,8 @@ impl<'a> Pair<'a> {
     /// Runs both until the second is at `until` of its clock, or until one of them has an event that its owner must
     /// handle. `leader`: the one that runs first, without effect on the result.
     pub fn run(&mut self, until: Ps, leader: Side) -> Result<(Side, Stop), (Side, Unmodelled)> {
+        self.first.take_changes();
+        self.second.take_changes();
         let end = self.run_to(until, leader);
         self.first.gather_logs();
         self.second.gather_logs();

@@ -1,11 +1,14 @@
 //! Everything around the microcontroller: devices on its buses, the network and the USB port.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use lan::LanError;
 use parts::sys::{Sys, watcher};
 use parts::uart::Uarts;
 use parts::{BitPeer, Inputs, UsbPort, World};
 use sim::snapshot::{self, Refused, Torn};
-use sim::{Device, I2cDevice, Log, LogReader, NEVER, Ps, SpiDevice, SpiFrame, UartDevice};
+use sim::{Device, I2cDevice, Log, LogReader, NEVER, PinDevice, Ps, SpiDevice, SpiFrame, UartDevice};
 use usb_host::UsbHost;
 
 use crate::agenda::Agenda;
@@ -13,9 +16,11 @@ use crate::card_socket::CardSocket;
 use crate::config::BoardConfig;
 use crate::i2c_port::{I2cPort, I2cWires};
 use crate::network::Network;
+use crate::pin_port::PinPort;
 use crate::spi_port::{SpiPort, SpiWires, exchange_frame};
 use crate::uart_cable::UartCable;
 use crate::uart_port::{UartPort, UartWires};
+use crate::wires::SidePins;
 
 /// Slots of the agenda; the devices follow.
 const NETWORK: usize = 0;
@@ -33,6 +38,7 @@ enum Port {
     Spi(Box<SpiPort<dyn SpiDevice>>),
     I2c(I2cPort),
     Uart(UartPort),
+    Pins(PinPort),
 }
 
 impl Port {
@@ -41,6 +47,7 @@ impl Port {
             Self::Spi(port) => port.watched(),
             Self::I2c(port) => port.wires.side.watched(),
             Self::Uart(port) => port.wires.side.watched(),
+            Self::Pins(port) => port.watched(),
         }
     }
 
@@ -49,6 +56,7 @@ impl Port {
             Self::Spi(port) => port.device.name(),
             Self::I2c(port) => port.device.name(),
             Self::Uart(port) => port.device.name(),
+            Self::Pins(port) => port.device.name(),
         }
     }
 
@@ -57,6 +65,7 @@ impl Port {
             Self::Spi(port) => &mut port.device,
             Self::I2c(port) => &mut *port.device,
             Self::Uart(port) => &mut *port.device,
+            Self::Pins(port) => &mut *port.device,
         }
     }
 }
@@ -71,6 +80,8 @@ pub struct Wiring {
     uart_cables: [UartCable; 2],
     ports: Vec<Port>,
     spi_log: Log<(&'static str, SpiFrame)>,
+    /// An application of the PC sets it to end the run.
+    pub pause: Arc<AtomicBool>,
     agenda: Agenda,
 }
 
@@ -87,6 +98,7 @@ impl Wiring {
             uart_cables: Default::default(),
             ports: Vec::new(),
             spi_log: Log::default(),
+            pause: Arc::default(),
             agenda: Agenda::new(DEVICES),
         };
         config.attachments.iter().for_each(|attachment| attachment.attach(&mut wiring));
@@ -139,6 +151,11 @@ impl Wiring {
         self.attach(Port::Uart(UartPort { wires, device: Box::new(device) }));
     }
 
+    /// Attaches a device to pins without a bus.
+    pub fn attach_pins(&mut self, pins: Vec<u32>, device: impl PinDevice + 'static) {
+        self.attach(Port::Pins(PinPort::new(pins, device)));
+    }
+
     fn attach(&mut self, port: Port) {
         self.ports.push(port);
         self.agenda.add();
@@ -166,6 +183,18 @@ impl Wiring {
     pub(crate) fn refresh(&mut self, sys: &mut Sys) {
         self.settle_network(sys);
         self.schedule_usb(sys);
+    }
+
+    /// Takes what the devices' owner has changed between two runs. Returns whether anything changed.
+    pub(crate) fn take_changes(&mut self, sys: &mut Sys) -> bool {
+        let mut changed = false;
+        for index in 0..self.ports.len() {
+            if self.ports[index].device().take_changes() {
+                changed = true;
+                self.settle_port(sys, index);
+            }
+        }
+        changed
     }
 
     /// Announces frames sent to the board, which may arrive at any time since the core's last instruction started.
@@ -288,6 +317,10 @@ impl Wiring {
             Port::Spi(port) => port.wires.side,
             Port::I2c(port) => port.wires.side,
             Port::Uart(port) => port.wires.side,
+            Port::Pins(port) => {
+                port.drive_pins(sys);
+                SidePins::default()
+            }
         };
         let device = port.device();
         side.drive_interrupt(sys, device);
@@ -312,6 +345,7 @@ impl Wiring {
                 Port::Spi(port) => port.sample_pins(sys),
                 Port::I2c(port) => port.wires.side.sample_reset(sys, &mut *port.device),
                 Port::Uart(port) => port.wires.side.sample_reset(sys, &mut *port.device),
+                Port::Pins(port) => port.sample_pins(sys),
             }
             self.settle_port(sys, index);
         }
@@ -347,6 +381,7 @@ impl Wiring {
                 port.device.advance(now);
                 port.deliver(sys, uart);
             }
+            Port::Pins(port) => port.device.advance(now),
         }
         self.settle_port(sys, index);
     }
@@ -520,6 +555,9 @@ impl World for Wiring {
             Some(NETWORK) => {
                 if let Some(network) = &mut self.network {
                     network.advance(sys);
+                }
+                if self.pause.swap(false, Ordering::Relaxed) {
+                    sys.pause();
                 }
                 self.settle_network(sys);
                 self.postpone(sys, NETWORK);

@@ -107,6 +107,8 @@ pub enum RunEnd {
     },
     /// The guest used something that is not modelled.
     Unmodelled(Unmodelled),
+    /// [`Sys::pause`] was called.
+    Paused,
     /// The debugger stopped the chip; [`Debug::take_halt`] returns the reason.
     Halted,
 }

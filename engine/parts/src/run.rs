@@ -319,8 +319,11 @@ impl Runner {
         }
         let cycle = chip.sys().cycle;
         notify_cores(chip, cycle);
-        let request = chip.sys_mut().reset_request.take()?;
-        chip.carry_out(request, self.now)
+        let paused = std::mem::take(&mut chip.sys_mut().paused);
+        match chip.sys_mut().reset_request.take() {
+            Some(request) => chip.carry_out(request, self.now),
+            None => paused.then_some(RunEnd::Paused),
+        }
     }
 }
 

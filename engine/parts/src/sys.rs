@@ -175,6 +175,9 @@ pub struct Sys {
     pub spi_shifted: (Ps, u64),
     /// Set when a core must leave its inner loop to handle events, interrupts or resets.
     pub attention: bool,
+    /// The owner of the board wants to look at it now.
+    #[serde(skip)]
+    pub(crate) paused: bool,
     /// The deferred batch of a PIO program, as it appears at the pins.
     pub(crate) batched: Option<Deferred>,
     /// A PIO block has planned again: it may have a batch to defer.
@@ -241,6 +244,7 @@ impl Sys {
             spi_speed: 1,
             spi_shifted: (0, 1),
             attention: false,
+            paused: false,
             batched: None,
             batch_possible: false,
             batches_enabled: true,
@@ -472,6 +476,12 @@ impl Sys {
     /// Requests a chip or core reset before the next instruction.
     pub fn request_reset(&mut self, request: ResetRequest) {
         self.reset_request = Some(request);
+        self.attention = true;
+    }
+
+    /// Ends the run after the instruction in progress.
+    pub fn pause(&mut self) {
+        self.paused = true;
         self.attention = true;
     }
 

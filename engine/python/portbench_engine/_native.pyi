@@ -35,14 +35,14 @@ Reply = tuple[bytes, bool, bool, float | None]
 """What to send, whether to close then, whether to reset instead, and in how many us after that to connect again."""
 
 class LanApp(Protocol):
-    """A TCP application on the simulated PC."""
+    """A TCP application on the simulated PC. With a true attribute `pauses`, each call stops the machine."""
 
     def accept(self, conn: int, peer: str, now_us: float) -> Reply: ...
     def receive(self, conn: int, data: bytes, now_us: float) -> Reply: ...
     def closed(self, conn: int, reset: bool, now_us: float) -> Reply: ...
 
 class UdpApp(Protocol):
-    """A UDP application on the simulated PC."""
+    """A UDP application on the simulated PC, with `pauses` as a TCP one may have."""
 
     def receive(self, peer: str, data: bytes, now_us: float) -> list[tuple[float, bytes]]:
         """The answers, each so many us after the PC's turnaround."""
@@ -76,9 +76,9 @@ class Machine:
     @property
     def time_ps(self) -> int: ...
     def run_until_ps(self, until_ps: int) -> str:
-        """Run until then, or until something wants attention: returns `time`, `console`, `usb`, `reset: CAUSE`,
-        `asleep: WHY`, `halted`, or `locked up`. Raises EngineError where the guest uses something that is not
-        modelled."""
+        """Run until then, or until something wants attention: returns `time`, `console`, `usb`, `network`,
+        `reset: CAUSE`, `asleep: WHY`, `halted`, or `locked up`. Raises EngineError where the guest uses something that
+        is not modelled."""
     def power_cycle(self, bootsel: bool = False) -> None: ...
     def snapshot(self) -> bytes:
         """The board's whole state. Raises ValueError with the part that cannot be saved."""
@@ -102,6 +102,7 @@ class Machine:
     def udp_send(self, port: int, peer: str, data: bytes) -> bool: ...
     def lan_send(self, conn: int, data: bytes, at_us: float = 0.0) -> bool: ...
     def lan_close(self, conn: int) -> bool: ...
+    def lan_reset(self, conn: int) -> bool: ...
     def log_frames(self, limit: int) -> None: ...
     def lan_frames(self) -> list[tuple[float, float, bool, str, bytes]]:
         """(start_us, arrival_us, to_board, fate, bytes)"""

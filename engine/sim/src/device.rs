@@ -16,6 +16,10 @@ pub trait Device: Send {
     fn next_event(&self) -> Option<Ps> {
         None
     }
+    /// Takes what the device's owner has changed between two runs; true: the device has to be looked at again.
+    fn take_changes(&mut self) -> bool {
+        false
+    }
     /// Takes the description of an unmodelled request made since the last call. It ends the run.
     fn take_unmodelled(&mut self) -> Option<String> {
         None

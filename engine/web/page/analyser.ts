@@ -6,7 +6,7 @@ import { type Byte, type Wave, clock, data, values } from "./wave.js";
 const [ROW, LABEL, GAP] = [26, 64, 6];
 /** The bytes below a wave, in rows. */
 const VALUES = 0.6;
-const KEPT = 200_000;
+const KEPT = 50_000;
 const MOST_PINS = 12;
 /** Up to this width the bits of SPI are shown. */
 const NARROW_US = 100;
@@ -79,7 +79,7 @@ export class Analyser {
     pen.scale(scale, scale);
     pen.font = "12px ui-monospace, monospace";
     pen.textBaseline = "middle";
-    const x = (at: number) => LABEL + ((Math.min(Math.max(at, from), until) - from) / this.windowUs) * (width - LABEL - GAP);
+    const x = (at: number) => LABEL + ((Math.min(Math.max(at, from), until) - from) / (until - from || 1)) * (width - LABEL - GAP);
     let row = 0;
     const label = (text: string) => {
       pen.fillStyle = colour("--ink");

@@ -15,6 +15,19 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const say = (message: FromBench) => postMessage(message);
 
+/** By the names of runner/stages.py. */
+const DOES: Record<string, string> = { image: "reading the image", open: "powering up", flash: "writing the flash", console: "booting", identify: "asking for the version", deploy: "sending the client", ready: "bringing the network up", run: "measuring, once more for where the time goes" };
+const TOLD_MS = 500;
+let toldMs = 0;
+
+/** `answer`: the engine's to a call of `run`, of which there are many. */
+function tellTime(answer: string): void {
+  if (performance.now() < toldMs + TOLD_MS) return;
+  toldMs = performance.now();
+  const { is } = JSON.parse(answer) as { is?: [string, number] };
+  if (is) say({ is: "ran", timeUs: is[1] / 1e6 });
+}
+
 let engine: Exports;
 let python: PyodideAPI;
 let heard: (app: number, text: string, data: Uint8Array) => { toJs(): [string, Uint8Array]; destroy(): void };
@@ -50,7 +63,9 @@ function call(text: string, data: Uint8Array): [string, Uint8Array] {
   if (!lengths) throw new Error(`a call of ${text.length} characters did not reach the engine`);
   const [textBytes, allBytes] = [Number(lengths >> 32n), Number(lengths & 0xffff_ffffn)];
   const all = bytesAt(engine.output(), allBytes);
-  return [decoder.decode(all.subarray(0, textBytes)), all.subarray(textBytes)];
+  const answer = decoder.decode(all.subarray(0, textBytes));
+  if (text.startsWith('["run"')) tellTime(answer);
+  return [answer, all.subarray(textBytes)];
 }
 
 async function load(address: string): Promise<Uint8Array> {
@@ -61,7 +76,7 @@ async function load(address: string): Promise<Uint8Array> {
 
 async function start(): Promise<void> {
   const module = WebAssembly.instantiateStreaming(fetch("engine.wasm"), { page: { hear } });
-  say({ is: "stage", what: "loading Python" });
+  say({ is: "stage", what: "loading Python, 10 MB" });
   python = await loadPyodide({ indexURL: new URL("python/", location.href).href });
   engine = (await module).instance.exports as unknown as Exports;
   python.unpackArchive(await load("python/portbench.zip"), "zip", { extractDir: "/portbench" });
@@ -72,7 +87,7 @@ async function start(): Promise<void> {
     python.FS.writeFile(`/roms/${mcu}.own`, rom);
   }
   python.registerJsModule("page_engine", { call });
-  python.registerJsModule("page_worker", { doing: (label: string, stage: string) => say({ is: "stage", what: `${label}: ${stage}` }) });
+  python.registerJsModule("page_worker", { doing: (label: string, stage: string) => say({ is: "stage", what: `${label}: ${DOES[stage] ?? stage}` }) });
   say({ is: "stage", what: "starting portbench" });
   python.runPython("import sys; sys.dont_write_bytecode = True; sys.path.insert(0, '/portbench'); import page_run, portbench_engine._native");
   heard = python.pyimport("portbench_engine._native").hear;

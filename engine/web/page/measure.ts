@@ -18,9 +18,19 @@ interface Known {
   settings: Setting[];
 }
 
+/** An image that the menu offers, by address and hash. `publisher`: "official", or by whom it is. */
+export interface Offer {
+  id: string;
+  board: string;
+  url: string;
+  sha256: string;
+  publisher: string;
+}
+
 /** Files of the page's build. */
 export interface Catalogue {
   workloads: Known[];
+  firmware: Offer[];
   /** SHA-256 of an image, and its name in the catalogue. */
   images: Record<string, string>;
 }
@@ -30,9 +40,10 @@ export type Image = [string, Uint8Array];
 const find = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 const [workload, profile, seed, other] = [find<HTMLSelectElement>("workload"), find<HTMLSelectElement>("profile"), find<HTMLSelectElement>("seed"), find<HTMLInputElement>("other")];
 const places = find("settings");
-const [button, cancel, stage, result, link, download] = [find<HTMLButtonElement>("measure"), find<HTMLButtonElement>("cancel"), find("stage"), find("result"), find<HTMLAnchorElement>("link"), find<HTMLAnchorElement>("export")];
+const [button, cancel, stage, progress, result, link, download] = [find<HTMLButtonElement>("measure"), find<HTMLButtonElement>("cancel"), find("stage"), find("progress"), find("result"), find<HTMLAnchorElement>("link"), find<HTMLAnchorElement>("export")];
 
 let worker: Worker | undefined;
+let [beganMs, ranUs, timer] = [0, 0, 0];
 let images: Image[] = [];
 
 function tell(text: string, failed = false): void {
@@ -40,9 +51,18 @@ function tell(text: string, failed = false): void {
   stage.classList.toggle("failed", failed);
 }
 
+/** Beside the stage: a screen reader is not told each second. */
+function showProgress(): void {
+  const ran = ranUs ? `${(ranUs / 1e6).toFixed(2)} s on the board, ` : "";
+  progress.textContent = `${ran}${Math.round((performance.now() - beganMs) / 1000)} s here`;
+}
+
 function busy(is: boolean): void {
   button.disabled = is;
   cancel.disabled = !is;
+  clearInterval(timer);
+  if (is) [beganMs, ranUs, timer] = [performance.now(), 0, setInterval(showProgress, 1000)];
+  else progress.textContent = "";
 }
 
 /** A field for each setting, with its default or what `asked` has as NAME=VALUE. */
@@ -93,6 +113,9 @@ function heard({ data }: MessageEvent<FromBench>): void {
     case "stage":
       tell(data.what);
       break;
+    case "ran":
+      ranUs = data.timeUs;
+      break;
     case "measured": {
       const rows = (JSON.parse(data.run) as { rows: { runtime: string; status: string; reason?: string }[] }).rows;
       const failed = rows.find((row) => row.status !== "measured");
@@ -127,8 +150,8 @@ function stop(why: string): void {
   tell(why);
 }
 
-/** `images`: what is to be measured beside a further file. `board`: its id. */
-export function measureView(known: Catalogue, current: () => { board: string; image: Image }): void {
+/** `image`: what is to be measured beside a further file; `from`: how a link names it. `board`: its id. */
+export function measureView(known: Catalogue, current: () => { board: string; image: Image; from: string | null }): void {
   for (const { name, title } of known.workloads) workload.append(new Option(title, name));
   const asked = new URLSearchParams(location.search);
   for (const select of [workload, profile, seed]) {
@@ -137,10 +160,7 @@ export function measureView(known: Catalogue, current: () => { board: string; im
   }
   const relink = () => {
     const settings = new URLSearchParams({ board: current().board, workload: workload.value, profile: profile.value, seed: seed.value });
-    for (const name of ["image", "script"]) {
-      const from = asked.get(name);
-      if (from) settings.set(name, from);
-    }
+    for (const [name, from] of [["image", current().from], ["script", asked.get("script")]] as const) if (from) settings.set(name, from);
     for (const setting of given()) settings.append("setting", setting);
     link.href = `?${settings}`;
   };
@@ -148,7 +168,7 @@ export function measureView(known: Catalogue, current: () => { board: string; im
   choose(asked.getAll("setting"));
   workload.addEventListener("change", () => choose([]));
   for (const place of [workload, profile, seed, places]) place.addEventListener("change", relink);
-  addEventListener("board", relink);
+  addEventListener("firmware", relink);
   relink();
   button.onclick = async () => {
     busy(true);

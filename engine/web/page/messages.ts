@@ -9,7 +9,6 @@ export type ToWorker =
   /** `factor` of real time; 0: a busy board as fast as possible, an idle one by the clock. */
   | { do: "speed"; factor: number }
   | { do: "step"; us: number }
-  | { do: "watch"; on: boolean }
   | { do: "file"; path: string; contents: Uint8Array }
   | { do: "read"; path: string }
   | { do: "list" };
@@ -33,12 +32,14 @@ export interface State {
 
 export type FromWorker =
   | { is: "ready" }
+  /** Another board, or the same one again: all that was heard before is of the last one. */
+  | { is: "powered" }
   | { is: "printed"; bytes: Uint8Array }
   | { is: "state"; state: State }
   | { is: "report"; report: string }
   | { is: "stopped"; why: string }
   | { is: "failed"; why: string }
-  | { is: "observed"; observed: Observed; nowUs: number }
+  | { is: "observed"; observed: Observed }
   | { is: "read"; path: string; contents: Uint8Array }
   /** `wrote`: the file that was just written, if one was. */
   | { is: "files"; paths: string[]; wrote: string };
@@ -52,6 +53,8 @@ export interface ToBench {
 /** `run`: the run file. `html`: its page. */
 export type FromBench =
   | { is: "stage"; what: string }
+  /** The board's time in the row that is measured. */
+  | { is: "ran"; timeUs: number }
   | { is: "measured"; run: string }
   | { is: "drawn"; html: string }
   | { is: "failed"; why: string };

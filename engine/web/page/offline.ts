@@ -4,7 +4,7 @@ const worker = self as unknown as {
   skipWaiting(): Promise<void>;
   clients: { claim(): Promise<void> };
 };
-const STORE = "playground";
+const STORE = "portbench-playground"; // an origin such as that of GitHub Pages has other pages, too
 
 worker.addEventListener("install", (event) => {
   const keep = async () => {

@@ -2,12 +2,12 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import { Analyser } from "./analyser.js";
-import { type Drive, KINDS } from "./board.js";
+import { type Drive, KINDS, type Observed } from "./board.js";
 import { Drawing, words } from "./drawing.js";
-import { type Catalogue, type Image, measureView } from "./measure.js";
+import { type Catalogue, type Image, measureView, type Offer } from "./measure.js";
 import type { FromWorker, State, ToWorker } from "./messages.js";
 import { decode } from "./network.js";
-import { saved } from "./prompt.js";
+import { latin1, PROMPT, RESTART, Saving } from "./prompt.js";
 
 const CLIENT = "native.uf2";
 const CLIENT_NAME = "portbench-native.uf2";
@@ -15,7 +15,7 @@ const BLINK_PIN = 25;
 const MOST_LINES = 300;
 
 const find = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
-const [kinds, image, message] = [find<HTMLSelectElement>("board"), find<HTMLInputElement>("image"), find("message")];
+const [kinds, menu, image, message] = [find<HTMLSelectElement>("board"), find<HTMLSelectElement>("firmware"), find<HTMLInputElement>("image"), find("message")];
 const [pause, step, cable, speed] = [find<HTMLButtonElement>("pause"), find<HTMLButtonElement>("step"), find<HTMLInputElement>("cable"), find<HTMLSelectElement>("speed")];
 const [pins, report, path, text] = [find("pins"), find("report"), find<HTMLInputElement>("path"), find<HTMLTextAreaElement>("text")];
 
@@ -42,18 +42,32 @@ const analyser = new Analyser(find<HTMLCanvasElement>("analyser"));
 let drawing: Drawing;
 let known: Catalogue | undefined;
 let firmware: Image = ["", new Uint8Array()];
+/** How a link names the firmware: empty for the client in C, an id of the menu, or an address; null: it was dropped here. */
+let from: string | null = "";
+/** The link asks that its script is saved and run, once the board can take it. */
+let isToRun = asked.get("run") === "1";
+let saving: Saving | undefined;
+let [chosen, lastPrinted, startsAgain] = [0, "", false];
 let drive: Drive = "none";
 let paused = false;
 /** The visitor started the boot loader, for the next image. */
 let inBootLoader = false;
-let timeUs = 0;
+let [timeUs, allFrames] = [0, 0];
 
-function tell(text: string, failed = false): void {
+/** `address`: of a file that the visitor can download. */
+function tell(text: string, failed = false, address = ""): void {
   message.textContent = text;
   message.classList.toggle("failed", failed);
+  if (!address) return;
+  const link = document.createElement("a");
+  [link.href, link.textContent] = [address, fileOf(address)];
+  message.append(" ", link);
 }
 
 const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** An error's cause is the address of a file that the visitor has to download. */
+const refuse = (error: unknown) => tell(reason(error), true, error instanceof Error && error.cause ? String(error.cause) : "");
 
 async function load(address: string): Promise<Uint8Array> {
   const answer = await fetch(address).catch(() => {
@@ -64,32 +78,80 @@ async function load(address: string): Promise<Uint8Array> {
 }
 
 function draw(): void {
-  const { title, mcu, network, cable: wired } = KINDS[kinds.selectedIndex]!;
+  const { title, mcu, network, cable: wired } = KINDS[kinds.selectedIndex] ?? KINDS[0]!;
   drawing = new Drawing(find("drawing"), title, mcu, network, wired);
   shown = [-1, -1];
+  [cable.disabled, cable.checked] = [!wired, wired];
+}
+
+/** Empty where the browser has none: on a page that is neither https: nor of this PC. */
+async function sha256(contents: Uint8Array): Promise<string> {
+  if (!("subtle" in crypto)) return "";
+  return hex([...new Uint8Array(await crypto.subtle.digest("SHA-256", contents as BufferSource))]).replaceAll(" ", "");
 }
 
 /** The image's name in the catalogue, where its contents are known. */
-async function named(contents: Uint8Array): Promise<string | undefined> {
-  if (!known || !("subtle" in crypto)) return undefined;
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", contents as BufferSource));
-  return known.images[Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("")];
+const named = async (contents: Uint8Array) => known?.images[await sha256(contents)];
+
+const offers = () => known?.firmware.filter(({ board }) => board === kinds.value) ?? [];
+const offered = (id: string | null) => known?.firmware.find((offer) => offer.id === id);
+
+function showMenu(): void {
+  const there = offers();
+  menu.replaceChildren(new Option("ping-pong client in C", ""), ...there.map(({ id, publisher }) => new Option(`${id}, ${publisher}`, id)));
+  const name = from ?? firmware[0];
+  if (name && !there.some(({ id }) => id === name)) menu.append(new Option(firmware[0], name));
+  menu.value = firmware[0] ? name : "none yet";
+  dispatchEvent(new Event("firmware"));
+}
+
+/** An image of the menu, from its publisher. It is not booted with another hash than the catalogue's. */
+async function fetched({ id, url, sha256: wanted }: Offer): Promise<Image> {
+  tell(`${id} is fetched from ${new URL(url).host}.`);
+  const contents = await load(url).catch(() => {
+    throw new Error(`This page cannot fetch ${id} from ${new URL(url).host}; download it and drop it here:`, { cause: url });
+  });
+  const found = await sha256(contents);
+  if (!found) throw new Error(`Without https: this page cannot check ${id}; download it and drop it here:`, { cause: url });
+  if (found !== wanted) throw new Error(`${url} is not ${id}, and is not booted: its SHA-256 begins with ${found.slice(0, 16)}, and with ${wanted.slice(0, 16)} in the catalogue.`);
+  return [fileOf(url), contents];
+}
+
+/** Boots what a link or the menu names. */
+async function choose(name: string): Promise<void> {
+  const mine = ++chosen;
+  try {
+    const offer = offered(name);
+    const next: Image = offer ? await fetched(offer) : name ? [fileOf(name), await load(name)] : [CLIENT_NAME, await load(CLIENT)];
+    if (mine !== chosen) return; // the visitor has chosen another one since
+    [firmware, from] = [next, name];
+    await power(false, true);
+  } catch (error) {
+    if (mine === chosen) refuse(error);
+  }
+  showMenu();
+}
+
+/** Forgets the last board. */
+function clear(): void {
+  terminal.reset();
+  report.textContent = "";
+  delete report.dataset["report"];
+  analyser.clear();
+  clearTraffic();
+  [saving, lastPrinted, frames, spi, spiLeftOut] = [undefined, "", 0, 0, 0];
 }
 
 async function power(bootsel: boolean, fresh: boolean): Promise<void> {
-  const kind = KINDS[kinds.selectedIndex]!;
+  const kind = KINDS[kinds.selectedIndex];
+  if (!kind || !firmware[0]) return tell("Choose a board and a firmware first.", true);
   try {
     const rom = await load(`${kind.mcu}.rom`);
-    terminal.reset();
-    report.textContent = "";
-    delete report.dataset["report"];
     setPaused(false);
-    analyser.clear();
     inBootLoader = bootsel;
     const id = await named(firmware[1]);
     send({ do: "power", kind: kinds.selectedIndex, rom, uf2: fresh ? firmware[1] : new Uint8Array(), bootsel });
     tell(`${kind.title} runs ${firmware[0]}${id && id !== firmware[0].replace(".uf2", "") ? ` (${id})` : ""}${bootsel ? ", with BOOTSEL pressed" : ""}.`);
-    cable.disabled = !kind.cable;
     cable.checked = kind.cable;
   } catch (error) {
     tell(`${reason(error)}. Build the page on a PC that has this chip's boot ROM.`, true);
@@ -98,7 +160,9 @@ async function power(bootsel: boolean, fresh: boolean): Promise<void> {
 
 async function take(name: string, contents: Uint8Array): Promise<void> {
   if (/\.uf2$/i.test(name)) {
-    firmware = [name, contents];
+    [firmware, from] = [[name, contents], null];
+    chosen += 1;
+    showMenu();
     if (inBootLoader && drive === "the boot loader's") {
       inBootLoader = false;
       send({ do: "file", path: name, contents });
@@ -106,13 +170,17 @@ async function take(name: string, contents: Uint8Array): Promise<void> {
       await power(false, true);
     }
   } else if (/\.py$/i.test(name)) {
-    path.value = drive === "the firmware's" ? "code.py" : "main.py";
-    text.value = new TextDecoder().decode(contents);
+    takeScript(contents);
     select("drive");
     tell(`${name} is under Files; save it on the board.`);
   } else {
     send({ do: "file", path: name, contents });
   }
+}
+
+function takeScript(contents: Uint8Array): void {
+  path.value = drive === "the firmware's" ? "code.py" : "main.py";
+  text.value = new TextDecoder().decode(contents);
 }
 
 const takeFile = async (file: File) => take(file.name, new Uint8Array(await file.arrayBuffer()));
@@ -148,8 +216,10 @@ function show(state: State): void {
   put("real", seconds(state.realUs));
   put("pace", `${state.pace.toFixed(2)} × real time`);
   put("speed-now", `${(state.instructionsPerS / 1e6).toFixed(1)} MIPS`);
-  put("frames", `${state.frames} frames`);
+  allFrames = state.frames;
+  put("frames", `${allFrames} frames`);
   put("memory", `${(state.memoryBytes / 1e6).toFixed(1)} MB`);
+  if (saving) goOn(new Uint8Array());
   showLevels(state);
   if (!analyser.held) showPins();
 }
@@ -178,29 +248,46 @@ function line(body: HTMLElement, cells: string[], numbers: number[]): void {
 
 const hex = (bytes: number[]) => bytes.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
 
-function showTraffic(observed: Parameters<Analyser["take"]>[0]): void {
+/** Traffic that is not in the tables yet, and how much there was: all, and SPI's without what the engine left out. */
+let waiting: Pick<Observed, "frames" | "spi"> = { frames: [], spi: [] };
+let [frames, spi, spiLeftOut] = [0, 0, 0];
+
+function clearTraffic(): void {
+  for (const id of ["cable-frames", "spi-frames"]) find(id).replaceChildren();
+  waiting = { frames: [], spi: [] };
+}
+
+function takeTraffic(observed: Observed): void {
   analyser.take(observed);
+  [frames, spi, spiLeftOut] = [frames + observed.frames.length, spi + observed.spi.length, spiLeftOut + observed.spiLeftOut];
+  waiting = { frames: waiting.frames.concat(observed.frames).slice(-MOST_LINES), spi: waiting.spi.concat(observed.spi).slice(-MOST_LINES) };
+  showTraffic();
+}
+
+function showTraffic(): void {
   if (find("view-network").hidden) return;
-  for (const [start, , , fate, frame] of observed.frames) {
+  for (const [start, , , fate, frame] of waiting.frames) {
     const { from, to, what } = decode(frame, fate);
     line(find("cable-frames"), [(start / 1000).toFixed(3), from, to, what], [0]);
   }
-  for (const [start, end, , name, write, length, data, meaning] of observed.spi.slice(-MOST_LINES)) {
+  for (const [start, end, , name, write, length, data, meaning] of waiting.spi) {
     line(find("spi-frames"), [(start / 1000).toFixed(3), (end - start).toFixed(2), name, write ? "write" : "read", `${length}`, meaning || hex(data.slice(0, 12))], [0, 1, 4]);
   }
-  if (observed.spiLeftOut) find("network-left").textContent = `${observed.spiLeftOut} transfers of the last moment are left out.`;
+  waiting = { frames: [], spi: [] };
+  put("network-left", `Recorded from the start: ${frames} of ${allFrames} frames, ${spi} of ${spi + spiLeftOut} transfers; the tables have the last ${MOST_LINES}.`);
 }
 
 function showDrive(now: Drive): void {
   if (drive === now) return;
   drive = now;
   put("drive-says", drive === "the boot loader's" ? "The board is in its boot loader: these files are its own, and it takes a .uf2." : "");
+  if (isToRun && drive === "the firmware's") runLinked();
   if (drive === "none") showFiles([], "");
   else if (!find("view-drive").hidden) send({ do: "list" });
 }
 
 function showFiles(paths: string[], wrote: string): void {
-  if (wrote) tell(/\.uf2$/i.test(wrote) ? `The boot loader has taken ${wrote}: the board runs it.` : `${wrote} is on the board's drive, beside: ${paths.join(", ")}`);
+  if (wrote) tell(/\.uf2$/i.test(wrote) ? `The boot loader has taken ${wrote}: the board runs it.` : `${wrote} is on the board's drive.`);
   const none = document.createElement("li");
   none.textContent = "The board shows no drive now.";
   find("files").replaceChildren(
@@ -221,14 +308,17 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     case "ready":
       void begin();
       break;
+    case "powered":
+      clear();
+      break;
     case "printed":
-      terminal.write(data.bytes);
+      hear(data.bytes);
       break;
     case "state":
       show(data.state);
       break;
     case "observed":
-      showTraffic(data.observed);
+      takeTraffic(data.observed);
       break;
     case "report":
       showReport(data.report);
@@ -254,14 +344,57 @@ worker.onerror = (event) => tell(`The emulator ended: ${event.message}. Load the
 async function begin(): Promise<void> {
   try {
     known = JSON.parse(new TextDecoder().decode(await load("catalogue.json"))) as Catalogue;
-    measureView(known, () => ({ board: kinds.value, image: firmware }));
-    const [linked, script] = [asked.get("image"), asked.get("script")];
-    firmware = linked === null ? [CLIENT_NAME, await load(CLIENT)] : [fileOf(linked), await load(linked)];
-    await power(false, true);
-    if (script !== null) await take(fileOf(script), await load(script));
+    measureView(known, () => ({ board: kinds.value, image: firmware, from }));
+    showMenu();
+    if (kinds.selectedIndex < 0) return tell(`No board of this page is called ${asked.get("board")}; choose one of the menu.`, true);
+    const [script, offer] = [asked.get("script"), offered(asked.get("image"))];
+    if (offer && !asked.has("board")) {
+      kinds.value = offer.board;
+      draw();
+    }
+    if (script !== null) takeScript(await load(script));
+    await choose(asked.get("image") ?? (isToRun ? offers()[0]?.id : undefined) ?? "");
+    if (script !== null && !isToRun && !message.classList.contains("failed")) {
+      select("drive");
+      tell(`${message.textContent} ${fileOf(script)} is under Files; save it on the board.`);
+    }
   } catch (error) {
     tell(`${reason(error)}. Choose a file instead.`, true);
   }
+}
+
+/** What the board prints; while a file goes through its prompt, the console shows nothing. */
+function hear(bytes: Uint8Array): void {
+  if (saving) return goOn(bytes);
+  terminal.write(bytes);
+  lastPrinted = (lastPrinted + latin1(bytes)).slice(-PROMPT.length);
+  if (isToRun && drive === "none" && lastPrinted === PROMPT) runLinked();
+}
+
+function runLinked(): void {
+  isToRun = false;
+  path.value = drive === "none" ? "main.py" : "code.py";
+  save(true);
+}
+
+function save(runs: boolean): void {
+  const contents = new TextEncoder().encode(text.value);
+  if (runs) select("console");
+  if (drive !== "none") return send({ do: "file", path: path.value, contents });
+  [saving, startsAgain] = [new Saving(path.value, contents, timeUs), runs];
+  for (const piece of saving.typed()) send({ do: "type", text: piece });
+  tell(`${path.value} goes to the board through its prompt.`);
+}
+
+/** The file on its way has an answer of the board, or waits for it. */
+function goOn(bytes: Uint8Array): void {
+  const failure = saving!.hear(bytes, timeUs);
+  if (failure === undefined) return;
+  saving = undefined;
+  if (failure) tell(`${path.value} is not saved: ${failure}.`, true);
+  else tell(`${path.value} is on the board${startsAgain ? ", which starts again and runs main.py" : ""}.`);
+  if (!failure && startsAgain) send({ do: "type", text: RESTART });
+  else if (lastPrinted !== PROMPT) terminal.write(`\r\n${PROMPT}`);
 }
 
 function setPaused(is: boolean): void {
@@ -279,9 +412,9 @@ function select(name: string): void {
     tab.tabIndex = is ? 0 : -1;
     find(tab.getAttribute("aria-controls")!).hidden = !is;
   }
-  send({ do: "watch", on: name === "network" || name === "pins" });
   if (name === "drive") send({ do: "list" });
   if (name === "console") fit.fit();
+  showTraffic();
   showPins();
 }
 
@@ -297,8 +430,7 @@ tabs.forEach((tab, index) => {
 });
 
 KINDS.forEach((kind) => kinds.append(new Option(kind.title, kind.id)));
-const wanted = KINDS.findIndex((kind) => kind.id === asked.get("board"));
-if (wanted >= 0) kinds.selectedIndex = wanted;
+if (asked.has("board")) kinds.value = asked.get("board")!;
 draw();
 for (let number = 0; number < 30; number++) {
   const pin = document.createElement("li");
@@ -306,14 +438,18 @@ for (let number = 0; number < 30; number++) {
   pins.append(pin);
 }
 terminal.attachCustomKeyEventHandler(({ key, shiftKey }) => key !== "Tab" || !shiftKey); // Tab is the prompt's, and a keyboard needs a way out
-terminal.onData((typed) => send({ do: "type", text: new TextEncoder().encode(typed) }));
+terminal.onData((typed) => saving || send({ do: "type", text: new TextEncoder().encode(typed) }));
 image.onclick = () => (image.value = ""); // or the same file, built again, would be no change
 image.onchange = () => image.files?.[0] && void takeFile(image.files[0]);
 kinds.onchange = () => {
   draw();
-  dispatchEvent(new Event("board"));
+  const first = offered(from) ? offers()[0] : undefined; // one of the other board would not suit this one
+  if (first) return void choose(first.id);
+  if (!firmware[0]) return void choose("");
+  showMenu();
   void power(false, true);
 };
+menu.onchange = () => void choose(menu.value);
 find("reset").onclick = () => void power(false, false);
 find("bootsel").onclick = () => void power(true, false);
 pause.onclick = () => {
@@ -324,15 +460,8 @@ step.onclick = () => send({ do: "step", us: 1000 });
 speed.onchange = () => send({ do: "speed", factor: Number(speed.value) });
 cable.onchange = () => send({ do: "plug", plugged: cable.checked });
 find("list").onclick = () => send({ do: "list" });
-find("save").onclick = () => {
-  const contents = new TextEncoder().encode(text.value);
-  if (drive === "none") {
-    for (const piece of saved(path.value, contents)) send({ do: "type", text: piece });
-    tell(`${path.value} goes to the board through its prompt; the console shows how that ends.`);
-  } else {
-    send({ do: "file", path: path.value, contents });
-  }
-};
+find("save").onclick = () => save(false);
+find("run").onclick = () => save(true);
 find("hold").onclick = () => {
   analyser.held = !analyser.held;
   find("hold").setAttribute("aria-pressed", String(analyser.held));
@@ -341,10 +470,7 @@ find<HTMLSelectElement>("window").onchange = ({ target }) => {
   analyser.windowUs = Number((target as HTMLSelectElement).value);
   showPins();
 };
-find("network-clear").onclick = () => {
-  for (const id of ["cable-frames", "spi-frames"]) find(id).replaceChildren();
-  find("network-left").textContent = "";
-};
+find("network-clear").onclick = clearTraffic;
 addEventListener("dragover", (event) => {
   event.preventDefault();
   document.body.classList.add("over");

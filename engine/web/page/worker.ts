@@ -20,7 +20,6 @@ const board = await Board.load("engine.wasm");
 let powered = false;
 let paused = false;
 let factor = 0;
-let watches = false;
 let report = "";
 let typed: Uint8Array = new Uint8Array();
 let realMs = 0;
@@ -47,10 +46,8 @@ function tell(nowMs: number): void {
     },
   });
   told = { atMs: nowMs, timeUs, instructions, ...pins, isIdle };
-  if (watches) {
-    const observed = board.observed();
-    if (observed) say({ is: "observed", observed, nowUs: timeUs });
-  }
+  const observed = board.observed();
+  if (observed) say({ is: "observed", observed });
   const latest = board.report();
   if (latest !== report && latest.endsWith("}\n")) say({ is: "report", report: latest });
   report = latest;
@@ -74,7 +71,7 @@ function isNews(nowMs: number): boolean {
   if (!powered || passedMs >= IDLE_STATE_MS) return true;
   if (passedMs < STATE_MS) return false;
   const { levels, driven } = board.pins;
-  return !isIdle || !told.isIdle || watches || levels !== told.levels || driven !== told.driven;
+  return !isIdle || !told.isIdle || levels !== told.levels || driven !== told.driven;
 }
 
 /** Runs for one slice of real time; returns how many milliseconds the board is ahead of the clock. */
@@ -139,7 +136,8 @@ function obey(data: ToWorker): void {
     case "power":
       powered = false;
       board.powerUp(data.kind, data.rom, data.uf2, data.bootsel);
-      board.watch(watches);
+      board.watch(true);
+      say({ is: "powered" });
       [powered, paused, report, typed, realMs] = [true, false, "", new Uint8Array(), 0];
       told = { ...told, timeUs: board.timeUs, instructions: board.instructions };
       tell(performance.now()); // that its drive is gone: both boot loaders' are alike, and the page asks for files at a change
@@ -167,10 +165,6 @@ function obey(data: ToWorker): void {
         while (board.timeUs < endUs && advance(endUs - board.timeUs));
         tell(performance.now());
       }
-      break;
-    case "watch":
-      watches = data.on;
-      board.watch(watches);
       break;
     case "plug":
       board.plug(data.plugged);

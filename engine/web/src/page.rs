@@ -175,7 +175,7 @@ impl Page {
                     self.watch(watched);
                     return failure.unwrap_or_default();
                 }
-                Ok(Stop::Time | Stop::Halted | Stop::Reset(_)) => {}
+                Ok(Stop::Time | Stop::Network | Stop::Halted | Stop::Reset(_)) => {}
                 Ok(Stop::Usb) => drop(machine.take_usb_events()),
                 Ok(Stop::Console) => return String::new(),
                 Ok(Stop::LockedUp) => {

@@ -2,6 +2,7 @@
 
 mod card;
 mod i2c;
+mod pin_device;
 mod pins;
 mod rig;
 mod spi;
