@@ -18,6 +18,7 @@ import pytest
 from rich.console import Console
 
 from portbench.results import boards_beside, publish
+from portbench.results.attribution import CAUSES, Function, Spans
 from portbench.results.compare import compare
 from portbench.results.compare_comment import comment, mark
 from portbench.results.compare_table import as_data, markdown
@@ -33,7 +34,8 @@ from portbench.results.storage import to_json
 from portbench.results.table import terminal
 from tests.results.explain import synthetic, test_rules
 from tests.results.page_run import FULL, HISTORY
-from tests.results.rows import START, other_row, row, run_of
+from tests.results.rows import START, missing, other_row, row, run_of
+from tests.walk import Walk
 
 pytest.importorskip("scipy")
 FOLDER: Final = Path(__file__).with_name("outputs")
@@ -114,6 +116,8 @@ AFTER: Final = run_of(
 )
 
 
+COUNTS: Final = ("instructions", "spi_frames", "spi_bytes", "cache_misses", "cache_accesses", "fpu_instructions")
+FIGURES: Final = ("certificate_us", "key_exchange_us", "certificate_and_key_exchange_us", "ready_us")
 PICTURE: Final = BoardPicture(
     "A board",
     ("chip", "radio"),
@@ -160,8 +164,8 @@ def into_pages(run: RunFile) -> str:
         return "".join(page.read_text(encoding="utf-8") for page in pages)
 
 
-def history() -> tuple[Any, Any]:
-    later = EVERYTHING.model_copy(update={"started_utc": START + timedelta(days=30)})
+def history(run: RunFile) -> tuple[Any, Any]:
+    later = run.model_copy(update={"started_utc": START + timedelta(days=30)})
     series = history_table.histories([*HISTORY, *entries_of(later, "2026-02-01T030405Z.json")])
     return series, {number: each.steps() for number, each in enumerate(series)}
 
@@ -174,30 +178,132 @@ def explanations() -> dict[str, list[Any]]:
     return told | {name: [list(map(asdict, compared(*each))) for each in of] for name, of in both.items()}
 
 
-OUTPUTS: Final[dict[str, Callable[[], str]]] = {
-    "page.txt": lambda: publish.page(EVERYTHING),
-    "page.html": lambda: on_page(EVERYTHING),
-    "into.txt": lambda: into_pages(EVERYTHING),
-    "beside.txt": lambda: boards_beside.markdown(EVERYTHING, AFTER) + as_json(boards_beside.as_data(BEFORE, AFTER)),
-    "figures.json": lambda: to_json(without_samples(EVERYTHING)),
-    "chart.json": lambda: publish.chart(EVERYTHING),
-    "terminal.txt": lambda: on_terminal(EVERYTHING, 110),
-    "rows.csv": lambda: rows_csv(EVERYTHING.rows),
-    "samples.csv": lambda: samples_csv(EVERYTHING.rows),
-    "comparison.txt": lambda: markdown(compare(BEFORE, AFTER), 0.02, times=True),
-    "comment.txt": lambda: comment(compare(BEFORE, AFTER), 0.02, mark("speed", "pr.uf2")),
-    "comparison.json": lambda: as_json(as_data(compare(BEFORE, AFTER), 0.02)),
-    "explained.json": lambda: as_json(explanations()),
-    "history.txt": lambda: history_table.markdown(*history()),
-    "history.json": lambda: as_json(history_table.as_data(*history())),
+OUTPUTS: Final[dict[str, Callable[[RunFile, RunFile, RunFile], str]]] = {
+    "page.txt": lambda run, *_: publish.page(run),
+    "page.html": lambda run, *_: on_page(run),
+    "into.txt": lambda run, *_: into_pages(run),
+    "beside.txt": lambda run, a, b: boards_beside.markdown(run, b) + as_json(boards_beside.as_data(a, b)),
+    "figures.json": lambda run, *_: to_json(without_samples(run)),
+    "chart.json": lambda run, *_: publish.chart(run),
+    "terminal.txt": lambda run, *_: on_terminal(run, 110),
+    "rows.csv": lambda run, *_: rows_csv(run.rows),
+    "samples.csv": lambda run, *_: samples_csv(run.rows),
+    "comparison.txt": lambda run, a, b: markdown(compare(a, b), 0.02, times=True),
+    "comment.txt": lambda run, a, b: comment(compare(a, b), 0.02, mark("speed", "pr.uf2")),
+    "comparison.json": lambda run, a, b: as_json(as_data(compare(a, b), 0.02)),
+    "explained.json": lambda *_: as_json(explanations()),
+    "history.txt": lambda run, *_: history_table.markdown(*history(run)),
+    "history.json": lambda run, *_: as_json(history_table.as_data(*history(run))),
 }
 
 
-@pytest.mark.parametrize("name", OUTPUTS)
-def test_an_output_is_as_it_was_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def drawings_as_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publish, "picture", lambda draw: as_json(draw(640)))
     monkeypatch.setattr(parts, "drawings", lambda draw: (json.dumps(shortened(draw(640))).replace("}, {", "},\n{"), ""))
-    text = OUTPUTS[name]()
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_an_output_is_as_it_was_read(name: str) -> None:
+    text = OUTPUTS[name](EVERYTHING, BEFORE, AFTER)
     if os.environ.get("PORTBENCH_OUTPUTS"):
         (FOLDER / name).write_text(text, encoding="utf-8", newline="")
     assert text == (FOLDER / name).read_bytes().decode()
+
+
+def firmware(walk: Walk) -> dict[str, Any]:
+    """Draw what the runs of a firmware have in common."""
+    pick = walk.pick
+    runtime, version = pick(
+        (("micropython-1.9", "1.9"), ("micropython-1.26.0", "1.26.0"), ("native", ""), ("own", "2"))
+    )
+    spi_hz, turnaround_us = pick((None, 2_000_000, 20_000_000)), pick((None, 200.0, 35.5))
+    asked = {"spi_hz_asked": spi_hz, "spi_hz_actual": spi_hz and spi_hz - 7, "address_mode": pick((None, "static"))}
+    offers: dict[str, Any] = {"released": pick(("2023-04-05", "2025-08-09")), "maintained": pick((True, False))}
+    offers |= {"tcp_sockets": pick((None, 4, 8)), "tls": pick((None, True, False)), "python": pick((None, "Python 3"))}
+    source = pick(("https://micropython.org/download", "https://example.org"))
+    published = {"values": pick(([3.9], [2000.0, 1000.0])), "figure": pick((None, "total_us")), "source": "someone"}
+    return {
+        "runtime": runtime,
+        "version": version,
+        "family": runtime.partition("-")[0],
+        "build": pick(("some.uf2", "other/some.uf2", f"{runtime}.uf2")),
+        "board": pick((None, "RPI_PICO", "W5500_EVB_PICO")),
+        "profile": pick((None, "tuned", "as-published")),
+        "where": pick(("emulated", "emulated", "silicon", "hosted")),
+        "timed_by": pick(("board", "board", "board", "pc")),
+        "conditions": asked | {"turnaround_us": turnaround_us, "intn": pick((None, True, False))},
+        "libraries": pick(({}, {}, {"own": "1.0 ab"})),
+        "line": pick((None, "network.WIZNET5K()", "nic = other()")),
+        "note": pick((None, None, "a note")),
+        "offers": pick((None, offers | {"sources": [source]})),
+        "published": pick((None, None, published)),
+    }
+
+
+def random_run(walk: Walk, firmwares: list[dict[str, Any]]) -> RunFile:
+    """Draw a run of some of `firmwares`, with some rows of each."""
+    rows, pick = list[Row](), walk.pick
+    for told in firmwares:
+        total_us, seed = pick((1000, 2500.5, 99_999, 3e7)), pick((None, None, 3))
+        for index in range(pick((0, 1, 1, 3, 4))):
+            sim = {"seed": seed, "room": {"turnaround_us": 200 - index} if seed else {}, "counters": {"spi_bytes": 7}}
+            changes = told | {"lost": pick((None, None, 0.06)), "sim": sim if told["where"] == "emulated" else None}
+            near_us = total_us * pick((1, 1, 1.001, 0.97, 1.06))
+            if pick((True, *(False,) * 6)):
+                url = pick((None, "https://example.org/a b.uf2"))
+                ended = {name: changes[name] for name in ("runtime", "build", "family", "where", "profile", "board")}
+                reason = pick(("no image", "it broke"))
+                rows.append(missing(status=pick(("skipped", "failed")), reason=reason, image_url=url, **ended))
+            elif pick((True, False, False)) and not told["published"]:
+                rows.append(other_row(near_us / 100, run_index=index, **changes))
+            else:
+                trips = pick((None, [near_us / 4, near_us / 2, near_us / 8, near_us / 8], [near_us / 9] * 9))
+                rows.append(row(near_us, index, trips, **changes))
+    return run_of(*rows, tools=pick(({}, {"rich": "15"})), name=pick((None, "nightly")))
+
+
+def test_outputs_of_random_runs_are_as_recorded() -> None:
+    walk = Walk(7)
+    for _ in range(8):
+        of = [firmware(walk) for _ in range(6)]
+        runs = [random_run(walk, of) for _ in range(3)]
+        for name in sorted(OUTPUTS.keys() - {"explained.json", "into.txt"}):
+            walk.note(name, OUTPUTS[name](*runs))
+        walk.note([history_table.lines(each, []) for each in history(runs[0])[0]])
+    assert walk.checksum == "b33324ef70f9c731"
+
+
+def test_explanations_of_random_rows_are_as_recorded() -> None:
+    walk = Walk(7)
+    pick, before = walk.pick, synthetic.row({"code_run": 1})
+    for _ in range(400):
+        causes = {pick(tuple(CAUSES)): pick((1, 20, 300, 4000, 50_000)) for _ in range(pick((2, 4, 8)))}
+        counts = {pick(COUNTS): pick((1, 9, 90, 4000)) for _ in range(pick((2, 5, 7)))}
+        registers = {pick(("S0_RX_RSR read", "S0_SR read", "S0_IR read", "S0_CR write")): pick((1, 3, 9))}
+        figures = {pick(FIGURES): pick((300, 500_000, 2_000_000)) for _ in range(2)}
+        place: dict[str, Any] = {"address": "0x10042000", "bytes": 9, "misses": 50, "known_by": "elf"}
+        named = Function(name=pick(("ecp_double_jac", "sha256", "tcp_receive")), **place)
+        long = [pick((3, 9, 15)) * 100_000_000_000 for _ in range(2)]
+        waits = [each // 10 * pick((0, 3, 5, 8)) for each in long]
+        spent = {"link": waits, "code_run": [each - wait for each, wait in zip(long, waits, strict=True)]}
+        about: dict[str, Any] = {"start_ps": [0, long[0]], "reported_us": [None] * 2, "causes_ps": spent}
+        stages = Spans(names=["boot", "link"], duration_ps=long, **about)
+        told = synthetic.row(
+            causes,
+            stages=pick((None, stages)),
+            counts=counts,
+            registers=registers,
+            every_us=pick((None, 64_000, 250_000)),
+            names=(pick(("message", "message", "handshake", "page")),) * pick((1, 10)),
+            spi_hz=pick((None, 2_000_000, 20_000_000)),
+            pages=pick(({}, {"0x10042000": 900, "0x10050000": 100})),
+            functions=pick(([], [named])),
+            figures=figures,
+            chip=pick(({}, {"clk_sys_hz": 150_000_000, "flash_hz": 37_500_000})),
+            intn=pick((None, True, False)),
+            turnaround_us=pick((None, 200)),
+        )
+        walk.note(explained(told), compared(before, told))
+        before = told
+    assert walk.checksum == "ffe4f12b5d505dae"

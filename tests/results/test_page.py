@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from portbench.errors import LibraryMissing
 from portbench.results import storage
 from portbench.results.csv_export import samples_csv
 from portbench.results.histories.series import Series, SeriesAxis, over_versions
 from portbench.results.model import Status
 from portbench.results.page import build
-from portbench.results.page.drawing import PREVIEW
+from portbench.results.page.drawing import PREVIEW, page_libraries
 from portbench.results.page.history import _axis
 from portbench.results.page.parts import Cell, Data, names
 from portbench.results.page.sections.ranking import PORTS
@@ -254,3 +255,8 @@ def test_cells_sort_by_the_number_at_their_start(value: str | float | None, show
 
 def test_a_column_is_of_numbers_where_all_its_cells_are() -> None:
     assert Data("x", ("a", "b"), (("1", "9.1.4"), (None, "2"))).numeric == [True, False]
+
+
+def test_a_page_without_its_libraries_names_their_extra() -> None:
+    with pytest.raises(LibraryMissing, match=r"needs jinja2; install it: pip .*\[page\]'$"), page_libraries():
+        raise ImportError(name="jinja2")

@@ -9,12 +9,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from portbench.errors import PortbenchError
 from portbench.server import connection as connection_module
 from portbench.server.connection import Connection, Limits
 from portbench.server.recording import Recording
 from portbench.server.tcp import _UdpPort
-from portbench.workloads import Conversation, ConversationError, Ping, PingPlan
+from portbench.workloads import Conversation, ConversationError, PingPlan
 
 PLAN = PingPlan((64,), 1, 1_000, 500_000)
 Event = tuple[object, ...]
@@ -168,122 +167,6 @@ def test_a_conversation_has_its_times_and_leaves_no_timer(made: Callable[..., Be
     assert (session.established_us, session.asked_us, session.ended_us) == (0, 0, 13e6)
     assert session.received_us == session.sent_us == [1e6, 3e6, 12.5e6] and session.delivered_us == [3.5e6]
     assert session.error is None and not bench.conversation.was_lost
-
-
-def test_a_silence_that_the_conversation_bounds_is_its_end(made: Callable[..., Bench]) -> None:
-    bench = made()
-    bench.say(b"silence 9", 1)
-    bench.say(b"part", 9)
-    assert bench.until(17.9) == [] and bench.until(30) == [(18, "close")]
-    assert bench.conversation.was_lost and bench.recording.error is None
-    assert bench.until(99) == [(31, "abort")]  # of a client that does not take the last bytes
-    bench = made()
-    bench.say(b"silence 9", 1)
-    bench.connection.abort("stopped")
-    bench.connection.abort("again")
-    assert bench.until(30) == [(1, "abort")] * 2 and not bench.conversation.was_lost
-    assert bench.recording.error == "stopped"
-
-
-@pytest.mark.parametrize(
-    ("words", "ends_s", "error"),
-    [
-        ([], 30, "no whole exchange for 30 s after 0 exchanges"),
-        ([b"part"], 30, "no whole exchange for 30 s after 0 exchanges"),
-        ([b"quiet"], 40, "no whole exchange for 30 s after 1 exchanges"),
-        ([b"x"], 40, "no whole exchange for 30 s after 1 exchanges"),
-        ([b"report"], 40, None),
-        ([b"listening", b"report"], 50, None),
-        ([b"listening"], None, None),
-        ([b"ping"], 270, "no whole exchange for 30 s after 1 exchanges"),
-    ],
-)
-def test_a_client_may_be_without_a_whole_exchange_for_so_long(
-    words: list[bytes],
-    ends_s: float | None,
-    error: str | None,
-    made: Callable[..., Bench],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[object] = []
-
-    async def ping(*words: object) -> list[Ping]:
-        asked.append(words)
-        return [Ping(64, 5.0)]
-
-    monkeypatch.setattr(connection_module, "ping", ping)
-    bench = made()
-    for number, word in enumerate(words, 1):
-        bench.say(word, 10 * number)
-    events = [each for each in bench.until(1000) if each[1] != "write" or each[2] == b"pinged"]
-    pinged = [(250, "write", b"pinged")] if words == [b"ping"] else []
-    assert events == pinged + ([] if ends_s is None else [(ends_s + (10 if pinged else 0), "abort")])
-    assert bench.recording.error == error and asked == [("::1", PLAN)] * len(pinged)
-
-
-def test_pings_that_cannot_be_sent_and_those_of_a_connection_that_is_gone(
-    made: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ping = Mock(side_effect=PortbenchError("not allowed"))
-    monkeypatch.setattr(connection_module, "ping", ping)
-    bench = made()
-    bench.say(b"ping", 1)
-    bench.say(b"x", 2)  # one set of pings alone
-    assert bench.until(269) == [(241, "close")] and bench.recording.error == "not allowed" and ping.call_count == 1
-    bench = made()
-    bench.say(b"ping", 1)
-    bench.connection.connection_lost(None)
-    pinging: Any = bench.connection._pinging
-    assert pinging.cancel.called
-    bench.until(300)
-
-
-@pytest.mark.parametrize(
-    ("word", "events", "error"),
-    [
-        (b"bye", [(1, "write", b"yes"), (1, "close")], None),
-        (b"wrong", [(1, "write", b"due"), (1, "close")], "it is wrong"),
-        (b"x" * 95, [(1, "write", b"yes")], None),
-        (b"x" * 96, [(1, "write", b"yes"), (1, "close")], "more than 100 bytes came"),
-    ],
-)
-def test_what_ends_a_connection(
-    word: bytes, events: list[Event], error: str | None, made: Callable[..., Bench]
-) -> None:
-    bench = made()
-    bench.say(b"part ", 0.5)
-    assert bench.say(word, 1) == events and bench.recording.error == error
-    assert bench.connection.closing is (events[-1][1] == "close")
-    bench.connection.connection_lost(OSError(1, "gone"))
-    assert bench.recording.error == (error if bench.is_over else "connection lost after 1 exchanges (gone)")
-
-
-def test_a_run_with_a_limit_ends_a_second_after_its_last_exchange(made: Callable[..., Bench]) -> None:
-    bench = made(limit=2)
-    bench.say(b"x", 1)
-    assert bench.say(b"x", 2) == [(2, "write", b"yes")]
-    assert bench.say(b"part", 2.9) == [] and bench.until(9) == [(3, "abort")] and bench.recording.error is None
-    bench = made(limit=1)
-    bench.say(b"x", 1)
-    bench.connection.connection_lost(None)
-    assert bench.timers and all(handle.cancel.called for *_, handle in bench.timers)
-
-
-def test_ends_of_the_board_and_refusals(made: Callable[..., Bench]) -> None:
-    bench = made()
-    bench.say(b"x", 1)
-    assert bench.connection.eof_received() is False and bench.recording.error == "too early"
-    bench = made()
-    bench.say(b"report", 1)
-    assert bench.connection.silent_since_s is None
-    bench.connection.connection_lost(ConnectionResetError(104, "reset"))
-    assert bench.recording.error is None
-    bench = made(refusal="turned away")
-    assert bench.until(99) == [(0, "abort")] and bench.recording.error == "turned away"
-    early = Bench()
-    early.connection.abort("stopped")
-    early.connection.connection_made(early.transport)
-    assert early.until(99) == [(0, "abort")] and early.recording.error == "stopped" and early.recording.peer == "::1:7"
 
 
 def test_datagrams_are_answered_at_their_times_where_a_connection_is_open(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import IPv4Address
 from itertools import count, pairwise
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from portbench.boards import Deadline
+from portbench.errors import PortbenchError
 from portbench.server.calls import Listening
 from portbench.server.load_generator import SocketLoadGenerator
 from tests.server.asking import ANSWER, QUESTION, asking
@@ -195,7 +197,7 @@ def test_the_first_of_two_faults_is_told() -> None:
     assert fault.endswith("answer 1 is b'nonsense'")
 
 
-def test_leaving_ends_what_is_open_without_a_fault() -> None:
+def test_leaving_ends_what_is_open_without_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     faults: list[str] = []
     come = threading.Event()
 
@@ -209,8 +211,38 @@ def test_leaving_ends_what_is_open_without_a_fault() -> None:
             assert come.wait(LIMIT_S)
         (session,) = load.finish(LIMIT_S)
     assert session.error == "the load generator was stopped" and faults == []
+    began = threading.Event()
+
+    async def goes_on(self: object, made: Callable[[], Any], *_: object) -> Any:
+        made().recording.error = "it was wrong already"
+        began.set()
+        await asyncio.sleep(LIMIT_S)
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", goes_on)
+    with SocketLoadGenerator(asking(1), on_fault=faults.append) as load:
+        load.call(Listening(LOOPBACK, 7))
+        assert began.wait(LIMIT_S)
+    assert load.finish(LIMIT_S)[0].error == "it was wrong already" and faults == []
 
 
 def test_a_caller_that_was_never_told_where_ends_at_once() -> None:
     with SocketLoadGenerator(asking(1)) as load:
         assert load.finish(0.01) == []
+
+
+def test_only_the_first_call_counts_and_a_thread_that_does_not_end_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    thread: Any = Mock(return_value=Mock())
+    monkeypatch.setattr(threading, "Thread", thread)
+    load, event = SocketLoadGenerator(asking(1)), Mock(wait=Mock(return_value=True))
+    monkeypatch.setattr(threading, "Event", lambda: event)
+    for port in (7, 8):
+        load.call(Listening(LOOPBACK, port))
+    assert [each.kwargs["name"] for each in thread.call_args_list] == ["load on 127.0.0.1:7"]
+    load.__exit__(None, None, None)  # before its loop runs there is nothing to end
+    load._loop, load._stop = Mock(), Mock()
+    load.__exit__(KeyboardInterrupt, None, None)
+    with pytest.raises(PortbenchError, match=r"^the PC's connections did not end within 5 s$"):
+        load.__exit__(None, None, None)
+    event.wait.return_value = False
+    with pytest.raises(PortbenchError, match=r"^127\.0\.0\.1:9: connecting did not begin within 10 s; try again$"):
+        SocketLoadGenerator(asking(1)).call(Listening(LOOPBACK, 9))

@@ -40,14 +40,6 @@ def test_each_exchange_has_its_times() -> None:
     )
 
 
-def test_a_set_turnaround_is_not_measured() -> None:
-    subject = recording()
-    subject.receive(b"1", 20.0)
-    session = subject.session()
-    assert session.sent_us == session.turnaround_us == [] and session.turnaround is None
-    assert session.ended_us is None and "turnaround" not in session.line()
-
-
 def test_what_was_due_before_a_fault_is_sent() -> None:
     subject = recording()
     assert subject.receive(b"13x", 20.0) == b"24"
@@ -55,12 +47,6 @@ def test_what_was_due_before_a_fault_is_sent() -> None:
     assert (session.exchanges, session.arrivals, session.ok) == (2, 1, False)
     assert session.error == "message 3 must be 5, not b'x'"
     assert session.line().endswith(" error: message 3 must be 5, not b'x'")
-
-
-def test_an_early_end_is_a_fault() -> None:
-    subject = recording()
-    subject.eof(0.0)
-    assert subject.session().error == "the client closed without a message"
 
 
 class UntilEof(Conversation):
@@ -169,17 +155,6 @@ def test_the_whole_record_of_an_encrypted_conversation() -> None:
         ping_round_trip_us=[7.5, None],
         tls=tls,
     )
-
-
-def test_faults_of_an_encrypted_conversation_and_of_its_encryption() -> None:
-    subject, _ = encrypted(None)
-    assert subject.established(5.0) == b"hello"  # a server's peer speaks first where it is encrypted
-    assert subject.receive(b"\x16WRONG", 10.0) == b"<DUE>" and subject.session().error == "it is wrong"
-    subject, _ = encrypted(None)
-    assert subject.receive(b"\x16BAD", 10.0) == b"ALERT" and subject.session().error == "TLS: it is bad"
-    subject, peer = encrypted(None)
-    assert subject.receive(b"", 9.0) == b"" and subject.receive(b"bye", 10.0) == b"heard"
-    assert peer.said == [] and subject.session().tls is None
 
 
 def test_a_limited_run_is_whole_once_what_the_pc_closes_has_ended() -> None:

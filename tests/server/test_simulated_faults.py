@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from portbench.server.connection import Connection, _reason
-from portbench.server.simulated_load_generator import NOTHING, RESET
-from portbench.server.simulated_pc import CALL_DELAY_US, FAULT_DELAY_US, Part, SimulatedPc, SimulatedServer
-from portbench.workloads import Conversation, NetworkFault, Ping, PingPlan, Session
+from portbench.server.simulated_load_generator import RESET
+from portbench.server.simulated_pc import FAULT_DELAY_US, Part, SimulatedPc, SimulatedServer
+from portbench.workloads import Conversation, NetworkFault, PingPlan, Session
 from tests.server.asking import UnaskedLan
 
 PLUG, CUT = "plug", "unplug"
@@ -134,42 +134,6 @@ def test_without_pings_the_pc_can_cause_resets_alone() -> None:
     assert [answer for *_, answer in pcs] == [RESET] * 3
     cannot = "unsupported: this PC cannot cause this network fault:"
     assert errors == [None, f"{cannot} restart 1 s", f"{cannot} cable 1 s"]
-
-
-@pytest.mark.parametrize(("size", "at_us"), [(1000, 13_000.0 + CALL_DELAY_US), (1001, 512_000.0 + CALL_DELAY_US)])
-def test_the_pc_says_when_all_pings_are_answered_or_given_up(size: int, at_us: float) -> None:
-    pinger = Pinger()
-    pc, server, lan, _ = pc_with(f"ping {size}".encode(), pinger)
-    end_us = 1_000.0 + CALL_DELAY_US + 501_000.0
-    asked = looked(pc, lan, 1_000.0, end_us - 1.0, end_us + 7.0, 2e6)
-    server.receive(1, b"more", 2e6)
-    pc.look(3e6)  # one set of pings alone
-    assert pinger.sent == [("10.0.0.2", 64, 11_000.0), ("10.0.0.2", size, 12_000.0)]
-    assert asked == [(1_000.0 if size == 1000 else end_us + 7.0, "send", 1, b"pinged", at_us)]
-    assert pc.sessions()[0].pings == [Ping(64, 64.0), Ping(size, 1000.0 if size == 1000 else None)]
-
-
-def test_delayed_words_a_close_and_an_end_by_silence() -> None:
-    pc, _, lan, _ = pc_with(b"later hello")
-    due_us = 1_000.0 + 200.0 + 2_000.0
-    assert looked(pc, lan, due_us - CALL_DELAY_US - 1.0) == []
-    assert looked(pc, lan, due_us - CALL_DELAY_US, due_us) == [(due_us - CALL_DELAY_US, "send", 1, b"hello", due_us)]
-    assert pc.sessions()[0].delivered_us == [due_us]
-    pc, _, lan, _ = pc_with(b"later hello")
-    assert looked(pc, lan, 9_000.0) == [(9_000.0, "send", 1, b"hello", due_us)]  # a look that comes late
-    assert pc.sessions()[0].delivered_us == [9_000.0]
-    pc, server, lan, _ = pc_with(b"close")
-    assert looked(pc, lan, 1_200.0, 1_300.0) == [(1_200.0, "close", 1)]
-    assert pc.sessions()[0].ended_us == 1_200.0 and server.receive(1, b"x", 2_000.0) == NOTHING
-    pc, server, lan, _ = pc_with(b"silence")
-    server.receive(1, b"x", 2_000.0)
-    conversation = server._open[1].conversation
-    assert looked(pc, lan, 3_001_999.0) == [] and not conversation.was_lost
-    assert looked(pc, lan, 3_002_000.0, 4e6) == [(3_002_000.0, "close", 1)] and conversation.was_lost
-    pc, server, _, _ = pc_with(b"x")
-    conversation = server._open[1].conversation
-    server.closed(1, True, 2_000.0)
-    assert conversation.was_lost and pc.sessions()[0].error == "connection lost after 1 exchanges (reset)"
 
 
 def test_patience_is_counted_from_the_boards_last_packet() -> None:

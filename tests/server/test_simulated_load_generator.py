@@ -160,15 +160,6 @@ def test_the_pauses_of_a_board_that_is_called(monkeypatch: pytest.MonkeyPatch) -
         assert SimulatedPc(Lan(), None, 0.0, Part(call=lambda load=load: load)).pause_us == pause_us  # type: ignore[misc]
 
 
-def test_a_pc_without_a_part_hears_nothing() -> None:
-    lan = Lan()
-    pc = SimulatedPc(lan, None, TURNAROUND_US, Part())
-    assert pc.pause_us == 0.0
-    pc.heard(LINE, 1.0)
-    pc.kill()
-    assert lan.lines == [] and lan.ports == [] and pc.sessions() == [] and pc.given_up(1e9) is None
-
-
 @pytest.mark.usefixtures("own_workloads")
 def test_the_part_is_the_workloads_with_its_settings() -> None:
     part = part_in("echo_server", {"connections": 7, "at_once": 2})

@@ -3,11 +3,8 @@
 from ipaddress import IPv4Address
 from typing import Any
 
-import pytest
-
 from portbench.server.simulated_pc import Part, SimulatedPc, UdpPort
-from portbench.server.simulated_polling import SILENT_US
-from portbench.server.simulated_requests import AGAIN_US, GIVEN_UP_US, PC_PORT, SimulatedRequests
+from portbench.server.simulated_requests import AGAIN_US, PC_PORT, SimulatedRequests
 from portbench.workloads import Session
 from portbench.workloads.conversation import Requests
 from tests.server.asking import UnaskedLan
@@ -67,29 +64,6 @@ def test_a_datagram_follows_each_answer_and_an_unanswered_one_goes_again() -> No
             0, KNOWN, 200, 5e6, 3, 6, None, None, times_us, arrivals=3, attempts=2, established_us=2e6, leased_us=77
         )
     ]
-
-
-def test_a_board_that_answers_no_more_is_given_up() -> None:
-    lan = Lan("10.0.0.9")
-    pc, asks = asking(lan, 2)
-    look(pc, lan, 200.0)
-    asks.receive(KNOWN, b"a", 1000.0)
-    look(pc, lan, 999.0 + GIVEN_UP_US)
-    assert not pc.whole
-    look(pc, lan, 1e9)
-    (session,) = pc.sessions()
-    assert pc.whole and session.error == "no answer for 10 s of simulated time" and session.ended_us == 1000
-    pc.take(Part())
-    assert pc.polling is None and pc.sessions() == []
-
-
-@pytest.mark.parametrize("link_up", [True, False])
-def test_a_silent_board_is_asked_where_it_has_to_be_once_its_link_is_up(link_up: bool) -> None:
-    lan = Lan(None)
-    lan.link_up = link_up
-    pc, asks = asking(lan, 1)
-    assert look(pc, lan, 99.0 + SILENT_US) == [] and asks.board is None and not asks.has_address
-    assert look(pc, lan, 100.0 + SILENT_US) == ([(100.0 + SILENT_US, "10.0.0.2:5000")] if link_up else [])
 
 
 def test_a_boards_datagrams_reach_the_workload_of_its_part() -> None:

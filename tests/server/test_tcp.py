@@ -263,7 +263,9 @@ def test_the_books_of_a_server() -> None:
     ended = list[Session]()
     server = WorkloadServer(PING_PONG, max_clients=2, max_bytes=7, idle_timeout_s=9, on_session=ended.append)
     server.limit = 5
-    one, two, three = (server._connection() for _ in range(3))
+    two, one = server._connection(), server._connection()
+    one._progress_s, two._progress_s = 5.0, 9.0
+    three = server._connection()
     assert [one._limits, one.recording._limit, one.closing, two.closing] == [Limits(7, 9), 5, True, False]
     assert one.recording.error == "turned away: silent, and another client came"
     for each in (two, three):
@@ -275,15 +277,15 @@ def test_the_books_of_a_server() -> None:
     assert server._connection()._refusal == "the server was stopped" and server.accepted == server.active_clients == 5
     for each, peer in zip((one, two, three), ("a:1", "b:2", "a:3"), strict=True):
         each.recording.peer = peer
-    assert [server._newest_of(address) for address in "abc"] == [2, 1, None]
+    assert [server._newest_of(address) for address in "abc"] == [2, 0, None]
     two.recording.conversation.listening, three.recording.conversation.listening = "two", "three"
-    assert [server.announced(after) for after in (-1, 0, 1, 2)] == ["two", "two", "three", None]
+    assert [server.announced(after) for after in (-1, 0, 1, 2)] == ["two", "three", "three", None]
     for each in (three, *[one] * 1000):
         server._ended(each)
     defaults = WorkloadServer(PING_PONG)
     assert (defaults._max_clients, defaults._limits) == (64, Limits(4 << 20, 30.0))
-    assert {session.number for session in server.sessions()} == {0} and len(server.sessions()) == 1000
-    assert [session.number for session in ended] == [2] + [0] * 1000 and server._newest_of("a") is None
+    assert {session.number for session in server.sessions()} == {1} and len(server.sessions()) == 1000
+    assert [session.number for session in ended] == [2] + [1] * 1000 and server._newest_of("a") is None
 
 
 def test_a_servers_own_client_and_its_limits_of_time(monkeypatch: pytest.MonkeyPatch) -> None:

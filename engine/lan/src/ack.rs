@@ -30,6 +30,7 @@ pub(crate) struct Segment {
 }
 
 /// The state of one connection. Without `enabled`, every ACK is delayed.
+#[derive(Debug)]
 pub(crate) struct AckPolicy {
     enabled: bool,
     delay: Ps,
@@ -133,6 +134,7 @@ impl AckPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sim::SplitMix64;
 
     const DELAY: Ps = 40 * PS_PER_MS;
 
@@ -207,6 +209,33 @@ mod tests {
             now += policy.timeout - PS_PER_MS;
         }
         assert_eq!(policy.timeout, PAUSE_PS);
+    }
+
+    /// Any change of the policy changes the checksum. If a change is wanted, show it in another test, and then take
+    /// the checksums from this one's failure.
+    #[test]
+    fn random_conversations_are_as_recorded() {
+        let sums = [1_000, 5_000, 64_240].map(|window| {
+            let (mut random, mut policy) = (SplitMix64::new(7), AckPolicy::new(true, DELAY, window));
+            let (mut now, mut sum, mut acked) = (0, 0u64, 0);
+            for _ in 0..20_000 {
+                let pauses = [0, PS_PER_US, 1, 5 * PS_PER_MS, DELAY / 2, DELAY, 150 * PS_PER_MS, 2 * PAUSE_PS];
+                let longest = random.below(8) + 1;
+                now += pauses[random.below(longest) as usize];
+                let bytes = [0, 1, 400, 536, 537, 1460][random.below(6) as usize];
+                let [push, end, ending] = [2, 99, 99].map(|rarity| random.below(rarity) == 0);
+                let at_once =
+                    random.below(2) == 0 && { policy.received(now, Segment { bytes, push, end, ack: 0 }, ending) };
+                if random.below(2) == 0 {
+                    acked += random.below(2) as u32;
+                    policy.sent(now, Segment { ack: acked, ..data(bytes) });
+                }
+                let seen = format!("{at_once} {policy:?}");
+                sum = seen.bytes().fold(sum, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+            }
+            sum
+        });
+        assert_eq!(sums, [0x5536021a6770fdeb, 0x5521e4327aabf449, 0xfb5848f091d3c1d8]);
     }
 
     #[test]

@@ -272,7 +272,7 @@ mod tests {
     fn fails(change: impl FnOnce(&mut LanConfig)) -> String {
         let mut config = LanConfig::default();
         change(&mut config);
-        config.validate().unwrap_err().to_string()
+        crate::Lan::try_new(config).err().unwrap().to_string()
     }
 
     #[test]
@@ -283,6 +283,10 @@ mod tests {
     #[test]
     fn each_bad_value_is_named() {
         assert!(fails(|c| c.pc_mac[0] = 1).starts_with("pc_mac"));
+        assert!(fails(|c| c.pc_mac = [0; 6]).starts_with("pc_mac"));
+        for ip in [Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST] {
+            assert!(fails(|c| c.pc_ip = ip).contains("use a unicast address"));
+        }
         assert!(fails(|c| c.prefix_len = 31).starts_with("prefix_len = 31"));
         assert!(fails(|c| c.pc_ip = Ipv4Addr::new(192, 168, 50, 255)).starts_with("pc_ip = 192.168.50.255"));
         assert!(fails(|c| c.pc_ip = Ipv4Addr::new(224, 0, 0, 1)).starts_with("pc_ip"));
@@ -307,14 +311,24 @@ mod tests {
         let many = (2..12).map(|host| rule([192, 168, 50, host])).collect();
         assert!(fails(|c| c.bridge = Some(BridgeConfig::new(many))).contains("11 addresses"));
         assert!(fails(|c| c.bridge = Some(BridgeConfig::new(vec![rule([10, 0, 0, 1])]))).contains("10.0.0.1"));
+        let mut ends = [rule([192, 168, 50, 2]); 2];
+        ends[0].guest.set_port(0);
+        ends[1].host.set_port(0);
+        for end in ends {
+            assert!(fails(|c| c.bridge = Some(BridgeConfig::new(vec![end]))).ends_with("port 0 is invalid"));
+        }
     }
 
     /// Each limit by the field's name, with the most and the least that is taken, and one more and one less.
     #[test]
     fn limits_are_taken_and_one_beyond_is_not() {
         type Set = fn(&mut LanConfig, u64);
-        let limits: [(&str, u64, u64, Set); 14] = [
-            ("prefix_len", 24, 30, |c, v| (c.prefix_len, c.pc_ip, c.dhcp) = (v as u8, [192, 168, 50, 5].into(), None)),
+        fn bridge(c: &mut LanConfig) -> &mut BridgeConfig {
+            c.bridge.get_or_insert_with(|| BridgeConfig::new(Vec::new()))
+        }
+        const NONE_KNOWN: u64 = 1 << 32;
+        let limits: [(&str, u64, u64, Set); 22] = [
+            ("prefix_len", 8, 30, |c, v| (c.prefix_len, c.pc_ip, c.dhcp) = (v as u8, [192, 168, 50, 5].into(), None)),
             ("turnaround_ps", 0, 100 * PS_PER_S, |c, v| c.turnaround_ps = v),
             ("turnarounds_ps", 0, 100 * PS_PER_S, |c, v| c.turnarounds_ps = vec![v, 0]),
             ("turnarounds_ps", 0, 4096, |c, v| c.turnarounds_ps = vec![0; v as usize]),
@@ -328,6 +342,14 @@ mod tests {
             ("tcp_echo_port", 1, 65535, |c, v| c.tcp_echo_port = Some(v as u16)),
             ("pc_ip", 1, 254, |c, v| (c.pc_ip, c.dhcp) = (Ipv4Addr::from_bits(0xc0a8_3200 + v as u32), None)),
             ("dhcp.lease_s", 10, u64::from(u32::MAX), |c, v| c.dhcp.as_mut().unwrap().lease_s = v as u32),
+            ("dhcp.dns", 0, 3, |c, v| c.dhcp.as_mut().unwrap().dns = vec![c.pc_ip; v as usize]),
+            ("dhcp.", 1, 199, |c, v| c.dhcp.as_mut().unwrap().first = Ipv4Addr::from_bits(0xc0a8_3200 + v as u32)),
+            ("faults.loss_from_board_per_mille", 0, 1000, |c, v| c.faults.loss_from_board_per_mille = v as u16),
+            ("faults.loss_to_board_per_mille", 0, 1000, |c, v| c.faults.loss_to_board_per_mille = v as u16),
+            ("faults.extra_delay_ps", 0, PS_PER_S, |c, v| c.faults.extra_delay_ps = v),
+            ("faults.jitter_ps", 0, PS_PER_S, |c, v| c.faults.jitter_ps = v),
+            ("bridge.busy_poll_ps", PS_PER_US, NONE_KNOWN, |c, v| bridge(c).busy_poll_ps = v),
+            ("bridge.idle_poll_ps", PS_PER_US, NONE_KNOWN, |c, v| bridge(c).idle_poll_ps = v),
         ];
         for (name, least, most, set) in limits {
             for value in [least, most] {

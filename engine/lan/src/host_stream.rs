@@ -145,3 +145,28 @@ impl Drop for HostStream {
 fn is_temporary(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::thread;
+
+    #[test]
+    fn the_rest_reaches_a_program_that_reads_late() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut program = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut host = HostStream::new(listener.accept().unwrap().0).unwrap();
+        let data: Vec<u8> = (0..20_000_000).map(|i| (i % 251) as u8).collect();
+        host.rest.extend(&data);
+        assert!(!host.linger(), "more than the sockets hold");
+        let reads = thread::spawn(move || {
+            let mut got = Vec::new();
+            program.read_to_end(&mut got).map(|_| got)
+        });
+        while !host.linger() {
+            thread::yield_now();
+        }
+        assert!(reads.join().unwrap().unwrap() == data);
+    }
+}

@@ -612,3 +612,23 @@ impl TcpConnections {
 fn after(port: u16) -> u16 {
     port.checked_add(1).unwrap_or(FIRST_EPHEMERAL_PORT)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_in_order_of_time_and_the_first_word_of_another_connection_counts() {
+        let mut flow = Flow::default();
+        let reply = |data: &str, again| AppReply { again, ..AppReply::send(data) };
+        for (due, data, again) in [(5, "b", Some(10)), (3, "a", Some(1)), (5, "cd", None)] {
+            flow.queue(due, reply(data, again));
+        }
+        flow.queue(9, AppReply::default());
+        let told: Vec<_> = flow.pending.iter().map(|(due, reply)| (*due, &reply.data[..])).collect();
+        assert_eq!(told, [(3, &b"a"[..]), (5, b"b"), (5, b"cd")]);
+        assert_eq!((flow.again, flow.backlog(), flow.deaf), (Some(15), 4, false));
+        flow.queue(9, AppReply { reset: true, ..AppReply::default() });
+        assert!(flow.deaf);
+    }
+}

@@ -104,4 +104,17 @@ mod tests {
         assert_eq!(found, expected);
         assert_eq!(configuration.functions()[5].class, (0xef, 4, 1));
     }
+
+    #[test]
+    fn classes_have_their_names() {
+        let named = |class, subclass, protocol| name(&interface(0, class, subclass, protocol, &[]));
+        let audio = [named(1, 1, 0), named(1, 2, 0), named(1, 3, 0)];
+        assert_eq!(audio, [None, Some("audio"), Some("MIDI")]);
+        let cdc = [2, 6, 0x0d, 9].map(|subclass| named(2, subclass, 0).unwrap());
+        assert_eq!(cdc, ["CDC-ACM", "CDC-ECM", "CDC-NCM", "unknown"]);
+        let hid = [(1, 1), (1, 2), (1, 0), (0, 1)].map(|(subclass, protocol)| named(3, subclass, protocol).unwrap());
+        assert_eq!(hid, ["HID keyboard", "HID mouse", "HID", "HID"]);
+        let vendor = [(0, 1), (0, 0), (1, 1)].map(|(subclass, protocol)| named(0xff, subclass, protocol).unwrap());
+        assert_eq!(vendor, ["picotool reset", "vendor-specific", "vendor-specific"]);
+    }
 }

@@ -160,7 +160,6 @@ enum Step {
 enum Failed {
     Inquiry,
     Probe,
-    Capacity,
     Mode,
     Transfer,
 }
@@ -485,7 +484,7 @@ impl Storage {
                     self.begin(Step::Mode, end);
                     return None;
                 }
-                None => return self.sensed(Failed::Capacity, Sense::default(), end),
+                None => return self.sensed(Failed::Probe, Sense::default(), end),
             },
             Step::Mode if passed => {
                 unit.write_protected = scsi::parse_write_protected(&data);
@@ -496,8 +495,7 @@ impl Storage {
                 return None;
             }
             Step::Inquiry => Failed::Inquiry,
-            Step::Probe => Failed::Probe,
-            Step::Capacity => Failed::Capacity,
+            Step::Probe | Step::Capacity => Failed::Probe,
             Step::Mode => Failed::Mode,
             Step::Transfer => Failed::Transfer,
             Step::MaxLun | Step::New | Step::Wait(_) | Step::Idle | Step::Offline => return None,
@@ -635,7 +633,7 @@ impl Storage {
                 unit.write_protected = false;
                 return self.ready(end);
             }
-            Failed::Probe | Failed::Capacity => {
+            Failed::Probe => {
                 unit.retries += 1;
                 if unit.retries > MAX_RETRIES {
                     return self.medium_gone(&StorageError::Refused(sense), end);

@@ -13,7 +13,7 @@ from portbench.boards import BoardUnavailable, Deadline, DeadlineExceeded
 from portbench.boards.usb import flash as flash_module
 from portbench.boards.usb import volume as volume_module
 from portbench.boards.usb.bus import Target, UsbDevice
-from portbench.boards.usb.flash import enter_bootloader, flash
+from portbench.boards.usb.flash import flash
 from portbench.boards.usb.volume import wait_volume, write_file, write_until_gone
 from portbench.errors import BoardError, Unsupported
 from portbench.firmware.identify import Uf2File
@@ -125,20 +125,6 @@ def test_a_person_is_told_once_a_second(boards: Boards) -> None:
     assert asked == [5.0, 4.0, 2.99] and log == ["fake board: hold BOOTSEL while plugging it in, within 5 s"]
 
 
-def test_a_hand_on_the_power_comes_before_a_person(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_REPL_S", "_TOUCH_S"):
-        monkeypatch.setattr(f"portbench.boards.usb.flash.{name}", 0.1)
-    board, log = boards(deaf_to=1_000_000), list[str]()
-
-    class Hand:
-        def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
-            assert bootsel and not measured
-            board.press_bootsel()
-
-    assert enter_bootloader(link_to(board, log, power=Hand()), Deadline(10, "test")).pid == 3
-    assert log[-1] == "boot loader: by power"
-
-
 @pytest.mark.parametrize("takes", [True, False])
 def test_an_interrupted_copy_ends_with_the_image_on_the_board(
     takes: bool, boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -192,45 +178,6 @@ def program(folder: Path, name: str, script: str, monkeypatch: pytest.MonkeyPatc
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-
-
-def test_picotool_programs_where_it_is_installed(
-    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    board = boards(runtime=None)
-    image = small_image(tmp_path, MICROPYTHON)
-    script = f'echo "$@" > {tmp_path}/called; cp "$4" {board.volume}/firmware.uf2'
-    program(tmp_path, "picotool", script, monkeypatch)
-    log = list[str]()
-    flash(link_to(board, log), Uf2File.read(image), deadline)
-    assert log == ["flash: image.uf2 by picotool"]
-    assert (tmp_path / "called").read_text() == f"load --verify --execute {image} --bus 1 --address 1\n"
-    assert board.flashed == image.read_bytes()
-
-
-def test_picotool_without_rights_leaves_it_to_the_drive(
-    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program(tmp_path, "picotool", "echo ERROR: no access >&2; exit 1", monkeypatch)
-    board = boards(runtime=None)
-    log: list[str] = []
-    flash(link_to(board, log), Uf2File.read(small_image(tmp_path, MICROPYTHON)), deadline)
-    assert "flash: picotool: ERROR: no access; using the drive instead" in log
-    assert board.flashed is not None
-
-
-def test_picotool_is_asked_for_no_emulated_board_and_for_none_without_an_address(
-    boards: Boards, deadline: Deadline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program(tmp_path, "picotool", f"touch {tmp_path}/called", monkeypatch)
-    board = boards(runtime=None)
-    (device,) = board.devices()
-    for each in (replace(device, emulated=True), replace(device, enumeration=None)):
-        assert not flash_module._flash_by_picotool(link_to(board), each, tmp_path / "image.uf2", deadline)
-        link = link_to(board)
-        link.target = Target(SimpleNamespace(devices=lambda each=each: [each]), lambda devices: devices[0])
-        assert flash_module._by_picotool(link, deadline) is None
-    assert not (tmp_path / "called").exists()
 
 
 class Unmounted:

@@ -92,6 +92,8 @@ def test_no_permission_names_the_fix(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     rule = "copy docs/60-portbench.rules to /etc/udev/rules.d and plug the board in again"
     join = f"join its group (sudo usermod -aG {node.group()} $USER, then log in again)"
     assert [permission_fix(each) for each in ("/dev/gone", str(node))] == [rule, f"{join} or {rule}"]
+    monkeypatch.setattr("grp.getgrgid", Mock(side_effect=KeyError("a group without a name")))
+    assert permission_fix(str(node)) == rule
     monkeypatch.setattr(sys, "platform", "darwin")
     assert permission_fix(str(node)) == "close other programs that use it"
 

@@ -8,13 +8,12 @@ from itertools import chain, repeat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock, Mock, call
+from unittest.mock import Mock
 
 import pytest
 
 from portbench.boards import (
     BoardUnavailable,
-    ConsoleLost,
     Deadline,
     DeadlineExceeded,
     Deployment,
@@ -22,15 +21,12 @@ from portbench.boards import (
 )
 from portbench.boards.board import RunOutput
 from portbench.boards.console import Console
-from portbench.boards.repl import Repl
-from portbench.boards.usb import board as board_module
 from portbench.boards.usb import discovery
-from portbench.boards.usb import run as run_module
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.discovery import HEADING, AttachedBoard, listing
 from portbench.boards.usb.link import Link, lock_dir, lock_path
 from portbench.boards.usb.port import open_port
-from portbench.boards.usb.run import _ask, _has_ended, answers, read_result, recover, restart, run
+from portbench.boards.usb.run import read_result, restart, run
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
 from portbench.where import Where
@@ -89,47 +85,6 @@ def test_a_board_whose_power_is_at_hand_runs_by_it(boards: Boards) -> None:
     assert fake.typed.count(b"\x03") == 0
 
 
-def test_what_a_client_left_is_told(deadline: Deadline) -> None:
-    console = Console()
-    console.feed(b"MemoryError\r\n\r\n>>> ")
-    repl: Any = SimpleNamespace(
-        name="b", execute=Mock(side_effect=[ConsoleLost("gone"), BoardError("x"), "PORTBENCH {"])
-    )
-    without = r"^b: the client ended without a result line; last it printed: \['MemoryError'\]$"
-    for says in ("^gone$", without, r"^b: the client ended and its result line is damaged; it begins 'PORTBENCH {'$"):
-        with pytest.raises(ConsoleLost, match=says):
-            _ask(repl, console, deadline)
-
-
-@pytest.mark.parametrize(
-    ("said", "ended"),
-    [("", False), ("a\r\n>>> ", True), (">>> a\r\n", False), ("\r\nCode done running.\r\n\r\nPress any\r\n", True)],
-)
-def test_a_prompt_or_circuitpythons_word_is_the_end_of_a_script(said: str, ended: bool) -> None:
-    console = Console()
-    console.feed(said.encode())
-    assert _has_ended(console) is ended
-
-
-def test_enter_is_pressed_once_at_a_board_that_was_silent_from_the_start(
-    deadline: Deadline, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def typed(said: dict[int, bytes], nudge: bool) -> list[tuple[int, bytes]]:
-        keys, now_s = list[tuple[int, bytes]](), [0]
-
-        def some(wait_s: float) -> bytes:
-            now_s[0] += 1
-            return said.get(now_s[0], LINE.encode() if now_s[0] == 9 else b"")
-
-        wire = SimpleNamespace(until=Mock(), read_some=some, write=lambda data: keys.append((now_s[0], data)))
-        monkeypatch.setattr(run_module, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
-        repl: Any = SimpleNamespace(wire=wire)
-        read_result(repl, Console(), deadline, nudge=nudge)
-        return keys
-
-    assert [typed({}, True), typed({2: b"x"}, True), typed({}, False)] == [[(3, b"\r")], [], []]
-
-
 def test_a_run_that_never_ends_ends_at_the_deadline(boards: Boards) -> None:
     repl = link_to(boards()).open_repl(Deadline(20, "test"))
     deadline = Deadline(0.3, "row 1")
@@ -170,38 +125,6 @@ def test_what_is_in_the_image_runs_by_programming_it(
             assert board.run(deadline) == RunOutput(result=None, console=[]) and fake.boots == each
 
 
-def test_a_console_that_does_not_answer_is_recovered_in_the_other_half_of_its_time(
-    boards: Boards, deadline: Deadline, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    faults: list[BoardError] = [BoardUnavailable("in use"), BoardError("deaf"), BoardError("deaf")]
-    parts, recovered, log = list[float](), list[object](), list[str]()
-
-    def fails(link: object, part: Deadline) -> None:
-        parts.append(part.seconds)
-        raise faults.pop(0)
-
-    monkeypatch.setattr(board_module, "answers", fails)
-    monkeypatch.setattr(board_module, "recover", lambda *words: recovered.extend(words))
-    with usb_board(boards(), log=log.append) as board:
-        with pytest.raises(BoardUnavailable, match="in use"):
-            board.wait_console(deadline)
-        assert recovered == log == []
-        board.wait_console(deadline)
-        assert recovered == [board.link, None, deadline] and log == ["console: deaf"]
-        recovered.clear()
-        with pytest.raises(DeadlineExceeded, match=r"^t: still waiting for fake board's console to answer after"):
-            board.wait_console(Deadline(1e-9, "t"))
-    assert parts[:2] == [30, 30] and recovered == []
-
-
-def test_a_console_that_answers_something_else_does_not_answer(
-    boards: Boards, deadline: Deadline, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Repl, "execute", lambda *_: "43\r\n")
-    with pytest.raises(BoardError, match=r"^fake board: its console answers '43' to 6 \* 7$"):
-        answers(link_to(boards()), deadline)
-
-
 def test_a_board_has_the_options_that_it_was_given(boards: Boards) -> None:
     first, second = boards(), boards()
     two = SimpleNamespace(devices=lambda: [*first.devices(), *(replace(d, location="1-2") for d in second.devices())])
@@ -226,69 +149,6 @@ def test_only_one_at_a_time_has_a_board(boards: Boards) -> None:
         usb_board(fake)
     assert not list(lock_dir().glob("*.pid"))
     usb_board(fake).close()
-
-
-def test_a_session_lasts_until_the_board_enumerates_again(boards: Boards, deadline: Deadline) -> None:
-    fake, number = boards(), ["1:1"]
-    bus: Any = SimpleNamespace(devices=lambda: [replace(each, enumeration=number[0]) for each in fake.devices()])
-    with usb_board(bus) as board:
-        first = board._session(deadline)
-        assert board._session(deadline) is first
-        number[0] = "1:2"
-        second = board._session(deadline)
-        assert second is not first and second.wire.is_open and not first.wire.is_open
-        second.close()
-        assert board._session(deadline) is not second
-
-
-def test_each_step_of_the_ladder_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = Mock()
-    steps.answers.side_effect = BoardError("deaf")
-    for name in ("answers", "_soft_reset", "restart", "flash"):
-        monkeypatch.setattr(run_module, name, getattr(steps, name))
-    link, image = MagicMock(), Mock()
-    link.name = "b"
-    says = r"^b: its console does not answer; tried: interrupt, soft reset, hard reset, reflash$"
-    with pytest.raises(DeadlineExceeded, match=says):
-        recover(link, image, Deadline(100, "test", clock=lambda: 0.0))
-    tried = [("answers", 8), ("_soft_reset", 8), ("answers", 8), ("restart", 20), ("answers", 20), ("flash", 100)]
-    assert [(name, words[-1].seconds) for name, words, _ in steps.mock_calls] == [*tried, ("answers", 100)]
-    assert steps.flash.call_args.args[:2] == (link, image)
-    link.log.reset_mock()
-    steps.answers.side_effect = [BoardError("deaf"), None]
-    assert recover(link, None, Deadline(100, "test")) == "soft reset"
-    said = ("interrupt: deaf", "soft reset: the console answers")
-    assert link.log.mock_calls == [call(f"recovery: {each}") for each in said]
-    steps.reset_mock()
-    steps.answers.side_effect = BoardUnavailable("in use by minicom")
-    with pytest.raises(BoardUnavailable, match="in use by minicom"):
-        recover(link, image, Deadline(100, "test"))
-    assert steps.answers.call_count == 1 and not steps._soft_reset.called
-
-
-def test_steps_at_the_prompt_end_with_a_free_port(deadline: Deadline, monkeypatch: pytest.MonkeyPatch) -> None:
-    def steps(step: Callable[[Any, Deadline], object]) -> list[Any]:
-        link = MagicMock()
-        link.name, link.open_repl.return_value.execute.return_value = "b", "42\r\n"
-        step(link, deadline)
-        return list(link.open_repl.return_value.mock_calls)
-
-    asks = call.execute("print(6 * 7)", deadline, "b's console to answer")
-    assert steps(answers) == [asks, call.leave(deadline), call.close()]
-    assert steps(run_module.hard_reset) == [call.execute_and_lose(run_module.RESET, deadline), call.close()]
-    until, typed = call.wire.until(deadline, "b to take Ctrl-D"), call.wire.write(b"\x04")
-    quiet = call.wire.read_until_quiet(0.2, 2.0)
-    assert steps(run_module._soft_reset) == [call.interrupt(deadline), until, typed, quiet, call.close()]
-    reset, read = Mock(), Mock()
-    monkeypatch.setattr(run_module, "hard_reset", reset)
-    monkeypatch.setattr(run_module, "read_result", read)
-    for power in (None, Mock()):
-        link, console = MagicMock(power=power), Console()
-        run(link, console, deadline)
-        before = link.device() if power is None else None
-        assert link.open_repl.mock_calls[0] == call(deadline, before, keep_input=True)
-        assert read.call_args == call(link.open_repl(), console, deadline, nudge=power is None)
-        assert reset.call_count == 1 and link.open_repl().close.called
 
 
 def test_the_listing_tells_runtime_and_state(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,17 +187,6 @@ def test_without_places_a_boot_loader_that_was_there_before_is_not_ours() -> Non
     assert one.find() == bus.now[1]
 
 
-def test_two_new_boot_loaders_without_places_are_not_guessed_between() -> None:
-    three = [UsbDevice(vid=0x2E8A, pid=3, volume=Path(name)) for name in ("/u", "/v", "/w")]
-    for known, named in ((replace(ONE, location=None), "2e8a:0005 serial E66"), (three[0], "2e8a:0003; unplug")):
-        bus = Plugged(known)
-        one = Target(bus, lambda devices: devices[0])
-        one.find()
-        bus.now = three[1:]
-        with pytest.raises(BoardUnavailable, match=f"cannot tell which of these is {named}"):
-            one.find()
-
-
 def test_the_boot_loaders_serial_number_identifies_nobody() -> None:
     boot = UsbDevice(serial_number="e0c9125b0d9b")
     assert boot.own_serial is None

@@ -9,23 +9,22 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock, Mock, PropertyMock, call
+from unittest.mock import Mock, call
 
 import pytest
 
 from portbench.boards import BoardUnavailable, Deadline, DeadlineExceeded
 from portbench.boards.usb import files as files_module
 from portbench.boards.usb import flash as flash_module
+from portbench.boards.usb import link as link_module
 from portbench.boards.usb import port as port_module
 from portbench.boards.usb import volume as volume_module
-from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import Target, UsbDevice
 from portbench.boards.usb.files import _reason
 from portbench.boards.usb.flash import enter_bootloader
 from portbench.boards.usb.port import SerialWire
 from portbench.boards.usb.volume import VolumeInfo, check_own, wait_volume
-from portbench.errors import BoardError, BoardGone
-from portbench.where import Where
+from portbench.errors import BoardError
 from tests.boards.usb.conftest import DEFINITION, link_to
 from tests.boards.usb.fake_board import FakeBoard
 
@@ -61,84 +60,6 @@ def test_picotool_finds_the_board_by_its_serial_number(
         link.ask_bootsel = lambda left_s: board.press_bootsel()
         assert enter_bootloader(link, Deadline(30, "test")).pid == 3
     assert called == [["/bin/picotool", "reboot", "-f", "-u", "--ser", "E6605838833A552C"]] * (1 if works else 2)
-
-
-def test_each_way_into_the_boot_loader_has_its_time(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda name: name)
-    opened, ran = Mock(), Mock(return_value=ENDED([], 0, "", ""))
-    monkeypatch.setattr(flash_module, "open_port", opened)
-    monkeypatch.setattr(flash_module, "run_program", ran)
-    (device,) = boards().devices()
-    link, deadline = MagicMock(definition=DEFINITION, power=None), Deadline(100, "test", clock=lambda: 0.0)
-    link.device.return_value, link.name = device, "b"
-    steps = {flash_module._by_repl: 12, flash_module._by_touch: 5, flash_module._by_picotool: 10}
-    for step, seconds in {**steps, flash_module._by_itself: 40}.items():
-        assert step(link, deadline) is link.wait_device.return_value
-        _, part, _ = link.wait_device.call_args.args
-        assert part.seconds == seconds
-    repl = link.open_repl.return_value
-    assert repl.mock_calls == [
-        call.execute_and_lose(flash_module.ENTER, link.open_repl.call_args.args[0]),
-        call.close(),
-    ]
-    assert opened.call_args.args[:2] == (device.port, "b") and opened.call_args.kwargs == {"provider_pid": os.getpid()}
-    port = opened.return_value
-    assert (port.baudrate, port.dtr, port.mock_calls) == (1200, False, [call.close()])
-    type(port).dtr = PropertyMock(side_effect=OSError("no DTR"))
-    flash_module._by_touch(link, deadline)
-    assert link.log.mock_calls[-1] == call(f"{device.port}: no DTR") and port.mock_calls == [call.close()] * 2
-
-
-class Away:
-    """A board that comes back to the bus after so many looks."""
-
-    def __init__(self, board: FakeBoard, looks: int) -> None:
-        self.board = board
-        self.left = looks
-
-    def devices(self) -> list[UsbDevice]:
-        self.left -= 1
-        return [] if self.left >= 0 else self.board.devices()
-
-
-def test_a_board_off_the_bus_is_waited_for_unless_its_power_is_at_hand(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(flash_module, "_BACK_S", 0.2)
-    board, log = boards(runtime=None), list[str]()
-
-    class Hand:
-        def cycle(self, deadline: Deadline, *, bootsel: bool = False, measured: bool = False) -> None:
-            log.append("power")
-
-    def link(looks: int, **more: Any) -> Any:
-        return replace(
-            link_to(board, log, **more), target=Target(Away(board, looks), lambda found: (found or [None])[0])
-        )
-
-    assert enter_bootloader(link(3), Deadline(10, "test")).pid == 3
-    assert log == ["boot loader: fake board is off the bus; waiting for it to come back"]
-    log.clear()
-    assert enter_bootloader(link(1, power=Hand()), Deadline(10, "test")).pid == 3
-    assert "power" in log and not any("waiting for it to come back" in line for line in log)
-    log.clear()
-    with pytest.raises(DeadlineExceeded, match="tried: REPL, 1200-baud touch, picotool, power;"):
-        enter_bootloader(link(1_000_000), Deadline(0.4, "test"))
-    assert log[1] == "fake board: boot loader: still waiting for fake board to come back to the bus after 0.2 s"
-
-
-def test_a_board_whose_process_has_ended_is_waited_for_no_longer(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def gone(*_: Any, **__: Any) -> None:
-        raise BoardGone("b: its process ended")
-
-    board, log = boards(runtime=None), list[str]()
-    link = replace(
-        link_to(board, log, power=SimpleNamespace(cycle=gone)), target=Target(Away(board, 9), lambda _: None)
-    )
-    with pytest.raises(BoardGone, match=r"^b: its process ended$"):
-        enter_bootloader(link, Deadline(10, "test"))
 
 
 @pytest.mark.parametrize(
@@ -187,15 +108,25 @@ def test_a_drive_is_the_boards_own_by_kind_id_and_serial_number(boards: Boards) 
         assert says(wrong, "circuitpython").endswith(f", not {right.board_id}; not written to")
 
 
-def test_a_port_is_waited_for_outside_the_boot_loader_and_after_the_last_enumeration(boards: Boards) -> None:
+def test_a_port_is_waited_for_outside_the_boot_loader_and_after_the_last_enumeration(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: Any = Mock(return_value=SimpleNamespace(port="x"))
+    monkeypatch.setattr(link_module, "open_port", opened)
     (device,) = boards().devices()
     loader, last = replace(device, pid=3), replace(device, enumeration="1:9")
-    looks = iter([device, None, loader, replace(last, port=None), last, replace(last, enumeration=None)])
+    unknown = replace(last, enumeration=None)
+    looks = iter([device, None, loader, replace(last, port=None), last, unknown, unknown, device, last])
     target = Target(SimpleNamespace(devices=lambda: [each for each in (next(looks),) if each]), lambda found: device)
     link = replace(link_to(boards()), target=target)
+    link.watch = Mock()
     link.device()
     deadline = Deadline(20, "t")
-    assert [link.wait_port(deadline, device) for _ in range(2)] == [last, replace(last, enumeration=None)]
+    afters = (device, device, replace(device, enumeration=None))
+    assert [link.wait_port(deadline, after) for after in afters] == [last, unknown, unknown]
+    link.open_repl(deadline, device, keep_input=True)
+    told = {"provider_pid": last.provider_pid, "keep_input": True}
+    assert link.watch.call_count == 9 and opened.mock_calls == [call(last.port, link.name, deadline, **told)]
 
 
 @pytest.mark.parametrize(
@@ -233,22 +164,6 @@ def test_reading_ends_with_silence_or_with_its_time(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(wire, "read_some", some)
     assert wire.read_until_quiet(0.2, 2.0) == b"aa" and waits == [0.2] * 3
     assert wire.read_until_quiet(0.3, 2.0) == b"aaaa" and waits[3:] == [0.3] * 4
-
-
-def test_a_board_that_does_not_say_what_it_is_is_not_written_to(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("portbench.boards.usb.board._ASK_S", 0.2)
-    fake = boards(deaf_to=1_000_000)
-    says = r"^b: does not say what board it is: .*; to use it anyway: --device id:E6605838833A552C$"
-    with UsbBoard(DEFINITION, bus=fake, poll_s=0.01, name="b") as board, pytest.raises(BoardUnavailable, match=says):
-        board._check_kind(Deadline(5, "test"))
-    fake.deaf_to = 0
-    with UsbBoard(DEFINITION, bus=fake, poll_s=0.01, name="b") as board:
-        board._check_kind(Deadline(20, "test"))
-        assert board._kind_known and board.where is Where.SILICON
-        board.close()
-        board.close()
 
 
 @pytest.mark.parametrize(

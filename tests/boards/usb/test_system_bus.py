@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -93,29 +92,6 @@ def test_without_sysfs_volumes_say_whose_they_are(tmp_path: Path, pc: SimpleName
         UsbDevice("E600000000000000", pid=0x1029, port="COM4", **found),
         UsbDevice(vid=0x2E8A, pid=3, volume=boot, volume_label="RPI-RP2"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("serials", "uid", "joined"),
-    [
-        (["E600000000000000"], True, []),  # another board, whose port is not there
-        (["E600000000000000", "E6605838833A552C"], True, ["E6605838833A552C"]),
-        (["E600000000000000"], False, ["E600000000000000"]),  # CircuitPython 6 tells no UID
-        (["E600000000000000", "E600000000000001"], False, []),
-    ],
-)
-def test_a_drive_is_joined_to_its_own_port_alone(
-    serials: list[str], uid: bool, joined: list[str], tmp_path: Path, pc: SimpleNamespace
-) -> None:
-    drive = tmp_path / "drive"
-    drive.mkdir()
-    (drive / "boot_out.txt").write_text(BOOT_OUT if uid else re.sub("UID:.*\n", "", BOOT_OUT))
-    pc.mounts.append(SimpleNamespace(device="D:", mountpoint=str(drive)))
-    pc.ports += [port(f"COM{number}", 0x1029, None, serial) for number, serial in enumerate(serials)]
-    found = SystemBus(tmp_path / "nosys").devices()
-    assert [each.serial_number for each in found if each.port and each.volume] == joined
-    alone = UsbDevice("E6605838833A552C" if uid else None, 0x2E8A, 0x1029, volume=drive, volume_label="CIRCUITPY")
-    assert [each for each in found if not each.port] == ([] if joined else [alone])
 
 
 def test_a_mount_table_that_cannot_be_read(

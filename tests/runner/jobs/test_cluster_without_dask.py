@@ -11,7 +11,7 @@ from unittest.mock import Mock, call
 
 import pytest
 
-from portbench.errors import PortbenchError
+from portbench.errors import LibraryMissing, PortbenchError
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image, ImageUnavailable, Source
 from portbench.results.model import Row, Status
@@ -150,6 +150,9 @@ def test_a_schedulers_client_is_closed_at_the_end(monkeypatch: pytest.MonkeyPatc
     found: list[object] = list(cluster.measure_on("tcp://x", rows, OPTIONS, unused))
     assert found == [made.return_value, "tcp://x", OPTIONS, unused, *rows]
     assert made.mock_calls == [call("tcp://x", timeout=10.0, set_as_default=False), call().close(10.0)]
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(LibraryMissing, match=r"^--on needs distributed; install it: pip install .*\[dask\]'$"):
+        list(cluster.measure_on("tcp://x", rows, OPTIONS, unused))
 
 
 def test_rows_that_wait_are_withdrawn_with_their_run(image: Image) -> None:

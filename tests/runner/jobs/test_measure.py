@@ -21,7 +21,7 @@ from rich.console import Console
 
 from portbench.boards.jitter import Surroundings
 from portbench.clients.own_libraries import OwnLibrary
-from portbench.errors import BoardUnavailable, PortbenchError
+from portbench.errors import BoardUnavailable, OptionError, PortbenchError
 from portbench.firmware.images import Image, Source
 from portbench.firmware.native_config import StaticAddress
 from portbench.results import storage
@@ -128,6 +128,8 @@ def test_several_emulated_rows_have_processes_and_hosted_rows_come_last(
 
     def measure_in_processes(rows: list[PlannedRow], *_: object) -> Rows:
         processes.append([each.number for each in rows])
+        if len(processes) == 2:
+            raise BROKEN
         return ((each, missing("x", "unsupported", "y")) for each in rows[:0])
 
     monkeypatch.setattr(pool, "measure_in_processes", measure_in_processes)
@@ -136,7 +138,9 @@ def test_several_emulated_rows_have_processes_and_hosted_rows_come_last(
     native, hosted = replace(native, number=1), replace(hosted, number=2)
     emulated = options.but(where="emulated")
     assert ends([native, hosted], emulated, {}) == ([1, 2], None, ["1 closed", "2 closed"]) and processes == []
-    assert ends([native, native, hosted], emulated, {}) == ([2], None, ["2 closed"]) and processes == [[1, 1]]
+    for fault in (None, BROKEN):  # a hosted row comes all the same
+        assert ends([native, native, hosted], emulated, {}) == ([2], fault, ["2 closed"])
+    assert processes == [[1, 1]] * 2
 
 
 def test_a_run_that_is_left_stops_its_boards(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,10 +314,17 @@ def test_an_interruption_that_was_lost_ends_the_run_all_the_same(
 
 
 @pytest.mark.parametrize("parallel", [None, 3])
-def test_the_number_of_boards_is_as_asked_or_the_usual_one(parallel: int | None) -> None:
+def test_the_number_of_boards_is_as_asked_or_the_usual_one(
+    parallel: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "usual_parallel", lambda rows: len(rows))
     asked = {"runtime": ["portbench-native"], "where": "silicon", "runs": 2, "parallel": parallel}
     rows, options = run_module.planned(asked)
-    assert options.place.parallel == (parallel or 1) and [each.number for each in rows] == [1, 2]
+    assert options.place.parallel == (parallel or 2) and [each.number for each in rows] == [1, 2]
+    assert {each.place.parallel for each in rows} == {parallel or 2}
+    with pytest.raises(PortbenchError) as caught:
+        run_module.planned_images(["portbench-native"], {"setting": ["nonsense"]})
+    assert not isinstance(caught.value, OptionError)
 
 
 def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(

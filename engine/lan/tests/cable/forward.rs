@@ -118,6 +118,9 @@ fn without_a_rule_nothing_is_polled_and_with_one_the_board_is_undisturbed() {
         assert!(!board.lan.serves_host(board.now));
         board.lan.take_log(&log)
     };
+    let socket = HostSocket::Udp(UdpSocket::bind("127.0.0.1:0").unwrap());
+    let error = new_board().lan.forward(0, socket, own(0)).unwrap_err().to_string();
+    assert_eq!(error, "cannot forward to port 0 of the board: use 1 to 65535");
     assert_eq!(run(true), run(false));
 }
 

@@ -4,7 +4,8 @@ use crate::common;
 
 use common::*;
 use lan::{Faults, Lan, LanConfig, wire_time_ps};
-use sim::{PS_PER_MS, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_US, Ps, SplitMix64};
+use std::net::Ipv4Addr;
 
 /// A frame of at most 60 bytes: (8 + 60 + 4) byte times of 80 ns.
 const SHORT: Ps = 5_760_000;
@@ -116,6 +117,37 @@ fn the_pcs_delay_does_not_delay_frames_between_boards() {
     let [to_near, to_far] = run(&mut near, &mut far, 2 * PS_PER_MS);
     assert_eq!(to_near.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [2 * SHORT, PS_PER_MS + 2 * SHORT]);
     assert_eq!(to_far[0].0, PS_PER_MS + 2 * SHORT + 300 * PS_PER_US);
+}
+
+/// Any change of a frame or a time changes the checksum. If a change is wanted, show it in another test, and then take
+/// the checksum from this one's failure.
+#[test]
+fn random_frames_take_the_recorded_ways() {
+    let (mut random, mut now, mut sum) = (SplitMix64::new(5), 0, 0u64);
+    let slow = LanConfig { stack_delay_ps: 30 * PS_PER_US, udp_echo_port: Some(7), ..LanConfig::default() };
+    let (mut near, mut far) = (Lan::new(slow.clone()), Lan::new(slow));
+    near.join_switch(true);
+    far.join_switch(false);
+    assert!(near.is_switched() && !Lan::new(LanConfig::default()).is_switched());
+    for _ in 0..3_000 {
+        now += random.below(20) * PS_PER_US;
+        let [to, from] = [0, 1].map(|_| [PC_MAC, BOARD_MAC, OTHER_MAC, [0xff; 6]][random.below(4) as usize]);
+        let sent = match random.below(3) {
+            0 => arp(1, BOARD, PC),
+            1 => arp(1, Ipv4Addr::new(192, 168, 50, 9 + random.below(2) as u8), PC),
+            _ => frame(to, from, 14 + random.below(1501) as usize),
+        };
+        if random.below(2) == 0 {
+            near.from_board(now, &sent)
+        } else {
+            far.from_board(now, &sent)
+        }
+        let came = run(&mut near, &mut far, now);
+        let seen = (&came, near.stats(), far.stats(), near.next_event(), far.next_event(), near.address_conflict());
+        let fold = |sum: u64, byte: u8| sum.wrapping_mul(31).wrapping_add(byte.into());
+        sum = format!("{seen:?}").bytes().fold(sum, fold);
+    }
+    assert_eq!(sum, 0x6bd54143413332d6);
 }
 
 #[test]

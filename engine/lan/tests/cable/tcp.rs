@@ -425,9 +425,10 @@ fn a_caller_without_room_is_closed_and_an_invalid_peer_is_refused() {
     board.lan.connect(0, PS_PER_MS, peer, app).unwrap();
     frames_until(&mut board.lan, 2 * PS_PER_MS);
     assert_eq!(*record.lock().unwrap(), [Told::Closed(2, true, PS_PER_MS)]);
-    let invalid = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 80);
-    let error = board.lan.connect(0, 0, invalid, recorder(|_| AppReply::default()).1).unwrap_err();
-    assert_eq!(error.to_string(), "invalid peer 0.0.0.0:80: use ADDRESS:PORT");
+    for invalid in [SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 80), SocketAddrV4::new(BOARD, 0)] {
+        let error = board.lan.connect(0, 0, invalid, recorder(|_| AppReply::default()).1).unwrap_err();
+        assert_eq!(error.to_string(), format!("invalid peer {invalid}: use ADDRESS:PORT"));
+    }
 }
 
 #[test]
@@ -451,30 +452,39 @@ fn ports_are_checked() {
     assert!(error(board.lan.listen(7, recorder(ping_pong).1)).contains("TCP port 7 of the simulated PC is in use"));
     assert!(error(board.lan.listen(0, recorder(ping_pong).1)).contains("port 0"));
     assert!(error(board.lan.udp_listen(67, Box::new(lan::UdpEcho))).contains("UDP port 67"));
+    assert!(error(board.lan.udp_listen(53, Box::new(lan::UdpEcho))).contains("UDP port 53"));
+    assert!(error(board.lan.udp_listen(0, Box::new(lan::UdpEcho))).contains("port 0"));
 }
 
+/// A snapshot repeats the frames of the board. It names whatever else a LAN's past depends on.
 #[test]
-fn two_lans_with_the_same_inputs_are_identical() {
-    let run = || {
-        let mut board = board();
-        let log = board.lan.log_frames(1_000_000);
-        board.lan.listen(5000, recorder(ping_pong).1).unwrap();
-        let faults = Faults {
-            seed: 3,
-            loss_to_board_per_mille: 20,
-            loss_from_board_per_mille: 20,
-            jitter_ps: 50 * PS_PER_US,
-            ..Faults::default()
-        };
-        board.lan.set_faults(faults).unwrap();
-        let handle = board.connect(40_000, 5000);
-        board.run_until(100 * PS_PER_S, "connect", |board| board.tcp(handle).may_send());
-        let times = play(&mut board, handle, 200, 1000 * PS_PER_S);
-        (times, board.lan.take_log(&log), board.lan.stats())
+fn a_past_that_cannot_be_repeated_is_refused_with_its_reason() {
+    const PROGRAM: &str = "exchanged data with a program on the PC";
+    let silent = || recorder(|_| AppReply::default()).1;
+    type Act<'a> = &'a dyn Fn(&mut Board);
+    let connect = |board: &mut Board, port| {
+        board.lan.listen(5000, silent()).unwrap();
+        board.connect(40_000, port);
+        board.run_to(PS_PER_MS);
     };
-    let (first, second) = (run(), run());
-    assert!(first.2.lost > 0);
-    assert_eq!(first, second);
+    let acts: [(Option<&str>, Act); 10] = [
+        (None, &|board| connect(board, 7)),
+        (None, &|board| assert!(!board.lan.unlisten(81))),
+        (Some(PROGRAM), &|board| connect(board, 5000)),
+        (Some(PROGRAM), &|board| board.lan.udp_listen(4000, Box::new(lan::UdpEcho)).unwrap()),
+        (Some(PROGRAM), &|board| assert!(board.lan.connect(0, 0, SocketAddrV4::new(BOARD, 80), silent()).is_ok())),
+        (Some(PROGRAM), &|board| assert!(!board.lan.send(0, 1, b""))),
+        (Some(PROGRAM), &|board| assert!(!board.lan.udp_send(0, 4000, SocketAddrV4::new(BOARD, 80), b""))),
+        (Some("been pinged"), &|board| assert!(board.lan.ping(0, 0, BOARD, 1, b""))),
+        (Some("closed the PC's own port"), &|board| assert!(board.lan.unlisten(7))),
+        (Some("a capture of its frames"), &|board| board.lan.capture_into(Box::new(Shared::default())).unwrap()),
+    ];
+    for (index, (reason, act)) in acts.into_iter().enumerate() {
+        let mut board = board();
+        act(&mut board);
+        let refused = board.lan.save(&mut Vec::new()).err().map(|refused| refused.0);
+        assert_eq!(refused.as_deref(), reason, "act {index}");
+    }
 }
 
 /// Returns every frame that reached the board: when it was queued, sent and received, and its bytes.

@@ -265,29 +265,3 @@ fn a_dns_query_gets_the_configured_address() {
     assert_eq!(reply[reply.len() - 4..], PC.octets());
     assert_eq!(frames[0].0, PS_PER_MS + wire_time_ps(61) + 200 * PS_PER_US + wire_time_ps(77));
 }
-
-#[test]
-fn the_size_of_time_steps_does_not_matter() {
-    let run = |step: Option<Ps>| {
-        let mut lan = lan();
-        let mut frames = Vec::new();
-        let mut now = 0;
-        for input in [arp(1, BOARD, PC), arp(1, BOARD, PC), vec![0; 30]] {
-            lan.from_board(now, &input);
-            let end = now + PS_PER_MS;
-            while let Some(step) = step.filter(|_| now < end) {
-                now += step;
-                lan.advance(now);
-            }
-            now = end;
-            lan.advance(now);
-        }
-        while let Some(frame) = lan.to_board(now) {
-            frames.push(frame);
-        }
-        (frames, lan.stats())
-    };
-    assert_eq!(run(None), run(Some(PS_PER_US)));
-    assert_eq!(run(None), run(Some(100 * PS_PER_US)));
-    assert_eq!(run(None).0.len(), 2);
-}

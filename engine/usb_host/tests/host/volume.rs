@@ -48,13 +48,15 @@ fn formatted(blocks: usize, kind: fatfs::FatType, label: &[u8; 11]) -> Vec<u8> {
     bytes
 }
 
-/// CircuitPython's drive: a master boot record in front of 2008 blocks with a FAT12 volume.
+/// CircuitPython's drive: a master boot record in front of 2008 blocks with a FAT12 volume. Other entries come first.
 fn circuitpy() -> Disk {
     let volume = formatted(2007, fatfs::FatType::Fat12, b"CIRCUITPY  ");
     let mut bytes = vec![0; 512];
-    bytes[446 + 4] = 0x01;
-    bytes[446 + 8] = 1;
-    bytes[446 + 12..][..4].copy_from_slice(&2007u32.to_le_bytes());
+    for (entry, (kind, start, count)) in [(1, 0, 9), (0x83, 1, 9), (1, 1, 0), (1, 1, 2007u32)].into_iter().enumerate() {
+        let at = 446 + 16 * entry;
+        (bytes[at + 4], bytes[at + 8]) = (kind, start);
+        bytes[at + 12..][..4].copy_from_slice(&count.to_le_bytes());
+    }
     bytes[510..].copy_from_slice(&[0x55, 0xaa]);
     bytes.extend(volume);
     Disk { bytes, ..Disk::default() }

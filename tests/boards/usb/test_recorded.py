@@ -1,0 +1,281 @@
+"""Random walks through buses and the steps of a board, with parts that answer in any way."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+from serial.tools import list_ports
+
+from portbench.boards import Deadline
+from portbench.boards.board import Deployment, RuntimeIdentity
+from portbench.boards.usb import board as board_module
+from portbench.boards.usb import discovery
+from portbench.boards.usb import flash as flash_module
+from portbench.boards.usb import run as run_module
+from portbench.boards.usb.board import UsbBoard
+from portbench.boards.usb.bus import Target, UsbDevice, parse_selector, same_board, select
+from portbench.boards.usb.discovery import AttachedBoard, SystemBus
+from portbench.boards.usb.link import Link
+from portbench.boards.usb.volume import VolumeInfo
+from portbench.errors import (
+    BoardError,
+    BoardGone,
+    BoardUnavailable,
+    BrokenSetup,
+    ConsoleLost,
+    DeadlineExceeded,
+    PortbenchError,
+)
+from tests.boards.usb.conftest import DEFINITION
+from tests.walk import Walk
+
+SERIALS = (None, "e6605838833a552c", "E6605838833A552C", "E600000000000000", "E0C9125B0D9B", "")
+UIDS = (None, "e6605838833a552c", "E600000000000000")
+SELECTORS = ("auto", "id:e6605838833a552c", "port:/dev/ttyACM1", "usb:1-1", "usb:desk", "socket://h:1")
+
+
+def device(walk: Walk) -> UsbDevice:
+    pick = walk.pick
+    return UsbDevice(
+        serial_number=pick(SERIALS),
+        vid=pick((0x2E8A, 0x2E8A, 0x2E8A, 0x239A, None)),
+        pid=pick((3, 5, 5, 0x1029)),
+        port=pick((None, "/dev/ttyACM0", "/dev/ttyACM1", "socket://h:1")),
+        volume=pick((None, Path("/v"))),
+        block_device=pick((None, "/dev/sda1")),
+        location=pick((None, "1-1", "1-1", "1-2", "emulated:/tmp/desk")),
+        enumeration=pick((None, "1:4", "1:5")),
+        emulated=pick((False, False, False, True)),
+    )
+
+
+def noted(walk: Walk, call: Callable[..., Any], *words: Any) -> None:
+    """Note the result of a call, or the line of its error."""
+    try:
+        walk.note(call(*words))
+    except (PortbenchError, KeyboardInterrupt) as error:
+        walk.note(type(error).__name__, str(error))
+
+
+def test_which_device_is_meant_and_followed() -> None:
+    walk = Walk(3)
+    for _ in range(1500):
+        devices = [device(walk) for _ in range(walk.pick((0, 1, 2, 2, 3)))]
+        noted(walk, select, devices, parse_selector(walk.pick(SELECTORS)), DEFINITION)
+        bus = SimpleNamespace(devices=lambda: devices)  # noqa: B023
+        target = Target(bus, lambda found: walk.pick((None, *found)))
+        for _ in range(3):
+            noted(walk, target.find)
+            walk.note(target.known)
+            devices = [walk.pick((each, device(walk))) for each in devices] + [device(walk)][: walk.pick((0, 0, 1))]
+        for each in devices:
+            attached = AttachedBoard(each, walk.pick(("console", "silent")), walk.pick(("", "micropython")), "1")
+            walk.note(attached.cells(), each.describe(), same_board(devices[0], each))
+    assert walk.checksum == "a9eda2fe0a518021"
+
+
+def test_what_ports_drives_and_volumes_are_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = Walk(4)
+    pick = walk.pick
+    for _ in range(800):
+        drives = []
+        for location in ("1-1", "1-2")[: pick((0, 0, 1, 2))]:
+            drives.append(discovery.UsbDrive(("/dev/sda1", "/dev/sda"), replace(device(walk), location=location)))
+        ports = [
+            SimpleNamespace(
+                device=each.port, location=pick((each.location, f"{each.location}:1.0")), manufacturer="M", product="P"
+            )
+            for each in (device(walk) for _ in range(pick((0, 1, 2, 3))))
+        ]
+        for each in ports:
+            each.vid, each.pid, each.serial_number = pick((0x2E8A, 0x2E8A, None)), pick((3, 5, 0x1029)), pick(SERIALS)
+        mounts = [SimpleNamespace(device=node, mountpoint=f"/media{node}") for node in ("/dev/sda", "/dev/sda1", "C:")]
+        infos: dict[Path, VolumeInfo | None] = {}
+        for each in mounts:
+            ids = (DEFINITION.volumes.bootloader_board_id, DEFINITION.circuitpython_id or "", "other")
+            info = VolumeInfo(pick(("bootloader", "circuitpython")), pick(ids), "9", None, pick(UIDS))
+            infos[Path(each.mountpoint)] = pick((None, info, info))
+        told = mounts[: pick((0, 1, 2, 3))]
+        monkeypatch.setattr(list_ports, "comports", lambda ports=ports: ports)
+        monkeypatch.setattr(psutil, "disk_partitions", lambda all, told=told: told)
+        monkeypatch.setattr(discovery, "usb_drives", lambda sysfs, drives=drives: drives)
+        monkeypatch.setattr(discovery, "read_volume_info", infos.get)
+        walk.note(SystemBus(Path("/gone")).devices())
+    assert walk.checksum == "8ef05f422d7f7224"
+
+
+FAULTS = (
+    BoardError("broken"),
+    BoardUnavailable("away"),
+    ConsoleLost("lost"),
+    DeadlineExceeded("too late"),
+    BrokenSetup("no engine"),
+    BoardGone("its process ended"),
+)
+
+
+class World:
+    """All that a board's steps call, each of which is noted, and answers or fails as drawn."""
+
+    def __init__(self, walk: Walk, rarity: int) -> None:
+        self.walk = walk
+        self.rarity = rarity
+        self.now = device(walk)
+        self.text = "42"
+
+    def does(self, name: str, *answers: Any) -> Callable[..., Any]:
+        def call(*words: Any, **more: Any) -> Any:
+            told = [each for each in (*words, *more.items()) if isinstance(each, str | bytes | bool | dict | tuple)]
+            limits = [each.seconds for each in words if isinstance(each, Deadline)]
+            self.walk.note(name, told, limits)
+            if self.walk.pick((True, *(False,) * self.rarity)):
+                raise self.walk.pick(FAULTS)
+            return self.walk.pick(answers or (None,))
+
+        return call
+
+    def device(self) -> UsbDevice | None:
+        if self.walk.pick((True, False, False)):
+            self.now = device(self.walk)
+        return self.walk.pick((self.now, self.now, self.now, None))
+
+    def repl(self, *words: Any, **more: Any) -> Any:
+        self.does("open", SimpleNamespace())(*words, **more)
+        wire = SimpleNamespace(
+            is_open=self.walk.pick((True, True, False)),
+            port="/dev/ttyACM0",
+            until=self.does("until"),
+            write=self.does("write"),
+            read_until_quiet=self.does("quiet"),
+            read_some=self.does(
+                "read", b"", b"", b"line\n", b">>> ", b"Code done running.\n", b'PORTBENCH {"a": 1}\r\n'
+            ),
+        )
+        names = ("execute_and_lose", "leave", "close", "interrupt", "enter")
+        answers = ("42\n", "42\n", "41", 'PORTBENCH {"a": 1}', "None")
+        steps = {name: self.does(name) for name in names}
+        return SimpleNamespace(wire=wire, name="b", execute=self.does("execute", *answers), **steps)
+
+
+def link_in(world: World, log: Callable[[str], None]) -> Link:
+    walk = world.walk
+    power = walk.pick((None, None, SimpleNamespace(cycle=world.does("power"))))
+    made: Any = Link(DEFINITION, "b", SimpleNamespace(known=world.now), power=power, poll_s=0.0, log=log)  # type: ignore[arg-type]
+    made.device, made.open_repl = world.device, world.repl
+    made.wait_device = world.does("wait", *(device(walk) for _ in range(3)))
+    made.ask_bootsel = walk.pick((None, world.does("ask")))
+    return made  # type: ignore[no-any-return]
+
+
+def image(walk: Walk) -> Any:
+    family_id = walk.pick((DEFINITION.uf2_family, 7))
+    identity = SimpleNamespace(family=walk.pick(("micropython", "native", "")))
+    path = PurePosixPath("a/b.uf2")
+    return SimpleNamespace(path=path, data=b"data", identity=identity, content=SimpleNamespace(family_id=family_id))
+
+
+class Ticks:
+    """A clock that each look moves on by a quarter of a second."""
+
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        self.now_s += 0.25
+        return self.now_s
+
+
+def test_the_ways_into_the_boot_loader_and_out_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = Walk(5)
+    for _ in range(500):
+        world = World(walk, walk.pick((1, 4, 20)))
+        link = link_in(world, walk.note)
+        ended = [subprocess.CompletedProcess([], status, "it  says", "") for status in (0, 0, 1)]
+        parts = {
+            "run_program": world.does("program", *ended),
+            "open_port": world.does("port", SimpleNamespace(close=world.does("close"))),
+            "check_fits": lambda name, definition, image: image.content,
+            "check_started": world.does("check_started"),
+            "wait_volume": world.does("wait_volume", Path("/drive")),
+            "write_until_gone": world.does("write_until_gone"),
+            "usb_id": world.does("usb_id", None, 1),
+            "chip_name": str,
+        }
+        if walk.pick((True, *(False,) * 9)):
+            fault: Any = walk.pick((OSError(errno.EIO, "it broke"), KeyboardInterrupt("Ctrl-C")))
+            parts["write_until_gone"] = lambda *_, fault=fault: (_ for _ in ()).throw(fault)
+        for name, part in parts.items():
+            monkeypatch.setattr(flash_module, name, part)
+            monkeypatch.setattr(run_module, "flash", world.does("flash"))
+        tool = walk.pick((None, "/bin/picotool"))
+        monkeypatch.setattr(flash_module.shutil, "which", lambda name, tool=tool: tool)
+        clock = Ticks()
+        deadline = Deadline(walk.pick((3, 100)), "t", clock=clock, sleep=lambda _: None)
+        monkeypatch.setattr(run_module, "time", SimpleNamespace(monotonic=clock))
+        noted(walk, flash_module.flash, link, image(walk), deadline)
+        walk.note(link.image_has_usb)
+        console = board_module.Console()
+        noted(walk, run_module.run, link, console, deadline)
+        noted(walk, run_module.recover, link, walk.pick((None, image(walk))), deadline)
+        walk.note(console.result, console.lines)
+    assert walk.checksum == "eb879bf5ffc918e2"
+
+
+def test_the_steps_of_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    walk = Walk(6)
+    for _ in range(400):
+        world = World(walk, walk.pick((4, 20, 60)))
+        lock = SimpleNamespace(release=world.does("release"))
+        monkeypatch.setattr(board_module, "BoardLock", lambda *_, lock=lock: lock)
+        machine = walk.pick(("W5500-EVB-Pico with RP2040", "W5500-EVB-Pico2 with RP2350", "Pico"))
+        told = RuntimeIdentity("micropython", "1", "", machine)
+        answers: dict[str, tuple[Any, ...]] = {"identify": (told,), "save_files": (None, Path("/saved"))}
+        names = ("deploy_circuitpython", "check_digests", "answers", "recover", "restart", "run", "flash", *answers)
+        for name in names:
+            monkeypatch.setattr(board_module, name, world.does(name, *answers.get(name, ())))
+        monkeypatch.setitem(board_module.DEPLOYERS, "mpremote", world.does("mpremote"))  # type: ignore[arg-type]
+        first = replace(device(walk), location=walk.pick((None, "1-1")))
+        try:
+            board = UsbBoard(
+                DEFINITION,
+                device=walk.pick(("auto", "usb:1-1")),
+                bus=SimpleNamespace(devices=lambda first=first: [first]),
+                save_files_to=walk.pick((None, tmp_path)),
+                name=walk.pick((None, "b")),
+                log=walk.note,
+            )
+        except BoardUnavailable as error:
+            walk.note(str(error))
+            continue
+        walk.note(board.name, str(board.where))
+        link = link_in(world, walk.note)
+        board.link = link
+        clock = Ticks()
+        for _ in range(walk.pick((3, 8))):
+            deadline = Deadline(1000, "t", clock=clock, sleep=lambda _: None)
+            family = walk.pick(("micropython", "circuitpython", "native", "foreign"))
+            deployment = Deployment({"main.py": b"1"}, family)
+            step, *words = walk.pick(
+                (
+                    (board.flash, image(walk), deadline),
+                    (board.wait_console, deadline),
+                    (board.identify, deadline),
+                    (board.deploy, deployment, deadline),
+                    (board.deploy, deployment, deadline),
+                    (board.run, deadline),
+                    (board.run, deadline),
+                    (board.reset, deadline),
+                    (board.release_port,),
+                    (board.close,),
+                )
+            )
+            noted(walk, step, *words)
+            walk.note(board.saved_files and board.saved_files.name, board.console_tail())
+    assert walk.checksum == "efd1af5871cdd4bc"

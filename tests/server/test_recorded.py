@@ -1,0 +1,207 @@
+"""Random walks through the PC's parts: any change of an answer, a time or a call shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from ipaddress import IPv4Address
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from portbench.errors import PortbenchError
+from portbench.server import connection as connection_module
+from portbench.server.simulated_pc import Part, SimulatedPc
+from portbench.server.tls.channel import Channel
+from portbench.workloads import LoadGenerator, NetworkFault, Ping
+from portbench.workloads.conversation import LISTENING_PREFIX, Requests
+from tests.server.test_connection import Bench, Obeying
+from tests.server.test_connection import made as made
+from tests.server.test_recording import Loud
+from tests.walk import Walk
+
+STATIC = IPv4Address("10.0.0.2")
+LINE = LISTENING_PREFIX + '{"address": "10.0.0.9", "port": 80}'
+WORDS = (
+    b"x,x,part,quiet,wrong,report,listening,ping,silence 4,later 0.02,close,bye,fault reset,fault restart,fault cable"
+)
+
+
+class Faulty(Obeying):
+    """Asks for network faults as well. On the PC's own connections it cannot speak by itself."""
+
+    def receive(self, data: bytes) -> bytes:
+        if data.startswith(b"fault "):
+            kind: Any = data.split()[1].decode()
+            self.network_fault = NetworkFault(kind, 0.0 if kind == "reset" else 1e6)
+        return super().receive(b"x" if self.line is None and data[:5] in (b"later", b"close") else data)
+
+
+class Lan:
+    """The LAN with a board that does anything, at any time, that a LAN lets it do."""
+
+    def __init__(self, walk: Walk) -> None:
+        self.walk = walk
+        self.now_us = 0.0
+        self.apps: dict[int, Any] = {}
+        """The programs on the open connections."""
+        self.calling: dict[int, Any] = {}
+        self.listening: Any = None
+        self.udp: list[Any] = []
+        self.numbers = 0
+        self.pings: dict[int, float] = {}
+        self.leased_us: float | None = None
+        self.board_address: str | None = None
+        self.link_up = True
+        self.frames = 0
+
+    def __getattr__(self, name: str) -> Callable[..., bool]:
+        """Note whatever else the PC asks for."""
+
+        def noted(*words: object) -> bool:
+            self.walk.note(self.now_us, name, *(each for each in words if isinstance(each, str | bytes | int | float)))
+            return True
+
+        return noted
+
+    def stats(self) -> dict[str, int]:
+        return {"frames_from_board": self.frames}
+
+    def listen(self, port: int, app: Any) -> None:
+        self.walk.note(self.now_us, "listen", port)
+        self.listening = app
+
+    def udp_listen(self, port: int, app: Any) -> None:
+        self.walk.note(self.now_us, "udp_listen", port)
+        self.udp.append(app)
+
+    def connect(self, peer: str, app: Any, at_us: float) -> int:
+        self.numbers += 1
+        self.walk.note(self.now_us, "connect", peer, at_us)
+        self.calling[self.numbers] = app
+        return self.numbers
+
+    def send(self, address: str, size: int, at_us: float) -> int:
+        self.pings[len(self.pings)] = float(size)
+        self.walk.note(self.now_us, "ping", address, size, at_us)
+        return len(self.pings) - 1
+
+    def take(self, numbers: list[int]) -> dict[int, float]:
+        return {number: self.pings[number] for number in numbers if self.walk.pick((True, False))}
+
+    def step(self) -> None:
+        """One event of the board's."""
+        pick = self.walk.pick
+        what = pick(("open", "open", "say", "say", "say", "say", "close", "reset", "udp", "address"))
+        if what == "open" and (self.calling or self.listening):
+            if conn := pick((0, *self.calling)):
+                self.apps[conn] = self.calling.pop(conn)
+            elif self.listening:
+                self.numbers += 1
+                conn = self.numbers
+                self.apps[conn] = self.listening
+            if conn:
+                self.reply(conn, self.apps[conn].accept(conn, f"10.0.0.9:{conn}", self.now_us))
+        elif what == "udp" and self.udp:
+            self.frames += 1
+            peer = pick(("10.0.0.9:5000", "10.0.0.2:5000"))
+            self.walk.note("udp", pick(self.udp).receive(peer, pick((b"a", b"bc")), self.now_us))
+        elif what == "address" and pick((True, False, False)):
+            self.board_address, self.leased_us = pick((None, "10.0.0.9", "10.0.0.8")), pick((None, self.now_us))
+            self.link_up = pick((True, True, False))
+        elif what in ("close", "reset") and self.calling and pick((True, False)):
+            conn = pick(tuple(self.calling))  # it is refused
+            self.reply(conn, self.calling.pop(conn).closed(conn, True, self.now_us))
+        elif conn := pick((0, *self.apps)):
+            if what == "say":
+                word = pick((b"", b"", b"", b"\x16")) + pick(WORDS.split(b","))
+                self.reply(conn, self.apps[conn].receive(conn, word, self.now_us))
+            elif what in ("close", "reset"):
+                self.reply(conn, self.apps.pop(conn).closed(conn, what == "reset", self.now_us))
+
+    def reply(self, conn: int, reply: tuple[bytes, bool, bool, float | None]) -> None:
+        self.walk.note(self.now_us, conn, *reply)
+        if reply[2]:
+            self.apps.pop(conn, None)
+
+
+def part(walk: Walk) -> Part:
+    pick = walk.pick
+
+    def load() -> LoadGenerator:
+        fails, port = pick((True, False)), pick((None, 80))
+        return LoadGenerator(Faulty, pick((1, 3)), at_once=pick((1, 2)), pause_us=30, counts_failures=fails, port=port)
+
+    def datagrams() -> Any:
+        return pick((None, SimpleNamespace(receive=lambda peer, data: [(5.0, peer.encode() + data)])))
+
+    calls = pick((None, load, load, lambda: Requests(5000, b"q", 3)))
+    limit, patience_us = pick((None, 2)), pick((None, 5e6))
+    return Part(pick((None, lambda: Faulty, lambda: Faulty)), calls, datagrams, patience_us, limit, pick((True, False)))
+
+
+def test_the_simulated_pc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its server, its connections to the board, its search for the board, its pings and its network faults."""
+    channels: Any = lambda *server: lambda: Channel(Loud(), lambda now_us: int(now_us / 1e6), *server)  # noqa: E731
+    monkeypatch.setattr("portbench.server.simulated_pc._channels", channels)
+    walk = Walk(1)
+    for _ in range(200):
+        lan: Any = Lan(walk)
+        pc = SimulatedPc(lan, walk.pick((None, 4711, 4711)), 200.0, part(walk), walk.pick((None, lan, lan)))
+        if walk.pick((True, False)):
+            pc.poll(lan, STATIC, 0.0)
+        for _ in range(60):
+            lan.now_us += walk.pick((0.0, 1.0, 200.0, 9_999.0, 10_000.0, 90_000.0, 1e6, 1e6, 4e6))
+            lan.step()
+            match walk.pick(range(100)):
+                case 0:
+                    pc.kill()
+                case 1:
+                    pc.take(part(walk))
+                case 2 | 3 | 4 if pc.polling is None:
+                    pc.heard(walk.pick((LINE, "hello")), lan.now_us)
+                case drawn if drawn < 70:
+                    pc.look(lan.now_us)
+                    walk.note(pc.given_up(lan.now_us))
+            walk.note(pc.answered, pc.whole, pc.reports, pc.pause_us)
+            if (polling := pc.polling) is not None:
+                walk.note(polling.taken, polling.has_address, polling.refusals, str(polling.board))
+        walk.note(*map(asdict, pc.sessions()))
+    assert walk.checksum == "608dc83fe7d85eb3"
+
+
+def test_a_real_connection(made: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = Walk(1)
+
+    async def ping(*words: object) -> list[Ping]:
+        walk.note(*words)
+        if walk.pick((True, False)):
+            raise PortbenchError("not allowed")
+        return [Ping(64, 5.0)]
+
+    monkeypatch.setattr(connection_module, "ping", ping)
+    monkeypatch.setattr("tests.server.test_connection.Obeying", Faulty)
+    for _ in range(200):
+        refusal = walk.pick((None,) * 9 + ("turned away",))
+        bench = made(limit=walk.pick((None, 2, 5)), refusal=refusal, max_bytes=walk.pick((30, 100)))
+        for _ in range(walk.pick((2, 5, 20))):
+            now_s = bench.now_s + walk.pick((0, 0.01, 0.5, 1, 5, 29, 31))
+            match walk.pick(range(30)):
+                case 0:
+                    walk.note(bench.connection.eof_received())
+                case 1:
+                    bench.connection.pause_writing()
+                case 2:
+                    bench.connection.resume_writing()
+                case 3:
+                    bench.connection.abort("stopped")
+                case 4 | 5:
+                    walk.note(bench.until(now_s))
+                case _:
+                    walk.note(bench.say(walk.pick(WORDS.split(b",")), now_s))
+            walk.note(bench.connection.silent_since_s, bench.connection.closing, bench.connection.address)
+        bench.connection.connection_lost(walk.pick((None, OSError(1, "gone"))))
+        walk.note([handle.cancel.called for *_, handle in bench.timers], len(bench.ended), bench.conversation.was_lost)
+        walk.note(bench.until(bench.now_s + 500), asdict(bench.recording.session()))
+    assert walk.checksum == "52f46b817f8cfc2a"

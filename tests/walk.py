@@ -1,0 +1,31 @@
+"""Random walks whose whole course is recorded as a checksum: any changed note shows.
+
+After a wanted change, show it in another test, and take the checksum from the failure of the recorded one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from random import Random
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+class Walk:
+    """Draws by `random()` alone, whose numbers are the same with every Python, and notes the results."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self._noted = sha256()
+
+    def pick(self, items: Sequence[Item]) -> Item:
+        return items[int(self._random.random() * len(items))]
+
+    def note(self, *seen: object) -> None:
+        self._noted.update(f"{seen}\n".encode())
+
+    @property
+    def checksum(self) -> str:
+        return self._noted.hexdigest()[:16]
