@@ -9,8 +9,9 @@ import contextlib
 import os
 import re
 import subprocess
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ from platformdirs import user_cache_path
 
 from portbench.errors import OptionError, PortbenchError
 from portbench.files import TemporaryFolder, replace_file
+from portbench.signals import Interruptions
 
 _GIT_LIMIT_S: Final = 600.0
 _FOUND: Final = re.compile(r"^# (?:possible )?first bad commit: \[(\w+)\]", re.MULTILINE)
@@ -38,16 +40,12 @@ class Step:
     names: Sequence[str]
 
 
-Search = Generator[Path, bool, Step]
-"""Yields the image to judge next, is sent True if it is slow, and returns the step."""
-
-
-def halves(images: Sequence[Path]) -> Search:
+def halves(images: Sequence[Path], is_slow: Callable[[Path], bool]) -> Step:
     """Search images of which the first is fast and the last slow."""
     fast, slow = 0, len(images) - 1
     while slow - fast > 1:
         middle = (fast + slow) // 2
-        if (yield images[middle]):
+        if is_slow(images[middle]):
             slow = middle
         else:
             fast = middle
@@ -70,19 +68,33 @@ class Commits:
         key = sha256(f"{command}\0{image.as_posix()}".encode()).hexdigest()[:12]
         self._kept = user_cache_path("portbench", appauthor=False) / "builds" / key
         self._folder = TemporaryFolder("portbench-commits")
-        self._tree = self._folder.path / "tree"
+        self._interruptions = Interruptions()
 
     def __enter__(self) -> Commits:
+        self._interruptions.listen()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._tree.exists():
-            self._git("worktree", "remove", "--force", str(self._tree), at=self._root, check=False)
+        self._interruptions.ending()
+        self._git("worktree", "remove", "--force", str(self._folder.path / "tree"), allowed=255)
         self._folder.remove()
+        self._interruptions.restore()
 
-    def commit(self, name: str) -> str:
+    def ends(self, old: str, new: str) -> tuple[str, str]:
+        """The hashes of two revisions, the older one first. Raises OptionError."""
+        one, other = self._commit(old), self._commit(new)
+        if self._git("merge-base", one, other, allowed=255) != one or one == other:
+            raise OptionError(f"{old}: is no ancestor of {new}; name the older commit of a line first")
+        return one, other
+
+    def line(self, old: str, new: str, every: int) -> list[str]:
+        """Every so many commits from `old` to `new`, first parents only, and both ends."""
+        between = self._git("rev-list", "--reverse", "--first-parent", f"{old}..{new}").split()
+        return [*[old, *between[:-1]][::every], new]
+
+    def _commit(self, name: str) -> str:
         """The hash of a revision. Raises OptionError."""
-        found = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", check=False)
+        found = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", allowed=255)
         if not found:
             raise OptionError(f"{name}: is no revision of {self._root}; name a commit, a branch or a tag")
         return found.splitlines()[-1]
@@ -97,8 +109,6 @@ class Commits:
         if kept.exists():
             return kept
         self._kept.mkdir(parents=True, exist_ok=True)
-        if not self._tree.exists():
-            self._git("worktree", "add", "--detach", "--no-checkout", str(self._tree), commit)
         self._git("checkout", "--force", "--detach", commit, at=self._tree)
         self._tell(f"{self.title(commit)}: is built")
         status = self._build(log)
@@ -111,27 +121,28 @@ class Commits:
         replace_file(kept, made.read_bytes())
         return kept
 
-    def search(self, good: str, bad: str) -> Search:
+    def search(self, good: str, bad: str, is_slow: Callable[[Path], bool]) -> Step:
         """Search as `git bisect` does; a commit whose image cannot be made is skipped. Raises PortbenchError."""
-        if not self._tree.exists():
-            self._git("worktree", "add", "--detach", "--no-checkout", str(self._tree), bad)
         self._git("bisect", "start", "--no-checkout", bad, good, at=self._tree)
         while not (found := _FOUND.findall(self._git("bisect", "log", at=self._tree))):
             commit = self._git("rev-parse", "BISECT_HEAD", at=self._tree)
             word = "skip"
-            if (image := self._made(commit)) is not None:
-                word = "bad" if (yield image) else "good"
-            self._git("bisect", word, commit, at=self._tree, check=False)  # status 2: only skipped ones are left
+            if (image := self.made(commit)) is not None:
+                word = "bad" if is_slow(image) else "good"
+            self._git("bisect", word, commit, at=self._tree, allowed=2)  # 2: only skipped ones are left
         slow = self._git("rev-parse", "refs/bisect/bad", at=self._tree)
-        before = self._made(self.commit(f"{slow}^")) if len(found) == 1 else None
+        before = self.made(self._commit(f"{slow}^")) if len(found) == 1 else None
         return Step(before or self.image(good), self.image(slow), [self.title(each) for each in found])
 
-    def check_order(self, good: str, bad: str) -> None:
-        """Raise OptionError unless `good` is an ancestor of `bad`."""
-        if self._git("merge-base", good, bad, check=False) != good or good == bad:
-            raise OptionError(f"{good[:12]}: is no ancestor of {bad[:12]}; name the older commit of a line first")
+    @cached_property
+    def _tree(self) -> Path:
+        """The work tree, without files yet."""
+        tree = self._folder.path / "tree"
+        self._git("worktree", "add", "--detach", "--no-checkout", str(tree))
+        return tree
 
-    def _made(self, commit: str) -> Path | None:
+    def made(self, commit: str) -> Path | None:
+        """The image of a commit; None, and a line for the user, if it cannot be made."""
         try:
             return self.image(commit)
         except PortbenchError as error:
@@ -164,7 +175,7 @@ class Commits:
                             each.kill()
                     build.wait()
 
-    def _git(self, *words: str, at: Path | None = None, check: bool = True) -> str:
+    def _git(self, *words: str, at: Path | None = None, allowed: int = 0) -> str:
         command = ["git", "-C", str(at or self._root), *words]
         try:
             done = subprocess.run(
@@ -172,7 +183,7 @@ class Commits:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise PortbenchError(f"git {words[0]}: {error}; commits are built with git") from error
-        if check and done.returncode:
+        if done.returncode > allowed:
             said = (done.stderr.strip() or done.stdout.strip()).splitlines()
             raise PortbenchError(f"{at or self._root}: git {words[0]}: {said[-1] if said else done.returncode}")
         return done.stdout.strip()

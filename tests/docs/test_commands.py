@@ -82,7 +82,7 @@ UNRUN = {
     r"python -m portbench\.clients\.arduino": "a library from the internet: tests/clients/test_arduino.py",
     r"dask ": "a cluster: tests/runner/jobs/test_cluster.py",
     r"gdb-multiarch |portbench gdb ": "the port 3333 and the user's ELF file: tests/boards/emulated/gdb/test_gdb.py",
-    r"portbench bisect .*--build": "a compiler, and an hour: tests/runner/cli/test_bisect.py has another command",
+    r"portbench (bisect|show history) .*--build": "a compiler, and an hour: tests/runner/cli/test_bisect.py",
     r"portbench compare .*perf_bench": "hours of 16 layouts: tests/boards/emulated/test_flash_layouts.py",
 }
 """Commands that no test runs as they stand: the reason, and the tests of what remains. Those of make are planned."""

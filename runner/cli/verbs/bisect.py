@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -21,30 +21,17 @@ from portbench.errors import OptionError, PortbenchError
 from portbench.results.compare import Comparison, compare
 from portbench.results.compare_table import USUAL_LIMIT, as_data, markdown, share
 from portbench.results.model import RunFile
-from portbench.runner.cli.comparing import (
-    USUAL_LAYOUTS,
-    as_share,
-    look_first,
-    measuring_options,
-    print_comparison,
-    verdict,
-)
-from portbench.runner.cli.options import Seconds
+from portbench.runner.cli.building import build_options, choose_layouts, commits, tell
+from portbench.runner.cli.comparing import Undecided, as_share, look_first, measuring_options, print_comparison, verdict
 from portbench.runner.cli.pages import json_text, output_option, write_pages
-from portbench.runner.commits import Commits, Search, Step, halves
+from portbench.runner.commits import Step, halves
 from portbench.runner.jobs.run import measure_images
-from portbench.signals import Interruptions
-
-_UNDECIDED: Final = 3
 
 
 @click.command()
 @click.argument("good")
 @click.argument("bad", metavar="[BAD]", required=False)
-@click.option("--build", "command", metavar="COMMAND", help="what makes the image, from the top folder of a commit")
-@click.option("--image", type=click.Path(path_type=Path), metavar="PATH", help="the image, as seen from there")
-@click.option("--build-timeout", "build_s", type=Seconds(), default=1800.0, help="seconds of a build (default 1800)")
-@click.option("--linked", is_flag=True, help="judge the time as linked (default: the code, in other layouts)")
+@build_options
 @click.option(
     "--step", type=as_share, metavar="SHARE", help="difference that counts (default: half of BAD's, at least 2%)"
 )
@@ -54,40 +41,26 @@ _UNDECIDED: Final = 3
 def COMMAND(
     good: str,
     bad: str | None,
-    command: str | None,
-    image: Path | None,
-    build_s: float,
-    linked: bool,
     step: float | None,
     as_json: bool,
     outputs: tuple[Path, ...],
     **options: Any,
 ) -> int:
-    if not linked:
-        options["layouts"] = options["layouts"] or USUAL_LAYOUTS
-    interruptions = Interruptions()
-    interruptions.listen()
-    try:
-        with contextlib.ExitStack() as ending:
-            if bad is None:
-                images = _images(Path(good))
-                first, last, search = images[0], images[-1], halves(images)
-            elif command is None or image is None:
-                raise OptionError("--build, --image: bisect builds commits; give it both")
-            else:
-                commits = ending.enter_context(Commits(command, image, build_s, _tell))
-                old, new = commits.commit(good), commits.commit(bad)
-                commits.check_order(old, new)
-                first, last, search = commits.image(old), commits.image(new), commits.search(old, new)
-            ending.callback(interruptions.ending)
-            judge = _Judge(first, last, step, options)
-            if not judge.differs:
-                click.echo(f"no step: {last.name}: {judge.told[last]} beside {first.name}", err=as_json)
-                return 1
-            found = _searched(search, judge.is_step)
-            (before, after) = measure_images([str(found.before), str(found.image)], options | {"attribute": True})
-    finally:
-        interruptions.restore()
+    choose_layouts(options)
+    with contextlib.ExitStack() as ending:
+        if bad is None:
+            images = _images(Path(good))
+            first, last, search = images[0], images[-1], partial(halves, images)
+        else:
+            line = ending.enter_context(commits(options))
+            old, new = line.ends(good, bad)
+            first, last, search = line.image(old), line.image(new), partial(line.search, old, new)
+        judge = _Judge(first, last, step, options)
+        if not judge.differs:
+            click.echo(f"no step: {last.name}: {judge.told[last]} beside {first.name}", err=as_json)
+            return 1
+        found = search(judge.is_step)
+        before, after = measure_images([str(found.before), str(found.image)], options | {"attribute": True})
     compared = compare(before, after)
     data = as_data(compared, None)
     if as_json:
@@ -96,7 +69,7 @@ def COMMAND(
         print_comparison(compared, None)
     write_pages(outputs, data, markdown(compared, None))
     click.echo(_answer(found, judge), err=as_json)
-    return 0 if len(found.names) == 1 else _UNDECIDED
+    return 0 if len(found.names) == 1 else Undecided.exit_code
 
 
 class _Judge:
@@ -125,21 +98,11 @@ class _Judge:
         if not compared:
             raise PortbenchError(f"{image}: has no row in common with the first image; measure both alike")
         self.told[image] = share(max((each.judged for each in compared), key=abs))
-        _tell(f"{image.stem}: {self.told[image]}")
+        tell(f"{image.stem}: {self.told[image]}")
         return run
 
     def _beside(self, run: RunFile) -> list[Comparison]:
         return compare(self._first, run) if self.slower else compare(run, self._first)
-
-
-def _searched(search: Search, is_step: Callable[[Path], bool]) -> Step:
-    try:
-        image = next(search)
-        while True:
-            image = search.send(is_step(image))
-    except StopIteration as end:
-        found: Step = end.value
-        return found
 
 
 def _answer(found: Step, judge: _Judge) -> str:
@@ -164,7 +127,3 @@ def _by_number(path: Path) -> list[tuple[int, str]]:
     """`build-9.uf2` before `build-10.uf2`."""
     parts = re.split(r"(\d+)", path.stem)
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
-
-
-def _tell(line: str) -> None:
-    click.echo(shown(line), err=True)

@@ -5,6 +5,7 @@ Images are texts here, and figures are made from them; test_compare.py bisects i
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -36,13 +37,20 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     def measure(images: list[str], _: object) -> list[RunFile]:
         totals = [float(Path(image).read_text()) for image in images]
-        return [run_of(row(total, sim={})) for total in totals]
+        return [run_of(row(total, sim={}, layouts=layouts(4e6 / total))) for total in totals]
 
-    monkeypatch.setattr("portbench.runner.cli.verbs.bisect.measure_images", measure)
+    for verb in ("bisect", "show.history"):
+        monkeypatch.setattr(f"portbench.runner.cli.verbs.{verb}.measure_images", measure)
     monkeypatch.setattr("portbench.runner.cli.verbs.bisect.look_first", lambda *_: None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PLACE", str(tmp_path))
     return folder
+
+
+def layouts(messages_per_s: float) -> dict[str, object]:
+    """Figures of an image that is as fast in all layouts of the flash."""
+    figures = {"messages_per_s": messages_per_s}
+    return {"linked": figures, "free": figures, "drawn": [figures, figures]}
 
 
 def commit(folder: Path, *images: str) -> list[str]:
@@ -148,3 +156,19 @@ def test_images_that_differ_by_chance_alone_are_undecided(
         (tmp_path / "builds" / name).touch()
     done = invoke("bisect", tmp_path / "builds", "--step=2%")
     assert (done.exit_code, done.stdout) == (3, "") and "too few runs to tell: 1 of 1" in done.stderr
+
+
+def test_the_history_of_commits_marks_the_step(checkout: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashes = commit(checkout, "8", "8", "broken", "10", "10")
+    monkeypatch.chdir(checkout)
+    words = ("show", "history", f"{hashes[0]}..HEAD", "--build", BUILD, "--image", "out/it.uf2")
+    done = invoke(*words)
+    assert "4 measurements of " in done.stdout and "ping_pong emulated, over commits" in done.stdout
+    line = next(line for line in done.stdout.splitlines() if "Change 3: 10" in line)
+    assert line.startswith(hashes[3][:12]) and line.rstrip().endswith("step: 1.25x worse")
+    assert done.stdout.count("step: ") == 1 and f"; see {checkout.parent}/cache/portbench/builds/" in done.stderr
+    (found,) = json.loads(invoke(*words, "--json", "--every=3").stdout)
+    assert [entry["version"][:12] for entry in found["entries"]] == [hashes[each][:12] for each in (0, 3, 4)]
+    assert found["entries"][0]["values"] == [4e6 / 8] * 2, "a value for each layout"
+    images = found["steps"][0]["compare"].split()[2:4]
+    assert [Path(image).read_text() for image in images] == ["8\n", "10\n"]
