@@ -12,6 +12,7 @@ from portbench.errors import OptionError
 from portbench.runner.cli.comparing import USUAL_LAYOUTS
 from portbench.runner.cli.options import F, Seconds
 from portbench.runner.commits import Commits
+from portbench.runner.options import read_options
 
 _OPTIONS = (
     click.option("--build", "command", metavar="COMMAND", help="what makes the image, from the top folder of a commit"),
@@ -38,9 +39,10 @@ def commits(options: dict[str, Any]) -> Commits:
 
 
 def choose_layouts(options: dict[str, Any]) -> None:
-    """Take `--linked` out of `options`, which without it ask for other layouts."""
+    """Check `options` before anything is built. Without `--linked`, which is taken out, they ask for other layouts."""
     if not options.pop("linked"):
         options["layouts"] = options["layouts"] or USUAL_LAYOUTS
+    read_options(options)
 
 
 def tell(line: str) -> None:

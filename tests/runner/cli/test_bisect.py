@@ -113,6 +113,7 @@ def test_the_first_fast_commit_is_found_and_no_step_is_status_1(checkout: Path, 
     [
         (("A", "nothing"), 2, "nothing: is no revision of "),
         (("B", "A"), 2, " is no ancestor of "),
+        (("A", "B", "-s", "messages=1,2"), 2, "messages: 1,2 are several values"),
         (("A",), 2, "A: is not a folder of images; name a second commit"),
         (("A", "B", "--image", "it.uf2"), 1, ": --build makes no it.uf2; correct --image, or see "),
         (("A", "B", "--image", "../it.uf2"), 2, "--image: ../it.uf2 is not inside the checkout"),
