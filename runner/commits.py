@@ -183,7 +183,7 @@ class Commits:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise PortbenchError(f"git {words[0]}: {error}; commits are built with git") from error
-        if done.returncode > allowed:
+        if not 0 <= done.returncode <= allowed:
             said = (done.stderr.strip() or done.stdout.strip()).splitlines()
             raise PortbenchError(f"{at or self._root}: git {words[0]}: {said[-1] if said else done.returncode}")
         return done.stdout.strip()
