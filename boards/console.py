@@ -1,7 +1,5 @@
 """Console output: lines, the client's one result line among them; and a log whose size a guest cannot drive up."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any, Final

@@ -3,8 +3,6 @@
 docs/adding-a-board.md explains the keys.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace

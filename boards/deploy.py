@@ -1,7 +1,5 @@
 """Files on a board by its Python prompt: written where they differ, and proven by digests that the board takes."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath

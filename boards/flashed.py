@@ -1,7 +1,5 @@
 """Checks of a flashed image, the same for all kinds of boards: it fits the chip, and what starts is what it names."""
 
-from __future__ import annotations
-
 from portbench.boards.definition import BoardDefinition, UsbId, board_of_machine, refusal
 from portbench.errors import BoardError, Unsupported
 from portbench.firmware import uf2

@@ -3,8 +3,6 @@
 The same seed and number give the same jitter for every firmware, so that two are compared under like conditions.
 """
 
-from __future__ import annotations
-
 import random
 import tomllib
 from dataclasses import dataclass

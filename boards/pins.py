@@ -1,7 +1,5 @@
 """Voltages and wires at a board's pins, as a user writes them: `GP15=low`, `GP26=1.65`, `GP0:GP1`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Annotated, Final

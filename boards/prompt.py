@@ -1,7 +1,5 @@
 """`Prompt`: a board's Python prompt, typed to by mpremote's transport over a wire of any kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeVar
 

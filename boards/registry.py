@@ -4,8 +4,6 @@ It stands for the operating system's list of USB devices. The folder of these fo
 user who could write there would choose where images and clients are written.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Images by name for the defined boards: the catalogue's, and the releases that their makers list."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from portbench.boards.definition import BoardDefinition, Wifi, known_boards

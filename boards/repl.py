@@ -1,7 +1,5 @@
 """A session at the REPL of either runtime over a serial port, with deadlines; and the question which runtime it is."""
 
-from __future__ import annotations
-
 import contextlib
 
 from mpremote.transport import TransportError  # type: ignore[import-untyped]

@@ -1,7 +1,5 @@
 """The wireless network that a board joins: the user's, whose passphrase is shown to no one else, or a simulated one."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final

@@ -1,7 +1,5 @@
 """`Wire`: a line to a board's console, read and typed at with deadlines."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 

@@ -3,8 +3,6 @@
 python -m portbench.clients.arduino SKETCH.ino OUTPUT.hex
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 Every deployed byte moves simulated figures, so only the clients of those releases are changed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

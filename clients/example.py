@@ -1,8 +1,6 @@
 """A complete program for a firmware and a board, for users to paste: it joins the network and serves a page, or blinks
 where there is no network."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

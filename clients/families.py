@@ -4,8 +4,6 @@ A folder has `booted.py`, which touches no network, and `networked.py` with plac
 where the client itself brings a network up, one of `network/` for the board's kind.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -33,7 +31,9 @@ class ClientFamily:
 
     def client(self, readiness: Readiness) -> Path:
         """The script that brings a board to that state, with places for `parts`."""
-        return self._folder / ("booted.py" if readiness is Readiness.BOOTED else "networked.py")
+        if readiness is Readiness.BOOTED:
+            return _HERE / self.language / "booted.py"
+        return self._folder / "networked.py"
 
     def parts(self, readiness: Readiness, board: BoardDefinition) -> dict[str, Path]:
         """The parts of that script, by the function that each brings, for the network of `board`. Raises PortbenchError

@@ -1,7 +1,5 @@
 """Libraries that a client needs on its board: pinned files, checked by hash, and kept in the user's cache."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Libraries of the user (`--library NAME=PATH`), in the place of the pinned ones or beside them."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """The site beyond docs/: workloads' pages, the page of the shipped run, and links to the repository."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The boot ROMs of the microcontrollers that emulated boards have."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

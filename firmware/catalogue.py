@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
@@ -238,6 +239,7 @@ def _read(path: Path) -> Catalogue:
     return parse(read_text(path), path)
 
 
+@lru_cache(maxsize=4)
 def parse(text: str, path: Path) -> Catalogue:
     """The catalogue in the TOML document `text`; `path` is its file's name for messages."""
     document = parse_toml(text, path)

@@ -6,8 +6,6 @@ limit that a caller can set. All hosts are asked at once, so that a machine with
 `requests` and `pooch` are imported where they are used: most commands download nothing.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """Obtaining images: from the folder in PORTBENCH_FIRMWARE_DIR, the user's cache or a download, checked by hash."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import importlib.metadata

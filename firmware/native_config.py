@@ -1,7 +1,5 @@
 """The configuration block of the native firmware (layout: firmware/native/README.md, firmware/native/config.h)."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Sequence

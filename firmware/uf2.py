@@ -6,8 +6,6 @@ RAM. Blocks of other families and "not main flash" blocks are ignored by the chi
 `uf2_families.BOOT_LOADERS` has what differs from chip to chip.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

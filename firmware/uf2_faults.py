@@ -1,7 +1,5 @@
 """The faults of UF2 images, each with a code and one line."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from portbench.errors import PortbenchError

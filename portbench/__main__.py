@@ -1,7 +1,5 @@
 """The command `portbench`, and `python -m portbench`."""
 
-from __future__ import annotations
-
 import os
 import signal
 

@@ -1,7 +1,5 @@
 """A check that the emulated board's engine is installed."""
 
-from __future__ import annotations
-
 import importlib
 
 from portbench.errors import BoardUnavailable

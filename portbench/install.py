@@ -1,7 +1,5 @@
 """The commands that install the engine or the libraries of an extra, from where this portbench came."""
 
-from __future__ import annotations
-
 import json
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A table that is a list of its rows in a terminal that is too narrow for it."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator
 from copy import copy

@@ -1,7 +1,5 @@
 """The publisher of an image, by its address: a project, a board's maker, or others."""
 
-from __future__ import annotations
-
 from typing import Final
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """The signals that end a process: Ctrl-C, SIGTERM and the loss of its terminal."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

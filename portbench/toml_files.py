@@ -1,7 +1,5 @@
 """TOML files that people write: where they keep their own, and one line for one that cannot be read."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The place of a measurement, shared by boards, rows and tables."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

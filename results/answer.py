@@ -3,8 +3,6 @@
 A paragraph is text; one that begins with four spaces is code to paste, as in Markdown.
 """
 
-from __future__ import annotations
-
 import contextlib
 import shlex
 from collections.abc import Iterable, Sequence

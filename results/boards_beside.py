@@ -1,7 +1,5 @@
 """Two runs on different kinds of boards side by side, by the family of the firmware."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

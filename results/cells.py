@@ -1,7 +1,5 @@
 """The cells of tables as text, the same for a terminal and for a page, and tables in Markdown."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterable, Sequence

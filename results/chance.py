@@ -1,7 +1,5 @@
 """The difference of two samples, and how sure it is."""
 
-from __future__ import annotations
-
 import math
 import statistics
 import warnings

@@ -4,8 +4,6 @@ Rows that were measured under the very same conditions (`-s seed=fixed`, or one 
 differences are the firmware's. Others are samples with different jitter; a difference has to be larger than chance.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

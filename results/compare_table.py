@@ -3,8 +3,6 @@
 The cells are the same for a terminal and, as Markdown, for a page or the summary of a job.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final

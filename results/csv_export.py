@@ -4,8 +4,6 @@ Each named value of a row becomes a column: `settings.passes`, `figures.total_us
 Texts are in quotes and numbers are not. docs/results-format.md has the columns.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """The PC and the software of a run, as its file describes them."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import platform

@@ -5,8 +5,6 @@ run with its flash in other, drawn layouts. The average difference over these la
 difference is layout: the luck of the two that the linker made.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The model of a run file. Times are in the unit that the field's name ends with."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from datetime import date

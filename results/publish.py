@@ -1,7 +1,5 @@
 """The pages of a run file: docs/results.md with its chart, and one of HTML."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

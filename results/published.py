@@ -1,7 +1,5 @@
 """Published figures of a workload: the figure that ranks its rows, or another that both have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from pydantic import ValidationError

@@ -1,7 +1,5 @@
 """Rows of perf_bench as MicroPython's `run-perfbench.py -s` and `-t` print two result files."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Figures that come with portbench: `figures/BOARD.json`, a run file for each board, without samples and logs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

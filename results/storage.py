@@ -1,7 +1,5 @@
 """Run files on disk: `results/runs/<UTC time>.jsonl`, a line per row, and the newest whole in `results/latest.json`."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

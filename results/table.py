@@ -3,8 +3,6 @@
 Each workload has separate tables for silicon, emulated and hosted rows, and for rows that the PC has timed.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

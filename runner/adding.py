@@ -1,7 +1,5 @@
 """Take image files into the user's cache, each under the name by which its runtime is looked for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

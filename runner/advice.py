@@ -1,7 +1,5 @@
 """Advice for a board, from the figures that come with portbench: which firmware to flash, how, and a first program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime

@@ -1,7 +1,5 @@
 """Pictures of boards for pages, from their definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 

@@ -3,8 +3,6 @@
 A board's output is untrusted input.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Flash one image: onto a real or attached board, whose runtime is asked then, or onto a new emulated board."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

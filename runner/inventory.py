@@ -1,7 +1,5 @@
 """Runtimes with their images, workloads and boards, as plain data. Downloads nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from portbench.boards import BoardDefinition, board_definition, known_boards

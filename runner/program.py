@@ -1,7 +1,5 @@
 """The store of images, and the program of a row: image, client and their parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address

@@ -4,8 +4,6 @@ A row has the settings of its workload, those of its profile, and those of its s
 network, the PC and the limits of time.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping

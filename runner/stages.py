@@ -1,7 +1,5 @@
 """The stages of a measured run with their deadlines, and a board that does not repeat finished stages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum

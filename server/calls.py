@@ -1,7 +1,5 @@
 """The PC's connections to a listening board, without I/O: its port, the order, the attempts, and the records."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from ipaddress import IPv4Address

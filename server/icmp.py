@@ -1,7 +1,5 @@
 """Echo requests of the real PC, sent like those of ping(8)."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

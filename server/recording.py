@@ -1,7 +1,5 @@
 """A conversation and its record; the driver supplies bytes and times."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from portbench.server.tls.channel import Channel

@@ -1,7 +1,5 @@
 """The simulated PC's connections to a listening board, driven by the LAN."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final, Protocol
 

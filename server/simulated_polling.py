@@ -1,7 +1,5 @@
 """Finds a server without an announcement: it calls until a connection is taken."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address
 from typing import Any, Final, Protocol
 

@@ -1,7 +1,5 @@
 """MicroPython at its raw prompt on an emulated board without a bench around it, in simulated time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

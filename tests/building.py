@@ -1,7 +1,5 @@
 """Compilers of the committed images."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

@@ -1,7 +1,5 @@
 """Fixtures for any test: images, the engine, folders of the session; and a line about those that are missing."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib.util

@@ -3,8 +3,6 @@
 They are assembled here, since other people's images may not be passed on.
 """
 
-from __future__ import annotations
-
 import struct
 from enum import StrEnum
 from pathlib import Path

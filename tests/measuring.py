@@ -1,7 +1,5 @@
 """A row of any workload, measured once by a bench."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programs that tests wait for: a deadline does not count the time that other programs took from them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

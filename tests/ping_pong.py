@@ -1,7 +1,5 @@
 """The ping-pong as tests put it on boards themselves, without a bench around it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """An image that is the same but for a wait in front of one function: what a port maintainer's slip looks like."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

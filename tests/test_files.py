@@ -1,7 +1,5 @@
 """Whole files, locks, and temporary folders of killed processes."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

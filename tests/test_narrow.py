@@ -1,7 +1,5 @@
 """Tables at any width: no cell is cut, no word broken, and a wider terminal takes no more lines."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The ways from a guest to people, files and memory: docs/evidence/testing.md lists them all."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import tempfile

@@ -1,7 +1,5 @@
 """Ctrl-C is put off, not lost."""
 
-from __future__ import annotations
-
 import signal
 import threading
 

@@ -1,7 +1,5 @@
 """Workloads in which the board is the server: the PC connects to it."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any
 

@@ -5,8 +5,6 @@ to the PC: where it listens, and its report at the end. A report is one JSON obj
 exchange.
 """
 
-from __future__ import annotations
-
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

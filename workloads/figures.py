@@ -1,7 +1,5 @@
 """Figures of a run, with their headline and columns, and the intervals that they come from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 

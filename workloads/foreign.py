@@ -1,7 +1,5 @@
 """Workloads that foreign images can play too: opaque images, which the PC alone times."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any

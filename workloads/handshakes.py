@@ -1,7 +1,5 @@
 """Figures of TLS handshakes, for workloads whose connections are secured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The plan of the PC's connections to a listening board, without I/O: the real and the simulated PC both follow it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from portbench.workloads.conversation import Conversation

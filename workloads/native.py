@@ -1,7 +1,5 @@
 """Workloads with a body in C, which runs without any runtime."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Workloads of two boards, without the PC."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any

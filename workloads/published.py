@@ -1,7 +1,5 @@
 """Reads the figures on silicon that others published, from `published.toml` in a workload's folder."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

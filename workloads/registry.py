@@ -1,7 +1,5 @@
 """Finds the workloads: the folders beside this file, and those in folders that the user names."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Reads a client's result."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Self
 

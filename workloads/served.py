@@ -1,7 +1,5 @@
 """Workloads in which the PC is the server: the board connects to it."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import ClassVar

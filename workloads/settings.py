@@ -1,7 +1,5 @@
 """The settings of a workload, and the check of those that are lists of numbers."""
 
-from __future__ import annotations
-
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 

@@ -7,8 +7,6 @@ transfer is `k % WRITE % 256`, as if one block of WRITE bytes were sent again an
 any bytes. A client without a console sends its report after the last transfer.
 """
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """`python -m portbench.boards.desk`: an emulated board on this machine, until Ctrl-C."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

@@ -1,7 +1,5 @@
 """`DeskBoard`: a board of a desk, driven over its serial port and its drive as one that is plugged in."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Settings of a desk: those of the emulated board, and its ways to this machine."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, ConfigDict, StrictBool, StrictStr, TypeAdapter

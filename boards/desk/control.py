@@ -3,8 +3,6 @@
 All that passes over USB on a real board passes through the serial port and the folder instead.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """A board's flash in a file, from one session to the next."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pace of a desk's board: how far its simulated time may run beside the host's clock."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The process of one emulated board: it simulates the board and shows its USB side as a serial port and a folder."""
 
-from __future__ import annotations
-
 import os
 import queue
 import select

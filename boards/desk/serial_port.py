@@ -1,7 +1,5 @@
 """The serial ports of an emulated board as pseudo-terminals: its console, its further CDC functions, its UARTs."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

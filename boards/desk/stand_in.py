@@ -1,7 +1,5 @@
 """The drive of the USB boot loader on a board whose boot ROM has none: an image copied to it goes straight to flash."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Callable
 from typing import Any

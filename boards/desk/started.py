@@ -1,7 +1,5 @@
 """The process of a desk, started by another program."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

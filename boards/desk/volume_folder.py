@@ -4,8 +4,6 @@ Files that programs put into a folder go to the drive through the PC's FAT drive
 sees exactly what it would see of a real PC. When the drive goes away, so does the folder.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import re

@@ -1,7 +1,5 @@
 """Settings of an emulated board's hardware and surroundings."""
 
-from __future__ import annotations
-
 from dataclasses import field, fields
 from ipaddress import IPv4Address
 from pathlib import Path

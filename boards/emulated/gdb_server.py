@@ -4,8 +4,6 @@ The board runs until gdb connects, and stops then. While it is stopped no simula
 has the figures of one without, unless gdb changes memory or registers.
 """
 
-from __future__ import annotations
-
 import select
 import socket
 from collections.abc import Callable

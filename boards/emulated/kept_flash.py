@@ -4,8 +4,6 @@ A measured run starts from a power cycle, so all that it knows of the time befor
 the image, the files, the board's settings and boot ROM, the engine and this package, and is kept under a hash of all.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,8 +1,6 @@
 """The second board of a pair, which serves. It is on one simulated switch with the board of this process, and runs in
 lock-step with it from that board's power-up on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final

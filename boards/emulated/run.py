@@ -1,7 +1,5 @@
 """A measured run: an emulated board from its power-up until the result has come."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The SD card in an emulated board's socket: its kind, its state, and the file that holds its memory."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

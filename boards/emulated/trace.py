@@ -4,8 +4,6 @@ Times are microseconds of simulated time. An exchange's window begins when the P
 and ends when the server has this one. It holds the answer's way, the client's work and the sending.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

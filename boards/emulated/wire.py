@@ -1,7 +1,5 @@
 """The board's console in simulated time, for its Python prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

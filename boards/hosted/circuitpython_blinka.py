@@ -5,8 +5,6 @@ sleeps as long as asked, and the simulated chip, cable and server follow. Its fi
 any program on a PC, but other programs and a stopped process add nothing to them.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

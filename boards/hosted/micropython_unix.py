@@ -3,8 +3,6 @@
 Such a row counts the PC's time. A run that had no processor for a part of it says so: `RunOutput.lost`.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

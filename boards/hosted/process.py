@@ -1,7 +1,5 @@
 """A board that is a child process in a new process group, read until it ends, with a deadline."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import selectors

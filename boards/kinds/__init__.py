@@ -3,8 +3,6 @@
 A file imports nothing that only an open board needs, so that a missing library fails no other row.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import pkgutil

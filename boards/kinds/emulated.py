@@ -1,7 +1,5 @@
 """Emulated boards in the process that measures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from portbench.boards.kinds import AUTO, Kind, Wanted, imported

@@ -1,7 +1,5 @@
 """`LabgridBoard`: a board of a labgrid lab, driven through its exported console."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The few things that portbench asks of labgrid, with labgrid's errors as BoardErrors."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import logging

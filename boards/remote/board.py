@@ -1,7 +1,5 @@
 """`RemoteBoard`: a board that is reached through its console alone, behind an RFC 2217 server or a plain socket."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 from portbench.boards.board import Deployment

@@ -1,7 +1,5 @@
 """`AvrdudeBoard`: a board with an ATmega behind a USB bridge. avrdude programs it, which restarts it."""
 
-from __future__ import annotations
-
 import shutil
 from typing import Any
 

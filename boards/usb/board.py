@@ -1,7 +1,5 @@
 """`UsbBoard`: a board on USB, real or emulated, by one and the same path."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal

@@ -5,8 +5,6 @@ these `usb:PLACE`, where the board is plugged in (`1-1.2`, or an emulated board'
 serial number, and often no port.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ The PC's own USB tells them: serial ports from pyserial, mounted volumes from ps
 from /sys.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path

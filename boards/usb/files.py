@@ -1,7 +1,5 @@
 """Files on a board: the user's saved, a client's written, and both proven by digests that the board takes."""
 
-from __future__ import annotations
-
 import ast
 import errno
 import sys

@@ -1,7 +1,5 @@
 """The ways into the boot loader from any state of a board, programming an image there, and finding the board again."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from contextlib import closing

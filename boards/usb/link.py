@@ -3,8 +3,6 @@
 The operating system frees a lock when its process ends.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """A board's serial port, here or over a network: opened alone or not at all, and read and written with deadlines."""
 
-from __future__ import annotations
-
 import errno
 import os
 import queue

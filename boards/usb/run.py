@@ -3,8 +3,6 @@
 A console that does not answer is brought to answer: interrupt, soft reset, hard reset, reflash, each step logged.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import closing

@@ -3,8 +3,6 @@
 Those words are in INFO_UF2.TXT of the boot loader and in boot_out.txt of CircuitPython.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

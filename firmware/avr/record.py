@@ -1,7 +1,5 @@
 """Record the compiler and the hash of an image beside it: record.py COMPILER IMAGE."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

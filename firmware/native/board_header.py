@@ -3,8 +3,6 @@
 An unchanged header is not written again, so that make does not rebuild.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tomllib

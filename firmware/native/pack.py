@@ -6,8 +6,6 @@ reflected nor inverted. The record beside the image (`.json`) names the compiler
 knows when a rebuild must give the same bytes.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

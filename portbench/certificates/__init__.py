@@ -4,8 +4,6 @@
 certificate and N - 1 of authorities below the root. All certificates of one file have keys of its kind.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ fixed, and ECDSA's nonces follow from key and message (RFC 6979). Without a file
 `cryptography`.
 """
 
-from __future__ import annotations
-
 import datetime
 import textwrap
 from base64 import b64encode

@@ -4,8 +4,6 @@ No released port has `sys.settrace`. Instead the board gets its files with a mar
 a `bytearray`, which the host reads from the board's memory. No line moves, so tracebacks stay true.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping

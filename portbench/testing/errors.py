@@ -1,7 +1,5 @@
 """The failure of a wait in simulated time."""
 
-from __future__ import annotations
-
 from portbench.console import shown
 from portbench.errors import PortbenchError
 

@@ -1,7 +1,5 @@
 """Frames on the board's Ethernet cable."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path

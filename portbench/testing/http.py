@@ -1,7 +1,5 @@
 """A `requests` session whose requests reach the emulated board, in simulated time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any, Final

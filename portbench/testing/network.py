@@ -1,7 +1,5 @@
 """The simulated PC's end of connections with the board."""
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The board's pins in a test: their levels and edges, voltages and wires from outside, and a VCD file of them all."""
 
-from __future__ import annotations
-
 from collections import deque
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The board's Python prompt at the simulated console, in simulated time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """The bytes of one line, and how far a test has looked at them."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

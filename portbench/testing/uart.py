@@ -1,7 +1,5 @@
 """Serial lines of the board in a test: the other end of a UART, and further serial ports on USB."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The reasons for a row's time, in sentences that rules make of its attribution and conditions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from portbench.results.explain.facts import RULES, Facts, Sentence, TwoRows

@@ -6,6 +6,7 @@ import itertools
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from inspect import get_annotations
 from typing import Final, TypeVar
 
 from portbench.results.attribution import Attribution, Function, Span
@@ -162,7 +163,7 @@ def rule(fires: str) -> Callable[[Say[About]], Say[About]]:
     """Register a function as a rule about one row (`Facts`) or about two rows (`TwoRows`)."""
 
     def registered(say: Say[About]) -> Say[About]:
-        of_two = TwoRows.__name__ in say.__annotations__.values()
+        of_two = TwoRows in get_annotations(say, eval_str=True).values()
         RULES[say.__name__] = Rule(fires, say, of_two)
         return say
 

@@ -1,7 +1,5 @@
 """The newest figures of runtimes in hand-written pages: the text between two marks is made from the history."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path

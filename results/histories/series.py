@@ -1,7 +1,5 @@
 """The history of one row, over firmware versions or over time, with the steps in it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -4,8 +4,6 @@
 measurement, conditions, and its headline figure run by run. Samples and attribution stay in the run file.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """A history for people: the lines of a table, the same for a terminal and for a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final

@@ -4,8 +4,6 @@ A drawing is rendered for wide and for narrow screens, at the size at which it i
 mark `says` is shown where the pointer rests on it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager

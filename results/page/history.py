@@ -1,7 +1,5 @@
 """Figures of earlier runs, over firmware versions and over time, with their steps."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """A board from above, drawn from its definition: the pins of its header, and the wires to them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Runs, limit and table of `compare` and `run --baseline`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final

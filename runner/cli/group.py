@@ -3,8 +3,6 @@
 A folder is a verb with verbs below it: `verbs/desk/power.py` is `desk power`, and `verbs/desk/__init__.py` is `desk`.
 """
 
-from __future__ import annotations
-
 import ast
 import errno
 import gc

@@ -1,7 +1,5 @@
 """Options that several commands have in common, each declared once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path

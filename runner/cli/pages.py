@@ -1,7 +1,5 @@
 """`--output`: the pages that a command writes beside what it prints."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Waiting for Ctrl-C, and the workload of verbs that serve one."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Callable, Iterator

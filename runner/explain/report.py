@@ -1,7 +1,5 @@
 """An explained row, for its view and as JSON."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Text of an explained row: sentences, then a table of causes with bars."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """Rows on a Dask cluster: its scheduler gives each to a worker with time, and again to another where one is lost."""
 
-from __future__ import annotations
-
 import atexit
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """Which rows are measured where: in this process, on boards side by side, by processes of this PC, on a cluster."""
 
-from __future__ import annotations
-
 import os
 import queue
 import sys

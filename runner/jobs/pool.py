@@ -1,7 +1,5 @@
 """Rows of emulated boards, measured by processes of this PC. The row of a killed process is repeated."""
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

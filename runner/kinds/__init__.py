@@ -1,7 +1,5 @@
 """The four kinds of measurement, a file each: how the PC and the board take part in a row."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 

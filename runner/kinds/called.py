@@ -1,7 +1,5 @@
 """Rows whose client listens: the PC connects to the board."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Iterator

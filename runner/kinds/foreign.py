@@ -1,7 +1,5 @@
 """Rows of foreign images: nothing is deployed to them, and the PC alone times what they do."""
 
-from __future__ import annotations
-
 from portbench.boards import Deadline, Unattended
 from portbench.boards.definition import MASK, board_address
 from portbench.errors import PortbenchError

@@ -1,7 +1,5 @@
 """Rows of two boards: the partner serves, and the client, whose row it is, connects to it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Rows whose client connects to a server of the PC, or needs no network at all."""
 
-from __future__ import annotations
-
 from portbench.runner.collect import address_in, result_without_error
 from portbench.runner.kinds.row import MeasuredRow, ReadyRow
 from portbench.runner.servers import sessions_since

@@ -1,7 +1,5 @@
 """Names of functions with flash cache misses, from an ELF file, a map or the image."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Profiles for other tools: speedscope's format, and folded stacks for flame graphs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any, Final
 

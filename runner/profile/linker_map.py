@@ -3,8 +3,6 @@
 With `-ffunction-sections` each function is an input section `.text.NAME`; other code has the name of its object file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """Profiles one row's run."""
 
-from __future__ import annotations
-
 from portbench.boards.emulated.run import Figures
 from portbench.boards.emulated.trace import busiest
 from portbench.errors import PortbenchError

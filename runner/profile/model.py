@@ -1,7 +1,5 @@
 """A profile by functions, from samples or from each instruction."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Functions of an image by name, from its ELF file or its linker map."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from pathlib import Path
 

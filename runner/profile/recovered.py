@@ -1,7 +1,5 @@
 """Functions of an image without a symbol table."""
 
-from __future__ import annotations
-
 import struct
 from bisect import bisect_right
 from collections import Counter

@@ -1,7 +1,5 @@
 """Tables of a profile, or of two."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Console

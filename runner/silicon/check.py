@@ -4,8 +4,6 @@
 several machines, and their records read together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The comparison of emulated figures with published ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final

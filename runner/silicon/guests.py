@@ -1,7 +1,5 @@
 """The guests of `firmware/avr` on their emulated boards: the simulated PC downloads from one, or pings it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/evidence/silicon.md: the tables of all publications, between a foreword and an afterword written by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final

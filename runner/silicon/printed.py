@@ -1,7 +1,5 @@
 """The published program for an SD card, pico_fatfs_test: it starts at a key, and prints its figures on UART 0."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

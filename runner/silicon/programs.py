@@ -5,8 +5,6 @@ as MicroPython's run-perfbench.py runs it: each script with benchrun.py at the r
 the address of the simulated PC, which echoes, in place of its author's.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reports as JSON, and read from it again."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping

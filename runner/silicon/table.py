@@ -1,7 +1,5 @@
 """The reports for a terminal, figure by figure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Console

@@ -3,8 +3,6 @@
 kneed finds the place (Satopaa et al., 2011).
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

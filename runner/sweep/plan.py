@@ -1,7 +1,5 @@
 """The jobs of a sweep, one for each combination of its axes' values, and their results as points and curves."""
 
-from __future__ import annotations
-
 import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence

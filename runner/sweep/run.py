@@ -3,8 +3,6 @@
 A sweep that was stopped goes on where it was; one that is done measures only rows that are new.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A run's frames as pcapng, with a comment at each exchange and its answer, for Wireshark and tshark."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from ipaddress import IPv4Address

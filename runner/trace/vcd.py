@@ -4,8 +4,6 @@ Levels come from the pins. The engine tells the first and the last clock edge of
 evenly between them, in the controller's SPI mode.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from pathlib import Path

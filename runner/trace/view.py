@@ -1,7 +1,5 @@
 """Tables of a traced exchange."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import islice

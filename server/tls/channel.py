@@ -1,7 +1,5 @@
 """TLS between the bytes of a connection and its conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Names the messages of a handshake from the bytes on the network (RFC 5246, RFC 8446), without any key."""
 
-from __future__ import annotations
-
 from typing import Final
 
 RECORD_HANDSHAKE: Final = 22

@@ -3,8 +3,6 @@
 In another domain than the certificates' it gets the same one, which then has the wrong name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The peer of real sockets: OpenSSL through Python's `ssl`, which reads and writes memory."""
 
-from __future__ import annotations
-
 import contextlib
 import ssl
 import tempfile

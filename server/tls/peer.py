@@ -5,8 +5,6 @@ simulated run repeats itself byte by byte. OpenSSL is Python's `ssl` and needs n
 its clock are this machine's.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 

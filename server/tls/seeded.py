@@ -1,7 +1,5 @@
 """The peer of the simulated PC: rustls in the engine, with seeded random numbers and the clock of its caller."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from portbench_engine import TlsConnection as Rustls

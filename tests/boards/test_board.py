@@ -1,7 +1,5 @@
 """Parts that all boards share."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

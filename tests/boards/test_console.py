@@ -1,7 +1,5 @@
 """Console lines and the result line, however the bytes arrive."""
 
-from __future__ import annotations
-
 import json
 import sys
 from itertools import pairwise

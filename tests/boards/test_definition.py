@@ -1,7 +1,5 @@
 """Board definitions: the built-in data, users' own files, and one clear line for each fault of a file."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import asdict
 from pathlib import Path

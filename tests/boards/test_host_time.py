@@ -1,7 +1,5 @@
 """Deadlines count the time that our processes had, and not that for which other people's kept them from running."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Hosted MicroPython: a real child process, its output, its end, and that nothing stays behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

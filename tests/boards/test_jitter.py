@@ -1,7 +1,5 @@
 """Jitter is drawn from a seed: the same on every machine, around the settings, and different in each run."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

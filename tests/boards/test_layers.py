@@ -1,7 +1,5 @@
 """The layers of docs/architecture.md: which folder imports which."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """When a guest is given up, in simulated time."""
 
-from __future__ import annotations
-
 import pytest
 
 from portbench.boards.emulated.liveness import MOST_RESETS, ChipUse, Erasure, Liveness, no_frame

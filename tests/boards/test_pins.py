@@ -1,7 +1,5 @@
 """Pins, levels and wires as people write them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

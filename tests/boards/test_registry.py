@@ -1,7 +1,5 @@
 """The folder of running emulated boards: whose it is, and what killed boards left in it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Deadlines, on a clock of the test's own."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

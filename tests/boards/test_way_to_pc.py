@@ -1,7 +1,5 @@
 """A client's way to the PC, frame by frame on the cable."""
 
-from __future__ import annotations
-
 import pytest
 
 from portbench.boards.emulated.client_watch import WayToPc

@@ -1,7 +1,5 @@
 """The network that a board with a radio chip joins."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

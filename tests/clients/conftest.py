@@ -1,7 +1,5 @@
 """Runs the client scripts where they would run, but on faked hardware and a faked network."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

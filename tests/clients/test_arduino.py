@@ -1,7 +1,5 @@
 """Sketches compiled with Debian's tools and pinned libraries."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A client's script and a workload's body become one: nothing of either is lost, changed or there twice."""
 
-from __future__ import annotations
-
 import ast
 import tempfile
 from pathlib import Path

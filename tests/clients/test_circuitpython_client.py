@@ -1,7 +1,5 @@
 """clients/circuitpython/, connected, on faked modules: waits, and their ends."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from portbench.clients import ClientNetwork

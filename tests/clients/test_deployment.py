@@ -1,7 +1,5 @@
 """The files on a board for each family."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Clients for releases whose module `network` differs: only they get other bytes."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from dataclasses import replace

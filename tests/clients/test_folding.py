@@ -1,7 +1,5 @@
 """A board's pins and clock in a client's source."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 from pathlib import Path

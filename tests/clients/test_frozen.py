@@ -1,7 +1,5 @@
 """CircuitPython images that need another client: with frozen libraries, of which ours come first, and before 9.0."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The clients of docs/how-to-play.md are short, and meet the PC on the pins and at the address that the page says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The scripts that listen, on a faked network."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

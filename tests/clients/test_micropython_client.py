@@ -1,7 +1,5 @@
 """clients/micropython/, connected, under the unix port: readiness, errors and figures, on a faked network."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Drivers of micropython-lib, which the user gives or the cache has."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

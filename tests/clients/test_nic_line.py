@@ -1,7 +1,5 @@
 """The line that is shown is the line that a board runs."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Libraries of the user: read from a folder, a file or a wheel, and put in the place of the pinned ones."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """clients/unix/, connected, on the hosted board, against the real server and servers that misbehave."""
 
-from __future__ import annotations
-
 import socket
 from ipaddress import IPv4Address
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages on how to add a board, a chip and a runtime, followed to the letter in a separate folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Commands of all pages run as they stand, here or in the tests that are named here."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

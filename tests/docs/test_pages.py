@@ -1,7 +1,5 @@
 """Pages with figures have those that are stored, and the pages of the runtimes what the catalogue has."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The documents' links, on GitHub and on the site that is built of them."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """Mannerisms of docs/style.md, counted in everything that a person reads, against limits that only fall."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """The tutorials' commands as they stand, in an empty folder with only the files that the page names."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

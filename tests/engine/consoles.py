@@ -1,7 +1,5 @@
 """Real firmware on the engine and on `rp2040py`, each with its USB console and what goes over SPI0."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any, Final

@@ -3,8 +3,6 @@
 `python -m tests.engine.fuzz_cpu --instructions 10000000` is the long mode.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import random

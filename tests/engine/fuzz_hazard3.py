@@ -6,8 +6,6 @@ cause, its place and the instruction's length. At its end it writes the record t
 `python -m tests.engine.fuzz_hazard3 --instructions 1000000` is the long mode.
 """
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable

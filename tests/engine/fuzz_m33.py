@@ -3,8 +3,6 @@
 `python -m tests.engine.fuzz_m33 --instructions 1000000` is the long mode.
 """
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Iterator

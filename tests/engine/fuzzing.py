@@ -1,7 +1,5 @@
 """The report, the command and QEMU's run of every fuzzer of a core."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Random ARMv6-M instructions, none of them UNPREDICTABLE (ARMv6-M Architecture Reference Manual, chapter A6)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

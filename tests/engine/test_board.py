@@ -1,7 +1,5 @@
 """`portbench_engine.Board`, a board by its parts; the bundled native image needs no download."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Origin of the boot ROM, for Python and Rust alike."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A HardFault or lock-up of a guest is reported."""
 
-from __future__ import annotations
-
 import struct
 
 from portbench_engine import Machine

@@ -1,7 +1,5 @@
 """Parts, pins, wires and UARTs of the emulated board in Python. Their inside: `engine/board/tests/machine/devices/`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

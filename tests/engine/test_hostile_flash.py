@@ -1,7 +1,5 @@
 """Random flash contents, started by the real boot ROM on a whole board: the host neither crashes nor hangs."""
 
-from __future__ import annotations
-
 import os
 import random
 import struct

@@ -1,7 +1,5 @@
 """Our own boot ROM, and the programs that test it, are what their sources give."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

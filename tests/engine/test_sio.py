@@ -1,7 +1,5 @@
 """SIO's divider and interpolators against `rp2040py`'s, register by register."""
 
-from __future__ import annotations
-
 import random
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """However simulated time is cut into calls, the board ends in the same state: what determinism rests on."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The engine's reader of UF2 files programs what `firmware/uf2.py` programs, which decides for rows and the fixture."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

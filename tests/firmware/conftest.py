@@ -1,7 +1,5 @@
 """A site to download from, and a user who has neither images nor a wish to stay offline."""
 
-from __future__ import annotations
-
 import http.server
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The images of the AVR guests are what their sources give."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """The boot ROM of an emulated board's microcontroller: from folder, cache or download, checked by its hash."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from pathlib import Path

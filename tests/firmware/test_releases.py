@@ -1,7 +1,5 @@
 """Releases are read from the makers' lists, kept for a day, and chosen by version."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date

@@ -5,8 +5,6 @@
 figure all of them are recorded anew, in one commit that says why and by how much.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """A checkout: modules are loaded from the folders that git knows, with or without symbolic links."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Rows and the fixture need nothing that only POSIX systems have."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Workflows that can run, and installation commands that give pip no name that is not ours."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The source distributions, the wheels that are built from them, and that these work where no checkout is."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

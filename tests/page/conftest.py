@@ -1,7 +1,5 @@
 """Headless browsers for pages, driven by Playwright, and the playground's build."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

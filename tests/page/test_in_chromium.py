@@ -1,7 +1,5 @@
 """The page as people see it: in headless Chromium, from a file, on a phone and on a desk, in light and in dark."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The playground's modules without a browser."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

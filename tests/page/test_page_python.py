@@ -1,7 +1,5 @@
 """The Python in the playground's page has all that it imports, and its engine each call of a row, without a browser."""
 
-from __future__ import annotations
-
 import ast
 import importlib.metadata
 import json

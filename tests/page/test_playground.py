@@ -4,8 +4,6 @@
 each browser is started once for all tests without an image.
 """
 
-from __future__ import annotations
-
 import functools
 import http.server
 import json

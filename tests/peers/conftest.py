@@ -1,7 +1,5 @@
 """Options of pytest for other projects' suites: the folders to look in, and the record to write."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path

@@ -3,8 +3,6 @@
 A list has the output of each such test, and the reason. A test with any other output is as wrong as one on no list.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """The record of other projects' suites: as JSON, as the page made from it, and as the bar for a new run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Other projects' repositories at pinned commits: from clones in the user's folders, or fetched into the first."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

@@ -13,8 +13,6 @@ lacks; the steps are as far as the program comes without.
 from __future__ import annotations
 
 import inspect
-import shutil
-import struct
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,13 +21,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from portbench.boards import board_definition
-from portbench.errors import BoardError, PortbenchError
+from portbench.errors import PortbenchError
 from portbench.firmware import uf2
-from tests.boards.emulated.guests import uart_echo
 from tests.peers.conftest import Tell
 from tests.peers.record import FILE, Outcome, Suite, Verdict, failed, read
 from tests.peers.steps import STEPS, do, until
-from tests.ping_pong import NATIVE_IMAGE
 
 if TYPE_CHECKING:
     from portbench.testing import Board
@@ -39,9 +35,6 @@ FILES: Final = {path.stem: path for path in sorted(Path(__file__).with_name("pro
 """By the names of their suites."""
 _DRIVE_S: Final = 5.0
 KEYS = {"path", "steps", "board", "pins", "wires", "settings", "needs_part", "needs_wire", "note"}
-RAM_START = 0x2000_0000
-"""Entry of an image for RAM: its lowest address."""
-Judge = Callable[[str], Outcome]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -120,44 +113,6 @@ def _start(board: Board, built: Path) -> None:
     board.machine.volume_apply([("write", built.name, content)])
 
 
-@pytest.fixture
-def guests(tmp_path: Path) -> Path:
-    folder = tmp_path / "built"
-    folder.mkdir()
-    shutil.copy(NATIVE_IMAGE, folder / "client.uf2")
-    (folder / "echo.uf2").write_bytes(uf2.build(uart_echo()[:1024]))
-    (folder / "ram.uf2").write_bytes(uf2.build(led(), RAM_START))
-    (folder / "other.uf2").write_bytes(uf2.build(bytes(256), family_id=0xE48B_FF59))
-    return folder
-
-
-def led() -> bytes:
-    """For RAM: LDR R0, =pokes; each LDMIA R0!, {R1, R2} and STR R2, [R1] until a zero; then GP25 is high."""
-    pokes = [(0x4000_F000, 0x01FF_FFFF), (0x4001_40CC, 5), (0xD000_0024, 1 << 25), (0xD000_0014, 1 << 25)]
-    code = [0x4806, 0xC806, 0x2900, 0xD001, 0x600A, 0xE7FA, 0xE7FE, 0xBF00]
-    words = [word for poke in pokes for word in poke] + [0, 0]
-    body = struct.pack(f"<{len(code)}H", *code).ljust(0x1C, b"\0") + struct.pack("<I", RAM_START + 0x20)
-    return body + struct.pack(f"<{len(words)}I", *words)
-
-
-@pytest.fixture
-def outcome(make_emulated_board: Callable[..., Any], guests: Path, tmp_path: Path) -> Judge:
-    """The outcome of the program of an entry."""
-
-    def judge(entry: str) -> Outcome:
-        programs = load(file(tmp_path, f"[[program]]\n{entry}"))
-        (program,) = programs["program"]
-        return judged(make_emulated_board, programs, program, guests / f"{program['path']}.uf2")
-
-    return judge
-
-
-def file(folder: Path, entries: str, name: str = "some") -> Path:
-    path = folder / f"{name}.toml"
-    path.write_text(f'board = "W5500_EVB_PICO"\n{entries}', encoding="utf-8")
-    return path
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_each_file_says_of_each_program_of_the_record_what_right_is(name: str) -> None:
     programs, suite = load(FILES[name]), read(FILE)[name]
@@ -167,25 +122,3 @@ def test_each_file_says_of_each_program_of_the_record_what_right_is(name: str) -
         assert program.keys() <= KEYS and program.keys() & {"steps", "needs_part", "needs_wire"}, program
         for (step, value), *others in map(dict.items, program.get("steps", ())):
             inspect.signature(STEPS[step]).bind(None, value, **{"within_s": 1.0, **dict(others)})
-
-
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ('path = "echo"\nsteps = [{ says = "I", within_s = 1 }]', "wrong: 'I' on UART 0 did not come within 1 s of "),
-        ('path = "client"\nsteps = [{ toggles = "GP17", edges = 10, period_us = 1 }]', "wrong: GP17: a period of "),
-        ('path = "ram"\nsteps = [{ toggles = "GP25", edges = 1, period_us = 1 }]', "wrong: GP25: no period in 1 edges"),
-        ('path = "other"\nsteps = [{ runs = 0.01 }]', "wrong: image: block 0: is for "),
-        ('path = "echo"\nneeds_part = "a display"\nsteps = [{ runs = 0.01 }]', "needs a part: a display"),
-        ('path = "echo"\nneeds_wire = "to another board"', "needs a wire: to another board"),
-        ('path = "echo"\nneeds_part = "a display"\nsteps = [{ says = "never", within_s = 0.01 }]', "wrong: 'never' on"),
-    ],
-)
-def test_what_does_not_come_is_told(entry: str, said: str, outcome: Judge) -> None:
-    told = str(outcome(entry))
-    assert told.startswith(said) and "\n" not in told
-
-
-def test_what_is_not_modelled_is_refused() -> None:
-    error = BoardError("not modelled: REGISTER+0x004 read (pc 0x10000200)\nmore")
-    assert str(failed("one", error)) == "refused: not modelled: REGISTER+0x004 read (pc 0x10000200)"

@@ -1,7 +1,5 @@
 """Public images with a Python in them: each has to start, answer on its console, and be the version that it says."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from pathlib import Path

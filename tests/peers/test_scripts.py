@@ -1,8 +1,5 @@
 """MicroPython's and CircuitPython's scripts of tests: each runs on the PC, and talks to an emulated board's port."""
 
-from __future__ import annotations
-
-import hashlib
 import json
 import os
 import re
@@ -15,8 +12,6 @@ from subprocess import DEVNULL, PIPE, STDOUT
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from portbench.boards import Deadline, board_definition
 from portbench.boards.board import Deployment
@@ -24,7 +19,7 @@ from portbench.boards.desk.board import DeskBoard
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.uf2 import flash_content
 from tests.peers.conftest import ImageOf, Obtain, Tell
-from tests.peers.differences import explained, last_line
+from tests.peers.differences import explained
 from tests.peers.record import Outcome, Suite, Verdict
 from tests.peers.sources import short
 from tests.peers.two_boards import two_boards
@@ -51,11 +46,6 @@ _LIMIT_S: Final = 7200
 _LINE: Final = re.compile(r"(pass|FAIL) +(\S+)")
 _END: Final = re.compile(r"(\d+) tests performed \((\d+) individual testcases\)")
 Row = tuple[str, str, str]
-PRINTED: Final = b'Traceback (most recent call last):\r\n  File "<stdin>", line 1\r\nNameError: no x\r\nCRASH'
-KNOWN: Final = (
-    {"because": "no x here", "tests": ["a/*.py"], "ends": "NameError: no x"},
-    {"because": "just so", "tests": ["b.py"], "prints": hashlib.sha256(b"1\n2\n").hexdigest()[:12]},
-)
 
 
 @pytest.mark.timeout(_LIMIT_S)
@@ -151,29 +141,3 @@ def test_each_list_has_each_test_once_with_one_output_and_a_reason() -> None:
     patterns = [(pattern, each.get("ends"), each.get("prints")) for each in known for pattern in each["tests"]]
     assert len(known) > 20 and len(patterns) == len(set(patterns)) and all(each["because"] for each in known)
     assert all(len(each.keys() & {"ends", "prints"}) == 1 for each in known)
-
-
-@pytest.mark.parametrize(
-    ("program", "printed", "verdict", "said"),
-    [
-        ("a/one.py", PRINTED, Verdict.BUILD, "no x here"),
-        ("b.py", b"1\n2\n", Verdict.BUILD, "just so"),
-        # Another test with the same fault, the same test with another, and one digit more.
-        ("c/one.py", PRINTED, Verdict.WRONG, "NameError: no x"),
-        ("a/one.py", PRINTED.replace(b"no x", b"no y"), Verdict.WRONG, "NameError: no y"),
-        ("b.py", b"1\n2\n3\n", Verdict.WRONG, "3"),
-        ("b.py", b"", Verdict.WRONG, ""),
-    ],
-)
-def test_only_what_the_list_says_is_explained(
-    program: str, printed: bytes, verdict: Verdict, said: str, tmp_path: Path
-) -> None:
-    (tmp_path / f"{program.replace('/', '_')}.out").write_bytes(printed)
-    assert explained(program, tmp_path, KNOWN) == Outcome(program, verdict, said)
-
-
-@given(st.binary())
-def test_the_last_line_is_one_line_of_any_bytes(printed: bytes) -> None:
-    line = last_line(printed)
-    assert line == line.strip() and "\n" not in line and line != "CRASH"
-    assert last_line(printed + b"\nlast\nCRASH\n") == "last"

@@ -1,7 +1,5 @@
 """Two emulated boards on one switch, whose consoles are serial ports of this machine."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A small run that has something of everything that a page shows."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any, Final
 

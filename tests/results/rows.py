@@ -1,7 +1,5 @@
 """Rows and runs to put in files and tables."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any, Final
 

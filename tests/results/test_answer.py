@@ -1,7 +1,5 @@
 """The words below a table, each derived from its rows: which firmware, which line, its cost, and missing images."""
 
-from __future__ import annotations
-
 from datetime import date
 from io import StringIO
 from typing import Any

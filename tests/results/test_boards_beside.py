@@ -1,7 +1,5 @@
 """Two kinds of boards side by side, by family."""
 
-from __future__ import annotations
-
 from portbench.results.boards_beside import as_data, markdown
 from tests.results.rows import missing, other_row, row, run_of
 

@@ -1,7 +1,5 @@
 """Two runs row by row: exact where nothing varies, run by run where the jitter is the same, else by chance."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

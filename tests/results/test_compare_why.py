@@ -1,7 +1,5 @@
 """Why two rows differ, where their time was attributed."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

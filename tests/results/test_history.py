@@ -1,7 +1,5 @@
 """The history: files that merge, series over versions and time, steps and noise."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A run file whose every text is hostile, all at once: no output changes its structure, and none is obeyed."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import io

@@ -1,7 +1,5 @@
 """Run files with any value anywhere: shown, or refused in one line, and never sent to the terminal as it is."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json

@@ -1,7 +1,5 @@
 """Division of a difference into code and layout, in figures and in words."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -3,8 +3,6 @@
 After a wanted change the test writes them anew with PORTBENCH_OUTPUTS=1; then read the difference.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

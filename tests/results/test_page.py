@@ -1,7 +1,5 @@
 """The page of HTML: its contents, that it needs nothing from elsewhere, and that no text becomes markup."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from base64 import b64decode

@@ -1,7 +1,5 @@
 """Small parts of the results, each by a whole table: attribution's sums, kept histories, what this PC has."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 import subprocess

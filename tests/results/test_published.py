@@ -1,7 +1,5 @@
 """A published figure stands beside the measured one; a figure that cannot is one line before anything starts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

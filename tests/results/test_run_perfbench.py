@@ -1,7 +1,5 @@
 """Rows of perf_bench in the form of MicroPython's run-perfbench.py."""
 
-from __future__ import annotations
-
 import statistics
 from typing import Any
 

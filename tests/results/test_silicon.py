@@ -1,7 +1,5 @@
 """Published figures as data: what the file may hold, and what a slip in it says."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The emulated access point as settings, and the part of it that a row tells."""
 
-from __future__ import annotations
-
 import pytest
 
 from portbench.boards.wifi import AccessPoint

@@ -1,7 +1,5 @@
 """A client that listens and has no console, on this PC's own sockets."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Bench: rows are stored at once and a bad board does not spoil the next row. Boards are the test's own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address

@@ -1,7 +1,5 @@
 """A board that leaves the bus between rows: the next row is measured on the same one, and says what it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

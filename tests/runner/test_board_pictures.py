@@ -1,7 +1,5 @@
 """Pictures of boards: the Pico's header, with the wires of each definition on it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Which board a row gets, and what it costs when one is missing."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -93,9 +91,12 @@ def test_what_is_missing_is_one_line(
         open_board(planned, where, limit(), LISTENER)
 
 
-def test_a_missing_engine_is_a_broken_set_up(modules: dict[str, SimpleNamespace], monkeypatch: Any) -> None:
+@pytest.mark.parametrize("error", [ImportError, ModuleNotFoundError])
+def test_a_missing_engine_is_a_broken_set_up(
+    error: type[ImportError], modules: dict[str, SimpleNamespace], monkeypatch: Any
+) -> None:
     def torn(name: str) -> Any:
-        raise ImportError("file too short", name="portbench_engine")
+        raise error("file too short", name="portbench_engine")
 
     replace_import(monkeypatch, torn)
     for planned, where in ((IMAGE, Where.EMULATED), (BLINKA, Where.HOSTED)):

@@ -1,7 +1,5 @@
 """Result lines are input: figures that cannot be are refused, whatever they are; and rows without a measurement."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

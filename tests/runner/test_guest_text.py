@@ -1,7 +1,5 @@
 """Text that a board, a file's name or a locale brings in: shown, and never obeyed."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from io import StringIO
@@ -85,15 +83,15 @@ def image(folder: Path, name: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", [b"b\xfcild.uf2", "漢.uf2".encode(), b"\x1b[2J.uf2"])
 @pytest.mark.parametrize(
-    "locale",
+    ("name", "locale"),
     [
-        {"LC_ALL": "C"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-        {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
+        (b"b\xfcild.uf2", {"LC_ALL": "C"}),
+        ("漢.uf2".encode(), {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+        (b"b\xfcild.uf2", {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+        (b"\x1b[2J.uf2", {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}),
     ],
-    ids=["C", "ascii", "ascii-output"],
+    ids=["C", "ascii", "ascii-bytes", "ascii-output"],
 )
 def test_a_files_name_is_any_bytes(name: bytes, locale: dict[str, str], tmp_path: Path) -> None:
     harness = Harness(tmp_path)

@@ -1,7 +1,5 @@
 """A bench ended in a hurry: one signal or five, or the terminal's window closed."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

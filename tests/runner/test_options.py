@@ -1,7 +1,5 @@
 """Options are checked before anything starts: one line that names option, value and choices."""
 
-from __future__ import annotations
-
 import sys
 from ipaddress import IPv4Address
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which rows are planned, and one line for each thing that does not exist."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

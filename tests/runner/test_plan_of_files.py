@@ -1,7 +1,5 @@
 """Which board the rows of a file are for, and entries with an unknown board."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which of an image's profiles a workload is measured with: those that make a difference to it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

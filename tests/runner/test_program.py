@@ -1,7 +1,5 @@
 """Files on a board for a row, and the place of its server."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import socket

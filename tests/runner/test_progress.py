@@ -1,7 +1,5 @@
 """Output of the progress, with and without a terminal."""
 
-from __future__ import annotations
-
 from io import StringIO
 from pathlib import Path
 

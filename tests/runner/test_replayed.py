@@ -1,7 +1,5 @@
 """A closer look at a row: one exchange on the wires, and what changes bring, of the native client."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

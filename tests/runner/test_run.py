@@ -1,7 +1,5 @@
 """`portbench run` as a person starts it, in another process, on the hosted board."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

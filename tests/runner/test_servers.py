@@ -1,7 +1,5 @@
 """The servers that several boards share."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

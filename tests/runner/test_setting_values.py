@@ -1,7 +1,5 @@
 """Notation of a setting's values, and the settings that exist."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

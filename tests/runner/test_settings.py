@@ -1,7 +1,5 @@
 """A workload's settings: of the command line, the catalogue and the workload, and checked before anything starts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The steps on a board, in order, and what a second run spares it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Foreign images: nothing is written into them, the PC alone times them, and the row says so. No image is needed."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The words of the PC that speaks first, and its LAN."""
 
-from __future__ import annotations
-
 from portbench.server.simulated_load_generator import Line
 from portbench.workloads import Conversation, ConversationError, LoadGenerator
 

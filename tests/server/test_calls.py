@@ -1,7 +1,5 @@
 """The records and limits of the PC's connections to a board, and the line that says where the board listens."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address
 
 import pytest

@@ -1,7 +1,5 @@
 """A real connection on a loop and a clock of the test's own: what it does, to the second."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Callable, Coroutine

@@ -1,7 +1,5 @@
 """Who can reach the server, and what a port scanner can do to it."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

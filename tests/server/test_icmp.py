@@ -1,7 +1,5 @@
 """Pings of the real PC, to itself, and of the simulated one."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -1,7 +1,5 @@
 """The PC's calls over real sockets, to boards of the test's own."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import struct

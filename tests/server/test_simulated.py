@@ -1,7 +1,5 @@
 """The simulated PC's server, as its LAN calls it."""
 
-from __future__ import annotations
-
 import pytest
 
 from portbench.errors import UnknownName

@@ -1,7 +1,5 @@
 """Requests of a conversation to the simulated PC: network faults, delayed words, pings, and a time limit."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

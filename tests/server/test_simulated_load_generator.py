@@ -1,7 +1,5 @@
 """The simulated PC's calls, as its LAN drives them: exact times, and any cut of the stream."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address
 
 import pytest

@@ -1,7 +1,5 @@
 """The search for an unannounced server: exact times, on a LAN of the test's own."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Datagrams to a board's service and a board's own, on a LAN of the test's own: exact times."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lanes with emulated boards; and the options and the summary of the random soak."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

@@ -3,8 +3,6 @@
 The moment is a share of the CPU time that the command takes undisturbed, so that a busy machine moves no kill.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

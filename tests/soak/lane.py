@@ -1,7 +1,5 @@
 """One lane of the soak: rows on a desk's board, which stays from cycle to cycle, and the verdict on each of them."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Leaks of a run: processes, ports, sockets, threads, locks, temporary files; and folders to look in."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import threading

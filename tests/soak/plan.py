@@ -1,7 +1,5 @@
 """The plan of each cycle of the soak, drawn from its seed: the same seed gives the same cycles."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from enum import StrEnum

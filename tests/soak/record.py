@@ -1,7 +1,5 @@
 """The result of a cycle, and the sum of many."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

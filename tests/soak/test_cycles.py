@@ -3,8 +3,6 @@
 A block of ten cycles is a test: the rows of one run on one board. Cycle N of a seed is always the same.
 """
 
-from __future__ import annotations
-
 from itertools import groupby
 
 import pytest

@@ -3,8 +3,6 @@
 A drive that refuses files, and one whose copy is torn, are shown as programs see them.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""Kills of a run and of a desk, or by `--kills` of all commands; and a program that leaves things behind."""
-
-from __future__ import annotations
+"""Kills of a run and of a desk, or by `--kills` of all commands."""
 
 from pathlib import Path
 
@@ -9,7 +7,6 @@ import pytest
 from tests.soak.conftest import Keep, asked
 from tests.soak.kills import COMMANDS, World, aim
 
-ROOT = Path(__file__).parents[2]
 SEED = 1
 """Seed whose first ten kills of a run, and of a desk, strike the command and also processes below it."""
 KILL_S = 200
@@ -49,14 +46,3 @@ def test_kills_leave_nothing_and_lose_nothing(
     assert itself <= {"interrupted", "did not strike"} and below <= {"failed", "recovered", "did not strike"}
     if seed == SEED:
         assert "interrupted" in itself and below != {"did not strike"}
-
-
-@pytest.mark.slow
-def test_what_a_program_leaves_and_loses_is_seen(monkeypatch: pytest.MonkeyPatch, short_folder: Path) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    records = list(World(short_folder, "run", "tests.soak.leaver").kills(1, [0]))
-    undisturbed = records[0]
-    assert undisturbed.lost == ["0 rows on disk of 1"]
-    process, folder = undisturbed.leaks
-    assert process.startswith("process ") and folder.startswith("tmp/")
-    assert [record.number for record in records] == [None, 0, None]

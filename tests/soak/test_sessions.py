@@ -1,12 +1,8 @@
-"""Whole sessions, as a person runs and stops them: nothing is left of one that is interrupted."""
+"""A server that ends while a client on this PC exchanges messages with it."""
 
-from __future__ import annotations
-
-import signal
 import threading
 from contextlib import ExitStack
 from ipaddress import IPv4Address
-from pathlib import Path
 
 import pytest
 
@@ -14,43 +10,9 @@ from portbench.boards import Deadline
 from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.clients import ClientNetwork, StaticAddress
 from portbench.errors import PortbenchError
-from portbench.results import storage
 from portbench.runner.collect import check_result
 from portbench.server.tcp import WorkloadServer
 from tests.ping_pong import EVB, PING_PONG, deployment, settings
-from tests.soak.kills import World
-from tests.soak.record import Record
-
-
-@pytest.fixture
-def session(short_folder: Path) -> World:
-    return World(
-        short_folder, "run", "portbench run --where emulated --runtime portbench-native --messages 3000 --runs 3"
-    )
-
-
-def wait_for_stage(folder: Path, stage: str) -> None:
-    """Until `stage` of the first row begins."""
-
-    def begun() -> bool:
-        return any(f" # {stage}\n" in log.read_text(encoding="utf-8") for log in (folder / "results").rglob("*.log"))
-
-    Deadline(60, "session").poll(begun, 0.005, f"its first row to reach {stage}")
-
-
-@pytest.mark.engine
-@pytest.mark.parametrize("stage", ["open", "flash"])
-def test_ctrl_c_ends_a_session_before_its_first_row(session: World, short_folder: Path, stage: str) -> None:
-    record = Record(0, "ctrl-c")
-    with session.started(record) as process:
-        wait_for_stage(short_folder, stage)
-        process.send_signal(signal.SIGINT)
-        session.wait(process, record)
-    assert record.troubles == []
-    assert process.returncode == 130 and "rows: " in session.text(), session.text()
-    (path,) = storage.run_files(short_folder / "results")
-    assert storage.read(path).rows == []
-    assert [*(short_folder / "b").iterdir(), *(short_folder / "tmp").iterdir()] == []
 
 
 def test_a_server_killed_in_mid_run_is_told_in_one_line() -> None:

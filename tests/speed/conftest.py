@@ -1,7 +1,5 @@
 """Figures of speed and memory. `--speed` measures them whole; else each part only shows, quickly, that it works."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator

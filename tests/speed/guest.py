@@ -1,7 +1,5 @@
 """The PC's time that guests take."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """MicroPython's empty loop, typed at the prompt of an emulated board: the time it takes the host, and the chip."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

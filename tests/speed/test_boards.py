@@ -1,7 +1,5 @@
 """Starts and memory of an emulated board, and eight boards at once."""
 
-from __future__ import annotations
-
 import multiprocessing
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor

@@ -3,8 +3,6 @@
 The guest is assembled here. Core 1 is started as the boot ROM has it: six words through the FIFO, each sent back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 
@@ -26,7 +24,6 @@ _VECTORS: Final = guests.FLASH + 0x100
 _STACK_1: Final = 0x2004_1000
 _SIO: Final = 0xD000_0000
 _R6, _PC = 6, 15
-_MASK: Final = 0xFFFF_FFFF
 
 
 def flash(both: bool) -> bytes:

@@ -1,7 +1,5 @@
 """Time to load a long history, beside reading its JSON and nothing else."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """MicroPython's empty loop on the engine, on the chip (by simulated time) and on other emulators."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

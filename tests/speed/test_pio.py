@@ -4,8 +4,6 @@ It is assembled here, of register writes and a loop that polls the DMA as driver
 out laps of the program at once and on one that makes an event of each edge, in turns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Final
 

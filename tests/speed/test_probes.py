@@ -3,8 +3,6 @@
 All in one process and in turns, so that what else the machine does falls on all alike. A probe moves no figure.
 """
 
-from __future__ import annotations
-
 import importlib.machinery
 import importlib.util
 import time
@@ -58,7 +56,8 @@ def unprobed_engine() -> Any | None:
     return engine
 
 
-def test_cost_of_probes(short: bool, figure: Callable[..., None]) -> None:
+@pytest.mark.speed
+def test_cost_of_probes(figure: Callable[..., None]) -> None:
     deadline = Deadline(LIMIT_S, "probes")
     flash = flash_content(NATIVE_IMAGE, EVB.flash_bytes)
     seen: list[Figures] = []
@@ -76,7 +75,7 @@ def test_cost_of_probes(short: bool, figure: Callable[..., None]) -> None:
 
     unprobed = unprobed_engine()
     without = [] if unprobed is None else [way(engine=unprobed)]
-    off_s, *on_s = quickest_s(1 if short else 7, way(), *map(way, PROBES.values()), *without)
+    off_s, *on_s = quickest_s(7, way(), *map(way, PROBES.values()), *without)
     assert all(figures == seen[0] for figures in seen)
     for name, each_s in zip(PROBES, on_s, strict=False):
         figure(f"probes: {name} on against off", each_s / off_s, "x", note=f"{each_s:.3f} s against {off_s:.3f} s")

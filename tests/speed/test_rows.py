@@ -3,8 +3,6 @@
 The rows of a Pico W and of a Pico 2 have to be faster than the boards: those that keep gSPI busiest, and the first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Projects of people's own, outside of the checkout, with tests that use a board."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import re

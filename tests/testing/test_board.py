@@ -1,7 +1,5 @@
 """The board that tests get: it repeats itself to the picosecond, and reports the output that came instead."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The lines that a board ran, by marks in its files."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

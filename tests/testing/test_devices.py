@@ -1,7 +1,5 @@
 """Devices in Python on the buses of the board that tests get."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable, Generator, Iterable

@@ -20,14 +20,6 @@ pytestmark = pytest.mark.engine
 NATIVE_TEST, PYTHON_TEST, PIN_TEST, MANY_TESTS, COVER_TEST = BLOCKS
 
 
-def test_the_ten_lines(project: Path, run_tests: RunTests) -> None:
-    assert len(NATIVE_TEST.splitlines()) == 10
-    (project / "test_app.py").write_text(NATIVE_TEST)
-    shutil.copy(NATIVE_IMAGE, project / "app.uf2")
-    done = run_tests("-q")
-    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
-
-
 def test_the_python_apps(project: Path, run_tests: RunTests, image: Image) -> None:
     (project / "test_main.py").write_text(PYTHON_TEST + PIN_TEST)
     (project / "test_many.py").write_text(MANY_TESTS)
@@ -39,17 +31,20 @@ def test_the_python_apps(project: Path, run_tests: RunTests, image: Image) -> No
     assert done.returncode == 0 and "13 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_the_workflow_to_copy_runs_the_tests(project: Path, run_tests: RunTests) -> None:
+def test_the_workflow_to_copy_runs_the_ten_lines(project: Path, run_tests: RunTests) -> None:
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed; it comes with labgrid")
     (workflow,) = blocks("yaml")
     steps = yaml.safe_load(workflow)["jobs"]["test"]["steps"]
     (test,) = (step["run"] for step in steps if "run" in step)
     (given,) = (step["with"] for step in steps if step.get("uses", "").startswith("portbench/portbench@v"))
     assert given == {"extras": "test"}
-    (project / "test_app.py").write_text(NATIVE_TEST.replace('b"13"', 'b"12"'))
+    assert len(NATIVE_TEST.splitlines()) == 10
+    (project / "test_app.py").write_text(NATIVE_TEST)
+    (project / "test_wrong.py").write_text(NATIVE_TEST.replace('b"13"', 'b"12"'))
     shutil.copy(NATIVE_IMAGE, project / "app.uf2")
     command, *options = shlex.split(test)
-    assert command == "pytest" and run_tests(*options).returncode == 1
+    done = run_tests(*options)
+    assert command == "pytest" and done.returncode == 1 and "1 failed, 1 passed" in done.stdout, done.stdout
     (kept,) = (step["with"]["path"] for step in steps if step.get("if") == "failure()")
     assert {path.name for path in (project / kept).rglob("board.*")} >= {"board.console.txt", "board.pcap"}
 

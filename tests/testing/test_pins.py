@@ -1,7 +1,5 @@
 """Pins and UARTs of the board that tests get."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

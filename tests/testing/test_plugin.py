@@ -1,7 +1,5 @@
 """The plugin for pytest: its fixtures, and the files of a failure."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

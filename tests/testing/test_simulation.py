@@ -1,7 +1,5 @@
 """Simulated waits end at their picosecond, however long the board has run before."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

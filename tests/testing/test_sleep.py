@@ -1,7 +1,5 @@
 """A board that sleeps by DORMANT: its wake-up, and the message where none can come."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import NO_ENGINE, Image

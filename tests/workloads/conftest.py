@@ -1,7 +1,5 @@
 """Workloads of a user's own, and benches that all workloads share: most of a row's time goes into flashing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

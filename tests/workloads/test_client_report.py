@@ -1,7 +1,5 @@
 """The connection of a client without a console: it tells where it listens, if it does, and reports."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Defaults that every workload gets from the contract."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

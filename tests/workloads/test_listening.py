@@ -1,7 +1,5 @@
 """The PC connects to boards that listen: to real firmware in simulated time, and to ports that run on it."""
 
-from __future__ import annotations
-
 import pytest
 
 from portbench.boards import Deadline

@@ -1,7 +1,5 @@
 """Which connection a PC opens next."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

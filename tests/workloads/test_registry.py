@@ -1,7 +1,5 @@
 """Workloads are found by listing; whatever is wrong with a user's is one line that names the file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

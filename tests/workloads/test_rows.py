@@ -1,7 +1,5 @@
 """Short rows of each workload: on each kind of network by each Python that runs it there, on this PC, and twice."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any, Final
 

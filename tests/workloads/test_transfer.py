@@ -1,7 +1,5 @@
 """The PC's part of transfers: however TCP cuts the stream it says the same, and every fault is one clear line."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

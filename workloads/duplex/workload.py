@@ -1,7 +1,5 @@
 """TCP throughput of a board while both sides send at once, by the size of its writes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 

@@ -1,7 +1,5 @@
 """The rate at which a board fills the buffer that it sends, and the rate of the network without filling."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

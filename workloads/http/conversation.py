@@ -1,7 +1,5 @@
 """The two pages that every board serves, and the PC's side of one connection, which asks for them by h11."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

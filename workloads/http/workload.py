@@ -1,7 +1,5 @@
 """The rate at which a board serves pages to a PC that asks like ApacheBench, and the time of each stage."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The pages of the workload http, served by MicroPython's asyncio."""
 
-from __future__ import annotations
-
 from portbench.workloads.http.workload import PagesWorkload
 
 

@@ -1,7 +1,5 @@
 """The pages of the workload http, served by CircuitPython's adafruit_httpserver."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from portbench.workloads.http.workload import PagesWorkload, Settings

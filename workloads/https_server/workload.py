@@ -1,7 +1,5 @@
 """The board as HTTPS server: the PC fetches a page on several connections, each with a whole handshake."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final

@@ -1,7 +1,5 @@
 """The speed of a port's Python itself: small loops with one kind of work each, timed on the board without a network."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Many connections of a board: at once, in a row, with little memory, and with a failing one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal, cast

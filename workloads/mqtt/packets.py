@@ -1,7 +1,5 @@
 """MQTT 3.1.1's control packets: cut out of a stream, read, and written. Section numbers are those of the standard."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """The PC's own client, inside the broker: it sends commands to the board, and loses the broker when asked to."""
 
-from __future__ import annotations
-
 import re
 from typing import Final, Literal, cast
 

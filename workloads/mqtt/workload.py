@@ -1,7 +1,5 @@
 """MQTT with the library that each port's users take: publishing, hearing, staying connected and coming back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal
 

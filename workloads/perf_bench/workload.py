@@ -3,8 +3,6 @@
 A score is a script's `norm`, which tells how much it does, divided by its time in seconds, as in run-perfbench.py.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections.abc import Mapping, Sequence

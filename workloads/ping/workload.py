@@ -1,7 +1,5 @@
 """The time of an ICMP echo while the board's program waits, by the size of the request."""
 
-from __future__ import annotations
-
 import math
 import re
 import statistics

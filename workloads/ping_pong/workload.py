@@ -1,7 +1,5 @@
 """The rate of small messages between a port and a TCP server, and the time of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar

@@ -1,7 +1,5 @@
 """The time from a board's start to a connection with the PC, stage by stage."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 

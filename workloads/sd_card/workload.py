@@ -1,7 +1,5 @@
 """The rate of writing and reading a file on an SD card, and the idle time of the bus."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal
 

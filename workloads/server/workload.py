@@ -1,7 +1,5 @@
 """The rate of messages between the PC and the board as server, and the time of each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar

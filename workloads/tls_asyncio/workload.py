@@ -1,7 +1,5 @@
 """The handshake and the transfers of the workload tls, on a stream of MicroPython's asyncio."""
 
-from __future__ import annotations
-
 from portbench.workloads.tls.workload import TlsWorkload
 
 

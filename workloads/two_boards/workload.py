@@ -1,7 +1,5 @@
 """The rate of messages between two boards, and the time of each at the client."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

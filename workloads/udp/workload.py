@@ -1,7 +1,5 @@
 """UDP throughput of a board, the highest rate that it receives, and the share of lost datagrams."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final

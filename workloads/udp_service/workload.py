@@ -1,7 +1,5 @@
 """A UDP service of a foreign image: the PC sends a datagram, and the next one after its answer."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The PC's side of a WebSocket, by wsproto: it accepts the handshake and sends each message back."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from wsproto import ConnectionType, WSConnection

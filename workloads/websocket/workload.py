@@ -1,7 +1,5 @@
 """The board as WebSocket client: text and binary messages of some sizes, each echoed by the PC."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final
 

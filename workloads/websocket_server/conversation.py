@@ -4,8 +4,6 @@ h11 opens it, and wsproto reads the board's frames. The PC's own frames are writ
 bytes, and a row is to repeat itself byte by byte.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """The board as WebSocket server: the PC sends text and binary messages of some sizes, and times the echoes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar

@@ -6,8 +6,6 @@ settings). RECORD gets JSON once the script has ended: the PC's `sessions`, the 
 PC ended the script, as its part could give no figures.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import runpy

@@ -4,8 +4,6 @@ Interfaces: CircuitPython's documentation of `busio.SPI`, `digitalio.DigitalInOu
 them that adafruit_bus_device 5 and adafruit_wiznet5k 5 to 7 call.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from enum import Enum

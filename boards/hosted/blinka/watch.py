@@ -1,7 +1,5 @@
 """The PC beside a script: reads its output, and ends a script that waits for something that will not come."""
 
-from __future__ import annotations
-
 import _thread
 import io
 import threading

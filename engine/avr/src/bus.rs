@@ -99,9 +99,9 @@ enum Sleep {
     },
 }
 
-pub struct Bus<W> {
+pub struct Bus {
     pub sys: Sys,
-    pub world: W,
+    pub world: Box<dyn World>,
     pub device: &'static Device,
     pub fuses: Fuses,
     pub spi: Spi,
@@ -124,8 +124,8 @@ pub struct Bus<W> {
     pending: u64,
 }
 
-impl<W: World> Bus<W> {
-    pub fn new(device: &'static Device, fuses: Fuses, crystal_hz: u64, world: W) -> Self {
+impl Bus {
+    pub fn new(device: &'static Device, fuses: Fuses, crystal_hz: u64, world: impl World) -> Self {
         let source_hz = fuses.source_hz(crystal_hz);
         let hz = source_hz >> fuses.prescaler();
         let mut sys = Sys::new(hz, &device.layout());
@@ -135,7 +135,7 @@ impl<W: World> Bus<W> {
         let usarts = Usarts(device.usarts.iter().enumerate().map(|(n, wires)| Usart::new(n, wires)).collect());
         let mut bus = Self {
             sys,
-            world,
+            world: Box::new(world),
             device,
             fuses,
             spi: Spi::default(),
@@ -209,7 +209,7 @@ impl<W: World> Bus<W> {
     pub fn event(&mut self, id: Event) {
         let pins = self.device.spi_pins;
         match id {
-            event::SPI => self.spi.event(&mut self.sys, &mut self.world, pins),
+            event::SPI => self.spi.event(&mut self.sys, &mut *self.world, pins),
             event::EEPROM => self.eeprom.event(),
             event::WATCHDOG => {
                 if self.watchdog.event(&mut self.sys) {
@@ -223,7 +223,7 @@ impl<W: World> Bus<W> {
             Event(timer @ 0..6) => self.timers[usize::from(timer)].event(&mut self.sys),
             Event(usart) => {
                 let usart = usize::from(usart - event::USART[0].0);
-                self.usarts.0[usart].event(&mut self.sys, &mut self.world);
+                self.usarts.0[usart].event(&mut self.sys, &mut *self.world);
             }
         }
         self.settle();
@@ -425,7 +425,7 @@ impl<W: World> Bus<W> {
     }
 }
 
-impl<W: World> Io for Bus<W> {
+impl Io for Bus {
     fn read(&mut self, address: u16, cycle: u64) -> u8 {
         self.sys.cycle = cycle;
         let value = self.read_register(address);

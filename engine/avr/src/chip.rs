@@ -17,22 +17,22 @@ use crate::device::Device;
 use crate::fuses::Fuses;
 use crate::memory::Memory;
 
-/// An ATmega with `W` on its pins.
-pub struct Chip<W> {
+/// An ATmega and the world on its pins.
+pub struct Chip {
     /// Its core.
     pub core: Core,
     /// Its memories.
     pub mem: Memory,
     /// Everything else.
-    pub bus: Bus<W>,
+    pub bus: Bus,
     pub(crate) runner: Runner,
     pub(crate) debug: Debug,
     stalled: u64,
 }
 
-impl<W: World> Chip<W> {
+impl Chip {
     /// Returns a chip at power-on, with `world` on its pins.
-    pub fn new(device: &'static Device, config: &ChipConfig, world: W) -> Self {
+    pub fn new(device: &'static Device, config: &ChipConfig, world: impl World) -> Self {
         let [low, high, extended] = config.fuses;
         let fuses = Fuses { low, high, extended };
         let mem = Memory::new(config.flash, device.flash_bytes, device.sram_start, device.sram_bytes.into());
@@ -95,7 +95,7 @@ impl<W: World> Chip<W> {
     }
 }
 
-impl<W: World> Runs for Chip<W> {
+impl Runs for Chip {
     #[inline]
     fn sys(&self) -> &Sys {
         &self.bus.sys

@@ -40,15 +40,15 @@ fn kind_of(device: &Device) -> &'static Facts {
     if device.name == ATMEGA2560.name { &ATMEGA2560_FACTS } else { &ATMEGA1284P_FACTS }
 }
 
-impl<W: World> Chip<W> {
+impl Chip {
     /// Returns a chip of the kind `facts` at power-on, with `world` on its pins.
-    pub fn of(facts: &Facts, config: &ChipConfig, world: W) -> Self {
+    pub fn of(facts: &Facts, config: &ChipConfig, world: impl World) -> Self {
         let device = if facts.name == ATMEGA2560.name { &ATMEGA2560 } else { &ATMEGA1284P };
         Self::new(device, config, world)
     }
 }
 
-impl<W: World + 'static> Mcu<W> for Chip<W> {
+impl Mcu for Chip {
     fn now(&self) -> Ps {
         self.runner.now()
     }
@@ -69,13 +69,13 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
         &mut self.bus.sys
     }
 
-    fn world(&mut self) -> &mut W {
-        &mut self.bus.world
+    fn world(&mut self) -> &mut (dyn World + 'static) {
+        &mut *self.bus.world
     }
 
-    fn reached(&mut self) -> Reached<'_, W> {
+    fn reached(&mut self) -> Reached<'_> {
         let bus = &mut self.bus;
-        Reached { sys: &mut bus.sys, world: &mut bus.world, uart: &mut bus.usarts, adc: None }
+        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart: &mut bus.usarts, adc: None }
     }
 
     fn sck_hz(&self, _spi: usize) -> u64 {
@@ -135,7 +135,7 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
     }
 }
 
-impl<W: World> Debugged for Chip<W> {
+impl Debugged for Chip {
     fn facts(&self) -> &'static Facts {
         kind_of(self.bus.device)
     }

@@ -77,12 +77,16 @@ fn image(program: &[u16], handlers: &[(usize, u16)]) -> Vec<u8> {
 }
 
 /// A chip without start-up time: an external clock, SUT = 0.
-fn chip(facts: &'static Facts, flash: &[u8]) -> Chip<Listener> {
+fn chip(facts: &'static Facts, flash: &[u8]) -> Chip {
     let config = ChipConfig { flash, crystal_hz: HZ, fuses: [0xc0, 0xd9, 0xff], ..ChipConfig::default() };
     Chip::of(facts, &config, Listener::default())
 }
 
-fn run(chip: &mut Chip<Listener>, until: Ps) {
+fn heard(chip: &mut Chip) -> &mut Listener {
+    chip.world().of().expect("the listener")
+}
+
+fn run(chip: &mut Chip, until: Ps) {
     assert_eq!(chip.run_until(until), RunEnd::Time);
 }
 
@@ -110,7 +114,7 @@ fn a_loop_that_polls_at_17_cycles_turns_once_more() {
         ]);
         let mut chip = chip(&ATMEGA2560_FACTS, &image(&sends, &[]));
         run(&mut chip, PS_PER_MS);
-        let spi = &chip.world().spi;
+        let spi = &heard(&mut chip).spi;
         cycles.push((spi[1].0 - spi[0].0) / CYCLE);
     }
     assert_eq!(cycles, [24, 21]);
@@ -131,7 +135,7 @@ fn every_divider_of_spi_is_as_documented() {
         let mut chip = chip(&ATMEGA1284P_FACTS, &image(&sends, &[]));
         run(&mut chip, PS_PER_MS);
         assert_eq!(chip.sck_hz(0), HZ / divider);
-        assert_eq!(chip.world().spi[0].0, (START + 10 + 2 + 8 * divider) * CYCLE, "{divider}");
+        assert_eq!(heard(&mut chip).spi[0].0, (START + 10 + 2 + 8 * divider) * CYCLE, "{divider}");
     }
 }
 
@@ -180,7 +184,7 @@ fn a_usart_sends_and_receives_at_its_speed() {
         let mut chip = chip(facts, &image(&talks, &[(vector, 6)]));
         run(&mut chip, PS_PER_MS);
         let character = 10 * 8 * 17 * CYCLE;
-        let uart = &chip.world().uart;
+        let uart = &heard(&mut chip).uart;
         let said: Vec<_> = uart.iter().map(|&(_, uart, byte)| (uart, byte)).collect();
         assert_eq!((said, uart[1].0 - uart[0].0), (vec![(0, 0x41), (0, 0x42)], character));
         let reached = chip.reached();

@@ -21,11 +21,11 @@ type Registers = [u32; 16];
 /// `bootrom`: contents of the 16 KiB ROM from its start.
 #[pyclass(name = "CpuBench", module = "portbench_engine")]
 pub(crate) struct PyCpuBench {
-    inner: Mutex<Chip<Wiring>>,
+    inner: Mutex<Chip>,
 }
 
 impl PyCpuBench {
-    fn lock(&self) -> MutexGuard<'_, Chip<Wiring>> {
+    fn lock(&self) -> MutexGuard<'_, Chip> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

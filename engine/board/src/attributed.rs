@@ -35,7 +35,7 @@ pub struct Clocks {
 
 impl Clocks {
     /// Returns those of `chip`.
-    pub fn of(chip: &mut dyn Mcu<Wiring>) -> Self {
+    pub fn of(chip: &mut dyn Mcu) -> Self {
         let clk_sys_hz = chip.sys().freq.clk_sys_hz;
         let xip = chip.xip().map(|xip| (xip.sck_cycles, xip.miss_cycles, xip.next_line_cycles));
         let (sck_cycles, miss_cycles, next_line_cycles) = xip.unwrap_or_default();

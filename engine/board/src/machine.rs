@@ -60,7 +60,7 @@ pub struct Machine {
     config: BoardConfig,
     /// The settings at power-up.
     powered: BoardConfig,
-    chip: Box<dyn Mcu<Wiring>>,
+    chip: Box<dyn Mcu>,
     /// The current attribution.
     attributing: Option<Attributing>,
     attribution: Option<Recorded>,
@@ -79,7 +79,7 @@ impl Machine {
         Ok(Self { powered: config.clone(), config, chip, attributing: None, attribution: None })
     }
 
-    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Box<dyn Mcu<Wiring>>, ConfigError> {
+    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Box<dyn Mcu>, ConfigError> {
         config.check()?;
         let wiring = Wiring::new(config)?;
         let chip_config = ChipConfig {
@@ -108,7 +108,7 @@ impl Machine {
         }
         let reached = chip.reached();
         config.surroundings.apply(reached.sys, reached.adc);
-        reached.world.start(reached.sys);
+        Wiring::of(reached.world).start(reached.sys);
         Ok(chip)
     }
 
@@ -121,7 +121,7 @@ impl Machine {
     }
 
     /// Continues with a new chip.
-    fn take(&mut self, mut chip: Box<dyn Mcu<Wiring>>) {
+    fn take(&mut self, mut chip: Box<dyn Mcu>) {
         *chip.debug() = std::mem::take(self.chip.debug());
         self.chip = chip;
         self.powered = self.config.clone();
@@ -133,7 +133,7 @@ impl Machine {
     pub(crate) fn replace(
         &mut self,
         surroundings: Surroundings,
-        change: impl FnOnce(&mut dyn Mcu<Wiring>) -> Result<(), SnapshotError>,
+        change: impl FnOnce(&mut dyn Mcu) -> Result<(), SnapshotError>,
     ) -> Result<(), SnapshotError> {
         let mut chip = Self::power_up(&self.config, &[], false).map_err(|error| SnapshotError::Settings(error.0))?;
         change(&mut *chip)?;
@@ -162,24 +162,24 @@ impl Machine {
     }
 
     /// Returns the microcontroller.
-    pub fn chip(&self) -> &dyn Mcu<Wiring> {
+    pub fn chip(&self) -> &dyn Mcu {
         &*self.chip
     }
 
     /// Returns the microcontroller, to change its state from outside.
-    pub fn chip_mut(&mut self) -> &mut dyn Mcu<Wiring> {
+    pub fn chip_mut(&mut self) -> &mut dyn Mcu {
         &mut *self.chip
     }
 
     /// Returns the microcontroller for what only one of its kind has. `None`: it is another one.
-    pub fn chip_as<C: Mcu<Wiring>>(&mut self) -> Option<&mut C> {
+    pub fn chip_as<C: Mcu>(&mut self) -> Option<&mut C> {
         let chip: &mut dyn Any = &mut *self.chip;
         chip.downcast_mut()
     }
 
     /// Returns the wiring of the board around the chip.
     pub fn wiring(&mut self) -> &mut Wiring {
-        self.chip.world()
+        Wiring::of(self.chip.world())
     }
 
     /// Returns the network chip and its network, or an error if the board has none.
@@ -228,13 +228,13 @@ impl Machine {
     /// Plans the world's events again after a change by its owner.
     pub fn reschedule(&mut self) {
         let reached = self.chip.reached();
-        reached.world.refresh(reached.sys);
+        Wiring::of(reached.world).refresh(reached.sys);
     }
 
     /// Announces frames that were sent to the board.
     pub(crate) fn expect_frames(&mut self) {
         let reached = self.chip.reached();
-        reached.world.expect_frames(reached.sys);
+        Wiring::of(reached.world).expect_frames(reached.sys);
     }
 
     /// Runs until simulated time `until`, or until an event that the owner must handle.
@@ -305,8 +305,9 @@ impl Machine {
     pub fn attach(&mut self, attachment: Attachment) {
         self.chip.refresh_pins();
         let reached = self.chip.reached();
-        attachment.attach(reached.world);
-        reached.world.start(reached.sys);
+        let wiring = Wiring::of(reached.world);
+        attachment.attach(wiring);
+        wiring.start(reached.sys);
         self.chip.settle_pins();
         self.config.attachments.push(attachment);
     }
@@ -320,13 +321,13 @@ impl Machine {
 
     /// Returns the PC's cable to a UART, 0 or 1.
     pub fn uart_cable(&mut self, uart: usize) -> &mut UartCable {
-        self.chip.world().uart_cable(uart)
+        self.wiring().uart_cable(uart)
     }
 
     /// Sends to a UART from the PC, at that UART's speed; returns how many bytes were accepted.
     pub fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
         let reached = self.chip.reached();
-        reached.world.send_to_uart(reached.sys, reached.uart, uart, data)
+        Wiring::of(reached.world).send_to_uart(reached.sys, reached.uart, uart, data)
     }
 
     /// Starts recording for an attribution of time: at most `limit` changes.
@@ -340,9 +341,9 @@ impl Machine {
     /// Moves the records of a slice of time from the devices to the log of SPI frames, which has a bound, and to the
     /// current attribution.
     pub(crate) fn gather_logs(&mut self) {
-        self.chip.world().gather_spi_log();
+        self.wiring().gather_spi_log();
         if let Some(attributing) = &mut self.attributing {
-            attributing.gather(self.chip.world());
+            attributing.gather(Wiring::of(self.chip.world()));
         }
     }
 

@@ -18,7 +18,7 @@ pub fn named(name: &str) -> Option<&'static Facts> {
 }
 
 /// Returns a microcontroller of the kind `facts` at power-on, with `world` on its pins.
-pub(crate) fn power_up(facts: &Facts, config: &ChipConfig, world: Wiring) -> Box<dyn Mcu<Wiring>> {
+pub(crate) fn power_up(facts: &Facts, config: &ChipConfig, world: Wiring) -> Box<dyn Mcu> {
     match facts.name {
         name if name == RP2040.name => Box::new(rp2040::Chip::new(config, world)),
         name if name == RP2350.name => Box::new(rp2350::Rp2350::new(config, world)),

@@ -12,6 +12,7 @@ use sim::snapshot::{self, Refused, Torn};
 use crate::config::BoardConfig;
 use crate::machine::Machine;
 use crate::surroundings::Surroundings;
+use crate::wiring::Wiring;
 
 /// The first bytes of a snapshot; the checksum of all that follows it is next.
 const MAGIC: &[u8; 8] = b"PBBOARD\x1a";
@@ -140,7 +141,7 @@ impl Machine {
         }
         self.replace(header.surroundings, |chip| {
             chip.restore(&mut state)?;
-            chip.world().restore(&mut state)?;
+            Wiring::of(chip.world()).restore(&mut state)?;
             if state.is_empty() { Ok(()) } else { Err(SnapshotError::Torn) }
         })
     }

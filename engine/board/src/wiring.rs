@@ -360,6 +360,13 @@ impl Wiring {
     }
 }
 
+impl Wiring {
+    /// Returns the wiring of a board's chip.
+    pub(crate) fn of<'a>(world: &'a mut (dyn World + 'static)) -> &'a mut Self {
+        world.of().expect("a board's world is its wiring")
+    }
+}
+
 impl World for Wiring {
     fn spi_frame(&mut self, sys: &mut Sys, spi: usize, mosi: u16, bits: u8) -> u16 {
         // MISO is pulled high, and devices that are not selected do not drive it.

@@ -72,18 +72,16 @@ enum Source {
 
 /// The parts of a chip that a batch involves.
 #[expect(missing_docs, reason = "named as in the datasheet")]
-pub struct Involved<'a, W> {
+pub struct Involved<'a> {
     pub sys: &'a mut Sys,
     pub pio: &'a mut [Pio],
     pub io_bank0: &'a mut IoBank0,
     /// Everything outside the chip.
-    pub world: &'a mut W,
+    pub world: &'a mut (dyn World + 'static),
 }
 
 /// A chip whose PIO runs in batches.
 pub trait Batches {
-    /// Everything outside the chip.
-    type World: World;
     /// The event of the DMA.
     const DMA: Event;
     /// Address of PIO0; each further block is 1 MiB after the one before it.
@@ -94,7 +92,7 @@ pub trait Batches {
     /// Returns what the event `id` has to do with pins.
     fn pins_of(id: Event) -> Use;
     /// Returns the parts of the chip.
-    fn involved(&mut self) -> Involved<'_, Self::World>;
+    fn involved(&mut self) -> Involved<'_>;
     /// Tells the other parts and the world about changed pins, and DMA about requests.
     fn settle_pins(&mut self);
     /// Tells DMA about requests.
@@ -289,8 +287,7 @@ pub trait Batches {
 #[macro_export]
 macro_rules! batches {
     ($bus:ident, $dma:expr, $pio0:expr, $apart:pat) => {
-        impl<W: $crate::World> $crate::batch::Batches for $bus<W> {
-            type World = W;
+        impl $crate::batch::Batches for $bus {
             const DMA: $crate::wires::Event = $dma;
             const PIO0: u32 = $pio0;
 
@@ -307,15 +304,15 @@ macro_rules! batches {
             }
 
             #[inline]
-            fn involved(&mut self) -> $crate::batch::Involved<'_, W> {
+            fn involved(&mut self) -> $crate::batch::Involved<'_> {
                 let Self { sys, world, blocks: Blocks { pio, io_bank0, .. }, .. } = self;
-                $crate::batch::Involved { sys, pio, io_bank0, world }
+                $crate::batch::Involved { sys, pio, io_bank0, world: &mut **world }
             }
 
             #[inline]
             fn settle_pins(&mut self) {
                 if self.sys.pins.changed() {
-                    self.blocks.reached().settle(&mut self.sys, &mut self.world);
+                    self.blocks.reached().settle(&mut self.sys, &mut *self.world);
                 }
                 self.settle_requests();
             }
@@ -330,7 +327,7 @@ macro_rules! batches {
     };
 }
 
-impl<W: World> Involved<'_, W> {
+impl Involved<'_> {
     fn carry_out(&mut self, batch: &Batch, deferred: &Deferred, done: u64) {
         let Self { sys, pio, io_bank0, world } = self;
         let index = deferred.block;

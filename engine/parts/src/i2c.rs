@@ -156,7 +156,7 @@ impl I2c {
     }
 
     /// Handles this block's event.
-    pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
+    pub fn event(&mut self, sys: &mut Sys, world: &mut dyn World) {
         match self.phase {
             Phase::Idle | Phase::Holding { .. } => {}
             Phase::Address(command) => self.address_sent(sys, world, command),
@@ -210,7 +210,7 @@ impl I2c {
         self.begin(sys, Phase::Address(command), periods);
     }
 
-    fn address_sent(&mut self, sys: &mut Sys, world: &mut impl World, command: u32) {
+    fn address_sent(&mut self, sys: &mut Sys, world: &mut dyn World, command: u32) {
         let general_call = self.tar & (tar::SPECIAL | tar::GC_OR_START) == tar::SPECIAL;
         let ten_bit = self.con & con::ADDR_10BIT_MASTER != 0;
         let address = match (general_call, ten_bit) {
@@ -231,7 +231,7 @@ impl I2c {
         }
     }
 
-    fn byte_done(&mut self, sys: &mut Sys, world: &mut impl World, command: u32) {
+    fn byte_done(&mut self, sys: &mut Sys, world: &mut dyn World, command: u32) {
         if !self.selected {
             return self.abort(sys, abort::ADDR_7B_NOACK);
         }

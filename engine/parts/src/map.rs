@@ -38,10 +38,10 @@ macro_rules! register_map {
             }
 
             /// Handles the event of a block that needs no more than the world. Returns whether `id` is one.
-            pub(crate) fn event<W: $crate::World>(
+            pub(crate) fn event(
                 &mut self,
                 sys: &mut $crate::Sys,
-                world: &mut W,
+                world: &mut dyn $crate::World,
                 id: $crate::wires::Event,
             ) -> bool {
                 $($crate::handle!($event, id, self.$block $([$index])?, sys, world);)*

@@ -153,19 +153,19 @@ impl<'a> Contents<'a> {
 }
 
 /// The parts of a microcontroller that the board around it reaches at the same time.
-pub struct Reached<'a, W> {
+pub struct Reached<'a> {
     /// The state that all peripherals share.
     pub sys: &'a mut Sys,
     /// Everything outside the chip.
-    pub world: &'a mut W,
+    pub world: &'a mut (dyn World + 'static),
     /// Its UARTs.
     pub uart: &'a mut dyn Uarts,
     /// The analogue-to-digital converter, if it is modelled.
     pub adc: Option<&'a mut Adc>,
 }
 
-/// A microcontroller with `W` around it.
-pub trait Mcu<W: World>: Debugged + Any + Send {
+/// A microcontroller with a world around it.
+pub trait Mcu: Debugged + Any + Send {
     /// Returns simulated time since power-on.
     fn now(&self) -> Ps;
 
@@ -183,10 +183,10 @@ pub trait Mcu<W: World>: Debugged + Any + Send {
     fn sys(&mut self) -> &mut Sys;
 
     /// Returns everything outside the chip.
-    fn world(&mut self) -> &mut W;
+    fn world(&mut self) -> &mut (dyn World + 'static);
 
     /// Returns the parts that the board reaches, at the same time.
-    fn reached(&mut self) -> Reached<'_, W>;
+    fn reached(&mut self) -> Reached<'_>;
 
     /// Tells all parts about changed pins.
     fn settle_pins(&mut self);

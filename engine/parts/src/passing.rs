@@ -63,7 +63,7 @@ impl<const SLICES: usize> Reached<'_, SLICES> {
 
     /// Tells all parts and the world about changed pins, again for a change that this causes (a pin that loops back).
     /// Without clk_sys only the interrupts of pins answer.
-    pub fn settle<W: World>(&mut self, sys: &mut Sys, world: &mut W) {
+    pub fn settle(&mut self, sys: &mut Sys, world: &mut dyn World) {
         for _ in 0..MOST_CHANGES {
             if std::mem::take(&mut sys.pins.input_dirty) {
                 sys.trace_pins();

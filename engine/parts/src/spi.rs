@@ -345,7 +345,7 @@ impl Spi {
     }
 
     /// Handles this controller's event: last edge of a frame, end of the transfer, or receive timeout.
-    pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
+    pub fn event(&mut self, sys: &mut Sys, world: &mut dyn World) {
         let now = sys.now();
         self.follow(sys);
         if let Some(frame) = self.frame
@@ -364,7 +364,7 @@ impl Spi {
     }
 
     /// Handles the last edge of `frame`.
-    fn finish(&mut self, sys: &mut Sys, world: &mut impl World, frame: Frame) {
+    fn finish(&mut self, sys: &mut Sys, world: &mut dyn World, frame: Frame) {
         let mine = self.wires.pins.selected(&sys.pins);
         self.busy_until = frame.fss_high;
         self.next_start = frame.next;

@@ -220,7 +220,7 @@ impl Uart {
     }
 
     /// Handles this block's event.
-    pub fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
+    pub fn event(&mut self, sys: &mut Sys, world: &mut dyn World) {
         let now = sys.now();
         if let Some(shift) = self.shifting
             && shift.end <= now

@@ -1,5 +1,7 @@
 //! The interface to everything connected to the chip's pins.
 
+use std::any::Any;
+
 use crate::sys::Sys;
 use crate::{uart::Uarts, usb::Usb};
 use serde::{Deserialize, Serialize};
@@ -40,7 +42,7 @@ pub enum Way {
 
 /// Everything outside the chip; empty by default. Every method may schedule [`Sys::schedule_world`], drive input
 /// pins (`sys.pins.drive`) and read the time (`sys.now()`).
-pub trait World: Send {
+pub trait World: Any + Send {
     /// Handles a complete SPI frame; `sys.now()` is its last edge. Returns the data on MISO, high if it is not driven.
     fn spi_frame(&mut self, _sys: &mut Sys, _spi: usize, _mosi: u16, bits: u8) -> u16 {
         ((1u32 << bits) - 1) as u16
@@ -82,6 +84,13 @@ pub trait World: Send {
     }
     /// Handles the event of [`Sys::schedule_world`].
     fn event(&mut self, _sys: &mut Sys, _inputs: Inputs<'_>) {}
+}
+
+impl dyn World {
+    /// Returns the world as a `W`; `None`: it is something else.
+    pub fn of<W: World>(&mut self) -> Option<&mut W> {
+        (self as &mut dyn Any).downcast_mut()
+    }
 }
 
 /// No external devices.

@@ -8,9 +8,8 @@ use crate::chip::Chip;
 use crate::cpu::core::{Core, State};
 use crate::map::TIMER;
 use crate::memory::Memory;
-use crate::world::World;
 
-impl<W: World> Chip<W> {
+impl Chip {
     /// Starts recording; `limit`: most changes recorded.
     pub(crate) fn start_recording(&mut self, limit: usize) {
         attributed::start(&mut self.bus.sys, &mut self.mem.xip, limit);
@@ -43,7 +42,7 @@ impl<W: World> Chip<W> {
     }
 }
 
-impl<W: World> Bus<W> {
+impl Bus {
     /// Passes the present state to the recorder.
     #[cold]
     pub(crate) fn observe(&mut self, mem: &mut Memory, always: bool) {

@@ -51,11 +51,11 @@ use serde::{Deserialize, Serialize};
 use sim::snapshot::{self, Torn};
 
 /// The bus with everything on it except the memories.
-pub struct Bus<W> {
+pub struct Bus {
     /// The state that all peripherals share.
     pub sys: Sys,
     /// Everything outside the chip.
-    pub world: W,
+    pub world: Box<dyn World>,
     /// Wait states of the last access.
     pub(crate) waits: u32,
     /// Cycles that core 0 has spent in wait states of the peripheral bus.
@@ -103,7 +103,7 @@ pub struct Blocks {
     pub(crate) pio: [Pio; 2],
 }
 
-impl<W> Bus<W> {
+impl Bus {
     /// Appends the state of all but the world to a snapshot.
     pub(crate) fn save(&self, to: &mut Vec<u8>) {
         snapshot::save(&(&self.sys, self.waits, self.waited, &self.sio, &self.xip_ctrl), to);
@@ -162,12 +162,12 @@ impl Blocks {
     }
 }
 
-impl<W: World> Bus<W> {
+impl Bus {
     /// Returns a bus with all blocks at power-on, and `world` on the chip's pins.
-    pub fn new(sys: Sys, world: W) -> Self {
+    pub fn new(sys: Sys, world: impl World) -> Self {
         Self {
             sys,
-            world,
+            world: Box::new(world),
             waits: 0,
             waited: 0,
             sio: Sio::default(),
@@ -412,7 +412,7 @@ impl<W: World> Bus<W> {
 
     /// Takes what reaches a chip without clk_sys: the levels of its pins, to which only their interrupts answer.
     fn settle_stopped(&mut self) {
-        self.blocks.reached().settle(&mut self.sys, &mut self.world);
+        self.blocks.reached().settle(&mut self.sys, &mut *self.world);
         self.wake_oscillators();
         if self.sys.clock_sources_dirty {
             self.update_clocks();
@@ -467,7 +467,7 @@ impl<W: World> Bus<W> {
             }
             // The cores handle their SysTicks.
             _ => {
-                self.blocks.event(&mut self.sys, &mut self.world, id);
+                self.blocks.event(&mut self.sys, &mut *self.world, id);
             }
         }
         self.check_flash_answers(mem);
@@ -478,7 +478,7 @@ impl<W: World> Bus<W> {
 // The two events belong to the flash.
 parts::batches! { Bus, event::DMA, map::PIO0, event::SSI | event::XIP_STREAM }
 
-impl<W: World> cpu::Bus<V6m> for Bus<W> {
+impl cpu::Bus<V6m> for Bus {
     type Map = Addresses;
 
     #[inline]
@@ -547,12 +547,12 @@ impl<W: World> cpu::Bus<V6m> for Bus<W> {
 }
 
 /// The bus as DMA sees it.
-struct DmaPort<'a, W> {
-    bus: &'a mut Bus<W>,
+struct DmaPort<'a> {
+    bus: &'a mut Bus,
     mem: &'a mut Memory,
 }
 
-impl<W: World> DmaBus<{ wires::DMA_CHANNELS }> for DmaPort<'_, W> {
+impl DmaBus<{ wires::DMA_CHANNELS }> for DmaPort<'_> {
     fn dma_and_sys(&mut self) -> (&mut Dma<{ wires::DMA_CHANNELS }>, &mut Sys) {
         (&mut self.bus.blocks.dma, &mut self.bus.sys)
     }

@@ -21,22 +21,22 @@ use sim::snapshot::{self, Refused, Torn};
 /// ROSC's nominal frequency, which clocks the chip after a reset (datasheet 2.17).
 const ROSC_NOMINAL_HZ: u64 = 6_500_000;
 
-/// An RP2040 with `W` on its pins.
-pub struct Chip<W> {
+/// An RP2040 and the world on its pins.
+pub struct Chip {
     /// Its cores.
     pub cores: [Core; 2],
     /// Its memories.
     pub mem: Memory,
     /// Everything else on its bus.
-    pub bus: Bus<W>,
+    pub bus: Bus,
     runner: Runner,
     /// Debugger and profiler.
     pub probes: Probes,
 }
 
-impl<W: World> Chip<W> {
+impl Chip {
     /// Returns a chip at power-on, with `world` on its pins.
-    pub fn new(config: &ChipConfig, world: W) -> Self {
+    pub fn new(config: &ChipConfig, world: impl World) -> Self {
         let mut mem = Memory::new(config.bootrom, config.flash_size);
         let len = config.flash.len().min(mem.flash_size());
         mem.flash_write(0, &config.flash[..len]);
@@ -137,7 +137,7 @@ impl<W: World> Chip<W> {
     }
 }
 
-impl<W: World> Runs for Chip<W> {
+impl Runs for Chip {
     #[inline]
     fn sys(&self) -> &Sys {
         &self.bus.sys

@@ -3,10 +3,9 @@
 use crate::bus::Bus;
 use crate::memory::Memory;
 use crate::peripherals::{Peripheral, psm, resets};
-use crate::world::World;
 use parts::batch::Batches;
 
-impl<W: World> Bus<W> {
+impl Bus {
     /// Puts every block into its power-on state, with the BOOTSEL button as given.
     pub fn power_on(&mut self, mem: &mut Memory, bootsel_pressed: bool) {
         self.restart(mem, psm::bit::ALL);

@@ -37,7 +37,7 @@ pub static FACTS: Facts = Facts {
     pc: debugger::PC,
 };
 
-impl<W: World + 'static> Mcu<W> for Chip<W> {
+impl Mcu for Chip {
     fn now(&self) -> Ps {
         self.now()
     }
@@ -58,14 +58,14 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
         &mut self.bus.sys
     }
 
-    fn world(&mut self) -> &mut W {
-        &mut self.bus.world
+    fn world(&mut self) -> &mut (dyn World + 'static) {
+        &mut *self.bus.world
     }
 
-    fn reached(&mut self) -> Reached<'_, W> {
+    fn reached(&mut self) -> Reached<'_> {
         let bus = &mut self.bus;
         let blocks = &mut bus.blocks;
-        Reached { sys: &mut bus.sys, world: &mut bus.world, uart: &mut blocks.uart, adc: Some(&mut blocks.adc) }
+        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart: &mut blocks.uart, adc: Some(&mut blocks.adc) }
     }
 
     fn settle_pins(&mut self) {
@@ -133,7 +133,7 @@ impl<W: World + 'static> Mcu<W> for Chip<W> {
     }
 }
 
-impl<W: World> Debugged for Chip<W> {
+impl Debugged for Chip {
     fn facts(&self) -> &'static Facts {
         &FACTS
     }

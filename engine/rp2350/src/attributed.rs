@@ -10,9 +10,8 @@ use crate::cpu::core::State;
 use crate::map::{BLOCK, TIMER0};
 use crate::memory::{Architecture, Memory};
 use crate::wires::tick;
-use crate::world::World;
 
-impl<W: World, K: Kind> Chip<W, K> {
+impl<K: Kind> Chip<K> {
     /// Starts recording; `limit`: most changes recorded.
     pub fn start_recording(&mut self, limit: usize) {
         attributed::start(&mut self.bus.sys, &mut self.mem.xip, limit);
@@ -46,7 +45,7 @@ impl<W: World, K: Kind> Chip<W, K> {
     }
 }
 
-impl<W: World> Bus<W> {
+impl Bus {
     /// Passes the present state to the recorder.
     #[cold]
     pub(crate) fn observe(&mut self, mem: &mut Memory<impl Architecture>, always: bool) {

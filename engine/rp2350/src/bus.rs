@@ -75,9 +75,9 @@ const CHIP_SELECTS: u32 = 0x0200_0000;
 const BOOTRAM_BYTES: u32 = 0x400;
 
 /// The bus with everything on it except the memories.
-pub struct Bus<W> {
+pub struct Bus {
     pub sys: Sys,
-    pub world: W,
+    pub world: Box<dyn World>,
     /// Wait states of the last access.
     pub waits: u32,
     /// Cycles that core 0 has spent in wait states of the peripheral bus.
@@ -147,7 +147,7 @@ fn unmodelled_at(sys: &mut Sys, address: u32, write: Option<u32>) -> Result<(), 
     Ok(())
 }
 
-impl<W> Bus<W> {
+impl Bus {
     /// Appends the state of all but the world to a snapshot.
     pub(crate) fn save(&self, to: &mut Vec<u8>) {
         snapshot::save(&(&self.sys, self.waits, self.waited, self.dcp_instructions), to);
@@ -219,11 +219,11 @@ impl Blocks {
     }
 }
 
-impl<W: World> Bus<W> {
-    pub fn new(sys: Sys, world: W) -> Self {
+impl Bus {
+    pub fn new(sys: Sys, world: impl World) -> Self {
         Self {
             sys,
-            world,
+            world: Box::new(world),
             waits: 0,
             waited: 0,
             dcp_instructions: 0,
@@ -384,7 +384,7 @@ impl<W: World> Bus<W> {
     pub fn refresh_pins(&mut self) {
         self.run_batch();
         if self.blocks.reached().refresh_pins(&mut self.sys) {
-            self.blocks.reached().settle(&mut self.sys, &mut self.world);
+            self.blocks.reached().settle(&mut self.sys, &mut *self.world);
         }
     }
 
@@ -703,7 +703,7 @@ impl<W: World> Bus<W> {
 
     /// Takes what reaches a chip without clk_sys: the levels of its pins, to which only their interrupts answer.
     fn settle_stopped(&mut self) {
-        self.blocks.reached().settle(&mut self.sys, &mut self.world);
+        self.blocks.reached().settle(&mut self.sys, &mut *self.world);
         self.wake_oscillators();
         if self.sys.clock_sources_dirty {
             self.update_clocks();
@@ -762,7 +762,7 @@ impl<W: World> Bus<W> {
             }
             // The cores handle their SysTicks.
             _ => {
-                self.blocks.event(&mut self.sys, &mut self.world, id);
+                self.blocks.event(&mut self.sys, &mut *self.world, id);
             }
         }
         self.check_flash_answers(mem);
@@ -773,7 +773,7 @@ impl<W: World> Bus<W> {
 // The events belong to the flash and to the RISC-V timer.
 parts::batches! { Bus, event::DMA, map::PIO0, event::QMI | event::XIP_STREAM | event::MTIME }
 
-impl<W: World, K: Kind> cpu::Bus<K> for Bus<W> {
+impl<K: Kind> cpu::Bus<K> for Bus {
     type Map = Addresses;
 
     #[inline]
@@ -823,12 +823,12 @@ impl<W: World, K: Kind> cpu::Bus<K> for Bus<W> {
 }
 
 /// The bus as DMA sees it.
-struct DmaPort<'a, W, A: Architecture> {
-    bus: &'a mut Bus<W>,
+struct DmaPort<'a, A: Architecture> {
+    bus: &'a mut Bus,
     mem: &'a mut Memory<A>,
 }
 
-impl<W: World, A: Architecture> DmaBus<{ wires::DMA_CHANNELS }> for DmaPort<'_, W, A> {
+impl<A: Architecture> DmaBus<{ wires::DMA_CHANNELS }> for DmaPort<'_, A> {
     fn dma_and_sys(&mut self) -> (&mut Dma<{ wires::DMA_CHANNELS }>, &mut Sys) {
         (&mut self.bus.blocks.dma, &mut self.bus.sys)
     }

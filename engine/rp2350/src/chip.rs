@@ -23,20 +23,20 @@ use sim::snapshot::{self, Refused, Torn};
 const ROSC_NOMINAL_HZ: u64 = 11_000_000;
 
 /// The chip with cores of one kind.
-pub struct Chip<W, K: Kind = V8m> {
+pub struct Chip<K: Kind = V8m> {
     /// Its cores.
     pub cores: [K::Core; 2],
     /// Its memories.
     pub mem: Memory<K>,
     /// Everything else on its bus.
-    pub bus: Bus<W>,
+    pub bus: Bus,
     runner: Runner,
     pub(crate) probes: Probes,
 }
 
-impl<W: World, K: Kind> Chip<W, K> {
+impl<K: Kind> Chip<K> {
     /// Returns a chip at power-on, with `world` on its pins.
-    pub fn new(config: &ChipConfig, world: W) -> Self {
+    pub fn new(config: &ChipConfig, world: impl World) -> Self {
         let mut mem = Memory::new(config.bootrom, config.flash_size);
         let len = config.flash.len().min(mem.flash_size());
         mem.flash_write(0, &config.flash[..len]);
@@ -74,7 +74,7 @@ impl<W: World, K: Kind> Chip<W, K> {
     }
 
     /// Puts cores of another kind into the sockets; their reset has just ended.
-    pub(crate) fn replace_cores<L: Kind>(self) -> Chip<W, L> {
+    pub(crate) fn replace_cores<L: Kind>(self) -> Chip<L> {
         let Self { cores, mem, bus, runner, probes } = self;
         let mem = mem.for_architecture();
         let start = |core: &K::Core| {
@@ -159,7 +159,7 @@ impl<W: World, K: Kind> Chip<W, K> {
     }
 }
 
-impl<W: World, K: Kind> Runs for Chip<W, K> {
+impl<K: Kind> Runs for Chip<K> {
     #[inline]
     fn sys(&self) -> &Sys {
         &self.bus.sys
@@ -180,7 +180,7 @@ impl<W: World, K: Kind> Runs for Chip<W, K> {
     fn run_core(&mut self, index: usize, limit: u64) -> bool {
         if self.probes.look() {
             let (core, mem, bus) = (&mut self.cores[index], &mut self.mem, &mut self.bus);
-            return self.probes.run(&mut Lent::<W, K> { core, mem, bus }, limit);
+            return self.probes.run(&mut Lent::<K> { core, mem, bus }, limit);
         }
         K::take_pending(&mut self.cores[index], &mut self.mem, &mut self.bus);
         K::run(&mut self.cores[index], &mut self.mem, &mut self.bus, limit);

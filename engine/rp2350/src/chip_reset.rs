@@ -4,10 +4,9 @@ use crate::bus::Bus;
 use crate::coprocessors::rcp::Rcp;
 use crate::memory::{Architecture, Memory};
 use crate::peripherals::{Peripheral, psm, resets};
-use crate::world::World;
 use parts::batch::Batches;
 
-impl<W: World> Bus<W> {
+impl Bus {
     /// Puts every block into its power-on state, with the BOOTSEL button as given.
     pub fn power_on(&mut self, mem: &mut Memory<impl Architecture>, bootsel_pressed: bool) {
         self.restart(mem, psm::bit::ALL);

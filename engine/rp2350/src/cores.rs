@@ -16,7 +16,6 @@ use crate::debugger;
 use crate::memory::{Architecture, Memory};
 use crate::sys::Sys;
 use crate::wires::{event, irq, tick};
-use crate::world::World;
 use crate::xip_cache::XipCache;
 
 /// What the chip sees of a core of any kind.
@@ -76,19 +75,13 @@ pub trait Kind: Architecture<Core: Serialize + DeserializeOwned> + Sized {
     fn count_from(core: &mut Self::Core, seen: &Seen);
 
     /// Takes a pending exception or interrupt, before the core runs.
-    fn take_pending<W: World>(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus<W>);
+    fn take_pending(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus);
 
     /// Runs a core up to cycle `limit`.
-    fn run<W: World>(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus<W>, limit: u64);
+    fn run(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus, limit: u64);
 
     /// Runs both cores to before cycle `end`, `index` ahead where neither can tell. False: nothing was run.
-    fn run_ahead<W: World>(
-        _: &mut [Self::Core; 2],
-        _: &mut Memory<Self>,
-        _: &mut Bus<W>,
-        _index: usize,
-        _end: u64,
-    ) -> bool {
+    fn run_ahead(_: &mut [Self::Core; 2], _: &mut Memory<Self>, _: &mut Bus, _index: usize, _end: u64) -> bool {
         false
     }
 
@@ -115,13 +108,13 @@ pub trait Kind: Architecture<Core: Serialize + DeserializeOwned> + Sized {
 }
 
 /// A core with the chip's memories and bus, as the probes run it.
-pub(crate) struct Lent<'a, W, K: Kind> {
+pub(crate) struct Lent<'a, K: Kind> {
     pub(crate) core: &'a mut K::Core,
     pub(crate) mem: &'a mut Memory<K>,
-    pub(crate) bus: &'a mut Bus<W>,
+    pub(crate) bus: &'a mut Bus,
 }
 
-impl<W: World, K: Kind> Probed for Lent<'_, W, K> {
+impl<K: Kind> Probed for Lent<'_, K> {
     fn seen(&self) -> probe::Seen {
         K::seen(self.core).probed()
     }
@@ -194,22 +187,16 @@ impl Kind for V8m {
     }
 
     #[inline]
-    fn take_pending<W: World>(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus<W>) {
+    fn take_pending(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus) {
         core.take_pending_exception(mem, bus);
     }
 
     #[inline]
-    fn run<W: World>(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus<W>, limit: u64) {
+    fn run(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus, limit: u64) {
         core.run(mem, bus, limit);
     }
 
-    fn run_ahead<W: World>(
-        cores: &mut [Self::Core; 2],
-        mem: &mut Memory<Self>,
-        bus: &mut Bus<W>,
-        index: usize,
-        end: u64,
-    ) -> bool {
+    fn run_ahead(cores: &mut [Self::Core; 2], mem: &mut Memory<Self>, bus: &mut Bus, index: usize, end: u64) -> bool {
         armv8m::run_ahead(cores, mem, bus, index, end)
     }
 
@@ -290,12 +277,12 @@ impl Kind for Hazard3 {
     }
 
     #[inline]
-    fn take_pending<W: World>(core: &mut Self::Core, _: &mut Memory<Self>, bus: &mut Bus<W>) {
+    fn take_pending(core: &mut Self::Core, _: &mut Memory<Self>, bus: &mut Bus) {
         core.take_interrupt(bus);
     }
 
     #[inline]
-    fn run<W: World>(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus<W>, limit: u64) {
+    fn run(core: &mut Self::Core, mem: &mut Memory<Self>, bus: &mut Bus, limit: u64) {
         core.run(mem, bus, limit);
     }
 
@@ -327,7 +314,7 @@ impl Kind for Hazard3 {
     }
 }
 
-impl<W: World> hazard3::Bus for Bus<W> {
+impl hazard3::Bus for Bus {
     /// User mode is Non-secure to SIO, whose bank for that is not modelled (datasheet 10.6.2).
     fn access_as_user(&mut self, address: u32) {
         if address >> 28 == 0xd {

@@ -55,11 +55,11 @@ const fn facts<K: Kind>() -> Facts {
 }
 
 /// The chip, which runs Arm or RISC-V cores. A reset of both switches to those that OTP.ARCHSEL names.
-pub enum Rp2350<W> {
+pub enum Rp2350 {
     /// Both cores are Cortex-M33.
-    Arm(Box<Chip<W, V8m>>),
+    Arm(Box<Chip<V8m>>),
     /// Both cores are Hazard3.
-    Riscv(Box<Chip<W, Hazard3>>),
+    Riscv(Box<Chip<Hazard3>>),
     /// Only while the cores are replaced.
     Switching,
 }
@@ -75,9 +75,9 @@ macro_rules! either {
     };
 }
 
-impl<W: World> Rp2350<W> {
+impl Rp2350 {
     /// Returns a chip at power-on, with `world` on its pins.
-    pub fn new(config: &ChipConfig, world: W) -> Self {
+    pub fn new(config: &ChipConfig, world: impl World) -> Self {
         Self::Arm(Box::new(Chip::new(config, world)))
     }
 
@@ -100,7 +100,7 @@ impl<W: World> Rp2350<W> {
     }
 }
 
-impl<W: World + 'static> Mcu<W> for Rp2350<W> {
+impl Mcu for Rp2350 {
     fn now(&self) -> Ps {
         either!(self, chip => chip.now())
     }
@@ -123,14 +123,14 @@ impl<W: World + 'static> Mcu<W> for Rp2350<W> {
         either!(self, chip => &mut chip.bus.sys)
     }
 
-    fn world(&mut self) -> &mut W {
-        either!(self, chip => &mut chip.bus.world)
+    fn world(&mut self) -> &mut (dyn World + 'static) {
+        either!(self, chip => &mut *chip.bus.world)
     }
 
-    fn reached(&mut self) -> Reached<'_, W> {
+    fn reached(&mut self) -> Reached<'_> {
         let bus = either!(self, chip => &mut chip.bus);
         let blocks = &mut bus.blocks;
-        Reached { sys: &mut bus.sys, world: &mut bus.world, uart: &mut blocks.uart, adc: Some(&mut blocks.adc) }
+        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart: &mut blocks.uart, adc: Some(&mut blocks.adc) }
     }
 
     fn settle_pins(&mut self) {
@@ -210,7 +210,7 @@ impl<W: World + 'static> Mcu<W> for Rp2350<W> {
     }
 }
 
-impl<W: World> Debugged for Rp2350<W> {
+impl Debugged for Rp2350 {
     fn facts(&self) -> &'static Facts {
         match self {
             Self::Riscv(_) => &FACTS_RISCV,

@@ -21,7 +21,7 @@ const CLOSED: u32 = 0;
 const CACHED_AND_WRITABLE: u32 = 0x883;
 
 struct Bench {
-    bus: Bus<Nothing>,
+    bus: Bus,
     mem: Memory,
 }
 

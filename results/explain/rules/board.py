@@ -1,7 +1,5 @@
 """The board: it executes, sleeps, or serves USB."""
 
-from __future__ import annotations
-
 import statistics
 
 from portbench.results.attribution import CAUSES

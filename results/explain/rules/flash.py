@@ -1,7 +1,5 @@
 """Flash: its cache, and code that moved to it."""
 
-from __future__ import annotations
-
 import math
 import statistics
 

@@ -1,7 +1,5 @@
 """Floating point: the units that compute it."""
 
-from __future__ import annotations
-
 from portbench.results.explain.facts import Facts, Sentence, TwoRows, rule
 from portbench.results.explain.words import count
 

@@ -1,7 +1,5 @@
 """The network, the radio and the PC."""
 
-from __future__ import annotations
-
 from portbench.results.explain.facts import Facts, Sentence, rule, rule_of_share
 from portbench.results.explain.words import duration, part, percent
 

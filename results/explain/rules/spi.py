@@ -1,7 +1,5 @@
 """The bus to the network chip, and the driver that uses it."""
 
-from __future__ import annotations
-
 from portbench.results.explain.facts import Facts, Sentence, rule, rule_of_share
 from portbench.results.explain.words import count, duration, factor, megahertz, percent
 

@@ -1,7 +1,5 @@
 """TLS: what a handshake computes, and what it waits for."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -3,8 +3,6 @@
 `section(panel)` returns the section, or None where the rows have no data for it.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

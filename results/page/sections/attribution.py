@@ -1,7 +1,5 @@
 """Shares of each row's time by cause, with flash cache misses as one of them."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from portbench.results.answer import is_python, why

@@ -1,7 +1,5 @@
 """Times of single exchanges: a histogram for each row, on one logarithmic axis."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any

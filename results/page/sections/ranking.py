@@ -1,7 +1,5 @@
 """The answer, and all rows' headline figures as bars, with published figures of real boards below them."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """One exchange of each row on the network chip's wires."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any, Final
 

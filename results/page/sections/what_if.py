@@ -1,7 +1,5 @@
 """The effect of one change at a time on each row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from portbench.results.page.drawing import LINES, SHAPES, colour, in_lanes, log_axis, marks

@@ -3,8 +3,6 @@
 The figures come with portbench: no board, image or engine is needed.
 """
 
-from __future__ import annotations
-
 import json
 
 import click

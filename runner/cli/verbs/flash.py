@@ -5,8 +5,6 @@ RUNTIME is an id of the catalogue, a .uf2 file, or a release as micropython@late
 UARTs, network and pins are shown; `--where silicon` needs a board. The status is 1 if nothing answers.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ ROW is RUNTIME/PROFILE or RUNTIME (default portbench-native). gdb moves no simul
 compared with those of a run without it.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

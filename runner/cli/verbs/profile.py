@@ -4,8 +4,6 @@ ROW is RUNTIME/PROFILE or RUNTIME (default portbench-native). Names come from --
 image, or else from the image.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

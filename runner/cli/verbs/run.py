@@ -1,7 +1,5 @@
 """Measure the newest of each family, or the given runtimes; print and store the tables."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 The status is 1 if it cannot listen, or if no good client came in time.
 """
 
-from __future__ import annotations
-
 import queue
 import time
 from collections.abc import Callable

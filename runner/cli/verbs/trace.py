@@ -4,8 +4,6 @@ ROW is RUNTIME/PROFILE or RUNTIME (default portbench-native). It is run with and
 the two runs differ.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Desks with real firmware."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """Real firmware on emulated boards, driven through exactly what a real board gives: a serial port and a drive."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

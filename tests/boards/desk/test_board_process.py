@@ -1,7 +1,5 @@
 """The process of an emulated board, as a person or a program starts it: who ends it, and what it leaves."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

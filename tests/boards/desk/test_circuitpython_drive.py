@@ -1,7 +1,5 @@
 """CIRCUITPY as a PC sees it: the guest reads the copied files."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A guest that crashes is told at the desk and on the console, once, and not in the middle of a measured run."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

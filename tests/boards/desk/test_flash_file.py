@@ -1,7 +1,5 @@
 """A board's flash that stays in a file."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

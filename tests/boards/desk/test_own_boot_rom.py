@@ -1,7 +1,5 @@
 """A board with an RP2350 and without the chip's boot ROM: ours starts its programs, and a stand-in is its drive."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Simulated time against the host's clock."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

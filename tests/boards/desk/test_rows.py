@@ -1,7 +1,5 @@
 """An emulated board that stays, measured on by its name as one that is plugged in."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The serial ports that a board has beside its console, and what the PC has no driver for."""
 
-from __future__ import annotations
-
 import os
 import termios
 from collections.abc import Iterator

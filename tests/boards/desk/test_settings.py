@@ -1,7 +1,5 @@
 """The settings of a desk: refused in one line, and taken whole by its process."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The UARTs and pins of an emulated board, from Python, as terminals, and by the control channel."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -1,7 +1,5 @@
 """Drives with more than one logical unit: a folder for each that has a medium."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Emulated boards with real firmware."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from ipaddress import IPv4Address
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Guests assembled by hand, for what needs a program on the board and no more than that."""
 
-from __future__ import annotations
-
 import struct
 from typing import Final
 

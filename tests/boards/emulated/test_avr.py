@@ -1,7 +1,5 @@
 """Rows of boards with an ATmega, whose images are Intel HEX and ELF."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A board's run depends on its image, its client and its surroundings, and on nothing that it did before."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

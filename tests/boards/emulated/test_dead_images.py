@@ -1,7 +1,5 @@
 """Images that nothing will ever come of: each is given up in seconds, with the reason."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A busy PC changes no figure of an emulated board; jitter does, as its seed says."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Rows of releases whose module `network` differs, with their real images."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

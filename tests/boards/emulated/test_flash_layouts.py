@@ -1,7 +1,5 @@
 """Guests that differ in code alone, or in layout alone: the answer is known before they are run in other layouts."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Rows of unknown images, on the emulated board: the committed native client stands for them all."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Contents of flash that later boards start with: what they depend on, and that no figure does."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The Pico W with real firmware, on its simulated access point."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Why the published benchmark slept four seconds before it connected, and that polling needs no sleep."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

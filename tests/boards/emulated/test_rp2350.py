@@ -1,7 +1,5 @@
 """Boards with an RP2350 are rows like others: flashed, deployed, measured, and the same each time."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

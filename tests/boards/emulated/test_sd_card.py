@@ -1,7 +1,5 @@
 """The SD card in an emulated board's socket, and the file that has its memory."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The settings of an emulated board: its board's data, its surroundings, and settings that are refused in one line."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A client that cannot get to the PC ends its run in seconds, with what the cable shows of it."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address
 
 import pytest

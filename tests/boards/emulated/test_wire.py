@@ -1,7 +1,5 @@
 """The console of an emulated board in simulated time."""
 
-from __future__ import annotations
-
 import pytest
 
 from portbench.boards import Deadline, DeadlineExceeded

@@ -1,7 +1,5 @@
 """adafruit_wiznet5k on CPython against the engine's W5500, on simulated time: no test waits for a real second."""
 
-from __future__ import annotations
-
 import importlib
 import random
 import sys

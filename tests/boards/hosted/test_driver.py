@@ -1,7 +1,5 @@
 """The W5500 model against a driver that knows nothing of it: Adafruit's, newest and of September 2023."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

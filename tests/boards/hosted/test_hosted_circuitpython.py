@@ -1,7 +1,5 @@
 """Hosted CircuitPython: the very client of real boards, the real driver, a child process, and nothing left behind."""
 
-from __future__ import annotations
-
 import importlib.metadata
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The CircuitPython modules' own rules: locks, pins, modes, slices, and the clock that SPI bytes take."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

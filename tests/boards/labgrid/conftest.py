@@ -1,7 +1,5 @@
 """A labgrid coordinator and exporters on this machine's loopback."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import shlex

@@ -1,7 +1,5 @@
 """labgrid drivers for a board that is neither a block device nor on a switched hub."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path, PurePath
 from types import SimpleNamespace

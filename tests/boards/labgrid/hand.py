@@ -1,7 +1,5 @@
 """Actions of the test drivers' power switch and BOOTSEL button, set by the tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 drive: Callable[[], str] = str

@@ -1,7 +1,5 @@
 """docs/labgrid.md from the desk on, as it stands but for the ports."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """A board of a labgrid lab: a real coordinator and exporter, with a board behind RFC 2217."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

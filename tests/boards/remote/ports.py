@@ -1,7 +1,5 @@
 """TCP ports for tests that name one before it is in use."""
 
-from __future__ import annotations
-
 import random
 import socket
 from contextlib import suppress

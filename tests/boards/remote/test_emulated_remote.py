@@ -3,8 +3,6 @@
 The board's LAN is bridged to this machine's loopback, so that its client reaches the real server.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

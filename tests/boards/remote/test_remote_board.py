@@ -1,7 +1,5 @@
 """A board of which only the console is here."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """The server that labs use: ser2net, where it is installed."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The console server serves one client after the other."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Fake boards that are put away after the test, and steps on them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

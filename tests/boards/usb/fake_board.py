@@ -1,7 +1,5 @@
 """A board in a thread: a REPL on a pseudo-terminal that runs what it is told, and a boot loader that is a folder."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

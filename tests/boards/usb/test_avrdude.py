@@ -1,7 +1,5 @@
 """Boards with an ATmega: found by their USB bridges, programmed by avrdude."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

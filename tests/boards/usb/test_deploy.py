@@ -1,7 +1,5 @@
 """Files on the board, proven by the board; and the user's own."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Into the boot loader, programming, and the new runtime."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

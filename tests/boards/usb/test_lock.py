@@ -1,7 +1,5 @@
 """One process per board, and no lock that outlives its process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Opening ports alone, and waits on them that end."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """The REPL session, from whatever state an earlier one left."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Measured runs, and consoles brought back."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

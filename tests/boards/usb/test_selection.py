@@ -1,7 +1,5 @@
 """Which of the attached boards is meant, and that it stays the one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Single steps with a board: into its boot loader, onto its drive, and what each says where it fails."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

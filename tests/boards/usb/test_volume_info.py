@@ -1,7 +1,5 @@
 """The drives' own descriptions, and their limits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

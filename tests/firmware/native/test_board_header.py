@@ -1,7 +1,5 @@
 """The native firmware's wiring comes from its board's file."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import patience
-from tests.firmware.native.emulated import BOARDS, BODY, SOURCES
+from tests.firmware.native import BOARDS, BODY, SOURCES
 
 SCRIPT = SOURCES / "board_header.py"
 EVB = (BOARDS / "W5500_EVB_PICO.toml").read_text(encoding="utf-8")

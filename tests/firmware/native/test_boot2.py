@@ -1,7 +1,5 @@
 """The second stage on flash chips whose quad enable bit is set, clear, or cannot be set."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest
@@ -10,7 +8,7 @@ from rp2040py.rp2040 import RP2040
 from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
 from portbench.firmware import uf2
-from tests.firmware.native.emulated import IMAGE
+from tests.ping_pong import NATIVE_IMAGE
 
 CTRLR0, SSIENR, BAUDR, SR, DR0, SPI_CTRLR0 = 0x00, 0x08, 0x14, 0x28, 0x60, 0xF4
 BYTE_FRAMES = 7 << 16
@@ -77,7 +75,7 @@ def boot(status1: int, status2: int, *, quad_can_be_enabled: bool = True) -> tup
     """Runs the second stage until it enters the image."""
     mcu = RP2040()
     mcu.logger = ConsoleLogger(LogLevel.ERROR)
-    (content,) = uf2.read(IMAGE).flash_bytes().values()
+    (content,) = uf2.read(NATIVE_IMAGE).flash_bytes().values()
     mcu.flash[: len(content)] = content
     ssi = FlashBehindSsi(mcu, status1, status2, quad_can_be_enabled=quad_can_be_enabled)
     mcu.peripherals[0x18000] = ssi

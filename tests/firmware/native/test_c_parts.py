@@ -1,7 +1,5 @@
 """The firmware's parsers and formatters, compiled for this machine with sanitizers and fuzzed against Python's."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -17,7 +15,7 @@ from hypothesis import strategies as st
 
 from portbench.firmware.native_config import NativeConfig, pack
 from portbench.workloads.http.conversation import page_fault
-from tests.firmware.native.emulated import BODY, PROJECT, SOURCES
+from tests.firmware.native import BODY, PROJECT, SOURCES
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,5 @@
 """Records that `native_config.pack` writes, and settings that it refuses."""
 
-from __future__ import annotations
-
 import dataclasses
 import struct
 import zlib
@@ -15,7 +13,7 @@ from hypothesis import strategies as st
 from portbench.errors import PortbenchError
 from portbench.firmware import uf2
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, StaticAddress, pack
-from tests.firmware.native.emulated import IMAGE
+from tests.ping_pong import NATIVE_IMAGE
 
 STATIC = StaticAddress(IPv4Address("10.0.0.7"), IPv4Address("255.0.0.0"), IPv4Address("10.0.0.1"))
 FULL = NativeConfig(
@@ -130,7 +128,7 @@ def test_a_refusal_is_one_line(change: dict[str, Any], line: str) -> None:
 
 
 def test_goes_into_the_image_as_its_last_block() -> None:
-    image = uf2.read(IMAGE)
+    image = uf2.read(NATIVE_IMAGE)
     assert max(image.flash_bytes()) < CONFIG_ADDRESS
     joined = uf2.parse(uf2.with_data(image, CONFIG_ADDRESS, pack(FULL)))
     assert joined.blocks[-1].address == CONFIG_ADDRESS

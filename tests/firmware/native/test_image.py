@@ -1,7 +1,5 @@
 """The committed image: what the bootrom checks, where its code runs, and that a rebuild gives the same bytes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import struct
@@ -14,17 +12,18 @@ import pytest
 
 from portbench.firmware import uf2
 from tests.building import needs_compiler
-from tests.firmware.native.emulated import BOARDS, IMAGE, PROJECT
+from tests.firmware.native import BOARDS, PROJECT
+from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.slow
 
 BOARD = BOARDS / "W5500_EVB_PICO.toml"
-RECORD = json.loads(IMAGE.with_suffix(".json").read_text())
+RECORD = json.loads(NATIVE_IMAGE.with_suffix(".json").read_text())
 COMPILER = "arm-none-eabi-gcc"
 
 
 def flash() -> bytes:
-    (content,) = uf2.read(IMAGE).flash_bytes().values()
+    (content,) = uf2.read(NATIVE_IMAGE).flash_bytes().values()
     return content
 
 
@@ -61,7 +60,7 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_rebuild_gives_the_same_bytes(rebuilt: Path) -> None:
     image = rebuilt / "workloads" / "ping_pong" / "native.uf2"
-    assert image.read_bytes() == IMAGE.read_bytes()
+    assert image.read_bytes() == NATIVE_IMAGE.read_bytes()
     assert json.loads(image.with_suffix(".json").read_text()) == RECORD
 
 

@@ -1,7 +1,5 @@
 """Rows with an attribution whose answer is known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Each rule, with an attribution that it must speak of and others of which it must not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

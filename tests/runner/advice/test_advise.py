@@ -1,7 +1,5 @@
 """`portbench advise`, and the figures that come with portbench."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """The program that `portbench advise` shows runs on the firmware that it is shown for."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The command in this process, and as a person starts it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from portbench.firmware.releases import usual_index
 from portbench.runner.cli import portbench
 from tests import patience
 
@@ -51,8 +50,22 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def start(empty: Path, environment: dict[str, str]) -> Start:
-    """Runs the command to its end, from an empty folder."""
+def start(empty: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Start:
+    """Runs the command here to its end, from an empty folder and with `environment`."""
+    monkeypatch.chdir(empty)
+    usual_index.cache_clear()
+
+    def run(*words: object, **changes: str) -> subprocess.CompletedProcess[str]:
+        variables = dict.fromkeys(os.environ.keys() - environment.keys()) | environment | changes
+        done = CliRunner(env=variables, catch_exceptions=False).invoke(portbench, [*map(str, words)])
+        return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def in_process(empty: Path, environment: dict[str, str]) -> Start:
+    """Runs the command to its end in another process, from an empty folder."""
 
     def run(*words: object, **changes: str) -> subprocess.CompletedProcess[str]:
         return patience.run([*COMMAND, *map(str, words)], LIMIT_S, cwd=empty, env=environment | changes)

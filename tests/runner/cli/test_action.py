@@ -1,7 +1,5 @@
 """The GitHub Action: its shell steps as GitHub runs them, and the workflow that the page shows."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`compare`, `run --baseline` and the gates, as a port maintainer uses them."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

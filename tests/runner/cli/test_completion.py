@@ -1,7 +1,5 @@
 """Completions that a shell offers, by click's own interface."""
 
-from __future__ import annotations
-
 import pytest
 from click.shell_completion import ShellComplete
 

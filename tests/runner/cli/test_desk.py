@@ -1,7 +1,5 @@
 """A board that stays, and what one does with it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

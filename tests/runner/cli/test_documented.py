@@ -1,7 +1,5 @@
 """The pages are true: every verb and option that they name, and the way from nothing to a table."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Verbs that need the engine say so where it is missing or torn, in one line."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`portbench flash`: one image, and its signs of life."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct

@@ -1,7 +1,5 @@
 """Verbs are files; a fault is one line; streams hold."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess
@@ -50,8 +48,8 @@ def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke)
     assert about.startswith("  ") and about.endswith(".")
 
 
-def test_the_help_of_run_fits_a_screen(start: Start) -> None:
-    lines = start("run", "--help", COLUMNS="100").stdout.splitlines()
+def test_the_help_of_run_fits_a_screen(in_process: Start) -> None:
+    lines = in_process("run", "--help", COLUMNS="100").stdout.splitlines()
     assert len(lines) <= 41 and max(map(len, lines)) <= 100
     options = [line.strip() for line in lines if re.match(r"  +-", line)]
     assert len(options) <= 30 and sum(line.endswith(":") for line in lines) == 4
@@ -152,11 +150,11 @@ def test_an_interruption_while_the_command_starts_is_no_traceback(empty: Path, e
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_names_that_a_locale_lacks_are_no_fault(encoding: str, start: Start, tmp_path: Path) -> None:
+def test_names_that_a_locale_lacks_are_no_fault(encoding: str, in_process: Start, tmp_path: Path) -> None:
     c_locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": encoding}
-    done = start("show", tmp_path / "läuft-→.json", **c_locale, COLUMNS="60")
+    done = in_process("show", tmp_path / "läuft-→.json", **c_locale, COLUMNS="60")
     assert done.returncode == 1 and "there is no such file" in done.stderr and "Traceback" not in done.stderr
-    listed = start("list", **c_locale)
+    listed = in_process("list", **c_locale)
     assert listed.returncode == 0 and "micropython-1.26.0" in listed.stdout
 
 

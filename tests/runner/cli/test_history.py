@@ -1,7 +1,5 @@
 """`portbench show history`: rows that it keeps, shows and links, and its errors."""
 
-from __future__ import annotations
-
 import json
 import sys
 from datetime import UTC, datetime, timedelta
@@ -45,8 +43,8 @@ def test_runs_that_have_ended_are_kept_and_shown(invoke: Invoke, runs: list[Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("encoding", "full"), [("ascii", "#"), ("latin-1", "#"), ("utf-8", "\u2588")])
-def test_bars_are_in_signs_that_the_terminal_has(encoding: str, full: str, start: Start) -> None:
-    done = start("show", "history", PYTHONIOENCODING=encoding)
+def test_bars_are_in_signs_that_the_terminal_has(encoding: str, full: str, in_process: Start) -> None:
+    done = in_process("show", "history", PYTHONIOENCODING=encoding)
     assert done.returncode == 0 and full * 30 in done.stdout and r"\u2588" not in done.stdout
 
 

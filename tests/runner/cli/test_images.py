@@ -1,7 +1,5 @@
 """Images by content (`images add`), and releases by version (`--runtime micropython@1.28`)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Available images, and each profile's settings; nothing is asked of a network."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

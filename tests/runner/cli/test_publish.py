@@ -1,7 +1,5 @@
 """Pages from the command line, with the extra that draws them and without."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from xml.etree import ElementTree

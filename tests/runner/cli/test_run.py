@@ -1,7 +1,5 @@
 """`portbench run` from any folder."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import json
@@ -45,12 +43,3 @@ def test_a_named_board_that_is_not_there_is_told_once(invoke: Invoke) -> None:
     done = invoke("run", "--device", "usb:nothing", "--runtime", "portbench-native", "--runs", "3")
     assert done.exit_code == 1 and done.stderr.count("no board usb:nothing; plug it in") == 1, done.output
     assert done.stderr.endswith("stopped: every further row would fail for the same reason\n")
-
-
-def test_what_lies_in_the_folder_disturbs_nothing(start: Start, empty: Path) -> None:
-    (empty / "pytest.ini").write_text("[pytest]\naddopts = --nothing\n")
-    (empty / "conftest.py").write_text("raise SystemExit('imported')\n")
-    (empty / "test_runtime.py").write_text("def test_runtime():\n    assert False\n")
-    done = start(*HOSTED, "--messages=30", "--runs=1")
-    assert done.returncode == 0 and "messages/s" in done.stdout, done.stdout + done.stderr
-    assert {path.name for path in empty.iterdir()} == {"pytest.ini", "conftest.py", "test_runtime.py", "results"}

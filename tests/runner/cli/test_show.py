@@ -1,7 +1,5 @@
 """Runs as tables, pages, CSV and JSON; nothing is written anywhere but where the page goes."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """`portbench trace` and `portbench profile`: tables for people, JSON for programs, files for other tools."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

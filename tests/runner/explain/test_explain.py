@@ -1,7 +1,5 @@
 """A run's time by cause: recorded without moving it, summed to the picosecond, and put into words."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The memory of a row with every probe on stays small, however long the row is."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Jobs on a Dask cluster of this machine: the same rows as here, whichever worker is lost."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Rows of a cluster without Dask: a client of the test's own, and a worker in this process."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The default number of boards, the order of rows, what ends them, and what a run says at its end."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Which row a process is given next; rows end in any order, and are stored and shown in the plan's."""
 
-from __future__ import annotations
-
 import heapq
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Several boards at once, as a person asks for them: complete results, one table, one run file."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

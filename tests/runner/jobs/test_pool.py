@@ -1,7 +1,5 @@
 """Rows in processes of this PC that end as they should not."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

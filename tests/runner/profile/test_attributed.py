@@ -1,7 +1,5 @@
 """Names of the code whose misses an attribution has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

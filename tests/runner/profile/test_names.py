@@ -1,7 +1,5 @@
 """Sources of function names."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """Profiles of whole runs: of the native client, which needs no image, and of MicroPython where one is at hand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
-"""The fixtures of the command line, for the verb `check silicon`."""
+"""The fixture of the command line, for the verb `check silicon`."""
 
-from __future__ import annotations
+from tests.runner.cli.conftest import invoke
 
-from tests.runner.cli.conftest import empty, environment, invoke, start
-
-__all__ = ["empty", "environment", "invoke", "start"]
+__all__ = ["invoke"]

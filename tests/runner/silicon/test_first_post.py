@@ -1,7 +1,5 @@
 """The first post: each of its four firmwares is within 3 % of its published figure, at one turnaround."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The guests of ATmegas, and the wires of a payload byte."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """docs/evidence/silicon.md agrees with its data, with itself and with the README."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The output of published programs, without an image of theirs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The check against silicon without an image: faults, the summary, and the output of published programs."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """`portbench check silicon`: status, tables, records and the page, with reports that no image is needed for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

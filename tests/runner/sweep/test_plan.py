@@ -1,7 +1,5 @@
 """Which rows the combinations of several values make."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

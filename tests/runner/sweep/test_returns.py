@@ -1,7 +1,5 @@
 """Curves that bend, and curves that do not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """A sweep of `portbench run` as a person starts it, is interrupted in it, and goes on."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import signal
@@ -79,7 +77,7 @@ def test_one_point_is_shown_without_a_chart(tmp_path: Path, capsys: pytest.Captu
 @pytest.mark.engine
 @pytest.mark.slow
 def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
-    start: Start, empty: Path, environment: dict[str, str], tmp_path: Path
+    in_process: Start, empty: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     words = [
         "run",
@@ -110,7 +108,7 @@ def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
         process.stderr.close()
     until(lambda: not running(family), "its processes to end")
     kept = lines(stored)
-    done = start(*words, "--json")
+    done = in_process(*words, "--json")
     assert done.returncode == 0, done.stderr
     assert f"{len(kept)} of 21 rows are there already" in done.stderr
     rows = lines(stored)
@@ -126,7 +124,7 @@ def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
     same = alone(tmp_path / "alone", messages="20", setting=["seed=fixed", "turnaround_us=250"])
     assert row.simulated_figures() == same.simulated_figures()
     assert (empty / "c.svg").read_text().lstrip().startswith("<?xml")
-    again = start(*words, "--x=messages")
+    again = in_process(*words, "--x=messages")
     assert again.returncode == 2 and "--x messages: is not an axis of this sweep with several numbers" in again.stderr
 
 
@@ -201,7 +199,7 @@ def test_a_missing_library_is_told_before_a_row_is_measured(
     assert not list(tmp_path.iterdir())
 
 
-def test_no_cluster_and_no_chart_is_imported_where_none_is_asked_for(start: Start) -> None:
+def test_no_cluster_and_no_chart_is_imported_where_none_is_asked_for() -> None:
     code = (
         "import sys, portbench.runner.cli.verbs.run;"
         "print([each for each in 'dask distributed matplotlib kneed pytest scipy'.split() if each in sys.modules])"

@@ -1,7 +1,5 @@
 """speedscope itself, in headless Chromium, as its own command opens a file there."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

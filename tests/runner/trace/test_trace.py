@@ -1,7 +1,5 @@
 """Windows, names and shares, made of the engine's records."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """TLS clients and servers of CPython without sockets, and what runs them against a peer."""
 
-from __future__ import annotations
-
 import ssl
 from dataclasses import dataclass, field
 

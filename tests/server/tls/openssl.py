@@ -1,7 +1,5 @@
 """OpenSSL's own programs, as the other side of a test."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import ssl

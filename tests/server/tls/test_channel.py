@@ -1,7 +1,5 @@
 """TLS in a recorded connection and in the server: plain clients, messages and their times, OpenSSL's own programs."""
 
-from __future__ import annotations
-
 import json
 import socket
 import ssl

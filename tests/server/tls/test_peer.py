@@ -1,7 +1,5 @@
 """Both TLS peers beside CPython's ssl: identities, versions, refusals, resumption, bytes that repeat."""
 
-from __future__ import annotations
-
 import gc
 import os
 import random

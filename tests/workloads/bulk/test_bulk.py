@@ -1,7 +1,5 @@
 """Figures of a bulk run, what a result must be, and rows of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@ A loop sends whole buffers at MicroPython's prompt. `pytest tests/workloads/bulk
 line of the tables in workloads/bulk/README.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

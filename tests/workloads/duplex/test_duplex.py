@@ -1,7 +1,5 @@
 """Both directions at once: the PC's part, figures, what a result must be, and rows of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

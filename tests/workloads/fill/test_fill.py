@@ -1,7 +1,5 @@
 """The line through the times, the figures that follow from it, and rows of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The board's part, under CPython on real sockets, asked by the standard library's client; and as hosted rows."""
 
-from __future__ import annotations
-
 import http.client
 import runpy
 import socket

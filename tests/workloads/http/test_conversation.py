@@ -1,7 +1,5 @@
 """The PC's side: however TCP cuts an answer it is the same page, and a bad page is one clear fault."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """The figures of a run, from what the PC kept of its connections."""
 
-from __future__ import annotations
-
 import statistics
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows of it: the rest is the workload http's."""
 
-from __future__ import annotations
-
 import pytest
 
 from portbench.results.model import Status

@@ -1,7 +1,5 @@
 """The PC's pages, and rows of the workload https."""
 
-from __future__ import annotations
-
 import ssl
 
 import h11

@@ -1,7 +1,5 @@
 """OpenSSL's s_client on this PC meets the emulated board's TLS server through a forwarded port."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """The PC's client against CPython's ssl as the server, faults of pages, figures, and rows."""
 
-from __future__ import annotations
-
 import ssl
 from pathlib import Path
 

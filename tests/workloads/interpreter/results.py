@@ -1,7 +1,5 @@
 """Results of a client."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from portbench.workloads.interpreter.workload import COMMON, MACHINE_CODE, Settings

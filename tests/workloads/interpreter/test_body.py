@@ -1,7 +1,5 @@
 """The body itself: under CPython loop by loop and as a CircuitPython client, under MicroPython as a hosted row."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import subprocess

@@ -1,7 +1,5 @@
 """A client's result gives its figures only if every loop computed what it should and was timed well."""
 
-from __future__ import annotations
-
 import copy
 import math
 from typing import Any

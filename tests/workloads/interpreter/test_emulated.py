@@ -1,7 +1,5 @@
 """Rows on emulated boards with real firmware: they repeat to the microsecond, and agree with silicon."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

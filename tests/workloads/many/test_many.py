@@ -1,7 +1,5 @@
 """Requests to the PC, figures of the steps, disturbances of the simulated PC, and rows of it."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Clients of the broker in a test: the bytes that they send, and a line that keeps what the PC does by itself."""
 
-from __future__ import annotations
-
 from portbench.workloads.mqtt.broker import Broker, BrokerLink
 from portbench.workloads.mqtt.packets import Kind, Message, Stream, read_publish, write_publish, written
 

@@ -1,7 +1,5 @@
 """The emulated board's umqtt at Mosquitto's broker on this PC through a bridge, beside Mosquitto's clients."""
 
-from __future__ import annotations
-
 import pytest
 
 from portbench.boards import Deadline, board_definition

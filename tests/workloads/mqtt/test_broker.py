@@ -1,7 +1,5 @@
 """The broker: answers, sessions, wills, retained messages, bounds, and any bytes at all."""
 
-from __future__ import annotations
-
 import os
 import random
 

@@ -1,7 +1,5 @@
 """The boards' libraries on this PC: the same program at Mosquitto's broker and at ours."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

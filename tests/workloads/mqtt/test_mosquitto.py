@@ -1,7 +1,5 @@
 """Mosquitto's clients at our broker over real sockets, and the same packets at Mosquitto's broker and at ours."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import socket

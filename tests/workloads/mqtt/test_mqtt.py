@@ -1,7 +1,5 @@
 """The PC's client, the figures of a result, the driver's means, and rows."""
 
-from __future__ import annotations
-
 import socket
 from typing import Any
 

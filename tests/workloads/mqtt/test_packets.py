@@ -1,7 +1,5 @@
 """The codec reads its own packets again, however the stream is cut, and refuses others in one line."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

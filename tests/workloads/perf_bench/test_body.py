@@ -1,7 +1,5 @@
 """The board's part: under MicroPython on the PC with scripts of ours, and with MicroPython's own where they are."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys

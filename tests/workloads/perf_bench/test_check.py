@@ -1,7 +1,5 @@
 """Results that perf_bench accepts, and settings that it refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Requests of a board, the figures of its pings, and rows of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

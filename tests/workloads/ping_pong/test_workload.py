@@ -1,7 +1,5 @@
 """Checks of a ping-pong's result, and the figures that follow from it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

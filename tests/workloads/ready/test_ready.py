@@ -1,7 +1,5 @@
 """Messages of the board, the stages of a start, and rows of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

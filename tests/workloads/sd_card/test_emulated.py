@@ -1,7 +1,5 @@
 """Rows on emulated boards: they measure, repeat, and end with one line on a bad card."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The program of docs/how-to-play.md in TinyGo, built by the `tinygo` in PATH, on the emulated card."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Figures that the workload makes of a client's result, and its settings for the client."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The PC's numbers, figures of a run, and rows of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The emulated board's TLS client meets OpenSSL's s_server on this PC through a bridge."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

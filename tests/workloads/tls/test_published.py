@@ -1,7 +1,5 @@
 """Published time of a handshake in which the board is the TLS server, at MicroPython's raw prompt."""
 
-from __future__ import annotations
-
 import pytest
 
 from portbench.boards import Deadline, board_definition

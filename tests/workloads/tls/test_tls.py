@@ -1,7 +1,5 @@
 """Rows of the workload tls on this PC and on emulated boards, and its figures."""
 
-from __future__ import annotations
-
 import pytest
 
 from portbench.certificates import DATE_S, root

@@ -1,7 +1,5 @@
 """Rows of the workload tls_asyncio on this PC and on an emulated board."""
 
-from __future__ import annotations
-
 import pytest
 
 from portbench.results.model import Status

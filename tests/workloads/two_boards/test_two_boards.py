@@ -1,7 +1,5 @@
 """Which rows two boards make, what each of them gets, and the figures of a run."""
 
-from __future__ import annotations
-
 import pickle
 import threading
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The PC's part over UDP, real and simulated, figures, what a result must be, and rows of it."""
 
-from __future__ import annotations
-
 import itertools
 import select
 import socket

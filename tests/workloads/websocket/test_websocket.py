@@ -1,7 +1,5 @@
 """The PC's echoes against wsproto's own client, faults, figures, and rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The PC's client against wsproto's own server, faults, figures, and rows."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 from typing import Any
 

@@ -137,7 +137,7 @@ impl Spi {
     }
 
     /// Ends the byte in the shift register.
-    pub fn event(&mut self, sys: &mut Sys, world: &mut impl World, pins: [u32; 4]) {
+    pub fn event(&mut self, sys: &mut Sys, world: &mut dyn World, pins: [u32; 4]) {
         let Some(Shift { mosi, begin, cycles }) = self.shift.take() else { return };
         let last_edge = at(sys, begin + cycles);
         let begin = at(sys, begin);

@@ -196,7 +196,7 @@ impl Usart {
     }
 
     /// Ends the character in transmission.
-    pub(crate) fn event(&mut self, sys: &mut Sys, world: &mut impl World) {
+    pub(crate) fn event(&mut self, sys: &mut Sys, world: &mut dyn World) {
         let Some((byte, _)) = self.shifting.take() else { return };
         if self.number < BORDERED {
             world.uart_byte(sys, self.number, byte);

@@ -1,6 +1,6 @@
 //! The board, its guest's actions, and counters of their reach.
 
-use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires, Wiring};
+use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires};
 use lan::{LanConfig, TcpEcho, UdpEcho};
 use rp2040::bus::Master;
 use rp2040::cpu::core::State;
@@ -112,7 +112,7 @@ impl Guest {
         guest
     }
 
-    fn chip(&mut self) -> &mut rp2040::Chip<Wiring> {
+    fn chip(&mut self) -> &mut rp2040::Chip {
         self.machine.chip_as().expect("an RP2040")
     }
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use board::mcu::RP2350;
-use board::{BoardConfig, Machine, Wiring};
+use board::{BoardConfig, Machine};
 use parts::random::Random;
 use rp2350::Rp2350;
 use sim::PS_PER_S;
@@ -100,7 +100,7 @@ fn timed(code: &[u16], operands: &[(u64, u64)]) -> (Vec<u64>, u64) {
     rom.extend(code.iter().flat_map(|half| half.to_le_bytes()));
     rom.resize(RP2350.boot_rom.bytes, 0);
     let mut board = Machine::new(BoardConfig::pico2(rom), &[], false).expect("a board");
-    let Some(Rp2350::Arm(chip)) = board.chip_as::<Rp2350<Wiring>>() else { unreachable!() };
+    let Some(Rp2350::Arm(chip)) = board.chip_as::<Rp2350>() else { unreachable!() };
     chip.cores[1].state = rp2350::cpu::core::State::Held;
     for (at, operand) in operands.iter().flat_map(|&(x, y)| [x, y]).enumerate() {
         assert!(chip.mem.poke(OPERANDS + 8 * at as u32, &operand.to_le_bytes()));

@@ -1,6 +1,6 @@
 //! Two boards on one switch: frames between them arrive at exact times, independent of the order and length of steps.
 
-use board::{BoardConfig, Chip, EthernetConfig, Machine, Pair, Side, SidePins, SpiWires, Stop, Wiring, join};
+use board::{BoardConfig, Chip, EthernetConfig, Machine, Pair, Side, SidePins, SpiWires, Stop, join};
 use lan::FrameRecord;
 use sim::{LogReader, PS_PER_MS, PS_PER_US, Ps, SpiDevice};
 
@@ -143,7 +143,7 @@ fn neither_runs_ahead_of_a_frames_arrival() {
 #[test]
 fn a_board_reports_the_id_of_its_flash_chip() {
     let [one, other] = [machine(BUSY, 1), machine(BUSY, 2)].map(|mut board| {
-        let chip = board.chip_as::<rp2040::Chip<Wiring>>().expect("an RP2040");
+        let chip = board.chip_as::<rp2040::Chip>().expect("an RP2040");
         chip.bus.ssi.flash.unique_id
     });
     assert_eq!((one, other), ([1, 2, 3, 4, 5, 6, 7, 1], [1, 2, 3, 4, 5, 6, 7, 2]));

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use board::mcu::RP2350;
-use board::{BoardConfig, Machine, Stop, Wiring, bootrom, flash_of_uf2};
+use board::{BoardConfig, Machine, Stop, bootrom, flash_of_uf2};
 use rp2350::Rp2350;
 use sim::{AppReply, PS_PER_MS, PS_PER_S, Ps, TcpApp};
 
@@ -204,7 +204,7 @@ fn an_image_in_a_partition_starts() {
 
 /// Returns whether the Hazard3 cores run.
 fn runs_riscv(board: &mut Machine) -> bool {
-    matches!(board.chip_as(), Some(Rp2350::<Wiring>::Riscv(_)))
+    matches!(board.chip_as(), Some(Rp2350::Riscv(_)))
 }
 
 /// littleOS sets up a display at HSTX, and asks for commands on its UART.
@@ -260,7 +260,7 @@ fn copied_to_drive(file: &str) -> Option<(Machine, Vec<u8>)> {
     }
     let device = board.usb().state().device.expect("a device");
     assert_eq!((device.descriptor.vid, device.descriptor.pid), (0x2e8a, 0x000f));
-    let Some(Rp2350::<Wiring>::Arm(chip)) = board.chip_as() else { panic!("another chip") };
+    let Some(Rp2350::Arm(chip)) = board.chip_as() else { panic!("another chip") };
     chip.bus.blocks.io_qspi.bootsel_pressed = false;
 
     let volume = board.volume(0).expect("a volume");

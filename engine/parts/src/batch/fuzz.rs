@@ -43,7 +43,7 @@ pub struct Registers {
 /// A chip without cores.
 pub trait Coreless {
     /// Its bus.
-    type Bus: Batches<World = Peer>;
+    type Bus: Batches;
     /// Its registers.
     const REGISTERS: Registers;
 
@@ -159,7 +159,7 @@ impl<C: Coreless> Bench<C> {
     }
 
     fn peer(&mut self) -> &mut Peer {
-        self.chip.bus().involved().world
+        self.chip.bus().involved().world.of().expect("the peer")
     }
 
     fn run(&mut self, cycle: u64) {
@@ -581,12 +581,12 @@ macro_rules! batch_tests {
         use $crate::batch::fuzz::{self, Peer};
 
         struct Chip {
-            bus: Bus<Peer>,
+            bus: Bus,
             mem: Memory,
         }
 
         impl fuzz::Coreless for Chip {
-            type Bus = Bus<Peer>;
+            type Bus = Bus;
             const REGISTERS: fuzz::Registers = $registers;
 
             fn new(peer: Peer) -> Self {
@@ -596,7 +596,7 @@ macro_rules! batch_tests {
                 Self { bus, mem: Memory::new(&[0; 16384], 1 << 20) }
             }
 
-            fn bus(&mut self) -> &mut Bus<Peer> {
+            fn bus(&mut self) -> &mut Bus {
                 &mut self.bus
             }
 

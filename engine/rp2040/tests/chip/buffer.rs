@@ -11,7 +11,7 @@ const BLOCKS: usize = 1000;
 const CODE: u32 = RAM_BASE + 0x100;
 
 /// Returns a chip at the first of many blocks, the last of which branches back to it.
-fn chip() -> Chip<Nothing> {
+fn chip() -> Chip {
     let config = ChipConfig { bootrom: &[], flash_size: 1 << 16, flash: &[], ..ChipConfig::default() };
     let mut chip = Chip::new(&config, Nothing);
     // A branch reaches back at most 2 KiB, so use BL.
@@ -27,7 +27,7 @@ fn chip() -> Chip<Nothing> {
 }
 
 /// Returns instructions, cycles and R0 after `us` microseconds.
-fn run(chip: &mut Chip<Nothing>, us: u64) -> (u64, u64, u32) {
+fn run(chip: &mut Chip, us: u64) -> (u64, u64, u32) {
     chip.run_until(chip.now() + us * sim::PS_PER_US);
     let core = &chip.cores[0];
     (core.instructions, core.cycles, core.regs[0])

@@ -21,7 +21,7 @@ mod ctrl {
 
 const CHANNEL0: u32 = 0x5000_0000;
 
-fn bench() -> (Bus<Nothing>, Memory) {
+fn bench() -> (Bus, Memory) {
     let mem = Memory::new(&[], 1 << 20);
     let mut sys = rp2040::wires::sys(125_000_000);
     sys.freq.clk_sys_hz = 125_000_000;
@@ -30,11 +30,11 @@ fn bench() -> (Bus<Nothing>, Memory) {
     (Bus::new(sys, Nothing), mem)
 }
 
-fn put(bus: &mut Bus<Nothing>, mem: &mut Memory, address: u32, value: u32) {
+fn put(bus: &mut Bus, mem: &mut Memory, address: u32, value: u32) {
     bus.write(mem, Master::Core(0), address, value, 4).unwrap();
 }
 
-fn get(bus: &mut Bus<Nothing>, mem: &mut Memory, address: u32) -> u32 {
+fn get(bus: &mut Bus, mem: &mut Memory, address: u32) -> u32 {
     bus.read(mem, Master::Core(0), address, 4).unwrap()
 }
 
@@ -42,7 +42,7 @@ fn get(bus: &mut Bus<Nothing>, mem: &mut Memory, address: u32) -> u32 {
 const STARTED: u64 = 1000;
 
 /// Runs events until none is due; returns the cycle of the last.
-fn run(bus: &mut Bus<Nothing>, mem: &mut Memory) -> u64 {
+fn run(bus: &mut Bus, mem: &mut Memory) -> u64 {
     for _ in 0..100_000 {
         let due = bus.sys.next_due();
         if due == NEVER {
@@ -57,11 +57,11 @@ fn run(bus: &mut Bus<Nothing>, mem: &mut Memory) -> u64 {
     panic!("events without end");
 }
 
-fn busy(bus: &mut Bus<Nothing>, mem: &mut Memory, channel: u32) -> bool {
+fn busy(bus: &mut Bus, mem: &mut Memory, channel: u32) -> bool {
     get(bus, mem, CHANNEL0 + 0x40 * channel + 0x10) & ctrl::BUSY != 0
 }
 
-fn start(bus: &mut Bus<Nothing>, mem: &mut Memory, read: u32, write: u32, count: u32, ctrl: u32) {
+fn start(bus: &mut Bus, mem: &mut Memory, read: u32, write: u32, count: u32, ctrl: u32) {
     put(bus, mem, CHANNEL0, read);
     put(bus, mem, CHANNEL0 + 4, write);
     put(bus, mem, CHANNEL0 + 8, count);

@@ -101,7 +101,7 @@ enum Cores {
 }
 
 impl Cores {
-    fn chip(self, config: &ChipConfig) -> Chip<Nothing> {
+    fn chip(self, config: &ChipConfig) -> Chip {
         let mut chip = Chip::new(config, Nothing);
         match self {
             Self::AsUsual => {}
@@ -112,7 +112,7 @@ impl Cores {
     }
 }
 
-fn snapshot(chip: &Chip<Nothing>) -> Vec<u8> {
+fn snapshot(chip: &Chip) -> Vec<u8> {
     let mut bytes = Vec::new();
     chip.save(&mut bytes).expect("no debugger");
     bytes

@@ -50,7 +50,7 @@ impl World for Inverters {
 }
 
 struct Bench {
-    bus: Bus<Inverters>,
+    bus: Bus,
     mem: Memory,
     events: u64,
     digest: u64,

@@ -70,7 +70,7 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
     bus.sys.clock_sources_dirty = false;
     bus.sys.pins.function_mask[function::PIO0] = 0b1100;
     bus.sys.watch_pins(watcher::WORLD, 0b1100);
-    let write = |bus: &mut Bus<SpiDevice>, mem: &mut Memory, register: u32, value: u32| {
+    let write = |bus: &mut Bus, mem: &mut Memory, register: u32, value: u32| {
         bus.write(mem, Master::Core(0), PIO0 + register, value, 4).unwrap();
     };
     // Both with automatic FIFOs of 8 bits.
@@ -99,7 +99,7 @@ fn a_device_on_the_pins_sees_every_edge_and_answers() {
     let received: Vec<u32> =
         (0..3).map(|_| bus.read(&mut mem, Master::Core(0), PIO0 + offset::RXF0, 4).unwrap()).collect();
     assert_eq!(received, [0x3c; 3]);
-    let device = &bus.world;
+    let device: &mut SpiDevice = bus.world.of().expect("the device");
     assert_eq!(device.received, [0xa5, 0x96, 0x01]);
     assert_eq!(device.rises.len(), 24);
     assert!(device.rises.windows(2).all(|pair| pair[1] - pair[0] == 32_000), "{:?}", device.rises);

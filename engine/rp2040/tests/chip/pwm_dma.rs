@@ -12,7 +12,7 @@ fn dma_paced_by_wraps_moves_one_word_per_wrap() {
     let mut sys = rp2040::wires::sys(125_000_000);
     sys.clock_sources_dirty = false;
     let mut bus = Bus::new(sys, Nothing);
-    let put = |bus: &mut Bus<Nothing>, mem: &mut Memory, address, value| {
+    let put = |bus: &mut Bus, mem: &mut Memory, address, value| {
         bus.write(mem, Master::Core(0), address, value, 4).expect("a register");
     };
     put(&mut bus, &mut mem, 0x4005_0010, 999);

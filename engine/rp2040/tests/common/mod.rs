@@ -78,7 +78,7 @@ pub mod asm {
 }
 
 pub struct Rig {
-    pub chip: Chip<Nothing>,
+    pub chip: Chip,
 }
 
 impl Rig {

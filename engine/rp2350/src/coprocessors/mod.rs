@@ -3,7 +3,6 @@
 use armv8m::{Attribution, Refused, Transfer};
 
 use crate::bus::Bus;
-use crate::world::World;
 use dcp::{Dcp, Unknown};
 use parts::batch::Batches;
 use rcp::{Fault, Fields};
@@ -25,7 +24,7 @@ impl Fields {
     }
 }
 
-impl<W: World> Bus<W> {
+impl Bus {
     /// Returns the instance of DCP that an instruction reaches.
     fn dcp(&mut self, transfer: Transfer) -> Result<&mut Dcp, Refused> {
         self.dcp_instructions += u64::from(transfer.core == 0);
@@ -63,11 +62,11 @@ impl<W: World> Bus<W> {
     /// Passes a change of SIO's pins on.
     fn gpio_changed(&mut self) {
         self.sio_changed();
-        self.blocks.reached().settle(&mut self.sys, &mut self.world);
+        self.blocks.reached().settle(&mut self.sys, &mut *self.world);
     }
 }
 
-impl<W: World> armv8m::Bus for Bus<W> {
+impl armv8m::Bus for Bus {
     /// The IDAU's map (datasheet 10.2.2). The part of the ROM that is Non-secure for fetches only is so for all.
     fn attribution(&self, address: u32) -> Attribution {
         match address {

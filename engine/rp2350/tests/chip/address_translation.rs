@@ -18,9 +18,9 @@ const PAGE: u32 = 0x1000;
 /// A pane of 4 KiB.
 const SIZE: u32 = 1 << 16;
 
-fn chip(code: &[(u32, &[u16])], start: u32, translated: bool) -> Chip<Nothing> {
+fn chip(code: &[(u32, &[u16])], start: u32, translated: bool) -> Chip {
     let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
-    let mut chip = <Chip<Nothing>>::new(&config, Nothing);
+    let mut chip = <Chip>::new(&config, Nothing);
     for (at, code) in code {
         chip.mem.flash_write(*at as usize, &code.iter().flat_map(|half| half.to_le_bytes()).collect::<Vec<_>>());
     }
@@ -40,12 +40,12 @@ fn chip(code: &[(u32, &[u16])], start: u32, translated: bool) -> Chip<Nothing> {
 }
 
 /// Writes a register between two instructions, with an empty cache.
-fn set(chip: &mut Chip<Nothing>, address: u32, value: u32) {
+fn set(chip: &mut Chip, address: u32, value: u32) {
     chip.bus.write(&mut chip.mem, Master::Core(0), address, value, 4).expect("a register");
     chip.mem.xip.flush();
 }
 
-fn registers(chip: &mut Chip<Nothing>, us: u64) -> [u32; 2] {
+fn registers(chip: &mut Chip, us: u64) -> [u32; 2] {
     chip.run_until(chip.now() + us * PS_PER_US);
     assert_eq!(chip.bus.sys.unmodelled, None);
     [chip.cores[0].regs[0], chip.cores[0].regs[1]]
@@ -138,8 +138,8 @@ fn code_of_pages_that_stay_is_not_translated_again() {
 #[test]
 fn a_change_of_flash_reaches_all_places_that_show_it() {
     let config = ChipConfig { bootrom: &[], flash_size: 16 << 20, flash: &[], ..ChipConfig::default() };
-    let mut chip = <Chip<Nothing>>::new(&config, Nothing);
-    let shown = |chip: &Chip<Nothing>, at: usize| [0, 0x40_0000].map(|pane| chip.mem.flash_u8(pane + at));
+    let mut chip = <Chip>::new(&config, Nothing);
+    let shown = |chip: &Chip, at: usize| [0, 0x40_0000].map(|pane| chip.mem.flash_u8(pane + at));
     chip.mem.flash_write(0xff_ffff, &[1, 2]);
     set(&mut chip, RESETS_CLEAR, u32::MAX);
     // Two panes of 4 MiB show the same cells, the last of which are the first of the flash.

@@ -52,14 +52,14 @@ fn fill(r: &mut SplitMix64, memory: &mut [u8]) {
     memory.chunks_exact_mut(4).for_each(|bytes| bytes.copy_from_slice(&word(r).to_le_bytes()));
 }
 
-fn snapshot(chip: &Rp2350<Nothing>) -> Vec<u8> {
+fn snapshot(chip: &Rp2350) -> Vec<u8> {
     let mut bytes = Vec::new();
     Mcu::save(chip, &mut bytes).expect("no debugger");
     bytes
 }
 
 /// Starts a core again, of the kind that the guest runs by now.
-fn restart(chip: &mut Rp2350<Nothing>, core: usize) {
+fn restart(chip: &mut Rp2350, core: usize) {
     match chip {
         Rp2350::Arm(chip) => {
             chip.cores[core].reset(&chip.mem, 0);
@@ -73,7 +73,7 @@ fn restart(chip: &mut Rp2350<Nothing>, core: usize) {
     }
 }
 
-fn wild(chip: &mut Rp2350<Nothing>, core: usize, r: &mut SplitMix64) {
+fn wild(chip: &mut Rp2350, core: usize, r: &mut SplitMix64) {
     let mut registers = chip.registers(core);
     registers[..13].fill_with(|| address(r));
     chip.set_registers(core, &registers);
@@ -94,7 +94,7 @@ fn guest(seed: u64, restored: bool, translated: Option<bool>) -> (u64, Vec<u8>) 
     let psram_csn = Some(19);
     let config =
         ChipConfig { bootrom: &rom, flash_size: FLASH_BYTES, psram_csn, flash: &flash, ..ChipConfig::default() };
-    let mut chip = Rp2350::<Nothing>::new(&config, Nothing);
+    let mut chip = Rp2350::new(&config, Nothing);
     if let Rp2350::Arm(chip) = &mut chip {
         match translated {
             Some(true) => chip.mem.translate_at_once(),
@@ -111,7 +111,7 @@ fn guest(seed: u64, restored: bool, translated: Option<bool>) -> (u64, Vec<u8>) 
         }
         if restored {
             let bytes = snapshot(&chip);
-            chip = Rp2350::<Nothing>::new(&config, Nothing);
+            chip = Rp2350::new(&config, Nothing);
             let mut from = &bytes[..];
             assert_eq!((Mcu::restore(&mut chip, &mut from), from.len()), (Ok(()), 0), "seed {seed}");
             assert!(snapshot(&chip) == bytes, "seed {seed}: another state at {}", chip.now());
@@ -153,9 +153,9 @@ fn translated_code_equals_the_interpreter() {
 #[test]
 fn a_torn_snapshot_of_a_chip_is_refused() {
     let config = ChipConfig { bootrom: &[], flash_size: FLASH_BYTES, flash: &[1; 100], ..ChipConfig::default() };
-    let bytes = snapshot(&Rp2350::<Nothing>::new(&config, Nothing));
+    let bytes = snapshot(&Rp2350::new(&config, Nothing));
     for len in (0..bytes.len()).filter(|len| !(1_000..bytes.len() - 3_000).contains(len) || len % 4_999 == 0) {
-        let mut chip = Rp2350::<Nothing>::new(&config, Nothing);
+        let mut chip = Rp2350::new(&config, Nothing);
         assert_eq!(Mcu::restore(&mut chip, &mut &bytes[..len]), Err(Torn), "{len} of {}", bytes.len());
     }
 }

@@ -45,9 +45,9 @@ fn node<'a>(profile: &'a Profile, path: &[u32]) -> &'a Node {
     &profile.nodes()[at]
 }
 
-fn chip() -> Rp2350<Nothing> {
+fn chip() -> Rp2350 {
     let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
-    let mut chip = <Chip<Nothing>>::new(&config, Nothing);
+    let mut chip = <Chip>::new(&config, Nothing);
     assert!(chip.mem.poke(CODE, &program()));
     let core = &mut chip.cores[0];
     (core.pc, core.state, core.cycles, core.regs[13]) = (CODE, State::Running, 100, STACK);

@@ -48,7 +48,7 @@ fn bytes(code: &[u32]) -> Vec<u8> {
 }
 
 /// Returns a chip whose RISC-V cores are about to execute `sram` from its start.
-fn chip(sram: &[u8]) -> Rp2350<Nothing> {
+fn chip(sram: &[u8]) -> Rp2350 {
     let config = ChipConfig { bootrom: &rom(), flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
     let mut chip = Rp2350::new(&config, Nothing);
     assert!(chip.poke(SRAM, sram));
@@ -57,7 +57,7 @@ fn chip(sram: &[u8]) -> Rp2350<Nothing> {
     chip
 }
 
-fn word(chip: &Rp2350<Nothing>, offset: usize) -> u32 {
+fn word(chip: &Rp2350, offset: usize) -> u32 {
     let memories = chip.memories();
     let sram = memories.iter().find(|memory| memory.writable).expect("SRAM");
     u32::from_le_bytes(sram.bytes[offset..][..4].try_into().expect("a word"))
@@ -234,7 +234,7 @@ const GO_ON_AT: usize = 0x7f40;
 const PRELUDE: [u32; 3] = [0x2000_82b7, 0xf402_8293, 0x3052_9073];
 
 /// Returns a chip that goes on from the snapshot of `chip`.
-fn restored(chip: &Rp2350<Nothing>) -> Rp2350<Nothing> {
+fn restored(chip: &Rp2350) -> Rp2350 {
     let mut bytes = Vec::new();
     chip.save(&mut bytes).expect("it can be saved");
     let config = ChipConfig { bootrom: &rom(), flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };

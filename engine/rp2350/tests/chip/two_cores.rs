@@ -64,10 +64,10 @@ impl Random {
     }
 }
 
-fn chip(seed: u64, translated: bool) -> Chip<Nothing> {
+fn chip(seed: u64, translated: bool) -> Chip {
     let random = &mut Random(SplitMix64::new(seed));
     let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
-    let mut chip = <Chip<Nothing>>::new(&config, Nothing);
+    let mut chip = <Chip>::new(&config, Nothing);
     let shared = random.below(3) == 0;
     for core in 0..2 {
         let code = random.code();
@@ -95,7 +95,7 @@ fn chip(seed: u64, translated: bool) -> Chip<Nothing> {
     chip
 }
 
-fn state(chip: &Chip<Nothing>) -> String {
+fn state(chip: &Chip) -> String {
     let cores = chip.cores.each_ref().map(|core| {
         let counts = (core.cycles, core.instructions, core.flash_instructions);
         format!("{:x?} apsr {:x} pc {:x} {counts:?}", core.regs, core.apsr(), core.pc)

@@ -3,8 +3,6 @@
 Each part is a publication. A figure of the same image has to be within 1 % of silicon.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Measure on it with --device=usb:NAME. `portbench desk power NAME` switches its p
 desk pins NAME` drives its pins. Its events are in --log; docs/desk.md has the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -4,8 +4,6 @@ RULE is PROTOCOL:[BIND:]PORT:[ADDRESS:]BOARD_PORT, such as tcp:8080:80; port 0 i
 PROTOCOL:PORT. A board's rules stay while it is switched off and on, and end with it.
 """
 
-from __future__ import annotations
-
 import click
 
 from portbench.boards import Deadline

@@ -3,8 +3,6 @@
 GP15=low, GP15=high, GP26=1.65 hold a pin, GP15=open releases it, GP0:GP1 is a wire.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Switch a running emulated board off and on, and press its BOOTSEL button."""
 
-from __future__ import annotations
-
 import click
 
 from portbench.boards import Deadline

@@ -3,8 +3,6 @@
 Another PC measures on it with --device=rfc2217://HOST:PORT. All who reach the port control the board.
 """
 
-from __future__ import annotations
-
 import click
 
 from portbench.boards import board_definition

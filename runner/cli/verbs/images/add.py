@@ -3,8 +3,6 @@
 A file is recognized by its hash, or by the runtime, version and board that it names. Its hash is locked.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

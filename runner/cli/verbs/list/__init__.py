@@ -3,8 +3,6 @@
 Downloads nothing. A profile is shown as its line of code.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from functools import partial

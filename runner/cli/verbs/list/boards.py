@@ -3,8 +3,6 @@
 Asking interrupts the program that runs on a board.
 """
 
-from __future__ import annotations
-
 import json
 import textwrap
 from typing import Any

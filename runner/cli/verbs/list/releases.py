@@ -3,8 +3,6 @@
 Asks the download sites of MicroPython and CircuitPython, once a day.
 """
 
-from __future__ import annotations
-
 import json
 
 import click

@@ -1,7 +1,5 @@
 """Show runtimes, their images and profiles."""
 
-from __future__ import annotations
-
 import json
 
 import click

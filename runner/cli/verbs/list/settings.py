@@ -3,8 +3,6 @@
 A sweep of `portbench run` takes several values: A,B,C, or a range, 1M..32M*2 or 0..1000+250.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Show workloads and their settings."""
 
-from __future__ import annotations
-
 import json
 
 import click

@@ -5,8 +5,6 @@ of the results' folder. A runtime (an id, a .uf2 file, or a release as micropyth
 rows of the newest run. Before the first run these are the figures that come with portbench.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -4,8 +4,6 @@ FILE is a run file, `latest`, a run's name or its revision; without it, the newe
 rows that the run lacks is not replaced, unless --force is given.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """A board whose firmware serves HTTP, echo, discard and an endless stream: built from `server/native`."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

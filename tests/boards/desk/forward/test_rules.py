@@ -1,7 +1,5 @@
 """Rules as people write them."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address
 
 import pytest

@@ -1,7 +1,5 @@
 """The tools that people have, against servers on an emulated board."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import socket

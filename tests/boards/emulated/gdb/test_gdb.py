@@ -1,7 +1,5 @@
 """gdb-multiarch itself on an emulated board, with the native client, which needs no image."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import select
@@ -146,7 +144,7 @@ def test_breakpoints_registers_memory_and_steps_move_no_time(
 
 
 KINDS = ("spi", "pins", "irq", "usb", "lan", "pc", "registers", "reset", "cores", "wire")
-MOST_RECORDS = 1_000_000
+MOST_RECORDS = 200_000
 
 
 class Probed(Replay):
@@ -160,9 +158,7 @@ class Probed(Replay):
         machine.attribution_start()
         machine.spi_log(True)
         machine.log_frames(10_000)
-        machine.trace_start(
-            ["spi", "pins", "irq", "usb", "lan", "pc", "registers", "reset", "cores", "wire"], 10**6, 500
-        )
+        machine.trace_start(KINDS, MOST_RECORDS, 500)
         machine.profile_start()
         return run
 

@@ -1,7 +1,5 @@
 """gdb-multiarch and snapshots on an RP2350 whose RISC-V cores run, started by a small ROM of the test's own."""
 
-from __future__ import annotations
-
 import re
 import struct
 

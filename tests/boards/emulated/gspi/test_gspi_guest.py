@@ -4,8 +4,6 @@
 arm-none-eabi-gcc -mcpu=cortex-m0plus -mthumb -c guest.S && arm-none-eabi-objcopy -O binary guest.o guest.bin
 """
 
-from __future__ import annotations
-
 import shutil
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """The PC's side of the echo."""
 
-from __future__ import annotations
-
 from portbench.workloads import Conversation, ConversationError
 
 

@@ -1,7 +1,5 @@
 """A user's workload that needs the PC: bytes there and back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 

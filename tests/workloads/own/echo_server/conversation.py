@@ -1,7 +1,5 @@
 """The PC's side of a connection to the echo server."""
 
-from __future__ import annotations
-
 from portbench.workloads import Conversation, ConversationError
 
 

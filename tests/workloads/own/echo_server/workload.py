@@ -1,7 +1,5 @@
 """A user's workload that the PC begins: an echo server on the board, timed at the PC."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

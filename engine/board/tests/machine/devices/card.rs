@@ -76,7 +76,7 @@ fn a_block_is_read_and_its_bytes_are_timed() {
     let data = exchange(&mut rig, &[0xff; 514]);
     assert_eq!(&data[..19], b"data of the SD card");
 
-    let card = rig.bus.world.card.as_ref().expect("the card is present").card();
+    let card = rig.wiring().card.as_ref().expect("the card is present").card();
     let used = card.usage().of(Direction::Read);
     // Eight bits, and the controller's pause of one and a half bits between frames in mode 0.
     assert_eq!(used.gaps.spread().map(|[least, ..]| least), Some(19 * BIT_PS / 2));

@@ -267,11 +267,11 @@ fn the_uart_cable_carries_characters_both_ways_at_the_uarts_speed() {
     rig.write(UART1, 0x42);
     assert_eq!(rig.send_to_uart(1, b"xyz"), 3);
     rig.run(2 * 10 * BIT_PS);
-    assert_eq!(rig.bus.world.uart_cable(1).read(), b"AB");
-    assert_eq!(rig.bus.world.uart_cable(1).received_at(), start + 20 * BIT_PS);
-    assert_eq!((rig.read(UART1), rig.read(UART1) & 0xff, rig.bus.world.uart_cable(1).unsent()), (0x78, 0x79, 1));
+    assert_eq!(rig.wiring().uart_cable(1).read(), b"AB");
+    assert_eq!(rig.wiring().uart_cable(1).received_at(), start + 20 * BIT_PS);
+    assert_eq!((rig.read(UART1), rig.read(UART1) & 0xff, rig.wiring().uart_cable(1).unsent()), (0x78, 0x79, 1));
     rig.run(10 * BIT_PS);
-    assert_eq!((rig.read(UART1), rig.bus.world.uart_cable(1).unsent()), (0x7a, 0));
+    assert_eq!((rig.read(UART1), rig.wiring().uart_cable(1).unsent()), (0x7a, 0));
     // Characters that arrive while a wire or a control holds the pin, or while it is unconnected, are lost.
     for takes in [0, 1] {
         match takes {
@@ -280,14 +280,14 @@ fn the_uart_cable_carries_characters_both_ways_at_the_uarts_speed() {
         }
         rig.send_to_uart(1, b"!");
         rig.run(30 * BIT_PS);
-        assert_eq!(rig.bus.world.uart_cable(1).unsent(), 0);
+        assert_eq!(rig.wiring().uart_cable(1).unsent(), 0);
         assert_eq!(rig.read(UART1 + FR) & FR_RXFE, FR_RXFE);
         rig.surround(|around| around.hold(9, None));
     }
     rig.function(8, function::SIO);
     rig.write(UART1, 0x43);
     rig.run(10 * BIT_PS);
-    assert_eq!(rig.bus.world.uart_cable(1).read(), b"");
+    assert_eq!(rig.wiring().uart_cable(1).read(), b"");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use board::{BoardConfig, Surroundings, WifiConfig, Wiring};
 use parts::batch::Batches;
 use parts::wires::Event;
+use parts::world::World;
 use rp2040::bus::{Bus, Master};
 use rp2040::memory::Memory;
 use sim::Ps;
@@ -20,9 +21,13 @@ pub(crate) fn taken<T>(log: &Log<T>) -> Vec<T> {
 }
 
 pub(crate) struct Rig {
-    pub bus: Bus<Wiring>,
+    pub bus: Bus,
     mem: Memory,
     around: Surroundings,
+}
+
+fn wiring<'a>(world: &'a mut (dyn World + 'static)) -> &'a mut Wiring {
+    world.of().expect("the rig's wiring")
 }
 
 impl Rig {
@@ -33,14 +38,18 @@ impl Rig {
     /// Creates a rig with a radio chip.
     pub(crate) fn with(attach: impl FnOnce(&mut Wiring), wifi: Option<WifiConfig>) -> Self {
         let config = BoardConfig { flash_size: 1 << 20, wifi, ..BoardConfig::default() };
-        let mut wiring = Wiring::new(&config).expect("no network to misconfigure");
-        attach(&mut wiring);
-        let mut bus = Bus::new(rp2040::wires::sys(125_000_000), wiring);
+        let mut around = Wiring::new(&config).expect("no network to misconfigure");
+        attach(&mut around);
+        let mut bus = Bus::new(rp2040::wires::sys(125_000_000), around);
         // The clocks stay as set here, regardless of CLOCKS' reset state.
         bus.sys.clock_sources_dirty = false;
         bus.sys.freq.clk_peri_hz = 125_000_000;
-        bus.world.start(&mut bus.sys);
+        wiring(&mut *bus.world).start(&mut bus.sys);
         Self { bus, mem: Memory::new(&[], 1 << 20), around: Surroundings::default() }
+    }
+
+    pub(crate) fn wiring(&mut self) -> &mut Wiring {
+        wiring(&mut *self.bus.world)
     }
 
     /// Changes the external controls at the pins.
@@ -52,7 +61,7 @@ impl Rig {
     }
 
     pub(crate) fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
-        self.bus.world.send_to_uart(&mut self.bus.sys, &self.bus.blocks.uart, uart, data)
+        wiring(&mut *self.bus.world).send_to_uart(&mut self.bus.sys, &self.bus.blocks.uart, uart, data)
     }
 
     pub(crate) fn now(&self) -> Ps {

@@ -283,22 +283,22 @@ fn the_spi_log_has_all_devices_by_time() {
     rig.output(13, false);
     rig.output(17, false);
     exchange(&mut rig, SPI1, 1);
-    let reader = rig.bus.world.log_spi();
+    let reader = rig.wiring().log_spi();
     exchange(&mut rig, SPI1, 2);
-    let other = rig.bus.world.log_spi();
+    let other = rig.wiring().log_spi();
     exchange(&mut rig, SPI0, 3);
     exchange(&mut rig, SPI1, 4);
-    let frames = rig.bus.world.take_spi_log(&reader);
-    rig.bus.world.end_spi_log(reader);
+    let frames = rig.wiring().take_spi_log(&reader);
+    rig.wiring().end_spi_log(reader);
     exchange(&mut rig, SPI0, 5);
     assert!(frames.iter().all(|(device, _)| *device == "PROBE"));
     assert_eq!(frames.iter().map(|(_, frame)| frame.data[0]).collect::<Vec<_>>(), [2, 3, 4]);
-    let frames = rig.bus.world.take_spi_log(&other);
+    let frames = rig.wiring().take_spi_log(&other);
     assert_eq!(frames.iter().map(|(_, frame)| frame.data[0]).collect::<Vec<_>>(), [3, 4, 5], "another device");
-    rig.bus.world.end_spi_log(other);
+    rig.wiring().end_spi_log(other);
     exchange(&mut rig, SPI0, 6);
-    let reader = rig.bus.world.log_spi();
-    assert_eq!(rig.bus.world.take_spi_log(&reader), []);
+    let reader = rig.wiring().log_spi();
+    assert_eq!(rig.wiring().take_spi_log(&reader), []);
 }
 
 #[test]

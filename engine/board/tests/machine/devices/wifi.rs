@@ -162,7 +162,7 @@ fn a_program_shifts_the_same_words_in_a_fraction_of_the_events() {
             events += took;
             all.push((words, rig.now()));
         }
-        let stats = rig.bus.world.network.as_ref().map(|network| network.stats().bus_bytes);
+        let stats = rig.wiring().network.as_ref().map(|network| network.stats().bus_bytes);
         found.push((all, stats, events));
     }
     let [(plain, plain_bytes, many), (lazy, bytes, few)] = &found[..] else { unreachable!("two ways") };
