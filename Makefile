@@ -143,7 +143,7 @@ lint-python: dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/zizmor --quiet --offline --no-progress --min-severity medium .github action.yml
+	$(BIN)/zizmor --quiet --offline --no-progress --min-severity medium .github action.yml docs/workflows/*.yml
 
 lint-engine:
 	@$(call need_cargo)

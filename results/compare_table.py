@@ -34,12 +34,14 @@ def markdown(comparisons: Sequence[Comparison], limit: float | None, *, times: b
         text += f"\nWhy, {escape(reason.row)}:\n\n{said}\n{markdown_table(WHY_COLUMNS, reason.lines)}\n"
         if reason.misses:
             text += f"\n{markdown_table(MISS_COLUMNS, reason.miss_lines)}\n"
-    for each in layouts(comparisons):
-        text += f"\n{escape(each.title)}\n\n{markdown_table(LAYOUT_COLUMNS, each.lines)}\n"
-    if (caution := library_caution(comparisons)) is not None:
-        text += f"\n{caution}\n"
+    divided = layouts(comparisons)
+    text += "".join(f"\n{escape(each.title)}\n" for each in divided)
     if told := differences(comparisons, times=times):
         text += f"\n```text\n{told}```\n"
+    for each in divided:
+        text += f"\nCode and layout, {escape(each.row)}:\n\n{markdown_table(LAYOUT_COLUMNS, each.lines)}\n"
+    if (caution := library_caution(comparisons)) is not None:
+        text += f"\n{caution}\n"
     return text
 
 
@@ -145,6 +147,7 @@ def _verdict(each: Comparison, limit: float | None) -> str:
 class LayoutTable:
     """Differences of one row, divided into code and layout."""
 
+    row: str
     title: str
     lines: list[tuple[str, ...]]
 
@@ -158,13 +161,13 @@ def layouts(comparisons: Sequence[Comparison]) -> list[LayoutTable]:
         drawn = min(len(group.layouts.drawn) for group in (each.before, each.after) if group.layouts is not None)
         one_image = each.before.first.image_sha256 == each.after.first.image_sha256
         whose = "the image's" if one_image else "these two builds'"
-        head, unit = parts[0], f"_{each.before.headline.unit}"
+        name, head, unit = _name(each), parts[0], f"_{each.before.headline.unit}"
         title = (
-            f"Code and layout, {_name(each)}: of {share(head.linked)} of time, {share(head.code)} is code"
+            f"{name}: of {share(head.linked)} of time, {share(head.code)} is code"
             f" ({share(head.low)} to {share(head.high)}, over {drawn} other layouts of the flash), and"
             f" {share(head.layout)} is where {whose} functions lie"
         )
-        found.append(LayoutTable(title, [_layout_line(part, part.figure.removesuffix(unit)) for part in parts]))
+        found.append(LayoutTable(name, title, [_layout_line(part, part.figure.removesuffix(unit)) for part in parts]))
     return found
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from portbench.results.attribution import CAUSES, GROUPS
+from portbench.results.attribution import CAUSES, GROUPS, Cause
 from portbench.results.compare import Comparison
 from portbench.results.explain import Facts, compared
 from portbench.results.explain.words import count
@@ -23,6 +24,7 @@ _COUNTS: Final = {
     "cache_misses": "flash cache misses",
     "sleeps": "sleeps",
 }
+_NETWORK: Final = ("wire_to_pc", "pc", "wire_to_board", "delayed_ack")
 _LEAST: Final = 0.0005
 """Causes with a smaller share of an interval in both rows are left out."""
 
@@ -59,6 +61,7 @@ class Why:
     causes: list[CauseChange]
     sentences: list[str]
     misses: list[Misses]
+    hidden: CauseChange
 
     @property
     def miss_lines(self) -> list[tuple[str, ...]]:
@@ -70,10 +73,10 @@ class Why:
 
     @property
     def lines(self) -> list[tuple[str, ...]]:
-        """The table: a line for each cause, then all of them."""
+        """The table: a line for each cause, then all of them, and hidden time that changed."""
         return [
             (each.title, f"{each.before_us:.2f}", f"{each.after_us:.2f}", f"{each.more_us:+.2f}")
-            for each in (*self.causes, self.whole)
+            for each in (*self.causes, self.whole, *([self.hidden] if self.hidden.more_us else []))
         ]
 
     def as_data(self) -> dict[str, Any]:
@@ -93,20 +96,23 @@ def why(each: Comparison) -> Why | None:
     causes = []
     least_us = _LEAST * ours.each_ps() / 1e6
     for name, cause in CAUSES.items():
-        group = GROUPS[cause.group].title
-        title = group if cause.title == group else f"{group}: {cause.title}"
-        found = CauseChange(title, ours.each_ps(name) / 1e6, theirs.each_ps(name) / 1e6)
+        found = CauseChange(_title(cause), ours.each_ps(name) / 1e6, theirs.each_ps(name) / 1e6)
         if max(found.before_us, found.after_us, abs(found.more_us)) >= least_us:
             causes.append(found)
     whole = CauseChange("all", ours.each_ps() / 1e6, theirs.each_ps() / 1e6)
+    hides = "beside it, network and PC that the board's work hides"
+    hidden = CauseChange(hides, ours.each("hidden_ps") / 1e6, theirs.each("hidden_ps") / 1e6)
+    waited_us = (theirs.each_ps(*_NETWORK) - ours.each_ps(*_NETWORK)) / 1e6
+    changes = _changes(waited_us, hidden.more_us, causes)
     said = [sentence.text for sentence in compared(one, other)]
     return Why(
         f"{other.name} {other.workload}",
         ours.noun,
         whole,
         causes,
-        [*_said(ours, theirs, whole, causes), *said],
+        [*_said(ours, theirs, whole, changes), *said],
         _misses(ours, theirs),
+        hidden,
     )
 
 
@@ -152,12 +158,29 @@ def _unit(us: float) -> tuple[str, float]:
     return ("us", 1.0) if us < 10_000 else ("ms", 1e3) if us < 10_000_000 else ("s", 1e6)
 
 
-def _said(ours: Facts, theirs: Facts, whole: CauseChange, causes: Sequence[CauseChange]) -> list[str]:
-    moved = sorted((each for each in causes if each.more_us), key=lambda each: -abs(each.more_us))[:_MOST]
+def _changes(waited_us: float, hidden_us: float, causes: Sequence[CauseChange]) -> list[tuple[float, str]]:
+    """Changes in microseconds, and their causes. Network time that is waited for in one row, and hidden by the board's
+    work in the other, is no cause: it takes as long in both."""
+    if waited_us * hidden_us >= 0:
+        return [(each.more_us, each.title) for each in causes]
+    uncovered_us = math.copysign(min(abs(waited_us), abs(hidden_us)), waited_us)
+    left = {_title(CAUSES[name]): 1 - uncovered_us / waited_us for name in _NETWORK}
+    told = "that the board's work hid before" if uncovered_us > 0 else "that the board's work hides now"
+    changes = [(each.more_us * left.get(each.title, 1.0), each.title) for each in causes]
+    return [*changes, (uncovered_us, f"of network and PC {told}")]
+
+
+def _title(cause: Cause) -> str:
+    group = GROUPS[cause.group].title
+    return group if cause.title == group else f"{group}: {cause.title}"
+
+
+def _said(ours: Facts, theirs: Facts, whole: CauseChange, changes: Sequence[tuple[float, str]]) -> list[str]:
+    moved = sorted((each for each in changes if each[0]), key=lambda each: -abs(each[0]))[:_MOST]
     if not moved:
         return []
     unit, size = _unit(max(whole.before_us, whole.after_us))
-    parts = ", ".join(f"{each.more_us / size:+.2f} {unit} {each.title}" for each in moved)
+    parts = ", ".join(f"{more_us / size:+.2f} {unit} {title}" for more_us, title in moved)
     took = f"{whole.after_us / size:.2f} {unit} in place of {whole.before_us / size:.2f}"
     found = [f"a {ours.noun} takes {took}: {parts}"]
     counted = [

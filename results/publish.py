@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urljoin
 
-from portbench.files import replace_file
 from portbench.results.cells import escape
 from portbench.results.histories.store import Entry
 from portbench.results.model import RunFile, Status
@@ -17,7 +16,7 @@ from portbench.results.page.pinout import BoardPicture
 from portbench.results.page.sections import ranking
 from portbench.results.shipped import without_samples
 from portbench.results.stats import UNSTABLE_RULE, known_workload
-from portbench.results.storage import StorageError, read, to_json, writing
+from portbench.results.storage import StorageError, read, to_json, write
 from portbench.results.table import Panel, markdown, panels, tables
 from portbench.toml_files import read_text
 
@@ -162,8 +161,7 @@ def into(run: RunFile, path: Path, chart: Path | None = None) -> None:
         text = f"![{title}]({link})\n\n{first[0].short_answer()}"
     after = _PLACE.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", before, count=1)
     if after != before:
-        with writing(path):
-            replace_file(path, after)
+        write(path, after)
 
 
 def publish(
@@ -191,6 +189,4 @@ def publish(
     for path in paths:
         texts |= _preview(run, path)
     for path, text in texts.items():
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, text)
+        write(path, text)

@@ -1,8 +1,8 @@
-"""Rows of perf_bench as MicroPython's `run-perfbench.py -s` and `-t` print two result files."""
+"""Rows of perf_bench as MicroPython's `run-perfbench.py` prints two result files, and its `_results.json`."""
 
 import statistics
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from portbench.results.compare import Comparison
 from portbench.results.stats import Group
@@ -40,3 +40,23 @@ def _values(group: Group, *, times: bool) -> dict[str, list[float]]:
             work = row.figures[f"{name}_score"] * row.figures[key]
             found.setdefault(name, []).extend(times_us if times else (work / time_us for time_us in times_us))
     return found
+
+
+def report(group: Group) -> dict[str, Any]:
+    """The content of `_results.json`. The third item of a result, upstream's is empty, is the line that the script
+    prints: average and deviation in percent of times and of scores."""
+    times, scores, settings = _values(group, times=True), _values(group, times=False), group.first.settings
+    args = {"N": [str(settings["cpu_mhz"])], "M": [str(settings["heap_kb"])], "average": str(settings["repeats"])}
+    said = {name: f"{_printed(times[name])} {_printed(scores[name])}" for name in sorted(scores)}
+    return {
+        "args": args | {"test_instance": group.first.runtime},
+        "results": [[f"{WORKLOAD}/{name}.py", "pass", text] for name, text in said.items()],
+        "failed_tests": [],
+        "ignored_tests": [],
+        "scores": {f"{WORKLOAD}/{name}.py": scores[name] for name in said},
+    }
+
+
+def _printed(values: Sequence[float]) -> str:
+    average = statistics.fmean(values)
+    return f"{average:.2f} {100 * statistics.pstdev(values) / average:.4f}"

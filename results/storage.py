@@ -87,8 +87,7 @@ class RunWriter:
         if self._lock is not None:
             self._lock.release()
         if self._rows:
-            with writing(self._latest):
-                replace_file(self._latest, to_json(self.run))
+            write(self._latest, to_json(self.run))
 
     def _create(self, head: bytes, named: bool) -> None:
         """The file with its first line, since others read it from its first moment. Unless the run is `named`, runs
@@ -220,6 +219,13 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(unwritable(path, error)) from error
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Replace the file `path`, in a folder that may be new. Raises StorageError."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, content)
 
 
 def find_run(text: str | None, folder: Path = RESULTS_FOLDER) -> RunFile:

@@ -102,7 +102,7 @@ def keep(run: RunFile, file: str, folder: Path) -> list[Path]:
     for entry in entries_of(run, file):
         stamp = re.sub(r"[^0-9TZ]", "", entry.measured_utc)
         name = "-".join(filter(None, (stamp, Path(file).stem.rpartition("Z")[2].strip("-"), entry.revision[:12])))
-        place = folder / _plain(entry.runtime) / _plain(entry.version or "unknown") / f"{_plain(name)}.jsonl"
+        place = folder / file_name(entry.runtime) / file_name(entry.version or "unknown") / f"{file_name(name)}.jsonl"
         together.setdefault(place, []).append(entry)
     written = []
     for path, entries in together.items():
@@ -180,6 +180,6 @@ def _deciding(row: Row) -> dict[str, Any]:
     return asked | ({"libraries": list(row.libraries)} if row.libraries else {})
 
 
-def _plain(text: str) -> str:
+def file_name(text: str) -> str:
     """`text` as a file name that cannot leave the folder."""
     return re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"

@@ -1,6 +1,7 @@
 """Runs, limit and table of `compare` and `run --baseline`."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ USUAL_LAYOUTS: Final = 8
 _PC: Final = "this PC"
 """The board of a hosted port."""
 _SPARE: Final = ("by", "unit")
+_LAYOUT_SPARE: Final = ("B varies", "A varies", "no misses")
 """Columns that a narrow terminal leaves out, the first one first."""
 
 
@@ -128,10 +130,16 @@ def _image(text: str, board: str) -> str | None:
     return found[0].id
 
 
-def _table(rows: Sequence[Sequence[str]], left_out: Sequence[str]) -> FittingTable:
-    kept = [number for number, column in enumerate(COLUMNS) if column not in left_out]
-    cells = ([row[number] for number in kept] for row in rows)
-    return plain_table("B beside A", [COLUMNS[number] for number in kept], cells, folding=("row", "verdict"))
+def _print_fitting(out: Console, table: FittingTable, spare: Sequence[str]) -> None:
+    """Print as many columns as fit into the lines that the table takes without the `spare` ones; a list has all."""
+    tables = [copy(table) for _ in range(len(spare) + 1)]
+    for count, each in enumerate(tables):
+        each.columns = [column for column in table.columns if str(column.header) not in spare[:count]]
+    heights = [len(out.render_lines(each, pad=False)) if each.fits(out) else None for each in tables]
+    count = heights.index(heights[-1])
+    out.print(tables[count])
+    if left_out := spare[:count]:
+        out.print(f"A wider terminal also shows: {', '.join(left_out)}.")
 
 
 def print_comparison(
@@ -139,14 +147,7 @@ def print_comparison(
 ) -> None:
     """`out`: by default standard output. `times`: of perf_bench the times, not the scores."""
     out = out or console()
-    # A table shows as much as it can in the lines that it takes without the spare columns; a list shows all.
-    rows = lines(compared, limit)
-    tables = [_table(rows, _SPARE[:count]) for count in range(len(_SPARE) + 1)]
-    heights = [len(out.render_lines(table, pad=False)) if table.fits(out) else None for table in tables]
-    count = heights.index(heights[-1])
-    out.print(tables[count])
-    if left_out := _SPARE[:count]:
-        out.print(f"A wider terminal also shows: {', '.join(left_out)}.")
+    _print_fitting(out, plain_table("B beside A", COLUMNS, lines(compared, limit), ("row", "verdict")), _SPARE)
     for reason in reasons(compared):
         out.print(f"\nWhy, {reason.row}:", markup=False, soft_wrap=True)
         for sentence in reason.sentences:
@@ -156,12 +157,15 @@ def print_comparison(
         if reason.misses:
             title = f"Where flash cache misses changed most, a {reason.noun} on average"
             out.print(plain_table(title, MISS_COLUMNS, reason.miss_lines, folding=()))
-    for table in layouts(compared):
+    divided = layouts(compared)
+    for table in divided:
         out.print(f"\n{table.title}", markup=False, soft_wrap=True)
-        out.print(plain_table("", LAYOUT_COLUMNS, table.lines, folding=()))
-    if (caution := library_caution(compared)) is not None:
-        out.print(f"\n{caution}", markup=False, soft_wrap=True)
     if told := differences(compared, times=times):
         out.print(f"\n{told}", markup=False, soft_wrap=True, highlight=False, end="")
+    for each in divided:
+        out.print()
+        _print_fitting(out, plain_table(f"Code and layout, {each.row}", LAYOUT_COLUMNS, each.lines, ()), _LAYOUT_SPARE)
+    if (caution := library_caution(compared)) is not None:
+        out.print(f"\n{caution}", markup=False, soft_wrap=True)
     if lacks_reasons(compared):
         out.print(HINT, markup=False, soft_wrap=True)

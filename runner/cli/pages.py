@@ -1,22 +1,21 @@
 """`--output`: the pages that a command writes beside what it prints."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from portbench.files import replace_file
-from portbench.results.storage import writing
+from portbench.results.storage import write
 
 output_option = click.option(
     "--output",
     "outputs",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
     multiple=True,
     metavar="PAGE",
-    help="page to write, too: .json, else Markdown; repeatable",
+    help="page to write, too: .json, a folder if it has no ending, else Markdown; repeatable",
 )
 
 
@@ -24,9 +23,12 @@ def json_text(data: Any) -> str:
     return json.dumps(data, indent=1) + "\n"
 
 
-def write_pages(paths: Sequence[Path], data: Any, text: str) -> None:
-    """Write `data` to each path that ends in `.json`, and Markdown `text` to the others. Raises StorageError."""
+def write_pages(paths: Sequence[Path], data: Any, text: str, more: Mapping[str, str]) -> None:
+    """Write `data` to each path that ends in `.json`, and Markdown `text` to the others; to a path without an ending, a
+    folder, both, with the files `more`. Raises StorageError."""
     for path in paths:
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, json_text(data) if path.suffix.lower() == ".json" else text)
+        if path.suffix:
+            write(path, json_text(data) if path.suffix.lower() == ".json" else text)
+        else:
+            for name, content in {"page.json": json_text(data), "page.md": text, **more}.items():
+                write(path / name, content)

@@ -37,6 +37,26 @@ def test_long_times_are_told_in_the_unit_that_reads_best(times: int, said: str) 
     assert told is not None and told.sentences[0].startswith(f"a message takes {said} network and PC")
 
 
+def test_network_time_that_one_row_hides_is_no_cause() -> None:
+    """The wire takes as long in both rows. The board waits for it in one of ten messages more, or less."""
+    rows = [
+        synthetic.row({"code_run": 200, "pc": 20, "wire_to_pc": 10}, counts={"hidden_ps": 60e6}),
+        synthetic.row({"code_run": 196, "pc": 26, "wire_to_pc": 14}, counts={"hidden_ps": 51e6}),
+    ]
+    for (before, after), told, signs, told_us in (
+        (rows, "hid before", "+-+", ("60.00", "51.00", "-9.00")),
+        (rows[::-1], "hides now", "-+-", ("51.00", "60.00", "+9.00")),
+    ):
+        found = why(compare(run(before, 2.0), run(after, 1.0))[0])
+        assert found is not None and found.sentences[0].partition(": ")[2].split(", ") == [
+            f"{signs[0]}9.00 us of network and PC that the board's work {told}",
+            f"{signs[1]}4.00 us interpreter and C code: execution",
+            f"{signs[2]}0.60 us network and PC: the PC prepares its answer",
+        ]
+        hidden = ("beside it, network and PC that the board's work hides", *told_us)
+        assert found.lines[-2][0] == "all" and found.lines[-1] == hidden
+
+
 def test_causes_of_less_than_a_two_thousandth_are_left_out() -> None:
     """The share is that of the interval, in both rows."""
     before = synthetic.row({"pc": 9990, "spi_bits": 4, "code_run": 6})

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from portbench.results import csv_export, publish, storage, table
+from portbench.results.exports import exported
 from tests.results.rows import missing, other_row, row, run_of
 
 RUN = json.loads(
@@ -70,6 +71,7 @@ def shown(run: storage.RunFile) -> str:
     assert not set(said) & {"\x1b", "\x07", "\u202e", "\u2028"}
     storage.to_json(run)
     csv_export.rows_csv(run.rows), csv_export.samples_csv(run.rows)
+    exported(run, "bencher"), exported(run, "github-action-benchmark")
     return said
 
 

@@ -19,6 +19,7 @@ from rich.console import Console
 
 from portbench.results import boards_beside, publish
 from portbench.results.compare import compare
+from portbench.results.compare_comment import comment, mark
 from portbench.results.compare_table import as_data, markdown
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.explain import compared, explained
@@ -184,6 +185,7 @@ OUTPUTS: Final[dict[str, Callable[[], str]]] = {
     "rows.csv": lambda: rows_csv(EVERYTHING.rows),
     "samples.csv": lambda: samples_csv(EVERYTHING.rows),
     "comparison.txt": lambda: markdown(compare(BEFORE, AFTER), 0.02, times=True),
+    "comment.txt": lambda: comment(compare(BEFORE, AFTER), 0.02, mark("speed", "pr.uf2")),
     "comparison.json": lambda: as_json(as_data(compare(BEFORE, AFTER), 0.02)),
     "explained.json": lambda: as_json(explanations()),
     "history.txt": lambda: history_table.markdown(*history()),

@@ -8,13 +8,17 @@ only B then has.
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 import click
 
 from portbench.results.compare import compare
+from portbench.results.compare_comment import comment, mark
 from portbench.results.compare_table import as_data, markdown
+from portbench.results.exports import exported
 from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, sides, verdict
 from portbench.runner.cli.pages import json_text, output_option, write_pages
 
@@ -28,7 +32,7 @@ _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
 @limit_option
 @click.option("--elf", type=_NAMES, help="A's ELF file or linker map, for names of functions")
 @click.option("--beside-elf", type=_NAMES, help="B's ELF file or linker map")
-@click.option("--times", is_flag=True, help="times of perf_bench instead of scores, as run-perfbench.py -t")
+@click.option("--times", is_flag=True, help="times of perf_bench instead of scores, as run-perfbench.py -m")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @output_option
 def COMMAND(
@@ -47,7 +51,8 @@ def COMMAND(
             folder = f"; for a folder: portbench bisect {before}" if Path(before).is_dir() else ""
             raise click.UsageError(f"{before}: name a second run or image to compare with{folder}")
         after = before
-    compared = compare(*sides((before, after), options, (elf, beside_elf)))
+    runs = sides((before, after), options, (elf, beside_elf))
+    compared = compare(*runs)
     if not compared:
         raise click.ClickException(f"{before} and {after} have no row in common that was measured; measure both alike")
     data = as_data(compared, fail_if_slower)
@@ -55,5 +60,12 @@ def COMMAND(
         click.echo(json_text(data), nl=False)
     else:
         print_comparison(compared, fail_if_slower, times=times)
-    write_pages(outputs, data, markdown(compared, fail_if_slower, times=times))
+    job, ref = (os.environ.get(name, "") for name in ("GITHUB_JOB", "GITHUB_REF"))
+    # By these names a later comment finds the one to replace.
+    more = {"comment.md": comment(compared, fail_if_slower, mark(job, after, *options["library"][-1:]))}
+    if number := re.fullmatch(r"refs/pull/(\d+)/merge", ref):
+        more["pull-request"] = f"{number[1]}\n"
+    for side, run in zip("AB", runs, strict=True):
+        more |= {f"{side}/{path}": text for path, text in exported(run, "run-perfbench").items()}
+    write_pages(outputs, data, markdown(compared, fail_if_slower, times=times), more)
     return verdict(compared, fail_if_slower)

@@ -1,4 +1,4 @@
-"""The GitHub Action: its shell steps as GitHub runs them, and the workflow that the page shows."""
+"""The GitHub Action and the workflows to copy: their shell steps as GitHub runs them."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,15 @@ def filled(text: str, context: dict[str, str]) -> str:
     return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: given[found[1]], text)
 
 
-def run_step(name: str, context: dict[str, str], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
-    """Its status and the job's summary. The step's outputs are added to `context`."""
-    (step,) = (each for each in action()["runs"]["steps"] if each.get("name") == name)
+def run_step(
+    name: str, context: dict[str, str], folder: Path, environment: dict[str, str], job: dict[str, Any] | None = None
+) -> tuple[int, str]:
+    """Its status and the job's summary; `job`: of a workflow. The step's outputs are added to `context`."""
+    (step,) = (each for each in (job or action()["runs"])["steps"] if each.get("name") == name)
     assert step["shell"] == "bash"
     summary, outputs = folder / "summary.md", folder / "outputs"
-    given = {variable: filled(value, {"runner.temp": str(folder)} | context) for variable, value in step["env"].items()}
+    known = {"runner.temp": str(folder)} | context
+    given = {variable: filled(value, known) for variable, value in step.get("env", {}).items()}
     path = os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), environment["PATH"]])
     outputs.write_text("")
     done = patience.run(
@@ -131,20 +135,103 @@ def test_too_few_runs_to_tell_fail_the_job_in_its_own_words(tmp_path: Path, envi
     ("there", "call"), [("", "api --silent COMMENTS"), ("17", "api --silent --method PATCH ONE/17")]
 )
 def test_a_pull_request_has_one_comment(there: str, call: str, tmp_path: Path, environment: dict[str, str]) -> None:
-    program(tmp_path, "gh", f'echo "$@" >> calls; case "$*" in *--jq*) echo "{there}" ;; esac')
-    summary = tmp_path / "comparison.md"
-    summary.write_text("the table\n")
-    context = {"inputs.firmware": "pr.uf2", "inputs.token": "secret", "github.job": "speed", "github.repository": "a/b"}
-    context |= {"github.event.pull_request.number": "5", "steps.compare.outputs.markdown": str(summary)}
-    status, said = run_step("Comment", context, tmp_path, environment)
+    program(tmp_path, "gh", f'echo "$MARK $@" >> calls; case "$*" in *--jq*) echo "{there}" ;; esac')
+    body = tmp_path / "comment.md"
+    body.write_text("<!-- portbench speed pr.uf2 -->\nthe table\n")
+    context = {"inputs.token": "secret", "github.repository": "a/b", "github.event.pull_request.number": "5"}
+    status, said = run_step("Comment", context | {"steps.compare.outputs.report": "."}, tmp_path, environment)
     assert status == 0, said
-    mark, text = (tmp_path / "comparison.md.comment").read_text().splitlines()
-    assert mark == "<!-- portbench speed pr.uf2 -->" and text == "the table"
     asked, written = (tmp_path / "calls").read_text().splitlines()
-    assert asked.startswith("api --paginate repos/a/b/issues/5/comments --jq ")
+    assert asked.startswith("<!-- portbench speed pr.uf2 --> api --paginate repos/a/b/issues/5/comments --jq ")
     places = {"COMMENTS": "repos/a/b/issues/5/comments", "ONE": "repos/a/b/issues/comments"}
     wanted = re.sub("COMMENTS|ONE", lambda found: places[found[0]], call)
-    assert written == f"{wanted} --field body=@{summary}.comment"
+    assert written == f"<!-- portbench speed pr.uf2 --> {wanted} --field body=@./comment.md"
+
+
+FIRST, SECOND = (
+    yaml.safe_load((ROOT / f"docs/workflows/{name}.yml").read_text()) for name in ("speed", "speed-comment")
+)
+GH = """
+echo "$*" >> calls
+case "$*" in
+  "run download 77 --name portbench --dir report") cp -r artifact report ;;
+  *"pulls/5 --jq .head.sha") echo abc ;;
+  *--paginate*) jq -r "${@: -1}" comments.json ;;
+esac
+"""
+CommentOn = Callable[..., tuple[int, list[str], str]]
+
+
+@pytest.fixture
+def comment_on(tmp_path: Path, environment: dict[str, str]) -> CommentOn:
+    """The second workflow's step: status, calls of gh that write, and the comment. `there`: author and text of each."""
+    if shutil.which("jq") is None:
+        pytest.skip("jq is not installed: it stands for that of gh")
+    (tmp_path / "artifact").mkdir(exist_ok=True)
+    program(tmp_path, "gh", GH)
+
+    def run(*there: tuple[str, str], head: str = "abc") -> tuple[int, list[str], str]:
+        comments = [{"id": n, "user": {"login": user}, "body": body} for n, (user, body) in enumerate(there)]
+        (tmp_path / "comments.json").write_text(json.dumps(comments))
+        event = {"github.event.workflow_run.id": "77", "github.event.workflow_run.head_sha": head}
+        context = event | {"github.token": "secret", "github.repository": "a/b"}
+        status, _ = run_step("Comment", context, tmp_path, environment, SECOND["jobs"]["comment"])
+        calls = (tmp_path / "calls").read_text().splitlines()
+        text = tmp_path / "comment.md"
+        return status, [call for call in calls if "--silent" in call], text.read_text() if text.exists() else ""
+
+    return run
+
+
+def test_a_fork_has_one_comment(tmp_path: Path, environment: dict[str, str], comment_on: CommentOn) -> None:
+    job = FIRST["jobs"]["speed"]
+    program(tmp_path, "make", 'echo "$*" >> made')
+    assert run_step("Build", {}, tmp_path, environment, job)[0] == 0
+    assert re.findall(r"-C (\S+)", (tmp_path / "made").read_text()) == ["pr/ports/rp2", "main/ports/rp2"]
+    (given,) = (step["with"] for step in job["steps"] if step.get("id") == "compare")
+    for name, total_us in (("main", 100_000), ("pr", 103_000)):
+        assert given[{"main": "baseline", "pr": "firmware"}[name]].startswith(f"{name}/ports/rp2/build-")
+        (tmp_path / f"{name}.json").write_text(storage.to_json(run_of(row(total_us, sim={}))))
+    compare = f'{sys.executable} -P -m portbench compare main.json pr.json "${{@:4}}"'
+    program(tmp_path, "portbench", f"[ $1 = show ] || exec {compare}")
+    context = {f"inputs.{name}": value for name, value in given.items()}
+    forked = environment | {"GITHUB_REF": "refs/pull/5/merge", "GITHUB_JOB": "speed"}
+    assert run_step("Compare", context, tmp_path, forked)[0] == 1
+    (tmp_path / "artifact").rmdir()
+    shutil.copytree(context["steps.compare.outputs.report"], tmp_path / "artifact")
+    mark = SECOND["jobs"]["comment"]["steps"][0]["env"]["MARK"]
+    status, calls, text = comment_on(("stranger", mark), ("github-actions[bot]", "Code size report"))
+    assert (status, calls) == (0, ["api --silent repos/a/b/issues/5/comments --field body=@comment.md"])
+    assert text.startswith(f"{mark}\n**portbench: 1 of 1 rows slower by more than 2 %.**\n\n| row ")
+    assert "SLOWER than 2% allows: by 3.0 % |\n" in text
+    shutil.rmtree(tmp_path / "report")
+    status, calls, _ = comment_on(("github-actions[bot]", f"{mark}\nold"), ("github-actions[bot]", "Code size report"))
+    (changed,) = calls[1:]
+    assert status == 0 and changed.startswith("api --silent --method PATCH repos/a/b/issues/comments/0 --field ")
+
+
+@pytest.mark.parametrize(("number", "head", "status"), [("5; id", "abc", 1), ("-5", "abc", 1), ("5", "def", 0)])
+def test_a_forged_number_is_refused(number: str, head: str, status: int, tmp_path: Path, comment_on: CommentOn) -> None:
+    (tmp_path / "artifact" / "pull-request").write_text(number)
+    assert comment_on(head=head) == (status, [], "")
+
+
+def test_a_forged_comment_is_plain_text_of_bounded_size(tmp_path: Path, comment_on: CommentOn) -> None:
+    (tmp_path / "artifact" / "pull-request").write_text("5")
+    forged = "x\n<img src=a> @user [a](https://b) ![c](www.d) #1 &lt; \\ é\n"
+    (tmp_path / "artifact" / "comment.md").write_text(forged + "| a | 1 % |\n" * 9000)
+    status, calls, text = comment_on()
+    mark, line, *table = text.splitlines()
+    assert status == 0 and len(calls) == 1 and mark.startswith("<!-- portbench") and len(text) < 61_000
+    assert line == "img src=a> user a(https:/ /b) c(www .d) 1 lt;  " and set(table[:-1]) == {"| a | 1 % |"}
+
+
+def test_the_second_workflow_runs_for_pull_requests_alone_and_may_do_little() -> None:
+    job = SECOND["jobs"]["comment"]
+    assert SECOND[True]["workflow_run"] == {"workflows": [FIRST["name"]], "types": ["completed"]}
+    assert job["if"] == "github.event.workflow_run.event == 'pull_request'"
+    assert FIRST["permissions"] == {"contents": "read"} and SECOND["permissions"] == {}
+    assert job["permissions"] == {"actions": "read", "pull-requests": "write"}
 
 
 @pytest.mark.parametrize(
@@ -189,17 +276,17 @@ def test_the_wheels_have_the_name_of_their_sources(tmp_path: Path, environment: 
 
 
 def workflows() -> list[dict[str, Any]]:
-    """Those that pages show."""
+    """Those that pages show or link to, with the action."""
     pages = ("docs/compare.md", "docs/testing-your-app.md")
     texts = [re.findall(r"```yaml\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL) for page in pages]
-    return [yaml.safe_load(text) for found in texts for text in found]
+    return [FIRST, *(yaml.safe_load(text) for found in texts for text in found)]
 
 
 def test_the_workflows_of_the_pages_give_what_the_action_takes() -> None:
     steps = [step for flow in workflows() for job in flow["jobs"].values() for step in job["steps"]]
     ours = [step for step in steps if step.get("uses", "").startswith("portbench/portbench@")]
     known = action()["inputs"]
-    assert len(ours) == 2 and all(set(step["with"]) <= set(known) for step in ours)
+    assert len(ours) == 3 and all(set(step["with"]) <= set(known) for step in ours)
     assert action()["runs"]["using"] == "composite"
     run_here = {"Name", "Install", "Compare", "Comment"}
     assert {step["name"] for step in action()["runs"]["steps"] if "run" in step} == run_here
@@ -208,7 +295,8 @@ def test_the_workflows_of_the_pages_give_what_the_action_takes() -> None:
 def test_a_release_is_refused_where_something_has_another_version(tmp_path: Path) -> None:
     """The tag's version is that of both packages, of the pinned actions, and of the changelog's first part."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    pinned = ("pyproject.toml", "engine/pyproject.toml", "docs/compare.md", "docs/testing-your-app.md")
+    pages = ("docs/compare.md", "docs/testing-your-app.md", "docs/workflows/speed.yml")
+    pinned = ("pyproject.toml", "engine/pyproject.toml", *pages)
     for path in (".ci/release", *pinned):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)

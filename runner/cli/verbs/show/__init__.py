@@ -1,4 +1,4 @@
-"""Show a run: tables, CSV, JSON, or another kind of board beside it.
+"""Show a run: tables, CSV, JSON, files for other tools, or another kind of board beside it.
 
 RUN is a run file, `latest`, a run's name or the revision it was measured at; without it, the newest
 of the results' folder. A runtime (an id, a .uf2 file, or a release as micropython@latest) shows its
@@ -19,9 +19,10 @@ from portbench.firmware import catalogue
 from portbench.firmware.identify import Uf2File
 from portbench.results import boards_beside
 from portbench.results.csv_export import rows_csv, samples_csv
+from portbench.results.exports import exported, formats
 from portbench.results.model import Row, RunFile, json_schema
 from portbench.results.shipped import shipped
-from portbench.results.storage import LATEST, StorageError, find_run, read, to_json
+from portbench.results.storage import LATEST, StorageError, find_run, read, to_json, write
 from portbench.results.table import terminal
 from portbench.runner.cli.options import bench_option
 from portbench.runner.options import DEFAULT_BOARD
@@ -42,7 +43,18 @@ from portbench.where import Where
 @click.option("--samples", "form", flag_value="samples", help="one line per sample, as CSV")
 @click.option("--json", "form", flag_value="json", help="the run as one document")
 @click.option("--json-schema", "form", flag_value="json-schema", help="the schema of run files, and no run")
-def COMMAND(name: str | None, results_dir: Path, where: str | None, beside: str | None, form: str | None) -> None:
+@click.option("--export", type=click.Choice(formats()), help="files for another tool")
+@click.option("--output", type=click.Path(path_type=Path), default=".", metavar="FOLDER", help="folder of --export")
+def COMMAND(
+    name: str | None,
+    results_dir: Path,
+    where: str | None,
+    beside: str | None,
+    form: str | None,
+    export: str | None,
+    output: Path,
+) -> None:
+    form = export or form
     if form == "json-schema":
         click.echo(json_schema(), nl=False)
         return
@@ -50,6 +62,12 @@ def COMMAND(name: str | None, results_dir: Path, where: str | None, beside: str 
     other = None if beside is None else _of(_run_or_rows(beside, results_dir), where)
     if other is not None:
         click.echo(_beside(run, other, form), nl=False)
+    elif form in formats():
+        if not (files := exported(run, form)):
+            raise click.ClickException(f"--export {form}: the run has no figure for it; measure first")
+        for path, text in files.items():
+            write(output / path, text)
+            click.echo(output / path)
     elif form is None:
         out = console()
         out.print(terminal(run, out.width), crop=False)
