@@ -32,6 +32,7 @@ class SeriesAxis(StrEnum):
 
     VERSION = "version"
     TIME = "time"
+    COMMIT = "commit"
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Series:
         return " ".join(filter(None, about))
 
     def label(self, entry: Entry) -> str:
-        return entry.version or entry.runtime if self.axis is SeriesAxis.VERSION else entry.measured_utc
+        return entry.measured_utc if self.axis is SeriesAxis.TIME else entry.version or entry.runtime
 
     def steps(self) -> list[FigureChange]:
         """Raises LibraryMissing."""
@@ -85,7 +86,7 @@ class Series:
 
     def _noise(self) -> float:
         """The standard deviation of a value, as a share: between the runs of an entry, and from one to the next."""
-        if all(entry.is_exact for entry in self.entries):
+        if all(entry.is_exact and len(set(entry.values)) == 1 for entry in self.entries):
             return _EXACT_NOISE
         within = [
             statistics.variance(map(math.log, entry.values)) / len(entry.values)
@@ -114,6 +115,11 @@ def over_time(entries: Iterable[Entry]) -> list[Series]:
     """The history of each runtime that was measured more than once."""
     together = _together(entries, lambda entry: entry.runtime)
     return [Series(SeriesAxis.TIME, str(name), tuple(of)) for (name, *_), of in together.items() if len(of) > 1]
+
+
+def over_commits(entries: Iterable[Entry]) -> list[Series]:
+    """The history of each row over commits, in their order."""
+    return [Series(SeriesAxis.COMMIT, "", tuple(of)) for of in _together(entries, lambda entry: "").values()]
 
 
 def version_order(entry: Entry) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC
 from pathlib import Path
 from statistics import median
@@ -84,6 +84,16 @@ _ENTRY: Final[TypeAdapter[Entry]] = TypeAdapter(Annotated[Entry, BeforeValidator
 def entries_of(run: RunFile, file: str) -> list[Entry]:
     """The entries of `run` for the history; `file` is the name of its file."""
     return [_entry(run, file, group) for panel in panels(run) for group in panel.groups]
+
+
+def entries_of_commit(run: RunFile, title: str, image: str) -> list[Entry]:
+    """The entries of a commit's `image`, with a value for each layout of the flash in which it ran."""
+    found = []
+    for group in (group for panel in panels(run) for group in panel.groups):
+        entry = _entry(run, image, group)
+        drawn = [] if group.layouts is None else [each[entry.figure] for each in group.layouts.drawn]
+        found.append(replace(entry, runtime=image, build=image, version=title, values=drawn or entry.values))
+    return found
 
 
 def keep(run: RunFile, file: str, folder: Path) -> list[Path]:

@@ -32,7 +32,7 @@ def lines(series: Series, steps: Sequence[FigureChange]) -> list[tuple[str, str,
 
 
 def heading(series: Series) -> str:
-    return f"{series.title}, over {'versions' if series.axis == SeriesAxis.VERSION else 'time'}"
+    return f"{series.title}, over {series.axis}{'' if series.axis is SeriesAxis.TIME else 's'}"
 
 
 def markdown(series: Sequence[Series], steps: Mapping[int, Sequence[FigureChange]]) -> str:

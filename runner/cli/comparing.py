@@ -26,8 +26,8 @@ from portbench.runner.jobs.run import measure_images, planned_images
 from portbench.runner.options import DEFAULT_BOARD
 from portbench.runner.plan import is_file
 
-LAYOUTS_OF_LIBRARIES: Final = 8
-"""Layouts of a comparison of two libraries, unless the user gives a number."""
+USUAL_LAYOUTS: Final = 8
+"""Layouts of a comparison that misleads without them, unless the user gives a number."""
 _PC: Final = "this PC"
 """The board of a hosted port."""
 _SPARE: Final = ("by", "unit")
@@ -84,7 +84,7 @@ def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path 
     options = dict(options) | ({"attribute": True} if named else {})
     own = libraries_of_sides(options.get("library") or (), alike=len(set(texts)) == 1)
     if own[0] != own[1] and not options.get("layouts"):
-        options["layouts"] = LAYOUTS_OF_LIBRARIES
+        options["layouts"] = USUAL_LAYOUTS
     folder = options["results_dir"]
     found = [_image(text, options.get("board") or DEFAULT_BOARD) for text in texts]
     runs = {text: find_run(text, folder) for text, image in zip(texts, found, strict=True) if image is None}

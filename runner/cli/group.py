@@ -28,7 +28,7 @@ INTERRUPTED: Final = 130
 _VERBS: Final = Path(__file__).with_name("verbs")
 _SECTIONS: Final = {
     "Choose": ("advise", "list", "images"),
-    "Measure": ("run", "compare"),
+    "Measure": ("run", "compare", "bisect"),
     "Understand": ("explain", "trace", "profile", "gdb"),
     "Boards": ("flash", "desk", "serve"),
     "Results": ("show",),
@@ -37,7 +37,7 @@ _SECTIONS: Final = {
 """The verbs in the order in which a user meets them."""
 
 _UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-_ELSEWHERE: Final = {"sweep": "run -s NAME=VALUE,VALUE", "bisect": "compare FOLDER"}
+_ELSEWHERE: Final = {"sweep": "run -s NAME=VALUE,VALUE"}
 """The commands for words that are none here."""
 
 

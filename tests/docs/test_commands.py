@@ -38,7 +38,7 @@ PROGRAMS = (
 )
 READING = {"advise", "images", "list", "show"}
 """Verbs that start no board."""
-MEASURING = {"compare", "explain", "flash", "profile", "trace"}
+MEASURING = {"bisect", "compare", "explain", "flash", "profile", "trace"}
 AVR_IMAGE = ROOT / "firmware" / "avr" / "ping_pong.hex"
 BUILDS = {"RPI_PICO-v1.24.1.uf2": "micropython-pico-1.24.1", "RPI_PICO-v1.26.1.uf2": "micropython-pico-1.26.1"}
 """Files that are images of the catalogue; the others are the native client."""
@@ -81,6 +81,7 @@ UNRUN = {
     r"python -m portbench\.clients\.arduino": "a library from the internet: tests/clients/test_arduino.py",
     r"dask ": "a cluster: tests/runner/jobs/test_cluster.py",
     r"gdb-multiarch |portbench gdb ": "the port 3333 and the user's ELF file: tests/boards/emulated/gdb/test_gdb.py",
+    r"portbench (bisect|show history) .*--build": "a compiler, and an hour: tests/runner/cli/test_bisect.py",
     r"portbench compare .*perf_bench": "hours of 16 layouts: tests/boards/emulated/test_flash_layouts.py",
 }
 """Commands that no test runs as they stand: the reason, and the tests of what remains. Those of make are planned."""
@@ -319,7 +320,7 @@ def test_a_command_that_measures_runs(
     done = invoke(*words)
     if "forbids the download" in done.output:
         pytest.skip(done.output.strip())
-    none_is_slower = words == ["compare", "builds/"]
+    none_is_slower = words[:2] == ["bisect", "builds/"]
     assert done.exit_code == (1 if none_is_slower else 0) and done.stdout, done.output
     assert re.search(SAYS.get(line, ""), done.stdout), done.output
     for reader in OURS[line]:

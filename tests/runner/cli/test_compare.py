@@ -27,9 +27,7 @@ from tests.slowed import calls, slowed
 W5500_WRITE = 0x1000_2ADC
 """A function of the native client that the ping-pong calls while nothing hides it: it runs between two messages."""
 WAITS = 25
-_FIRST_SLOW = re.compile(
-    r"^first slow image: build-7\.uf2, \+(\d\.\d) % beside build-1\.uf2; build-6\.uf2 before it: 0$", re.MULTILINE
-)
+_FIRST_SLOW = re.compile(r"^first slow one: build-7\.uf2, \+(\d\.\d) %; build-6\.uf2 before it: 0$", re.MULTILINE)
 QUICK = ("--where=emulated", "--messages=50", "--setting=turnaround_us=0", "--setting=seed=fixed")
 
 
@@ -131,32 +129,13 @@ def test_too_few_runs_to_tell_are_status_3(invoke: Invoke, tmp_path: Path, monke
             assert done.exit_code == wanted, done.output
 
 
-def test_a_folder_of_images_that_differ_by_chance_alone_is_undecided(
-    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs = {
-        f"{name}.uf2": [row(total, n, where="silicon") for n, total in enumerate(totals)]
-        for name, totals in (("1", (100, 101, 102)), ("2", (103, 106, 110)), ("3", (200, 201, 202)))
-    }
-    monkeypatch.setattr(
-        "portbench.runner.cli.verbs.compare.measure_images",
-        lambda images, _: [run_of(*runs[Path(image).name]) for image in images],
-    )
-    monkeypatch.setattr("portbench.runner.cli.verbs.compare.look_first", lambda *_: None)
-    (tmp_path / "builds").mkdir()
-    for name in runs:
-        (tmp_path / "builds" / name).touch()
-    done = invoke("compare", tmp_path / "builds")
-    assert (done.exit_code, done.stdout) == (3, "") and "too few runs to tell: 1 of 1" in done.stderr
-
-
 def test_what_cannot_be_compared_is_one_line(invoke: Invoke, tmp_path: Path) -> None:
     before = stored(tmp_path, "a", exact(10_000))
     after = stored(tmp_path, "b", run_of(missing("x", "skipped", "no image")))
     done = invoke("compare", before, after)
     assert done.exit_code == 1 and "have no row in common that was measured" in done.stderr
     done = invoke("compare", before)
-    assert done.exit_code == 2 and "is not a folder of images; name a second run" in done.stderr
+    assert done.exit_code == 2 and "name a second run or image" in done.stderr
     for limit in ("much", "-1%", "2000%"):
         done = invoke("compare", before, before, "--fail-if-slower", limit)
         assert done.exit_code == 2 and "is not a share; write it as 2% or 0.02" in done.stderr
@@ -205,9 +184,10 @@ def test_one_slow_function_is_found_by_compare_and_among_ten(start: Start, empty
     assert max(more_us, key=lambda cause: more_us[cause]) == "driver between SPI frames: execution"
     done = start("compare", first, images / "build-2.uf2", *QUICK, "--fail-if-slower=0%")
     assert done.returncode == 0 and "the same" in done.stdout, done.stdout + done.stderr
-    done = start("compare", images, *QUICK, "--fail-if-slower=2%")
-    assert done.returncode == 0 and (slow := _FIRST_SLOW.search(done.stdout)), done.stdout
+    done = start("bisect", images, *QUICK, "--layouts=2")
+    assert done.returncode == 0 and (slow := _FIRST_SLOW.search(done.stdout)), done.stdout + done.stderr
     assert 2 < float(slow[1]) < 4
+    assert "driver between SPI frames: execution" in done.stdout and "% is code" in done.stdout
 
 
 def test_firmware_is_named_as_for_run(monkeypatch: pytest.MonkeyPatch, invoke: Invoke, tmp_path: Path) -> None:
@@ -272,7 +252,7 @@ def test_images_for_two_boards_are_refused_before_one_is_measured(
     shutil.copy(NATIVE_IMAGE, tmp_path / "builds" / "a.uf2")
     shutil.copy(NATIVE_IMAGE.with_name("native_rp2350.uf2"), tmp_path / "builds" / "b.uf2")
     run = stored(tmp_path, "run", run_of(row(100, board="RPI_PICO")))
-    for place in ("comparing", "verbs.compare"):
+    for place in ("comparing", "verbs.bisect"):
         monkeypatch.setattr(f"portbench.runner.cli.{place}.measure_images", lambda *_: pytest.fail("it measures"))
     a, b = ("builds/a.uf2 has ping_pong on W5500_EVB_PICO", "builds/b.uf2 has ping_pong on W5500_EVB_PICO2")
     fix = "choose images for one board, and one --workload\n"
@@ -283,7 +263,7 @@ def test_images_for_two_boards_are_refused_before_one_is_measured(
         1,
         f"portbench: no row in common: {run} has ping_pong on RPI_PICO; {a}; {fix}",
     )
-    done = invoke("compare", "builds")
+    done = invoke("bisect", "builds")
     assert (done.exit_code, done.stderr) == (1, f"portbench: no row in common: {a}; {b}; {fix}")
 
 

@@ -1,12 +1,15 @@
 """Show figures over firmware versions and over time, with their steps.
 
 First keeps each ended run of the results' folder in its history: small files, one for each run of a firmware, which
-can be committed and merged.
+can be committed and merged. A..B are commits of the git checkout in the current folder instead: each is built and
+measured as by `portbench bisect`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.bar import END_BLOCK_ELEMENTS, FULL_BLOCK, Bar
@@ -14,14 +17,17 @@ from rich.table import Table
 from rich.text import Text
 
 from portbench.console import console, new_table
+from portbench.errors import LibraryMissing
 from portbench.results.histories import page_blocks
-from portbench.results.histories.series import FigureChange, Series
-from portbench.results.histories.store import FOLDER, entries_of, keep, keep_finished, load
+from portbench.results.histories.series import FigureChange, Series, over_commits
+from portbench.results.histories.store import FOLDER, Entry, entries_of, entries_of_commit, keep, keep_finished, load
 from portbench.results.histories.table import as_data, heading, histories, lines, markdown
 from portbench.results.shipped import all_shipped
 from portbench.results.storage import read
-from portbench.runner.cli.options import bench_option
+from portbench.runner.cli.building import build_options, choose_layouts, commits
+from portbench.runner.cli.comparing import measuring_options
 from portbench.runner.cli.pages import json_text, output_option, write_pages
+from portbench.runner.jobs.run import measure_images
 
 _BAR = 30
 history_option = click.option(
@@ -34,7 +40,7 @@ history_option = click.option(
 
 
 @click.command()
-@bench_option("results_dir")
+@click.argument("line", metavar="[A..B]", required=False)
 @history_option
 @click.option(
     "--add",
@@ -44,7 +50,6 @@ history_option = click.option(
     metavar="FILE",
     help="keep this run, and no other; repeatable",
 )
-@click.option("--workload", help="only this workload")
 @click.option("--runtime", help="only runtimes whose names begin so")
 @click.option(
     "--pages",
@@ -52,18 +57,27 @@ history_option = click.option(
     metavar="FOLDER",
     help="write the newest figures into the pages of this folder",
 )
+@click.option("--every", type=click.IntRange(1), default=1, metavar="N", help="of A..B only each Nth commit")
+@build_options
+@measuring_options
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @output_option
 def COMMAND(
-    results_dir: Path,
+    line: str | None,
     folder: Path | None,
     files: tuple[Path, ...],
-    workload: str | None,
     runtime: str | None,
     pages: Path | None,
+    every: int,
     as_json: bool,
     outputs: tuple[Path, ...],
+    **options: Any,
 ) -> None:
+    if line is not None:
+        chosen = list(_of_commits(line, every, options))
+        _show(over_commits(chosen), f"{len(chosen)} measurements of {line}", as_json, outputs)
+        return
+    results_dir, workloads = options["results_dir"], options["workload"]
     folder = folder or results_dir / FOLDER
     if files:
         for file in files:
@@ -78,9 +92,26 @@ def COMMAND(
         for page in page_blocks.fill(pages, entries):
             click.echo(page, err=as_json)
     chosen = [
-        entry for entry in entries if workload in (None, entry.workload) and entry.runtime.startswith(runtime or "")
+        entry
+        for entry in entries
+        if (not workloads or entry.workload in workloads) and entry.runtime.startswith(runtime or "")
     ]
-    series = histories(chosen)
+    _show(histories(chosen), f"{len(chosen)} measurements in {folder}", as_json, outputs)
+
+
+def _of_commits(line: str, every: int, options: dict[str, Any]) -> Iterator[Entry]:
+    """Builds and measures commits, and leaves out those that do not build. Raises PortbenchError."""
+    LibraryMissing.unless_found("ruptures", "history", "finding steps in a history")
+    old, _, new = line.partition("..")
+    choose_layouts(options)
+    with commits(options) as found:
+        for commit in found.line(*found.ends(old, new), every):
+            if (image := found.made(commit)) is not None:
+                (run,) = measure_images([str(image)], options)
+                yield from entries_of_commit(run, found.title(commit), str(image))
+
+
+def _show(series: list[Series], title: str, as_json: bool, outputs: tuple[Path, ...]) -> None:
     steps = {number: each.steps() for number, each in enumerate(series)}
     data = as_data(series, steps)
     write_pages(outputs, data, markdown(series, steps), {})
@@ -88,7 +119,7 @@ def COMMAND(
         click.echo(json_text(data), nl=False)
         return
     out = console()
-    out.print(f"{len(chosen)} measurements in {folder}", highlight=False)
+    out.print(title, markup=False, highlight=False)
     for number, each in enumerate(series):
         out.print()
         out.print(_table(each, steps[number], out.encoding))
