@@ -14,7 +14,7 @@ MAY_IMPORT: Final = {
     "server": "workloads",
     "results": "workloads",
     "clients": "boards firmware workloads",
-    "testing": "boards boards/emulated firmware",
+    "testing": "boards boards/emulated firmware server workloads",
     "boards": "firmware workloads",
     "boards/kinds": "boards boards/usb",
     "boards/usb": "boards firmware",
