@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -195,6 +195,7 @@ class RowItem(pytest.Item):
     row: PlannedRow
     rows: Rows
     fixturenames = ()
+    funcargs: ClassVar[dict[str, Any]] = {}
     """Some plugins look for them in all items."""
 
     def runtest(self) -> None:
