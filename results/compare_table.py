@@ -163,7 +163,7 @@ def layouts(comparisons: Sequence[Comparison]) -> list[LayoutTable]:
         whose = "the image's" if one_image else "these two builds'"
         name, head, unit = _name(each), parts[0], f"_{each.before.headline.unit}"
         title = (
-            f"{name}: of {share(head.linked)} of time, {share(head.code)} is code"
+            f"Code and layout of {name}: of {share(head.linked)} of time, {share(head.code)} is code"
             f" ({share(head.low)} to {share(head.high)}, over {drawn} other layouts of the flash), and"
             f" {share(head.layout)} is where {whose} functions lie"
         )

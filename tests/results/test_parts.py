@@ -249,7 +249,7 @@ def test_a_page_is_written_if_it_changes_and_its_lost_rows_are_counted(
     page.write_text("<!-- results -->\n<!-- /results -->\n<!-- results -->\n<!-- /results -->\n", encoding="utf-8")
     publish.into(run, page)
     assert page.read_text(encoding="utf-8").endswith("<!-- /results -->\n<!-- results -->\n<!-- /results -->\n")
-    monkeypatch.setattr(publish, "replace_file", Mock(side_effect=AssertionError))
+    monkeypatch.setattr(publish, "write", Mock(side_effect=AssertionError))
     publish.into(run, page)
     page.write_text("no place", encoding="utf-8")
     with pytest.raises(
