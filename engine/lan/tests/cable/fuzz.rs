@@ -241,7 +241,7 @@ fn fuzz_lan(seed: u64, reached: &Arc<Reached>) -> Lan {
         dns_answer: Some(PC),
         max_connections: LARGEST_CONNECTIONS,
         tcp_buffer_bytes: [1460, 4000, 64_240, 200_000][seed as usize % 4],
-        turnarounds_ps: if seed % 3 == 0 { vec![0, 50 * PS_PER_US, PS_PER_MS] } else { vec![] },
+        turnarounds_ps: if seed.is_multiple_of(3) { vec![0, 50 * PS_PER_US, PS_PER_MS] } else { vec![] },
         dhcp_delay_ps: seed % 2 * PS_PER_MS,
         stack_delay_ps: seed % 3 * 7 * PS_PER_US,
         propagation_ps: seed % 2 * 500_000,
