@@ -62,7 +62,7 @@ def limited(harness: Harness, limit_bytes: int, *arguments: str) -> subprocess.C
         harness.command(*HOSTED, *arguments),
         LIMIT_S,
         cwd=PROJECT,
-        env=harness.environment,
+        env=harness.environment | {"PYTHONDONTWRITEBYTECODE": "1"},  # Python would leave a cut module for other tests
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes)),
     )
 
