@@ -367,7 +367,7 @@ async function begin(): Promise<void> {
 function hear(bytes: Uint8Array): void {
   if (saving) return goOn(bytes);
   terminal.write(bytes);
-  lastPrinted = (lastPrinted + latin1(bytes)).slice(-PROMPT.length);
+  lastPrinted = (lastPrinted + latin1(bytes.subarray(-PROMPT.length))).slice(-PROMPT.length);
   if (isToRun && drive === "none" && lastPrinted === PROMPT) runLinked();
 }
 
