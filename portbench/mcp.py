@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 import anyio
 
-from portbench.errors import BoardError, LibraryMissing, OptionError, PortbenchError
+from portbench.errors import BoardError, LibraryMissing, PortbenchError
 
 try:
     with LibraryMissing.unless_installed("mcp", "portbench-mcp"):
@@ -32,10 +32,9 @@ from portbench.boards.usb.discovery import listing
 from portbench.boards.usb.port import SerialWire, open_port
 from portbench.engine import needs_engine
 from portbench.results import compare_table
-from portbench.results.compare import compare as compare_runs
 from portbench.results.storage import RESULTS_FOLDER
 from portbench.runner import advice
-from portbench.runner.cli.comparing import sides
+from portbench.runner.cli.comparing import compared_sides
 from portbench.runner.cli.desk import ANSWER_S, change_pins, desk_settings
 from portbench.runner.cli.verbs.desk.pins import table as pins_table
 from portbench.runner.cli.verbs.explain import Source
@@ -132,10 +131,7 @@ def compare(
 ) -> list[Facts]:
     """Compare two stored runs, or two firmware that are measured now."""
     asked = {"workload": workload, "board": board, "runs": runs, "where": "emulated", "results_dir": RESULTS_FOLDER}
-    compared = compare_runs(*sides((before, after), asked))
-    if not compared:
-        raise OptionError(f"{before} and {after} have no row in common that was measured; measure both alike")
-    return compare_table.as_data(compared, None)
+    return compare_table.as_data(compared_sides((before, after), asked)[1], None)
 
 
 @_tool

@@ -15,7 +15,7 @@ from portbench.console import console, plain_table
 from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
 from portbench.narrow import FittingTable
-from portbench.results.compare import Comparison
+from portbench.results.compare import Comparison, compare
 from portbench.results.compare_table import COLUMNS, HINT, LAYOUT_COLUMNS, layouts, library_caution, lines
 from portbench.results.compare_why import MISS_COLUMNS, WHY_COLUMNS, lacks_reasons, reasons
 from portbench.results.model import RunFile, Status
@@ -75,9 +75,11 @@ def verdict(compared: Sequence[Comparison], limit: float | None) -> int:
     return 0
 
 
-def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path | None] = ()) -> list[RunFile]:
-    """The runs that `texts` name, A and B; images with the same libraries are measured together. `elfs`: an ELF file or
-    linker map of each image. Raises PortbenchError."""
+def compared_sides(
+    texts: tuple[str, str], options: Mapping[str, Any], elfs: Sequence[Path | None] = ()
+) -> tuple[tuple[RunFile, RunFile], list[Comparison]]:
+    """The runs that `texts` name, A and B, and their comparison; images with the same libraries are measured together.
+    `elfs`: an ELF file or linker map of each image. Raises PortbenchError."""
     named = {Path(text): elf for text, elf in zip(texts, elfs, strict=False) if elf is not None}
     if without := next((path for path in named if not is_file(str(path))), None):
         raise OptionError(f"{without}: is not a file of an image; give --elf or --beside-elf to one")
@@ -99,7 +101,11 @@ def sides(texts: Sequence[str], options: Mapping[str, Any], elfs: Sequence[Path 
         using = list(dict.fromkeys(image for image, each in asked if image and each == libraries))
         part = measure_images(using, options | {"library": libraries}, named) if using else []
         measured.update(zip([(image, libraries) for image in using], part, strict=True))
-    return [runs.get(text) or measured[side] for text, side in zip(texts, asked, strict=True)]
+    one, other = (runs.get(text) or measured[side] for text, side in zip(texts, asked, strict=True))
+    if not (compared := compare(one, other)):
+        before, after = texts
+        raise PortbenchError(f"{before} and {after} have no row in common that was measured; measure both alike")
+    return (one, other), compared
 
 
 def look_first(images: Sequence[str], options: Mapping[str, Any], runs: Mapping[str, RunFile] | None = None) -> None:

@@ -67,7 +67,7 @@ def COMMAND(
         click.echo(json_text({"first": list(found.names), "compared": data}), nl=False)
     else:
         print_comparison(compared, None)
-    write_pages(outputs, data, markdown(compared, None), {})
+    write_pages(outputs, data, markdown(compared, None))
     click.echo(_answer(found, judge), err=as_json)
     return 0 if len(found.names) == 1 else Undecided.exit_code
 

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from portbench.results.compare import compare
+from portbench.results.compare import Comparison
 from portbench.results.compare_comment import comment, mark
 from portbench.results.compare_table import as_data, markdown
 from portbench.results.exports import exported
-from portbench.runner.cli.comparing import limit_option, measuring_options, print_comparison, sides, verdict
+from portbench.results.model import RunFile
+from portbench.runner.cli.comparing import compared_sides, limit_option, measuring_options, print_comparison, verdict
 from portbench.runner.cli.pages import json_text, output_option, write_pages
 
 _NAMES = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -51,21 +54,26 @@ def COMMAND(
             folder = f"; for a folder: portbench bisect {before}" if Path(before).is_dir() else ""
             raise click.UsageError(f"{before}: name a second run or image to compare with{folder}")
         after = before
-    runs = sides((before, after), options, (elf, beside_elf))
-    compared = compare(*runs)
-    if not compared:
-        raise click.ClickException(f"{before} and {after} have no row in common that was measured; measure both alike")
+    runs, compared = compared_sides((before, after), options, (elf, beside_elf))
     data = as_data(compared, fail_if_slower)
     if as_json:
         click.echo(json_text(data), nl=False)
     else:
         print_comparison(compared, fail_if_slower, times=times)
-    job, ref = (os.environ.get(name, "") for name in ("GITHUB_JOB", "GITHUB_REF"))
     # By these names a later comment finds the one to replace.
-    more = {"comment.md": comment(compared, fail_if_slower, mark(job, after, *options["library"][-1:]))}
-    if number := re.fullmatch(r"refs/pull/(\d+)/merge", ref):
-        more["pull-request"] = f"{number[1]}\n"
-    for side, run in zip("AB", runs, strict=True):
-        more |= {f"{side}/{path}": text for path, text in exported(run, "run-perfbench").items()}
+    marked = mark(os.environ.get("GITHUB_JOB", ""), after, *options["library"][-1:])
+    more = partial(_report, runs, compared, fail_if_slower, marked)
     write_pages(outputs, data, markdown(compared, fail_if_slower, times=times), more)
     return verdict(compared, fail_if_slower)
+
+
+def _report(
+    runs: tuple[RunFile, RunFile], compared: Sequence[Comparison], limit: float | None, mark: str
+) -> dict[str, str]:
+    """The files beside the pages: those by which a second workflow comments, and both sides' scores of perf_bench."""
+    files = {"comment.md": comment(compared, limit, mark)}
+    if number := re.fullmatch(r"refs/pull/(\d+)/merge", os.environ.get("GITHUB_REF", "")):
+        files["pull-request"] = f"{number[1]}\n"
+    for side, run in zip("AB", runs, strict=True):
+        files |= {f"{side}/{path}": text for path, text in exported(run, "run-perfbench").items()}
+    return files

@@ -114,7 +114,7 @@ def _of_commits(line: str, every: int, options: dict[str, Any]) -> Iterator[Entr
 def _show(series: list[Series], title: str, as_json: bool, outputs: tuple[Path, ...]) -> None:
     steps = {number: each.steps() for number, each in enumerate(series)}
     data = as_data(series, steps)
-    write_pages(outputs, data, markdown(series, steps), {})
+    write_pages(outputs, data, markdown(series, steps))
     if as_json:
         click.echo(json_text(data), nl=False)
         return
