@@ -168,7 +168,7 @@ impl Object {
     }
 }
 
-/// The parts of [`Device`] that all three kinds share.
+/// The parts of [`Device`] that all kinds share.
 macro_rules! shared {
     () => {
         fn name(&self) -> &'static str {
@@ -189,6 +189,21 @@ macro_rules! shared {
 
         fn take_unmodelled(&mut self) -> Option<String> {
             self.object.failed.clone()
+        }
+    };
+}
+
+/// All of [`Device`] where only the object has events.
+macro_rules! woken {
+    () => {
+        shared!();
+
+        fn next_event(&self) -> Option<Ps> {
+            self.object.asked.wake
+        }
+
+        fn advance(&mut self, now: Ps) {
+            self.object.wake(now, |_, _| Ok(()));
         }
     };
 }
@@ -218,15 +233,7 @@ impl OnI2c {
 }
 
 impl Device for OnI2c {
-    shared!();
-
-    fn next_event(&self) -> Option<Ps> {
-        self.object.asked.wake
-    }
-
-    fn advance(&mut self, now: Ps) {
-        self.object.wake(now, |_, _| Ok(()));
-    }
+    woken!();
 }
 
 impl I2cDevice for OnI2c {
@@ -285,15 +292,7 @@ impl OnSpi {
 }
 
 impl Device for OnSpi {
-    shared!();
-
-    fn next_event(&self) -> Option<Ps> {
-        self.object.asked.wake
-    }
-
-    fn advance(&mut self, now: Ps) {
-        self.object.wake(now, |_, _| Ok(()));
-    }
+    woken!();
 }
 
 impl SpiDevice for OnSpi {
@@ -322,15 +321,7 @@ struct OnPins {
 }
 
 impl Device for OnPins {
-    shared!();
-
-    fn next_event(&self) -> Option<Ps> {
-        self.object.asked.wake
-    }
-
-    fn advance(&mut self, now: Ps) {
-        self.object.wake(now, |_, _| Ok(()));
-    }
+    woken!();
 }
 
 impl PinDevice for OnPins {

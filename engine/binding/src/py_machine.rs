@@ -4,14 +4,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use attribution::{Clock, Sought};
 use board::{Clocks, ConsoleError, Machine, Network, Pair, Side, Stop, Unmodelled};
-use lan::{ForwardTarget, FrameRecord};
+use lan::{ForwardTarget, FrameRecord, Lan};
 use parts::sys::ResetRequest;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use usb_host::{Event, VolumeError};
 
-use sim::LogReader;
+use sim::{LogReader, Ps};
 
 use crate::EngineError;
 use crate::py_app::{PyApp, PyUdpApp};
@@ -81,6 +81,15 @@ impl PyMachine {
 
     fn engine_error(&self, py: Python<'_>, fault: &Unmodelled, of: &str) -> PyErr {
         self.failures.error(py, of).unwrap_or_else(|| EngineError::new_err(format!("{of}{}", fault.0)))
+    }
+
+    /// Changes the LAN at the present time, and plans its events again. `Err`: the board has no network.
+    fn on_lan<T>(&self, change: impl FnOnce(&mut Lan, Ps) -> T) -> PyResult<T> {
+        let mut machine = self.lock();
+        let now = machine.now();
+        let done = change(machine.lan().map_err(value_error)?, now);
+        machine.reschedule();
+        Ok(done)
     }
 
     fn readers(&self) -> MutexGuard<'_, Readers> {
@@ -239,39 +248,23 @@ impl PyMachine {
     /// it is longer than 1472 bytes or the port is not open.
     fn udp_send(&self, port: u16, peer: &str, data: &[u8]) -> PyResult<bool> {
         let peer = py_config::parse("peer", peer)?;
-        let mut machine = self.lock();
-        let now = machine.now();
-        let sent = machine.lan().map_err(value_error)?.udp_send(now, port, peer, data);
-        machine.reschedule();
-        Ok(sent)
+        self.on_lan(|lan, now| lan.udp_send(now, port, peer, data))
     }
 
     /// Send on a connection of the simulated PC, at `at_us` or now; false if it is gone.
     #[pyo3(signature = (conn, data, at_us = 0.0))]
     fn lan_send(&self, conn: u64, data: &[u8], at_us: f64) -> PyResult<bool> {
-        let mut machine = self.lock();
-        let now = machine.now();
-        let sent = machine.lan().map_err(value_error)?.send_at(now, ps(at_us), conn, data);
-        machine.reschedule();
-        Ok(sent)
+        self.on_lan(|lan, now| lan.send_at(now, ps(at_us), conn, data))
     }
 
     /// Close a connection of the simulated PC; false if it is gone.
     fn lan_close(&self, conn: u64) -> PyResult<bool> {
-        let mut machine = self.lock();
-        let now = machine.now();
-        let closed = machine.lan().map_err(value_error)?.close(now, conn);
-        machine.reschedule();
-        Ok(closed)
+        self.on_lan(|lan, now| lan.close(now, conn))
     }
 
     /// Reset a connection of the simulated PC; false if it is gone.
     fn lan_reset(&self, conn: u64) -> PyResult<bool> {
-        let mut machine = self.lock();
-        let now = machine.now();
-        let known = machine.lan().map_err(value_error)?.reset(now, conn);
-        machine.reschedule();
-        Ok(known)
+        self.on_lan(|lan, now| lan.reset(now, conn))
     }
 
     /// Keep the newest `limit` frames of the cable from now on (0: none), for `lan_frames`. Until the next power cycle.
@@ -358,11 +351,7 @@ impl PyMachine {
     #[pyo3(signature = (to, sequence, data, at_us = 0.0))]
     fn ping(&self, to: &str, sequence: u16, data: &[u8], at_us: f64) -> PyResult<bool> {
         let to = py_config::parse("to", to)?;
-        let mut machine = self.lock();
-        let now = machine.now();
-        let taken = machine.lan().map_err(value_error)?.ping(now, ps(at_us), to, sequence, data);
-        machine.reschedule();
-        Ok(taken)
+        self.on_lan(|lan, now| lan.ping(now, ps(at_us), to, sequence, data))
     }
 
     /// Take the echo replies so far: `[(from, sequence, data, sent_us, received_us)]`.
@@ -380,10 +369,7 @@ impl PyMachine {
     /// Faults of the cable from now on, see `boards/emulated/config.py`.
     fn set_lan_faults(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let faults = faults(value)?;
-        let mut machine = self.lock();
-        machine.lan().map_err(value_error)?.set_faults(faults).map_err(value_error)?;
-        machine.reschedule();
-        Ok(())
+        self.on_lan(|lan, _| lan.set_faults(faults))?.map_err(value_error)
     }
 
     /// Whether the Ethernet chip's PHY has a link; false on a board without one.
