@@ -3,8 +3,6 @@
 Each tool calls the functions of the verb of its name, and stores runs in `results` of the folder that it starts in.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 import time

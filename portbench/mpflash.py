@@ -1,7 +1,5 @@
 """The backend `portbench` of mpflash: it flashes real boards and those of desks as `portbench flash --device` does."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A comparison as a comment on a pull request: the verdicts, and why slow rows are slow."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Why two rows differ: where the time of each went, and where in flash their cache misses are, side by side."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

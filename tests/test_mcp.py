@@ -1,7 +1,5 @@
 """The MCP server, asked by the client of the official SDK over standard input and output."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """mpflash itself, with portbench's backend, on a desk's board and on a real one that a pseudo-terminal plays."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

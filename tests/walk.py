@@ -3,8 +3,6 @@
 After a wanted change, show it in another test, and take the checksum from the failure of the recorded one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import sha256
 from random import Random

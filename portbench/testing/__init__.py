@@ -4,8 +4,6 @@ The fixtures are in `portbench.testing.plugin`, which pytest loads by itself. It
 each class here is imported only when it is first named.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

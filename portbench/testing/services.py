@@ -1,7 +1,5 @@
 """Servers on the simulated PC for a test's board: HTTP and MQTT, as workloads have them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 

@@ -1,7 +1,5 @@
 """Formats of other tools, each a file of this folder, which makes the tool's files of a run's table of figures."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Iterator, Sequence

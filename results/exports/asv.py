@@ -1,7 +1,5 @@
 """The folder `results` of airspeed velocity (asv) for a commit. Less is always better there: a rate is its inverse."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Bencher Metric Format: a benchmark for each row, with a measure for each figure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

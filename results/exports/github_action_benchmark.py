@@ -1,7 +1,5 @@
 """Files for github-action-benchmark, by the value of its input `tool`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """`_results.json` of MicroPython's run-perfbench.py, with the scores: a folder for each row of perf_bench."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

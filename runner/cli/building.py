@@ -1,7 +1,5 @@
 """Options and work tree of commands that build commits: `bisect` and `show history A..B`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

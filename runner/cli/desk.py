@@ -1,7 +1,5 @@
 """A running emulated board on the desk: its controls, its settings, and its forward rules as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace

@@ -4,8 +4,6 @@ The file is in Perfetto's own format, so `cat` joins it with others; times are n
 power-up. Pins are named as in traces of CircuitPython's tests (its ports/zephyr-cp): `gpio_emul.00` and so on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Records one exchange of a row, every SPI frame with its time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

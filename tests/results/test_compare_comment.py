@@ -1,7 +1,5 @@
 """A comparison as a comment on a pull request."""
 
-from __future__ import annotations
-
 from portbench.results.compare import compare
 from portbench.results.compare_comment import comment, mark
 from tests.results.rows import row, run_of

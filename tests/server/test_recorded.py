@@ -1,7 +1,5 @@
 """Random walks through the PC's parts: any change of an answer, a time or a call shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict
 from ipaddress import IPv4Address

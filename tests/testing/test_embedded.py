@@ -1,7 +1,5 @@
 """The image for the service of pytest-embedded. tests/testing/test_page.py has the service at work."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The simulated PC's side of a test: exact answers, resets and datagrams."""
 
-from __future__ import annotations
-
 import dpkt
 import pytest
 

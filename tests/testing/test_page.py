@@ -1,7 +1,5 @@
 """docs/testing-your-app.md as it stands, in a separate project."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The ready parts by their buses, without a board: Adafruit's drivers, and edges at exact times."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Callable, Iterator

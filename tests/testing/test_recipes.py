@@ -1,7 +1,5 @@
 """docs/recipes.md as it stands, in a separate project."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

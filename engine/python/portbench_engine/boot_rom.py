@@ -1,7 +1,5 @@
 """Boot ROMs of the microcontrollers: `python -m portbench_engine` saves one for programs in Rust."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shlex

@@ -4,8 +4,6 @@ Extend the class of the bus, and attach an object of it. The engine calls its me
 same program and the same device give the same run on every machine. A callback may use everything but its own board.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable
 
 __all__ = ["MS", "US", "Bits", "Device", "I2cDevice", "OneWireDevice", "PinDevice", "SpiDevice", "UartDevice", "crc8"]

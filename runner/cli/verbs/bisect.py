@@ -6,8 +6,6 @@ commit: after an interruption the same command builds only the missing ones. GOO
 are taken in the order of their names, build-9 before build-10.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 from functools import partial

@@ -6,8 +6,6 @@ they are firmware (a .uf2 image, a runtime's id, or a release as micropython@lat
 only B then has.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

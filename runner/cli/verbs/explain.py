@@ -4,8 +4,6 @@ ROW is RUNTIME/PROFILE, as micropython-1.26.0/as-published, or RUNTIME, an id or
 It comes from the newest run with its attribution (`portbench run --attribute`), else an emulated board runs it now.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

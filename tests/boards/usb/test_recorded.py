@@ -1,7 +1,5 @@
 """Random walks through buses and the steps of a board, with parts that answer in any way."""
 
-from __future__ import annotations
-
 import errno
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The PC's own USB, from a /sys and a mount table made for the test."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

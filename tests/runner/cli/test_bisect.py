@@ -3,8 +3,6 @@
 Images are texts here, and figures are made from them; test_compare.py bisects images that run.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

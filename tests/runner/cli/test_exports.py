@@ -1,7 +1,5 @@
 """Files for other tools, read by the tool, or held to the schema that its documents give."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from pathlib import Path

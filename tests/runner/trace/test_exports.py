@@ -1,7 +1,5 @@
 """Files for other people's tools, each opened with the tool itself where it is installed."""
 
-from __future__ import annotations
-
 import shutil
 from ipaddress import IPv4Address
 from pathlib import Path

@@ -5,8 +5,6 @@ can be committed and merged. A..B are commits of the git checkout in the current
 measured as by `portbench bisect`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
