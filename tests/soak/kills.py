@@ -28,8 +28,8 @@ from tests.ping_pong import NATIVE_IMAGE
 from tests.soak.leaks import own_folders, processes_of
 from tests.soak.record import Record
 
-_GONE_S: Final = 2.0
-"""For the processes of a killed command to end."""
+_GONE_S: Final = 20.0
+"""For the processes of a killed command to end: one that has just begun ends after its start, which may be slow."""
 _COMMAND_S: Final = 120.0
 """For a command that lost a process to end by itself, or a desk to be there."""
 _LOOK_S: Final = 0.02
