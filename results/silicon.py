@@ -59,13 +59,13 @@ class FigureSet(_Strict):
     server: Annotated[str, Field(pattern=r"^([0-9.]+:[0-9]+)?$")] = ""
     """Address and port of the author's PC in a client, whose place the emulated PC takes and echoes."""
     stack_delay_us: Annotated[int, Field(ge=0)] = 0
-    """Delay of the simulated PC beside a guest, see docs/network.md."""
+    """Delay of the simulated PC beside a guest or a loop of `sends`, see docs/network.md."""
     libraries: int | None = None
     """The client's pinned libraries: those of this major version of CircuitPython."""
     resolution: Annotated[float, Field(ge=0)] = 0.0
     """Step of the published figures, in their unit. A difference of one step is ignored."""
     scale: float = 1.0
-    """Factor from a row's figures to the unit."""
+    """Factor from a row's figures, or those of `sends` in Mbit/s, to the unit."""
     note: str = ""
     chosen_by: tuple[str, ...] = ()
     """Figures that influenced the emulated board's design. All others were measured afterwards."""

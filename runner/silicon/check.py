@@ -76,7 +76,9 @@ class Silicon:
             name: int(value) for name, _, value in (each.partition("=") for each in publication.settings)
         }
         (name,) = publication.silicon
-        return compare(publication, {name: sends.mbit_s(entry, image, sends.Sends(**conditions))})
+        pc = {"stack_delay_us": publication.stack_delay_us}
+        found = sends.mbit_s(entry, image, sends.Sends(**conditions), **pc)
+        return compare(publication, {name: publication.scale * found})
 
     def _guest(self, publication: FigureSet) -> Report:
         from portbench.runner.silicon import guests  # with the engine, which a record does without
