@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::{Data, DeriveInput, Field, Fields, Index, parse_macro_input};
 
 /// Derives `sim::Snapshot` of a type from that of its fields, in order; an enum begins with the number of its variant.
-/// A field with `#[snapshot(skip)]` is left out, and has its default in what is restored.
+/// A field with `#[snapshot(skip)]` is left out; a restored value has the default there.
 #[proc_macro_derive(Snapshot, attributes(snapshot))]
 pub fn snapshot(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::net::SocketAddrV4;
 
 use lan::UdpApp;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use sim::{AppReply, Ps, TcpApp};
 
@@ -46,8 +45,7 @@ fn ask(app: u32, told: &Value, data: &[u8]) -> Vec<u8> {
 }
 
 /// As `server.simulated_pc.SimulatedServer` answers: whether to close, whether to reset, when to be asked again.
-#[derive(Default, Deserialize)]
-struct Reply(bool, bool, Option<f64>);
+type Reply = (bool, bool, Option<f64>);
 
 pub(crate) struct PageApp(pub(crate) u32);
 
@@ -56,8 +54,8 @@ impl PageApp {
     fn ask(&self, told: &Value, data: &[u8]) -> AppReply {
         let answer = ask(self.0, told, data);
         let end = answer.iter().position(|&byte| byte == 0);
-        match end.and_then(|end| Some((serde_json::from_slice(&answer[..end]).ok()?, end))) {
-            Some((Reply(close, reset, again), end)) => {
+        match end.and_then(|end| Some((serde_json::from_slice::<Reply>(&answer[..end]).ok()?, end))) {
+            Some(((close, reset, again), end)) => {
                 AppReply { data: answer[end + 1..].to_vec(), close, reset, again: again.map(ps) }
             }
             None => AppReply { reset: true, ..AppReply::default() },

@@ -15,7 +15,7 @@ use sim::{LogReader, PS_PER_US, Ps};
 
 use crate::app::{PageApp, PageUdpApp};
 use crate::page::{BOARDS, TCP_ANSWER};
-use crate::settings::Settings;
+use crate::settings;
 
 pub(crate) fn us(at: Ps) -> f64 {
     at as f64 / PS_PER_US as f64
@@ -110,14 +110,13 @@ impl Machines {
     /// Arguments: the board's id, settings, BOOTSEL, bytes of the boot ROM. Data: the boot ROM, then the flash.
     fn make(&mut self, arguments: &Arguments<'_>, data: &[u8]) -> Result<u64, Failure> {
         let id: String = arguments.get(0)?;
-        let settings: Settings = arguments.get(1)?;
         let rom_bytes: usize = arguments.get(3)?;
         let (rom, flash) = data.split_at(rom_bytes.min(data.len()));
         let known = BOARDS.iter().find(|(known, _)| *known == id);
         let (_, make) = known.ok_or_else(|| value_error(format!("board {id}: the page has no such board")))?;
         let mut config = make(rom.to_vec());
         config.phy.tcp_answer = TCP_ANSWER;
-        settings.apply(&mut config);
+        settings::apply(arguments.get(1)?, &mut config).map_err(value_error)?;
         let machine = Machine::new(config, flash, arguments.get(2)?).map_err(value_error)?;
         self.next += 1;
         self.slots.insert(self.next, Slot { machine, spi: None, frames: None });

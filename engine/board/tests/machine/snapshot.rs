@@ -258,6 +258,15 @@ fn checksummed(state: &[u8], magic: &[u8]) -> Vec<u8> {
     [magic, &crc32fast::hash(state).to_le_bytes(), state].concat()
 }
 
+/// A snapshot has a checksum of the settings' text, and another process restores it.
+#[test]
+fn settings_read_alike_in_each_process() {
+    let config = BoardConfig::pico2(Vec::new());
+    assert!(config.mcu.boot_rom.own.is_some());
+    let text = format!("{config:?}");
+    assert!(!text.contains("0x"), "an address: {text}");
+}
+
 /// Damaged bytes give an error and leave the board as it was, with a wrong checksum and with a right one.
 #[test]
 fn bytes_that_are_no_snapshot_are_refused() {
