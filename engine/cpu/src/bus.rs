@@ -78,9 +78,16 @@ pub trait Bus<A: Architecture> {
         None
     }
 
-    /// Returns whether the same holds of the read of `core` at `address`, of whatever size, wherever the address is.
-    fn is_steady(&self, core: usize, address: u32) -> bool {
-        self.peek(core, address).is_some()
+    /// Returns the cycle up to which the same holds of the reads of `core` at `address`, of whatever size, wherever the
+    /// address is; `None`: of none.
+    fn steady_until(&self, core: usize, address: u32) -> Option<u64> {
+        self.peek(core, address).map(|_| u64::MAX)
+    }
+
+    /// Handles the next event, if a core that only reads a register may do so itself: the event comes before
+    /// [`Sys::take_early`] refuses it, and leaves the cache alone.
+    fn pass_event(&mut self, _mem: &mut Memory<Self::Map, A>) -> bool {
+        false
     }
 
     /// Returns the wait states of the last access.

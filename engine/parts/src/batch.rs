@@ -286,6 +286,30 @@ pub trait Batches {
 #[macro_export]
 macro_rules! batches {
     ($bus:ident, $dma:expr, $pio0:expr, $apart:pat) => {
+        impl $bus {
+            /// Returns the cycle up to which reads of a register that programs poll give the same, unless a write or an
+            /// event comes before; `None`: it is none of these.
+            fn polled_until(&self, address: u32) -> Option<u64> {
+                match address & !0x3fff {
+                    // Transfers are events.
+                    map::DMA => Some(u64::MAX),
+                    map::SPI0 => self.blocks.spi[0].polled_until(&self.sys, address),
+                    map::SPI1 => self.blocks.spi[1].polled_until(&self.sys, address),
+                    _ => None,
+                }
+            }
+
+            /// Takes the next event for a core that waits, if it is a step of a transfer that leaves flash and its cache
+            /// alone.
+            fn take_step(&mut self) -> Option<$crate::wires::Event> {
+                let dma = &self.blocks.dma;
+                self.sys.take_early(|id| match id {
+                    event::SPI0 | event::SPI1 => true,
+                    _ => id == $dma && !dma.reaches_flash(),
+                })
+            }
+        }
+
         impl $crate::batch::Batches for $bus {
             const DMA: $crate::wires::Event = $dma;
             const PIO0: u32 = $pio0;
@@ -318,7 +342,7 @@ macro_rules! batches {
 
             #[inline]
             fn settle_requests(&mut self) {
-                if self.sys.dreq_rose != 0 {
+                if self.sys.requests_rose() {
                     self.blocks.dma.requests_changed(&mut self.sys);
                 }
             }

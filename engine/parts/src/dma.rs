@@ -323,6 +323,11 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
         }
     }
 
+    /// Returns whether a busy channel reads or writes in the space of the flash.
+    pub fn reaches_flash(&self) -> bool {
+        self.channels.iter().any(|c| c.busy && (c.read_addr >> 28 == 1 || c.write_addr >> 28 == 1))
+    }
+
     /// Registers the requests that channels wait for, since PWM only generates those.
     fn watch_requests(&self, sys: &mut Sys) {
         let waiting = self.channels.iter().filter(|c| c.transfers() && c.treq() < self.wires.dreqs);

@@ -183,18 +183,27 @@ impl Runner {
                 limit = limit.min(self.probed.next_sample).max(cycles + 1);
             }
             self.trace_cores(chip);
+            let sampled = PROBED && self.probed.next_sample != u64::MAX;
             let stalled = *chip.stalled();
+            let sys = chip.sys_mut();
+            sys.events_until = if other.running || sampled { 0 } else { until };
             let halted = chip.run_core(index, limit);
             if index != 0 {
                 *chip.stalled() = stalled;
             }
-            let core = chip.core(index);
             let accessed = chip.sys().now();
+            let noticed = chip.sys_mut().noticed.take();
+            if let Some(cycle) = noticed {
+                self.notice(chip, index, cycle);
+            }
+            let core = chip.core(index);
             chip.sys_mut().cycle = core.cycles;
             self.trace_cores(chip);
             chip.attribute();
             let sys = chip.sys_mut();
-            if let Some(fault) = &mut sys.unmodelled {
+            if noticed.is_none()
+                && let Some(fault) = &mut sys.unmodelled
+            {
                 fault.pc.get_or_insert(core.pc);
             }
             if sys.stopped() {
@@ -213,6 +222,19 @@ impl Runner {
             }
         }
         RunEnd::Time
+    }
+
+    /// Runs core `index`, which waited, on to the event in `cycle` that it has handled, as if the event came then.
+    fn notice(&mut self, chip: &mut impl Runs, index: usize, cycle: u64) {
+        chip.sys_mut().handle_no_events();
+        while chip.core(index).cycles < cycle {
+            chip.sys_mut().attention = false;
+            chip.run_core(index, cycle);
+        }
+        let sys = chip.sys_mut();
+        sys.attention = true;
+        self.now = self.now.max(sys.clock.ps_at(cycle));
+        notify_cores(chip, cycle);
     }
 
     /// Lets time pass to the next event, at most to `until`, while clk_sys stands still.

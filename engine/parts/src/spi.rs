@@ -462,8 +462,14 @@ impl Spi {
         }
     }
 
-    fn busy(&self, now: Ps) -> bool {
-        self.frame.is_some() || !self.tx.is_empty() || now < self.busy_until
+    /// Returns the cycle up to which reads of the register at `address` give the same, if it is SR.
+    pub fn polled_until(&self, sys: &Sys, address: u32) -> Option<u64> {
+        let idle_at = if sys.now() < self.busy_until { sys.clock.cycle_at(self.busy_until) } else { u64::MAX };
+        (address & 0xfff == reg::SR).then_some(idle_at)
+    }
+
+    fn busy(&self, sys: &Sys) -> bool {
+        self.frame.is_some() || !self.tx.is_empty() || sys.now() < self.busy_until
     }
 
     fn raw_interrupts(&self, sys: &Sys) -> u32 {
@@ -545,7 +551,7 @@ impl Peripheral for Spi {
                     (self.tx.len() < FIFO_DEPTH, sr::TNF),
                     (!self.rx.is_empty(), sr::RNE),
                     (self.rx.len() == FIFO_DEPTH, sr::RFF),
-                    (self.busy(sys.now()), sr::BSY),
+                    (self.busy(sys), sr::BSY),
                 ] {
                     if set {
                         value |= bit;

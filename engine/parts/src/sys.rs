@@ -180,6 +180,12 @@ pub struct Sys {
     pub batch_possible: bool,
     /// Off: every edge of PIO is an event. The chip's behaviour is the same; only the simulation is slower.
     pub batches_enabled: bool,
+    /// Time before which a core that waits may handle events itself, as no other core runs.
+    #[snapshot(skip)]
+    pub(crate) events_until: Ps,
+    /// Cycle of such an event, if the cores have to be told what it did.
+    #[snapshot(skip)]
+    pub(crate) noticed: Option<u64>,
     /// SEV was executed or an event reached both cores.
     pub event_signal: bool,
     /// Bits of RESETS.RESET: a set bit holds that peripheral in reset.
@@ -244,6 +250,8 @@ impl Sys {
             batched: None,
             batch_possible: false,
             batches_enabled: true,
+            events_until: 0,
+            noticed: None,
             event_signal: false,
             held_in_reset: 0,
             entering_reset: 0,
@@ -329,6 +337,40 @@ impl Sys {
         self.due[index] = NEVER;
         self.next_due = self.earliest();
         Some(Event(index as u8))
+    }
+
+    /// Leaves all events to the chip's loop in this turn of a core.
+    pub fn handle_no_events(&mut self) {
+        self.events_until = 0;
+    }
+
+    /// Takes the next event, if a core that waits may handle it and it is `wanted`.
+    pub fn take_early(&mut self, wanted: impl FnOnce(Event) -> bool) -> Option<Event> {
+        let due = self.next_due;
+        let id = self.due.iter().position(|&at| at == due).map(|index| Event(index as u8))?;
+        if due >= self.events_until || !wanted(id) {
+            return None;
+        }
+        self.cycle = self.cycle.max(self.clock.cycle_at(due));
+        self.take_event(due)
+    }
+
+    /// Returns the cycle at which such a core must stop: that of the next event. 0: it handles none.
+    pub fn stops_at(&self) -> u64 {
+        self.clock.cycle_at(self.next_due.min(self.events_until))
+    }
+
+    /// Returns whether it goes on after an event in `cycle`; otherwise, the cores have to be told what that did.
+    pub fn goes_on(&mut self, cycle: u64) -> bool {
+        let rose = self.irq_rose != 0 || self.core_irq_rose != [0; 2] || self.event_signal;
+        let ends = self.reset_request.is_some() || self.unmodelled.is_some() || self.paused || self.stopped();
+        if rose || ends || self.clocks_changed {
+            self.noticed = Some(cycle);
+            return false;
+        }
+        // New events are no more than the next to come.
+        self.attention = false;
+        true
     }
 
     /// Sets the current time to `at`, or (`None`) to that of bus accesses; returns the previous value.
@@ -433,6 +475,13 @@ impl Sys {
             self.watched_dreqs = lines;
             self.watch_dirty = true;
         }
+    }
+
+    /// Returns whether a line rose that a busy DMA channel waits for; the others need no more attention.
+    #[inline]
+    pub fn requests_rose(&mut self) -> bool {
+        self.dreq_rose &= self.watched_dreqs;
+        self.dreq_rose != 0
     }
 
     /// Starts a DMA transfer paced by `line`. PWM's requests are one per wrap; all others are levels maintained by

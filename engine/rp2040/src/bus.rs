@@ -513,12 +513,20 @@ impl cpu::Bus<V6m> for Bus {
         if seen || address & 0xffff_fe03 != 0xd000_0000 { None } else { self.sio.peek(core, address & 0x1fc) }
     }
 
-    fn is_steady(&self, core: usize, address: u32) -> bool {
-        if address & 0xffff_c000 == map::DMA {
-            // Transfers are events.
-            return !self.sys.trace.wants(kind::REGISTERS);
+    fn steady_until(&self, core: usize, address: u32) -> Option<u64> {
+        if address >> 28 == 0xd {
+            return self.peek(core, address).map(|_| u64::MAX);
         }
-        self.peek(core, address).is_some()
+        self.polled_until(address).filter(|_| !self.sys.trace.wants(kind::REGISTERS))
+    }
+
+    fn pass_event(&mut self, mem: &mut Memory) -> bool {
+        let Some(id) = self.take_step() else { return false };
+        let stalled = mem.xip.stalled;
+        self.event(mem, id);
+        mem.xip.stalled = stalled;
+        self.sys.end_event();
+        true
     }
 
     #[inline]

@@ -158,6 +158,8 @@ impl Runs for Chip {
     #[inline]
     fn run_core(&mut self, index: usize, limit: u64) -> bool {
         if self.probes.look() {
+            // Probes look at each instruction.
+            self.bus.sys.handle_no_events();
             let (core, mem, bus) = (&mut self.cores[index], &mut self.mem, &mut self.bus);
             return self.probes.run(&mut Lent { core, mem, bus }, limit);
         }

@@ -5,6 +5,8 @@ use crate::peripherals::resets::bit;
 use crate::wires::event;
 
 pub(crate) const IO_BANK0: u32 = 0x4001_4000;
+pub(crate) const SPI0: u32 = 0x4003_c000;
+pub(crate) const SPI1: u32 = 0x4004_0000;
 pub(crate) const TIMER: u32 = 0x4005_4000;
 pub(crate) const DMA: u32 = 0x5000_0000;
 pub(crate) const PIO0: u32 = 0x5020_0000;
@@ -28,8 +30,8 @@ parts::register_map! {
     0x4003_0000 busctrl, BUSCTRL, [], Any;
     0x4003_4000 uart[0], UART0, [UART0, world], Any;
     0x4003_8000 uart[1], UART1, [UART1, world], Any;
-    0x4003_c000 spi[0], SPI0, [SPI0, world], Any;
-    0x4004_0000 spi[1], SPI1, [SPI1, world], Any;
+    SPI0 spi[0], SPI0, [SPI0, world], Any;
+    SPI1 spi[1], SPI1, [SPI1, world], Any;
     0x4004_4000 i2c[0], I2C0, [I2C0, world], Any;
     0x4004_8000 i2c[1], I2C1, [I2C1, world], Any;
     0x4004_c000 adc, ADC, [ADC], Written;

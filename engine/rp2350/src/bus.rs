@@ -52,6 +52,7 @@ use parts::batch::Use;
 use parts::constants::Constants;
 use parts::lane;
 use parts::passing::Reached;
+use parts::trace::kind;
 use parts::wires::{Event, Version};
 use parts::xip_cache::{APART, LINE_BYTES_LOG2};
 use sim::Snapshot;
@@ -812,6 +813,19 @@ impl<K: Kind> cpu::Bus<K> for Bus {
         size: u32,
     ) -> Result<(), BusFault> {
         self.write(mem, master, address, value, size)
+    }
+
+    fn steady_until(&self, _core: usize, address: u32) -> Option<u64> {
+        self.polled_until(address).filter(|_| !self.sys.trace.wants(kind::REGISTERS))
+    }
+
+    fn pass_event(&mut self, mem: &mut Memory<K>) -> bool {
+        let Some(id) = self.take_step() else { return false };
+        let stalled = mem.xip.stalled;
+        self.event(mem, id);
+        mem.xip.stalled = stalled;
+        self.sys.end_event();
+        true
     }
 
     #[inline]

@@ -7,6 +7,9 @@ use crate::wires::event;
 pub(crate) const IO_BANK0: u32 = 0x4002_8000;
 pub(crate) const TIMER0: u32 = 0x400b_0000;
 pub(crate) const SHA256: u32 = 0x400f_8000;
+pub(crate) const SPI0: u32 = 0x4008_0000;
+pub(crate) const SPI1: u32 = 0x4008_8000;
+pub(crate) const DMA: u32 = 0x5000_0000;
 pub(crate) const PIO0: u32 = 0x5020_0000;
 /// USB's memory, beside its registers.
 pub(crate) const USB_DPRAM: u32 = 0x5010_0000;
@@ -31,8 +34,8 @@ parts::register_map! {
     0x4006_8000 busctrl, BUSCTRL, [], Any;
     0x4007_0000 uart[0], UART0, [UART0, world], Any;
     0x4007_8000 uart[1], UART1, [UART1, world], Any;
-    0x4008_0000 spi[0], SPI0, [SPI0, world], Any;
-    0x4008_8000 spi[1], SPI1, [SPI1, world], Any;
+    SPI0 spi[0], SPI0, [SPI0, world], Any;
+    SPI1 spi[1], SPI1, [SPI1, world], Any;
     0x4009_0000 i2c[0], I2C0, [I2C0, world], Any;
     0x4009_8000 i2c[1], I2C1, [I2C1, world], Any;
     0x400a_0000 adc, ADC, [ADC], Written;
@@ -50,7 +53,7 @@ parts::register_map! {
     0x4012_0000 otp, NONE, [], Any;
     0x4015_8000 glitch_detector, NONE, [], Any;
     0x4016_0000 tbman, TBMAN, [], Any;
-    0x5000_0000 dma, DMA, [DMA, bus], None;
+    DMA dma, DMA, [DMA, bus], None;
     0x5011_0000 usb, USBCTRL, [USB], None;
     PIO0 pio[0], PIO0, [PIO0], Pio;
     0x5030_0000 pio[1], PIO1, [PIO1], Pio;

@@ -23,7 +23,8 @@ impl<M: Map> Translation<'_, M> {
 
     /// Returns the current instruction as the engine needs it: with its cycles so far, and the state of its IT block.
     fn in_engine(&self, cycles: u32) -> Place {
-        Place { pc: self.at.pc, it: self.at.it, pending: self.here.pending + cycles, ..self.here }
+        let pending = self.here.pending + cycles;
+        Place { pc: self.at.pc, it: self.at.it, pending, spent: pending - self.at.pending, ..self.here }
     }
 
     /// Sets EAX to the address given by `op`'s register and offset or index.

@@ -133,6 +133,8 @@ pub(super) struct Place {
     pub(super) fetched: u32,
     /// Cycles that are not yet subtracted.
     pub(super) pending: u32,
+    /// Those of them that an access came after the fetch of its instruction.
+    pub(super) spent: u32,
 }
 
 /// What x86's flags hold, as the result of the code that ends at an offset.
@@ -184,7 +186,7 @@ pub(super) fn translate<M: Map>(
     base: usize,
 ) -> Option<Block> {
     let late = late_after_branch(pc);
-    let here = Place { pc, word: NO_WORD, late, it: 0, executed: 0, fetched: 0, pending: 0 };
+    let here = Place { pc, word: NO_WORD, late, it: 0, executed: 0, fetched: 0, pending: 0, spent: 0 };
     let mut translation = Translation {
         ops: Assembler::new(base),
         mem,

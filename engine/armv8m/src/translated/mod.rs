@@ -9,6 +9,7 @@ mod block;
 mod branches;
 mod instructions;
 pub(crate) mod mistakes;
+mod polls;
 mod stubs;
 
 use std::mem::offset_of;
@@ -38,6 +39,7 @@ const fn late_after_branch(pc: u32) -> u32 {
 }
 
 impl Translate for V8m {
+    const FINDS_LOOPS: bool = true;
     const LAYOUT: Layout = Layout {
         regs: REGS,
         pc: offset_of!(Core, pc) as i32,
@@ -64,6 +66,10 @@ impl Translate for V8m {
             return None;
         }
         block::translate(mem, routines, part, ahead, pc, base)
+    }
+
+    fn loop_at<M: Map>(mem: &Memory<M>, part: Part, pc: u32) -> Option<u32> {
+        polls::loop_at(mem, part, pc)
     }
 }
 

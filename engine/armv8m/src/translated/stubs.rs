@@ -4,7 +4,7 @@
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use jit::ahead::PEEK;
-use jit::routines::{STATUS, VALUE};
+use jit::routines::{SPENT, STATUS, VALUE};
 use jit::status;
 
 use super::block::{After, Load, Place, Stub, Translation, guest, memory};
@@ -152,7 +152,7 @@ impl<M: Map> Translation<'_, M> {
     /// Calls the engine for the instruction at `place`.
     fn call(&mut self, place: Place, routine: usize) {
         self.tell(place);
-        dynasm!(self.ops ; .arch x64 ; call extern routine);
+        dynasm!(self.ops ; .arch x64 ; mov DWORD [r15 + SPENT], place.spent as i32 ; call extern routine);
     }
 
     /// Passes `place` to the engine, with the instructions and cycles until then. Keeps EAX.

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cpu::Translations as _;
 use cpu::memory::Parts;
-use cpu::{Bus, Map, Memory};
+use cpu::{Bus, Map, Master, Memory};
 use parts::fault::Cause;
 
 use super::mistakes::Mistake;
@@ -61,6 +61,8 @@ pub(super) struct Context {
     /// Instructions by [`source`], and words fetched or read from flash without the engine.
     pub(crate) executed: [u64; 3],
     pub(crate) fetched: u64,
+    /// Cycles from the start of the instruction to its access, if no fetch missed.
+    pub(crate) spent: u32,
     pub(crate) value: u32,
     pub(crate) status: u32,
     /// Functions below, for accesses of 1, 2 and 4 bytes.
@@ -124,13 +126,22 @@ impl Context {
             counter,
             executed: [0; 3],
             fetched: 0,
+            spent: 0,
             value: 0,
             status: status::CONTINUE,
-            load: [
-                load::<1, A, B> as *const () as usize,
-                load::<2, A, B> as *const () as usize,
-                load::<4, A, B> as *const () as usize,
-            ],
+            load: if A::FINDS_LOOPS {
+                [
+                    read::<1, A, B> as *const () as usize,
+                    read::<2, A, B> as *const () as usize,
+                    read::<4, A, B> as *const () as usize,
+                ]
+            } else {
+                [
+                    load::<1, A, B> as *const () as usize,
+                    load::<2, A, B> as *const () as usize,
+                    load::<4, A, B> as *const () as usize,
+                ]
+            },
             store: [
                 store::<1, A, B> as *const () as usize,
                 store::<2, A, B> as *const () as usize,
@@ -211,7 +222,7 @@ where
     value
 }
 
-// In one place only: inlined into `poll`, too, its closure would be called instead of inlined here.
+// In one place only: inlined into its callers, too, its closure would be called instead of inlined here.
 #[inline(never)]
 extern "sysv64" fn load<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
 where
@@ -221,8 +232,7 @@ where
     carry_out::<A, B>(context, address, |core, mem, bus| core.load::<SIZE>(mem, bus, address))
 }
 
-/// Reads a register in a loop that changes no memory. If the pass before this read had the same registers and read the
-/// same, the passes up to the limit are the same too, and only take their time.
+/// Reads a register in a block that is a loop and changes no memory.
 extern "sysv64" fn poll<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
 where
     A: Translate<Core: Accesses<A, B>>,
@@ -232,13 +242,57 @@ where
     let start = unsafe { (*(*context).core.cast::<A::Core>()).cycles() };
     let value = load::<SIZE, A, B>(context, address);
     // SAFETY: as above, and the call is over.
+    let (polling, pass) = unsafe { ((*context).polling, std::mem::take(&mut (*context).pass)) };
+    wait::<SIZE, A, B>(context, start, address, value, polling, pass);
+    value
+}
+
+/// Reads as `load` does. The loop that polls is found by its code.
+extern "sysv64" fn read<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
+where
+    A: Translate<Core: Accesses<A, B>>,
+    B: Bus<A>,
+{
+    // SAFETY: as above.
+    let start = unsafe { (*(*context).core.cast::<A::Core>()).cycles() };
+    let value = load::<SIZE, A, B>(context, address);
+    // SAFETY: as above, and the call is over.
+    let (core, mem, bus) = unsafe {
+        let Context { core, mem, bus, .. } = *context;
+        (&*core.cast::<A::Core>(), &mut *mem.cast::<Memory<B::Map, A>>(), &*bus.cast::<B>())
+    };
+    let pc = core.pc();
+    if bus.steady_until(core.index(), address).is_some()
+        && let Some(count) = super::loop_at(mem, pc)
+    {
+        wait::<SIZE, A, B>(context, start, address, value, pc, [pc, count]);
+    }
+    value
+}
+
+/// Lets time pass in the loop at `polling`, which has read `value` at `start`. If the pass before this read had the same
+/// registers and read the same, the passes up to the limit are the same too, and only take their time. `pass`: the start
+/// and the number of instructions of a pass.
+#[inline(always)]
+fn wait<const SIZE: u32, A, B>(
+    context: *mut Context,
+    start: u64,
+    address: u32,
+    value: u32,
+    polling: u32,
+    pass: [u32; 2],
+) where
+    A: Translate<Core: Accesses<A, B>>,
+    B: Bus<A>,
+{
+    // SAFETY: as above.
     let (context, core, bus) =
         unsafe { (&mut *context, &mut *(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
     // SAFETY: the same.
-    let Memory { translated: Translated { seen: before, mistakes, .. }, xip, .. } =
-        unsafe { &mut *context.mem.cast::<Memory<B::Map, A>>() };
+    let mem = unsafe { &mut *context.mem.cast::<Memory<B::Map, A>>() };
+    let Memory { translated: Translated { seen: before, mistakes, .. }, xip, .. } = mem;
     let seen = Seen {
-        start: context.polling,
+        start: polling,
         pc: core.pc(),
         address,
         value,
@@ -249,7 +303,6 @@ where
         misses: xip.misses,
     };
     let before = std::mem::replace(before, seen);
-    let pass = std::mem::take(&mut context.pass);
     let executed: [u64; 3] = std::array::from_fn(|source| seen.executed[source].wrapping_sub(before.executed[source]));
     // With fewer or more instructions it was not one pass from there to here.
     let count = executed.iter().fold(0u32, |sum, &more| sum.wrapping_add(more as u32));
@@ -261,20 +314,35 @@ where
         // The next pass may take less time than one with a miss.
         && before.misses == seen.misses;
     if !same || context.status != status::CONTINUE || bus.counted() != 0 || bus.sys().records() {
-        return value;
+        return;
     }
-    if !bus.is_steady(core.index(), address) && !mistakes.makes(Mistake::WaitForAnything) {
-        return value;
+    let (anything, past) = (mistakes.makes(Mistake::WaitForAnything), mistakes.makes(Mistake::WaitPastLimit));
+    let (core_index, accessed, generation) = (core.index(), bus.sys().cycle, mem.translated.generation());
+    let (cycles, began) = (start - before.cycles, start - u64::from(context.spent));
+    let mut passes = 0;
+    while let Some(until) = bus.steady_until(core_index, address).or(anything.then_some(u64::MAX)) {
+        // The next event may have been put off since this turn began.
+        context.limit = context.limit.max(bus.sys().stops_at());
+        // The last read begins before the limit, and reads before the value changes.
+        let before_limit = (context.limit - 1 - began) / cycles + u64::from(past);
+        passes = before_limit.min((until - 1).saturating_sub(start) / cycles).max(passes);
+        // The other instructions of a pass cannot tell whether this event has come.
+        if until != u64::MAX || !bus.pass_event(mem) {
+            break;
+        }
+        let same = mem.translated.generation() == generation
+            && mem.xip.misses == seen.misses
+            && bus.read(mem, Master::Core(core_index), address, SIZE) == Ok(value);
+        if !bus.sys_mut().goes_on(context.limit) || !same {
+            break;
+        }
     }
-    let cycles = start - before.cycles;
-    let passes = (context.limit - 1 - start) / cycles + u64::from(mistakes.makes(Mistake::WaitPastLimit));
     core.wait(passes * cycles);
-    bus.sys_mut().cycle += passes * cycles;
+    bus.sys_mut().cycle = accessed + passes * cycles;
     for (count, more) in context.executed.iter_mut().zip(executed) {
         *count = count.wrapping_add(passes * more);
     }
     context.fetched = context.fetched.wrapping_add(passes * seen.fetched.wrapping_sub(before.fetched));
-    value
 }
 
 /// Executes the instruction at the PC.

@@ -47,6 +47,15 @@ pub trait Translate: Architecture<Translated = Translated, Core: Guest> + Sized 
     /// Assembles what a branch to ECX that leads to no block must do, beside setting the PC. EAX is free.
     fn after_branch(_: &mut Assembler) {}
 
+    /// Loops that poll are found by [`Self::loop_at`]; otherwise their blocks tell of them.
+    const FINDS_LOOPS: bool = false;
+
+    /// Returns the number of instructions of the loop that starts with the load at `pc` in `part`, if it does no more than
+    /// poll.
+    fn loop_at<M: Map>(_: &Memory<M, Self>, _: Part, _pc: u32) -> Option<u32> {
+        None
+    }
+
     /// Translates the block that starts at `pc` in `part`, for a buffer whose next address is `base`. `counting`: as in
     /// [`Part::of`]. `ahead`: for a core ahead of the other. `None`: its first instruction must be interpreted.
     fn translate<M: Map>(
@@ -135,6 +144,8 @@ const NEVER: u8 = u8::MAX;
 const WORTHWHILE: u64 = 16;
 /// Predecoded slots per granule, the unit in which blocks are looked up.
 const GRANULE_SLOTS: usize = 16;
+/// Loads of which it is kept whether they begin a loop.
+const LOOPS: usize = 16;
 
 type Enter<C> = unsafe extern "sysv64" fn(*mut C, *mut Context, usize) -> u32;
 
@@ -188,6 +199,8 @@ pub struct Translated {
     ahead: Box<Ahead>,
     /// What a loop that polls had, in the present run.
     seen: Seen,
+    /// What [`Translate::loop_at`] has found, by the load's address and the generation.
+    loops: [(u32, u64, Option<u32>); LOOPS],
     pub(crate) mistakes: Mistakes,
 }
 
@@ -206,6 +219,7 @@ impl Translations for Translated {
             room: buffer::SIZE,
             ahead: Box::new(Ahead::new::<M>()),
             seen: Seen::default(),
+            loops: [(1, 0, None); LOOPS],
             mistakes: Mistakes::default(),
         }
     }
@@ -392,6 +406,19 @@ fn block_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32, counting: boo
         return None;
     }
     make(mem, part, counting, ahead, pc)
+}
+
+/// Returns [`Translate::loop_at`] for the load at `pc`, which is in a block.
+fn loop_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32) -> Option<u32> {
+    let (place, generation) = ((pc >> 1) as usize % LOOPS, mem.translated.generation);
+    let (at, when, found) = mem.translated.loops[place];
+    if (at, when) == (pc, generation) {
+        return found;
+    }
+    let part = Part::of::<M>(pc, mem.translated.flash_reach, false)?;
+    let found = A::loop_at(mem, part, pc);
+    mem.translated.loops[place] = (pc, generation, found);
+    found
 }
 
 #[cold]

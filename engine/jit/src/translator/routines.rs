@@ -54,6 +54,8 @@ pub const STATUS: i32 = offset_of!(Context, status) as i32;
 pub const POLLING: i32 = offset_of!(Context, polling) as i32;
 /// The start of a loop that was just passed, and the number of its instructions.
 pub const PASS: i32 = offset_of!(Context, pass) as i32;
+/// Cycles from the start of an instruction to its access, but for the wait of a fetch that missed.
+pub const SPENT: i32 = offset_of!(Context, spent) as i32;
 const LOAD: i32 = offset_of!(Context, load) as i32;
 const POLL: i32 = offset_of!(Context, poll) as i32;
 const STORE: i32 = offset_of!(Context, store) as i32;
