@@ -41,7 +41,7 @@ pub(super) enum Stub {
     MissAhead {
         at: DynamicLabel,
         back: DynamicLabel,
-        set: i32,
+        offset: u32,
         held: u32,
         stuck: DynamicLabel,
     },
@@ -343,7 +343,7 @@ impl<M: Map> Translation<'_, M> {
         );
         if self.ahead && !self.makes(Mistake::MissAhead) {
             let stuck = self.bail_here();
-            self.stubs.push(Stub::MissAhead { at, back, set, held, stuck });
+            self.stubs.push(Stub::MissAhead { at, back, offset, held, stuck });
         } else {
             self.stubs.push(Stub::Miss { at, back, offset, held });
         }

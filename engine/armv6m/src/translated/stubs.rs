@@ -31,12 +31,10 @@ impl<M: Map> Translation<'_, M> {
             }
             Stub::Miss { at, back, offset, held } => {
                 let miss = self.routines.miss;
-                let set = ((offset >> 3) & 0x3ff) as i32;
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.find_line(offset, held, back);
                 dynasm!(self.ops
                     ; .arch x64
-                    ; =>at
-                    ; cmp DWORD [rax + 8 * set + 4], held as i32
-                    ; je =>back
                     ; mov ecx, DWORD offset as i32
                     ; call extern miss
                 );
@@ -45,13 +43,11 @@ impl<M: Map> Translation<'_, M> {
                 }
                 dynasm!(self.ops ; .arch x64 ; jmp =>back);
             }
-            Stub::MissAhead { at, back, set, held, stuck } => dynasm!(self.ops
-                ; .arch x64
-                ; =>at
-                ; cmp DWORD [rax + 8 * set + 4], held as i32
-                ; je =>back
-                ; jmp =>stuck
-            ),
+            Stub::MissAhead { at, back, offset, held, stuck } => {
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.find_line(offset, held, back);
+                dynasm!(self.ops ; .arch x64 ; jmp =>stuck);
+            }
             Stub::Touch { at, access, size, more, again, stuck } => {
                 let touch = self.routines.touch;
                 dynasm!(self.ops
@@ -172,6 +168,21 @@ impl<M: Map> Translation<'_, M> {
                 );
             }
         }
+    }
+
+    /// Jumps to `back` if the cache holds the word at `offset`, but not as a whole line in the first way. RAX: the tags.
+    fn find_line(&mut self, offset: u32, held: u32, back: DynamicLabel) {
+        let set = 8 * ((offset >> 3) & 0x3ff) as i32;
+        let alone = (held & !3 | 1 << (offset >> 2 & 1)) as i32;
+        dynasm!(self.ops
+            ; .arch x64
+            ; cmp DWORD [rax + set + 4], held as i32
+            ; je =>back
+            ; cmp DWORD [rax + set], alone
+            ; je =>back
+            ; cmp DWORD [rax + set + 4], alone
+            ; je =>back
+        );
     }
 
     pub(super) fn end(&mut self, place: Place, routine: usize) {

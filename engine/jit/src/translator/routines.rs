@@ -90,7 +90,7 @@ pub struct Routines {
     pub store: [usize; 3],
     /// Like `load`, by a loop that changes no memory.
     pub poll: [usize; 3],
-    /// Reads from cached flash at EAX into EAX if a whole line is present: carry clear. Otherwise EAX is unchanged.
+    /// Reads from cached flash at EAX into EAX if its word is present: carry clear. Otherwise EAX is unchanged.
     pub flash: [usize; 3],
 }
 
@@ -231,6 +231,13 @@ pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> 
             ; and edx, (M::FLASH.bytes - 1) as i32
             ; shr edx, 13
             ; lea edx, [rdx * 4 + 3]
+            ; cmp [rcx], edx
+            ; je >there
+            ; cmp [rcx + 4], edx
+            ; je >there
+            // A line with this word only.
+            ; bt eax, 2
+            ; adc edx, BYTE -2
             ; cmp [rcx], edx
             ; je >there
             ; cmp [rcx + 4], edx
