@@ -10,7 +10,7 @@ use jit::mistakes::Mistake;
 use jit::routines::{DENIED, FLASH, GRANULES, GUEST};
 use jit::{counted, source};
 
-use super::block::{Check, Load, Stub, Translation, guest, imm, memory};
+use super::block::{Check, Late, Load, Stub, Translation, guest, imm, memory};
 use crate::decode::Op;
 
 impl<M: Map> Translation<'_, M> {
@@ -64,8 +64,7 @@ impl<M: Map> Translation<'_, M> {
 
     pub(super) fn load(&mut self, op: Op, size: u32, signed: bool, indexed: bool) {
         let load = Load { size, signed, to: GUEST[usize::from(op.a & 7)] };
-        let place = self.here;
-        let leave = self.leave(self.after(2));
+        let (place, after) = (self.here, self.after());
         let at = self.ops.new_dynamic_label();
         let take = self.ops.new_dynamic_label();
         let done = self.ops.new_dynamic_label();
@@ -75,14 +74,14 @@ impl<M: Map> Translation<'_, M> {
         self.permitted(LOAD, size, 0, again);
         dynasm!(self.ops ; .arch x64 ; =>take);
         self.take_from_ram(load);
-        let cycles = if self.makes(Mistake::LoadTakesOneCycle) { 1 } else { 2 };
-        dynasm!(self.ops ; .arch x64 ; sub r14, cycles ; jle =>leave ; =>done);
+        dynasm!(self.ops ; .arch x64 ; =>done);
         if self.ahead {
             let stuck = self.bail_here();
-            self.stubs.push(Stub::LoadAhead { at, load, leave, done, stuck });
+            self.stubs.push(Stub::LoadAhead { at, load, done, stuck });
         } else {
-            self.stubs.push(Stub::Load { at, load, place, leave, done, take });
+            self.stubs.push(Stub::Load { at, load, place, after, done, take });
         }
+        self.here.cycles += if self.makes(Mistake::LoadTakesOneCycle) { 1 } else { 2 };
     }
 
     pub(super) fn load_literal(&mut self, op: Op) {
@@ -92,15 +91,20 @@ impl<M: Map> Translation<'_, M> {
         let in_flash = address.wrapping_sub(M::FLASH.base);
         if self.part.source == source::FLASH && in_flash < self.part.size {
             if !self.makes(Mistake::LiteralNotFetched) {
-                self.fetch_word(address);
+                self.here.fetched += 1;
+                let late = if self.ahead {
+                    Late::Stuck(self.bail(self.before))
+                } else {
+                    Late::Leaves { after: self.after(), to }
+                };
+                self.look_up(&[address], late);
             }
-            let offset = in_flash as i32;
-            dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + FLASH] ; mov Rd(to), [rax + offset]);
+            self.take_literal(in_flash, to);
         } else if self.part.source == source::RAM && in_ram < self.ram_end() {
             if self.makes(Mistake::StaleLiteral) {
                 let value = self.mem.ram_u32(in_ram as usize);
                 dynasm!(self.ops ; .arch x64 ; mov Rd(to), DWORD value as i32);
-                self.takes(2);
+                self.here.cycles += 2;
                 return;
             }
             let again = self.again();
@@ -116,7 +120,12 @@ impl<M: Map> Translation<'_, M> {
             let bail = self.bail_here();
             dynasm!(self.ops ; .arch x64 ; jmp =>bail);
         }
-        self.takes(2);
+        self.here.cycles += 2;
+    }
+
+    /// Reads the word at an offset of flash.
+    pub(super) fn take_literal(&mut self, offset: u32, to: u8) {
+        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + FLASH] ; mov Rd(to), [rax + offset as i32]);
     }
 
     /// Jumps to `marked` if the granule of RAM at ECX units of `size` contains code.
@@ -168,8 +177,6 @@ impl<M: Map> Translation<'_, M> {
 
     pub(super) fn store(&mut self, op: Op, size: u32, indexed: bool) {
         let value = GUEST[usize::from(op.a & 7)];
-        let place = self.here;
-        let leave = self.leave(self.after(2));
         let at = self.ops.new_dynamic_label();
         let marked = self.ops.new_dynamic_label();
         let done = self.ops.new_dynamic_label();
@@ -180,14 +187,16 @@ impl<M: Map> Translation<'_, M> {
             self.ram_offset(size, self.ram_end(), stuck);
             self.permitted(STORE, size, 0, again);
             self.put_into_ram(size, value);
-            self.takes(2);
+            self.here.cycles += 2;
             return;
         }
+        let (place, after) = (self.here, self.after());
         self.ram_offset(size, self.ram_end(), at);
         self.no_code(size, 0, marked);
         self.put_into_ram(size, value);
-        dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; =>done);
-        self.stubs.push(Stub::Store { at, marked, size, value, place, leave, done });
+        dynasm!(self.ops ; .arch x64 ; =>done);
+        self.stubs.push(Stub::Store { at, marked, size, value, place, after, done });
+        self.here.cycles += 2;
     }
 
     /// Starts a load/store multiple of `words` at EAX; ECX: their offset in RAM, in words.

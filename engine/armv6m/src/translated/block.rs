@@ -3,6 +3,10 @@
 //! A block acts on the simulated chip as [`crate::exec`] does, cycle by cycle. It exits before the first
 //! instruction that starts at or after the limit, and leaves rare cases to the interpreter. Out-of-line stubs follow
 //! the straight line.
+//!
+//! Its cycles are added up while it is made, and subtracted from those that are left where it exits. The code asks once
+//! in a segment of instructions whether all of them start before the limit. Only what takes a time that is not known
+//! then, a miss of the cache or an access by the engine, asks again.
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use cpu::{Map, NO_WORD};
@@ -17,6 +21,8 @@ use crate::decode::{Kind, Op, decode};
 
 /// Most instructions of one block.
 const LONGEST: u32 = 96;
+/// Cycles after which a new segment starts.
+const SEGMENT: u32 = 24;
 /// An out-of-line stub.
 pub(super) enum Stub {
     Leave {
@@ -27,29 +33,25 @@ pub(super) enum Stub {
         at: DynamicLabel,
         place: Place,
     },
-    /// Exits after a branch to EAX.
-    LeaveAt {
+    /// No time for the block's first segment, at whose start it is. If any is left, the interpreter takes a step, since
+    /// the block would only be tried again.
+    Start {
         at: DynamicLabel,
         place: Place,
     },
+    /// Words of flash, the first of which is not in the line that was looked at. It may be `found` in another way.
     Miss {
         at: DynamicLabel,
+        found: DynamicLabel,
         back: DynamicLabel,
-        offset: u32,
+        offsets: Vec<u32>,
         held: u32,
-    },
-    MissAhead {
-        at: DynamicLabel,
-        back: DynamicLabel,
-        offset: u32,
-        held: u32,
-        stuck: DynamicLabel,
+        late: Late,
     },
     /// A load outside RAM in a window.
     LoadAhead {
         at: DynamicLabel,
         load: Load,
-        leave: DynamicLabel,
         done: DynamicLabel,
         stuck: DynamicLabel,
     },
@@ -66,7 +68,7 @@ pub(super) enum Stub {
         at: DynamicLabel,
         load: Load,
         place: Place,
-        leave: DynamicLabel,
+        after: After,
         done: DynamicLabel,
         take: DynamicLabel,
     },
@@ -76,7 +78,7 @@ pub(super) enum Stub {
         size: u32,
         value: u8,
         place: Place,
-        leave: DynamicLabel,
+        after: After,
         done: DynamicLabel,
     },
     /// Counts a load/store multiple in the counted bank.
@@ -107,13 +109,35 @@ pub(super) struct Load {
     pub(super) to: u8,
 }
 
-/// A position in the block, and the counts of the instructions executed before it.
+/// What follows a miss of the cache, which may leave too little time for the rest of the segment.
+#[derive(Clone, Copy)]
+pub(super) enum Late {
+    /// The block's end, where the next one looks at the time.
+    Ends,
+    /// In a window: no miss may happen there, and the block exits before the instruction.
+    Stuck(DynamicLabel),
+    /// The interpreter executes the instruction, whose words are fetched.
+    Bails { segment: usize, bail: DynamicLabel },
+    /// The block reads the literal into this register, and exits after the instruction.
+    Leaves { after: After, to: u8 },
+}
+
+/// How a block continues after an access by the engine.
+#[derive(Clone, Copy)]
+pub(super) struct After {
+    /// Exits after the instruction.
+    pub(super) leave: DynamicLabel,
+    pub(super) segment: usize,
+}
+
+/// A position in the block, the counts of the instructions executed before it, and their cycles.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) pc: u32,
     pub(super) word: u32,
     pub(super) executed: u32,
     pub(super) fetched: u32,
+    pub(super) cycles: u32,
 }
 
 pub(super) struct Translation<'a, M> {
@@ -128,6 +152,11 @@ pub(super) struct Translation<'a, M> {
     /// Before the current instruction and its fetches.
     pub(super) before: Place,
     pub(super) stubs: Vec<Stub>,
+    pub(super) segment: usize,
+    /// For each segment, the start of its latest instruction, in cycles of the block.
+    bounds: Vec<u32>,
+    /// Comparisons with the bound of a segment: the offset behind its constant.
+    bounded: Vec<(usize, usize)>,
     /// The preceding comparison.
     pub(super) compared: Option<Op>,
     /// The address at which the block starts.
@@ -158,7 +187,7 @@ pub(super) fn translate<M: Map>(
     pc: u32,
     base: usize,
 ) -> Option<Block> {
-    let here = Place { pc, word: NO_WORD, executed: 0, fetched: 0 };
+    let here = Place { pc, word: NO_WORD, executed: 0, fetched: 0, cycles: 0 };
     let mut translation = Translation {
         ops: Assembler::new(base),
         mem,
@@ -169,14 +198,21 @@ pub(super) fn translate<M: Map>(
         here,
         before: here,
         stubs: Vec::new(),
+        segment: 0,
+        bounds: Vec::new(),
+        bounded: Vec::new(),
         compared: None,
         start: pc,
         waits: Waits::Nothing,
         polls: None,
     };
     translation.run()?;
-    let end = translation.here.pc;
-    Some(Block { code: translation.ops.finalize().ok()?, end })
+    let Translation { here, bounds, bounded, ops, .. } = translation;
+    let mut code = ops.finalize().ok()?;
+    for (end, segment) in bounded {
+        code[end - 4..end].copy_from_slice(&bounds[segment].to_le_bytes());
+    }
+    Some(Block { code, end: here.pc })
 }
 
 pub(super) fn guest(register: u8) -> Option<u8> {
@@ -193,6 +229,8 @@ pub(super) fn imm(op: Op) -> i32 {
 
 impl<M: Map> Translation<'_, M> {
     pub(super) fn run(&mut self) -> Option<()> {
+        // The cycle at which the segment starts.
+        let mut started = 0;
         loop {
             let (half, next) = self.part.halfwords(self.mem, self.here.pc);
             let op = decode(half, next);
@@ -203,10 +241,16 @@ impl<M: Map> Translation<'_, M> {
                 if self.here.executed == 0 {
                     return None;
                 }
-                let bail = self.bail(self.here);
-                dynasm!(self.ops ; .arch x64 ; jmp =>bail);
+                self.note_start();
+                self.end(self.here, self.routines.bail);
                 break;
             }
+            // The second core has to stop where the first has.
+            if self.bounds.is_empty() || self.here.cycles - started > if self.ahead { 0 } else { SEGMENT } {
+                self.begin_segment();
+                started = self.here.cycles;
+            }
+            self.note_start();
             self.before = self.here;
             self.fetch();
             self.here.executed += 1;
@@ -235,9 +279,10 @@ impl<M: Map> Translation<'_, M> {
 
     // -- places
 
-    /// Returns the place after the current instruction, which has `bytes`.
-    pub(super) fn after(&self, bytes: u32) -> Place {
-        Place { pc: self.here.pc + bytes, ..self.here }
+    /// Returns how the block goes on after the current instruction, an access of two cycles.
+    pub(super) fn after(&mut self) -> After {
+        let place = Place { pc: self.here.pc + 2, cycles: self.here.cycles + 2, ..self.here };
+        After { leave: self.leave(place), segment: self.segment }
     }
 
     pub(super) fn leave(&mut self, place: Place) -> DynamicLabel {
@@ -300,53 +345,78 @@ impl<M: Map> Translation<'_, M> {
 
     // -- time
 
-    /// Ends an instruction of `cycles`: exits if there is no time for the next.
-    pub(super) fn takes(&mut self, cycles: u32) {
-        let leave = self.leave(self.after(2));
-        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32);
-        if self.makes(Mistake::LimitAfterInstruction) {
-            dynasm!(self.ops ; .arch x64 ; jl =>leave);
+    /// Starts a segment: exits if its last instruction would start at or after the limit.
+    fn begin_segment(&mut self) {
+        self.segment = self.bounds.len();
+        self.bounds.push(0);
+        let exit = if self.segment == 0 {
+            let at = self.ops.new_dynamic_label();
+            self.stubs.push(Stub::Start { at, place: self.here });
+            at
         } else {
-            dynasm!(self.ops ; .arch x64 ; jle =>leave);
-        }
+            self.leave(self.here)
+        };
+        self.compare_bound(self.segment);
+        dynasm!(self.ops ; .arch x64 ; jle =>exit);
+    }
+
+    /// Compares the cycles left at the block's start with the latest start of an instruction of a segment.
+    pub(super) fn compare_bound(&mut self, segment: usize) {
+        dynasm!(self.ops ; .arch x64 ; cmp r14, DWORD i32::MAX);
+        self.bounded.push((self.ops.offset().0, segment));
+    }
+
+    /// Notes that an instruction starts here.
+    fn note_start(&mut self) {
+        let early = u32::from(self.makes(Mistake::LimitAfterInstruction));
+        let bound = &mut self.bounds[self.segment];
+        *bound = (*bound).max(self.here.cycles.saturating_sub(early));
     }
 
     /// Fetches the words that the core fetches before it executes the current instruction (docs/evidence/cache.md).
     pub(super) fn fetch(&mut self) {
         let Place { pc, word, .. } = self.here;
         let ahead = pc.wrapping_add(2) >> 2;
-        if self.part.source == source::FLASH && ahead != word {
-            if pc & 2 != 0 && word != pc >> 2 && !self.makes(Mistake::OddHalfwordNotFetched) {
-                self.fetch_word(pc);
-            }
-            self.fetch_word(ahead << 2);
-            self.here.word = ahead;
+        if self.part.source != source::FLASH || ahead == word {
+            return;
         }
+        let first = pc & 2 != 0 && word != pc >> 2 && !self.makes(Mistake::OddHalfwordNotFetched);
+        self.here.word = ahead;
+        let words = [pc & !3, ahead << 2];
+        let words = &words[usize::from(!first)..];
+        self.here.fetched += words.len() as u32;
+        let late = if self.ahead {
+            Late::Stuck(self.bail(self.before))
+        } else {
+            Late::Bails { segment: self.segment, bail: self.bail(self.here) }
+        };
+        self.look_up(words, late);
     }
 
-    /// Accesses the flash word at `address`, and adds its wait states.
-    pub(super) fn fetch_word(&mut self, address: u32) {
-        self.here.fetched += if self.makes(Mistake::FetchCountedTwice) { 2 } else { 1 };
+    /// Looks words of flash, whose accesses are counted, up in the cache, and adds their wait states.
+    pub(super) fn look_up(&mut self, words: &[u32], late: Late) {
+        if self.makes(Mistake::FetchCountedTwice) {
+            self.here.fetched += words.len() as u32;
+        }
         if self.makes(Mistake::EveryFetchHits) {
             return;
         }
-        let offset = address & (M::FLASH.bytes - 1);
-        let set = ((offset >> 3) & 0x3ff) as i32;
-        let held = ((offset >> 13) << 2) | 3;
-        let (at, back) = (self.ops.new_dynamic_label(), self.ops.new_dynamic_label());
-        dynasm!(self.ops
-            ; .arch x64
-            ; mov rax, [r15 + LINES]
-            ; cmp DWORD [rax + 8 * set], held as i32
-            ; jne =>at
-            ; =>back
-        );
-        if self.ahead && !self.makes(Mistake::MissAhead) {
-            let stuck = self.bail_here();
-            self.stubs.push(Stub::MissAhead { at, back, offset, held, stuck });
-        } else {
-            self.stubs.push(Stub::Miss { at, back, offset, held });
+        let back = self.ops.new_dynamic_label();
+        for number in 0..words.len() {
+            let offsets: Vec<u32> = words[number..].iter().map(|word| word & (M::FLASH.bytes - 1)).collect();
+            let set = 8 * ((offsets[0] >> 3) & 0x3ff) as i32;
+            let held = ((offsets[0] >> 13) << 2) | 3;
+            let (at, found) = (self.ops.new_dynamic_label(), self.ops.new_dynamic_label());
+            dynasm!(self.ops
+                ; .arch x64
+                ; mov rax, [r15 + LINES]
+                ; cmp DWORD [rax + set], held as i32
+                ; jne =>at
+                ; =>found
+            );
+            self.stubs.push(Stub::Miss { at, found, back, offsets, held, late });
         }
+        dynasm!(self.ops ; .arch x64 ; =>back);
     }
 
     // -- operands and results
@@ -382,7 +452,7 @@ impl<M: Map> Translation<'_, M> {
     pub(super) fn result(&mut self, op: Op) {
         self.write(op.a, 0);
         self.flags_nz();
-        self.takes(1);
+        self.here.cycles += 1;
     }
 
     pub(super) fn carry_and_overflow(&mut self) {

@@ -8,25 +8,20 @@ use jit::Part;
 use jit::mistakes::Mistake;
 use jit::routines::{Assembler, CODE, ENTRIES, jump_to_slot};
 
-use super::block::{Place, Stub, Translation};
+use super::block::{Place, Translation};
 use super::{C, NZ, V};
 use crate::decode::{Kind, Op};
 
 impl<M: Map> Translation<'_, M> {
     /// Continues at `target` after a branch of `cycles`.
     pub(super) fn branch(&mut self, target: u32, cycles: u32) {
-        let place = Place { pc: target, word: NO_WORD, ..self.here };
-        let leave = self.leave(place);
-        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32);
-        if self.makes(Mistake::LimitAfterBlock) {
-            dynasm!(self.ops ; .arch x64 ; jl =>leave);
-        } else {
-            dynasm!(self.ops ; .arch x64 ; jle =>leave);
-        }
+        let place = Place { pc: target, word: NO_WORD, cycles: self.here.cycles + cycles, ..self.here };
         if !self.part.contains(target) {
-            dynasm!(self.ops ; .arch x64 ; jmp =>leave);
+            self.end(place, self.routines.leave);
             return;
         }
+        // The next block looks at the time.
+        dynasm!(self.ops ; .arch x64 ; sub r14, place.cycles as i32);
         self.count(place);
         self.pass(target);
         let entry = self.part.slot(target) as i32 * 4;
@@ -42,11 +37,8 @@ impl<M: Map> Translation<'_, M> {
 
     /// Continues at EAX.
     pub(super) fn branch_to_eax(&mut self, cycles: u32) {
-        let at = self.ops.new_dynamic_label();
-        let place = Place { word: NO_WORD, ..self.here };
-        self.stubs.push(Stub::LeaveAt { at, place });
-        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32 ; jle =>at);
-        self.count(place);
+        dynasm!(self.ops ; .arch x64 ; sub r14, (self.here.cycles + cycles) as i32);
+        self.count(self.here);
         let cross_region_jump = self.routines.cross_region_jump;
         let Part { start, size, slots, .. } = self.part;
         let before = (start as i32).wrapping_neg();
@@ -86,7 +78,7 @@ impl<M: Map> Translation<'_, M> {
         self.branch(self.here.pc.wrapping_add(4).wrapping_add(op.imm), 2);
         dynasm!(self.ops ; .arch x64 ; =>not);
         let cycles = if self.makes(Mistake::UntakenBranchTakesTwo) { 2 } else { 1 };
-        self.takes(cycles);
+        self.here.cycles += cycles;
     }
 
     /// Jumps to `not` unless the condition holds.

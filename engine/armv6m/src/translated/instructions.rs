@@ -8,7 +8,7 @@ use jit::mistakes::Mistake;
 use jit::routines::GUEST;
 use jit::source;
 
-use super::block::{Check, Translation, guest, imm, memory};
+use super::block::{Check, Late, Translation, guest, imm, memory};
 use super::{C, NZ};
 use crate::decode::{Kind, Op};
 
@@ -25,7 +25,7 @@ impl<M: Map> Translation<'_, M> {
             Kind::MovImm => {
                 self.write_constant(op.a, op.imm);
                 dynasm!(self.ops ; .arch x64 ; mov QWORD [rbx + NZ], imm(op));
-                self.takes(1);
+                self.here.cycles += 1;
             }
             Kind::LslImm | Kind::LsrImm | Kind::AsrImm => self.shift_by_constant(op),
             Kind::LslReg | Kind::LsrReg | Kind::AsrReg | Kind::RorReg => self.shift_by_register(op),
@@ -37,7 +37,7 @@ impl<M: Map> Translation<'_, M> {
                 }
                 if op.kind == Kind::Cmn {
                     self.flags_nz();
-                    self.takes(1);
+                    self.here.cycles += 1;
                 } else {
                     self.result(op);
                 }
@@ -69,7 +69,7 @@ impl<M: Map> Translation<'_, M> {
                     self.borrow_and_overflow();
                     self.flags_nz();
                 }
-                self.takes(1);
+                self.here.cycles += 1;
             }
             Kind::And | Kind::Eor | Kind::Orr | Kind::Mul | Kind::Bic | Kind::Mvn | Kind::Tst => self.logic(op),
             Kind::AddHi => {
@@ -96,26 +96,26 @@ impl<M: Map> Translation<'_, M> {
             Kind::Adr => {
                 let aligned = if self.makes(Mistake::AdrUnaligned) { !0 } else { !3 };
                 self.write_constant(op.a, (pc.wrapping_add(4) & aligned).wrapping_add(op.imm));
-                self.takes(1);
+                self.here.cycles += 1;
             }
             Kind::AddSpImm => {
                 self.read(0, 13);
                 dynasm!(self.ops ; .arch x64 ; add eax, imm(op));
                 self.write(op.a, 0);
-                self.takes(1);
+                self.here.cycles += 1;
             }
             Kind::AddSp => {
                 dynasm!(self.ops ; .arch x64 ; add DWORD [rbx + memory(13)], imm(op));
-                self.takes(1);
+                self.here.cycles += 1;
             }
             Kind::SubSp => {
                 dynasm!(self.ops ; .arch x64 ; sub DWORD [rbx + memory(13)], imm(op));
-                self.takes(1);
+                self.here.cycles += 1;
             }
             Kind::Sxth | Kind::Sxtb | Kind::Uxth | Kind::Uxtb | Kind::Rev | Kind::Rev16 | Kind::Revsh => {
                 self.extend(op)
             }
-            Kind::Nop => self.takes(1),
+            Kind::Nop => self.here.cycles += 1,
             Kind::LdrLit => self.load_literal(op),
             Kind::LdrReg => self.load(op, 2, false, true),
             Kind::LdrhReg => self.load(op, 1, false, true),
@@ -138,7 +138,7 @@ impl<M: Map> Translation<'_, M> {
                 self.begin_multiple(words, Check::NoCode);
                 self.store_multiple(op.imm);
                 self.write(13, 0);
-                self.takes(words + 1);
+                self.here.cycles += words + 1;
             }
             Kind::Pop => {
                 let words = op.imm.count_ones();
@@ -147,7 +147,7 @@ impl<M: Map> Translation<'_, M> {
                 self.load_multiple(op.imm);
                 dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                 self.write(13, 0);
-                self.takes(words + 1);
+                self.here.cycles += words + 1;
             }
             Kind::PopPc => {
                 let words = op.imm.count_ones() + 1;
@@ -167,7 +167,7 @@ impl<M: Map> Translation<'_, M> {
                 self.store_multiple(op.imm);
                 dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                 self.write(op.b, 0);
-                self.takes(words + 1);
+                self.here.cycles += words + 1;
             }
             Kind::Ldm => {
                 let words = op.imm.count_ones();
@@ -178,7 +178,7 @@ impl<M: Map> Translation<'_, M> {
                     dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                     self.write(op.b, 0);
                 }
-                self.takes(words + 1);
+                self.here.cycles += words + 1;
             }
             Kind::B => {
                 self.branch(pc.wrapping_add(4).wrapping_add(op.imm), 2);
@@ -187,7 +187,9 @@ impl<M: Map> Translation<'_, M> {
             Kind::Bl => {
                 // As in the interpreter.
                 if self.part.source == source::FLASH && pc & 2 == 0 && !self.makes(Mistake::BlFetchesOnce) {
-                    self.fetch_word(pc.wrapping_add(4));
+                    let late = if self.ahead { Late::Stuck(self.bail(self.before)) } else { Late::Ends };
+                    self.here.fetched += 1;
+                    self.look_up(&[pc.wrapping_add(4)], late);
                 }
                 self.write_constant(14, pc.wrapping_add(4) | 1);
                 self.branch(pc.wrapping_add(4).wrapping_add(op.imm), 3);
@@ -234,7 +236,7 @@ impl<M: Map> Translation<'_, M> {
             dynasm!(self.ops ; .arch x64 ; and eax, BYTE -4);
         }
         self.write(register, 0);
-        self.takes(1);
+        self.here.cycles += 1;
     }
 
     pub(super) fn subtract(&mut self, register: u8) {
@@ -279,7 +281,7 @@ impl<M: Map> Translation<'_, M> {
         }
         if op.kind == Kind::Tst {
             self.flags_nz();
-            self.takes(1);
+            self.here.cycles += 1;
         } else {
             self.result(op);
         }
@@ -386,6 +388,6 @@ impl<M: Map> Translation<'_, M> {
             _ => dynasm!(self.ops ; .arch x64 ; ror ax, 8 ; movsx eax, ax),
         }
         self.write(op.a, 0);
-        self.takes(1);
+        self.here.cycles += 1;
     }
 }
