@@ -10,12 +10,13 @@
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use cpu::{Map, NO_WORD};
-use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use jit::flags::Flags;
 use jit::mistakes::Mistake;
 use jit::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, PASS, Routines};
 use jit::{Block, Part, source};
 
-use super::{C, NZ, REGS, V};
+use super::REGS;
 use crate::Memory;
 use crate::decode::{Kind, Op, decode};
 
@@ -130,6 +131,16 @@ pub(super) struct After {
     pub(super) segment: usize,
 }
 
+/// What x86's flags hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Host {
+    /// Arm's carry is x86's inverted.
+    Difference,
+    Sum,
+    /// Only N and Z.
+    Logic,
+}
+
 /// A position in the block, the counts of the instructions executed before it, and their cycles.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
@@ -138,6 +149,7 @@ pub(super) struct Place {
     pub(super) executed: u32,
     pub(super) fetched: u32,
     pub(super) cycles: u32,
+    pub(super) flags: Flags,
 }
 
 pub(super) struct Translation<'a, M> {
@@ -157,8 +169,8 @@ pub(super) struct Translation<'a, M> {
     bounds: Vec<u32>,
     /// Comparisons with the bound of a segment: the offset behind its constant.
     bounded: Vec<(usize, usize)>,
-    /// The preceding comparison.
-    pub(super) compared: Option<Op>,
+    /// What x86's flags hold, as the result of the code that ends at an offset.
+    pub(super) host: Option<(Host, AssemblyOffset)>,
     /// The address at which the block starts.
     pub(super) start: u32,
     /// The block's only load so far, if no instruction so far changes memory.
@@ -187,7 +199,7 @@ pub(super) fn translate<M: Map>(
     pc: u32,
     base: usize,
 ) -> Option<Block> {
-    let here = Place { pc, word: NO_WORD, executed: 0, fetched: 0, cycles: 0 };
+    let here = Place { pc, word: NO_WORD, executed: 0, fetched: 0, cycles: 0, flags: Flags::IN_CORE };
     let mut translation = Translation {
         ops: Assembler::new(base),
         mem,
@@ -201,7 +213,7 @@ pub(super) fn translate<M: Map>(
         segment: 0,
         bounds: Vec::new(),
         bounded: Vec::new(),
-        compared: None,
+        host: None,
         start: pc,
         waits: Waits::Nothing,
         polls: None,
@@ -236,14 +248,9 @@ impl<M: Map> Translation<'_, M> {
             let op = decode(half, next);
             let inside = self.part.contains(self.here.pc + op.bytes() - 1)
                 || self.makes(Mistake::PastEnd) && self.part.contains(self.here.pc.wrapping_sub(2));
-            let too_far = !inside || self.here.executed == LONGEST;
-            if too_far || !translatable(op) {
-                if self.here.executed == 0 {
-                    return None;
-                }
-                self.note_start();
-                self.end(self.here, self.routines.bail);
-                break;
+            let ends = !inside || self.here.executed == LONGEST || !translatable(op);
+            if ends && self.here.executed == 0 {
+                return None;
             }
             // The second core has to stop where the first has.
             if self.bounds.is_empty() || self.here.cycles - started > if self.ahead { 0 } else { SEGMENT } {
@@ -251,6 +258,10 @@ impl<M: Map> Translation<'_, M> {
                 started = self.here.cycles;
             }
             self.note_start();
+            if ends {
+                self.end(self.here, self.routines.bail);
+                break;
+            }
             self.before = self.here;
             self.fetch();
             self.here.executed += 1;
@@ -259,8 +270,10 @@ impl<M: Map> Translation<'_, M> {
                 (kind, Waits::Nothing) if is_load(kind) => Waits::Loads(self.here.pc),
                 _ => Waits::More,
             };
+            if op.kind.taken().is_none() {
+                self.host = None;
+            }
             let goes_on = self.instruction(op);
-            self.compared = matches!(op.kind, Kind::CmpImm | Kind::CmpReg).then_some(op);
             self.here.pc += op.bytes();
             if !goes_on {
                 break;
@@ -442,43 +455,6 @@ impl<M: Map> Translation<'_, M> {
             None => dynasm!(self.ops ; .arch x64 ; mov DWORD [rbx + memory(register)], value as i32),
         }
     }
-
-    /// Sets N and Z from EAX.
-    pub(super) fn flags_nz(&mut self) {
-        dynasm!(self.ops ; .arch x64 ; movsxd rax, eax ; mov [rbx + NZ], rax);
-    }
-
-    /// Writes the result in EAX to the register, and sets N and Z.
-    pub(super) fn result(&mut self, op: Op) {
-        self.write(op.a, 0);
-        self.flags_nz();
-        self.here.cycles += 1;
-    }
-
-    pub(super) fn carry_and_overflow(&mut self) {
-        dynasm!(self.ops ; .arch x64 ; setc BYTE [rbx + C] ; seto BYTE [rbx + V]);
-    }
-
-    /// Sets C and V after a subtraction; Arm's carry is x86's inverted.
-    pub(super) fn borrow_and_overflow(&mut self) {
-        dynasm!(self.ops ; .arch x64 ; setnc BYTE [rbx + C] ; seto BYTE [rbx + V]);
-    }
-
-    /// Compares b in EAX with c or the immediate, in x86's flags.
-    pub(super) fn compare(&mut self, op: Op) {
-        if op.kind == Kind::CmpImm {
-            match guest(op.b) {
-                Some(host) => dynasm!(self.ops ; .arch x64 ; cmp Rd(host), imm(op)),
-                None => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + memory(op.b)], imm(op)),
-            }
-            return;
-        }
-        self.read(0, op.b);
-        match guest(op.c) {
-            Some(host) => dynasm!(self.ops ; .arch x64 ; cmp eax, Rd(host)),
-            None => dynasm!(self.ops ; .arch x64 ; cmp eax, [rbx + memory(op.c)]),
-        }
-    }
 }
 
 /// Returns whether an instruction reads constants, registers and flags, and changes these alone, or branches.
@@ -526,7 +502,7 @@ fn is_load(kind: Kind) -> bool {
 }
 
 /// Returns whether a block may contain `op`; other instructions are interpreted.
-fn translatable(op: Op) -> bool {
+pub(super) fn translatable(op: Op) -> bool {
     match op.kind {
         Kind::Undecoded
         | Kind::Cps

@@ -5,11 +5,12 @@
 use cpu::{Map, NO_WORD};
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use jit::Part;
+use jit::flags::ALL;
 use jit::mistakes::Mistake;
 use jit::routines::{Assembler, CODE, ENTRIES, jump_to_slot};
 
-use super::block::{Place, Translation};
-use super::{C, NZ, V};
+use super::block::{Host, Place, Translation};
+use super::{C, NZ, OFFSETS, V};
 use crate::decode::{Kind, Op};
 
 impl<M: Map> Translation<'_, M> {
@@ -20,6 +21,7 @@ impl<M: Map> Translation<'_, M> {
             self.end(place, self.routines.leave);
             return;
         }
+        place.flags.write(ALL, &mut self.ops, OFFSETS);
         // The next block looks at the time.
         dynasm!(self.ops ; .arch x64 ; sub r14, place.cycles as i32);
         self.count(place);
@@ -37,6 +39,7 @@ impl<M: Map> Translation<'_, M> {
 
     /// Continues at EAX.
     pub(super) fn branch_to_eax(&mut self, cycles: u32) {
+        self.write_flags(ALL);
         dynasm!(self.ops ; .arch x64 ; sub r14, (self.here.cycles + cycles) as i32);
         self.count(self.here);
         let cross_region_jump = self.routines.cross_region_jump;
@@ -54,26 +57,20 @@ impl<M: Map> Translation<'_, M> {
 
     pub(super) fn branch_if(&mut self, op: Op) {
         let not = self.ops.new_dynamic_label();
-        if let Some(compared) = self.compared {
-            self.compare(compared);
-            match op.kind {
-                Kind::Beq => dynasm!(self.ops ; .arch x64 ; jne =>not),
-                Kind::Bne => dynasm!(self.ops ; .arch x64 ; je =>not),
+        match self.condition_in_host(op.kind) {
+            Some(Host::Difference) => match op.kind {
                 Kind::Bcs => dynasm!(self.ops ; .arch x64 ; jb =>not),
                 Kind::Bcc => dynasm!(self.ops ; .arch x64 ; jae =>not),
-                Kind::Bmi => dynasm!(self.ops ; .arch x64 ; jns =>not),
-                Kind::Bpl => dynasm!(self.ops ; .arch x64 ; js =>not),
-                Kind::Bvs => dynasm!(self.ops ; .arch x64 ; jno =>not),
-                Kind::Bvc => dynasm!(self.ops ; .arch x64 ; jo =>not),
                 Kind::Bhi => dynasm!(self.ops ; .arch x64 ; jbe =>not),
                 Kind::Bls => dynasm!(self.ops ; .arch x64 ; ja =>not),
-                Kind::Bge => dynasm!(self.ops ; .arch x64 ; jl =>not),
-                Kind::Blt => dynasm!(self.ops ; .arch x64 ; jge =>not),
-                Kind::Bgt => dynasm!(self.ops ; .arch x64 ; jle =>not),
-                _ => dynasm!(self.ops ; .arch x64 ; jg =>not),
-            }
-        } else {
-            self.branch_by_flags(op.kind, not);
+                kind => self.unless(kind, not),
+            },
+            Some(_) => match op.kind {
+                Kind::Bcs => dynasm!(self.ops ; .arch x64 ; jae =>not),
+                Kind::Bcc => dynasm!(self.ops ; .arch x64 ; jb =>not),
+                kind => self.unless(kind, not),
+            },
+            None => self.branch_by_flags(op.kind, not),
         }
         self.branch(self.here.pc.wrapping_add(4).wrapping_add(op.imm), 2);
         dynasm!(self.ops ; .arch x64 ; =>not);
@@ -81,8 +78,24 @@ impl<M: Map> Translation<'_, M> {
         self.here.cycles += cycles;
     }
 
-    /// Jumps to `not` unless the condition holds.
-    pub(super) fn branch_by_flags(&mut self, kind: Kind, not: DynamicLabel) {
+    /// Jumps to `not` unless x86's flags fulfil a condition without the carry.
+    fn unless(&mut self, kind: Kind, not: DynamicLabel) {
+        match kind {
+            Kind::Beq => dynasm!(self.ops ; .arch x64 ; jne =>not),
+            Kind::Bne => dynasm!(self.ops ; .arch x64 ; je =>not),
+            Kind::Bmi => dynasm!(self.ops ; .arch x64 ; jns =>not),
+            Kind::Bpl => dynasm!(self.ops ; .arch x64 ; js =>not),
+            Kind::Bvs => dynasm!(self.ops ; .arch x64 ; jno =>not),
+            Kind::Bvc => dynasm!(self.ops ; .arch x64 ; jo =>not),
+            Kind::Bge => dynasm!(self.ops ; .arch x64 ; jl =>not),
+            Kind::Blt => dynasm!(self.ops ; .arch x64 ; jge =>not),
+            Kind::Bgt => dynasm!(self.ops ; .arch x64 ; jle =>not),
+            _ => dynasm!(self.ops ; .arch x64 ; jg =>not),
+        }
+    }
+
+    /// Jumps to `not` unless the core's flags fulfil a condition.
+    fn branch_by_flags(&mut self, kind: Kind, not: DynamicLabel) {
         let sign = NZ + 4;
         // EAX: 0 if N == V.
         let n_and_v = |ops: &mut Assembler| {

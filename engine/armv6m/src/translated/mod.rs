@@ -3,12 +3,14 @@
 mod accesses;
 mod block;
 mod branches;
+mod flags;
 mod instructions;
 mod stubs;
 
 use std::mem::offset_of;
 
 use cpu::{Bus, Map, NO_WORD};
+use jit::flags::Offsets;
 use jit::routines::Routines;
 use jit::{Accesses, Block, Guest, Layout, Part, STATE, Translate};
 use parts::PROBED;
@@ -17,10 +19,16 @@ use crate::core::Core;
 use crate::fault::Cause;
 use crate::{Memory, V6m};
 
-const REGS: i32 = offset_of!(Core, regs) as i32;
-const NZ: i32 = offset_of!(Core, nz) as i32;
-const C: i32 = offset_of!(Core, c) as i32;
-const V: i32 = offset_of!(Core, v) as i32;
+const REGS: i32 = OFFSETS.regs;
+const NZ: i32 = OFFSETS.nz;
+const C: i32 = OFFSETS.c;
+const V: i32 = OFFSETS.v;
+const OFFSETS: Offsets = Offsets {
+    regs: offset_of!(Core, regs) as i32,
+    nz: offset_of!(Core, nz) as i32,
+    c: offset_of!(Core, c) as i32,
+    v: offset_of!(Core, v) as i32,
+};
 
 impl Translate for V6m {
     const LAYOUT: Layout = Layout {

@@ -5,10 +5,12 @@
 use cpu::{Map, NO_WORD};
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use jit::ahead::PEEK;
+use jit::flags::ALL;
 use jit::mistakes::Mistake;
 use jit::routines::{COUNTER, POLLING, STATUS, VALUE};
 use jit::{counted, status};
 
+use super::OFFSETS;
 use super::block::{After, Late, Load, Place, Stub, Translation};
 
 impl<M: Map> Translation<'_, M> {
@@ -212,9 +214,12 @@ impl<M: Map> Translation<'_, M> {
         dynasm!(self.ops ; .arch x64 ; jmp extern routine);
     }
 
-    /// Passes `place` to the shared code, with the instructions and cycles until then.
+    /// Passes `place` to the shared code, with the instructions, cycles and flags until then. Keeps EAX.
     fn tell(&mut self, place: Place) {
         let word = if self.makes(Mistake::WordFetchedAgain) { NO_WORD } else { place.word };
+        if !self.makes(Mistake::FlagsForgotten) {
+            place.flags.write(ALL, &mut self.ops, OFFSETS);
+        }
         self.count(place);
         if place.cycles > 0 {
             dynasm!(self.ops ; .arch x64 ; sub r14, place.cycles as i32);

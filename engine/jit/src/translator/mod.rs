@@ -6,6 +6,7 @@
 pub mod ahead;
 mod buffer;
 mod context;
+pub mod flags;
 pub mod mistakes;
 mod part;
 pub mod routines;

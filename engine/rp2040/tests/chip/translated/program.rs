@@ -109,8 +109,8 @@ fn instruction() -> impl Strategy<Value = Vec<u16>> {
         2 => (prop::sample::select(vec![2u16, 3, 4, 7]), prop::sample::select(vec![0u16, 1, 31, 32, 33, 255]), result.clone())
             .prop_map(|(kind, by, to)| vec![asm::movs(3, by), 0x4000 | (kind << 6) | (3 << 3) | to]),
         // Comparisons with their following instructions, also of equal values.
-        3 => (0..14u16, low.clone(), low.clone())
-            .prop_map(|(condition, left, right)| vec![0x4280 | (left << 3) | right, asm::b_if(condition, 2), 0xbf00]),
+        4 => (prop::sample::select(vec![0x4280u16, 0x4200, 0x42c0]), 0..14u16, low.clone(), low.clone())
+            .prop_map(|(kind, condition, left, right)| vec![kind | (left << 3) | right, asm::b_if(condition, 2), 0xbf00]),
         2 => (0..14u16, low.clone(), 0..3u16)
             .prop_map(|(condition, one, imm)| vec![asm::cmp(one, imm), asm::b_if(condition, 2), 0xbf00]),
         // Short forward branches.
