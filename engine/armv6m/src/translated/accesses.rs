@@ -19,25 +19,27 @@ impl<M: Map> Translation<'_, M> {
         if self.counting { counted::<M>() } else { M::SRAM.bytes }
     }
 
-    /// Sets EAX to the address given by `op`'s register and offset or index.
-    pub(super) fn address(&mut self, op: Op, indexed: bool) {
+    /// Sets ECX to the offset in RAM of the address given by `op`'s register and offset or index.
+    fn offset(&mut self, op: Op, indexed: bool) {
+        let before = (M::SRAM.base as i32).wrapping_neg();
         match (guest(op.b), guest(op.c)) {
-            (Some(base), Some(index)) if indexed => dynasm!(self.ops ; .arch x64 ; lea eax, [Rq(base) + Rq(index)]),
-            (Some(base), _) => dynasm!(self.ops ; .arch x64 ; lea eax, [Rq(base) + imm(op)]),
+            (Some(base), Some(index)) if indexed => {
+                dynasm!(self.ops ; .arch x64 ; lea ecx, [Rq(base) + Rq(index) + before]);
+            }
+            (Some(base), _) => dynasm!(self.ops ; .arch x64 ; lea ecx, [Rq(base) + before.wrapping_add(imm(op))]),
             (None, _) => {
-                self.read(0, op.b);
-                dynasm!(self.ops ; .arch x64 ; add eax, imm(op));
+                self.read(1, op.b);
+                dynasm!(self.ops ; .arch x64 ; add ecx, before.wrapping_add(imm(op)));
             }
         }
     }
 
-    /// Sets ECX to the offset in RAM of the address in EAX, in units of its size; jumps to `not` if the address is
-    /// outside RAM or unaligned.
-    pub(super) fn ram_offset(&mut self, size: u32, end: u32, not: DynamicLabel) {
-        dynasm!(self.ops ; .arch x64 ; lea ecx, [rax + (M::SRAM.base as i32).wrapping_neg()]);
-        if self.makes(Mistake::UnalignedAccess) {
-            dynasm!(self.ops ; .arch x64 ; shr ecx, size as i8);
-        } else if size > 0 {
+    /// Brings the offset in ECX into units of the access's size; jumps to `not` if it is outside RAM or unaligned.
+    fn in_ram(&mut self, size: u32, end: u32, not: DynamicLabel) {
+        if size > 0 {
+            if self.makes(Mistake::UnalignedAccess) {
+                dynasm!(self.ops ; .arch x64 ; and ecx, -1 << size);
+            }
             dynasm!(self.ops ; .arch x64 ; ror ecx, size as i8);
         }
         if self.makes(Mistake::EndInside) {
@@ -45,6 +47,14 @@ impl<M: Map> Translation<'_, M> {
             dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (end >> size) as i32 ; jne >inside ; xor ecx, ecx ; inside:);
         }
         dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (end >> size) as i32 ; jae =>not);
+    }
+
+    /// Sets EAX to the address whose offset in RAM is in ECX, in units of its size.
+    pub(super) fn address(&mut self, size: u32) {
+        if size > 0 {
+            dynasm!(self.ops ; .arch x64 ; rol ecx, size as i8);
+        }
+        dynasm!(self.ops ; .arch x64 ; lea eax, [rcx + M::SRAM.base as i32]);
     }
 
     /// Reads RAM at ECX units of its size into `load.to`.
@@ -68,9 +78,9 @@ impl<M: Map> Translation<'_, M> {
         let at = self.ops.new_dynamic_label();
         let take = self.ops.new_dynamic_label();
         let done = self.ops.new_dynamic_label();
-        self.address(op, indexed);
+        self.offset(op, indexed);
+        self.in_ram(size, self.ram_end(), at);
         let again = self.again();
-        self.ram_offset(size, self.ram_end(), at);
         self.permitted(LOAD, size, 0, again);
         dynasm!(self.ops ; .arch x64 ; =>take);
         self.take_from_ram(load);
@@ -125,7 +135,7 @@ impl<M: Map> Translation<'_, M> {
 
     /// Reads the word at an offset of flash.
     pub(super) fn take_literal(&mut self, offset: u32, to: u8) {
-        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + FLASH] ; mov Rd(to), [rax + offset as i32]);
+        dynasm!(self.ops ; .arch x64 ; mov rcx, [r15 + FLASH] ; mov Rd(to), [rcx + offset as i32]);
     }
 
     /// Jumps to `marked` if the granule of RAM at ECX units of `size` contains code.
@@ -180,18 +190,18 @@ impl<M: Map> Translation<'_, M> {
         let at = self.ops.new_dynamic_label();
         let marked = self.ops.new_dynamic_label();
         let done = self.ops.new_dynamic_label();
-        self.address(op, indexed);
+        self.offset(op, indexed);
         if self.ahead {
             let stuck = self.bail_here();
+            self.in_ram(size, self.ram_end(), stuck);
             let again = self.again();
-            self.ram_offset(size, self.ram_end(), stuck);
             self.permitted(STORE, size, 0, again);
             self.put_into_ram(size, value);
             self.here.cycles += 2;
             return;
         }
         let (place, after) = (self.here, self.after());
-        self.ram_offset(size, self.ram_end(), at);
+        self.in_ram(size, self.ram_end(), at);
         self.no_code(size, 0, marked);
         self.put_into_ram(size, value);
         dynasm!(self.ops ; .arch x64 ; =>done);
@@ -205,8 +215,9 @@ impl<M: Map> Translation<'_, M> {
         let moves = self.ops.new_dynamic_label();
         let at = self.ops.new_dynamic_label();
         let end = self.ram_end() - 4 * (words - 1);
+        dynasm!(self.ops ; .arch x64 ; lea ecx, [rax + (M::SRAM.base as i32).wrapping_neg()]);
+        self.in_ram(2, end, if self.counting { at } else { bail });
         let again = self.again();
-        self.ram_offset(2, end, if self.counting { at } else { bail });
         let access = if matches!(check, Check::NoCode) { STORE } else { LOAD };
         self.permitted(access, 2, 0, again);
         self.permitted(access, 2, words - 1, again);
@@ -226,7 +237,9 @@ impl<M: Map> Translation<'_, M> {
             Check::None => {}
             Check::NoCode => {
                 self.no_code(2, 0, bail);
-                self.no_code(2, words - 1, bail);
+                if words > 1 {
+                    self.no_code(2, words - 1, bail);
+                }
             }
             Check::Target => {
                 dynasm!(self.ops ; .arch x64 ; mov edx, [r13 + rcx * 4 + 4 * (words - 1) as i32]);

@@ -56,7 +56,7 @@ pub(super) enum Stub {
         done: DynamicLabel,
         stuck: DynamicLabel,
     },
-    /// The first access to a granule in a window: at ECX units of `size`, and `more` of them. Keeps EAX.
+    /// The first access to a granule in a window: at ECX units of `size`, and `more` of them. Keeps EAX and ECX.
     Touch {
         at: DynamicLabel,
         access: u32,
@@ -169,6 +169,8 @@ pub(super) struct Translation<'a, M> {
     bounds: Vec<u32>,
     /// Comparisons with the bound of a segment: the offset behind its constant.
     bounded: Vec<(usize, usize)>,
+    /// RAX has the address of the cache's tags.
+    tags: bool,
     /// What x86's flags hold, as the result of the code that ends at an offset.
     pub(super) host: Option<(Host, AssemblyOffset)>,
     /// The address at which the block starts.
@@ -213,6 +215,7 @@ pub(super) fn translate<M: Map>(
         segment: 0,
         bounds: Vec::new(),
         bounded: Vec::new(),
+        tags: false,
         host: None,
         start: pc,
         waits: Waits::Nothing,
@@ -274,6 +277,7 @@ impl<M: Map> Translation<'_, M> {
                 self.host = None;
             }
             let goes_on = self.instruction(op);
+            self.tags &= keeps_tags(op);
             self.here.pc += op.bytes();
             if !goes_on {
                 break;
@@ -420,9 +424,12 @@ impl<M: Map> Translation<'_, M> {
             let set = 8 * ((offsets[0] >> 3) & 0x3ff) as i32;
             let held = ((offsets[0] >> 13) << 2) | 3;
             let (at, found) = (self.ops.new_dynamic_label(), self.ops.new_dynamic_label());
+            if !self.tags {
+                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES]);
+                self.tags = true;
+            }
             dynasm!(self.ops
                 ; .arch x64
-                ; mov rax, [r15 + LINES]
                 ; cmp DWORD [rax + set], held as i32
                 ; jne =>at
                 ; =>found
@@ -495,6 +502,17 @@ fn leaves_memory_alone(kind: Kind) -> bool {
             | Kind::Ble
             | Kind::B
     )
+}
+
+/// Returns whether RAX is the same after an instruction as before.
+fn keeps_tags(op: Op) -> bool {
+    match op.kind {
+        Kind::MovHi => op.a < 8,
+        Kind::LslReg | Kind::LsrReg | Kind::AsrReg | Kind::RorReg => false,
+        Kind::Push | Kind::Pop | Kind::Stm | Kind::Ldm | Kind::AddSpImm => false,
+        Kind::AddHi | Kind::AddFromPc | Kind::MovFromPc => false,
+        _ => true,
+    }
 }
 
 fn is_load(kind: Kind) -> bool {

@@ -97,13 +97,13 @@ impl<M: Map> Translation<'_, M> {
     /// Jumps to `not` unless the core's flags fulfil a condition.
     fn branch_by_flags(&mut self, kind: Kind, not: DynamicLabel) {
         let sign = NZ + 4;
-        // EAX: 0 if N == V.
+        // x86's Z: N == V.
         let n_and_v = |ops: &mut Assembler| {
             dynasm!(ops
                 ; .arch x64
-                ; mov eax, [rbx + sign]
-                ; shr eax, 31
-                ; cmp al, [rbx + V]
+                ; mov ecx, [rbx + sign]
+                ; shr ecx, 31
+                ; cmp cl, [rbx + V]
             );
         };
         match kind {

@@ -28,7 +28,7 @@ impl<M: Map> Translation<'_, M> {
     }
 
     /// Returns which flags of a set, which the current instruction sets, can be left out: they are set again before
-    /// anything reads them in the core, and before `source` changes. EAX is free then.
+    /// anything reads them in the core, and before `source` changes.
     pub(super) fn left_out(&self, op: Op, set: u8, source: Source) -> u8 {
         let (mut open, mut left_out) = (set, 0);
         let mut pc = self.here.pc.wrapping_add(op.bytes());
@@ -50,7 +50,7 @@ impl<M: Map> Translation<'_, M> {
     }
 
     /// Writes flags of a set to the core, from x86's flags, and N and Z from `host`. Arm's carry of a difference is x86's
-    /// inverted. Only EAX changes.
+    /// inverted. Only ECX changes.
     pub(super) fn set_flags(&mut self, set: u8, subtracts: bool, host: u8) {
         if set & C != 0 {
             if subtracts {
@@ -63,7 +63,7 @@ impl<M: Map> Translation<'_, M> {
             dynasm!(self.ops ; .arch x64 ; seto BYTE [rbx + OFFSETS.v]);
         }
         if set & NZ != 0 {
-            dynasm!(self.ops ; .arch x64 ; movsxd rax, Rd(host) ; mov [rbx + OFFSETS.nz], rax);
+            dynasm!(self.ops ; .arch x64 ; movsxd rcx, Rd(host) ; mov [rbx + OFFSETS.nz], rcx);
         }
     }
 

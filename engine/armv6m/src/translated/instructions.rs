@@ -6,7 +6,7 @@ use cpu::Map;
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 use jit::flags::{ALL, Apply, C, NZ, Operand, Source, Sum, V};
 use jit::mistakes::Mistake;
-use jit::routines::GUEST;
+use jit::routines::{ECX, GUEST};
 use jit::source;
 
 use super::block::{Check, Host, Late, Translation, imm, memory};
@@ -240,7 +240,7 @@ impl<M: Map> Translation<'_, M> {
         // Of the operands, only the first can be computed back from the result.
         let left_out = if is_result(second) { 0 } else { self.left_out(op, set, source) };
         let at_once = set & !left_out;
-        let host = to.filter(|_| !is_result(second)).map_or(0, |to| GUEST[usize::from(to)]);
+        let host = to.filter(|_| !is_result(second)).map_or(ECX, |to| GUEST[usize::from(to)]);
         let leas = at_once == 0 && !is_result(first);
         match (first, second) {
             _ if at_once == 0 && to.is_none() => {}
@@ -253,13 +253,13 @@ impl<M: Map> Translation<'_, M> {
                 dynasm!(self.ops ; .arch x64 ; lea Rd(host), [Rq(b) + Rq(c)]);
             }
             _ => {
-                if !(is_result(first) && host != 0) {
+                if !(is_result(first) && host != ECX) {
                     first.read(host, &mut self.ops, OFFSETS);
                 }
                 second.apply(if subtracts { Apply::Sub } else { Apply::Add }, host, &mut self.ops, OFFSETS);
                 self.set_flags(at_once, subtracts, host);
-                if let Some(to) = to.filter(|_| host == 0) {
-                    dynasm!(self.ops ; .arch x64 ; mov Rd(GUEST[usize::from(to)]), eax);
+                if let Some(to) = to.filter(|_| host == ECX) {
+                    dynasm!(self.ops ; .arch x64 ; mov Rd(GUEST[usize::from(to)]), ecx);
                 }
                 self.host = Some((if subtracts { Host::Difference } else { Host::Sum }, self.ops.offset()));
             }
@@ -288,7 +288,7 @@ impl<M: Map> Translation<'_, M> {
             Kind::And => dynasm!(self.ops ; .arch x64 ; and Rd(a), Rd(c)),
             Kind::Eor => dynasm!(self.ops ; .arch x64 ; xor Rd(a), Rd(c)),
             Kind::Orr => dynasm!(self.ops ; .arch x64 ; or Rd(a), Rd(c)),
-            Kind::Bic => dynasm!(self.ops ; .arch x64 ; mov eax, Rd(c) ; not eax ; and Rd(a), eax),
+            Kind::Bic => dynasm!(self.ops ; .arch x64 ; mov ecx, Rd(c) ; not ecx ; and Rd(a), ecx),
             Kind::Mul => dynasm!(self.ops ; .arch x64 ; imul Rd(a), Rd(c)),
             Kind::Mvn => {
                 self.copy(op.a, op.c);
@@ -298,8 +298,8 @@ impl<M: Map> Translation<'_, M> {
                 let source = Source::And(op.b, op.c);
                 let left_out = self.left_out(op, NZ, source);
                 if left_out == 0 {
-                    dynasm!(self.ops ; .arch x64 ; mov eax, Rd(a) ; and eax, Rd(c));
-                    self.set_flags(NZ, false, 0);
+                    dynasm!(self.ops ; .arch x64 ; mov ecx, Rd(a) ; and ecx, Rd(c));
+                    self.set_flags(NZ, false, ECX);
                 }
                 self.flags_are(NZ, left_out, source);
                 self.here.cycles += 1;

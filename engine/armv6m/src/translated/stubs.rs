@@ -7,7 +7,7 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use jit::ahead::PEEK;
 use jit::flags::ALL;
 use jit::mistakes::Mistake;
-use jit::routines::{COUNTER, POLLING, STATUS, VALUE};
+use jit::routines::{COUNTER, LINES, POLLING, STATUS, VALUE};
 use jit::{counted, status};
 
 use super::OFFSETS;
@@ -44,12 +44,12 @@ impl<M: Map> Translation<'_, M> {
                     ; .arch x64
                     ; =>at
                     ; push rax
-                    ; sub rsp, 8
+                    ; push rcx
                     ; lea edx, [rcx + more as i32]
                     ; shl edx, size as i8
                     ; mov ecx, DWORD access as i32
                     ; call extern touch
-                    ; lea rsp, [rsp + 8]
+                    ; pop rcx
                     ; pop rax
                     ; jnz =>again
                     ; jmp =>stuck
@@ -57,9 +57,10 @@ impl<M: Map> Translation<'_, M> {
             }
             Stub::LoadAhead { at, load, done, stuck } => {
                 let flash = self.routines.flash[load.size as usize];
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.address(load.size);
                 dynasm!(self.ops
                     ; .arch x64
-                    ; =>at
                     ; mov ecx, eax
                     ; shr ecx, M::FLASH.bytes.ilog2() as i8
                     ; cmp ecx, (M::FLASH.base >> M::FLASH.bytes.ilog2()) as i32
@@ -68,7 +69,7 @@ impl<M: Map> Translation<'_, M> {
                     ; jc =>stuck
                 );
                 self.loaded(load);
-                dynasm!(self.ops ; .arch x64 ; jmp =>done ; other:);
+                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jmp =>done ; other:);
                 if load.size != 2 {
                     dynasm!(self.ops ; .arch x64 ; jmp =>stuck);
                     return;
@@ -84,7 +85,7 @@ impl<M: Map> Translation<'_, M> {
                 );
                 self.loaded(load);
                 // It takes one cycle, of the two that the block subtracts.
-                dynasm!(self.ops ; .arch x64 ; inc r14 ; jmp =>done);
+                dynasm!(self.ops ; .arch x64 ; inc r14 ; mov rax, [r15 + LINES] ; jmp =>done);
             }
             Stub::Load { at, load, place, after, done, take } => {
                 let size = load.size as usize;
@@ -95,6 +96,7 @@ impl<M: Map> Translation<'_, M> {
                 if self.counting {
                     self.counted_word(load.size, take);
                 }
+                self.address(load.size);
                 dynasm!(self.ops
                     ; .arch x64
                     ; mov ecx, eax
@@ -111,7 +113,7 @@ impl<M: Map> Translation<'_, M> {
                     ; jc >slow
                 );
                 self.loaded(load);
-                dynasm!(self.ops ; .arch x64 ; jmp =>done ; slow:);
+                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jmp =>done ; slow:);
                 self.tell(place);
                 if polls {
                     dynasm!(self.ops ; .arch x64 ; mov DWORD [r15 + POLLING], self.start as i32);
@@ -127,6 +129,7 @@ impl<M: Map> Translation<'_, M> {
                     self.counted_store(size, value, marked, done);
                 }
                 dynasm!(self.ops ; .arch x64 ; =>marked);
+                self.address(size);
                 self.tell(place);
                 dynasm!(self.ops ; .arch x64 ; mov [r15 + VALUE], Rd(value) ; call extern slow);
                 self.slow_path_return(place, after, done);
@@ -194,6 +197,7 @@ impl<M: Map> Translation<'_, M> {
                 dynasm!(self.ops ; .arch x64 ; add r14, rax);
             }
         }
+        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES]);
         match late {
             Late::Ends | Late::Stuck(_) => dynasm!(self.ops ; .arch x64 ; jmp =>back),
             Late::Bails { segment, bail } => {
@@ -250,7 +254,7 @@ impl<M: Map> Translation<'_, M> {
             dynasm!(self.ops ; .arch x64 ; cmp DWORD [r15 + STATUS], status::CONTINUE as i32 ; jne =>leave);
         }
         self.compare_bound(segment);
-        dynasm!(self.ops ; .arch x64 ; jg =>done ; jmp =>leave);
+        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jg =>done ; jmp =>leave);
     }
 
     /// Counts an access to the counted bank at ECX units of `size` and jumps to `then`; continues if it lies outside SRAM.

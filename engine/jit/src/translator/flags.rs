@@ -4,9 +4,7 @@
 
 use dynasmrt::{DynasmApi, dynasm};
 
-use super::routines::{Assembler, GUEST};
-
-const ECX: u8 = 1;
+use super::routines::{Assembler, ECX, GUEST};
 
 /// Offsets of registers and flags in a core, in bytes.
 #[derive(Clone, Copy, Debug)]

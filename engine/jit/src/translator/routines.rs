@@ -19,6 +19,9 @@ pub type Assembler = VecAssembler<X64Relocation>;
 /// Numbers of the registers that hold the guest's R0 to R7: RDI, RSI, R8 to R12 and RBP.
 pub const GUEST: [u8; 8] = [7, 6, 8, 9, 10, 11, 12, 5];
 
+/// Number of ECX, which is free.
+pub const ECX: u8 = 1;
+
 /// Result of a block: it was left.
 pub const LEFT: u32 = 0;
 /// The next instruction must be interpreted, even if no time is left.
