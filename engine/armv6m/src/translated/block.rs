@@ -14,7 +14,7 @@ use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use jit::flags::Flags;
 use jit::mistakes::Mistake;
 use jit::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, PASS, Routines};
-use jit::{Block, Part, source};
+use jit::{Block, Part, Room, source};
 
 use super::REGS;
 use crate::Memory;
@@ -40,7 +40,7 @@ pub(super) enum Stub {
         at: DynamicLabel,
         place: Place,
     },
-    /// Words of flash, the first of which is not in the line that was looked at. It may be `found` in another way.
+    /// Words of flash, the first of which is in no whole line of the cache. It may be `found` in one without the other word.
     Miss {
         at: DynamicLabel,
         found: DynamicLabel,
@@ -154,6 +154,9 @@ pub(super) struct Place {
 
 pub(super) struct Translation<'a, M> {
     pub(super) ops: Assembler,
+    /// The address of the block's first link, and the slots that its links lead to.
+    pub(super) links: usize,
+    pub(super) exits: Vec<usize>,
     pub(super) mem: &'a Memory<M>,
     pub(super) routines: &'a Routines,
     pub(super) part: Part,
@@ -190,7 +193,7 @@ enum Waits {
     More,
 }
 
-/// Translates the block that starts at `pc` in `part`, for a buffer whose next address is `base`. `None`: its first
+/// Translates the block that starts at `pc` in `part`, to be put into `room`. `None`: its first
 /// instruction must be interpreted.
 pub(super) fn translate<M: Map>(
     mem: &Memory<M>,
@@ -199,11 +202,13 @@ pub(super) fn translate<M: Map>(
     counting: bool,
     ahead: bool,
     pc: u32,
-    base: usize,
+    room: Room,
 ) -> Option<Block> {
     let here = Place { pc, word: NO_WORD, executed: 0, fetched: 0, cycles: 0, flags: Flags::IN_CORE };
     let mut translation = Translation {
-        ops: Assembler::new(base),
+        ops: Assembler::new(room.code),
+        links: room.links,
+        exits: Vec::new(),
         mem,
         routines,
         part,
@@ -222,12 +227,12 @@ pub(super) fn translate<M: Map>(
         polls: None,
     };
     translation.run()?;
-    let Translation { here, bounds, bounded, ops, .. } = translation;
+    let Translation { here, bounds, bounded, exits, ops, .. } = translation;
     let mut code = ops.finalize().ok()?;
     for (end, segment) in bounded {
         code[end - 4..end].copy_from_slice(&bounds[segment].to_le_bytes());
     }
-    Some(Block { code, end: here.pc })
+    Some(Block { code, exits, end: here.pc })
 }
 
 pub(super) fn guest(register: u8) -> Option<u8> {
@@ -431,6 +436,8 @@ impl<M: Map> Translation<'_, M> {
             dynasm!(self.ops
                 ; .arch x64
                 ; cmp DWORD [rax + set], held as i32
+                ; je =>found
+                ; cmp DWORD [rax + set + 4], held as i32
                 ; jne =>at
                 ; =>found
             );

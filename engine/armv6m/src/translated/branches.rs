@@ -7,7 +7,7 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use jit::Part;
 use jit::flags::ALL;
 use jit::mistakes::Mistake;
-use jit::routines::{Assembler, CODE, ENTRIES, jump_to_slot};
+use jit::routines::{Assembler, jump_to_slot};
 
 use super::block::{Host, Place, Translation};
 use super::{C, NZ, OFFSETS, V};
@@ -26,15 +26,9 @@ impl<M: Map> Translation<'_, M> {
         dynasm!(self.ops ; .arch x64 ; sub r14, place.cycles as i32);
         self.count(place);
         self.pass(target);
-        let entry = self.part.slot(target) as i32 * 4;
-        dynasm!(self.ops
-            ; .arch x64
-            ; mov ecx, DWORD target as i32
-            ; mov rax, [r15 + ENTRIES]
-            ; mov eax, [rax + entry]
-            ; add rax, [r15 + CODE]
-            ; jmp rax
-        );
+        let link = self.links + size_of::<usize>() * self.exits.len();
+        self.exits.push(self.part.slot(target));
+        dynasm!(self.ops ; .arch x64 ; mov ecx, DWORD target as i32 ; jmp QWORD [extern link]);
     }
 
     /// Continues at EAX.

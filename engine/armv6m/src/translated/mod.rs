@@ -12,7 +12,7 @@ use std::mem::offset_of;
 use cpu::{Bus, Map, NO_WORD};
 use jit::flags::Offsets;
 use jit::routines::Routines;
-use jit::{Accesses, Block, Guest, Layout, Part, STATE, Translate};
+use jit::{Accesses, Block, Guest, Layout, Part, Room, STATE, Translate};
 use parts::PROBED;
 
 use crate::core::Core;
@@ -45,9 +45,9 @@ impl Translate for V6m {
         counting: bool,
         ahead: bool,
         pc: u32,
-        base: usize,
+        room: Room,
     ) -> Option<Block> {
-        block::translate(mem, routines, part, counting, ahead, pc, base)
+        block::translate(mem, routines, part, counting, ahead, pc, room)
     }
 }
 

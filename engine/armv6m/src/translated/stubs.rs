@@ -162,7 +162,7 @@ impl<M: Map> Translation<'_, M> {
         }
     }
 
-    /// Fetches words of flash, the first of which is not in the line that was looked at (RAX: the cache's tags).
+    /// Fetches words of flash, the first of which is in no whole line of the cache (RAX: the cache's tags).
     fn miss(
         &mut self,
         at: DynamicLabel,
@@ -177,8 +177,6 @@ impl<M: Map> Translation<'_, M> {
         dynasm!(self.ops
             ; .arch x64
             ; =>at
-            ; cmp DWORD [rax + set + 4], held as i32
-            ; je =>found
             ; cmp DWORD [rax + set], alone
             ; je =>found
             ; cmp DWORD [rax + set + 4], alone

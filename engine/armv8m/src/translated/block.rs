@@ -6,7 +6,7 @@
 
 use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use jit::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, Routines};
-use jit::{Block, Part, source};
+use jit::{Block, Part, Room, source};
 
 use super::accesses::moves_base;
 use super::mistakes::{Mistake, makes, mistaken};
@@ -154,6 +154,9 @@ pub(super) enum Flow {
 
 pub(super) struct Translation<'a, M> {
     pub(super) ops: Assembler,
+    /// The address of the block's first link, and the slots that its links lead to.
+    pub(super) links: usize,
+    pub(super) exits: Vec<usize>,
     pub(super) mem: &'a Memory<M>,
     pub(super) routines: &'a Routines,
     pub(super) part: Part,
@@ -173,7 +176,7 @@ pub(super) struct Translation<'a, M> {
     pub(super) host: Option<(Host, AssemblyOffset)>,
 }
 
-/// Translates the block that starts at `pc` in `part`, for a buffer whose next address is `base`. `None`: its first
+/// Translates the block that starts at `pc` in `part`, to be put into `room`. `None`: its first
 /// instruction must be interpreted.
 pub(super) fn translate<M: Map>(
     mem: &Memory<M>,
@@ -181,12 +184,14 @@ pub(super) fn translate<M: Map>(
     part: Part,
     ahead: bool,
     pc: u32,
-    base: usize,
+    room: Room,
 ) -> Option<Block> {
     let late = late_after_branch(pc);
     let here = Place { pc, word: NO_WORD, late, it: 0, executed: 0, fetched: 0, pending: 0 };
     let mut translation = Translation {
-        ops: Assembler::new(base),
+        ops: Assembler::new(room.code),
+        links: room.links,
+        exits: Vec::new(),
         mem,
         routines,
         part,
@@ -201,12 +206,12 @@ pub(super) fn translate<M: Map>(
         host: None,
     };
     translation.run()?;
-    let Translation { here, bounds, compared, ops, .. } = translation;
+    let Translation { here, bounds, compared, exits, ops, .. } = translation;
     let mut code = ops.finalize().ok()?;
     for (end, segment) in compared {
         code[end - 4..end].copy_from_slice(&bounds[segment].to_le_bytes());
     }
-    Some(Block { code, end: here.pc })
+    Some(Block { code, exits, end: here.pc })
 }
 
 pub(super) fn guest(register: u8) -> Option<u8> {

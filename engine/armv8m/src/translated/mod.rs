@@ -16,7 +16,7 @@ use std::mem::offset_of;
 use cpu::Left;
 use dynasmrt::{DynasmApi, dynasm};
 use jit::routines::{Assembler, Routines};
-use jit::{Accesses, Block, Guest, Layout, Part, STATE, Translate, source};
+use jit::{Accesses, Block, Guest, Layout, Part, Room, STATE, Translate, source};
 use parts::PROBED;
 
 use crate::bus::Bus;
@@ -57,13 +57,13 @@ impl Translate for V8m {
         _: bool,
         ahead: bool,
         pc: u32,
-        base: usize,
+        room: Room,
     ) -> Option<Block> {
         // The ROM may have parts that others than Secure code may enter.
         if part.source == source::ROM {
             return None;
         }
-        block::translate(mem, routines, part, ahead, pc, base)
+        block::translate(mem, routines, part, ahead, pc, room)
     }
 }
 

@@ -30,9 +30,9 @@ pub const BAILED: u32 = 1;
 /// Cycle at which the core must stop.
 pub const LIMIT: i32 = offset_of!(Context, limit) as i32;
 /// Start of the code.
-pub const CODE: i32 = offset_of!(Context, code) as i32;
+const CODE: i32 = offset_of!(Context, code) as i32;
 /// Each slot's offset from it.
-pub const ENTRIES: i32 = offset_of!(Context, entries) as i32;
+const ENTRIES: i32 = offset_of!(Context, entries) as i32;
 /// SRAM.
 pub const RAM: i32 = offset_of!(Context, parts.ram) as i32;
 /// Granules of SRAM with code.
