@@ -13,8 +13,8 @@ use cpu::{Map, NO_WORD};
 use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use jit::flags::Flags;
 use jit::mistakes::Mistake;
-use jit::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, PASS, Routines};
-use jit::{Block, Part, Room, source};
+use jit::routines::{Assembler, EXECUTED, GUEST, LINES, PASS, Routines};
+use jit::{Block, Part, Room, counts, source};
 
 use super::REGS;
 use crate::Memory;
@@ -330,22 +330,16 @@ impl<M: Map> Translation<'_, M> {
     }
 
     pub(super) fn count(&mut self, place: Place) {
-        let executed = EXECUTED + 8 * self.part.source as i32;
-        dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + executed], place.executed as i32);
-        if place.fetched > 0 {
-            dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + FETCHED], place.fetched as i32);
-        }
+        let counter = EXECUTED + 8 * self.part.source as i32;
+        dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + counter], counts(place.executed, place.fetched));
     }
 
     pub(super) fn uncount(&mut self, place: Place) {
         if self.makes(Mistake::CountedTwice) {
             return;
         }
-        let executed = EXECUTED + 8 * self.part.source as i32;
-        dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + executed], place.executed as i32);
-        if place.fetched > 0 {
-            dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + FETCHED], place.fetched as i32);
-        }
+        let counter = EXECUTED + 8 * self.part.source as i32;
+        dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + counter], counts(place.executed, place.fetched));
     }
 
     // -- loops

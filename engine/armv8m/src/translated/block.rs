@@ -5,8 +5,8 @@
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
-use jit::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, Routines};
-use jit::{Block, Part, Room, source};
+use jit::routines::{Assembler, EXECUTED, GUEST, LINES, Routines};
+use jit::{Block, Part, Room, counts, source};
 
 use super::accesses::moves_base;
 use super::mistakes::{Mistake, makes, mistaken};
@@ -463,19 +463,13 @@ impl<M: Map> Translation<'_, M> {
     }
 
     pub(super) fn count(&mut self, place: Place) {
-        let executed = EXECUTED + 8 * self.part.source as i32;
-        dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + executed], place.executed as i32);
-        if place.fetched > 0 {
-            dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + FETCHED], place.fetched as i32);
-        }
+        let counter = EXECUTED + 8 * self.part.source as i32;
+        dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + counter], counts(place.executed, place.fetched));
     }
 
     pub(super) fn uncount(&mut self, place: Place) {
-        let executed = EXECUTED + 8 * self.part.source as i32;
-        dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + executed], place.executed as i32);
-        if place.fetched > 0 {
-            dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + FETCHED], place.fetched as i32);
-        }
+        let counter = EXECUTED + 8 * self.part.source as i32;
+        dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + counter], counts(place.executed, place.fetched));
     }
 
     // -- time

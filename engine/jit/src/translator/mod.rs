@@ -21,8 +21,8 @@ use parts::fault::Cause;
 use self::ahead::Ahead;
 pub use self::ahead::run_ahead;
 use self::buffer::Buffer;
-use self::context::{Context, Seen};
-pub use self::context::{source, status};
+use self::context::{Context, RUN, Seen};
+pub use self::context::{counts, source, status};
 use self::mistakes::Mistakes;
 pub use self::part::{Block, Part, Room, counted};
 use self::routines::{Assembler, BAILED, Routines};
@@ -524,6 +524,7 @@ where
 {
     let blocks = mem.translated.blocks.as_ref()?;
     let code = blocks.buffer.start();
+    let limit = limit.min(core.cycles() + RUN);
     mem.translated.seen.start = 0;
     // SAFETY: the buffer contains that function, assembled for this ABI.
     let run = unsafe { std::mem::transmute::<usize, Enter<A::Core>>(blocks.routines.enter) };

@@ -45,10 +45,10 @@ pub const OFFLINE: i32 = offset_of!(Context, parts.offline) as i32;
 pub const FLASH: i32 = offset_of!(Context, parts.flash) as i32;
 /// The counter of accesses.
 pub const COUNTER: i32 = offset_of!(Context, counter) as i32;
-/// Executed instructions, by region.
+/// Executed instructions and words fetched, by region.
 pub const EXECUTED: i32 = offset_of!(Context, executed) as i32;
-/// Words fetched or read from flash.
-pub const FETCHED: i32 = offset_of!(Context, fetched) as i32;
+/// Words read from flash.
+const FETCHED: i32 = offset_of!(Context, fetched) as i32;
 /// The value to store.
 pub const VALUE: i32 = offset_of!(Context, value) as i32;
 /// The next step after an access.
