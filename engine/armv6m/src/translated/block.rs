@@ -11,7 +11,7 @@
 
 use cpu::{Map, NO_WORD};
 use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
-use jit::flags::Flags;
+use jit::flags::{Flags, Host};
 use jit::mistakes::Mistake;
 use jit::routines::{Assembler, EXECUTED, GUEST, LINES, PASS, Routines};
 use jit::{Block, Part, Room, counts, source};
@@ -129,16 +129,6 @@ pub(super) struct After {
     /// Exits after the instruction.
     pub(super) leave: DynamicLabel,
     pub(super) segment: usize,
-}
-
-/// What x86's flags hold.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Host {
-    /// Arm's carry is x86's inverted.
-    Difference,
-    Sum,
-    /// Only N and Z.
-    Logic,
 }
 
 /// A position in the block, the counts of the instructions executed before it, and their cycles.

@@ -4,11 +4,11 @@
 
 use cpu::Map;
 use dynasmrt::{DynasmApi, dynasm};
-use jit::flags::{ALL, C, NZ, Source, Sum, V};
+use jit::flags::{ALL, C, Host, NZ, Source, Sum, V, needs};
 use jit::mistakes::Mistake;
 
 use super::OFFSETS;
-use super::block::{Host, Translation, translatable};
+use super::block::{Translation, translatable};
 use crate::decode::{Kind, Op, decode};
 
 /// How many instructions are looked at to find out whether flags are set again.
@@ -68,20 +68,9 @@ impl<M: Map> Translation<'_, M> {
     }
 
     /// Brings what a condition needs into x86's flags. `None`: it is in the core.
-    pub(super) fn condition_in_host(&mut self, kind: Kind) -> Option<Host> {
-        let set = match kind {
-            Kind::Beq | Kind::Bne | Kind::Bmi | Kind::Bpl => NZ,
-            Kind::Bcs | Kind::Bcc => C,
-            Kind::Bvs | Kind::Bvc => V,
-            Kind::Bhi | Kind::Bls => NZ | C,
-            _ => NZ | V,
-        };
-        let decides = |host: Host| match host {
-            Host::Difference => true,
-            Host::Sum => !matches!(kind, Kind::Bhi | Kind::Bls),
-            Host::Logic => set == NZ,
-        };
-        if let Some((host, _)) = self.host.filter(|&(host, at)| at == self.ops.offset() && decides(host)) {
+    pub(super) fn condition_in_host(&mut self, condition: u8) -> Option<Host> {
+        let set = needs(condition);
+        if let Some((host, _)) = self.host.filter(|&(host, at)| at == self.ops.offset() && host.decides(condition)) {
             return Some(host);
         }
         let Some(source) = self.here.flags.common(set) else {
@@ -94,7 +83,7 @@ impl<M: Map> Translation<'_, M> {
             Source::Sum(_) | Source::Bit(..) => (source, Host::Sum),
             _ => (source, Host::Logic),
         };
-        if !decides(host) {
+        if !host.decides(condition) {
             self.write_flags(set);
             return None;
         }

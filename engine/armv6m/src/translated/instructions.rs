@@ -4,13 +4,13 @@
 
 use cpu::Map;
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
-use jit::flags::{ALL, Apply, C, NZ, Operand, Source, Sum, V};
+use jit::flags::{ALL, Apply, C, Host, NZ, Operand, Source, Sum, V};
 use jit::mistakes::Mistake;
 use jit::routines::{ECX, GUEST};
 use jit::source;
 
-use super::block::{Check, Host, Late, Translation, imm, memory};
-use super::{C as CARRY, OFFSETS};
+use super::block::{Check, Late, Translation, imm, memory};
+use super::{CARRY, OFFSETS};
 use crate::decode::{Kind, Op};
 
 impl<M: Map> Translation<'_, M> {

@@ -20,9 +20,7 @@ use crate::fault::Cause;
 use crate::{Memory, V6m};
 
 const REGS: i32 = OFFSETS.regs;
-const NZ: i32 = OFFSETS.nz;
-const C: i32 = OFFSETS.c;
-const V: i32 = OFFSETS.v;
+const CARRY: i32 = OFFSETS.c;
 const OFFSETS: Offsets = Offsets {
     regs: offset_of!(Core, regs) as i32,
     nz: offset_of!(Core, nz) as i32,

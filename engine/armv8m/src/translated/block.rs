@@ -5,6 +5,7 @@
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use jit::flags::Host;
 use jit::routines::{Assembler, EXECUTED, GUEST, LINES, Routines};
 use jit::{Block, Part, Room, counts, source};
 
@@ -133,16 +134,6 @@ pub(super) struct Place {
     pub(super) fetched: u32,
     /// Cycles that are not yet subtracted.
     pub(super) pending: u32,
-}
-
-/// What x86's flags hold, as the result of the code that ends at an offset.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Host {
-    /// Arm's carry is x86's inverted.
-    Difference,
-    Sum,
-    /// Only N and Z.
-    Logic,
 }
 
 /// Whether the block goes on after an instruction.

@@ -15,6 +15,7 @@ use std::mem::offset_of;
 
 use cpu::Left;
 use dynasmrt::{DynasmApi, dynasm};
+use jit::flags::Offsets;
 use jit::routines::{Assembler, Routines};
 use jit::{Accesses, Block, Guest, Layout, Part, Room, STATE, Translate, source};
 use parts::PROBED;
@@ -29,6 +30,8 @@ const REGS: i32 = offset_of!(Core, regs) as i32;
 const NZ: i32 = offset_of!(Core, nz) as i32;
 const C: i32 = offset_of!(Core, c) as i32;
 const V: i32 = offset_of!(Core, v) as i32;
+/// Offsets for the shared code.
+const OFFSETS: Offsets = Offsets { regs: REGS, nz: NZ, c: C, v: V };
 const LATE: i32 = offset_of!(Core, late) as i32;
 const IT: i32 = offset_of!(Core, it) as i32;
 

@@ -2,7 +2,7 @@
 //! instruction reads them in the core, they are computed from the operands of the instruction that has set them.
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use dynasmrt::{DynasmApi, dynasm};
+use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::routines::{Assembler, ECX, GUEST};
 
@@ -226,6 +226,94 @@ impl Flags {
             if same & NZ != 0 {
                 dynasm!(ops ; .arch x64 ; movsxd rcx, ecx ; mov [rbx + at.nz], rcx);
             }
+        }
+    }
+}
+
+/// What x86's flags hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// Arm's carry is x86's inverted.
+    Difference,
+    /// All flags of a sum.
+    Sum,
+    /// Only N and Z.
+    Logic,
+}
+
+impl Host {
+    /// Returns whether they decide a condition, by its number in an instruction.
+    pub fn decides(self, condition: u8) -> bool {
+        match self {
+            Self::Difference => true,
+            Self::Sum => condition >> 1 != 4,
+            Self::Logic => needs(condition) == NZ,
+        }
+    }
+}
+
+/// Returns the flags that a condition needs.
+pub fn needs(condition: u8) -> u8 {
+    [NZ, C, NZ, V, NZ | C, NZ | V, NZ | V][usize::from(condition >> 1)]
+}
+
+/// Jumps to `not` unless a condition holds: by x86's flags, if they decide it, else by the core's. ECX may change.
+pub fn unless(ops: &mut Assembler, condition: u8, host: Option<Host>, not: DynamicLabel, at: Offsets) {
+    let Offsets { nz, c, v, .. } = at;
+    let n_and_v = |ops: &mut Assembler| {
+        dynasm!(ops ; .arch x64 ; mov ecx, [rbx + nz + 4] ; shr ecx, 31 ; cmp cl, [rbx + v]);
+    };
+    match (host, condition) {
+        (Some(_), 0) => dynasm!(ops ; .arch x64 ; jne =>not),
+        (Some(_), 1) => dynasm!(ops ; .arch x64 ; je =>not),
+        (Some(Host::Difference), 2) | (Some(Host::Sum), 3) => dynasm!(ops ; .arch x64 ; jb =>not),
+        (Some(_), 2 | 3) => dynasm!(ops ; .arch x64 ; jae =>not),
+        (Some(_), 4) => dynasm!(ops ; .arch x64 ; jns =>not),
+        (Some(_), 5) => dynasm!(ops ; .arch x64 ; js =>not),
+        (Some(_), 6) => dynasm!(ops ; .arch x64 ; jno =>not),
+        (Some(_), 7) => dynasm!(ops ; .arch x64 ; jo =>not),
+        (Some(_), 8) => dynasm!(ops ; .arch x64 ; jbe =>not),
+        (Some(_), 9) => dynasm!(ops ; .arch x64 ; ja =>not),
+        (Some(_), 10) => dynasm!(ops ; .arch x64 ; jl =>not),
+        (Some(_), 11) => dynasm!(ops ; .arch x64 ; jge =>not),
+        (Some(_), 12) => dynasm!(ops ; .arch x64 ; jle =>not),
+        (Some(_), _) => dynasm!(ops ; .arch x64 ; jg =>not),
+        (None, 0) => dynasm!(ops ; .arch x64 ; cmp DWORD [rbx + nz], 0 ; jne =>not),
+        (None, 1) => dynasm!(ops ; .arch x64 ; cmp DWORD [rbx + nz], 0 ; je =>not),
+        (None, 2) => dynasm!(ops ; .arch x64 ; cmp BYTE [rbx + c], 0 ; je =>not),
+        (None, 3) => dynasm!(ops ; .arch x64 ; cmp BYTE [rbx + c], 0 ; jne =>not),
+        (None, 4) => dynasm!(ops ; .arch x64 ; cmp DWORD [rbx + nz + 4], 0 ; jge =>not),
+        (None, 5) => dynasm!(ops ; .arch x64 ; cmp DWORD [rbx + nz + 4], 0 ; jl =>not),
+        (None, 6) => dynasm!(ops ; .arch x64 ; cmp BYTE [rbx + v], 0 ; je =>not),
+        (None, 7) => dynasm!(ops ; .arch x64 ; cmp BYTE [rbx + v], 0 ; jne =>not),
+        (None, 8) => {
+            dynasm!(ops ; .arch x64 ; cmp BYTE [rbx + c], 0 ; je =>not ; cmp DWORD [rbx + nz], 0 ; je =>not);
+        }
+        (None, 9) => dynasm!(ops
+            ; .arch x64
+            ; cmp BYTE [rbx + c], 0
+            ; je >holds
+            ; cmp DWORD [rbx + nz], 0
+            ; jne =>not
+            ; holds:
+        ),
+        (None, 10) => {
+            n_and_v(ops);
+            dynasm!(ops ; .arch x64 ; jne =>not);
+        }
+        (None, 11) => {
+            n_and_v(ops);
+            dynasm!(ops ; .arch x64 ; je =>not);
+        }
+        (None, 12) => {
+            dynasm!(ops ; .arch x64 ; cmp DWORD [rbx + nz], 0 ; je =>not);
+            n_and_v(ops);
+            dynasm!(ops ; .arch x64 ; jne =>not);
+        }
+        (None, _) => {
+            dynasm!(ops ; .arch x64 ; cmp DWORD [rbx + nz], 0 ; je >holds);
+            n_and_v(ops);
+            dynasm!(ops ; .arch x64 ; je =>not ; holds:);
         }
     }
 }
