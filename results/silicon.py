@@ -12,7 +12,7 @@ from portbench.toml_files import parse_toml, read_text
 
 FILE: Final = Path(__file__).with_name("silicon.toml")
 
-Method = Literal["script", "perf_bench", "client", "row", "guest", "image"]
+Method = Literal["script", "perf_bench", "client", "row", "sends", "guest", "image"]
 Relation = Literal["same binary", "same source", "other version", "other conditions"]
 
 
@@ -54,17 +54,18 @@ class FigureSet(_Strict):
     profile: str | None = None
     workload: str | None = None
     settings: tuple[str, ...] = ()
-    """Settings of a row or a client, as after `-s`: `spi_hz=10M`. A client takes `turnaround_us` alone."""
+    """Settings of a row or a client, as after `-s`: `spi_hz=10M`. A client takes `turnaround_us` alone. With the method
+    `sends` the conditions of its loop: `spi_mhz=10`."""
     server: Annotated[str, Field(pattern=r"^([0-9.]+:[0-9]+)?$")] = ""
     """Address and port of the author's PC in a client, whose place the emulated PC takes and echoes."""
     stack_delay_us: Annotated[int, Field(ge=0)] = 0
-    """Delay of the simulated PC beside a guest, see docs/network.md."""
+    """Delay of the simulated PC beside a guest or a loop of `sends`, see docs/network.md."""
     libraries: int | None = None
     """The client's pinned libraries: those of this major version of CircuitPython."""
     resolution: Annotated[float, Field(ge=0)] = 0.0
     """Step of the published figures, in their unit. A difference of one step is ignored."""
     scale: float = 1.0
-    """Factor from a row's figures to the unit."""
+    """Factor from a row's figures, or those of `sends` in Mbit/s, to the unit."""
     note: str = ""
     chosen_by: tuple[str, ...] = ()
     """Figures that influenced the emulated board's design. All others were measured afterwards."""
@@ -76,8 +77,8 @@ class FigureSet(_Strict):
             raise ValueError("has no figures")
         if (self.method == "row") != (self.workload is not None and self.profile is not None):
             raise ValueError("workload and profile are for the method row, which needs both")
-        if self.settings and self.method not in ("row", "client"):
-            raise ValueError("settings are for the methods row and client; leave them out")
+        if self.settings and self.method not in ("row", "client", "sends"):
+            raise ValueError("settings are for the methods row, client and sends; leave them out")
         if (self.method == "image") != bool(self.built_of):
             raise ValueError("built_of is for the method image, which needs it")
         if (self.method in ("script", "client")) != bool(self.scripts):

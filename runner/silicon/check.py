@@ -7,7 +7,7 @@ several machines, and their records read together.
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import platformdirs
 
@@ -58,11 +58,27 @@ class Silicon:
     def _measure(self, publication: FigureSet) -> Report:
         if publication.method == "row":
             return self._row(publication)
+        if publication.method == "sends":
+            return self._sends(publication)
         if publication.method == "guest":
             return self._guest(publication)
         if publication.method == "image":
             return self._image(publication)
         return self._program(publication)
+
+    def _sends(self, publication: FigureSet) -> Report:
+        from portbench.runner.silicon import sends  # with the engine, which a record does without
+
+        entry = self._entry(publication)
+        image = self._store.obtain(entry).path
+        assert image is not None
+        conditions: dict[str, Any] = {
+            name: int(value) for name, _, value in (each.partition("=") for each in publication.settings)
+        }
+        (name,) = publication.silicon
+        pc = {"stack_delay_us": publication.stack_delay_us}
+        found = sends.mbit_s(entry, image, sends.Sends(**conditions), **pc)
+        return compare(publication, {name: publication.scale * found})
 
     def _guest(self, publication: FigureSet) -> Report:
         from portbench.runner.silicon import guests  # with the engine, which a record does without

@@ -19,6 +19,9 @@ _OF: Final[dict[Relation, str]] = {
     "same source": "of the same source",
     "other version": "of a neighbouring version",
 }
+_PROCESSOR: Final = ("script", "perf_bench")
+"""Methods whose figures judge the processor and its flash; all others judge the network, an SD card or latency."""
+_OUTSIDE_LIMIT: Final = 0.05
 _ROUNDING: Final = 1e-12
 """Relative tolerance of comparisons: no binary fraction is exactly 1.01."""
 
@@ -114,7 +117,7 @@ def halves(report: Report) -> str:
 
 
 def summary(reports: Iterable[Report]) -> str:
-    """One sentence for each relation, over all publications."""
+    """One sentence for each relation, over all publications, and one for all that judge more than the processor."""
     reports = list(reports)
     sentences = []
     for relation, limit in LIMITS.items():
@@ -122,6 +125,12 @@ def summary(reports: Iterable[Report]) -> str:
         count, kept = sum(map(len, found)), sum(map(within, found))
         if count and limit is not None:
             sentences.append(f"{kept} of {count} figures {_OF[relation]} are within {limit:.0%} of silicon")
+    outside = [found for each in reports if each.publication.method not in _PROCESSOR for found in each.findings]
+    if outside:
+        kept = sum(
+            abs(found.ratio - 1) <= _OUTSIDE_LIMIT * (1 + _ROUNDING) for found in outside if found.ratio is not None
+        )
+        sentences.append(f"{kept} of {len(outside)} figures of network, SD card and latency are within 5% of silicon")
     return "; ".join(sentences)
 
 

@@ -136,7 +136,7 @@ def test_shipped_figures_are_measured_rows_without_samples() -> None:
         ("", "row", "workload and profile are for the method row, which needs both"),
         ('workload = "ping_pong"', "row", "workload and profile are for the method row, which needs both"),
         (USUAL["more"], "guest", "workload and profile are for the method row, which needs both"),
-        ('settings = ["messages=1"]', "guest", "settings are for the methods row and client; leave them out"),
+        ('settings = ["messages=1"]', "guest", "settings are for the methods row, client and sends; leave them out"),
         ("", "image", "built_of is for the method image, which needs it"),
         (f'built_of = "https://x at {"0" * 40}"', "guest", "built_of is for the method image, which needs it"),
         ("", "script", "scripts are for the methods script and client, which need them"),

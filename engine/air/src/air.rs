@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
-use sim::{Join, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, RadioReport, RadioRequest, Security, SplitMix64};
+use sim::{Join, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, RadioReport, RadioRequest, Security, Snapshot, SplitMix64};
 
 use crate::access_point::{AccessPoint, AirError};
 use crate::airtime::{ACK, BEACON, DIFS, NULL, backoff, data_time};
@@ -36,7 +35,7 @@ const KEPT: usize = 64;
 /// Most frames in flight; further ones are dropped.
 const MOST: usize = 512;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 enum Todo {
     Request(RadioRequest),
     /// A report of the current join or scan.
@@ -52,7 +51,7 @@ enum Todo {
 }
 
 /// Counters of frames since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 pub struct AirStats {
     /// Frames that the station handed over.
     pub from_board: u64,
@@ -67,7 +66,7 @@ pub struct AirStats {
 }
 
 /// The access point with the air, its queues, and the state of the one station.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct Air {
     point: AccessPoint,
     random: SplitMix64,

@@ -1,7 +1,6 @@
 //! Random losses on the air, and random delays of joins.
 
-use serde::{Deserialize, Serialize};
-use sim::{PS_PER_MS, Ps, SplitMix64};
+use sim::{PS_PER_MS, Ps, Snapshot, SplitMix64};
 
 /// Transmissions of an unacknowledged frame, including the first (dot11ShortRetryLimit).
 pub(crate) const TRIES: u32 = 7;
@@ -12,7 +11,7 @@ const REPEATS: [Ps; 3] = [100 * PS_PER_MS, 1_000 * PS_PER_MS, 1_000 * PS_PER_MS]
 /// Keeps these draws separate from those of the air, so that backoffs and delays are equal with and without losses.
 const APART: u64 = 0x6c75_636b;
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub(crate) struct Luck {
     loss_per_mille: u16,
     random: SplitMix64,

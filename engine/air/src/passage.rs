@@ -1,10 +1,9 @@
 //! The way of a frame between the radio chip and the access point's cable.
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 /// The place where a frame is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub enum Place {
     /// Waiting for the air, or being transmitted or repeated.
     Air,
@@ -15,7 +14,7 @@ pub enum Place {
 }
 
 /// The way of one frame. `begin`: the time when the radio or the cable handed it over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub struct Passage {
     /// The frame comes from the cable; otherwise it comes from the board.
     pub to_board: bool,

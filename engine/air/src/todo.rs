@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Agenda<T> {
+#[derive(Snapshot)]
+pub(crate) struct Agenda<T: Snapshot> {
     planned: BTreeMap<(Ps, u64), T>,
     count: u64,
 }
 
-impl<T> Agenda<T> {
+impl<T: Snapshot> Agenda<T> {
     pub(crate) fn new() -> Self {
         Self { planned: BTreeMap::new(), count: 0 }
     }

@@ -7,7 +7,7 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
-use serde::{Deserialize, Serialize};
+use sim::snapshot::{Snapshot, Torn, save_bytes, saved_bytes};
 
 /// Bytes of the memory.
 pub const SIZE: usize = 8 << 20;
@@ -30,7 +30,7 @@ mod command {
     pub(super) const EXIT_QUAD: u8 = 0xf5;
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Phase {
     Command,
     Address,
@@ -43,7 +43,7 @@ enum Phase {
 }
 
 /// A command's form: lines of its address and of its data, clocks between them, and whether it writes.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 struct Form {
     address_lines: u32,
     wait_clocks: u32,
@@ -52,10 +52,9 @@ struct Form {
 }
 
 /// The chip.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Aps6404l {
-    #[serde(with = "trimmed")]
-    cells: Vec<u8>,
+    cells: Cells,
     /// QPI mode: commands come on all four lines.
     quad: bool,
     reset_enabled: bool,
@@ -72,26 +71,27 @@ pub struct Aps6404l {
     count: usize,
 }
 
-/// Memory without its last zeros.
-mod trimmed {
-    use serde::{Deserialize, Deserializer, Serializer};
+/// Memory; a snapshot has no zeros at its end.
+#[derive(Debug)]
+struct Cells(Vec<u8>);
 
-    pub(super) fn serialize<S: Serializer>(cells: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        let end = cells.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-        serializer.serialize_bytes(&cells[..end])
+impl Snapshot for Cells {
+    fn save_state(&self, to: &mut Vec<u8>) {
+        let end = self.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        save_bytes(&self.0[..end], to);
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        let mut cells = <&[u8]>::deserialize(deserializer)?.to_vec();
-        cells.resize(super::SIZE, 0);
-        Ok(cells)
+    fn from_state(from: &mut &[u8]) -> Result<Self, Torn> {
+        let mut cells = saved_bytes(from)?.to_vec();
+        cells.resize(SIZE, 0);
+        Ok(Self(cells))
     }
 }
 
 impl Default for Aps6404l {
     fn default() -> Self {
         Self {
-            cells: vec![0; SIZE],
+            cells: Cells(vec![0; SIZE]),
             quad: false,
             reset_enabled: false,
             wraps: false,
@@ -159,7 +159,7 @@ impl Aps6404l {
             }
             Phase::Input => {
                 if self.takes(io, self.form.data_lines) {
-                    self.cells[self.address as usize % SIZE] = self.shift as u8;
+                    self.cells.0[self.address as usize % SIZE] = self.shift as u8;
                     self.advance();
                     self.begin(Phase::Input, 8);
                 }
@@ -224,7 +224,7 @@ impl Aps6404l {
         if self.left == 8 {
             self.shift = u32::from(match self.opcode {
                 command::READ_ID => ID[self.count % ID.len()],
-                _ => self.cells[self.address as usize % SIZE],
+                _ => self.cells.0[self.address as usize % SIZE],
             });
             self.advance();
         }

@@ -5,7 +5,7 @@ use cpu::{Bus, Map, Master, NO_WORD};
 use parts::debug::Place;
 use parts::trace::{Record, kind};
 use parts::wires::Event;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 use crate::fault::{Cause, Report};
 use crate::mpu::Access;
@@ -21,7 +21,7 @@ const EXCEPTION_RETURN_CYCLES: u64 = 11;
 const PPB_END: u32 = 0xe010_0000;
 
 /// A Cortex-M0+ core.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct Core {
     /// Its place in the chip, 0 or 1.
     pub index: usize,

@@ -4,7 +4,7 @@
 //! HardFault, since ARMv6-M has no MemManage fault. Memory types and attributes have no effect.
 
 use crate::ppb::exception;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const REGIONS: usize = 8;
 
@@ -40,7 +40,7 @@ pub(crate) enum Access {
     Write,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 struct Region {
     rbar: u32,
     rasr: u32,
@@ -73,7 +73,7 @@ impl Region {
     }
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub(crate) struct Mpu {
     ctrl: u32,
     number: u32,

@@ -4,7 +4,7 @@
 use cortex_m::systick::SysTick;
 use parts::sys::{ResetRequest, Sys};
 use parts::wires::Event;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 use crate::mpu::Mpu;
 
@@ -24,7 +24,7 @@ const SYSTEM_CONTROL_SPACE: u32 = 0xe_000e;
 const CPUID: u32 = 0x410c_c601;
 
 /// Interrupt controller and system control of one core.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub struct Ppb {
     core: usize,
     systick: SysTick,

@@ -3,7 +3,7 @@
 pub(crate) use cpu::NO_WORD;
 pub use cpu::State;
 use parts::wires::Event;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 use crate::bus::{Attribution, Bus};
 use crate::exception::Returned;
@@ -33,7 +33,7 @@ pub(crate) struct Accessor {
 }
 
 /// Arrays of two have the Secure copy first.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct Core {
     /// Its place in the chip, 0 or 1.
     pub index: usize,

@@ -1,7 +1,7 @@
 //! Exceptions: entry, return, faults, and the lazy stacking of the floating-point registers (Armv8-M ARM, B3).
 
 use parts::trace::{Record, kind};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 use crate::bus::Bus;
 use crate::core::{Accessor, Core, NO_WORD, State, control};
@@ -114,7 +114,7 @@ fn stacking(cause: Cause, doing: Stacking) -> u32 {
 }
 
 /// How an exception has ended, until another is taken.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy, Snapshot)]
 pub(crate) struct Returned {
     /// The cycle and the instruction at which it had.
     at: (u64, u64),

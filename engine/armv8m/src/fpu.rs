@@ -8,14 +8,14 @@ use crate::fault::Cause;
 use crate::float::{Float, Rounding};
 use crate::rare::Then;
 use crate::{Memory, time};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// Bits of FPSCR that a new context takes from FPDSCR: AHP, DN, FZ, RMode.
 pub(crate) const FPSCR_CONTEXT: u32 = 0x07c0_0000;
 pub(crate) const FPSCR_WRITABLE: u32 = 0xf7c0_009f;
 
 /// The registers.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub struct Fpu {
     pub s: [u32; 32],
     pub fpscr: u32,

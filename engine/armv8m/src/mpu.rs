@@ -1,6 +1,6 @@
 //! The memory protection unit of one security state: eight regions (Armv8-M ARM, PMSAv8).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const REGIONS: usize = 8;
 const ENABLE: u32 = 1;
@@ -15,13 +15,13 @@ pub(crate) enum Access {
     Write,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 struct Region {
     rbar: u32,
     rlar: u32,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub(crate) struct Mpu {
     ctrl: u32,
     number: u32,

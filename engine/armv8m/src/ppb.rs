@@ -4,7 +4,7 @@
 use cortex_m::systick::SysTick;
 use parts::sys::{ResetRequest, Sys};
 use parts::wires::Event;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 use crate::mpu::Mpu;
 use crate::sau::Sau;
@@ -75,7 +75,7 @@ const CPUID: u32 = 0x411f_d210;
 const BANKED: u32 = 1 << 3 | 1 << 4 | 1 << 6 | 1 << 11 | 1 << 14 | 1 << 15;
 
 /// What each security state has for itself.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub struct Bank {
     pub vtor: u32,
     pub scr: u32,
@@ -97,7 +97,7 @@ pub struct Bank {
     pub active: u32,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub struct Ppb {
     core: usize,
     pub banks: [Bank; 2],

@@ -1,6 +1,6 @@
 //! The security attribution unit: eight regions (Armv8-M ARM).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 use std::ops::RangeInclusive;
 
 use crate::bus::Attribution;
@@ -9,7 +9,7 @@ const REGIONS: usize = 8;
 const ENABLE: u32 = 1;
 const ALLNS: u32 = 2;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct Sau {
     ctrl: u32,
     number: u32,

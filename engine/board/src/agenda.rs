@@ -1,10 +1,9 @@
 //! Planned events of the devices around the chip.
 
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, Ps};
+use sim::{NEVER, Ps, Snapshot};
 
 /// One pending time per slot. Slots due at the same time are handled in order.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct Agenda {
     due: Vec<Ps>,
 }

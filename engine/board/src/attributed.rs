@@ -9,7 +9,6 @@ use attribution::{
     attribute, lan, timeline,
 };
 use parts::mcu::Mcu;
-use serde::Serialize;
 use sim::{LogReader, Ps, SpiFrame};
 
 use crate::passages::beside;
@@ -21,7 +20,7 @@ const MOST_FRAMES: usize = 1 << 17;
 const MOST_PENDING: usize = 1 << 12;
 
 /// What an attribution says of a chip, as it is at the end of the run.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Clocks {
     /// Frequency of clk_sys.
     pub clk_sys_hz: u64,

@@ -1,10 +1,10 @@
 //! A device's view of an SPI master that drives GPIOs (bit-banged or by PIO): modes 0 and 3, MSB first, as most devices
 //! support (W5500 datasheet 2.1).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// Converts between levels at the pins and whole bytes.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub(crate) struct BitSpi {
     sck: bool,
     bits: u8,

@@ -378,7 +378,7 @@ impl Machine {
     }
 
     /// Mounts the FAT volume of logical unit `lun` of the board's drive.
-    pub fn volume(&mut self, lun: u8) -> Result<Volume<Disk<'_>>, VolumeError> {
+    pub fn volume(&mut self, lun: u8) -> Result<Volume<'_>, VolumeError> {
         let blocks = self.usb().drive_blocks(lun);
         Volume::mount(Disk::new(self, lun, blocks))
     }

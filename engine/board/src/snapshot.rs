@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 use sim::snapshot::{self, Refused, Torn};
 
 use crate::config::BoardConfig;
@@ -68,7 +68,7 @@ impl From<Torn> for SnapshotError {
     }
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 struct Header {
     engine: String,
     chip: String,

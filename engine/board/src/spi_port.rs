@@ -50,7 +50,8 @@ impl<D: SpiDevice> SpiPort<D> {
 impl<D: SpiDevice + ?Sized> SpiPort<D> {
     /// Appends the state of all but the device to a snapshot.
     pub(crate) fn save(&self, to: &mut Vec<u8>) {
-        snapshot::save(&(self.selected, &self.bits), to);
+        snapshot::save(&self.selected, to);
+        snapshot::save(&self.bits, to);
     }
 
     pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {

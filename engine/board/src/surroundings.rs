@@ -2,8 +2,7 @@
 
 use parts::adc::Adc;
 use parts::sys::{Sys, watcher};
-use serde::{Deserialize, Serialize};
-use serde_big_array::BigArray;
+use sim::Snapshot;
 
 /// Most GPIOs of a microcontroller.
 const MOST_PINS: usize = 64;
@@ -11,10 +10,9 @@ const MOST_PINS: usize = 64;
 const SUPPLY_MV: u32 = 3_300;
 
 /// The controls, which survive power cycles, as a breadboard does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub struct Surroundings {
     /// Millivolts at each GPIO; `None`: not held.
-    #[serde(with = "BigArray")]
     held_mv: [Option<u32>; MOST_PINS],
     wires: Vec<(u32, u32)>,
 }

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use parts::Sys;
 use parts::uart::Uarts;
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, PS_PER_S, Ps};
+use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 
 /// Most unread bytes kept for the PC: the newest.
 const KEPT_BYTES: usize = 1 << 16;
@@ -15,7 +14,7 @@ const WAITING_BYTES: usize = 1 << 16;
 const CHARACTER_PS: Ps = 10 * PS_PER_S / 115_200;
 
 /// A cable to the UART at any pins that the program selects, at the UART's speed. It has no handshake lines.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub struct UartCable {
     received: VecDeque<u8>,
     received_at: Ps,

@@ -3,8 +3,7 @@
 use air::{Air, AirError};
 use cyw43::{Cyw43439, Shifting};
 use parts::{BitPeer, Sys, Way};
-use serde::{Deserialize, Serialize};
-use sim::{Device, NEVER, Ps, Radio};
+use sim::{Device, NEVER, Ps, Radio, Snapshot};
 
 use crate::config::WifiConfig;
 use crate::wires::level;
@@ -31,7 +30,7 @@ impl WifiWires {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(crate) struct WifiPort {
     pub(crate) wires: WifiWires,
     pub(crate) chip: Cyw43439,

@@ -110,7 +110,9 @@ impl Wiring {
         if let Some(port) = self.ports.first() {
             return Err(Refused(format!("an attached device, {}", port.name())));
         }
-        snapshot::save(&(&self.usb, &self.uart_cables, &self.agenda), to);
+        snapshot::save(&self.usb, to);
+        snapshot::save(&self.uart_cables, to);
+        snapshot::save(&self.agenda, to);
         if let Some(network) = &self.network {
             network.save(to)?;
         }

@@ -2,11 +2,10 @@
 
 use parts::sys::Sys;
 use parts::wires::Event;
-use serde::{Deserialize, Serialize};
-use sim::NEVER;
+use sim::{NEVER, Snapshot};
 
 /// The timer of one core.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub struct SysTick {
     event: Event,
     /// Index of the chip's tick that is the external reference.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use parts::mcu::Contents;
 use parts::xip_cache::XipCache;
-use sim::snapshot::{self, Bytes, Torn};
+use sim::snapshot::{self, Torn, save_bytes, saved_bytes};
 use w25q::Array;
 
 use crate::architecture::{Architecture, Translations};
@@ -145,28 +145,28 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         // The erased end of flash takes no room.
         let flash = self.flash();
         let end = flash.iter().rposition(|&byte| byte != 0xff).map_or(0, |last| last + 1);
-        snapshot::save(&(Bytes(&self.ram), Bytes(&flash[..end]), self.flash_generation, self.reserved), to);
+        save_bytes(&self.ram, to);
+        save_bytes(&flash[..end], to);
+        snapshot::save(&self.flash_generation, to);
+        snapshot::save(&self.reserved, to);
         snapshot::save(&self.xip, to);
     }
 
     /// Restores new memories of the same sizes from a snapshot. Instructions are decoded and translated again. The bus
     /// has the addresses of flash, and shows it anew.
     pub fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
-        let (mut ram, mut flash, mut generation) = (Bytes(&[][..]), Bytes(&[][..]), 0);
-        snapshot::restore(&mut ram, from)?;
-        snapshot::restore(&mut flash, from)?;
-        snapshot::restore(&mut generation, from)?;
+        let (ram, flash) = (saved_bytes(from)?, saved_bytes(from)?);
+        snapshot::restore(&mut self.flash_generation, from)?;
         snapshot::restore(&mut self.reserved, from)?;
         for address in self.reserved.into_iter().flatten() {
             self.watch(address);
         }
-        if ram.0.len() != self.ram.len() || flash.0.len() > self.flash.len() {
+        if ram.len() != self.ram.len() || flash.len() > self.flash.len() {
             return Err(Torn);
         }
-        self.ram.copy_from_slice(ram.0);
+        self.ram.copy_from_slice(ram);
         self.flash.fill(0xff);
-        self.flash[..flash.0.len()].copy_from_slice(flash.0);
-        self.flash_generation = generation;
+        self.flash[..flash.len()].copy_from_slice(flash);
         snapshot::restore(&mut self.xip, from)
     }
 

@@ -1,12 +1,12 @@
 //! What a core does, and why a loop over its instructions ends.
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// No code word is buffered: the next instruction must be fetched.
 pub const NO_WORD: u32 = u32::MAX;
 
 /// Execution state of a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub enum State {
     /// It executes instructions.
     Running,

@@ -1,8 +1,7 @@
 //! Function 1: the SDIO core's registers, and a window of 32 KiB onto the backplane: RAM, ChipCommon, and the wrappers
 //! with the resets of the processor and of RAM.
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::firmware::{self, Firmware};
 use crate::time::{ALP, F2_READY, HT, HT_AFTER_BOOT};
@@ -57,7 +56,7 @@ mod address {
 const CHIP_ID: u32 = 0x1542_a9af;
 
 /// A core's wrapper.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 struct Wrapper {
     io: u32,
     in_reset: bool,
@@ -94,7 +93,7 @@ impl Wrapper {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(crate) struct Backplane {
     registers: [u8; function1::COUNT],
     pub(crate) ram: Box<[u8]>,

@@ -1,6 +1,6 @@
 //! Function 0: the registers of the bus itself (datasheet 4.2.4, table of gSPI registers).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 use crate::gspi::WireMode;
 
@@ -56,7 +56,7 @@ pub(crate) struct Levels {
     pub(crate) f1_interrupt: bool,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(crate) struct BusRegisters {
     bytes: [u8; offset::END],
     latched: u16,

@@ -1,7 +1,6 @@
 //! The chip's pins: transfers on gSPI and what they access.
 
-use serde::{Deserialize, Serialize};
-use sim::{Device, EthernetStats, Mac, Ps, Radio, RadioReport, RadioRequest, SpiFrame};
+use sim::{Device, EthernetStats, Mac, Ps, Radio, RadioReport, RadioRequest, Snapshot, SpiFrame};
 
 use crate::backplane::Backplane;
 use crate::bus::{BusRegisters, Levels, interrupt};
@@ -31,7 +30,7 @@ impl Default for Config {
 }
 
 /// The 32-bit command that starts a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) struct Command {
     pub(crate) write: bool,
     increments: bool,
@@ -75,7 +74,7 @@ pub enum Shifting {
 }
 
 /// The phase of a transfer.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 enum Phase {
     Command,
     Write(Command, Vec<u8>),
@@ -86,7 +85,7 @@ enum Phase {
 }
 
 /// The state that exists while WL_REG_ON is high.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 struct Powered {
     since: Ps,
     bus: BusRegisters,
@@ -107,7 +106,7 @@ impl Powered {
 }
 
 /// The radio chip with its gSPI bus, backplane and the behaviour of its firmware.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct Cyw43439 {
     config: Config,
     powered: Option<Box<Powered>>,

@@ -5,14 +5,14 @@
 //! crashes and never requests its high clock; without a valid NVRAM it does not either.
 
 use crc32fast::Hasher;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// The longest trailer searched, including the block in front of its text.
 const TRAILER: usize = 2048;
 const KEY_BLOCK: usize = 64;
 
 /// Firmware that passed the check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) struct Firmware {
     /// The line of text, as returned by the variable `ver`.
     pub(crate) version: String,

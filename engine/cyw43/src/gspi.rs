@@ -5,8 +5,7 @@
 //! shifted out by the edge that sampled the command's last bit, or by the falling edge after it: it is valid before the
 //! next rising edge (datasheet 4.2.1.3).
 
-use serde::{Deserialize, Serialize};
-use sim::{PS_PER_NS, Ps};
+use sim::{PS_PER_NS, Ps, Snapshot};
 
 /// Delay from the edge that shifts a bit out to the host's pin. At the clocks of a Pico W that is one edge later. The
 /// value is fitted to the clocks at which embassy's three PIO programs were found to read correctly or not. From 75 MHz
@@ -48,7 +47,7 @@ pub(crate) enum Edge {
     Data(bool),
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Snapshot)]
 pub(crate) struct Wires {
     clock: bool,
     driving: bool,

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::sdpcm;
 
@@ -12,14 +11,14 @@ const CREDITS: u8 = 8;
 /// Data frames that the chip queues for the host; further ones are dropped.
 const MOST: usize = 32;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 struct Waiting {
     at: Ps,
     channel: u8,
     body: Vec<u8>,
 }
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Snapshot)]
 pub(crate) struct HostQueue {
     waiting: VecDeque<Waiting>,
     /// The frame that the host reads next, as it is in the FIFO.

@@ -1,8 +1,7 @@
 //! State and memory accesses of one Hazard3 core.
 
 pub use cpu::State;
-use serde::{Deserialize, Serialize};
-use serde_big_array::BigArray;
+use sim::Snapshot;
 
 use crate::csr::Csrs;
 use crate::interrupts::Interrupts;
@@ -24,7 +23,7 @@ pub(crate) mod late {
 }
 
 /// The chip's choices: the lines of the standard interrupts, and where the core starts.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub struct Wires {
     /// Of the timer, MTIP.
     pub timer: u32,
@@ -37,12 +36,11 @@ pub struct Wires {
 }
 
 /// A Hazard3 core.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct Core {
     /// Its place in the chip, 0 or 1.
     pub index: usize,
     /// x0 to x31, and where a result for x0 goes.
-    #[serde(with = "BigArray")]
     pub regs: [u32; 64],
     /// Address of the next instruction.
     pub pc: u32,

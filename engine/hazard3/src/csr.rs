@@ -1,6 +1,6 @@
 //! Control and status registers (datasheet 3.8.9).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 use crate::Bus;
 use crate::core::Core;
@@ -22,7 +22,7 @@ const TRIGGER: u32 = 2 << 28;
 const TRIGGER_EXECUTE: u32 = 4;
 
 /// MCYCLE or MINSTRET. Its methods get the count of cycles or instructions.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub(crate) struct Counter {
     /// Its value while it stands still, otherwise its value less the count.
     base: u64,
@@ -46,7 +46,7 @@ impl Counter {
 }
 
 /// The registers of traps and counters.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub struct Csrs {
     /// MSTATUS.MIE.
     pub interrupts_on: bool,

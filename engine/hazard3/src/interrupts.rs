@@ -1,7 +1,6 @@
 //! Interrupts: the standard three, and Xh3irq's array of external ones behind one of them (datasheet 3.8.6.1).
 
-use serde::{Deserialize, Serialize};
-use serde_big_array::BigArray;
+use sim::Snapshot;
 
 use crate::core::Core;
 
@@ -20,14 +19,13 @@ pub(crate) mod code {
 }
 
 /// Xh3irq.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub(crate) struct Interrupts {
     /// MEIEA.
     enabled: u64,
     /// MEIFA.
     forced: u64,
     /// MEIPRA.
-    #[serde(with = "BigArray")]
     priority: [u8; 64],
     /// MEICONTEXT's PREEMPT, PPREEMPT, PPPREEMPT.
     preempt: [u8; 3],

@@ -1,6 +1,6 @@
 //! Physical memory protection (datasheet 3.8.3): eight regions to set, three fixed ones, granules of 32 bytes.
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const REGIONS: usize = 8;
 /// Addresses and configuration of the fixed regions: ROM, peripherals and SIO (datasheet 3.8.8.1).
@@ -25,7 +25,7 @@ pub(crate) enum Access {
     Fetch,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 pub(crate) struct Pmp {
     config: [u8; REGIONS],
     address: [u32; REGIONS],

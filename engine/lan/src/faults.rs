@@ -1,12 +1,11 @@
 //! Faults of the cable, drawn from a seeded generator.
 
-use serde::{Deserialize, Serialize};
-use sim::{PS_PER_S, Ps};
+use sim::{PS_PER_S, Ps, Snapshot};
 
 use crate::config::{LanError, check};
 
 /// Faults of the cable. The default has none.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Snapshot)]
 pub struct Faults {
     /// Seed of the loss and jitter draws; each direction has its own sequence.
     pub seed: u64,

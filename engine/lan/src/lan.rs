@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use sim::snapshot::{self, Refused, Torn};
-use sim::{AppReply, Log, LogReader, Ps, TcpApp};
+use sim::{AppReply, Log, LogReader, Ps, Snapshot, TcpApp};
 
 use crate::app::UdpApp;
 use crate::capture::{Fate, FrameRecord, Pcap};
@@ -30,7 +29,7 @@ const PROGRAM: &str = "exchanged data with a program on the PC";
 const CAPTURE: &str = "a capture of its frames";
 
 /// Frame counters since the start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Snapshot)]
 pub struct LanStats {
     /// Frames that the board's MAC handed over.
     pub from_board: u64,
@@ -398,7 +397,10 @@ impl Lan {
     /// past depends on more than the board.
     pub fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
         let inputs = self.tape.inputs().map_err(|why| Refused(why.into()))?;
-        snapshot::save(&(inputs, self.now, self.arrived.len(), self.stats), to);
+        snapshot::save(inputs, to);
+        snapshot::save(&self.now, to);
+        snapshot::save(&self.arrived.len(), to);
+        snapshot::save(&self.stats, to);
         Ok(())
     }
 

@@ -1,7 +1,6 @@
 //! The LAN's inputs since power-up. The state of the PC's stack cannot be saved, so a new LAN repeats them.
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::faults::Faults;
 
@@ -9,13 +8,13 @@ use crate::faults::Faults;
 const MOST_BYTES: usize = 4 << 20;
 
 /// An input, and the time up to which the LAN had handled all events before it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct Input {
     pub(crate) settled: Ps,
     pub(crate) what: What,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) enum What {
     Frame { at: Ps, frame: Vec<u8> },
     Faults(Faults),
@@ -32,8 +31,8 @@ impl Tape {
         Self { inputs: Ok(Vec::new()), bytes: 0 }
     }
 
-    pub(crate) fn inputs(&self) -> Result<&[Input], &'static str> {
-        self.inputs.as_deref().map_err(|&why| why)
+    pub(crate) fn inputs(&self) -> Result<&Vec<Input>, &'static str> {
+        self.inputs.as_ref().map_err(|&why| why)
     }
 
     pub(crate) fn frame(&mut self, settled: Ps, at: Ps, frame: &[u8]) {

@@ -10,8 +10,7 @@ use crate::sys::Sys;
 use crate::ticks::Ticks;
 use crate::wires::AdcWires;
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, PS_PER_S, Ps};
+use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -44,7 +43,7 @@ mod fcs {
 }
 
 /// The analogue-to-digital converter.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Adc {
     wires: AdcWires,
     /// 12-bit readings of channels 0 to 3, if a voltage is set.

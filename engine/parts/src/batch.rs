@@ -15,8 +15,7 @@ use crate::sys::{Sys, watcher};
 use crate::trace::kind;
 use crate::wires::Event;
 use crate::world::{BitPeer, Way, World};
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 /// Bits transferred to or from a peer at once.
 const WORD_BITS: u64 = 32;
@@ -41,7 +40,7 @@ fn cycle_by(sys: &Sys, now: Ps) -> u64 {
 }
 
 /// The effects of a deferred batch on the pins.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub struct Deferred {
     pub(crate) block: usize,
     /// Pins that follow the state machine's writes.
@@ -51,7 +50,7 @@ pub struct Deferred {
 }
 
 /// The exchange with the peer in each pass.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 struct Exchange {
     data: u32,
     way: Way,
@@ -60,7 +59,7 @@ struct Exchange {
 }
 
 /// The levels that IN reads.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 enum Source {
     /// The same levels in each pass.
     Steady,

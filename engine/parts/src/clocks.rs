@@ -10,8 +10,7 @@ use crate::sys::{Frequencies, Sys};
 use crate::wires::{ClocksWires, Version};
 use crate::{Peripheral, Write, unmodelled};
 use gpout::{Drive, Gpout};
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, PS_PER_S, Ps};
+use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 
 const ENABLE: u32 = 1 << 11;
 const KILL: u32 = 1 << 10;
@@ -33,7 +32,7 @@ mod fc0_status {
 }
 
 /// A clock generator with the registers CTRL, DIV and SELECTED.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 struct Generator {
     ctrl: u32,
     div: u32,
@@ -93,7 +92,7 @@ const PLACES: [Places; 2] =
 /// The low-power oscillator of version 1.
 const LPOSC_HZ: u64 = 32_768;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 struct FrequencyCounter {
     ref_khz: u32,
     min_khz: u32,
@@ -170,7 +169,7 @@ impl FrequencyCounter {
 }
 
 /// The clock generators and the frequency counter.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Clocks {
     wires: ClocksWires,
     /// DFTCLK_*_CTRL of version 1, stored without effect.

@@ -10,9 +10,8 @@
 use crate::sys::Sys;
 use crate::wires::{DmaWires, Version};
 use crate::{Alias, BusFault, Peripheral, Write, unmodelled};
-use serde::{Deserialize, Serialize};
-use sim::NEVER;
 use sim::snapshot::LeftOut;
+use sim::{NEVER, Snapshot};
 
 const TIMERS: usize = 4;
 /// TREQ_SEL: pacing timers 0 to 3, and no pacing.
@@ -123,7 +122,7 @@ mod calc {
     pub(crate) const SUM: u32 = 0xf;
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 struct Channel {
     layout: LeftOut<&'static Layout>,
     read_addr: u32,
@@ -200,7 +199,7 @@ impl Channel {
 }
 
 /// A pacing timer: X requests in Y cycles of clk_sys, at most one per cycle (2.5.5.1).
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 struct Timer {
     x: u32,
     y: u32,
@@ -235,7 +234,7 @@ impl Timer {
 }
 
 /// A controller with `CHANNELS` channels, at most 16.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Dma<const CHANNELS: usize> {
     wires: DmaWires,
     channels: Vec<Channel>,

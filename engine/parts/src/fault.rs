@@ -1,15 +1,14 @@
 //! Causes of HardFaults, traps and lock-ups, which the emulator reports. A program cannot read them on ARMv6-M, which has no
 //! fault status registers.
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 use std::fmt;
 
 /// Most reports kept until they are taken: a program may fault endlessly, and its first faults are the most useful.
 const LIMIT: usize = 64;
 
 /// The cause of a HardFault or lock-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub enum Cause {
     /// IBUS: the address cannot be fetched, or never executes (ARMv6-M ARM B3.1).
     Fetch {
@@ -141,7 +140,7 @@ impl fmt::Display for Cause {
 }
 
 /// A HardFault, or the lock-up after a fault inside HardFault or NMI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub struct Report {
     /// Simulated time of the fault.
     pub at: Ps,
@@ -173,7 +172,7 @@ impl fmt::Display for Report {
 }
 
 /// The faults of a chip that have not been reported yet.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub struct Faults {
     reports: Vec<Report>,
     dropped: u64,

@@ -9,8 +9,7 @@ use crate::sys::Sys;
 use crate::wires::SerialWires;
 use crate::world::World;
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, PS_PER_S};
+use sim::{NEVER, PS_PER_S, Snapshot};
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 16;
@@ -75,7 +74,7 @@ mod enable {
 }
 
 /// The master's activity until the next event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Phase {
     Idle,
     /// (RE)START and address of the command.
@@ -89,7 +88,7 @@ enum Phase {
 }
 
 /// A DW_apb_i2c controller.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct I2c {
     wires: SerialWires,
     /// A device acknowledged the current address.

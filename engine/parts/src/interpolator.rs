@@ -1,9 +1,9 @@
 //! SIO's interpolators.
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// One interpolator (RP2040 datasheet 2.3.1.6, RP2350 datasheet 3.1.10). `index` 0 can blend, 1 can clamp.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub struct Interpolator {
     accum: [u32; 2],
     base: [u32; 3],

@@ -5,7 +5,7 @@
 use crate::sys::{Sys, watcher};
 use crate::wires::IoWires;
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 use sim::snapshot::LeftOut;
 
 /// Most registers of INTR, INTE, INTF or INTS, with eight pins per register.
@@ -47,7 +47,7 @@ enum Place {
 }
 
 /// The function selects, overrides and interrupts of the GPIO pins.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct IoBank0 {
     wires: IoWires,
     layout: LeftOut<&'static Layout>,

@@ -7,7 +7,7 @@
 use crate::sys::Sys;
 use crate::wires::IoWires;
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 use sim::snapshot::LeftOut;
 
 /// Most pins.
@@ -40,7 +40,7 @@ const DESTINATIONS: usize = 3;
 const DORMANT_WAKE: usize = 2;
 
 /// The function selects, overrides and interrupts of the QSPI pins.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct IoQspi {
     wires: IoWires,
     layout: LeftOut<&'static Layout>,

@@ -5,7 +5,7 @@
 use crate::sys::Sys;
 use crate::wires::Version;
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// Bits of a pad register.
 const PDE: u32 = 1 << 2;
@@ -16,7 +16,7 @@ const OD: u32 = 1 << 7;
 const ISO: u32 = 1 << 8;
 
 /// The pads of the GPIO pins: pulls, input buffers, output disables.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct PadsBank0 {
     voltage_select: u32,
     version: Version,

@@ -3,10 +3,10 @@
 use crate::sys::Sys;
 use crate::wires::Version;
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// The pads of the QSPI pins. They hold their settings and have no other effect.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct PadsQspi {
     version: Version,
     /// VOLTAGE_SELECT, SCLK, SD0 to SD3, SS.

@@ -3,7 +3,7 @@
 //! Register access is in the chip's IO_BANK0 and PADS_BANK0; this module holds the electrical state
 //! that all peripherals and the world share.
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// Most function select values of a pin.
 pub(crate) const FUNCTIONS: usize = 12;
@@ -27,7 +27,7 @@ pub mod function {
 }
 
 /// The chip's GPIO pins: who drives them, and their levels.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub struct Pins {
     mask: u64,
     /// Level that each function would drive on each pin.

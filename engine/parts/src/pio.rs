@@ -17,8 +17,7 @@ use block::Machine;
 use config::{CLKDIV_MASK, EXEC_STALLED};
 use inputs::Inputs;
 use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, Ps};
+use sim::{NEVER, Ps, Snapshot};
 
 pub(crate) use machine::State;
 pub use pass::{Batch, Sampled, Word};
@@ -100,7 +99,7 @@ const GPIOBASE_BITS: u32 = 0x10;
 const HORIZON_CYCLES: u64 = 1 << 20;
 
 /// A block of PIO: four state machines with their program memory, FIFOs and interrupt flags.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Pio {
     wires: PioWires,
     shared: Shared,

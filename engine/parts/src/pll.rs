@@ -5,9 +5,8 @@
 
 use crate::sys::{Frequencies, Sys};
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
 use sim::snapshot::LeftOut;
-use sim::{NEVER, PS_PER_US, Ps};
+use sim::{NEVER, PS_PER_US, Ps, Snapshot};
 
 /// From power-up (or a changed divider) to CS.LOCK.
 pub(crate) const LOCK_PS: Ps = 50 * PS_PER_US;
@@ -22,7 +21,7 @@ const POSTDIVPD: u32 = 1 << 3;
 const VCOPD: u32 = 1 << 5;
 
 /// A phase-locked loop.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Pll {
     name: LeftOut<&'static str>,
     /// The frequency that this PLL generates.

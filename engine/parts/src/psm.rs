@@ -7,10 +7,10 @@
 
 use crate::sys::{ResetRequest, Sys};
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// The power-on state machine.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Psm {
     /// Bits of all blocks, in the order of the reset sequence.
     all: u32,

@@ -15,9 +15,7 @@
 use crate::sys::Sys;
 use crate::wires::{PwmWires, Version};
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
-use serde_big_array::BigArray;
-use sim::NEVER;
+use sim::{NEVER, Snapshot};
 
 mod csr {
     pub(crate) const EN: u32 = 1 << 0;
@@ -36,7 +34,7 @@ const DIVMODE_LEVEL: u32 = 1;
 const DIVMODE_RISE: u32 = 2;
 const DIVMODE_FALL: u32 = 3;
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 struct Slice {
     csr: u32,
     div: u32,
@@ -227,10 +225,9 @@ impl Slice {
 }
 
 /// The pulse width modulator with `SLICES` slices of two channels.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Pwm<const SLICES: usize> {
     wires: PwmWires<SLICES>,
-    #[serde(with = "BigArray")]
     slices: [Slice; SLICES],
     intr: u32,
     inte: [u32; LINES],

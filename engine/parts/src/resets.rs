@@ -2,10 +2,10 @@
 
 use crate::sys::Sys;
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// The reset controller of the peripherals.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Resets {
     /// Bits of all peripherals.
     all: u32,

@@ -9,7 +9,7 @@ use crate::sys::{Sys, dormant};
 use crate::ticks::Ticks;
 use crate::wires::Version;
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 use sim::snapshot::LeftOut;
 
 /// Nominal frequencies at reset of both versions, with the divider at its reset value and all eight stages at their
@@ -73,7 +73,7 @@ const RANDOM_OFFSET: u32 = u32::MAX;
 const RANDOM: u32 = 0x3f04_b16d;
 
 /// The ring oscillator.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Rosc {
     version: Version,
     layout: LeftOut<Layout>,

@@ -1,7 +1,6 @@
 //! Runs the two cores of a chip, its events and its resets in one deterministic order.
 
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, Ps};
+use sim::{NEVER, Ps, Snapshot};
 
 use crate::mcu::RunEnd;
 use crate::sys::ResetRequest;
@@ -68,7 +67,7 @@ pub trait Runs {
 }
 
 /// The simulated time of a chip, and what belongs to it.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub struct Runner {
     now: Ps,
     last_rebase: u64,

@@ -23,8 +23,7 @@ use crate::trace::{Record, kind};
 use crate::wires::SerialWires;
 use crate::world::World;
 use crate::{Peripheral, Write, unmodelled};
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, PS_PER_S, Ps};
+use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 8;
@@ -80,7 +79,7 @@ const SCK_PINS: u64 = RX_PINS << 2;
 const TX_PINS: u64 = RX_PINS << 3;
 
 /// CR0.FRF.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Format {
     Motorola { sph: bool },
     Ti,
@@ -88,7 +87,7 @@ enum Format {
 }
 
 /// Edges of a frame in half periods of SCK after its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 struct Edges {
     last: u64,
     fss_high: u64,
@@ -105,7 +104,7 @@ fn edges(format: Format, bits: u64) -> Edges {
     }
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 struct Frame {
     data: u16,
     bits: u8,
@@ -120,7 +119,7 @@ struct Frame {
 }
 
 /// The edges of a frame in Motorola's format.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 struct Bitwise {
     sph: bool,
     /// Half periods of SCK to the last edge.
@@ -157,7 +156,7 @@ impl Frame {
 }
 
 /// A PL022 controller.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Spi {
     wires: SerialWires,
     cr0: u32,

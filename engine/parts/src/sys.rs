@@ -8,9 +8,7 @@ use crate::ticks::Ticks;
 use crate::trace::{Record, Trace, kind};
 use crate::wires::{Event, Layout};
 use attribution::Recorder;
-use serde::{Deserialize, Serialize};
-use serde_big_array::BigArray;
-use sim::{Clock, NEVER, Ps};
+use sim::{Clock, NEVER, Ps, Snapshot};
 use std::fmt;
 
 /// Most events of a chip ([`Layout::events`]), a multiple of 4. Each costs time in every search for the next one.
@@ -33,7 +31,7 @@ pub mod watcher {
 }
 
 /// Frequencies in Hz of the clocks that CLOCKS generates from the programmed sources (0: stopped).
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Snapshot)]
 pub struct Frequencies {
     /// The crystal oscillator.
     pub xosc_hz: u64,
@@ -60,7 +58,7 @@ pub struct Frequencies {
 }
 
 /// A chip reset requested by a peripheral, and performed between two instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub enum ResetRequest {
     /// SYSRESETREQ of either core, or PSM's force-off of the processors by the watchdog.
     Processor {
@@ -82,12 +80,11 @@ pub enum ResetRequest {
 }
 
 /// clk_sys stands still because its oscillator is dormant.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 struct Stop {
     cycle: u64,
     at: Ps,
     /// Events that wait for clk_sys, with the times that they have if it had not stopped.
-    #[serde(with = "BigArray")]
     waiting: [Ps; MAX_EVENTS],
 }
 
@@ -98,7 +95,7 @@ pub mod dormant {
 }
 
 /// The guest used something that the model does not cover; this ends the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub struct Unmodelled {
     /// The access, for instance `SSI.DMACR write 0x00000003`.
     pub what: String,
@@ -114,7 +111,7 @@ impl fmt::Display for Unmodelled {
 }
 
 /// The state that all peripherals of a chip share.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct Sys {
     /// Cycle of clk_sys of the current bus access or event.
     pub cycle: u64,
@@ -130,7 +127,6 @@ pub struct Sys {
     /// Ticks since power-on: of the watchdog's tick generator, which drives everything in RP2040, or of the generators
     /// of RP2350's TICKS, which it numbers.
     pub ticks: [Ticks; TICKS],
-    #[serde(with = "BigArray")]
     due: [Ps; MAX_EVENTS],
     events: usize,
     without_clk_sys: u64,
@@ -164,10 +160,10 @@ pub struct Sys {
     /// The cores' faults that have not been reported yet.
     pub faults: Faults,
     /// The trace of what happens, while one is requested.
-    #[serde(skip)]
+    #[snapshot(skip)]
     pub trace: Trace,
     /// Recorder for an attribution of time, while one is requested; see [`Sys::recorder`].
-    #[serde(skip)]
+    #[snapshot(skip)]
     pub(crate) recording: Option<Box<Recorder>>,
     /// Factor of the SPI clocks: 1, except to find out the benefit of a faster bus.
     pub spi_speed: u64,
@@ -176,7 +172,7 @@ pub struct Sys {
     /// Set when a core must leave its inner loop to handle events, interrupts or resets.
     pub attention: bool,
     /// The owner of the board wants to look at it now.
-    #[serde(skip)]
+    #[snapshot(skip)]
     pub(crate) paused: bool,
     /// The deferred batch of a PIO program, as it appears at the pins.
     pub(crate) batched: Option<Deferred>,

@@ -1,13 +1,12 @@
 //! A counter that runs at a constant rate and is evaluated on demand.
 
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, PS_PER_S, Ps};
+use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 
 /// Counts `hz / divisor` ticks per second without accumulating rounding errors over rate changes.
 ///
 /// Simulated times are rounded down to whole picoseconds. So are the times of ticks: a tick within a picosecond counts
 /// from the start of that picosecond, and a clock cycle that starts with a tick sees it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub struct Ticks {
     hz: u64,
     divisor: u64,

@@ -6,15 +6,14 @@
 use crate::sys::Sys;
 use crate::wires::{TimerWires, Version};
 use crate::{Peripheral, Write, unmodelled};
-use serde::{Deserialize, Serialize};
-use sim::NEVER;
+use sim::{NEVER, Snapshot};
 
 /// Registers that only version 1 has, before the interrupts. With SOURCE the counter runs at clk_sys.
 const LOCKED: u32 = 0x34;
 const SOURCE: u32 = 0x38;
 
 /// A 64-bit timer with four alarms.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Timer {
     wires: TimerWires,
     /// The counter is its tick's count plus this while it runs, and this while paused.

@@ -11,8 +11,7 @@ use crate::wires::SerialWires;
 use crate::world::World;
 use crate::{Peripheral, Write, unmodelled};
 use receiver::{Character, Receiver};
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, PS_PER_S, Ps};
+use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 use std::collections::VecDeque;
 
 mod receiver;
@@ -73,7 +72,7 @@ const IDS: [u32; 8] = [0x11, 0x10, 0x34, 0x00, 0x0d, 0xf0, 0x05, 0xb1];
 const TX_PINS: u64 = 0x1111_1111_1111_1111;
 
 /// Line control as latched by the last write of UARTLCR_H.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 struct Line {
     /// Baud divisor in 64ths.
     divisor: u64,
@@ -81,7 +80,7 @@ struct Line {
 }
 
 /// A character in the transmit shift register.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 struct Shift {
     byte: u8,
     /// Levels from the start bit on, the first in bit 0.
@@ -113,7 +112,7 @@ impl Shift {
 }
 
 /// A PL011 UART.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Uart {
     wires: SerialWires,
     tx: VecDeque<u8>,

@@ -12,9 +12,7 @@ use crate::sys::Sys;
 use crate::trace::{Record, kind};
 use crate::wires::{UsbWires, Version};
 use crate::{Peripheral, Write, unmodelled};
-use serde::{Deserialize, Serialize};
-use serde_big_array::Array;
-use sim::{Handshake, InResult, NEVER, PS_PER_MS, Ps};
+use sim::{Handshake, InResult, NEVER, PS_PER_MS, Ps, Snapshot};
 
 pub(crate) const DPSRAM_SIZE: usize = 4096;
 /// The bus is idle for this long: suspend (USB 2.0 section 7.1.7.6; datasheet 4.1.2.6.4).
@@ -181,7 +179,7 @@ mod buf_ctrl {
 }
 
 /// A transaction whose handshake is still on the bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Pending {
     Setup,
     /// Buffer `which` of the endpoint with bit `index` in BUFF_STATUS was sent, or received `length` bytes.
@@ -209,10 +207,10 @@ struct Endpoint {
 }
 
 /// The USB controller in device mode, with its DPSRAM.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Usb {
     wires: UsbWires,
-    dpsram: Box<Array<u8, DPSRAM_SIZE>>,
+    dpsram: Box<[u8; DPSRAM_SIZE]>,
     addr_endp: u32,
     /// A register of host mode, without effect in device mode; embassy-rp sets it anyway.
     int_ep_ctrl: u32,
@@ -261,7 +259,7 @@ impl Usb {
         let v1 = wires.version == Version::V1;
         Self {
             wires,
-            dpsram: Box::new(Array([0; DPSRAM_SIZE])),
+            dpsram: Box::new([0; DPSRAM_SIZE]),
             addr_endp: 0,
             int_ep_ctrl: 0,
             main_ctrl: if v1 { main_ctrl::PHY_ISO } else { 0 },
@@ -852,7 +850,7 @@ impl Peripheral for Usb {
 
     /// Resets the registers; the DPSRAM keeps its contents.
     fn reset(&mut self, sys: &mut Sys) {
-        let dpsram = std::mem::replace(&mut self.dpsram, Box::new(Array([0; DPSRAM_SIZE])));
+        let dpsram = std::mem::replace(&mut self.dpsram, Box::new([0; DPSRAM_SIZE]));
         *self = Self { dpsram, ..Self::new(self.wires) };
         self.refresh(sys);
     }

@@ -7,8 +7,7 @@
 use crate::sys::{ResetRequest, Sys};
 use crate::wires::{Version, WatchdogWires};
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
-use sim::NEVER;
+use sim::{NEVER, Snapshot};
 
 const TRIGGER: u32 = 1 << 31;
 const ENABLE: u32 = 1 << 30;
@@ -22,7 +21,7 @@ const REASON_TIMER: u32 = 1 << 0;
 const REASON_FORCE: u32 = 1 << 1;
 
 /// The watchdog, with its scratch registers.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Watchdog {
     wires: WatchdogWires,
     /// ENABLE and PAUSE bits.

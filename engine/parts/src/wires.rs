@@ -3,15 +3,15 @@
 
 use crate::pins::{Pins, function};
 use crate::sys::watcher;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// A part's place in [`crate::Sys`]'s queue, which holds one pending time for each. Events of the same time are handled
 /// in ascending order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Snapshot)]
 pub struct Event(pub u8);
 
 /// Which registers a part has. PIO's versions are in its DBG_CFGINFO; those of other parts are counted alike.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 pub enum Version {
     /// As in RP2040.
     #[default]

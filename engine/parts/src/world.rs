@@ -4,8 +4,7 @@ use std::any::Any;
 
 use crate::sys::Sys;
 use crate::{uart::Uarts, usb::Usb};
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 /// Inputs of the chip other than pin levels.
 pub struct Inputs<'a> {
@@ -29,7 +28,7 @@ pub struct BitPeer {
 }
 
 /// The direction of a [`BitPeer`]'s data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub enum Way {
     /// Samples the data pin at each rising edge of the clock.
     Takes,

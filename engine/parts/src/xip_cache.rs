@@ -16,8 +16,7 @@ use std::collections::BTreeMap;
 use placement::Placement;
 use runs::Runs;
 
-use serde::{Deserialize, Serialize};
-use serde_big_array::Array;
+use sim::Snapshot;
 
 /// Binary logarithm of a line's bytes.
 pub const LINE_BYTES_LOG2: u32 = 3;
@@ -45,24 +44,24 @@ const MARKS: u32 = (APART | STALE) >> LINE_BYTES_LOG2;
 pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
 
 /// The tags of the XIP cache, and what its misses cost.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct XipCache {
     /// Tag and valid bits of each way; 0: nothing valid. Under a `Placement`: some of the lines that it holds, each in
     /// its own set, so that translated code finds them as ever. A hit changes nothing in the cache, so it is no matter
     /// which of the two finds it.
-    pub lines: Box<Array<[u32; 2], SETS>>,
+    pub lines: Box<[[u32; 2]; SETS]>,
     placement: Option<Box<Placement>>,
     /// How often it has gained or lost a word.
-    #[serde(skip)]
+    #[snapshot(skip)]
     changes: u64,
-    #[serde(skip)]
+    #[snapshot(skip)]
     runs: Runs,
     /// RP2350: the ways of each set that are not replaced, a bit for each.
-    pinned: Box<Array<u8, SETS>>,
+    pinned: Box<[u8; SETS]>,
     /// RP2350: the ways of each set whose data memory does not have yet.
-    dirty: Box<Array<u8, SETS>>,
+    dirty: Box<[u8; SETS]>,
     /// RP2350: the data of lines that are not flash's, by [`Self::find`].
-    pub data: Box<Array<[u8; LINE_BYTES], { 2 * SETS }>>,
+    pub data: Box<[[u8; LINE_BYTES]; 2 * SETS]>,
     /// Offsets and data of lines that were replaced before memory had them, in order.
     pub written_back: Vec<(u32, [u8; LINE_BYTES])>,
     /// Cycles that it takes to write a line back.
@@ -99,25 +98,25 @@ pub struct XipCache {
     /// Those of them that read the flash.
     pub misses: u64,
     /// Missed and replaced lines, while requested.
-    #[serde(skip)]
+    #[snapshot(skip)]
     pub evictions: Option<Box<Evictions>>,
     /// Cycles that core 0 has waited for misses since power-on.
     pub stalled: u64,
     /// Missed lines, while requested.
-    #[serde(skip)]
+    #[snapshot(skip)]
     pub(crate) missed_lines: Option<Box<MissedLines>>,
 }
 
 impl Default for XipCache {
     fn default() -> Self {
         Self {
-            lines: Box::new(Array([[0; 2]; SETS])),
+            lines: Box::new([[0; 2]; SETS]),
             placement: None,
             changes: 0,
             runs: Runs::default(),
-            pinned: Box::new(Array([0; SETS])),
-            dirty: Box::new(Array([0; SETS])),
-            data: Box::new(Array([[0; LINE_BYTES]; 2 * SETS])),
+            pinned: Box::new([0; SETS]),
+            dirty: Box::new([0; SETS]),
+            data: Box::new([[0; LINE_BYTES]; 2 * SETS]),
             written_back: Vec::new(),
             write_back_cycles: 0,
             stale: false,

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 use crate::wires::Event;
 use crate::xip_cache::XipCache;
@@ -15,7 +15,7 @@ const FIFO_EMPTY: u32 = 2;
 const FIFO_FULL: u32 = 4;
 
 /// The counters and the stream.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct XipStream {
     event: Event,
     dreq: u32,

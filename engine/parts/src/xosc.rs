@@ -6,8 +6,7 @@ use crate::sys::{Sys, dormant};
 use crate::ticks::Ticks;
 use crate::wires::{Event, Version};
 use crate::{Peripheral, Write};
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, Ps};
+use sim::{NEVER, Ps, Snapshot};
 
 /// Frequency of the crystal on the W5500-EVB-Pico.
 pub(crate) const CRYSTAL_HZ: u64 = 12_000_000;
@@ -19,7 +18,7 @@ const DORMANT: u32 = 0x636f_6d61;
 const WAKE: u32 = 0x7761_6b65;
 
 /// The crystal oscillator.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Xosc {
     event: Event,
     version: Version,

@@ -47,7 +47,7 @@ use parts::lane;
 use parts::passing::Reached;
 use parts::trace::kind;
 use parts::wires::{Event, Version};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 use sim::snapshot::{self, Torn};
 
 /// The bus with everything on it except the memories.
@@ -70,7 +70,7 @@ pub struct Bus {
 }
 
 /// The register blocks that RESETS can hold in reset and that need only [`Sys`].
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct Blocks {
     pub(crate) sysinfo: Constants,
     pub(crate) syscfg: Syscfg,
@@ -106,8 +106,13 @@ pub struct Blocks {
 impl Bus {
     /// Appends the state of all but the world to a snapshot.
     pub(crate) fn save(&self, to: &mut Vec<u8>) {
-        snapshot::save(&(&self.sys, self.waits, self.waited, &self.sio, &self.xip_ctrl), to);
-        snapshot::save(&(&self.ssi, &self.blocks), to);
+        snapshot::save(&self.sys, to);
+        snapshot::save(&self.waits, to);
+        snapshot::save(&self.waited, to);
+        snapshot::save(&self.sio, to);
+        snapshot::save(&self.xip_ctrl, to);
+        snapshot::save(&self.ssi, to);
+        snapshot::save(&self.blocks, to);
     }
 
     pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {

@@ -69,7 +69,8 @@ impl Chip {
     /// debugger watches the chip.
     pub fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
         self.probes.debug.refuses_snapshot()?;
-        snapshot::save(&(&self.cores, &self.runner), to);
+        snapshot::save(&self.cores, to);
+        snapshot::save(&self.runner, to);
         self.mem.save(to);
         self.bus.save(to);
         Ok(())

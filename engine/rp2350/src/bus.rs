@@ -54,7 +54,7 @@ use parts::lane;
 use parts::passing::Reached;
 use parts::wires::{Event, Version};
 use parts::xip_cache::{APART, LINE_BYTES_LOG2};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 use sim::snapshot::{self, Torn};
 
 /// Offset of SHA-256's data register, whose writes keep their size.
@@ -98,7 +98,7 @@ pub struct Bus {
 }
 
 /// The register blocks that need only [`Sys`].
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct Blocks {
     pub sysinfo: Constants,
     pub syscfg: Syscfg,
@@ -150,9 +150,17 @@ fn unmodelled_at(sys: &mut Sys, address: u32, write: Option<u32>) -> Result<(), 
 impl Bus {
     /// Appends the state of all but the world to a snapshot.
     pub(crate) fn save(&self, to: &mut Vec<u8>) {
-        snapshot::save(&(&self.sys, self.waits, self.waited, self.dcp_instructions), to);
-        snapshot::save(&(&self.sio, &self.xip_ctrl, &self.qmi), to);
-        snapshot::save(&(&self.rcp, &self.dcp, self.sleepctrl, &self.blocks), to);
+        snapshot::save(&self.sys, to);
+        snapshot::save(&self.waits, to);
+        snapshot::save(&self.waited, to);
+        snapshot::save(&self.dcp_instructions, to);
+        snapshot::save(&self.sio, to);
+        snapshot::save(&self.xip_ctrl, to);
+        snapshot::save(&self.qmi, to);
+        snapshot::save(&self.rcp, to);
+        snapshot::save(&self.dcp, to);
+        snapshot::save(&self.sleepctrl, to);
+        snapshot::save(&self.blocks, to);
     }
 
     /// Restores a new bus. The boot ROM is the one that it was made with.

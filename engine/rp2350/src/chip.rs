@@ -57,7 +57,8 @@ impl<K: Kind> Chip<K> {
     /// Appends the state of all but the world to a snapshot. A trace is left out. `Err`: a debugger watches the chip.
     pub(crate) fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
         self.probes.debug.refuses_snapshot()?;
-        snapshot::save(&(&self.cores, &self.runner), to);
+        snapshot::save(&self.cores, to);
+        snapshot::save(&self.runner, to);
         self.mem.save(to);
         self.bus.save(to);
         Ok(())

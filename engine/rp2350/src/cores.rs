@@ -7,8 +7,7 @@ use parts::debug::Place;
 use parts::mcu::Contents;
 use parts::probe::{self, Flow, Probed};
 use parts::wires::Event;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use sim::Snapshot;
 
 use crate::bus::Bus;
 use crate::cpu::core::State;
@@ -47,7 +46,7 @@ impl Seen {
 }
 
 /// A kind of core.
-pub trait Kind: Architecture<Core: Serialize + DeserializeOwned> + Sized {
+pub trait Kind: Architecture<Core: Snapshot> + Sized {
     /// The bits of ARCHSEL that choose it for both cores.
     const ARCHSEL: u32;
     /// Its registers in gdb's XML format.

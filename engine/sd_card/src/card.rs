@@ -1,8 +1,7 @@
 //! The card on its bus: selection, bytes, busy, and the clock.
 
-use serde::{Deserialize, Serialize};
 use sim::snapshot::LeftOut;
-use sim::{Device, Ps, SpiDevice, SpiFrame, SplitMix64};
+use sim::{Device, Ps, Snapshot, SpiDevice, SpiFrame, SplitMix64};
 
 use crate::kind::{Capacity, Kind};
 use crate::log::Log;
@@ -38,7 +37,7 @@ pub struct CardConfig {
 }
 
 /// A block being programmed: if power is lost before the end, the block keeps its old content.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(crate) struct Programming {
     pub(crate) at: u64,
     pub(crate) data: Box<[u8]>,
@@ -46,7 +45,7 @@ pub(crate) struct Programming {
 }
 
 /// An SD card in SPI mode.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct Card {
     pub(crate) kind: LeftOut<&'static Kind>,
     pub(crate) medium: Medium,

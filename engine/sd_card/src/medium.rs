@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sim::snapshot::Bytes;
+use sim::snapshot::{Snapshot, Torn, save_bytes, saved_bytes};
 
 use fatfs::{FileSystem, FormatVolumeOptions, FsOptions};
 
@@ -39,26 +37,34 @@ impl std::fmt::Debug for Medium {
 }
 
 /// A snapshot has the contents.
-impl Serialize for Medium {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.lock().chunks.iter().map(|(&chunk, bytes)| (chunk, Bytes(bytes))))
+impl Snapshot for Medium {
+    fn save_state(&self, to: &mut Vec<u8>) {
+        let store = self.lock();
+        store.chunks.len().save_state(to);
+        for (chunk, bytes) in &store.chunks {
+            chunk.save_state(to);
+            save_bytes(bytes, to);
+        }
     }
-}
 
-impl<'de> Deserialize<'de> for Medium {
-    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        Err(D::Error::custom("a snapshot has no size of the medium"))
+    /// A snapshot has no size of the medium.
+    fn from_state(_: &mut &[u8]) -> Result<Self, Torn> {
+        Err(Torn)
     }
 
     /// Replaces the contents for all handles. After an error they are as they were.
-    fn deserialize_in_place<D: Deserializer<'de>>(deserializer: D, place: &mut Self) -> Result<(), D::Error> {
-        let saved = Vec::<(u64, Bytes<'de>)>::deserialize(deserializer)?;
-        let end = place.bytes().div_ceil(CHUNK as u64);
-        if saved.iter().any(|(chunk, bytes)| *chunk >= end || bytes.0.len() != CHUNK) {
-            return Err(D::Error::custom("not in this medium"));
+    fn restore_state(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
+        let end = self.bytes().div_ceil(CHUNK as u64);
+        let mut chunks = BTreeMap::new();
+        for _ in 0..u64::from_state(from)? {
+            let (chunk, bytes) = (u64::from_state(from)?, saved_bytes(from)?);
+            if chunk >= end || bytes.len() != CHUNK {
+                return Err(Torn);
+            }
+            chunks.insert(chunk, bytes.into());
         }
-        let mut store = place.lock();
-        store.chunks = saved.into_iter().map(|(chunk, bytes)| (chunk, bytes.0.into())).collect();
+        let mut store = self.lock();
+        store.chunks = chunks;
         store.generation += 1;
         Ok(())
     }

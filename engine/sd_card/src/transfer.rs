@@ -1,7 +1,6 @@
 //! Data blocks to and from the host (7.2.3, 7.2.4, 7.3.3).
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::crc::crc16;
 use crate::medium::BLOCK;
@@ -19,7 +18,7 @@ pub(crate) const CRC_WRONG: u8 = 0xeb;
 pub(crate) const NOT_WRITTEN: u8 = 0xed;
 
 /// The current data transfer.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) enum Transfer {
     None,
     Out(Out),
@@ -27,7 +26,7 @@ pub(crate) enum Transfer {
 }
 
 /// A transfer to the host.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct Out {
     /// Address of the next block in bytes; `None`: a register.
     pub(crate) next: Option<u64>,
@@ -68,7 +67,7 @@ impl Out {
 }
 
 /// A transfer from the host.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct In {
     /// Address of the next block in bytes.
     pub(crate) next: u64,

@@ -1,10 +1,9 @@
 //! Use of the bus and of the card, by purpose.
 
-use serde::{Deserialize, Serialize};
-use sim::{PS_PER_NS, Ps};
+use sim::{PS_PER_NS, Ps, Snapshot};
 
 /// The kind of the host's last data command: all bytes until the next one count for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub enum Direction {
     /// No data command yet, or another command than those.
     Neither,
@@ -19,7 +18,7 @@ pub const BINS_NS: [u64; 14] = [200, 300, 400, 500, 700, 1000, 1500, 2000, 3000,
 const FINE: usize = 20_002;
 
 /// Times from the start of a byte to the start of the next one, within a block's 512 data bytes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub struct Gaps {
     /// Counts by nanoseconds; the last holds all longer ones.
     fine: Vec<u64>,
@@ -81,7 +80,7 @@ impl Gaps {
 }
 
 /// Use in one direction.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Snapshot)]
 pub struct Used {
     pub blocks: u64,
     pub bytes: u64,
@@ -93,7 +92,7 @@ pub struct Used {
 }
 
 /// Use since power-up.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Snapshot)]
 pub struct Usage {
     /// Commands that the card received.
     pub commands: u64,

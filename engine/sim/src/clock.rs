@@ -1,7 +1,7 @@
 //! Conversion between the cycles of a clock domain and picoseconds.
 
+use crate::Snapshot;
 use crate::time::{PS_PER_S, Ps};
-use serde::{Deserialize, Serialize};
 
 /// Largest cycle difference whose picoseconds times 1 Hz still fit 64 bits.
 const FAST_CYCLES: u64 = u64::MAX / PS_PER_S - 1;
@@ -9,7 +9,7 @@ const FAST_CYCLES: u64 = u64::MAX / PS_PER_S - 1;
 /// Exact conversion between cycles and picoseconds for a clock whose frequency changes.
 ///
 /// The remainder of every conversion is kept as a numerator over `hz`, so that no error accumulates at any frequency.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub struct Clock {
     hz: u64,
     base_cycle: u64,

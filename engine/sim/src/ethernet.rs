@@ -1,12 +1,12 @@
 //! Chips with an Ethernet port.
 
-use serde::{Deserialize, Serialize};
+use crate::Snapshot;
 
 use crate::device::Device;
 use crate::time::Ps;
 
 /// Traffic counters since power-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 pub struct EthernetStats {
     /// Bytes exchanged with the microcontroller while selected.
     pub bus_bytes: u64,

@@ -37,6 +37,9 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
+// Derived snapshots name the crate so.
+extern crate self as sim;
+
 mod clock;
 mod device;
 mod ethernet;
@@ -59,6 +62,7 @@ pub use i2c::I2cDevice;
 pub use log::{Log, LogReader};
 pub use pins::PinDevice;
 pub use random::{SplitMix64, asked};
+pub use snapshot::Snapshot;
 pub use spi::{SpiDevice, SpiFrame};
 pub use tcp::{AppReply, TcpApp};
 pub use time::{NEVER, PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, Ps};

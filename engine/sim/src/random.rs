@@ -1,6 +1,6 @@
 //! Seeded random numbers.
 
-use serde::{Deserialize, Serialize};
+use crate::Snapshot;
 
 /// Returns the number in the environment variable `name`, or `usual`: the length or the seed of a fuzz test.
 pub fn asked(name: &str, usual: u64) -> u64 {
@@ -8,7 +8,7 @@ pub fn asked(name: &str, usual: u64) -> u64 {
 }
 
 /// splitmix64 (Steele, Lea, Flood 2014): one word of state.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {

@@ -1,6 +1,6 @@
 //! The interface between a radio chip and the air.
 
-use serde::{Deserialize, Serialize};
+use crate::Snapshot;
 
 use crate::time::Ps;
 
@@ -8,7 +8,7 @@ use crate::time::Ps;
 pub type Mac = [u8; 6];
 
 /// The security of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub enum Security {
     /// No encryption.
     Open,
@@ -17,7 +17,7 @@ pub enum Security {
 }
 
 /// An access point as described by its beacons and probe responses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub struct Bss {
     /// Empty in beacons of a hidden network.
     pub ssid: Vec<u8>,
@@ -36,7 +36,7 @@ pub struct Bss {
 }
 
 /// The parameters with which a station joins a network.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub struct Join {
     /// Name of the network.
     pub ssid: Vec<u8>,
@@ -49,7 +49,7 @@ pub struct Join {
 }
 
 /// A radio chip's requests to the air.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub enum RadioRequest {
     /// Probes all channels for `ssid`; an empty `ssid` finds every access point.
     Scan {
@@ -74,7 +74,7 @@ pub enum RadioRequest {
 }
 
 /// The air's reports to a radio chip.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub enum RadioReport {
     /// A scan found a network.
     Found(Bss),

@@ -5,8 +5,7 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
-use sim::{PS_PER_US, Ps};
+use sim::{PS_PER_US, Ps, Snapshot};
 
 use crate::config::PollConfig;
 use crate::control::Request;
@@ -21,7 +20,7 @@ const PASSED: u8 = 0;
 const FAILED: u8 = 1;
 
 /// The data stage that the host expects.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) enum Data {
     None,
     In(usize),
@@ -29,7 +28,7 @@ pub(crate) enum Data {
 }
 
 /// Why a command did not get a valid status.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub enum BotError {
     /// A transfer on an endpoint or a control transfer failed.
     Transfer(TransferError),
@@ -62,7 +61,7 @@ pub(crate) enum BotResult {
     Dead(BotError),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 enum State {
     Idle,
     Command,
@@ -79,14 +78,14 @@ enum State {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Recovery {
     Reset,
     ClearIn,
     ClearOut,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct Bot {
     msc: MassStorage,
     bulk_in: Pipe,

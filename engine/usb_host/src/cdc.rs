@@ -1,9 +1,8 @@
 //! A CDC-ACM serial port (CDC PSTN 1.2 section 6.3): line requests and two byte streams.
 
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-use sim::{PS_PER_MS, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_US, Ps, Snapshot};
 
 use crate::config::{ConsoleConfig, PollConfig, ReadPolicy};
 use crate::control::Request;
@@ -20,7 +19,7 @@ const RTS: u16 = 2;
 const MAX_PENDING: usize = 64;
 
 /// SET_LINE_CODING's argument (CDC PSTN 1.2 table 17).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub struct LineCoding {
     pub(crate) baud: u32,
     pub(crate) data_bits: u8,
@@ -43,7 +42,7 @@ impl LineCoding {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Line {
     Coding(LineCoding),
     Open,
@@ -53,7 +52,7 @@ enum Line {
 }
 
 /// The endpoint of a serial port that a transaction belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) enum Channel {
     Notify,
     In,
@@ -69,7 +68,7 @@ pub(crate) enum Notice {
     Lost(TransferError),
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 struct Function {
     acm: CdcAcm,
     notify: Option<Pipe>,
@@ -84,7 +83,7 @@ struct Function {
 }
 
 /// A serial port of the device: the console or another one.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct SerialPort {
     config: ConsoleConfig,
     function: Option<Function>,

@@ -1,10 +1,10 @@
 //! Configuration of the simulated PC.
 
 use crate::cdc::LineCoding;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// Configuration of the port and its drivers. Times are simulated.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub struct HostConfig {
     /// Longest time between two checks of the pull-up. A port detects a disconnection of 2.5 us (USB 2.0 section
     /// 7.1.7.3, TDDIS); the RP2040's boot ROM releases the pull-up for 0.4 ms when it restarts into itself.
@@ -31,7 +31,7 @@ pub struct HostConfig {
 }
 
 /// Retry intervals of a bulk or control endpoint after NAK.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub struct PollConfig {
     /// While data moves, and always for control transfers and mass storage.
     pub(crate) nak_retry_us: u64,
@@ -41,7 +41,7 @@ pub struct PollConfig {
 }
 
 /// The policy when the console is not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub enum ReadPolicy {
     /// Stop sending IN tokens at `read_limit`, so that the device's buffers fill up.
     BackPressure,
@@ -50,7 +50,7 @@ pub enum ReadPolicy {
 }
 
 /// The driver of serial ports (CDC-ACM).
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub struct ConsoleConfig {
     /// Open the console (DTR and RTS) this long after configuration; `None`: only by `console_open`.
     pub open_after_us: Option<u64>,
@@ -65,7 +65,7 @@ pub struct ConsoleConfig {
 }
 
 /// The driver of drives (bulk-only transport).
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub struct StorageConfig {
     /// Whether a mass-storage interface is used at all.
     pub enabled: bool,

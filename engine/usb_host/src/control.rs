@@ -1,13 +1,12 @@
 //! The default control pipe: SETUP, data and status stages (USB 2.0 section 8.5.3).
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::pipe::{MAX_DUPLICATES, TRIES};
 use crate::transaction::{Outcome, Token, Transaction, TransferError};
 
 /// The driver that requested a control transfer and gets its result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) enum Owner {
     Enumeration,
     /// A serial port, by its index on the device.
@@ -16,7 +15,7 @@ pub(crate) enum Owner {
 }
 
 /// A control transfer: the eight SETUP bytes and, for host-to-device transfers, the data stage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) struct Request {
     pub(crate) setup: [u8; 8],
     pub(crate) data: Vec<u8>,
@@ -65,14 +64,14 @@ impl Request {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Stage {
     Setup,
     Data,
     Status,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 struct Active {
     owner: Owner,
     request: Request,
@@ -89,7 +88,7 @@ struct Active {
 /// A finished control transfer: its owner, and the device's data stage or the error.
 pub(crate) type Finished = (Owner, Result<Vec<u8>, TransferError>);
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct ControlPipe {
     pub(crate) address: u8,
     pub(crate) max_packet: usize,

@@ -1,9 +1,9 @@
 //! Device, configuration and string descriptors (USB 2.0 section 9.6; CDC 1.20 section 5.2.3; BOT 1.0 chapter 4).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// The 18-byte device descriptor's fields that a host uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 pub struct DeviceDescriptor {
     /// bcdUSB.
     pub usb_bcd: u16,
@@ -28,7 +28,7 @@ pub struct DeviceDescriptor {
 }
 
 /// A configuration descriptor with its interfaces (USB 2.0 section 9.6.3).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Snapshot)]
 pub struct Configuration {
     /// bConfigurationValue, the argument of SET_CONFIGURATION.
     pub value: u8,
@@ -37,7 +37,7 @@ pub struct Configuration {
 }
 
 /// An interface with its endpoints (USB 2.0 section 9.6.5).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Snapshot)]
 pub struct Interface {
     pub(crate) number: u8,
     pub(crate) class: u8,
@@ -48,7 +48,7 @@ pub struct Interface {
     pub(crate) endpoints: Vec<Endpoint>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) struct Endpoint {
     /// bEndpointAddress: bit 7 set for IN.
     pub(crate) address: u8,
@@ -59,7 +59,7 @@ pub(crate) struct Endpoint {
     pub(crate) interval: u8,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) enum EndpointKind {
     Control,
     Isochronous,
@@ -68,7 +68,7 @@ pub(crate) enum EndpointKind {
 }
 
 /// A CDC-ACM function: a communications interface and its data interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) struct CdcAcm {
     pub(crate) control_interface: u8,
     pub(crate) data_interface: u8,
@@ -78,7 +78,7 @@ pub(crate) struct CdcAcm {
 }
 
 /// A SCSI bulk-only mass-storage interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) struct MassStorage {
     pub(crate) interface: u8,
     pub(crate) bulk_in: Endpoint,

@@ -1,8 +1,7 @@
 //! The enumeration sequence after a bus reset (USB 2.0 section 9.1.2), with the repetitions of Linux 6
 //! (drivers/usb/core/hub.c, hub_port_init, and usb_get_descriptor in message.c).
 
-use serde::{Deserialize, Serialize};
-use sim::{PS_PER_MS, Ps};
+use sim::{PS_PER_MS, Ps, Snapshot};
 
 use crate::control::{CONFIGURATION_DESCRIPTOR, DEVICE_DESCRIPTOR, Request, STRING_DESCRIPTOR};
 use crate::descriptors::{self, Configuration, DeviceDescriptor};
@@ -21,7 +20,7 @@ pub(crate) const ROUNDS: u8 = 2;
 pub(crate) const ROUND_PAUSE: Ps = 100 * PS_PER_MS;
 
 /// A device's properties, learned by enumeration.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Snapshot)]
 pub struct Device {
     /// The address that SET_ADDRESS gave it.
     pub address: u8,
@@ -39,13 +38,13 @@ pub struct Device {
 
 /// The request that comes first. Linux begins with the descriptor, and later tries the other (use_new_scheme). It also
 /// resets the port between the first descriptor and SET_ADDRESS, as Windows does, which no device here has needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) enum Scheme {
     Descriptor,
     Address,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Step {
     DeviceStart,
     SetAddress,
@@ -91,7 +90,7 @@ pub(crate) enum Progress {
     Failed(String),
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct Enumeration {
     scheme: Scheme,
     step: Step,

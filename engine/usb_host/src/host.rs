@@ -5,10 +5,9 @@
 //! it (`timing`), and results of a transaction have the time of its end. The pull-up is checked with every event and at
 //! least every `port_poll_us`. Work queued through the API starts at the next event, and so at most that much later.
 
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-use sim::{PS_PER_MS, PS_PER_US, Ps, UsbBus};
+use sim::{PS_PER_MS, PS_PER_US, Ps, Snapshot, UsbBus};
 
 use crate::cdc::{self, Channel, LineCoding, SerialPort};
 use crate::config::HostConfig;
@@ -33,7 +32,7 @@ const LOSS_MEMORY: Ps = 10_000 * PS_PER_MS;
 const MAX_STORAGE_LOSSES: u8 = 2;
 
 /// The state of the port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub enum Port {
     /// No pull-up.
     Detached,
@@ -52,7 +51,7 @@ pub enum Port {
 }
 
 /// An event on the port.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub enum Event {
     /// A pull-up appeared.
     Attached,
@@ -109,7 +108,7 @@ pub enum Event {
 }
 
 /// An event and its simulated time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub struct TimedEvent {
     /// Simulated time.
     pub at: Ps,
@@ -152,7 +151,7 @@ pub struct HostState {
     pub units: Vec<Option<DriveInfo>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Source {
     Control,
     /// An endpoint of a serial port; the console has index 0.
@@ -160,7 +159,7 @@ enum Source {
     Storage,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 struct InFlight {
     source: Source,
     transaction: Transaction,
@@ -169,7 +168,7 @@ struct InFlight {
 }
 
 /// The PC's USB host with one port, and its drivers.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct UsbHost {
     config: HostConfig,
     port: Port,

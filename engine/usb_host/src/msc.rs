@@ -2,10 +2,9 @@
 //!
 //! The transport performs one command at a time. A unit keeps it until it is finished, then the units take turns.
 
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-use sim::{PS_PER_MS, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_US, Ps, Snapshot};
 
 use crate::bot::{Bot, BotError, BotResult, Data};
 use crate::config::{PollConfig, StorageConfig};
@@ -31,7 +30,7 @@ const MAX_UNITS: u8 = 16;
 pub type RequestId = u64;
 
 /// Why a block request failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub enum StorageError {
     /// There is no drive, or it was removed.
     Disconnected,
@@ -92,14 +91,14 @@ impl std::fmt::Display for StorageError {
 
 impl std::error::Error for StorageError {}
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 enum Op {
     Read { lba: u64, count: u64 },
     Write { lba: u64, data: Vec<u8> },
     Eject,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 struct Job {
     id: RequestId,
     op: Op,
@@ -139,7 +138,7 @@ pub(crate) enum Notice {
     Lost(BotError),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Step {
     MaxLun,
     /// The unit has not had a command yet.
@@ -156,7 +155,7 @@ enum Step {
     Offline,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Failed {
     Inquiry,
     Probe,
@@ -165,7 +164,7 @@ enum Failed {
 }
 
 /// A logical unit: its medium, and its queued requests.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 struct Unit {
     step: Step,
     queue: VecDeque<Job>,
@@ -225,7 +224,7 @@ impl Unit {
     }
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 struct Drive {
     bot: Bot,
     interface: u8,
@@ -241,7 +240,7 @@ impl Drive {
     }
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct Storage {
     config: StorageConfig,
     drive: Option<Drive>,

@@ -1,7 +1,6 @@
 //! The host's state of a bulk or interrupt endpoint: data toggle, retries, and the time of the next attempt.
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::transaction::{Outcome, Token, Transaction, TransferError};
 
@@ -11,7 +10,7 @@ pub(crate) const TRIES: u8 = 3;
 pub(crate) const MAX_DUPLICATES: u8 = 16;
 
 /// The intervals between attempts.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub(crate) enum Pace {
     /// Bulk: `busy` after a NAK, and `idle` after no data for `idle_after`.
     Bulk { busy: Ps, idle: Ps, idle_after: Ps },
@@ -31,7 +30,7 @@ pub(crate) enum Progress {
     Failed(TransferError),
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub(crate) struct Pipe {
     address: u8,
     number: u8,

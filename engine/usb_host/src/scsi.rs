@@ -1,6 +1,6 @@
 //! SCSI commands and their data (SPC-4, SBC-3; the subset that a PC sends to a flash drive).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 pub(crate) const TEST_UNIT_READY: u8 = 0x00;
 pub(crate) const REQUEST_SENSE: u8 = 0x03;
@@ -39,7 +39,7 @@ pub(crate) fn ten(opcode: u8, lba: u32, blocks: u16) -> Vec<u8> {
 }
 
 /// Sense data of a failed command (SPC-4 section 4.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 pub struct Sense {
     pub(crate) key: u8,
     /// Additional sense code and its qualifier.
@@ -64,7 +64,7 @@ pub(crate) fn parse_sense(data: &[u8]) -> Sense {
 }
 
 /// INQUIRY's standard data.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Snapshot)]
 pub struct Inquiry {
     /// The medium can be removed (RMB).
     pub removable: bool,

@@ -19,9 +19,8 @@ const READ_AHEAD: u64 = 31;
 
 type Data = Box<[u8; SECTOR]>;
 
-#[derive(Debug)]
-pub(crate) struct Sectors<D> {
-    device: D,
+pub(crate) struct Sectors<'a> {
+    device: Box<dyn BlockDevice + 'a>,
     layout: Layout,
     clean: BTreeMap<u64, Data>,
     written: BTreeMap<u64, Data>,
@@ -35,9 +34,9 @@ pub(crate) struct Sectors<D> {
     pub(crate) budget: u64,
 }
 
-impl<D: BlockDevice> Sectors<D> {
-    pub(crate) fn new(device: D, layout: Layout) -> Sectors<D> {
-        Sectors {
+impl<'a> Sectors<'a> {
+    pub(crate) fn new(device: Box<dyn BlockDevice + 'a>, layout: Layout) -> Self {
+        Self {
             device,
             layout,
             clean: BTreeMap::new(),
@@ -52,14 +51,6 @@ impl<D: BlockDevice> Sectors<D> {
 
     pub(crate) fn layout(&self) -> Layout {
         self.layout
-    }
-
-    pub(crate) fn device_mut(&mut self) -> &mut D {
-        &mut self.device
-    }
-
-    pub(crate) fn into_device(self) -> D {
-        self.device
     }
 
     /// Drops all sectors, so that the drive is read again.

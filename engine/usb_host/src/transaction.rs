@@ -1,12 +1,11 @@
 //! One transaction: token, data and handshake on the bus.
 
-use serde::{Deserialize, Serialize};
-use sim::{Handshake, InResult, Ps, UsbBus};
+use sim::{Handshake, InResult, Ps, Snapshot, UsbBus};
 
 use crate::timing;
 
 /// The packet with which the host starts a transaction.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) enum Token {
     Setup([u8; 8]),
     Out { data1: bool, data: Vec<u8> },
@@ -14,7 +13,7 @@ pub(crate) enum Token {
 }
 
 /// A transaction that is about to happen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) struct Transaction {
     pub(crate) address: u8,
     pub(crate) endpoint: u8,
@@ -37,7 +36,7 @@ pub(crate) enum Outcome {
 }
 
 /// Why a transfer failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub enum TransferError {
     /// The endpoint is halted, or the request is refused.
     Stall,

@@ -94,16 +94,17 @@ static FIXED_TIME: FixedTime = FixedTime;
 /// A mounted volume. Every changing operation ends with a flush.
 ///
 /// Sectors that the volume has written or read are not read from the drive again until [`Volume::refresh`].
-#[derive(Debug)]
-pub struct Volume<D> {
-    sectors: RefCell<Sectors<D>>,
+pub struct Volume<'a> {
+    sectors: RefCell<Sectors<'a>>,
 }
 
-type Fs<'a, D> = FileSystem<Stream<'a, D>>;
+type Fs<'s, 'a> = FileSystem<Stream<'s, 'a>>;
 
-impl<D: BlockDevice> Volume<D> {
+impl<'a> Volume<'a> {
     /// Finds and checks the volume: the whole drive, or the first FAT partition of a master boot record.
-    pub fn mount(mut device: D) -> Result<Volume<D>, VolumeError> {
+    pub fn mount(device: impl BlockDevice + 'a) -> Result<Self, VolumeError> {
+        // Boxed, so that `fatfs` is compiled once.
+        let mut device: Box<dyn BlockDevice + 'a> = Box::new(device);
         let found = layout::find(device.blocks(), |lba| {
             let mut sector = [0; SECTOR];
             device.read(lba, &mut sector)?;
@@ -203,21 +204,11 @@ impl<D: BlockDevice> Volume<D> {
         self.sectors.borrow_mut().forget();
     }
 
-    /// Runs `f` on the drive.
-    pub fn with_device<T>(&self, f: impl FnOnce(&mut D) -> T) -> T {
-        f(self.sectors.borrow_mut().device_mut())
-    }
-
-    /// Returns the block device. Unwritten changes are lost: call [`Self::flush`] first.
-    pub fn into_device(self) -> D {
-        self.sectors.into_inner().into_device()
-    }
-
     fn layout(&self) -> Layout {
         self.sectors.borrow().layout()
     }
 
-    fn change(&self, operation: &str, f: impl FnOnce(&Fs<'_, D>) -> io::Result<()>) -> Result<(), VolumeError> {
+    fn change(&self, operation: &str, f: impl FnOnce(&Fs<'_, 'a>) -> io::Result<()>) -> Result<(), VolumeError> {
         if let Err(error) = self.with(operation, f) {
             self.sectors.borrow_mut().discard();
             return Err(error);
@@ -225,7 +216,7 @@ impl<D: BlockDevice> Volume<D> {
         self.sectors.borrow_mut().flush().map_err(|(stage, source)| failed(operation, stage, source))
     }
 
-    fn with<T>(&self, operation: &str, f: impl FnOnce(&Fs<'_, D>) -> io::Result<T>) -> Result<T, VolumeError> {
+    fn with<T>(&self, operation: &str, f: impl FnOnce(&Fs<'_, 'a>) -> io::Result<T>) -> Result<T, VolumeError> {
         {
             let mut sectors = self.sectors.borrow_mut();
             let layout = sectors.layout();
@@ -248,8 +239,8 @@ impl<D: BlockDevice> Volume<D> {
     }
 }
 
-fn list_into<D: BlockDevice>(
-    dir: &fatfs::Dir<'_, Stream<'_, D>>,
+fn list_into(
+    dir: &fatfs::Dir<'_, Stream<'_, '_>>,
     prefix: &str,
     depth: usize,
     entries: &mut Vec<Entry>,
@@ -273,7 +264,7 @@ fn list_into<D: BlockDevice>(
     Ok(())
 }
 
-fn make_dirs<D: BlockDevice>(fs: &Fs<'_, D>, path: &str) -> io::Result<()> {
+fn make_dirs(fs: &Fs<'_, '_>, path: &str) -> io::Result<()> {
     let ends = path.match_indices('/').map(|(at, _)| at).chain(Some(path.len()));
     for end in ends.filter(|&end| end > 0) {
         fs.root_dir().create_dir(&path[..end])?;
@@ -304,12 +295,12 @@ fn failed(operation: &str, stage: Stage, source: io::Error) -> VolumeError {
 }
 
 /// The volume as the byte stream that `fatfs` works on.
-struct Stream<'a, D> {
-    sectors: &'a RefCell<Sectors<D>>,
+struct Stream<'s, 'a> {
+    sectors: &'s RefCell<Sectors<'a>>,
     position: u64,
 }
 
-impl<D: BlockDevice> Read for Stream<'_, D> {
+impl Read for Stream<'_, '_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let count = self.sectors.borrow_mut().read(self.position, buf)?;
         self.position += count as u64;
@@ -317,7 +308,7 @@ impl<D: BlockDevice> Read for Stream<'_, D> {
     }
 }
 
-impl<D: BlockDevice> Write for Stream<'_, D> {
+impl Write for Stream<'_, '_> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let count = self.sectors.borrow_mut().write(self.position, buf)?;
         self.position += count as u64;
@@ -329,7 +320,7 @@ impl<D: BlockDevice> Write for Stream<'_, D> {
     }
 }
 
-impl<D> Seek for Stream<'_, D> {
+impl Seek for Stream<'_, '_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let position = match to {
             SeekFrom::Start(at) => Some(at),

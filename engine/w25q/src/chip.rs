@@ -1,8 +1,6 @@
 //! The chip's selection, instructions, status and times.
 
-use serde::{Deserialize, Serialize};
-use serde_big_array::{Array as Bytes, BigArray};
-use sim::{PS_PER_MS, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_US, Ps, Snapshot};
 
 use crate::Array;
 use crate::instructions::{Data, Plan, plan, plan_of};
@@ -42,7 +40,7 @@ mod sr3 {
     pub(crate) const WRITABLE: u8 = 0xe4;
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Phase {
     Command,
     Address,
@@ -53,7 +51,7 @@ enum Phase {
 }
 
 /// The chip with its instruction decoder and status registers.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct W25q {
     /// Serial number that instruction 4Bh returns.
     pub unique_id: [u8; 8],
@@ -69,7 +67,6 @@ pub struct W25q {
     count: usize,
     /// The byte on the output, and how many of its bits are left.
     out: u8,
-    #[serde(with = "BigArray")]
     page: [u8; PAGE],
     /// First data bytes of a register write.
     head: [u8; 2],
@@ -83,7 +80,7 @@ pub struct W25q {
     powered_down: bool,
     /// Set Burst with Wrap: length in bytes, 0 for none.
     wrap: u32,
-    security: [Bytes<u8, PAGE>; 3],
+    security: [[u8; PAGE]; 3],
     busy_until: Ps,
     /// Time until which no instruction is accepted (release from power-down, reset).
     deaf_until: Ps,
@@ -112,7 +109,7 @@ impl Default for W25q {
             reset_enabled: false,
             powered_down: false,
             wrap: 0,
-            security: [Bytes([0xff; PAGE]); 3],
+            security: [[0xff; PAGE]; 3],
             busy_until: 0,
             deaf_until: 0,
             unmodelled: None,

@@ -1,8 +1,8 @@
 //! The format of each instruction (instruction set tables of the datasheet).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) enum Data {
     /// The instruction ends here and is executed when chip select rises.
     None,
@@ -11,7 +11,7 @@ pub(crate) enum Data {
 }
 
 /// The phases after an instruction's 8 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) struct Plan {
     /// Lines that carry the 24 address bits; 0: no address.
     pub(crate) address_lines: u8,

@@ -326,7 +326,12 @@ impl Slot {
         let (clocks, base) = (Clocks::of(chip), chip.facts().flash_base);
         let Some(recorded) = self.machine.attribution() else { return plain(Value::Null) };
         let account = recorded.account(&sought, given);
-        let mut told = json!(clocks);
+        let mut told = json!({
+            "clk_sys_hz": clocks.clk_sys_hz,
+            "flash_hz": clocks.flash_hz,
+            "miss_cycles": clocks.miss_cycles,
+            "next_line_cycles": clocks.next_line_cycles,
+        });
         told["spans"] = Value::Null;
         if let Some(Account { spans, names, stages }) = account {
             let lines: Vec<_> = spans.1.misses.iter().map(|(line, count)| json!([base + line, count])).collect();

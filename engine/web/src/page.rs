@@ -245,8 +245,10 @@ impl Page {
         let end = input.iter().position(|&byte| byte == 0).ok_or("the file has no name")?;
         let path = String::from_utf8_lossy(&input[..end]).into_owned();
         let machine = self.machine.as_mut().ok_or("no board is powered up")?;
-        let volume = machine.volume(0).map_err(|error| error.to_string())?;
-        match volume.write_file(&path, &input[end + 1..]).and_then(|()| volume.flush()) {
+        let contents = &input[end + 1..];
+        let written =
+            machine.volume(0).and_then(|volume| volume.write_file(&path, contents).and_then(|()| volume.flush()));
+        match written {
             // A boot loader that has a whole image restarts the board, and its drive is gone.
             Err(error) if error.stage == Stage::Structure && machine.usb().drive_blocks(0) == 0 => Ok(()),
             written => written.map_err(|error| error.to_string()),

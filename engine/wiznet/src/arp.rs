@@ -1,8 +1,7 @@
 //! ARP: answers for SIPR, conflict detection, and the requests needed by CONNECT and SEND (datasheet 4.1 "RCR", 4.2
 //! "Sn_CR").
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -13,7 +12,7 @@ use crate::time::retry_period;
 use crate::wire::*;
 
 /// A request waiting for its answer.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(crate) struct ArpWait {
     pub(crate) ip: Ip,
     pub(crate) deadline: Ps,

@@ -6,16 +6,14 @@ pub mod w5100s;
 pub mod w5200;
 pub(crate) mod w5500;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::time::interrupt_assert_wait;
 use crate::wire::{Ip, Mac};
 use crate::{Config, Wiznet};
 
 /// The PHY and its registers.
-pub trait Phy: Send + Serialize + DeserializeOwned {
+pub trait Phy: Send + Snapshot {
     /// Returns the PHY at power-up.
     fn new(config: &Config) -> Self;
     /// Plugs the cable in or pulls it out.
@@ -49,9 +47,9 @@ pub trait Model: Send + Sized + 'static {
     /// The chip's PHY.
     type Phy: Phy;
     /// State of the SPI frame decoder.
-    type Decoder: Default + Send + Serialize + DeserializeOwned;
+    type Decoder: Default + Send + Snapshot;
     /// The chip's state in addition to the family's registers; a reset initialises it.
-    type Own: Default + Send + Serialize + DeserializeOwned;
+    type Own: Default + Send + Snapshot;
 
     /// Starts an SPI frame when the chip is selected.
     fn begin_frame(chip: &mut Wiznet<Self>);

@@ -1,8 +1,7 @@
 //! The common registers (datasheet 4.1). Writes with side effects beyond their bytes are handled in `registers.rs`.
 
 use crate::map::common::*;
-use serde::{Deserialize, Serialize};
-use serde_big_array::BigArray;
+use sim::Snapshot;
 
 pub(crate) const MR_RST: u8 = 0x80;
 pub(crate) const MR_WOL: u8 = 0x20;
@@ -21,9 +20,8 @@ const IR_BITS: u8 = IR_CONFLICT | IR_UNREACH | IR_PPPOE | IR_MP;
 const BYTES: usize = 0x2E;
 
 /// The block's bytes from MR to UPORTR as stored in the chip, big endian.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(crate) struct Common {
-    #[serde(with = "BigArray")]
     bytes: [u8; BYTES],
 }
 

@@ -1,9 +1,8 @@
 //! The INTn pin: its level from the pending interrupts, and its shortest high time (datasheet 4.1 "INTLEVEL").
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Snapshot)]
 pub(crate) struct IntPin {
     low: bool,
     /// Time before which INTn cannot be asserted.

@@ -50,8 +50,7 @@ mod wire;
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
-use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
+use sim::{Device, EthernetChip, EthernetStats, Ps, Snapshot, SpiDevice, SpiFrame};
 
 use chip::{Model, Phy};
 use common::Common;
@@ -96,8 +95,7 @@ impl Default for Config {
 }
 
 /// A chip of the family. Snapshots leave out its settings and its log.
-#[derive(Serialize, Deserialize)]
-#[serde(bound = "")]
+#[derive(Snapshot)]
 pub struct Wiznet<M: Model> {
     config: Config,
     /// The latest time passed by any call; time never goes back.

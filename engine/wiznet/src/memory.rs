@@ -1,9 +1,9 @@
 //! The TX and RX memories, divided among the sockets by their size registers (datasheet 3.3).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// One of the two memories, with the sockets' parts one after the other.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(crate) struct Memory {
     bytes: Vec<u8>,
     /// First byte and size of each socket's part.

@@ -1,8 +1,7 @@
 //! MR's PPPoE: IPv4 inside the session set up by the host in PHAR and PSID, LCP echo every PTIMER, and IR's PPPoE when
 //! the session ends (datasheet 4.1 "MR", "PTIMER", "PMAGIC", "PHAR", "PSID", "IR").
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -23,7 +22,7 @@ const LCP_ECHO_REQUEST: u8 = 9;
 const LCP_ECHO_REPLY: u8 = 10;
 
 /// The LCP echo timer.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Snapshot)]
 pub(crate) struct Lcp {
     echo_at: Option<Ps>,
     identifier: u8,

@@ -1,7 +1,6 @@
 //! The RSTn pin (datasheet 5.5.1 "Reset Timing") and MR's software reset.
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::chip::{Model, Phy};
 use crate::common::Common;
@@ -10,7 +9,7 @@ use crate::pppoe::Lcp;
 use crate::socket::Socket;
 use crate::{Wiznet, sockets};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(crate) struct ResetLine {
     low_since: Option<Ps>,
     /// RSTn has been low for the shortest reset time, and still is.

@@ -4,8 +4,7 @@ use crate::arp::ArpWait;
 use crate::map::socket::*;
 use crate::tcp::Tcp;
 use crate::wire::{Ip, IpFields, Mac};
-use serde::{Deserialize, Serialize};
-use serde_big_array::BigArray;
+use sim::Snapshot;
 
 pub(crate) const MR_MULTI: u8 = 0x80;
 pub(crate) const MR_BCASTB: u8 = 0x40;
@@ -31,7 +30,7 @@ pub(crate) const IR_DISCON: u8 = 0x02;
 pub(crate) const IR_CON: u8 = 0x01;
 
 /// Sn_SR. IPRAW is not in the W5500 datasheet, but in WIZnet's `w5500.h`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 pub(crate) enum Status {
     #[default]
     Closed = 0x00,
@@ -79,10 +78,9 @@ pub(crate) enum Protocol {
 
 const BYTES: usize = 0x30;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(crate) struct Socket {
     /// The registers without side effects, at their offsets.
-    #[serde(with = "BigArray")]
     bytes: [u8; BYTES],
     pub(crate) status: Status,
     pub(crate) ir: u8,

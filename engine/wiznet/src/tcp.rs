@@ -1,8 +1,7 @@
 //! The hardwired TCP: client and server, with go-back-N retransmission by RTR and RCR, one receive window as large as
 //! the free RX buffer, and no congestion control, Nagle delay or out-of-order buffer.
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -14,14 +13,14 @@ use crate::wire::*;
 /// Segment size towards a peer without an MSS option (RFC 1122, 4.2.2.6).
 const DEFAULT_MSS: u16 = 536;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 struct Retry {
     deadline: Ps,
     count: u8,
 }
 
 /// One connection. Sequence numbers as in RFC 793.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Snapshot)]
 pub(crate) struct Tcp {
     local_port: u16,
     remote: (Ip, u16),

@@ -71,7 +71,7 @@ def test_without_the_image_its_sources_are_told(tmp_path: Path) -> None:
     (publication,) = (each for each in load() if each.id == "sd-card-fatfs")
     report = Silicon(lambda _: None, store=store).measure(publication)
     assert "; provide it: build https://github.com/elehobica/pico_fatfs_test at 1b808a" in report.skipped
-    assert "with pico-sdk 1.3.0 as its README says, into " in report.skipped and "\n" not in report.skipped
+    assert "with pico-sdk 1.3.0 and GCC 8.3 as its README says, into " in report.skipped and "\n" not in report.skipped
     assert report.skipped.endswith("/pico-fatfs-c.uf2")
 
 

@@ -82,8 +82,11 @@ def test_the_summary_counts_what_was_measured() -> None:
     same, other = figures(a=1.0, b=1.0), figures("other version", a=1.0)
     assert summary([compare(same, {"a": 1.0, "b": 1.02}), compare(other, {"a": 1.03})]) == (
         "1 of 2 figures of the same image are within 1% of silicon; "
-        "1 of 1 figures of a neighbouring version are within 4% of silicon"
+        "1 of 1 figures of a neighbouring version are within 4% of silicon; "
+        "3 of 3 figures of network, SD card and latency are within 5% of silicon"
     )
-    built = figures("same source", a=1.0)
+    built = figures("same source", a=1.0).model_copy(update={"method": "script"})
     assert summary([compare(built, {"a": 0.98})]) == ("1 of 1 figures of the same source are within 3% of silicon")
+    others = [compare(figures("other conditions", a=1.0, b=1.0), {"a": value}) for value in (0.95, 0.94, 1.06)]
+    assert summary(others) == "1 of 6 figures of network, SD card and latency are within 5% of silicon"
     assert summary([]) == ""

@@ -1,7 +1,7 @@
 //! The regulatory data, which the host loads in pieces, and its checks.
 
 use crc32fast::hash as crc32;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const BEGIN: u16 = 2;
 const END: u16 = 4;
@@ -10,7 +10,7 @@ const TYPE_CLM: u16 = 2;
 const MOST: usize = 64 << 10;
 const STATUS_BAD: u32 = 1;
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub(crate) struct Clm {
     pieces: Vec<u8>,
     /// The accepted data.

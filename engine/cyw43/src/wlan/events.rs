@@ -1,7 +1,6 @@
 //! Events, which are Ethernet frames of Broadcom's EtherType.
 
-use serde::{Deserialize, Serialize};
-use sim::Mac;
+use sim::{Mac, Snapshot};
 
 pub(crate) const SET_SSID: u32 = 0;
 pub(crate) const JOIN: u32 = 1;
@@ -38,7 +37,7 @@ pub(crate) const LINK_UP: u16 = 1;
 const MASK_BYTES: usize = 32;
 
 /// The events that the host has enabled.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 pub(crate) struct EventMask([u8; MASK_BYTES]);
 
 impl EventMask {

@@ -2,8 +2,7 @@
 //!
 //! Order and timing of the events follow a public trace of cyw43-driver (pico-sdk issue 2153).
 
-use serde::{Deserialize, Serialize};
-use sim::{Bss, Join, Mac, PS_PER_S, Ps, RadioReport, RadioRequest, Security};
+use sim::{Bss, Join, Mac, PS_PER_S, Ps, RadioReport, RadioRequest, Security, Snapshot};
 
 use super::events::{self, Event, LINK_UP, status, supplicant};
 use super::{JOINED, Wlan, error, scan};
@@ -20,7 +19,7 @@ const TRIES: u32 = 3;
 /// Pause between two searches for a lost network.
 const PAUSE: Ps = PS_PER_S;
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub(crate) struct Station {
     pub(crate) wsec: u32,
     pub(crate) wpa_auth: u32,

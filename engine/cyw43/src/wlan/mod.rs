@@ -10,8 +10,7 @@ mod variables;
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
-use sim::{Bss, Mac, PS_PER_MS, Ps, RadioReport, RadioRequest};
+use sim::{Bss, Mac, PS_PER_MS, Ps, RadioReport, RadioRequest, Snapshot};
 
 use crate::sdpcm::{self, Control};
 use crate::time::{COUNTRY, FRAME, IOCTL};
@@ -36,14 +35,14 @@ pub(crate) mod error {
 pub(crate) type Outgoing = (Ps, u8, Vec<u8>);
 
 /// The chip's three GPIOs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 pub struct Gpios {
     /// Pins that the host made outputs, and their levels.
     pub driven: u32,
     pub level: u32,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(crate) struct Wlan {
     mac: Mac,
     /// Levels on the GPIOs, driven by the board.

@@ -1,12 +1,11 @@
 //! The receiver's power save: PM 1 sleeps always, PM 2 after a time without frames.
 
-use serde::{Deserialize, Serialize};
-use sim::{PS_PER_MS, Ps, RadioRequest};
+use sim::{PS_PER_MS, Ps, RadioRequest, Snapshot};
 
 const ALWAYS: u32 = 1;
 const AFTER_FRAMES: u32 = 2;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct Power {
     mode: u32,
     /// PM 2: from the last frame to sleep.

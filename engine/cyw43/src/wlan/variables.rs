@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use sim::{Mac, Ps};
+use sim::{Mac, Ps, Snapshot};
 
 use super::ioctl::{Answer, word};
 use super::{Wlan, error};
@@ -31,7 +30,7 @@ const LISTEN_BEACONS: &str = "bcn_li_bcn";
 const LISTEN_DTIMS: &str = "bcn_li_dtim";
 const GROUPS: usize = 32;
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub(crate) struct Variables {
     kept: BTreeMap<String, Vec<u8>>,
     groups: Vec<Mac>,

@@ -8,20 +8,19 @@
 use crate::sys::Sys;
 use crate::ticks::Ticks;
 use crate::wires::ClocksWires;
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, Ps};
+use sim::{NEVER, Ps, Snapshot};
 
 const OUTPUTS: usize = 4;
 
 /// The source of an output and its divider in units of `one` (`hz` 0: stopped, low).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 pub(crate) struct Drive {
     pub(crate) hz: u64,
     pub(crate) divisor: u64,
     pub(crate) one: u64,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct Gpout {
     wires: ClocksWires,
     drives: [Drive; OUTPUTS],

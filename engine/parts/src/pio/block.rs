@@ -6,13 +6,12 @@ use super::fifo::Fifos;
 use super::machine::{Effects, FDEBUG_RXSTALL, Shared, Stall, State, View};
 use super::pass::{Batch, Pass, Sampled, Word};
 use crate::wires::Version;
-use serde::{Deserialize, Serialize};
-use sim::{Clock, NEVER};
+use sim::{Clock, NEVER, Snapshot};
 
 /// Most quiet instructions executed by one event.
 const LOOKAHEAD: u32 = 128;
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub(crate) struct Machine {
     pub(crate) index: u32,
     pub(crate) config: Config,

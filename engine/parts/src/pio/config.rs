@@ -1,10 +1,10 @@
 //! Configuration registers of a state machine (datasheet 3.7).
 
 use crate::wires::Version;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// A write to some of the 32 GPIOs that PIO can drive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 pub(crate) struct PinWrite {
     pub(crate) mask: u32,
     pub(crate) value: u32,
@@ -27,7 +27,7 @@ pub(crate) fn low_bits(count: u32) -> u32 {
     u32::MAX.checked_shr(32 - count.min(32)).unwrap_or(0)
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub(crate) struct Config {
     pub(crate) clkdiv: u32,
     /// Bits of EXECCTRL without EXEC_STALLED.

@@ -1,11 +1,11 @@
 //! Clock divider of a state machine (datasheet 3.5.5).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// Tick `n`, from 1 on, is in cycle `first + (phase + (n - 1) * divisor) / 256`: the divider counts down from INT, and
 /// whenever the accumulated FRAC passes 1 at the end of a period, the next period is one cycle longer. It also runs
 /// while the state machine is disabled.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub(crate) struct Divider {
     first: u64,
     phase: u64,

@@ -1,10 +1,10 @@
 //! TX and RX FIFO of a state machine, which can lend each other their storage (datasheet 3.2.3).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const MAX_WORDS: usize = 8;
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub(crate) struct Fifo {
     words: [u32; MAX_WORDS],
     first: usize,
@@ -58,7 +58,7 @@ impl Fifo {
     }
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub(crate) struct Fifos {
     pub(crate) tx: Fifo,
     pub(crate) rx: Fifo,

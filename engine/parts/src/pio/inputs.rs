@@ -3,8 +3,7 @@
 //! "Assuming zero propagation delay", a state machine sees its own output two cycles later, or four with synchronisers
 //! (datasheet 3.5.6.1): one is the register of its outputs, one that of its inputs.
 
-use serde::{Deserialize, Serialize};
-use sim::{Clock, PS_PER_S, Ps};
+use sim::{Clock, PS_PER_S, Ps, Snapshot};
 
 /// Changes kept. Inputs need those of three cycles and `PADS_PS`; more edges in that time are external glitches.
 const KEPT: usize = 8;
@@ -20,7 +19,7 @@ const PADS_PS: Ps = 5_750;
 ///
 /// A flip-flop holds the level of strictly before its edge. An instruction therefore sees the levels of `PADS_PS` and
 /// one cycle (bypassed) or three (synchronised) before its own edge.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub struct Inputs {
     changes: [(Ps, u32); KEPT],
     newest: usize,

@@ -6,8 +6,7 @@ use super::config::{Config, PinWrite, bit_count, low_bits};
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::inputs::Inputs;
-use serde::{Deserialize, Serialize};
-use sim::{Clock, NEVER};
+use sim::{Clock, NEVER, Snapshot};
 
 pub(crate) const INSTRUCTIONS: usize = 32;
 /// Quiet instructions before a loop is looked for: most runs are shorter.
@@ -49,7 +48,7 @@ mod source {
 }
 
 /// State shared by the state machines of a block.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Snapshot)]
 pub(crate) struct Shared {
     pub(crate) memory: [u16; INSTRUCTIONS],
     pub(crate) inputs: Inputs,
@@ -61,7 +60,7 @@ pub(crate) struct Shared {
 }
 
 /// The condition that a waiting instruction waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) enum Stall {
     Input,
     /// The reserved source of WAIT, which is not connected.
@@ -74,7 +73,7 @@ pub(crate) enum Stall {
 }
 
 /// The instruction to execute next: the program's, or one written to SMx_INSTR.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) struct Slot {
     /// Cycle of the next attempt.
     pub(crate) next: u64,
@@ -112,7 +111,7 @@ enum Outcome {
 }
 
 /// The state that a program changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub(crate) struct State {
     pub(crate) enabled: bool,
     pub(crate) pc: u32,

@@ -5,7 +5,7 @@ use super::config::{Config, PinWrite, bit_count, low_bits};
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::machine::{INSTRUCTIONS, Slot, State};
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// Most instructions of a pass.
 const LONGEST: usize = 8;
@@ -22,14 +22,14 @@ mod op {
 /// MOV X, X and MOV Y, Y.
 const NOPS: [u16; 2] = [0x21, 0x42];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Counter {
     X,
     Y,
 }
 
 /// An instruction of a pass.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 pub struct Step {
     /// Cycles from the first instruction of the pass.
     pub at: u64,
@@ -37,7 +37,7 @@ pub struct Step {
     pub(crate) write: PinWrite,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub struct Pass {
     steps: [Step; LONGEST],
     len: usize,
@@ -262,7 +262,7 @@ pub enum Sampled {
 }
 
 /// A batch of passes that is deferred while it is not observed.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 pub struct Batch {
     /// The state machine.
     pub machine: usize,

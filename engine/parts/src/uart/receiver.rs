@@ -1,7 +1,6 @@
 //! A UART's receiver on a wire with external levels.
 
-use serde::{Deserialize, Serialize};
-use sim::{NEVER, Ps};
+use sim::{NEVER, Ps, Snapshot};
 
 /// A received character, from its start bit to its first stop bit, the first in bit 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +9,7 @@ pub(crate) struct Character {
     pub(crate) bits: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 enum State {
     /// The line was not high since the receiver was set up, or since a low stop bit.
     #[default]
@@ -26,7 +25,7 @@ enum State {
     },
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 pub(crate) struct Receiver {
     state: State,
 }

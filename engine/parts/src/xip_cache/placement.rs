@@ -3,8 +3,7 @@
 //! Flash is cut into pieces, each of which begins at another set. A piece keeps its lines and their order. Other lines
 //! share a set then; addresses, contents and the words of a line stay as they are.
 
-use serde::{Deserialize, Serialize};
-use serde_big_array::Array;
+use sim::Snapshot;
 
 use super::{BOTH_WORDS, LINE_BYTES_LOG2, SETS, TAG_SHIFT};
 
@@ -12,13 +11,13 @@ use super::{BOTH_WORDS, LINE_BYTES_LOG2, SETS, TAG_SHIFT};
 const PIECE_LINES: u32 = 4096 >> LINE_BYTES_LOG2;
 
 /// Sets of the pieces, and what the cache holds under them.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(super) struct Placement {
     seed: u32,
     /// Lines by which the first cut lies before the end of a piece.
     phase: u32,
     /// The complete number of the line in each way, with its valid bits; 0: nothing valid.
-    pub(super) lines: Box<Array<[u32; 2], SETS>>,
+    pub(super) lines: Box<[[u32; 2]; SETS]>,
 }
 
 impl Placement {
@@ -26,7 +25,7 @@ impl Placement {
     pub(super) fn drawn(seed: u32) -> (Self, u16) {
         let phase = mixed(seed, u32::MAX) % PIECE_LINES;
         let victim = (mixed(seed, u32::MAX - 1) % u32::from(u16::MAX)) as u16 + 1;
-        (Self { seed, phase, lines: Box::new(Array([[0; 2]; SETS])) }, victim)
+        (Self { seed, phase, lines: Box::new([[0; 2]; SETS]) }, victim)
     }
 
     /// Returns the set of a line.

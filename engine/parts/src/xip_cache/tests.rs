@@ -1,5 +1,5 @@
 use super::*;
-use proptest::prelude::*;
+use sim::SplitMix64;
 use std::collections::{HashMap, HashSet};
 
 fn cache() -> XipCache {
@@ -72,71 +72,52 @@ impl Plain {
     }
 }
 
-#[derive(Clone, Debug)]
-enum Action {
-    Read(u32),
-    Invalidate(u32),
-    Flush,
-}
-
-proptest! {
-    #[test]
-    fn does_as_the_plain_cache(
-        seed in 0..4u32,
-        actions in prop::collection::vec(
-            // Few sets and tags, so that lines collide.
-            (0..200u32, 0..3u32, 0..4u32, 0..2u32).prop_map(|(kind, tag, set, word)| {
-                let at = (tag << 11) + (set << 1) + word;
-                match kind {
-                    0 => Action::Flush,
-                    1..=10 => Action::Invalidate(at),
-                    _ => Action::Read(at),
-                }
-            }),
-            0..400,
-        )
-    ) {
-        let placed = || {
-            let mut placed = cache();
-            if seed != 0 {
-                placed.place(seed);
-            }
-            placed
-        };
-        let mut chooser = placed();
+#[test]
+fn does_as_the_plain_cache() {
+    for number in 0..256 {
+        let random = &mut SplitMix64::new(number);
+        let seed = random.below(4) as u32;
+        let (mut c, mut chooser) = (placed(seed), placed(seed));
         let victims = (0..400).map(|line| {
             let way = u32::from(chooser.victim & 1);
             chooser.access_word(line << LINE_BYTES_LOG2);
             way
         });
         let mut plain = Plain { victims: victims.collect(), ..Plain::default() };
-        let mut c = placed();
-        for action in actions {
-            match action {
-                Action::Read(word) => {
-                    let set = c.place_of(word / 2).0 as u32;
-                    let expected = if plain.hits(word, set) { 0 } else { 50 };
-                    prop_assert_eq!(c.access_word(word << 2), expected);
+        for _ in 0..random.below(400) {
+            // Few sets and tags, so that lines collide.
+            let word = ((random.below(3) << 11) + (random.below(4) << 1) + random.below(2)) as u32;
+            match random.below(200) {
+                0 => {
+                    plain.ways.clear();
+                    c.flush();
                 }
-                Action::Invalidate(word) => {
+                1..=10 => {
                     plain.ways.retain(|_, (line, _)| *line != word / 2);
                     c.invalidate(word / 2);
                 }
-                Action::Flush => {
-                    plain.ways.clear();
-                    c.flush();
+                _ => {
+                    let set = c.place_of(word / 2).0 as u32;
+                    let expected = if plain.hits(word, set) { 0 } else { 50 };
+                    assert_eq!(c.access_word(word << 2), expected, "case {number}");
                 }
             }
         }
     }
 }
 
-/// Returns the words that miss when each of `offsets` is read `turns` times in turn.
-fn misses(layout: u32, offsets: &[u32], turns: u64) -> u64 {
+/// Returns a cache in that layout; 0: as linked.
+fn placed(layout: u32) -> XipCache {
     let mut c = cache();
     if layout != 0 {
         c.place(layout);
     }
+    c
+}
+
+/// Returns the words that miss when each of `offsets` is read `turns` times in turn.
+fn misses(layout: u32, offsets: &[u32], turns: u64) -> u64 {
+    let mut c = placed(layout);
     for _ in 0..turns {
         offsets.iter().for_each(|at| {
             c.access_word(*at);
@@ -291,22 +272,18 @@ fn it_tells_which_words_of_a_line_it_holds() {
     }
 }
 
-proptest! {
-    /// A run is forgotten before any of its words can miss, whatever happens to the cache in between.
-    #[test]
-    fn a_run_is_known_only_while_its_words_hit(
-        seed in 0u32..3,
-        actions in prop::collection::vec((0u8..12, 0u32..4, 0u32..3), 1..200),
-    ) {
-        let mut c = cache();
-        if seed != 0 {
-            c.place(seed);
-        }
-        // Few lines, three of which share a set.
-        for (action, line, tag) in actions {
-            let line = tag << SETS.ilog2() | line;
+/// A run is forgotten before any of its words can miss, whatever happens to the cache in between.
+#[test]
+fn a_run_is_known_only_while_its_words_hit() {
+    for number in 0..256 {
+        let random = &mut SplitMix64::new(number);
+        let mut c = placed(random.below(3) as u32);
+        for _ in 0..=random.below(199) {
+            // Few lines, three of which share a set.
+            let tag = random.below(3) as u32;
+            let line = tag << SETS.ilog2() | random.below(4) as u32;
             let offset = line << LINE_BYTES_LOG2;
-            match action {
+            match random.below(12) {
                 0..3 => _ = c.access_word(offset),
                 3..6 => _ = c.access_word(offset + 4),
                 6..8 => {
@@ -314,7 +291,7 @@ proptest! {
                         let words = c.holds(word);
                         if words != 0 {
                             c.remember_run(word, word + 4 * words - 2);
-                            prop_assert_eq!(c.run_from(word), word + 4 * words - 2);
+                            assert_eq!(c.run_from(word), word + 4 * words - 2);
                         }
                     }
                 }
@@ -327,10 +304,10 @@ proptest! {
                 let line = (word / 2 % 4) | ((word / 8) << SETS.ilog2());
                 let (start, misses) = ((line << LINE_BYTES_LOG2) | ((word & 1) << 2), c.misses);
                 let (held, end) = (c.holds(start), c.run_from(start));
-                prop_assert!(held <= 2 - (word & 1));
+                assert!(held <= 2 - (word & 1));
                 let words = held.max(if end == 0 { 0 } else { (end + 2 - start) / 4 });
                 (0..words).for_each(|next| _ = c.access_word(start + 4 * next));
-                prop_assert_eq!(c.misses, misses);
+                assert_eq!(c.misses, misses, "case {number}");
             }
         }
     }

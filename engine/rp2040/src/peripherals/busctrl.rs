@@ -6,7 +6,7 @@
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const COUNTERS: usize = 4;
 /// A counter is 24 bits wide and stops at its end.
@@ -60,7 +60,7 @@ fn ports_of(nibble: u32) -> u32 {
 }
 
 /// The bus priorities and counters of accesses.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Busctrl {
     priority: u32,
     perfctr: [u32; COUNTERS],

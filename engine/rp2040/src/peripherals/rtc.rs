@@ -8,8 +8,7 @@ use super::{Peripheral, Write};
 use crate::sys::Sys;
 use crate::ticks::Ticks;
 use crate::wires::{event, irq};
-use serde::{Deserialize, Serialize};
-use sim::NEVER;
+use sim::{NEVER, Snapshot};
 
 const CTRL_ENABLE: u32 = 1 << 0;
 const CTRL_ACTIVE: u32 = 1 << 1;
@@ -20,7 +19,7 @@ const MATCH_ACTIVE: u32 = 1 << 29;
 const DATE_MASK: u32 = 0x00ff_ff1f;
 const TIME_MASK: u32 = 0x071f_3f3f;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 struct Calendar {
     year: u32,
     month: u32,
@@ -120,7 +119,7 @@ impl Calendar {
     }
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub(crate) struct Rtc {
     clkdiv_m1: u32,
     setup_0: u32,

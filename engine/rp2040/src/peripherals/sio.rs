@@ -6,14 +6,14 @@ use crate::sys::Sys;
 use crate::wires::irq;
 use crate::wires::{PIN_MASK, function};
 use parts::interpolator::Interpolator;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 8;
 /// Cycles from operand write to result (datasheet 2.3.1.5).
 const DIVIDER_CYCLES: u64 = 8;
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 struct Divider {
     dividend: u32,
     divisor: u32,
@@ -42,7 +42,7 @@ impl Divider {
     }
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 struct PerCore {
     divider: Divider,
     interpolators: [Interpolator; 2],
@@ -53,7 +53,7 @@ struct PerCore {
 }
 
 /// The cores' single-cycle registers: GPIO, mailboxes, spinlocks, dividers, interpolators.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub struct Sio {
     cores: [PerCore; 2],
     spinlocks: u32,

@@ -9,8 +9,7 @@ use super::{Write, unmodelled};
 use crate::memory::Memory;
 use crate::sys::Sys;
 use crate::wires::{dreq, event, irq};
-use serde::{Deserialize, Serialize};
-use sim::NEVER;
+use sim::{NEVER, Snapshot};
 use std::collections::VecDeque;
 use w25q::W25q;
 
@@ -93,7 +92,7 @@ enum Tmod {
 }
 
 /// The content of the shift register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 enum Frame {
     /// One data frame out and in.
     Exchange { data: u32 },
@@ -106,7 +105,7 @@ enum Frame {
 }
 
 /// The controller of the flash chip, with its registers and FIFOs.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Ssi {
     /// The flash chip.
     pub flash: W25q,

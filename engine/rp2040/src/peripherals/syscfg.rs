@@ -5,9 +5,9 @@
 
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct Syscfg {
     nmi_mask: [u32; 2],
     proc_config: u32,

@@ -6,12 +6,12 @@
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const ROK: u32 = 1 << 12;
 const HAD_POR: u32 = 1 << 8;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct VregAndChipReset {
     vreg: u32,
     bod: u32,

@@ -5,7 +5,7 @@ use crate::memory::Memory;
 use crate::sys::Sys;
 use crate::wires::{dreq, event};
 use parts::xip_stream::XipStream;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const SRAM_SIZE: usize = 16 * 1024;
 /// Cycles of clk_sys that clearing the tags takes: one per set and way counter step (datasheet 2.6.3.2: "just over 1024").
@@ -20,7 +20,7 @@ mod ctrl {
 /// Bit of STAT.
 const FLUSH_READY: u32 = 1;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct XipCtrl {
     ctrl: u32,
     flush_done_cycle: u64,

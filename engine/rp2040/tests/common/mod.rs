@@ -213,4 +213,8 @@ impl Random {
     pub fn below(&mut self, bound: u32) -> u32 {
         self.next() % bound
     }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u32) as usize]
+    }
 }

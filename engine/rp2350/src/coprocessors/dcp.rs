@@ -8,7 +8,7 @@
 //! has the bits of two NaNs: a product keeps those of Y, and the root of a negative number its sign.
 
 use super::rcp::Fields;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// Flags of a number, in the order in which the processor's N, Z, C and V receive them.
 const SIGN: u32 = 8;
@@ -45,7 +45,7 @@ const COMPARED_ENGAGED: u32 = 1 << 31;
 pub struct Unknown;
 
 /// An unpacked number: mantissa * 2^(exponent - [`BIAS`] - 62).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 struct Number {
     mantissa: u64,
     /// 14 bits with sign.
@@ -206,7 +206,7 @@ impl Number {
 }
 
 /// One instance: that of a core and a security state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
 pub struct Dcp {
     x: Number,
     y: Number,

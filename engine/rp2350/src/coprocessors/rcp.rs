@@ -2,7 +2,7 @@
 //!
 //! A fault, and a panic, stop both cores until a reset; the chip ends the run by name then.
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// RCP's booleans.
 const TRUE: u32 = 0xa500_a500;
@@ -51,7 +51,7 @@ impl Fields {
 }
 
 /// The instance of one core.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 struct Instance {
     /// `None`: not valid yet.
     salt: Option<u64>,
@@ -86,7 +86,7 @@ impl Instance {
 }
 
 /// Both cores' instances.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 pub struct Rcp {
     cores: [Instance; 2],
 }

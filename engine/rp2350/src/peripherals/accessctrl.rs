@@ -4,8 +4,7 @@
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
-use serde::{Deserialize, Serialize};
-use serde_big_array::BigArray;
+use sim::Snapshot;
 
 const WORDS: usize = 59;
 /// Bits 31 to 16 of every write except those to GPIO_NSMASK.
@@ -15,9 +14,8 @@ const GPIO_NSMASK: std::ops::RangeInclusive<usize> = 3..=4;
 /// First of the blocks, ROM.
 const BLOCKS: usize = 5;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Accessctrl {
-    #[serde(with = "BigArray")]
     words: [u32; WORDS],
 }
 

@@ -1,7 +1,7 @@
 //! BOOTDIS of OTP and of POWMAN: the boot ROM ignores scratch registers (datasheet 6.4 and 13.9).
 
 use parts::Write;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// The boot ROM ignores the scratch registers at this boot. A one written clears it.
 const NOW: u32 = 1;
@@ -9,7 +9,7 @@ const NOW: u32 = 1;
 const NEXT: u32 = 2;
 
 /// The register.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 pub(super) struct BootDis(u32);
 
 impl BootDis {

@@ -2,12 +2,12 @@
 
 use super::{Alias, Peripheral, Write};
 use crate::sys::Sys;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const WORDS: usize = 256;
 const LOCKS: u32 = 8;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Bootram {
     words: Vec<u32>,
     write_once: [u32; 2],

@@ -3,11 +3,11 @@
 
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const COUNTERS: usize = 4;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Busctrl {
     priority: u32,
     counter: [u32; COUNTERS],

@@ -2,11 +2,11 @@
 
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const TRIG_FORCE: u32 = 0x14;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct GlitchDetector {
     /// ARM, DISARM, SENSITIVITY, LOCK.
     words: [u32; 4],

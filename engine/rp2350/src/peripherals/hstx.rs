@@ -3,7 +3,7 @@
 
 use super::{Peripheral, Write};
 use crate::sys::Sys;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 /// STAT of the FIFO: EMPTY.
 pub(crate) const FIFO_STAT: u32 = 1 << 9;
@@ -15,7 +15,7 @@ const BITS: [u32; 11] = {
     bits
 };
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Hstx([u32; 11]);
 
 impl Default for Hstx {

@@ -6,18 +6,16 @@
 use super::bootdis::BootDis;
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
-use serde::{Deserialize, Serialize};
-use serde_big_array::BigArray;
+use sim::Snapshot;
 
 const ROWS: usize = 4096;
 /// Rows of the chip's number, 16 bits each, lowest first.
 const CHIPID: std::ops::Range<usize> = 0..4;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Otp {
     /// Data of each row, without its error correction code.
     rows: Vec<u16>,
-    #[serde(with = "BigArray")]
     sw_lock: [u32; 64],
     usr: u32,
     crt_key: [u32; 4],

@@ -8,9 +8,7 @@ use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
 use crate::wires::{event, irq};
 use parts::ticks::Ticks;
-use serde::{Deserialize, Serialize};
-use serde_big_array::BigArray;
-use sim::NEVER;
+use sim::{NEVER, Snapshot};
 
 /// Bits 31 to 16 of every write but to SCRATCH and BOOT.
 const PASSWORD: u32 = 0x5afe;
@@ -72,9 +70,8 @@ const STORED: [(u32, u32); 0xb0 / 4] = {
     stored
 };
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Powman {
-    #[serde(with = "BigArray")]
     stored: [u32; STORED.len()],
     bad_password: bool,
     chip_reset: u32,

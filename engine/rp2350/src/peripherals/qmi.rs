@@ -13,8 +13,7 @@ use crate::memory::{Architecture, Memory};
 use crate::sys::Sys;
 use crate::wires::{dreq, event};
 use aps6404l::Aps6404l;
-use serde::{Deserialize, Serialize};
-use sim::NEVER;
+use sim::{NEVER, Snapshot};
 use std::collections::VecDeque;
 use w25q::W25q;
 
@@ -79,7 +78,7 @@ fn physical(atrans: &[u32; 8], offset: u32) -> Option<u32> {
 }
 
 /// A memory at the second chip select.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 struct Second {
     chip: Aps6404l,
     /// The GPIO that selects it.
@@ -87,7 +86,7 @@ struct Second {
 }
 
 /// The last transfer of the second window.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Snapshot)]
 struct Transfer {
     writes: bool,
     /// Address after it.
@@ -97,7 +96,7 @@ struct Transfer {
     end: u64,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Qmi {
     pub flash: W25q,
     second: Option<Second>,

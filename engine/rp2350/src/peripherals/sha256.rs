@@ -6,8 +6,7 @@
 use super::{Peripheral, Write};
 use crate::sys::Sys;
 use crate::wires::{dreq, event};
-use serde::{Deserialize, Serialize};
-use sim::NEVER;
+use sim::{NEVER, Snapshot};
 
 const BLOCK_BYTES: u32 = 64;
 /// Cycles from a block's last word to its digest (datasheet 12.13.2).
@@ -40,7 +39,7 @@ const ROUNDS: [u32; 64] = [
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
 ];
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Sha256 {
     csr: u32,
     sum: [u32; 8],

@@ -8,8 +8,7 @@ use super::{psm, unmodelled};
 use crate::sys::Sys;
 use crate::wires::{PIN_MASK, event, function, irq, tick};
 use parts::interpolator::Interpolator;
-use serde::{Deserialize, Serialize};
-use sim::NEVER;
+use sim::{NEVER, Snapshot};
 use std::collections::VecDeque;
 
 const FIFO_DEPTH: usize = 4;
@@ -48,7 +47,7 @@ pub enum Gpio {
     Enable,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 struct PerCore {
     interpolators: [Interpolator; 2],
     /// Words in transit to this core.
@@ -62,7 +61,7 @@ struct PerCore {
     softirq: bool,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub struct Sio {
     cores: [PerCore; 2],
     spinlocks: u32,

@@ -5,9 +5,9 @@
 
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Syscfg {
     in_sync_bypass: [u32; 2],
     dbgforce: u32,

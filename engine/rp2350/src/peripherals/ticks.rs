@@ -4,7 +4,7 @@
 use super::{Peripheral, Write};
 use crate::sys::Sys;
 use crate::wires::tick;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 const ENABLE: u32 = 1;
 const RUNNING: u32 = 2;
@@ -12,13 +12,13 @@ const CYCLES: u32 = 0x1ff;
 /// Bytes of a generator's registers CTRL, CYCLES, COUNT.
 const STRIDE: u32 = 12;
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
 struct Generator {
     enabled: bool,
     cycles: u32,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Snapshot)]
 pub struct Ticks {
     generators: [Generator; tick::COUNT],
 }

@@ -6,8 +6,7 @@
 use super::{Peripheral, Write, unmodelled};
 use crate::sys::Sys;
 use crate::wires::{event, irq};
-use serde::{Deserialize, Serialize};
-use sim::NEVER;
+use sim::{NEVER, Snapshot};
 
 const BITS: u64 = 192;
 const BALANCER_BITS: u64 = 4;
@@ -15,7 +14,7 @@ const VNC_BYPASS: u32 = 1 << 1;
 const EHR_VALID: u32 = 1;
 const SEED: u64 = 0x2545_f491_4f6c_dd1d;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct Trng {
     random: u64,
     imr: u32,

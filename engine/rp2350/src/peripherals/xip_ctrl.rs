@@ -5,7 +5,7 @@ use crate::memory::{Architecture, Memory};
 use crate::sys::Sys;
 use crate::wires::{dreq, event};
 use parts::xip_stream::XipStream;
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 mod ctrl {
     pub(super) const EN_SECURE: u32 = 1 << 0;
@@ -18,7 +18,7 @@ mod ctrl {
     pub(super) const MASK: u32 = 0xffb;
     pub(super) const RESET: u32 = 0x83;
 }
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Snapshot)]
 pub struct XipCtrl {
     ctrl: u32,
     pub stream: XipStream,

@@ -1,6 +1,8 @@
 //! FAT volumes: formatted ones of every kind, the RP2040 boot ROM's virtual one, and corrupt ones.
 
+use std::cell::RefCell;
 use std::io;
+use std::rc::Rc;
 
 use usb_host::{BlockDevice, Entry, Stage, Volume};
 
@@ -41,6 +43,29 @@ impl BlockDevice for Disk {
     }
 }
 
+/// A drive that its test looks at while it is mounted.
+struct Watched<D>(Rc<RefCell<D>>);
+
+impl<D: BlockDevice> BlockDevice for Watched<D> {
+    fn read(&mut self, lba: u64, buf: &mut [u8]) -> io::Result<()> {
+        self.0.borrow_mut().read(lba, buf)
+    }
+
+    fn write(&mut self, lba: u64, buf: &[u8]) -> io::Result<()> {
+        self.0.borrow_mut().write(lba, buf)
+    }
+
+    fn blocks(&self) -> u64 {
+        self.0.borrow().blocks()
+    }
+}
+
+/// Returns the volume on a drive, and the drive.
+fn mount<D: BlockDevice + 'static>(drive: D) -> (Volume<'static>, Rc<RefCell<D>>) {
+    let drive = Rc::new(RefCell::new(drive));
+    (Volume::mount(Watched(drive.clone())).unwrap(), drive)
+}
+
 fn formatted(blocks: usize, kind: fatfs::FatType, label: &[u8; 11]) -> Vec<u8> {
     let mut bytes = vec![0; blocks * 512];
     let options = fatfs::FormatVolumeOptions::new().fat_type(kind).bytes_per_cluster(512).volume_label(*label);
@@ -72,7 +97,7 @@ fn entry(path: &str, size: u64, is_dir: bool) -> Entry {
 
 /// Writes files of many sizes, reads them back from a fresh mount, replaces, renames and removes them.
 fn exercise(disk: Disk) -> Disk {
-    let volume = Volume::mount(disk).unwrap();
+    let (volume, disk) = mount(disk);
     let free = volume.free_bytes().unwrap();
     let sizes = [0usize, 1, 511, 512, 513, 5000, 100_000];
     for (n, &size) in sizes.iter().enumerate() {
@@ -109,14 +134,14 @@ fn exercise(disk: Disk) -> Disk {
     }
     assert_eq!(volume.list().unwrap(), []);
     assert_eq!(volume.free_bytes().unwrap(), free);
-    volume.into_device()
+    disk.take()
 }
 
 #[test]
 fn fat12_behind_a_master_boot_record() {
-    let volume = Volume::mount(circuitpy()).unwrap();
+    let (volume, disk) = mount(circuitpy());
     assert_eq!(volume.label().unwrap(), "CIRCUITPY");
-    let disk = exercise(volume.into_device());
+    let disk = exercise(disk.take());
     assert!(disk.writes.iter().all(|(lba, _)| *lba > 1), "the boot record and boot sector stay untouched");
 }
 
@@ -131,14 +156,14 @@ fn fat12_fat16_and_fat32_without_a_master_boot_record() {
 
 #[test]
 fn a_full_volume_refuses_a_file_and_stays_as_it_was() {
-    let volume = Volume::mount(circuitpy()).unwrap();
+    let (volume, disk) = mount(circuitpy());
     volume.write_file("code.py", b"old").unwrap();
-    let before = volume.with_device(|d| (d.bytes.clone(), d.writes.len()));
+    let before = (disk.borrow().bytes.clone(), disk.borrow().writes.len());
     let free = volume.free_bytes().unwrap();
     let error = volume.write_file("lib/big.bin", &vec![1; free as usize + 1]).unwrap_err();
     assert_eq!(error.stage, Stage::Prepare);
     assert_eq!(error.to_string(), "write lib/big.bin: No space left on device");
-    assert!(volume.with_device(|d| (d.bytes.clone(), d.writes.len())) == before);
+    assert!((disk.borrow().bytes.clone(), disk.borrow().writes.len()) == before);
     assert_eq!(volume.list().unwrap(), [entry("code.py", 3, false)]);
     assert_eq!(volume.free_bytes().unwrap(), free);
     volume.write_file("big.bin", &vec![1; free as usize]).unwrap();
@@ -148,11 +173,11 @@ fn a_full_volume_refuses_a_file_and_stays_as_it_was() {
 #[test]
 fn contents_are_written_first_then_fat_then_directories_reproducibly() {
     let run = || {
-        let volume = Volume::mount(circuitpy()).unwrap();
+        let (volume, disk) = mount(circuitpy());
         volume.write_file("lib/x.bin", &pattern(40_000, 1)).unwrap();
-        volume.with_device(|d| d.writes.clear());
+        disk.borrow_mut().writes.clear();
         volume.write_file("lib/x.bin", &pattern(60_000, 2)).unwrap();
-        volume.into_device().writes
+        disk.take().writes
     };
     let writes = run();
     let regions: Vec<u64> = writes.iter().map(|w| w.0).collect();
@@ -173,14 +198,14 @@ fn contents_are_written_first_then_fat_then_directories_reproducibly() {
 #[test]
 fn a_lost_drive_says_how_far_the_file_got_and_flush_finishes_it() {
     let disk = Disk { writes_left: Some(1), ..circuitpy() };
-    let volume = Volume::mount(disk).unwrap();
+    let (volume, disk) = mount(disk);
     let error = volume.write_file("code.py", &pattern(100_000, 3)).unwrap_err();
     assert_eq!(error.stage, Stage::Content);
-    volume.with_device(|d| d.writes_left = Some(1));
+    disk.borrow_mut().writes_left = Some(1);
     assert_eq!(volume.flush().unwrap_err().stage, Stage::Structure);
-    volume.with_device(|d| d.writes_left = None);
+    disk.borrow_mut().writes_left = None;
     volume.flush().unwrap();
-    let fresh = Volume::mount(volume.into_device()).unwrap();
+    let fresh = Volume::mount(disk.take()).unwrap();
     assert_eq!(fresh.read_file("code.py").unwrap(), pattern(100_000, 3));
 }
 
@@ -200,12 +225,12 @@ fn invalid_paths_are_refused() {
 
 #[test]
 fn a_file_is_read_in_few_transfers() {
-    let volume = Volume::mount(circuitpy()).unwrap();
+    let (volume, disk) = mount(circuitpy());
     volume.write_file("x.bin", &pattern(100_000, 4)).unwrap();
     volume.refresh();
-    let before = volume.with_device(|d| d.reads);
+    let before = disk.borrow().reads;
     volume.read_file("x.bin").unwrap();
-    let reads = volume.with_device(|d| d.reads) - before;
+    let reads = disk.borrow().reads - before;
     assert!(reads < 16, "{reads} transfers for 196 sectors");
 }
 
@@ -321,7 +346,7 @@ fn uf2(blocks: u32, family: u32) -> Vec<u8> {
 
 #[test]
 fn the_boot_roms_volume_takes_a_uf2_in_order_and_shows_what_was_written() {
-    let volume = Volume::mount(BootRom::default()).unwrap();
+    let (volume, disk) = mount(BootRom::default());
     assert_eq!(volume.label().unwrap(), "RPI-RP2");
     let before = [entry("INDEX.HTM", INDEX.len() as u64, false), entry("INFO_UF2.TXT", INFO.len() as u64, false)];
     assert_eq!(volume.list().unwrap(), before);
@@ -329,13 +354,13 @@ fn the_boot_roms_volume_takes_a_uf2_in_order_and_shows_what_was_written() {
     let image = uf2(2600, 0xe48b_ff56);
     let name = "W5500_EVB_PICO-20250809-v1.26.0.uf2";
     volume.write_file(name, &image).unwrap();
-    assert!(volume.with_device(|d| d.uf2.concat() == image), "all blocks, once, in ascending order");
+    assert!(disk.borrow().uf2.concat() == image, "all blocks, once, in ascending order");
     assert_eq!(volume.list().unwrap()[2], entry(name, image.len() as u64, false));
     assert_eq!(volume.read_file(name).unwrap(), image);
-    assert!(volume.with_device(|d| d.writes[..2600].is_sorted()));
+    assert!(disk.borrow().writes[..2600].is_sorted());
     // The same image again, as after a failed copy: everything is sent again.
     volume.write_file(name, &image).unwrap();
-    assert_eq!(volume.with_device(|d| d.uf2.len()), 5200);
+    assert_eq!(disk.borrow().uf2.len(), 5200);
     volume.remove(name).unwrap();
     assert_eq!(volume.list().unwrap(), before);
     volume.refresh();
@@ -352,11 +377,11 @@ fn random(state: &mut u64) -> u64 {
 
 #[test]
 fn corrupt_volumes_end_in_errors() {
-    let volume = Volume::mount(circuitpy()).unwrap();
+    let (volume, disk) = mount(circuitpy());
     volume.write_file("lib/one/a.py", &pattern(3000, 1)).unwrap();
     volume.write_file("lib/two/b.py", &pattern(9000, 2)).unwrap();
     volume.write_file("code.py", &pattern(700, 3)).unwrap();
-    let good = volume.into_device().bytes;
+    let good = disk.take().bytes;
     let (mut state, mut mounted, mut listed) = (5u64, 0, 0);
     for _ in 0..1500 {
         let mut bytes = good.clone();
@@ -388,9 +413,9 @@ fn corrupt_volumes_end_in_errors() {
 
 #[test]
 fn a_directory_that_contains_itself_is_an_error() {
-    let volume = Volume::mount(circuitpy()).unwrap();
+    let (volume, disk) = mount(circuitpy());
     volume.write_file("lib/a.py", b"x").unwrap();
-    let mut disk = volume.into_device();
+    let mut disk = disk.take();
     // Make lib/a.py's directory entry a directory at lib's cluster.
     let at = disk.bytes.windows(11).position(|w| w == b"LIB        ").unwrap();
     let cluster = [disk.bytes[at + 26], disk.bytes[at + 27]];
@@ -403,10 +428,10 @@ fn a_directory_that_contains_itself_is_an_error() {
 
 #[test]
 fn an_invalid_cluster_number_does_not_end_the_process() {
-    let volume = Volume::mount(circuitpy()).unwrap();
+    let (volume, disk) = mount(circuitpy());
     volume.write_file("code.py", &pattern(700, 1)).unwrap();
     volume.write_file("good.py", b"x").unwrap();
-    let mut disk = volume.into_device();
+    let mut disk = disk.take();
     let at = disk.bytes.windows(11).position(|w| w == b"CODE    PY ").unwrap();
     disk.bytes[at + 26..at + 28].copy_from_slice(&1u16.to_le_bytes());
     let volume = Volume::mount(disk).unwrap();

@@ -4,7 +4,7 @@
 //! Sources: the register headers of WIZnet's ioLibrary (`W5100/w5100.h`, `W5200/w5200.h` and the drivers beside them), and
 //! Arduino's Ethernet library (`utility/w5100.cpp`).
 
-use serde::{Deserialize, Serialize};
+use sim::Snapshot;
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -29,7 +29,7 @@ pub(super) const IMR: u16 = 0x16;
 pub(super) const CONFLICT_AND_MORE: u8 = 0xe0;
 
 /// What the family's registers do not keep.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Snapshot)]
 pub struct Own {
     bus: u8,
     modes: [u8; 8],

@@ -2,8 +2,7 @@
 //! opcode, two bytes of address, and the data. Specified up to 4 MHz; faster ones work, as published by others, and the log
 //! of frames says so.
 
-use serde::{Deserialize, Serialize};
-use sim::{PS_PER_MS, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_US, Ps, Snapshot};
 
 use super::older::{self, CONFLICT_AND_MORE, IMR, IR, Older, Own, Place};
 use crate::Wiznet;
@@ -118,7 +117,7 @@ impl Model for W5100Model {
     }
 }
 
-#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, Snapshot)]
 enum Phase {
     /// Not selected, the chip could not listen since it was, or after an invalid opcode.
     #[default]
@@ -140,7 +139,7 @@ enum Phase {
 }
 
 /// The W5100's decoder of SPI frames.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Snapshot)]
 pub struct Decoder {
     phase: Phase,
     address: u16,

@@ -9,8 +9,7 @@ mod phy;
 mod registers;
 mod socketless;
 
-use serde::{Deserialize, Serialize};
-use sim::{PS_PER_MS, PS_PER_NS, PS_PER_S, Ps};
+use sim::{PS_PER_MS, PS_PER_NS, PS_PER_S, Ps, Snapshot};
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -163,7 +162,7 @@ impl Model for W5100sModel {
     }
 }
 
-#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, Snapshot)]
 enum Phase {
     /// Not selected, the chip could not listen since it was, or after an invalid control byte.
     #[default]
@@ -181,7 +180,7 @@ enum Phase {
 }
 
 /// The W5100S's decoder of SPI frames.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Snapshot)]
 pub struct Decoder {
     phase: Phase,
     /// The next byte on MISO: the number of the byte in the frame 0, 1, 2, 3 (W5100 datasheet, "SPI mode"); 3 during

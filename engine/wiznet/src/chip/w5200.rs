@@ -1,8 +1,7 @@
 //! The W5200: 8 sockets, 16 + 16 KB in the address space, whose rings the host computes. A frame on SPI moves any number of
 //! bytes: two of address, one bit for the direction with 15 for the length, and the data.
 
-use serde::{Deserialize, Serialize};
-use sim::{PS_PER_MS, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_US, Ps, Snapshot};
 
 use super::older::{self, CONFLICT_AND_MORE, IMR, IR, Older, Own, Place};
 use crate::Wiznet;
@@ -131,7 +130,7 @@ impl Model for W5200Model {
     }
 }
 
-#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, Snapshot)]
 enum Phase {
     /// Not selected, or the chip could not listen since it was.
     #[default]
@@ -144,7 +143,7 @@ enum Phase {
 }
 
 /// The W5200's decoder of SPI frames.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Snapshot)]
 pub struct Decoder {
     phase: Phase,
     address: u16,

@@ -3,8 +3,7 @@
 
 pub(crate) mod phy;
 
-use serde::{Deserialize, Serialize};
-use sim::{PS_PER_MS, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_US, Ps, Snapshot};
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -87,7 +86,7 @@ impl Model for W5500Model {
     }
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Snapshot)]
 enum Phase {
     /// Not selected, or the chip could not listen since it was.
     #[default]
@@ -98,7 +97,7 @@ enum Phase {
     Data,
 }
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Snapshot)]
 pub struct Decoder {
     phase: Phase,
     /// The next byte on MISO. During the address and control phases the chip outputs 1, 2, 3: undocumented, but seen on

@@ -1,8 +1,7 @@
 //! Hostile guests and hostile frames: no panic, no endless loop, and the same calls give the same results.
 
 use super::support::*;
-use proptest::prelude::*;
-use sim::Ps;
+use sim::{Ps, SplitMix64, asked};
 use wiznet::{Config, W5500};
 
 #[derive(Clone, Debug)]
@@ -21,32 +20,40 @@ enum Action {
     Wait(Ps),
 }
 
-fn action() -> impl Strategy<Value = Action> {
-    let interesting = prop_oneof![
-        Just(0x01u8),
-        Just(0x02),
-        Just(0x04),
-        Just(0x08),
-        Just(0x10),
-        Just(0x20),
-        Just(0x21),
-        Just(0x22),
-        Just(0x40),
-        any::<u8>()
-    ];
-    prop_oneof![
-        1 => any::<bool>().prop_map(Action::Select),
-        1 => prop::collection::vec(any::<u8>(), 0..12).prop_map(Action::Bytes),
-        1 => (0u8..32, 0u16..0x30, prop::collection::vec(any::<u8>(), 1..6)).prop_map(|(b, a, d)| Action::Write(b, a, d)),
-        4 => (0u8..8, interesting).prop_map(|(n, c)| Action::Command(n, c)),
-        1 => prop::collection::vec(any::<u8>(), 0..80).prop_map(Action::Frame),
-        2 => (0usize..7, prop::collection::vec((0usize..80, any::<u8>()), 0..4)).prop_map(|(k, d)| Action::Damaged(k, d)),
-        4 => (0u8..8, -2000i32..2000, -2000i32..2000, 0u8..32, any::<u16>(), prop::collection::vec(any::<u8>(), 0..30))
-            .prop_map(|(n, s, a, f, w, d)| Action::Segment(n, s as u32, a as u32, f, w, d)),
-        1 => any::<bool>().prop_map(Action::Reset),
-        1 => any::<bool>().prop_map(Action::Cable),
-        1 => (0..40 * SECOND).prop_map(Action::Wait),
-    ]
+pub(crate) fn bytes(random: &mut SplitMix64, bound: u64) -> Vec<u8> {
+    (0..random.below(bound)).map(|_| random.draw() as u8).collect()
+}
+
+/// Draws a difference of sequence numbers.
+pub(crate) fn near(random: &mut SplitMix64) -> u32 {
+    (random.below(4000) as u32).wrapping_sub(2000)
+}
+
+fn action(random: &mut SplitMix64) -> Action {
+    match random.below(17) {
+        0 => Action::Select(random.below(2) == 0),
+        1 => Action::Bytes(bytes(random, 12)),
+        2 => {
+            let data = (0..=random.below(5)).map(|_| random.draw() as u8).collect();
+            Action::Write(random.below(32) as u8, random.below(0x30) as u16, data)
+        }
+        3..7 => {
+            let interesting = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x21, 0x22, 0x40, random.draw() as u8];
+            Action::Command(random.below(8) as u8, interesting[random.below(10) as usize])
+        }
+        7 => Action::Frame(bytes(random, 80)),
+        8..10 => {
+            let damage = (0..random.below(4)).map(|_| (random.below(80) as usize, random.draw() as u8)).collect();
+            Action::Damaged(random.below(7) as usize, damage)
+        }
+        10..14 => {
+            let (seq, ack, flags) = (near(random), near(random), random.below(32) as u8);
+            Action::Segment(random.below(8) as u8, seq, ack, flags, random.draw() as u16, bytes(random, 30))
+        }
+        14 => Action::Reset(random.below(2) == 0),
+        15 => Action::Cable(random.below(2) == 0),
+        _ => Action::Wait(random.below(40 * SECOND)),
+    }
 }
 
 fn template(kind: usize) -> Vec<u8> {
@@ -118,38 +125,48 @@ fn play(actions: &[Action]) -> Seen {
     seen
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+/// `PORTBENCH_FUZZ_SEED` makes other cases.
+pub(crate) fn cases(count: u64, mut case: impl FnMut(&mut SplitMix64)) {
+    let seed = asked("PORTBENCH_FUZZ_SEED", 1);
+    (0..count).for_each(|number| case(&mut SplitMix64::new(seed << 32 | number)));
+}
 
-    #[test]
-    fn any_guest_and_any_peer(actions in prop::collection::vec(action(), 0..120)) {
-        prop_assert_eq!(play(&actions), play(&actions));
-    }
+#[test]
+fn any_guest_and_any_peer() {
+    cases(2000, |random| {
+        let actions: Vec<Action> = (0..random.below(120)).map(|_| action(random)).collect();
+        assert!(play(&actions) == play(&actions), "{actions:?}");
+    });
+}
 
-    #[test]
-    fn any_spi_stream(stream in prop::collection::vec((any::<u8>(), 0u8..40), 0..2000)) {
+#[test]
+fn any_spi_stream() {
+    cases(2000, |random| {
         let mut board = Board::up();
         board.chip.set_log(true);
-        for (byte, toggle) in stream {
+        for _ in 0..random.below(2000) {
+            let toggle = random.below(40);
             if toggle < 2 {
                 board.select(toggle == 0);
             }
             board.now += 100_000;
-            board.byte(byte);
+            board.byte(random.draw() as u8);
         }
         board.run(SECOND);
         board.frames();
         let _ = board.chip.take_log();
-    }
+    });
+}
 
-    #[test]
-    fn any_frame(frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..1600), 0..20)) {
+#[test]
+fn any_frame() {
+    cases(2000, |random| {
         let mut board = Board::up();
         board.open(0, 0x04, 0);
-        for frame in frames {
-            board.arrive(&frame);
+        for _ in 0..random.below(20) {
+            board.arrive(&bytes(random, 1600));
         }
-    }
+    });
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Random programs for both ways of execution, and what disturbs them.
 
-use crate::common::{CODE, DATA, NVIC_ISER, ROM_CODE, Rig, SIO, STACK, SYST_CSR, VECTORS, asm};
+use crate::common::{CODE, DATA, NVIC_ISER, ROM_CODE, Random, Rig, SIO, STACK, SYST_CSR, VECTORS, asm};
 use parts::{Peripheral, Write};
-use proptest::prelude::*;
 use rp2040::bus::Master;
 use rp2040::memory::{RAM_BASE, RAM_SIZE, ROM_SIZE, XIP_BASE};
 
@@ -63,72 +62,87 @@ const POINTERS: [u32; 25] = [
     0x2103_fff8,
 ];
 
-/// Low registers: R0 to R3 take results, R4 to R6 are pointers, R7 counts.
-fn instruction() -> impl Strategy<Value = Vec<u16>> {
-    let low = 0..8u16;
-    let result = 0..4u16;
-    let pointer = 4..7u16;
-    let one = |halfword: u16| vec![halfword];
-    prop_oneof![
+/// Draws an instruction, or a few that belong together. Low registers: R0 to R3 take results, R4 to R6 are pointers, R7
+/// counts.
+fn instruction(random: &mut Random) -> Vec<u16> {
+    let kind = random.below(81);
+    let mut below = |bound: u16| random.below(u32::from(bound)) as u16;
+    match kind {
         // Shifts by a constant, sums, differences, moves and comparisons.
-        6 => (0..0x18u16, 0..32u16, low.clone(), result.clone())
-            .prop_map(move |(kind, imm, from, to)| one(kind << 8 & 0x1800 | imm << 6 | from << 3 | to)),
-        4 => (0..4u16, result.clone(), any::<u8>())
-            .prop_map(move |(kind, to, imm)| one(0x2000 | kind << 11 | to << 8 | u16::from(imm))),
+        0..6 => vec![below(0x18) << 8 & 0x1800 | below(32) << 6 | below(8) << 3 | below(4)],
+        6..10 => vec![0x2000 | below(4) << 11 | below(4) << 8 | below(0x100)],
         // The sixteen with two low registers.
-        8 => (0..16u16, low.clone(), result.clone()).prop_map(move |(kind, from, to)| one(0x4000 | kind << 6 | from << 3 | to)),
+        10..18 => vec![0x4000 | below(16) << 6 | below(8) << 3 | below(4)],
         // High registers, without the PC.
-        2 => (0..3u16, 0..15u16, 8..13u16)
-            .prop_map(move |(kind, from, to)| one(0x4400 | kind << 8 | (to & 8) << 4 | from << 3 | to & 7)),
-        1 => (0..4u16, result.clone()).prop_map(move |(kind, to)| one([0x4678, 0x4478, 0x466a, 0xa102][kind as usize] | to)),
+        18..20 => {
+            let to = 8 + below(5);
+            vec![0x4400 | below(3) << 8 | (to & 8) << 4 | below(15) << 3 | to & 7]
+        }
+        20 => vec![[0x4678, 0x4478, 0x466a, 0xa102][usize::from(below(4))] | below(4)],
         // Extensions and reversals.
-        2 => (0..8u16, low.clone(), result.clone()).prop_map(move |(kind, from, to)| {
-            one([0xb200, 0xb240, 0xb280, 0xb2c0, 0xba00, 0xba40, 0xbac0, 0xb200][kind as usize] | from << 3 | to)
-        }),
+        21..23 => {
+            let kinds = [0xb200, 0xb240, 0xb280, 0xb2c0, 0xba00, 0xba40, 0xbac0, 0xb200];
+            vec![kinds[usize::from(below(8))] | below(8) << 3 | below(4)]
+        }
         // Loads and stores.
-        8 => (0..8u16, result.clone(), pointer.clone(), result.clone())
-            .prop_map(move |(kind, index, base, to)| one(0x5000 | kind << 9 | index << 6 | base << 3 | to)),
-        10 => (0..6u16, 0..8u16, pointer.clone(), result.clone())
-            .prop_map(move |(kind, imm, base, to)| one((0x6000 + (kind << 11)) | (imm << 6) | (base << 3) | to)),
-        2 => (0..2u16, result.clone(), 0..8u16).prop_map(move |(kind, to, imm)| one(0x9000 | kind << 11 | to << 8 | imm)),
-        3 => (result.clone(), 0..8u16).prop_map(move |(to, imm)| one(0x4800 | to << 8 | imm)),
+        23..31 => vec![0x5000 | below(8) << 9 | below(4) << 6 | (4 + below(3)) << 3 | below(4)],
+        31..41 => vec![(0x6000 + (below(6) << 11)) | below(8) << 6 | (4 + below(3)) << 3 | below(4)],
+        41..43 => vec![0x9000 | below(2) << 11 | below(4) << 8 | below(8)],
+        43..46 => vec![0x4800 | below(4) << 8 | below(8)],
         // With an index that leaves the pointer where it is, nearly.
-        5 => (0..8u16, 0..0x20u16, pointer.clone(), result.clone())
-            .prop_map(|(kind, index, base, to)| vec![asm::movs(3, index), 0x50c0 | kind << 9 | base << 3 | to]),
+        46..51 => vec![asm::movs(3, below(0x20)), 0x50c0 | below(8) << 9 | (4 + below(3)) << 3 | below(4)],
         // LDM of its base.
-        1 => (pointer.clone(), 1..0x10u16).prop_map(move |(base, list)| one(0xc800 | base << 8 | list | 1 << base)),
-        5 => (0..2u16, pointer.clone(), 1..0x10u16).prop_map(move |(kind, base, list)| one(0xc000 | kind << 11 | base << 8 | list)),
-        2 => (1..0x100u16, 0..2u16).prop_map(|(list, link)| {
-            vec![0xb400 | link << 8 | list, 0xbc00 | list & 0xf, 0xb000 | (((list >> 4).count_ones() + u32::from(link)) as u16)]
-        }),
+        51 => {
+            let base = 4 + below(3);
+            vec![0xc800 | base << 8 | (1 + below(15)) | 1 << base]
+        }
+        52..57 => vec![0xc000 | below(2) << 11 | (4 + below(3)) << 8 | (1 + below(15))],
+        57..59 => {
+            let (list, link) = (1 + below(0xff), below(2));
+            let free = ((list >> 4).count_ones() + u32::from(link)) as u16;
+            vec![0xb400 | link << 8 | list, 0xbc00 | list & 0xf, 0xb000 | free]
+        }
         // Allocate space on the stack, and free it.
-        1 => (0..4u16).prop_map(|words| vec![0xb080 | words, 0xa801, 0xb000 | words]),
+        59 => {
+            let words = below(4);
+            vec![0xb080 | words, 0xa801, 0xb000 | words]
+        }
         // The stack pointer used as any register, for a moment.
-        1 => low.clone().prop_map(|from| vec![0x46eb, 0x4485 | (from << 3), 0x466a, 0x46dd]),
+        60 => vec![0x46eb, 0x4485 | below(8) << 3, 0x466a, 0x46dd],
         // Shifts by about the width of a register.
-        2 => (prop::sample::select(vec![2u16, 3, 4, 7]), prop::sample::select(vec![0u16, 1, 31, 32, 33, 255]), result.clone())
-            .prop_map(|(kind, by, to)| vec![asm::movs(3, by), 0x4000 | (kind << 6) | (3 << 3) | to]),
+        61..63 => {
+            let by = [0, 1, 31, 32, 33, 255][usize::from(below(6))];
+            vec![asm::movs(3, by), 0x4000 | [2, 3, 4, 7][usize::from(below(4))] << 6 | 3 << 3 | below(4)]
+        }
         // Comparisons with their following instructions, also of equal values.
-        4 => (prop::sample::select(vec![0x4280u16, 0x4200, 0x42c0]), 0..14u16, low.clone(), low.clone())
-            .prop_map(|(kind, condition, left, right)| vec![kind | (left << 3) | right, asm::b_if(condition, 2), 0xbf00]),
-        2 => (0..14u16, low.clone(), 0..3u16)
-            .prop_map(|(condition, one, imm)| vec![asm::cmp(one, imm), asm::b_if(condition, 2), 0xbf00]),
+        63..66 => {
+            let kind = [0x4280, 0x4200, 0x42c0][usize::from(below(3))];
+            vec![kind | below(8) << 3 | below(8), asm::b_if(below(14), 2), 0xbf00]
+        }
+        66..68 => vec![asm::cmp(below(8), below(3)), asm::b_if(below(14), 2), 0xbf00],
         // Short forward branches.
-        4 => (0..14u16, 2..6i16).prop_map(move |(condition, ahead)| one(asm::b_if(condition, ahead))),
-        1 => (2..5i16).prop_map(move |ahead| one(asm::b(ahead))),
+        68..72 => vec![asm::b_if(below(14), 2 + below(4) as i16)],
+        72 => vec![asm::b(2 + below(3) as i16)],
         // Calls of the next instruction but one, by BL and by BLX, and a POP to it.
-        2 => Just(vec![0xf000, 0xf800]),
-        1 => Just(vec![0x4678, 0x3005, 0x4780]),
-        1 => Just(vec![0x4678, 0x3009, 0xb401, 0xbd00, 0xbf00]),
-        1 => Just(vec![0x4678, 0x3004, 0x4687, 0xbf00]),
-        1 => Just(vec![0x2000, 0x4487, 0xbf00]),
+        73..75 => vec![0xf000, 0xf800],
+        75 => vec![0x4678, 0x3005, 0x4780],
+        76 => vec![0x4678, 0x3009, 0xb401, 0xbd00, 0xbf00],
+        77 => vec![0x4678, 0x3004, 0x4687, 0xbf00],
+        78 => vec![0x2000, 0x4487, 0xbf00],
         // For the interpreter: PRIMASK, MRS, barriers, SVC, NOP.
-        1 => (0..6usize).prop_map(|kind| {
-            [vec![0xb672, 0xb662], vec![0xf3ef, 0x8103], vec![0xf3bf, 0x8f4f], vec![0xdf00], vec![0xbf00], vec![0xbf40]][kind].clone()
-        }),
-        1 => any::<u16>().prop_filter("goes on", |halfword| !matches!(halfword >> 8, 0x44..=0x47 | 0xb5 | 0xbd | 0xbf | 0xd0..=0xff))
-            .prop_map(move |halfword| one(halfword & !0x0700 | halfword & 0x0300)),
-    ]
+        79 => {
+            let kinds: [&[u16]; 6] =
+                [&[0xb672, 0xb662], &[0xf3ef, 0x8103], &[0xf3bf, 0x8f4f], &[0xdf00], &[0xbf00], &[0xbf40]];
+            kinds[usize::from(below(6))].to_vec()
+        }
+        // Any that goes on.
+        _ => loop {
+            let halfword = below(0xffff);
+            if !matches!(halfword >> 8, 0x44..=0x47 | 0xb5 | 0xbd | 0xbf | 0xd0..=0xff) {
+                break vec![halfword & !0x0700 | halfword & 0x0300];
+            }
+        },
+    }
 }
 
 /// Position of the loop.
@@ -206,70 +220,57 @@ pub struct Program {
     slices: Vec<(u64, Action)>,
 }
 
-pub fn program() -> impl Strategy<Value = Program> {
-    let pointer = prop_oneof![
-        4 => (0..POINTERS.len(), 0..4u32).prop_map(|(i, odd)| Pointer::To(POINTERS[i] + u32::from(odd == 0))),
-        1 => (1..4u32).prop_map(|words| Pointer::BeforeCode(4 * words)),
-    ];
-    let place = prop_oneof![
-        6 => Just(Place::Ram),
-        3 => Just(Place::Flash),
-        2 => Just(Place::FlashOddHalfword),
-        2 => Just(Place::Rom),
-        1 => (0..40u32).prop_map(Place::BeforeSram5),
-        1 => Just(Place::RamEnd),
-        1 => Just(Place::RomEnd),
-        1 => Just(Place::FlashEnd),
-    ];
-    let dma = (20..3000u32, 0..0x40u32, 2..7u32, 0..3u32).prop_map(|(pace, at, ring, size)| Dma {
-        pace,
-        window: (at, ring),
-        size,
-    });
-    let core1 =
-        (200..2000u32, 0..0x20u32, any::<bool>()).prop_map(|(ticks, at, words)| Core1 { ticks, window: 4 * at, words });
-    let action = prop_oneof![
-        12 => Just(Action::Nothing),
-        2 => (0..0x80u32).prop_map(Action::PokeRam),
-        2 => (0..0x80u32).prop_map(Action::LoadFlash),
-        1 => Just(Action::ProgramFlash),
-    ];
-    let machine = (
-        prop::option::weighted(0.3, dma),
-        (prop::option::weighted(0.3, core1), prop::option::weighted(0.6, any::<bool>())),
-        0..0x40u32,
-        any::<u32>(),
-        0..100u32,
-    );
-    (
-        (prop::collection::vec(instruction(), 1..40), prop::collection::vec(instruction(), 1..40)),
-        (place, prop::bool::weighted(0.1)),
-        [pointer.clone(), pointer.clone(), pointer],
-        any::<[u32; 4]>(),
-        60..2000u32,
-        prop_oneof![2 => Just(0u32), 2 => Just(0x05), 1 => Just(0x0f)],
-        prop_oneof![Just(0u32), Just(48), Just(90)],
-        machine,
-        prop::collection::vec((1..700u64, action), 12..30),
-    )
-        .prop_map(
-            |((code, patches), (place, falls), pointers, values, ticks, event, miss_cycles, machine, slices)| Program {
-                code: code.concat(),
-                place,
-                falls,
-                pointers,
-                values,
-                patches: patches.concat(),
-                ticks,
-                event,
-                miss_cycles,
-                dma: machine.0,
-                core1: machine.1.0,
-                busy: machine.1.1,
-                programs: (2 * machine.2, machine.3, machine.4 == 0),
-                slices,
-            },
-        )
+/// Draws a program.
+pub fn program(random: &mut Random) -> Program {
+    Program {
+        code: instructions(random),
+        place: match random.below(17) {
+            0..6 => Place::Ram,
+            6..9 => Place::Flash,
+            9..11 => Place::FlashOddHalfword,
+            11..13 => Place::Rom,
+            13 => Place::BeforeSram5(random.below(40)),
+            14 => Place::RamEnd,
+            15 => Place::RomEnd,
+            _ => Place::FlashEnd,
+        },
+        falls: random.below(10) == 0,
+        pointers: [(); 3].map(|()| match random.below(5) {
+            0 => Pointer::BeforeCode(4 * (1 + random.below(3))),
+            _ => Pointer::To(random.pick(&POINTERS) + u32::from(random.below(4) == 0)),
+        }),
+        values: [(); 4].map(|()| random.next()),
+        patches: instructions(random),
+        ticks: 60 + random.below(1940),
+        event: random.pick(&[0, 0, 0x05, 0x05, 0x0f]),
+        miss_cycles: random.pick(&[0, 48, 90]),
+        dma: (random.below(10) < 3).then(|| Dma {
+            pace: 20 + random.below(2980),
+            window: (random.below(0x40), 2 + random.below(5)),
+            size: random.below(3),
+        }),
+        core1: (random.below(10) < 3).then(|| Core1 {
+            ticks: 200 + random.below(1800),
+            window: 4 * random.below(0x20),
+            words: random.below(2) == 0,
+        }),
+        busy: (random.below(10) < 6).then(|| random.below(2) == 0),
+        programs: (2 * random.below(0x40), random.next(), random.below(100) == 0),
+        slices: (0..12 + random.below(18)).map(|_| (u64::from(1 + random.below(699)), action(random))).collect(),
+    }
+}
+
+fn instructions(random: &mut Random) -> Vec<u16> {
+    (0..1 + random.below(39)).flat_map(|_| instruction(random)).collect()
+}
+
+fn action(random: &mut Random) -> Action {
+    match random.below(17) {
+        0..12 => Action::Nothing,
+        12..14 => Action::PokeRam(random.below(0x80)),
+        14..16 => Action::LoadFlash(random.below(0x80)),
+        _ => Action::ProgramFlash,
+    }
 }
 
 impl Program {

@@ -1,8 +1,7 @@
 //! The W5100S's Ethernet PHY: PHYSR0 and PHYSR1, PHYCR0 and PHYCR1 protected by PHYLCKR, and the PHY's internal
 //! registers, accessed through PHYRAR to PHYACR. Of these, BMCR and BMSR are modelled, which ioLibrary uses.
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::Config;
 use crate::chip::Phy;
@@ -61,7 +60,7 @@ const BMSR_NEGOTIATED: u16 = 0x0020;
 const BMSR_LINK: u16 = 0x0004;
 
 /// The PHY, with a 100BASE-TX full duplex partner at the other end of the cable.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct W5100sPhy {
     link_delay: Ps,
     plugged: bool,

@@ -1,7 +1,6 @@
 //! The W5100S's address space, and the registers that differ from the family's.
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use super::W5100S;
 use super::socketless::{self, SocketLess};
@@ -82,7 +81,7 @@ pub(crate) const CR_IGMP_JOIN: u8 = 0x23;
 pub(crate) const CR_IGMP_LEAVE: u8 = 0x24;
 
 /// State that the W5500 does not have.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct Own {
     pub(crate) mr2: u8,
     chip_unlocked: bool,
@@ -93,7 +92,7 @@ pub struct Own {
     pub(crate) counted_from: Ps,
 }
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Snapshot)]
 pub(crate) struct OwnSocket {
     mr: u8,
     mr2: u8,

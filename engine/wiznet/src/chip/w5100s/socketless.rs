@@ -1,7 +1,6 @@
 //! Commands without a socket: SLCR's ARP and PING, each repeated SLRCR times every SLRTR.
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use super::W5100S;
 use crate::icmp::ECHO_REQUEST;
@@ -31,14 +30,14 @@ const BYTES: usize = (LAST - FIRST + 1) as usize;
 /// Payload of a ping.
 const PING_DATA: &[u8; 18] = b"abcdefghijklmnopqr";
 
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub(crate) struct SocketLess {
     /// SLCR to SLIR.
     bytes: [u8; BYTES],
     running: Option<Running>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 struct Running {
     /// The address to be resolved.
     next_hop: Ip,

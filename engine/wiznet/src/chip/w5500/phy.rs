@@ -1,7 +1,6 @@
 //! The W5500's Ethernet PHY and PHYCFGR (datasheet 4.1 "PHYCFGR").
 
-use serde::{Deserialize, Serialize};
-use sim::Ps;
+use sim::{Ps, Snapshot};
 
 use crate::Config;
 use crate::chip::Phy;
@@ -19,7 +18,7 @@ const POWER_DOWN: u8 = 6;
 const NOT_USED: u8 = 5;
 
 /// The PHY, with a 100BASE-TX full duplex partner at the other end of the cable.
-#[derive(Serialize, Deserialize)]
+#[derive(Snapshot)]
 pub struct W5500Phy {
     link_delay: Ps,
     /// The PMODE[2:0] pins.
