@@ -10,7 +10,7 @@ use jit::mistakes::Mistake;
 use jit::routines::{DENIED, FLASH, GRANULES, GUEST};
 use jit::{counted, source};
 
-use super::block::{Check, Load, Stub, Translation, guest, imm, memory};
+use super::block::{Check, Late, Load, Stub, Translation, guest, imm, memory};
 use crate::decode::Op;
 
 impl<M: Map> Translation<'_, M> {
@@ -19,25 +19,27 @@ impl<M: Map> Translation<'_, M> {
         if self.counting { counted::<M>() } else { M::SRAM.bytes }
     }
 
-    /// Sets EAX to the address given by `op`'s register and offset or index.
-    pub(super) fn address(&mut self, op: Op, indexed: bool) {
+    /// Sets ECX to the offset in RAM of the address given by `op`'s register and offset or index.
+    fn offset(&mut self, op: Op, indexed: bool) {
+        let before = (M::SRAM.base as i32).wrapping_neg();
         match (guest(op.b), guest(op.c)) {
-            (Some(base), Some(index)) if indexed => dynasm!(self.ops ; .arch x64 ; lea eax, [Rq(base) + Rq(index)]),
-            (Some(base), _) => dynasm!(self.ops ; .arch x64 ; lea eax, [Rq(base) + imm(op)]),
+            (Some(base), Some(index)) if indexed => {
+                dynasm!(self.ops ; .arch x64 ; lea ecx, [Rq(base) + Rq(index) + before]);
+            }
+            (Some(base), _) => dynasm!(self.ops ; .arch x64 ; lea ecx, [Rq(base) + before.wrapping_add(imm(op))]),
             (None, _) => {
-                self.read(0, op.b);
-                dynasm!(self.ops ; .arch x64 ; add eax, imm(op));
+                self.read(1, op.b);
+                dynasm!(self.ops ; .arch x64 ; add ecx, before.wrapping_add(imm(op)));
             }
         }
     }
 
-    /// Sets ECX to the offset in RAM of the address in EAX, in units of its size; jumps to `not` if the address is
-    /// outside RAM or unaligned.
-    pub(super) fn ram_offset(&mut self, size: u32, end: u32, not: DynamicLabel) {
-        dynasm!(self.ops ; .arch x64 ; lea ecx, [rax + (M::SRAM.base as i32).wrapping_neg()]);
-        if self.makes(Mistake::UnalignedAccess) {
-            dynasm!(self.ops ; .arch x64 ; shr ecx, size as i8);
-        } else if size > 0 {
+    /// Brings the offset in ECX into units of the access's size; jumps to `not` if it is outside RAM or unaligned.
+    fn in_ram(&mut self, size: u32, end: u32, not: DynamicLabel) {
+        if size > 0 {
+            if self.makes(Mistake::UnalignedAccess) {
+                dynasm!(self.ops ; .arch x64 ; and ecx, -1 << size);
+            }
             dynasm!(self.ops ; .arch x64 ; ror ecx, size as i8);
         }
         if self.makes(Mistake::EndInside) {
@@ -45,6 +47,14 @@ impl<M: Map> Translation<'_, M> {
             dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (end >> size) as i32 ; jne >inside ; xor ecx, ecx ; inside:);
         }
         dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (end >> size) as i32 ; jae =>not);
+    }
+
+    /// Sets EAX to the address whose offset in RAM is in ECX, in units of its size.
+    pub(super) fn address(&mut self, size: u32) {
+        if size > 0 {
+            dynasm!(self.ops ; .arch x64 ; rol ecx, size as i8);
+        }
+        dynasm!(self.ops ; .arch x64 ; lea eax, [rcx + M::SRAM.base as i32]);
     }
 
     /// Reads RAM at ECX units of its size into `load.to`.
@@ -64,25 +74,24 @@ impl<M: Map> Translation<'_, M> {
 
     pub(super) fn load(&mut self, op: Op, size: u32, signed: bool, indexed: bool) {
         let load = Load { size, signed, to: GUEST[usize::from(op.a & 7)] };
-        let place = self.here;
-        let leave = self.leave(self.after(2));
+        let (place, after) = (self.here, self.after());
         let at = self.ops.new_dynamic_label();
         let take = self.ops.new_dynamic_label();
         let done = self.ops.new_dynamic_label();
-        self.address(op, indexed);
+        self.offset(op, indexed);
+        self.in_ram(size, self.ram_end(), at);
         let again = self.again();
-        self.ram_offset(size, self.ram_end(), at);
         self.permitted(LOAD, size, 0, again);
         dynasm!(self.ops ; .arch x64 ; =>take);
         self.take_from_ram(load);
-        let cycles = if self.makes(Mistake::LoadTakesOneCycle) { 1 } else { 2 };
-        dynasm!(self.ops ; .arch x64 ; sub r14, cycles ; jle =>leave ; =>done);
+        dynasm!(self.ops ; .arch x64 ; =>done);
         if self.ahead {
             let stuck = self.bail_here();
-            self.stubs.push(Stub::LoadAhead { at, load, leave, done, stuck });
+            self.stubs.push(Stub::LoadAhead { at, load, done, stuck });
         } else {
-            self.stubs.push(Stub::Load { at, load, place, leave, done, take });
+            self.stubs.push(Stub::Load { at, load, place, after, done, take });
         }
+        self.here.cycles += if self.makes(Mistake::LoadTakesOneCycle) { 1 } else { 2 };
     }
 
     pub(super) fn load_literal(&mut self, op: Op) {
@@ -92,15 +101,20 @@ impl<M: Map> Translation<'_, M> {
         let in_flash = address.wrapping_sub(M::FLASH.base);
         if self.part.source == source::FLASH && in_flash < self.part.size {
             if !self.makes(Mistake::LiteralNotFetched) {
-                self.fetch_word(address);
+                self.here.fetched += 1;
+                let late = if self.ahead {
+                    Late::Stuck(self.bail(self.before))
+                } else {
+                    Late::Leaves { after: self.after(), to }
+                };
+                self.look_up(&[address], late);
             }
-            let offset = in_flash as i32;
-            dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + FLASH] ; mov Rd(to), [rax + offset]);
+            self.take_literal(in_flash, to);
         } else if self.part.source == source::RAM && in_ram < self.ram_end() {
             if self.makes(Mistake::StaleLiteral) {
                 let value = self.mem.ram_u32(in_ram as usize);
                 dynasm!(self.ops ; .arch x64 ; mov Rd(to), DWORD value as i32);
-                self.takes(2);
+                self.here.cycles += 2;
                 return;
             }
             let again = self.again();
@@ -116,7 +130,12 @@ impl<M: Map> Translation<'_, M> {
             let bail = self.bail_here();
             dynasm!(self.ops ; .arch x64 ; jmp =>bail);
         }
-        self.takes(2);
+        self.here.cycles += 2;
+    }
+
+    /// Reads the word at an offset of flash.
+    pub(super) fn take_literal(&mut self, offset: u32, to: u8) {
+        dynasm!(self.ops ; .arch x64 ; mov rcx, [r15 + FLASH] ; mov Rd(to), [rcx + offset as i32]);
     }
 
     /// Jumps to `marked` if the granule of RAM at ECX units of `size` contains code.
@@ -168,26 +187,26 @@ impl<M: Map> Translation<'_, M> {
 
     pub(super) fn store(&mut self, op: Op, size: u32, indexed: bool) {
         let value = GUEST[usize::from(op.a & 7)];
-        let place = self.here;
-        let leave = self.leave(self.after(2));
         let at = self.ops.new_dynamic_label();
         let marked = self.ops.new_dynamic_label();
         let done = self.ops.new_dynamic_label();
-        self.address(op, indexed);
+        self.offset(op, indexed);
         if self.ahead {
             let stuck = self.bail_here();
+            self.in_ram(size, self.ram_end(), stuck);
             let again = self.again();
-            self.ram_offset(size, self.ram_end(), stuck);
             self.permitted(STORE, size, 0, again);
             self.put_into_ram(size, value);
-            self.takes(2);
+            self.here.cycles += 2;
             return;
         }
-        self.ram_offset(size, self.ram_end(), at);
+        let (place, after) = (self.here, self.after());
+        self.in_ram(size, self.ram_end(), at);
         self.no_code(size, 0, marked);
         self.put_into_ram(size, value);
-        dynasm!(self.ops ; .arch x64 ; sub r14, 2 ; jle =>leave ; =>done);
-        self.stubs.push(Stub::Store { at, marked, size, value, place, leave, done });
+        dynasm!(self.ops ; .arch x64 ; =>done);
+        self.stubs.push(Stub::Store { at, marked, size, value, place, after, done });
+        self.here.cycles += 2;
     }
 
     /// Starts a load/store multiple of `words` at EAX; ECX: their offset in RAM, in words.
@@ -196,8 +215,9 @@ impl<M: Map> Translation<'_, M> {
         let moves = self.ops.new_dynamic_label();
         let at = self.ops.new_dynamic_label();
         let end = self.ram_end() - 4 * (words - 1);
+        dynasm!(self.ops ; .arch x64 ; lea ecx, [rax + (M::SRAM.base as i32).wrapping_neg()]);
+        self.in_ram(2, end, if self.counting { at } else { bail });
         let again = self.again();
-        self.ram_offset(2, end, if self.counting { at } else { bail });
         let access = if matches!(check, Check::NoCode) { STORE } else { LOAD };
         self.permitted(access, 2, 0, again);
         self.permitted(access, 2, words - 1, again);
@@ -217,7 +237,9 @@ impl<M: Map> Translation<'_, M> {
             Check::None => {}
             Check::NoCode => {
                 self.no_code(2, 0, bail);
-                self.no_code(2, words - 1, bail);
+                if words > 1 {
+                    self.no_code(2, words - 1, bail);
+                }
             }
             Check::Target => {
                 dynasm!(self.ops ; .arch x64 ; mov edx, [r13 + rcx * 4 + 4 * (words - 1) as i32]);

@@ -3,20 +3,27 @@
 //! A block acts on the simulated chip as [`crate::exec`] does, cycle by cycle. It exits before the first
 //! instruction that starts at or after the limit, and leaves rare cases to the interpreter. Out-of-line stubs follow
 //! the straight line.
+//!
+//! Its cycles are added up while it is made, and subtracted from those that are left where it exits. The code asks once
+//! in a segment of instructions whether all of them start before the limit. Only what takes a time that is not known
+//! then, a miss of the cache or an access by the engine, asks again.
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use cpu::{Map, NO_WORD};
-use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use jit::flags::{Flags, Host};
 use jit::mistakes::Mistake;
-use jit::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, PASS, Routines};
-use jit::{Block, Part, source};
+use jit::routines::{Assembler, EXECUTED, GUEST, LINES, PASS, Routines};
+use jit::{Block, Part, Room, counts, source};
 
-use super::{C, NZ, REGS, V};
+use super::REGS;
 use crate::Memory;
 use crate::decode::{Kind, Op, decode};
 
 /// Most instructions of one block.
 const LONGEST: u32 = 96;
+/// Cycles after which a new segment starts.
+const SEGMENT: u32 = 24;
 /// An out-of-line stub.
 pub(super) enum Stub {
     Leave {
@@ -27,33 +34,29 @@ pub(super) enum Stub {
         at: DynamicLabel,
         place: Place,
     },
-    /// Exits after a branch to EAX.
-    LeaveAt {
+    /// No time for the block's first segment, at whose start it is. If any is left, the interpreter takes a step, since
+    /// the block would only be tried again.
+    Start {
         at: DynamicLabel,
         place: Place,
     },
+    /// Words of flash, the first of which is in no whole line of the cache. It may be `found` in one without the other word.
     Miss {
         at: DynamicLabel,
+        found: DynamicLabel,
         back: DynamicLabel,
-        offset: u32,
+        offsets: Vec<u32>,
         held: u32,
-    },
-    MissAhead {
-        at: DynamicLabel,
-        back: DynamicLabel,
-        set: i32,
-        held: u32,
-        stuck: DynamicLabel,
+        late: Late,
     },
     /// A load outside RAM in a window.
     LoadAhead {
         at: DynamicLabel,
         load: Load,
-        leave: DynamicLabel,
         done: DynamicLabel,
         stuck: DynamicLabel,
     },
-    /// The first access to a granule in a window: at ECX units of `size`, and `more` of them. Keeps EAX.
+    /// The first access to a granule in a window: at ECX units of `size`, and `more` of them. Keeps EAX and ECX.
     Touch {
         at: DynamicLabel,
         access: u32,
@@ -66,7 +69,7 @@ pub(super) enum Stub {
         at: DynamicLabel,
         load: Load,
         place: Place,
-        leave: DynamicLabel,
+        after: After,
         done: DynamicLabel,
         take: DynamicLabel,
     },
@@ -76,7 +79,7 @@ pub(super) enum Stub {
         size: u32,
         value: u8,
         place: Place,
-        leave: DynamicLabel,
+        after: After,
         done: DynamicLabel,
     },
     /// Counts a load/store multiple in the counted bank.
@@ -107,17 +110,43 @@ pub(super) struct Load {
     pub(super) to: u8,
 }
 
-/// A position in the block, and the counts of the instructions executed before it.
+/// What follows a miss of the cache, which may leave too little time for the rest of the segment.
+#[derive(Clone, Copy)]
+pub(super) enum Late {
+    /// The block's end, where the next one looks at the time.
+    Ends,
+    /// In a window: no miss may happen there, and the block exits before the instruction.
+    Stuck(DynamicLabel),
+    /// The interpreter executes the instruction, whose words are fetched.
+    Bails { segment: usize, bail: DynamicLabel },
+    /// The block reads the literal into this register, and exits after the instruction.
+    Leaves { after: After, to: u8 },
+}
+
+/// How a block continues after an access by the engine.
+#[derive(Clone, Copy)]
+pub(super) struct After {
+    /// Exits after the instruction.
+    pub(super) leave: DynamicLabel,
+    pub(super) segment: usize,
+}
+
+/// A position in the block, the counts of the instructions executed before it, and their cycles.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) pc: u32,
     pub(super) word: u32,
     pub(super) executed: u32,
     pub(super) fetched: u32,
+    pub(super) cycles: u32,
+    pub(super) flags: Flags,
 }
 
 pub(super) struct Translation<'a, M> {
     pub(super) ops: Assembler,
+    /// The address of the block's first link, and the slots that its links lead to.
+    pub(super) links: usize,
+    pub(super) exits: Vec<usize>,
     pub(super) mem: &'a Memory<M>,
     pub(super) routines: &'a Routines,
     pub(super) part: Part,
@@ -128,8 +157,15 @@ pub(super) struct Translation<'a, M> {
     /// Before the current instruction and its fetches.
     pub(super) before: Place,
     pub(super) stubs: Vec<Stub>,
-    /// The preceding comparison.
-    pub(super) compared: Option<Op>,
+    pub(super) segment: usize,
+    /// For each segment, the start of its latest instruction, in cycles of the block.
+    bounds: Vec<u32>,
+    /// Comparisons with the bound of a segment: the offset behind its constant.
+    bounded: Vec<(usize, usize)>,
+    /// RAX has the address of the cache's tags.
+    tags: bool,
+    /// What x86's flags hold, as the result of the code that ends at an offset.
+    pub(super) host: Option<(Host, AssemblyOffset)>,
     /// The address at which the block starts.
     pub(super) start: u32,
     /// The block's only load so far, if no instruction so far changes memory.
@@ -147,7 +183,7 @@ enum Waits {
     More,
 }
 
-/// Translates the block that starts at `pc` in `part`, for a buffer whose next address is `base`. `None`: its first
+/// Translates the block that starts at `pc` in `part`, to be put into `room`. `None`: its first
 /// instruction must be interpreted.
 pub(super) fn translate<M: Map>(
     mem: &Memory<M>,
@@ -156,11 +192,13 @@ pub(super) fn translate<M: Map>(
     counting: bool,
     ahead: bool,
     pc: u32,
-    base: usize,
+    room: Room,
 ) -> Option<Block> {
-    let here = Place { pc, word: NO_WORD, executed: 0, fetched: 0 };
+    let here = Place { pc, word: NO_WORD, executed: 0, fetched: 0, cycles: 0, flags: Flags::IN_CORE };
     let mut translation = Translation {
-        ops: Assembler::new(base),
+        ops: Assembler::new(room.code),
+        links: room.links,
+        exits: Vec::new(),
         mem,
         routines,
         part,
@@ -169,14 +207,22 @@ pub(super) fn translate<M: Map>(
         here,
         before: here,
         stubs: Vec::new(),
-        compared: None,
+        segment: 0,
+        bounds: Vec::new(),
+        bounded: Vec::new(),
+        tags: false,
+        host: None,
         start: pc,
         waits: Waits::Nothing,
         polls: None,
     };
     translation.run()?;
-    let end = translation.here.pc;
-    Some(Block { code: translation.ops.finalize().ok()?, end })
+    let Translation { here, bounds, bounded, exits, ops, .. } = translation;
+    let mut code = ops.finalize().ok()?;
+    for (end, segment) in bounded {
+        code[end - 4..end].copy_from_slice(&bounds[segment].to_le_bytes());
+    }
+    Some(Block { code, exits, end: here.pc })
 }
 
 pub(super) fn guest(register: u8) -> Option<u8> {
@@ -193,18 +239,25 @@ pub(super) fn imm(op: Op) -> i32 {
 
 impl<M: Map> Translation<'_, M> {
     pub(super) fn run(&mut self) -> Option<()> {
+        // The cycle at which the segment starts.
+        let mut started = 0;
         loop {
             let (half, next) = self.part.halfwords(self.mem, self.here.pc);
             let op = decode(half, next);
             let inside = self.part.contains(self.here.pc + op.bytes() - 1)
                 || self.makes(Mistake::PastEnd) && self.part.contains(self.here.pc.wrapping_sub(2));
-            let too_far = !inside || self.here.executed == LONGEST;
-            if too_far || !translatable(op) {
-                if self.here.executed == 0 {
-                    return None;
-                }
-                let bail = self.bail(self.here);
-                dynasm!(self.ops ; .arch x64 ; jmp =>bail);
+            let ends = !inside || self.here.executed == LONGEST || !translatable(op);
+            if ends && self.here.executed == 0 {
+                return None;
+            }
+            // The second core has to stop where the first has.
+            if self.bounds.is_empty() || self.here.cycles - started > if self.ahead { 0 } else { SEGMENT } {
+                self.begin_segment();
+                started = self.here.cycles;
+            }
+            self.note_start();
+            if ends {
+                self.end(self.here, self.routines.bail);
                 break;
             }
             self.before = self.here;
@@ -215,8 +268,11 @@ impl<M: Map> Translation<'_, M> {
                 (kind, Waits::Nothing) if is_load(kind) => Waits::Loads(self.here.pc),
                 _ => Waits::More,
             };
+            if op.kind.taken().is_none() {
+                self.host = None;
+            }
             let goes_on = self.instruction(op);
-            self.compared = matches!(op.kind, Kind::CmpImm | Kind::CmpReg).then_some(op);
+            self.tags &= keeps_tags(op);
             self.here.pc += op.bytes();
             if !goes_on {
                 break;
@@ -235,9 +291,10 @@ impl<M: Map> Translation<'_, M> {
 
     // -- places
 
-    /// Returns the place after the current instruction, which has `bytes`.
-    pub(super) fn after(&self, bytes: u32) -> Place {
-        Place { pc: self.here.pc + bytes, ..self.here }
+    /// Returns how the block goes on after the current instruction, an access of two cycles.
+    pub(super) fn after(&mut self) -> After {
+        let place = Place { pc: self.here.pc + 2, cycles: self.here.cycles + 2, ..self.here };
+        After { leave: self.leave(place), segment: self.segment }
     }
 
     pub(super) fn leave(&mut self, place: Place) -> DynamicLabel {
@@ -263,22 +320,16 @@ impl<M: Map> Translation<'_, M> {
     }
 
     pub(super) fn count(&mut self, place: Place) {
-        let executed = EXECUTED + 8 * self.part.source as i32;
-        dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + executed], place.executed as i32);
-        if place.fetched > 0 {
-            dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + FETCHED], place.fetched as i32);
-        }
+        let counter = EXECUTED + 8 * self.part.source as i32;
+        dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + counter], counts(place.executed, place.fetched));
     }
 
     pub(super) fn uncount(&mut self, place: Place) {
         if self.makes(Mistake::CountedTwice) {
             return;
         }
-        let executed = EXECUTED + 8 * self.part.source as i32;
-        dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + executed], place.executed as i32);
-        if place.fetched > 0 {
-            dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + FETCHED], place.fetched as i32);
-        }
+        let counter = EXECUTED + 8 * self.part.source as i32;
+        dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + counter], counts(place.executed, place.fetched));
     }
 
     // -- loops
@@ -300,53 +351,83 @@ impl<M: Map> Translation<'_, M> {
 
     // -- time
 
-    /// Ends an instruction of `cycles`: exits if there is no time for the next.
-    pub(super) fn takes(&mut self, cycles: u32) {
-        let leave = self.leave(self.after(2));
-        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32);
-        if self.makes(Mistake::LimitAfterInstruction) {
-            dynasm!(self.ops ; .arch x64 ; jl =>leave);
+    /// Starts a segment: exits if its last instruction would start at or after the limit.
+    fn begin_segment(&mut self) {
+        self.segment = self.bounds.len();
+        self.bounds.push(0);
+        let exit = if self.segment == 0 {
+            let at = self.ops.new_dynamic_label();
+            self.stubs.push(Stub::Start { at, place: self.here });
+            at
         } else {
-            dynasm!(self.ops ; .arch x64 ; jle =>leave);
-        }
+            self.leave(self.here)
+        };
+        self.compare_bound(self.segment);
+        dynasm!(self.ops ; .arch x64 ; jle =>exit);
+    }
+
+    /// Compares the cycles left at the block's start with the latest start of an instruction of a segment.
+    pub(super) fn compare_bound(&mut self, segment: usize) {
+        dynasm!(self.ops ; .arch x64 ; cmp r14, DWORD i32::MAX);
+        self.bounded.push((self.ops.offset().0, segment));
+    }
+
+    /// Notes that an instruction starts here.
+    fn note_start(&mut self) {
+        let early = u32::from(self.makes(Mistake::LimitAfterInstruction));
+        let bound = &mut self.bounds[self.segment];
+        *bound = (*bound).max(self.here.cycles.saturating_sub(early));
     }
 
     /// Fetches the words that the core fetches before it executes the current instruction (docs/evidence/cache.md).
     pub(super) fn fetch(&mut self) {
         let Place { pc, word, .. } = self.here;
         let ahead = pc.wrapping_add(2) >> 2;
-        if self.part.source == source::FLASH && ahead != word {
-            if pc & 2 != 0 && word != pc >> 2 && !self.makes(Mistake::OddHalfwordNotFetched) {
-                self.fetch_word(pc);
-            }
-            self.fetch_word(ahead << 2);
-            self.here.word = ahead;
+        if self.part.source != source::FLASH || ahead == word {
+            return;
         }
+        let first = pc & 2 != 0 && word != pc >> 2 && !self.makes(Mistake::OddHalfwordNotFetched);
+        self.here.word = ahead;
+        let words = [pc & !3, ahead << 2];
+        let words = &words[usize::from(!first)..];
+        self.here.fetched += words.len() as u32;
+        let late = if self.ahead {
+            Late::Stuck(self.bail(self.before))
+        } else {
+            Late::Bails { segment: self.segment, bail: self.bail(self.here) }
+        };
+        self.look_up(words, late);
     }
 
-    /// Accesses the flash word at `address`, and adds its wait states.
-    pub(super) fn fetch_word(&mut self, address: u32) {
-        self.here.fetched += if self.makes(Mistake::FetchCountedTwice) { 2 } else { 1 };
+    /// Looks words of flash, whose accesses are counted, up in the cache, and adds their wait states.
+    pub(super) fn look_up(&mut self, words: &[u32], late: Late) {
+        if self.makes(Mistake::FetchCountedTwice) {
+            self.here.fetched += words.len() as u32;
+        }
         if self.makes(Mistake::EveryFetchHits) {
             return;
         }
-        let offset = address & (M::FLASH.bytes - 1);
-        let set = ((offset >> 3) & 0x3ff) as i32;
-        let held = ((offset >> 13) << 2) | 3;
-        let (at, back) = (self.ops.new_dynamic_label(), self.ops.new_dynamic_label());
-        dynasm!(self.ops
-            ; .arch x64
-            ; mov rax, [r15 + LINES]
-            ; cmp DWORD [rax + 8 * set], held as i32
-            ; jne =>at
-            ; =>back
-        );
-        if self.ahead && !self.makes(Mistake::MissAhead) {
-            let stuck = self.bail_here();
-            self.stubs.push(Stub::MissAhead { at, back, set, held, stuck });
-        } else {
-            self.stubs.push(Stub::Miss { at, back, offset, held });
+        let back = self.ops.new_dynamic_label();
+        for number in 0..words.len() {
+            let offsets: Vec<u32> = words[number..].iter().map(|word| word & (M::FLASH.bytes - 1)).collect();
+            let set = 8 * ((offsets[0] >> 3) & 0x3ff) as i32;
+            let held = ((offsets[0] >> 13) << 2) | 3;
+            let (at, found) = (self.ops.new_dynamic_label(), self.ops.new_dynamic_label());
+            if !self.tags {
+                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES]);
+                self.tags = true;
+            }
+            dynasm!(self.ops
+                ; .arch x64
+                ; cmp DWORD [rax + set], held as i32
+                ; je =>found
+                ; cmp DWORD [rax + set + 4], held as i32
+                ; jne =>at
+                ; =>found
+            );
+            self.stubs.push(Stub::Miss { at, found, back, offsets, held, late });
         }
+        dynasm!(self.ops ; .arch x64 ; =>back);
     }
 
     // -- operands and results
@@ -370,43 +451,6 @@ impl<M: Map> Translation<'_, M> {
         match guest(register) {
             Some(host) => dynasm!(self.ops ; .arch x64 ; mov Rd(host), DWORD value as i32),
             None => dynasm!(self.ops ; .arch x64 ; mov DWORD [rbx + memory(register)], value as i32),
-        }
-    }
-
-    /// Sets N and Z from EAX.
-    pub(super) fn flags_nz(&mut self) {
-        dynasm!(self.ops ; .arch x64 ; movsxd rax, eax ; mov [rbx + NZ], rax);
-    }
-
-    /// Writes the result in EAX to the register, and sets N and Z.
-    pub(super) fn result(&mut self, op: Op) {
-        self.write(op.a, 0);
-        self.flags_nz();
-        self.takes(1);
-    }
-
-    pub(super) fn carry_and_overflow(&mut self) {
-        dynasm!(self.ops ; .arch x64 ; setc BYTE [rbx + C] ; seto BYTE [rbx + V]);
-    }
-
-    /// Sets C and V after a subtraction; Arm's carry is x86's inverted.
-    pub(super) fn borrow_and_overflow(&mut self) {
-        dynasm!(self.ops ; .arch x64 ; setnc BYTE [rbx + C] ; seto BYTE [rbx + V]);
-    }
-
-    /// Compares b in EAX with c or the immediate, in x86's flags.
-    pub(super) fn compare(&mut self, op: Op) {
-        if op.kind == Kind::CmpImm {
-            match guest(op.b) {
-                Some(host) => dynasm!(self.ops ; .arch x64 ; cmp Rd(host), imm(op)),
-                None => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + memory(op.b)], imm(op)),
-            }
-            return;
-        }
-        self.read(0, op.b);
-        match guest(op.c) {
-            Some(host) => dynasm!(self.ops ; .arch x64 ; cmp eax, Rd(host)),
-            None => dynasm!(self.ops ; .arch x64 ; cmp eax, [rbx + memory(op.c)]),
         }
     }
 }
@@ -451,12 +495,23 @@ fn leaves_memory_alone(kind: Kind) -> bool {
     )
 }
 
+/// Returns whether RAX is the same after an instruction as before.
+fn keeps_tags(op: Op) -> bool {
+    match op.kind {
+        Kind::MovHi => op.a < 8,
+        Kind::LslReg | Kind::LsrReg | Kind::AsrReg | Kind::RorReg => false,
+        Kind::Push | Kind::Pop | Kind::Stm | Kind::Ldm | Kind::AddSpImm => false,
+        Kind::AddHi | Kind::AddFromPc | Kind::MovFromPc => false,
+        _ => true,
+    }
+}
+
 fn is_load(kind: Kind) -> bool {
     matches!(kind, Kind::LdrReg | Kind::LdrImm | Kind::LdrhImm | Kind::LdrbImm)
 }
 
 /// Returns whether a block may contain `op`; other instructions are interpreted.
-fn translatable(op: Op) -> bool {
+pub(super) fn translatable(op: Op) -> bool {
     match op.kind {
         Kind::Undecoded
         | Kind::Cps

@@ -5,48 +5,37 @@
 use cpu::{Map, NO_WORD};
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use jit::Part;
+use jit::flags::{ALL, unless};
 use jit::mistakes::Mistake;
-use jit::routines::{Assembler, CODE, ENTRIES, jump_to_slot};
+use jit::routines::jump_to_slot;
 
-use super::block::{Place, Stub, Translation};
-use super::{C, NZ, V};
+use super::OFFSETS;
+use super::block::{Place, Translation};
 use crate::decode::{Kind, Op};
 
 impl<M: Map> Translation<'_, M> {
     /// Continues at `target` after a branch of `cycles`.
     pub(super) fn branch(&mut self, target: u32, cycles: u32) {
-        let place = Place { pc: target, word: NO_WORD, ..self.here };
-        let leave = self.leave(place);
-        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32);
-        if self.makes(Mistake::LimitAfterBlock) {
-            dynasm!(self.ops ; .arch x64 ; jl =>leave);
-        } else {
-            dynasm!(self.ops ; .arch x64 ; jle =>leave);
-        }
+        let place = Place { pc: target, word: NO_WORD, cycles: self.here.cycles + cycles, ..self.here };
         if !self.part.contains(target) {
-            dynasm!(self.ops ; .arch x64 ; jmp =>leave);
+            self.end(place, self.routines.leave);
             return;
         }
+        place.flags.write(ALL, &mut self.ops, OFFSETS);
+        // The next block looks at the time.
+        dynasm!(self.ops ; .arch x64 ; sub r14, place.cycles as i32);
         self.count(place);
         self.pass(target);
-        let entry = self.part.slot(target) as i32 * 4;
-        dynasm!(self.ops
-            ; .arch x64
-            ; mov ecx, DWORD target as i32
-            ; mov rax, [r15 + ENTRIES]
-            ; mov eax, [rax + entry]
-            ; add rax, [r15 + CODE]
-            ; jmp rax
-        );
+        let link = self.links + size_of::<usize>() * self.exits.len();
+        self.exits.push(self.part.slot(target));
+        dynasm!(self.ops ; .arch x64 ; mov ecx, DWORD target as i32 ; jmp QWORD [extern link]);
     }
 
     /// Continues at EAX.
     pub(super) fn branch_to_eax(&mut self, cycles: u32) {
-        let at = self.ops.new_dynamic_label();
-        let place = Place { word: NO_WORD, ..self.here };
-        self.stubs.push(Stub::LeaveAt { at, place });
-        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32 ; jle =>at);
-        self.count(place);
+        self.write_flags(ALL);
+        dynasm!(self.ops ; .arch x64 ; sub r14, (self.here.cycles + cycles) as i32);
+        self.count(self.here);
         let cross_region_jump = self.routines.cross_region_jump;
         let Part { start, size, slots, .. } = self.part;
         let before = (start as i32).wrapping_neg();
@@ -62,95 +51,18 @@ impl<M: Map> Translation<'_, M> {
 
     pub(super) fn branch_if(&mut self, op: Op) {
         let not = self.ops.new_dynamic_label();
-        if let Some(compared) = self.compared {
-            self.compare(compared);
-            match op.kind {
-                Kind::Beq => dynasm!(self.ops ; .arch x64 ; jne =>not),
-                Kind::Bne => dynasm!(self.ops ; .arch x64 ; je =>not),
-                Kind::Bcs => dynasm!(self.ops ; .arch x64 ; jb =>not),
-                Kind::Bcc => dynasm!(self.ops ; .arch x64 ; jae =>not),
-                Kind::Bmi => dynasm!(self.ops ; .arch x64 ; jns =>not),
-                Kind::Bpl => dynasm!(self.ops ; .arch x64 ; js =>not),
-                Kind::Bvs => dynasm!(self.ops ; .arch x64 ; jno =>not),
-                Kind::Bvc => dynasm!(self.ops ; .arch x64 ; jo =>not),
-                Kind::Bhi => dynasm!(self.ops ; .arch x64 ; jbe =>not),
-                Kind::Bls => dynasm!(self.ops ; .arch x64 ; ja =>not),
-                Kind::Bge => dynasm!(self.ops ; .arch x64 ; jl =>not),
-                Kind::Blt => dynasm!(self.ops ; .arch x64 ; jge =>not),
-                Kind::Bgt => dynasm!(self.ops ; .arch x64 ; jle =>not),
-                _ => dynasm!(self.ops ; .arch x64 ; jg =>not),
-            }
-        } else {
-            self.branch_by_flags(op.kind, not);
-        }
+        let condition = match op.kind {
+            Kind::Bhi if self.makes(Mistake::HigherOrSame) => Kind::Bcs,
+            Kind::Bge if self.makes(Mistake::GreaterWithoutEqual) => Kind::Bgt,
+            kind => kind,
+        } as u8
+            - Kind::Beq as u8;
+        let host = self.condition_in_host(condition);
+        unless(&mut self.ops, condition, host, not, OFFSETS);
         self.branch(self.here.pc.wrapping_add(4).wrapping_add(op.imm), 2);
         dynasm!(self.ops ; .arch x64 ; =>not);
         let cycles = if self.makes(Mistake::UntakenBranchTakesTwo) { 2 } else { 1 };
-        self.takes(cycles);
-    }
-
-    /// Jumps to `not` unless the condition holds.
-    pub(super) fn branch_by_flags(&mut self, kind: Kind, not: DynamicLabel) {
-        let sign = NZ + 4;
-        // EAX: 0 if N == V.
-        let n_and_v = |ops: &mut Assembler| {
-            dynasm!(ops
-                ; .arch x64
-                ; mov eax, [rbx + sign]
-                ; shr eax, 31
-                ; cmp al, [rbx + V]
-            );
-        };
-        match kind {
-            Kind::Beq => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; jne =>not),
-            Kind::Bne => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; je =>not),
-            Kind::Bcs => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 0 ; je =>not),
-            Kind::Bcc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 0 ; jne =>not),
-            Kind::Bmi => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + sign], 0 ; jge =>not),
-            Kind::Bpl => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + sign], 0 ; jl =>not),
-            Kind::Bvs => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + V], 0 ; je =>not),
-            Kind::Bvc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + V], 0 ; jne =>not),
-            Kind::Bhi if self.makes(Mistake::HigherOrSame) => {
-                dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 0 ; je =>not);
-            }
-            Kind::Bhi => dynasm!(self.ops
-                ; .arch x64
-                ; cmp BYTE [rbx + C], 0
-                ; je =>not
-                ; cmp DWORD [rbx + NZ], 0
-                ; je =>not
-            ),
-            Kind::Bls => dynasm!(self.ops
-                ; .arch x64
-                ; cmp BYTE [rbx + C], 0
-                ; je >holds
-                ; cmp DWORD [rbx + NZ], 0
-                ; jne =>not
-                ; holds:
-            ),
-            Kind::Bge => {
-                n_and_v(&mut self.ops);
-                if self.makes(Mistake::GreaterWithoutEqual) {
-                    dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; je =>not);
-                    n_and_v(&mut self.ops);
-                }
-                dynasm!(self.ops ; .arch x64 ; jne =>not);
-            }
-            Kind::Blt => {
-                n_and_v(&mut self.ops);
-                dynasm!(self.ops ; .arch x64 ; je =>not);
-            }
-            Kind::Bgt => {
-                dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; je =>not);
-                n_and_v(&mut self.ops);
-                dynasm!(self.ops ; .arch x64 ; jne =>not);
-            }
-            _ => {
-                dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; je >holds);
-                n_and_v(&mut self.ops);
-                dynasm!(self.ops ; .arch x64 ; je =>not ; holds:);
-            }
-        }
+        self.here.cycles += cycles;
     }
 
     /// Checks a branch to the address in EDX; exits to the interpreter if it would fault or return from an exception.

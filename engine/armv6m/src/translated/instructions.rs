@@ -4,12 +4,13 @@
 
 use cpu::Map;
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
+use jit::flags::{ALL, Apply, C, Host, NZ, Operand, Source, Sum, V};
 use jit::mistakes::Mistake;
-use jit::routines::GUEST;
+use jit::routines::{ECX, GUEST};
 use jit::source;
 
-use super::block::{Check, Translation, guest, imm, memory};
-use super::{C, NZ};
+use super::block::{Check, Late, Translation, imm, memory};
+use super::{CARRY, OFFSETS};
 use crate::decode::{Kind, Op};
 
 impl<M: Map> Translation<'_, M> {
@@ -19,71 +20,32 @@ impl<M: Map> Translation<'_, M> {
         let pc = self.here.pc;
         match op.kind {
             Kind::MovsReg => {
-                self.read(0, op.c);
-                self.result(op);
+                self.copy(op.a, op.c);
+                self.value(op, None);
             }
             Kind::MovImm => {
                 self.write_constant(op.a, op.imm);
-                dynasm!(self.ops ; .arch x64 ; mov QWORD [rbx + NZ], imm(op));
-                self.takes(1);
+                self.value(op, None);
             }
             Kind::LslImm | Kind::LsrImm | Kind::AsrImm => self.shift_by_constant(op),
             Kind::LslReg | Kind::LsrReg | Kind::AsrReg | Kind::RorReg => self.shift_by_register(op),
-            Kind::AddReg | Kind::SubReg | Kind::Adc | Kind::Sbc | Kind::Cmn | Kind::Rsb => {
-                self.add(op);
-                match op.kind {
-                    Kind::AddReg | Kind::Adc | Kind::Cmn => self.carry_and_overflow(),
-                    _ => self.borrow_and_overflow(),
-                }
-                if op.kind == Kind::Cmn {
-                    self.flags_nz();
-                    self.takes(1);
-                } else {
-                    self.result(op);
-                }
-            }
-            Kind::AddImm => {
-                self.read(0, op.b);
-                dynasm!(self.ops ; .arch x64 ; add eax, imm(op));
-                if self.makes(Mistake::OverflowOfAdd) {
-                    dynasm!(self.ops ; .arch x64 ; setc BYTE [rbx + C]);
-                } else {
-                    self.carry_and_overflow();
-                }
-                self.result(op);
-            }
-            Kind::SubImm => {
-                self.read(0, op.b);
-                dynasm!(self.ops ; .arch x64 ; sub eax, imm(op));
-                self.borrow_and_overflow();
-                self.result(op);
-            }
-            Kind::CmpImm | Kind::CmpReg => {
-                self.read(0, op.b);
-                if op.kind == Kind::CmpImm {
-                    dynasm!(self.ops ; .arch x64 ; sub eax, imm(op));
-                } else {
-                    self.subtract(op.c);
-                }
-                if !self.makes(Mistake::FlagsOfCompare) {
-                    self.borrow_and_overflow();
-                    self.flags_nz();
-                }
-                self.takes(1);
-            }
+            Kind::AddReg | Kind::AddImm | Kind::Cmn => self.sum(op, false),
+            Kind::SubReg | Kind::SubImm | Kind::Rsb | Kind::CmpImm | Kind::CmpReg => self.sum(op, true),
+            Kind::Adc | Kind::Sbc => self.sum_with_carry(op),
             Kind::And | Kind::Eor | Kind::Orr | Kind::Mul | Kind::Bic | Kind::Mvn | Kind::Tst => self.logic(op),
             Kind::AddHi => {
                 self.read(0, op.b);
-                match guest(op.c) {
-                    Some(host) => dynasm!(self.ops ; .arch x64 ; add eax, Rd(host)),
-                    None => dynasm!(self.ops ; .arch x64 ; add eax, [rbx + memory(op.c)]),
-                }
+                Operand::Register(op.c).apply(Apply::Add, 0, &mut self.ops, OFFSETS);
                 self.move_to(op.a);
             }
             Kind::AddFromPc => {
                 self.read(0, op.b);
                 dynasm!(self.ops ; .arch x64 ; add eax, DWORD pc.wrapping_add(4) as i32);
                 self.move_to(op.a);
+            }
+            Kind::MovHi if op.a < 8 => {
+                self.copy(op.a, op.c);
+                self.here.cycles += 1;
             }
             Kind::MovHi => {
                 self.read(0, op.c);
@@ -96,26 +58,26 @@ impl<M: Map> Translation<'_, M> {
             Kind::Adr => {
                 let aligned = if self.makes(Mistake::AdrUnaligned) { !0 } else { !3 };
                 self.write_constant(op.a, (pc.wrapping_add(4) & aligned).wrapping_add(op.imm));
-                self.takes(1);
+                self.here.cycles += 1;
             }
             Kind::AddSpImm => {
                 self.read(0, 13);
                 dynasm!(self.ops ; .arch x64 ; add eax, imm(op));
                 self.write(op.a, 0);
-                self.takes(1);
+                self.here.cycles += 1;
             }
             Kind::AddSp => {
                 dynasm!(self.ops ; .arch x64 ; add DWORD [rbx + memory(13)], imm(op));
-                self.takes(1);
+                self.here.cycles += 1;
             }
             Kind::SubSp => {
                 dynasm!(self.ops ; .arch x64 ; sub DWORD [rbx + memory(13)], imm(op));
-                self.takes(1);
+                self.here.cycles += 1;
             }
             Kind::Sxth | Kind::Sxtb | Kind::Uxth | Kind::Uxtb | Kind::Rev | Kind::Rev16 | Kind::Revsh => {
                 self.extend(op)
             }
-            Kind::Nop => self.takes(1),
+            Kind::Nop => self.here.cycles += 1,
             Kind::LdrLit => self.load_literal(op),
             Kind::LdrReg => self.load(op, 2, false, true),
             Kind::LdrhReg => self.load(op, 1, false, true),
@@ -138,7 +100,7 @@ impl<M: Map> Translation<'_, M> {
                 self.begin_multiple(words, Check::NoCode);
                 self.store_multiple(op.imm);
                 self.write(13, 0);
-                self.takes(words + 1);
+                self.here.cycles += words + 1;
             }
             Kind::Pop => {
                 let words = op.imm.count_ones();
@@ -147,7 +109,7 @@ impl<M: Map> Translation<'_, M> {
                 self.load_multiple(op.imm);
                 dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                 self.write(13, 0);
-                self.takes(words + 1);
+                self.here.cycles += words + 1;
             }
             Kind::PopPc => {
                 let words = op.imm.count_ones() + 1;
@@ -167,7 +129,7 @@ impl<M: Map> Translation<'_, M> {
                 self.store_multiple(op.imm);
                 dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                 self.write(op.b, 0);
-                self.takes(words + 1);
+                self.here.cycles += words + 1;
             }
             Kind::Ldm => {
                 let words = op.imm.count_ones();
@@ -178,7 +140,7 @@ impl<M: Map> Translation<'_, M> {
                     dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                     self.write(op.b, 0);
                 }
-                self.takes(words + 1);
+                self.here.cycles += words + 1;
             }
             Kind::B => {
                 self.branch(pc.wrapping_add(4).wrapping_add(op.imm), 2);
@@ -187,7 +149,9 @@ impl<M: Map> Translation<'_, M> {
             Kind::Bl => {
                 // As in the interpreter.
                 if self.part.source == source::FLASH && pc & 2 == 0 && !self.makes(Mistake::BlFetchesOnce) {
-                    self.fetch_word(pc.wrapping_add(4));
+                    let late = if self.ahead { Late::Stuck(self.bail(self.before)) } else { Late::Ends };
+                    self.here.fetched += 1;
+                    self.look_up(&[pc.wrapping_add(4)], late);
                 }
                 self.write_constant(14, pc.wrapping_add(4) | 1);
                 self.branch(pc.wrapping_add(4).wrapping_add(op.imm), 3);
@@ -229,88 +193,158 @@ impl<M: Map> Translation<'_, M> {
     }
 
     /// Moves EAX to a register, without flags. The stack pointer's lowest bits are 0.
-    pub(super) fn move_to(&mut self, register: u8) {
+    fn move_to(&mut self, register: u8) {
         if register == 13 && !self.makes(Mistake::SpUnaligned) {
             dynasm!(self.ops ; .arch x64 ; and eax, BYTE -4);
         }
         self.write(register, 0);
-        self.takes(1);
+        self.here.cycles += 1;
     }
 
-    pub(super) fn subtract(&mut self, register: u8) {
-        match guest(register) {
-            Some(host) => dynasm!(self.ops ; .arch x64 ; sub eax, Rd(host)),
-            None => dynasm!(self.ops ; .arch x64 ; sub eax, [rbx + memory(register)]),
+    /// Copies one of R0 to R7.
+    fn copy(&mut self, to: u8, from: u8) {
+        if to != from {
+            self.read(GUEST[usize::from(to & 7)], from);
         }
     }
 
-    /// Adds or subtracts low registers into EAX, with x86's carry and overflow.
-    pub(super) fn add(&mut self, op: Op) {
-        let c = GUEST[usize::from(op.c & 7)];
-        if op.kind == Kind::Rsb {
-            dynasm!(self.ops ; .arch x64 ; xor eax, eax ; sub eax, Rd(c));
-            return;
+    /// Ends an instruction of one cycle that has the result in a register of R0 to R7: sets N and Z.
+    fn value(&mut self, op: Op, host: Option<Host>) {
+        let source = Source::Value(op.a);
+        let left_out = self.left_out(op, NZ, source);
+        self.set_flags(NZ & !left_out, false, GUEST[usize::from(op.a & 7)]);
+        self.flags_are(NZ, left_out, source);
+        self.host = host.map(|host| (host, self.ops.offset()));
+        self.here.cycles += 1;
+    }
+
+    /// Adds, subtracts or compares.
+    fn sum(&mut self, op: Op, subtracts: bool) {
+        let (mut first, mut second) = match op.kind {
+            Kind::Rsb => (Operand::Constant(0), Operand::Register(op.c)),
+            Kind::AddImm | Kind::SubImm | Kind::CmpImm => (Operand::Register(op.b), Operand::Constant(op.imm)),
+            _ => (Operand::Register(op.b), Operand::Register(op.c)),
+        };
+        let to = (!matches!(op.kind, Kind::Cmn | Kind::CmpImm | Kind::CmpReg)).then_some(op.a & 7);
+        let is_result = |operand| to.is_some_and(|to| operand == Operand::Register(to));
+        if !subtracts && is_result(second) {
+            (first, second) = (second, first);
         }
-        self.read(0, op.b);
+        let set = match op.kind {
+            Kind::CmpImm | Kind::CmpReg if self.makes(Mistake::FlagsOfCompare) => 0,
+            Kind::AddImm if self.makes(Mistake::OverflowOfAdd) => NZ | C,
+            _ => ALL,
+        };
+        let before = if is_result(first) { Operand::Overwritten } else { first };
+        let source = Source::Sum(Sum { subtracts, first: before, second, to });
+        // Of the operands, only the first can be computed back from the result.
+        let left_out = if is_result(second) { 0 } else { self.left_out(op, set, source) };
+        let at_once = set & !left_out;
+        let host = to.filter(|_| !is_result(second)).map_or(ECX, |to| GUEST[usize::from(to)]);
+        let leas = at_once == 0 && !is_result(first);
+        match (first, second) {
+            _ if at_once == 0 && to.is_none() => {}
+            (Operand::Register(b), Operand::Constant(value)) if leas => {
+                let value = if subtracts { value.wrapping_neg() } else { value } as i32;
+                dynasm!(self.ops ; .arch x64 ; lea Rd(host), [Rq(GUEST[usize::from(b & 7)]) + value]);
+            }
+            (Operand::Register(b), Operand::Register(c)) if leas && !subtracts => {
+                let [b, c] = [b, c].map(|register| GUEST[usize::from(register & 7)]);
+                dynasm!(self.ops ; .arch x64 ; lea Rd(host), [Rq(b) + Rq(c)]);
+            }
+            _ => {
+                if !(is_result(first) && host != ECX) {
+                    first.read(host, &mut self.ops, OFFSETS);
+                }
+                second.apply(if subtracts { Apply::Sub } else { Apply::Add }, host, &mut self.ops, OFFSETS);
+                self.set_flags(at_once, subtracts, host);
+                if let Some(to) = to.filter(|_| host == ECX) {
+                    dynasm!(self.ops ; .arch x64 ; mov Rd(GUEST[usize::from(to)]), ecx);
+                }
+                self.host = Some((if subtracts { Host::Difference } else { Host::Sum }, self.ops.offset()));
+            }
+        }
+        self.flags_are(set, left_out, source);
+        self.here.cycles += 1;
+    }
+
+    /// Adds or subtracts, with the carry, which is in the core.
+    fn sum_with_carry(&mut self, op: Op) {
+        let [a, c] = [op.a, op.c].map(|register| GUEST[usize::from(register & 7)]);
+        let subtracts = op.kind == Kind::Sbc;
         match op.kind {
-            Kind::Adc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 1 ; cmc ; adc eax, Rd(c)),
-            Kind::Sbc if self.makes(Mistake::SbcWithoutBorrow) => dynasm!(self.ops ; .arch x64 ; sub eax, Rd(c)),
-            Kind::Sbc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 1 ; sbb eax, Rd(c)),
-            Kind::SubReg => dynasm!(self.ops ; .arch x64 ; sub eax, Rd(c)),
-            _ => dynasm!(self.ops ; .arch x64 ; add eax, Rd(c)),
+            Kind::Adc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + CARRY], 1 ; cmc ; adc Rd(a), Rd(c)),
+            _ if self.makes(Mistake::SbcWithoutBorrow) => dynasm!(self.ops ; .arch x64 ; sub Rd(a), Rd(c)),
+            _ => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + CARRY], 1 ; sbb Rd(a), Rd(c)),
         }
+        self.set_flags(C | V, subtracts, a);
+        self.flags_are(C | V, 0, Source::Core);
+        self.value(op, Some(if subtracts { Host::Difference } else { Host::Sum }));
     }
 
-    pub(super) fn logic(&mut self, op: Op) {
-        let c = GUEST[usize::from(op.c & 7)];
-        if matches!(op.kind, Kind::Bic | Kind::Mvn) {
-            dynasm!(self.ops ; .arch x64 ; mov eax, Rd(c) ; not eax);
-            if op.kind == Kind::Bic {
-                dynasm!(self.ops ; .arch x64 ; and eax, Rd(GUEST[usize::from(op.b & 7)]));
+    fn logic(&mut self, op: Op) {
+        let [a, c] = [op.a, op.c].map(|register| GUEST[usize::from(register & 7)]);
+        match op.kind {
+            Kind::And => dynasm!(self.ops ; .arch x64 ; and Rd(a), Rd(c)),
+            Kind::Eor => dynasm!(self.ops ; .arch x64 ; xor Rd(a), Rd(c)),
+            Kind::Orr => dynasm!(self.ops ; .arch x64 ; or Rd(a), Rd(c)),
+            Kind::Bic => dynasm!(self.ops ; .arch x64 ; mov ecx, Rd(c) ; not ecx ; and Rd(a), ecx),
+            Kind::Mul => dynasm!(self.ops ; .arch x64 ; imul Rd(a), Rd(c)),
+            Kind::Mvn => {
+                self.copy(op.a, op.c);
+                dynasm!(self.ops ; .arch x64 ; not Rd(a));
+            }
+            _ => {
+                let source = Source::And(op.b, op.c);
+                let left_out = self.left_out(op, NZ, source);
+                if left_out == 0 {
+                    dynasm!(self.ops ; .arch x64 ; mov ecx, Rd(a) ; and ecx, Rd(c));
+                    self.set_flags(NZ, false, ECX);
+                }
+                self.flags_are(NZ, left_out, source);
+                self.here.cycles += 1;
+                return;
+            }
+        }
+        let logic = !matches!(op.kind, Kind::Mul | Kind::Mvn);
+        self.value(op, logic.then_some(Host::Logic));
+    }
+
+    fn shift_by_constant(&mut self, op: Op) {
+        let [to, from] = [op.a, op.c].map(|register| GUEST[usize::from(register & 7)]);
+        let n = op.imm as i8;
+        let bit = if op.kind == Kind::LslImm { 32 - n } else { n - 1 };
+        let mistaken = op.kind == Kind::LsrImm && n < 32 && self.makes(Mistake::CarryOfShift);
+        let set = if mistaken { 0 } else { C };
+        let source = Source::Bit(op.c, bit as u8);
+        let left_out = if op.a == op.c { 0 } else { self.left_out(op, set, source) };
+        let at_once = set & !left_out;
+        if n == 32 {
+            if at_once != 0 {
+                dynasm!(self.ops ; .arch x64 ; bt Rd(from), bit);
+                self.set_flags(at_once, false, to);
+            }
+            if op.kind == Kind::LsrImm {
+                dynasm!(self.ops ; .arch x64 ; xor Rd(to), Rd(to));
+            } else {
+                self.copy(op.a, op.c);
+                dynasm!(self.ops ; .arch x64 ; sar Rd(to), 31);
             }
         } else {
-            self.read(0, op.b);
+            self.copy(op.a, op.c);
             match op.kind {
-                Kind::Eor => dynasm!(self.ops ; .arch x64 ; xor eax, Rd(c)),
-                Kind::Orr => dynasm!(self.ops ; .arch x64 ; or eax, Rd(c)),
-                Kind::Mul => dynasm!(self.ops ; .arch x64 ; imul eax, Rd(c)),
-                _ => dynasm!(self.ops ; .arch x64 ; and eax, Rd(c)),
+                Kind::LslImm => dynasm!(self.ops ; .arch x64 ; shl Rd(to), n),
+                Kind::LsrImm => dynasm!(self.ops ; .arch x64 ; shr Rd(to), n),
+                _ => dynasm!(self.ops ; .arch x64 ; sar Rd(to), n),
             }
+            self.set_flags(at_once, false, to);
         }
-        if op.kind == Kind::Tst {
-            self.flags_nz();
-            self.takes(1);
-        } else {
-            self.result(op);
-        }
-    }
-
-    pub(super) fn shift_by_constant(&mut self, op: Op) {
-        self.read(0, op.c);
-        match (op.kind, op.imm) {
-            (Kind::LslImm, n) => dynasm!(self.ops ; .arch x64 ; shl eax, n as i8 ; setc BYTE [rbx + C]),
-            (Kind::LsrImm, 32) => dynasm!(self.ops
-                ; .arch x64
-                ; shr eax, 31
-                ; mov [rbx + C], al
-                ; xor eax, eax
-            ),
-            (Kind::LsrImm, n) if self.makes(Mistake::CarryOfShift) => dynasm!(self.ops ; .arch x64 ; shr eax, n as i8),
-            (Kind::LsrImm, n) => dynasm!(self.ops ; .arch x64 ; shr eax, n as i8 ; setc BYTE [rbx + C]),
-            (_, 32) => dynasm!(self.ops
-                ; .arch x64
-                ; sar eax, 31
-                ; mov ecx, eax
-                ; and ecx, 1
-                ; mov [rbx + C], cl
-            ),
-            (_, n) => dynasm!(self.ops ; .arch x64 ; sar eax, n as i8 ; setc BYTE [rbx + C]),
-        }
-        self.result(op);
+        self.flags_are(set, left_out, source);
+        self.value(op, Some(Host::Logic));
     }
 
     /// Shifts by a register. The carry is the last bit shifted out; a shift by 0 keeps it.
-    pub(super) fn shift_by_register(&mut self, op: Op) {
+    fn shift_by_register(&mut self, op: Op) {
         self.read(0, op.b);
         self.read(1, op.c);
         dynasm!(self.ops ; .arch x64 ; and ecx, 0xff);
@@ -325,7 +359,7 @@ impl<M: Map> Translation<'_, M> {
                 ; ja >all
                 ; shl rax, cl
                 ; bt rax, 32
-                ; setc BYTE [rbx + C]
+                ; setc BYTE [rbx + CARRY]
                 ; mov eax, eax
                 ; jmp >done
             ),
@@ -337,7 +371,7 @@ impl<M: Map> Translation<'_, M> {
                 ; shr rax, cl
                 ; mov edx, eax
                 ; and edx, 1
-                ; mov [rbx + C], dl
+                ; mov [rbx + CARRY], dl
                 ; shr rax, 1
                 ; jmp >done
             ),
@@ -351,7 +385,7 @@ impl<M: Map> Translation<'_, M> {
                 ; sar rax, cl
                 ; mov edx, eax
                 ; and edx, 1
-                ; mov [rbx + C], dl
+                ; mov [rbx + CARRY], dl
                 ; sar rax, 1
                 ; jmp >done
             ),
@@ -360,7 +394,7 @@ impl<M: Map> Translation<'_, M> {
                 ; ror eax, cl
                 ; mov edx, eax
                 ; shr edx, 31
-                ; mov [rbx + C], dl
+                ; mov [rbx + CARRY], dl
                 ; jmp >done
             ),
         }
@@ -368,24 +402,29 @@ impl<M: Map> Translation<'_, M> {
             ; .arch x64
             ; all:
             ; xor eax, eax
-            ; mov [rbx + C], al
+            ; mov [rbx + CARRY], al
             ; done:
+            ; mov Rd(GUEST[usize::from(op.a & 7)]), eax
         );
-        self.result(op);
+        self.value(op, None);
     }
 
-    pub(super) fn extend(&mut self, op: Op) {
-        self.read(0, op.c);
+    fn extend(&mut self, op: Op) {
+        let [to, from] = [op.a, op.c].map(|register| GUEST[usize::from(register & 7)]);
         match op.kind {
-            Kind::Sxth => dynasm!(self.ops ; .arch x64 ; movsx eax, ax),
-            Kind::Sxtb => dynasm!(self.ops ; .arch x64 ; movsx eax, al),
-            Kind::Uxth => dynasm!(self.ops ; .arch x64 ; movzx eax, ax),
-            Kind::Uxtb => dynasm!(self.ops ; .arch x64 ; movzx eax, al),
-            Kind::Rev => dynasm!(self.ops ; .arch x64 ; bswap eax),
-            Kind::Rev16 => dynasm!(self.ops ; .arch x64 ; bswap eax ; ror eax, 16),
-            _ => dynasm!(self.ops ; .arch x64 ; ror ax, 8 ; movsx eax, ax),
+            Kind::Sxth => dynasm!(self.ops ; .arch x64 ; movsx Rd(to), Rw(from)),
+            Kind::Sxtb => dynasm!(self.ops ; .arch x64 ; movsx Rd(to), Rb(from)),
+            Kind::Uxth => dynasm!(self.ops ; .arch x64 ; movzx Rd(to), Rw(from)),
+            Kind::Uxtb => dynasm!(self.ops ; .arch x64 ; movzx Rd(to), Rb(from)),
+            _ => {
+                self.copy(op.a, op.c);
+                match op.kind {
+                    Kind::Rev => dynasm!(self.ops ; .arch x64 ; bswap Rd(to)),
+                    Kind::Rev16 => dynasm!(self.ops ; .arch x64 ; bswap Rd(to) ; ror Rd(to), 16),
+                    _ => dynasm!(self.ops ; .arch x64 ; ror Rw(to), 8 ; movsx Rd(to), Rw(to)),
+                }
+            }
         }
-        self.write(op.a, 0);
-        self.takes(1);
+        self.here.cycles += 1;
     }
 }

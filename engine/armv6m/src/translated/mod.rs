@@ -3,24 +3,30 @@
 mod accesses;
 mod block;
 mod branches;
+mod flags;
 mod instructions;
 mod stubs;
 
 use std::mem::offset_of;
 
 use cpu::{Bus, Map, NO_WORD};
+use jit::flags::Offsets;
 use jit::routines::Routines;
-use jit::{Accesses, Block, Guest, Layout, Part, STATE, Translate};
+use jit::{Accesses, Block, Guest, Layout, Part, Room, STATE, Translate};
 use parts::PROBED;
 
 use crate::core::Core;
 use crate::fault::Cause;
 use crate::{Memory, V6m};
 
-const REGS: i32 = offset_of!(Core, regs) as i32;
-const NZ: i32 = offset_of!(Core, nz) as i32;
-const C: i32 = offset_of!(Core, c) as i32;
-const V: i32 = offset_of!(Core, v) as i32;
+const REGS: i32 = OFFSETS.regs;
+const CARRY: i32 = OFFSETS.c;
+const OFFSETS: Offsets = Offsets {
+    regs: offset_of!(Core, regs) as i32,
+    nz: offset_of!(Core, nz) as i32,
+    c: offset_of!(Core, c) as i32,
+    v: offset_of!(Core, v) as i32,
+};
 
 impl Translate for V6m {
     const LAYOUT: Layout = Layout {
@@ -37,9 +43,9 @@ impl Translate for V6m {
         counting: bool,
         ahead: bool,
         pc: u32,
-        base: usize,
+        room: Room,
     ) -> Option<Block> {
-        block::translate(mem, routines, part, counting, ahead, pc, base)
+        block::translate(mem, routines, part, counting, ahead, pc, room)
     }
 }
 

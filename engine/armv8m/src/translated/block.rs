@@ -5,8 +5,9 @@
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
-use jit::routines::{Assembler, EXECUTED, FETCHED, GUEST, LINES, Routines};
-use jit::{Block, Part, source};
+use jit::flags::Host;
+use jit::routines::{Assembler, EXECUTED, GUEST, LINES, Routines};
+use jit::{Block, Part, Room, counts, source};
 
 use super::accesses::moves_base;
 use super::mistakes::{Mistake, makes, mistaken};
@@ -137,16 +138,6 @@ pub(super) struct Place {
     pub(super) spent: u32,
 }
 
-/// What x86's flags hold, as the result of the code that ends at an offset.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Host {
-    /// Arm's carry is x86's inverted.
-    Difference,
-    Sum,
-    /// Only N and Z.
-    Logic,
-}
-
 /// Whether the block goes on after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
@@ -156,6 +147,9 @@ pub(super) enum Flow {
 
 pub(super) struct Translation<'a, M> {
     pub(super) ops: Assembler,
+    /// The address of the block's first link, and the slots that its links lead to.
+    pub(super) links: usize,
+    pub(super) exits: Vec<usize>,
     pub(super) mem: &'a Memory<M>,
     pub(super) routines: &'a Routines,
     pub(super) part: Part,
@@ -175,7 +169,7 @@ pub(super) struct Translation<'a, M> {
     pub(super) host: Option<(Host, AssemblyOffset)>,
 }
 
-/// Translates the block that starts at `pc` in `part`, for a buffer whose next address is `base`. `None`: its first
+/// Translates the block that starts at `pc` in `part`, to be put into `room`. `None`: its first
 /// instruction must be interpreted.
 pub(super) fn translate<M: Map>(
     mem: &Memory<M>,
@@ -183,12 +177,14 @@ pub(super) fn translate<M: Map>(
     part: Part,
     ahead: bool,
     pc: u32,
-    base: usize,
+    room: Room,
 ) -> Option<Block> {
     let late = late_after_branch(pc);
     let here = Place { pc, word: NO_WORD, late, it: 0, executed: 0, fetched: 0, pending: 0, spent: 0 };
     let mut translation = Translation {
-        ops: Assembler::new(base),
+        ops: Assembler::new(room.code),
+        links: room.links,
+        exits: Vec::new(),
         mem,
         routines,
         part,
@@ -203,12 +199,12 @@ pub(super) fn translate<M: Map>(
         host: None,
     };
     translation.run()?;
-    let Translation { here, bounds, compared, ops, .. } = translation;
+    let Translation { here, bounds, compared, exits, ops, .. } = translation;
     let mut code = ops.finalize().ok()?;
     for (end, segment) in compared {
         code[end - 4..end].copy_from_slice(&bounds[segment].to_le_bytes());
     }
-    Some(Block { code, end: here.pc })
+    Some(Block { code, exits, end: here.pc })
 }
 
 pub(super) fn guest(register: u8) -> Option<u8> {
@@ -460,19 +456,13 @@ impl<M: Map> Translation<'_, M> {
     }
 
     pub(super) fn count(&mut self, place: Place) {
-        let executed = EXECUTED + 8 * self.part.source as i32;
-        dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + executed], place.executed as i32);
-        if place.fetched > 0 {
-            dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + FETCHED], place.fetched as i32);
-        }
+        let counter = EXECUTED + 8 * self.part.source as i32;
+        dynasm!(self.ops ; .arch x64 ; add QWORD [r15 + counter], counts(place.executed, place.fetched));
     }
 
     pub(super) fn uncount(&mut self, place: Place) {
-        let executed = EXECUTED + 8 * self.part.source as i32;
-        dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + executed], place.executed as i32);
-        if place.fetched > 0 {
-            dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + FETCHED], place.fetched as i32);
-        }
+        let counter = EXECUTED + 8 * self.part.source as i32;
+        dynasm!(self.ops ; .arch x64 ; sub QWORD [r15 + counter], counts(place.executed, place.fetched));
     }
 
     // -- time

@@ -4,7 +4,7 @@
 
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 use jit::Part;
-use jit::routines::{CODE, ENTRIES, jump_to_slot};
+use jit::routines::jump_to_slot;
 
 use super::block::{Place, Stub, Translation, guest, memory};
 use super::late_after_branch;
@@ -32,15 +32,9 @@ impl<M: Map> Translation<'_, M> {
             return;
         }
         self.count(place);
-        let entry = self.part.slot(target) as i32 * 4;
-        dynasm!(self.ops
-            ; .arch x64
-            ; mov ecx, DWORD target as i32
-            ; mov rax, [r15 + ENTRIES]
-            ; mov eax, [rax + entry]
-            ; add rax, [r15 + CODE]
-            ; jmp rax
-        );
+        let link = self.links + size_of::<usize>() * self.exits.len();
+        self.exits.push(self.part.slot(target));
+        dynasm!(self.ops ; .arch x64 ; mov ecx, DWORD target as i32 ; jmp QWORD [extern link]);
     }
 
     /// Continues at EAX.

@@ -2,12 +2,13 @@
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
+use dynasmrt::{AssemblyOffset, DynasmApi, DynasmLabelApi, dynasm};
+use jit::flags::Host;
 use jit::source;
 
-use super::block::{Flow, Host, Place, Translation, guest, memory};
+use super::block::{Flow, Place, Translation, guest, memory};
 use super::mistakes::{Mistake, makes};
-use super::{C, NZ, V};
+use super::{C, NZ, OFFSETS};
 use crate::decode::{Kind, Op, flag};
 use crate::{Map, time};
 
@@ -688,77 +689,10 @@ impl<M: Map> Translation<'_, M> {
 
     /// Jumps to `not` unless a condition holds.
     pub(super) fn unless(&mut self, kind: Kind, not: dynasmrt::DynamicLabel) {
-        use Kind::*;
-        let known = self.host.filter(|&(_, at)| at == self.ops.offset()).map(|(host, _)| host);
-        match (known, kind) {
-            (Some(_), Beq) => return dynasm!(self.ops ; .arch x64 ; jne =>not),
-            (Some(_), Bne) => return dynasm!(self.ops ; .arch x64 ; je =>not),
-            (Some(_), Bmi) => return dynasm!(self.ops ; .arch x64 ; jns =>not),
-            (Some(_), Bpl) => return dynasm!(self.ops ; .arch x64 ; js =>not),
-            (Some(Host::Difference), Bcs) | (Some(Host::Sum), Bcc) => return dynasm!(self.ops ; .arch x64 ; jb =>not),
-            (Some(Host::Difference), Bcc) | (Some(Host::Sum), Bcs) => return dynasm!(self.ops ; .arch x64 ; jae =>not),
-            (Some(Host::Difference), Bhi) => return dynasm!(self.ops ; .arch x64 ; jbe =>not),
-            (Some(Host::Difference), Bls) => return dynasm!(self.ops ; .arch x64 ; ja =>not),
-            (Some(Host::Difference | Host::Sum), Bge) => return dynasm!(self.ops ; .arch x64 ; jl =>not),
-            (Some(Host::Difference | Host::Sum), Blt) => return dynasm!(self.ops ; .arch x64 ; jge =>not),
-            (Some(Host::Difference | Host::Sum), Bgt) => return dynasm!(self.ops ; .arch x64 ; jle =>not),
-            (Some(Host::Difference | Host::Sum), Ble) => return dynasm!(self.ops ; .arch x64 ; jg =>not),
-            _ => {}
-        }
-        let sign = NZ + 4;
-        macro_rules! n_and_v {
-            () => {
-                dynasm!(self.ops
-                    ; .arch x64
-                    ; mov eax, [rbx + sign]
-                    ; shr eax, 31
-                    ; cmp al, [rbx + V]
-                )
-            };
-        }
-        match kind {
-            Beq => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; jne =>not),
-            Bne => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; je =>not),
-            Bcs => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 0 ; je =>not),
-            Bcc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 0 ; jne =>not),
-            Bmi => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + sign], 0 ; jge =>not),
-            Bpl => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + sign], 0 ; jl =>not),
-            Bvs => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + V], 0 ; je =>not),
-            Bvc => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + V], 0 ; jne =>not),
-            Bhi => dynasm!(self.ops
-                ; .arch x64
-                ; cmp BYTE [rbx + C], 0
-                ; je =>not
-                ; cmp DWORD [rbx + NZ], 0
-                ; je =>not
-            ),
-            Bls => dynasm!(self.ops
-                ; .arch x64
-                ; cmp BYTE [rbx + C], 0
-                ; je >holds
-                ; cmp DWORD [rbx + NZ], 0
-                ; jne =>not
-                ; holds:
-            ),
-            Bge => {
-                n_and_v!();
-                dynasm!(self.ops ; .arch x64 ; jne =>not);
-            }
-            Blt => {
-                n_and_v!();
-                dynasm!(self.ops ; .arch x64 ; je =>not);
-            }
-            Bgt => {
-                dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; je =>not);
-                n_and_v!();
-                dynasm!(self.ops ; .arch x64 ; jne =>not);
-            }
-            _ => {
-                dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + NZ], 0 ; je >holds);
-                n_and_v!();
-                dynasm!(self.ops ; .arch x64 ; je =>not ; holds:);
-            }
-        }
+        let condition = kind as u8 - Kind::Beq as u8;
+        let decides = |&(host, at): &(Host, AssemblyOffset)| at == self.ops.offset() && host.decides(condition);
+        let host = self.host.filter(decides).map(|(host, _)| host);
+        jit::flags::unless(&mut self.ops, condition, host, not, OFFSETS);
     }
 }
 

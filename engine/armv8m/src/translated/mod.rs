@@ -16,8 +16,9 @@ use std::mem::offset_of;
 
 use cpu::Left;
 use dynasmrt::{DynasmApi, dynasm};
+use jit::flags::Offsets;
 use jit::routines::{Assembler, Routines};
-use jit::{Accesses, Block, Guest, Layout, Part, STATE, Translate, source};
+use jit::{Accesses, Block, Guest, Layout, Part, Room, STATE, Translate, source};
 use parts::PROBED;
 
 use crate::bus::Bus;
@@ -30,6 +31,8 @@ const REGS: i32 = offset_of!(Core, regs) as i32;
 const NZ: i32 = offset_of!(Core, nz) as i32;
 const C: i32 = offset_of!(Core, c) as i32;
 const V: i32 = offset_of!(Core, v) as i32;
+/// Offsets for the shared code.
+const OFFSETS: Offsets = Offsets { regs: REGS, nz: NZ, c: C, v: V };
 const LATE: i32 = offset_of!(Core, late) as i32;
 const IT: i32 = offset_of!(Core, it) as i32;
 
@@ -59,13 +62,13 @@ impl Translate for V8m {
         _: bool,
         ahead: bool,
         pc: u32,
-        base: usize,
+        room: Room,
     ) -> Option<Block> {
         // The ROM may have parts that others than Secure code may enter.
         if part.source == source::ROM {
             return None;
         }
-        block::translate(mem, routines, part, ahead, pc, base)
+        block::translate(mem, routines, part, ahead, pc, room)
     }
 
     fn loop_at<M: Map>(mem: &Memory<M>, part: Part, pc: u32) -> Option<u32> {

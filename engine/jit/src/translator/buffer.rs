@@ -1,15 +1,20 @@
-//! Executable memory, which is written only while none of its code runs.
+//! Executable memory, which is written only while none of its code runs, and behind it the links of its blocks, which are
+//! data: the addresses that blocks jump to.
 
 use region::{Allocation, Protection};
 
 /// Bytes of code, after which all of it is dropped. Only the written part takes memory. CircuitPython fills 6 MB in the
 /// interpreter workload; a hostile guest fills everything.
 pub(super) const SIZE: usize = 16 << 20;
+/// Most links.
+const LINKS: usize = 1 << 18;
 
 pub(super) struct Buffer {
     pages: Allocation,
     size: usize,
     used: usize,
+    /// Links in use.
+    links: usize,
 }
 
 // SAFETY: the buffer owns its pages, as a vector does.
@@ -18,8 +23,12 @@ unsafe impl Send for Buffer {}
 impl Buffer {
     /// Returns a buffer of `size` bytes, or `None` if the system provides no executable memory.
     pub(crate) fn new(size: usize) -> Option<Self> {
-        let pages = region::alloc(size, Protection::READ).ok()?;
-        Some(Self { pages, size, used: 0 })
+        let size = size.next_multiple_of(region::page::size());
+        let bytes = LINKS * size_of::<usize>();
+        let mut pages = region::alloc(size + bytes, Protection::READ).ok()?;
+        // SAFETY: these pages belong to this buffer, and no code is in them.
+        unsafe { region::protect(pages.as_mut_ptr::<u8>().add(size), bytes, Protection::READ_WRITE) }.ok()?;
+        Some(Self { pages, size, used: 0, links: 0 })
     }
 
     pub(crate) fn start(&self) -> usize {
@@ -31,14 +40,34 @@ impl Buffer {
         self.start() + self.used
     }
 
-    pub(crate) fn has_room(&self, bytes: usize) -> bool {
-        bytes <= self.size - self.used
+    pub(crate) fn has_room(&self, bytes: usize, links: usize) -> bool {
+        bytes <= self.size - self.used && links <= LINKS - self.links
+    }
+
+    /// Returns the address of the next link.
+    pub(crate) fn next_link(&self) -> usize {
+        self.start() + self.size + self.links * size_of::<usize>()
+    }
+
+    /// Adds links, and returns the first one's number.
+    pub(crate) fn add_links(&mut self, links: usize) -> usize {
+        let first = self.links;
+        self.links += links;
+        first
+    }
+
+    /// Lets blocks that jump by a link jump to `address`.
+    pub(crate) fn link(&mut self, link: usize, address: usize) {
+        assert!(link < self.links);
+        let at = self.size + link * size_of::<usize>();
+        // SAFETY: that is inside the buffer's writable part, aligned, and code of a running block only reads it.
+        unsafe { self.pages.as_mut_ptr::<u8>().add(at).cast::<usize>().write(address) }
     }
 
     /// Adds `code`, assembled for [`Self::next`], if there is room. Returns false if the system refuses; then nothing
     /// in the buffer may be executed any more.
     pub(crate) fn add(&mut self, code: &[u8]) -> bool {
-        assert!(self.has_room(code.len()));
+        assert!(self.has_room(code.len(), 0));
         // SAFETY: the pages from there on belong to this buffer, and while it is borrowed mutably no code in them is
         // executed.
         let added = unsafe {
@@ -52,8 +81,9 @@ impl Buffer {
         added
     }
 
-    /// Drops everything after the first `length` bytes.
+    /// Drops the links, and everything after the first `length` bytes.
     pub(crate) fn truncate(&mut self, length: usize) {
+        self.links = 0;
         self.used = self.used.min(length.next_multiple_of(16));
     }
 

@@ -31,6 +31,22 @@ pub mod source {
     pub const ROM: usize = 2;
 }
 
+/// Words fetched are counted in one number with instructions, above this bit. Fewer instructions are in [`RUN`] cycles, and
+/// fewer than 512 words in a block.
+const WORDS_BIT: u32 = 22;
+/// Most cycles of one run of blocks.
+pub(super) const RUN: u64 = 1 << 20;
+
+/// Returns what a block adds to the counter of its [`source`] for instructions and words fetched.
+pub fn counts(executed: u32, fetched: u32) -> i32 {
+    (executed + (fetched << WORDS_BIT)) as i32
+}
+
+/// Returns the instructions of such a counter.
+fn instructions(counts: u64) -> u64 {
+    counts & ((1 << WORDS_BIT) - 1)
+}
+
 /// What a loop that waits had when it read a register.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Seen {
@@ -58,7 +74,7 @@ pub(super) struct Context {
     pub(crate) parts: Parts,
     /// The counter of accesses to [`Map::COUNTED`], if they are counted.
     pub(crate) counter: *mut u32,
-    /// Instructions by [`source`], and words fetched or read from flash without the engine.
+    /// The [`counts`] by [`source`], and words read from flash without the engine.
     pub(crate) executed: [u64; 3],
     pub(crate) fetched: u64,
     /// Cycles from the start of the instruction to its access, if no fetch missed.
@@ -172,8 +188,11 @@ impl Context {
     pub(crate) fn settle<M: Map, A: Translate>(&mut self, core: &mut A::Core, mem: &mut Memory<M, A>) {
         // A block subtracts again what it counted before a call of the engine, so a counter may be negative until it
         // exits.
-        core.count(std::mem::take(&mut self.executed));
-        mem.xip.accesses = mem.xip.accesses.wrapping_add(std::mem::take(&mut self.fetched));
+        let counts = std::mem::take(&mut self.executed);
+        core.count(counts.map(instructions));
+        let fetched =
+            counts.iter().fold(std::mem::take(&mut self.fetched), |sum, counts| sum.wrapping_add(counts >> WORDS_BIT));
+        mem.xip.accesses = mem.xip.accesses.wrapping_add(fetched);
     }
 }
 
@@ -305,7 +324,7 @@ fn wait<const SIZE: u32, A, B>(
     let before = std::mem::replace(before, seen);
     let executed: [u64; 3] = std::array::from_fn(|source| seen.executed[source].wrapping_sub(before.executed[source]));
     // With fewer or more instructions it was not one pass from there to here.
-    let count = executed.iter().fold(0u32, |sum, &more| sum.wrapping_add(more as u32));
+    let count = executed.iter().fold(0u32, |sum, &more| sum.wrapping_add(instructions(more) as u32));
     let one_pass = pass == [seen.start, if mistakes.makes(Mistake::WaitAfterOther) { pass[1] } else { count }];
     let same = one_pass
         && (before.start, before.pc, before.address) == (seen.start, seen.pc, seen.address)

@@ -40,8 +40,12 @@ mistakes! {
     StoreIntoCode,
     /// STM and PUSH check only their first word for code.
     LastWordIntoCode,
-    /// A comparison only decides the following branch, and sets no flags.
+    /// A comparison sets no flags.
     FlagsOfCompare,
+    /// An exit forgets the flags that the block has left out.
+    FlagsForgotten,
+    /// Flags that are left out are computed from registers that have changed.
+    FlagsLost,
     /// ADDS with a constant does not set V.
     OverflowOfAdd,
     /// ADR does not align the PC.

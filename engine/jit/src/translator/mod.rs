@@ -6,6 +6,7 @@
 pub mod ahead;
 mod buffer;
 mod context;
+pub mod flags;
 pub mod mistakes;
 mod part;
 pub mod routines;
@@ -20,10 +21,10 @@ use parts::fault::Cause;
 use self::ahead::Ahead;
 pub use self::ahead::run_ahead;
 use self::buffer::Buffer;
-use self::context::{Context, Seen};
-pub use self::context::{source, status};
+use self::context::{Context, RUN, Seen};
+pub use self::context::{counts, source, status};
 use self::mistakes::Mistakes;
-pub use self::part::{Block, Part, counted};
+pub use self::part::{Block, Part, Room, counted};
 use self::routines::{Assembler, BAILED, Routines};
 
 /// Where a core has what the code that blocks share reads and writes, in bytes from its start.
@@ -56,8 +57,8 @@ pub trait Translate: Architecture<Translated = Translated, Core: Guest> + Sized 
         None
     }
 
-    /// Translates the block that starts at `pc` in `part`, for a buffer whose next address is `base`. `counting`: as in
-    /// [`Part::of`]. `ahead`: for a core ahead of the other. `None`: its first instruction must be interpreted.
+    /// Translates the block that starts at `pc` in `part`, to be put into `room`. `counting`: as in [`Part::of`]. `ahead`:
+    /// for a core ahead of the other. `None`: its first instruction must be interpreted.
     fn translate<M: Map>(
         mem: &Memory<M, Self>,
         routines: &Routines,
@@ -65,7 +66,7 @@ pub trait Translate: Architecture<Translated = Translated, Core: Guest> + Sized 
         counting: bool,
         ahead: bool,
         pc: u32,
-        base: usize,
+        room: Room,
     ) -> Option<Block>;
 }
 
@@ -156,6 +157,9 @@ struct Extent {
     end: usize,
 }
 
+/// The links to each slot: their numbers, and the first slots of their blocks.
+type Chains = HashMap<usize, Vec<(usize, usize)>>;
+
 impl Extent {
     fn granules(self) -> RangeInclusive<usize> {
         self.first / GRANULE_SLOTS..=self.end / GRANULE_SLOTS
@@ -171,10 +175,50 @@ struct Blocks {
     /// executed parts take memory. The second table is of blocks for [`ahead`].
     entries: [Vec<u32>; 2],
     heat: Vec<u8>,
+    /// For both tables, the links to each slot. A link without a block leads to the exit.
+    chains: [Chains; 2],
+    /// The slots that the links of the blocks in each slot lead to.
+    exits: HashMap<usize, Vec<usize>>,
     /// Granules of slots that contain parts of blocks.
     reached: Vec<bool>,
     /// The blocks in each of them.
     extents: HashMap<usize, Vec<Extent>>,
+}
+
+impl Blocks {
+    /// Points all links to a slot at its block.
+    fn link(&mut self, slot: usize, ahead: usize) {
+        let address = self.buffer.start() + self.entries[ahead][slot] as usize;
+        for &(link, _) in self.chains[ahead].get(&slot).into_iter().flatten() {
+            self.buffer.link(link, address);
+        }
+    }
+
+    /// Adds the links of the block in `slot`.
+    fn add_links(&mut self, slot: usize, exits: Vec<usize>, ahead: usize) {
+        let first = self.buffer.add_links(exits.len());
+        for (number, &exit) in exits.iter().enumerate() {
+            self.chains[ahead].entry(exit).or_default().push((first + number, slot));
+            self.buffer.link(first + number, self.buffer.start() + self.entries[ahead][exit] as usize);
+        }
+        self.exits.entry(slot).or_default().extend(exits);
+    }
+
+    /// Drops the blocks in `slot`.
+    fn drop_blocks(&mut self, slot: usize) {
+        for ahead in 0..2 {
+            self.entries[ahead][slot] = 0;
+            self.link(slot, ahead);
+        }
+        for exit in self.exits.remove(&slot).into_iter().flatten() {
+            for chains in &mut self.chains {
+                if let Some(links) = chains.get_mut(&exit) {
+                    links.retain(|&(_, block)| block != slot);
+                }
+            }
+        }
+        self.heat[slot] = 0;
+    }
 }
 
 /// The blocks of one chip's memory.
@@ -324,8 +368,7 @@ impl Translated {
         let here = blocks.extents.get(&(slot / GRANULE_SLOTS)).into_iter().flatten();
         let hit: Vec<Extent> = here.copied().filter(touched).collect();
         for extent in hit {
-            blocks.entries.iter_mut().for_each(|entries| entries[extent.first] = 0);
-            blocks.heat[extent.first] = 0;
+            blocks.drop_blocks(extent.first);
             for granule in extent.granules() {
                 if let Some(extents) = blocks.extents.get_mut(&granule) {
                     extents.retain(|other| other.first != extent.first);
@@ -345,6 +388,8 @@ impl Translated {
         if let Some(blocks) = &mut self.blocks {
             blocks.entries = [vec![0; self.slots], vec![0; self.slots]];
             blocks.heat = vec![0; self.slots];
+            blocks.chains = Default::default();
+            blocks.exits.clear();
             blocks.reached.fill(false);
             blocks.extents.clear();
             blocks.buffer.truncate(blocks.reserved);
@@ -365,6 +410,8 @@ impl Translated {
             routines,
             entries: [vec![0; self.slots], vec![0; self.slots]],
             heat: vec![0; self.slots],
+            chains: Default::default(),
+            exits: HashMap::new(),
             reached: vec![false; self.slots / GRANULE_SLOTS + 1],
             extents: HashMap::new(),
         })
@@ -432,13 +479,14 @@ fn make<M: Map, A: Translate>(
     let (slot, hot) = (part.slot(pc), mem.translated.hot);
     let blocks = mem.translated.blocks.as_ref()?;
     let (routines, at) = (blocks.routines, blocks.buffer.next());
-    let block = A::translate(mem, &routines, part, counting, ahead, pc, at);
+    let room = Room { code: at, links: blocks.buffer.next_link() };
+    let block = A::translate(mem, &routines, part, counting, ahead, pc, room);
     let blocks = mem.translated.blocks.as_mut()?;
     let Some(block) = block else {
         blocks.heat[slot] = NEVER;
         return None;
     };
-    if !blocks.buffer.has_room(block.code.len()) {
+    if !blocks.buffer.has_room(block.code.len(), block.exits.len()) {
         // Start over with the code that is hot now.
         mem.translated.drop_all();
         return None;
@@ -448,6 +496,8 @@ fn make<M: Map, A: Translate>(
         return None;
     }
     blocks.entries[usize::from(ahead)][slot] = (at - blocks.buffer.start()) as u32;
+    blocks.link(slot, usize::from(ahead));
+    blocks.add_links(slot, block.exits, usize::from(ahead));
     blocks.heat[slot] = hot;
     let end = slot + ((block.end - pc) >> 1) as usize;
     let extent = Extent { first: slot, end };
@@ -502,12 +552,13 @@ where
 {
     let blocks = mem.translated.blocks.as_ref()?;
     let code = blocks.buffer.start();
+    let limit = limit.min(core.cycles() + RUN);
     mem.translated.seen.start = 0;
     // SAFETY: the buffer contains that function, assembled for this ABI.
     let run = unsafe { std::mem::transmute::<usize, Enter<A::Core>>(blocks.routines.enter) };
     let (core, mem, bus) = (&raw mut *core, &raw mut *mem, &raw mut *bus);
     // SAFETY: all three are borrowed exclusively while this function runs, and used only through these pointers
-    // until the block exits. `entry` is in the same buffer, which is not written during the call: blocks are made
+    // until the block exits. `entry` is in the same buffer, whose code is not written during the call: blocks are made
     // only above.
     let (left, mut context) = unsafe {
         let mut context = Context::new::<A, B>(core, mem, bus, limit, code, counter, ahead);

@@ -9,11 +9,22 @@ pub const fn counted<M: Map>() -> u32 {
     M::COUNTED.base - M::SRAM.base
 }
 
+/// The place for a new block.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// The address of its code.
+    pub code: usize,
+    /// The address of its first link.
+    pub links: usize,
+}
+
 /// A translated block.
 #[derive(Debug)]
 pub struct Block {
     /// The machine code.
     pub code: Vec<u8>,
+    /// The predecoded slot that each of its links leads to.
+    pub exits: Vec<usize>,
     /// Address after the block's last instruction.
     pub end: u32,
 }

@@ -19,6 +19,9 @@ pub type Assembler = VecAssembler<X64Relocation>;
 /// Numbers of the registers that hold the guest's R0 to R7: RDI, RSI, R8 to R12 and RBP.
 pub const GUEST: [u8; 8] = [7, 6, 8, 9, 10, 11, 12, 5];
 
+/// Number of ECX, which is free.
+pub const ECX: u8 = 1;
+
 /// Result of a block: it was left.
 pub const LEFT: u32 = 0;
 /// The next instruction must be interpreted, even if no time is left.
@@ -27,9 +30,9 @@ pub const BAILED: u32 = 1;
 /// Cycle at which the core must stop.
 pub const LIMIT: i32 = offset_of!(Context, limit) as i32;
 /// Start of the code.
-pub const CODE: i32 = offset_of!(Context, code) as i32;
+const CODE: i32 = offset_of!(Context, code) as i32;
 /// Each slot's offset from it.
-pub const ENTRIES: i32 = offset_of!(Context, entries) as i32;
+const ENTRIES: i32 = offset_of!(Context, entries) as i32;
 /// SRAM.
 pub const RAM: i32 = offset_of!(Context, parts.ram) as i32;
 /// Granules of SRAM with code.
@@ -42,10 +45,10 @@ pub const OFFLINE: i32 = offset_of!(Context, parts.offline) as i32;
 pub const FLASH: i32 = offset_of!(Context, parts.flash) as i32;
 /// The counter of accesses.
 pub const COUNTER: i32 = offset_of!(Context, counter) as i32;
-/// Executed instructions, by region.
+/// Executed instructions and words fetched, by region.
 pub const EXECUTED: i32 = offset_of!(Context, executed) as i32;
-/// Words fetched or read from flash.
-pub const FETCHED: i32 = offset_of!(Context, fetched) as i32;
+/// Words read from flash.
+const FETCHED: i32 = offset_of!(Context, fetched) as i32;
 /// The value to store.
 pub const VALUE: i32 = offset_of!(Context, value) as i32;
 /// The next step after an access.
@@ -92,7 +95,7 @@ pub struct Routines {
     pub store: [usize; 3],
     /// Like `load`, by a loop that changes no memory.
     pub poll: [usize; 3],
-    /// Reads from cached flash at EAX into EAX if a whole line is present: carry clear. Otherwise EAX is unchanged.
+    /// Reads from cached flash at EAX into EAX if its word is present: carry clear. Otherwise EAX is unchanged.
     pub flash: [usize; 3],
 }
 
@@ -233,6 +236,13 @@ pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> 
             ; and edx, (M::FLASH.bytes - 1) as i32
             ; shr edx, 13
             ; lea edx, [rdx * 4 + 3]
+            ; cmp [rcx], edx
+            ; je >there
+            ; cmp [rcx + 4], edx
+            ; je >there
+            // A line with this word only.
+            ; bt eax, 2
+            ; adc edx, BYTE -2
             ; cmp [rcx], edx
             ; je >there
             ; cmp [rcx + 4], edx

@@ -115,7 +115,10 @@ fn instruction(random: &mut Random) -> Vec<u16> {
             vec![asm::movs(3, by), 0x4000 | [2, 3, 4, 7][usize::from(below(4))] << 6 | 3 << 3 | below(4)]
         }
         // Comparisons with their following instructions, also of equal values.
-        63..66 => vec![0x4280 | below(8) << 3 | below(8), asm::b_if(below(14), 2), 0xbf00],
+        63..66 => {
+            let kind = [0x4280, 0x4200, 0x42c0][usize::from(below(3))];
+            vec![kind | below(8) << 3 | below(8), asm::b_if(below(14), 2), 0xbf00]
+        }
         66..68 => vec![asm::cmp(below(8), below(3)), asm::b_if(below(14), 2), 0xbf00],
         // Short forward branches.
         68..72 => vec![asm::b_if(below(14), 2 + below(4) as i16)],
