@@ -93,7 +93,7 @@ fuzz-chip: PROGRAMS_OF := --test chip
 fuzz-lib fuzz-chip:
 	@$(call need_cargo)
 	PORTBENCH_FUZZ_STEPS=20000000 PORTBENCH_FUZZ_PROGRAMS=2000 PORTBENCH_FUZZ_SEED=$(SEED) $(CARGO_TEST) $(PROGRAMS_OF) -- \
-		a_loop_leaves deferred_batches_equal translated_code_equals translated_programs_do two_cores_do
+		a_loop_leaves deferred_batches_equal that_waits translated_code_equals translated_programs_do two_cores_do
 
 # Unit tests only: the engine is not built, and one that is there is not used.
 quick: dependencies
