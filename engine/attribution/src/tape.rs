@@ -1,11 +1,9 @@
 //! Long lists in little memory: the end of each is in memory, the rest in a file without a name, where there are files.
 
 use std::cell::Cell;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::{env, process};
 
 use sim::Ps;
 
@@ -82,30 +80,13 @@ impl<T: Item> Tape<T> {
     fn file_tail(&mut self) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(nameless_file()?),
+            none => none.insert(tempfile::tempfile()?),
         };
         file.seek(SeekFrom::End(0))?;
         file.write_all(&self.tail)?;
         self.filed += self.tail.len() as u64;
         self.tail.clear();
         Ok(())
-    }
-}
-
-/// Returns a new file without a name.
-fn nameless_file() -> io::Result<File> {
-    static FILES: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let number = FILES.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("portbench-{}-{number}", process::id()));
-        match File::options().read(true).write(true).create_new(true).open(&path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            file => {
-                let file = file?;
-                fs::remove_file(path)?;
-                return Ok(file);
-            }
-        }
     }
 }
 
