@@ -76,8 +76,8 @@ class Silicon:
             name: int(value) for name, _, value in (each.partition("=") for each in publication.settings)
         }
         (name,) = publication.silicon
-        pc = {"stack_delay_us": publication.stack_delay_us}
-        found = sends.mbit_s(entry, image, sends.Sends(**conditions), **pc)
+        loop = sends.Sends(**conditions)
+        found = sends.mbit_s(entry, image, loop, stack_delay_us=publication.stack_delay_us)
         return compare(publication, {name: publication.scale * found})
 
     def _guest(self, publication: FigureSet) -> Report:

@@ -281,7 +281,7 @@ pub trait Batches {
     }
 }
 
-/// Implements [`Batches`] for the chip's bus, which has `sys`, `world` and the `blocks` of [`crate::register_map`]: the
+/// Implements [`Batches`], and waiting for SPI and DMA, for the chip's bus, which has `sys`, `world` and the `blocks` of [`crate::register_map`]: the
 /// DMA's event, the address of PIO0, and the events of no register block that leave pins alone.
 #[macro_export]
 macro_rules! batches {

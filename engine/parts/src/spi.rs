@@ -468,8 +468,8 @@ impl Spi {
         (address & 0xfff == reg::SR).then_some(idle_at)
     }
 
-    fn busy(&self, sys: &Sys) -> bool {
-        self.frame.is_some() || !self.tx.is_empty() || sys.now() < self.busy_until
+    fn busy(&self, now: Ps) -> bool {
+        self.frame.is_some() || !self.tx.is_empty() || now < self.busy_until
     }
 
     fn raw_interrupts(&self, sys: &Sys) -> u32 {
@@ -551,7 +551,7 @@ impl Peripheral for Spi {
                     (self.tx.len() < FIFO_DEPTH, sr::TNF),
                     (!self.rx.is_empty(), sr::RNE),
                     (self.rx.len() == FIFO_DEPTH, sr::RFF),
-                    (self.busy(sys), sr::BSY),
+                    (self.busy(sys.now()), sr::BSY),
                 ] {
                     if set {
                         value |= bit;

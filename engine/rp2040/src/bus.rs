@@ -514,10 +514,8 @@ impl cpu::Bus<V6m> for Bus {
     }
 
     fn steady_until(&self, core: usize, address: u32) -> Option<u64> {
-        if address >> 28 == 0xd {
-            return self.peek(core, address).map(|_| u64::MAX);
-        }
-        self.polled_until(address).filter(|_| !self.sys.trace.wants(kind::REGISTERS))
+        let polled = || self.polled_until(address).filter(|_| !self.sys.trace.wants(kind::REGISTERS));
+        self.peek(core, address).map(|_| u64::MAX).or_else(polled)
     }
 
     fn pass_event(&mut self, mem: &mut Memory) -> bool {

@@ -5,6 +5,8 @@ use rp2350::cpu::core::State;
 use rp2350::{Chip, ChipConfig, Sys, World};
 use sim::{Ps, SplitMix64, asked};
 
+use crate::two_cores::alike;
+
 const PROGRAMS: u64 = 60;
 const SLICES: usize = 12;
 const RAM_CODE: u32 = 0x2000_1000;
@@ -151,16 +153,10 @@ fn a_driver_that_waits_sees_what_it_sees_when_interpreted() {
     let (programs, first) = (asked("PORTBENCH_FUZZ_PROGRAMS", PROGRAMS), asked("PORTBENCH_FUZZ_SEED", 0) << 32);
     let mut frames = 0;
     for seed in first..first + programs {
-        let mut chips = [false, true].map(|translated| chip(seed, translated));
         let random = &mut Random(SplitMix64::new(!seed));
-        for slice in 0..SLICES {
-            let until = chips[0].now() + 10_000_000 * (1 + u64::from(random.below(150)));
-            chips.iter_mut().for_each(|chip| _ = chip.run_until(until));
-            let [plain, translated] = chips.each_mut().map(state);
-            assert!(plain == translated, "seed {seed}, slice {slice}\n{plain}\n{translated}");
-            assert!(chips[0].mem.ram() == chips[1].mem.ram(), "seed {seed}, slice {slice}");
-            frames += plain.matches("), (").count();
-        }
+        let slices_ps = (0..SLICES).map(|_| 10_000_000 * (1 + u64::from(random.below(150))));
+        let (_, states) = alike(seed, chip, state, slices_ps);
+        frames += states.matches("), (").count();
     }
     assert!(frames > 100 * programs as usize, "{frames} frames");
 }

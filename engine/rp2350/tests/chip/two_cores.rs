@@ -3,7 +3,7 @@
 use rp2350::cpu::core::State;
 use rp2350::world::Nothing;
 use rp2350::{Chip, ChipConfig};
-use sim::{SplitMix64, asked};
+use sim::{Ps, SplitMix64, asked};
 
 const PROGRAMS: u64 = 60;
 const SLICES: usize = 30;
@@ -95,12 +95,34 @@ fn chip(seed: u64, translated: bool) -> Chip {
     chip
 }
 
-fn state(chip: &Chip) -> String {
+fn state(chip: &mut Chip) -> String {
     let cores = chip.cores.each_ref().map(|core| {
         let counts = (core.cycles, core.instructions, core.flash_instructions);
         format!("{:x?} apsr {:x} pc {:x} {counts:?}", core.regs, core.apsr(), core.pc)
     });
     format!("{} {cores:#?} xip {} {}", chip.now(), chip.mem.xip.accesses, chip.mem.xip.misses)
+}
+
+/// Runs two chips in equal slices of time, the second translated, and compares their states and SRAM after each. Returns
+/// the first and its states.
+pub(crate) fn alike(
+    seed: u64,
+    chip: impl Fn(u64, bool) -> Chip,
+    state: impl Fn(&mut Chip) -> String,
+    slices_ps: impl Iterator<Item = Ps>,
+) -> (Chip, String) {
+    let mut chips = [false, true].map(|translated| chip(seed, translated));
+    let mut states = String::new();
+    for (slice, slice_ps) in slices_ps.enumerate() {
+        let until = chips[0].now() + slice_ps;
+        chips.iter_mut().for_each(|chip| _ = chip.run_until(until));
+        let [plain, translated] = chips.each_mut().map(&state);
+        assert!(plain == translated, "seed {seed}, slice {slice}\n{plain}\n{translated}");
+        assert!(chips[0].mem.ram() == chips[1].mem.ram(), "seed {seed}, slice {slice}");
+        states += &plain;
+    }
+    let [interpreted, _] = chips;
+    (interpreted, states)
 }
 
 /// `PORTBENCH_FUZZ_PROGRAMS` is the number of programs, and `PORTBENCH_FUZZ_SEED` makes others.
@@ -109,16 +131,10 @@ fn two_cores_do_the_same_when_one_runs_ahead() {
     let mut instructions = 0;
     let (programs, first) = (asked("PORTBENCH_FUZZ_PROGRAMS", PROGRAMS), asked("PORTBENCH_FUZZ_SEED", 0) << 32);
     for seed in first..first + programs {
-        let mut chips = [false, true].map(|translated| chip(seed, translated));
         let random = &mut Random(SplitMix64::new(!seed));
-        for slice in 0..SLICES {
-            let until = chips[0].now() + 100_000 * (1 + u64::from(random.below(700)));
-            chips.iter_mut().for_each(|chip| _ = chip.run_until(until));
-            let [plain, translated] = chips.each_ref().map(state);
-            assert!(plain == translated, "seed {seed}, slice {slice}\n{plain}\n{translated}");
-            assert!(chips[0].mem.ram() == chips[1].mem.ram(), "seed {seed}, slice {slice}");
-        }
-        instructions += chips[0].cores.iter().map(|core| core.instructions).sum::<u64>();
+        let slices_ps = (0..SLICES).map(|_| 100_000 * (1 + u64::from(random.below(700))));
+        let (chip, _) = alike(seed, chip, state, slices_ps);
+        instructions += chip.cores.iter().map(|core| core.instructions).sum::<u64>();
     }
     assert!(instructions > programs * 1000, "{instructions} instructions: almost nothing was run");
 }
