@@ -119,6 +119,11 @@ class Calls:
         return recording.number in self._open
 
     @property
+    def open(self) -> int:
+        """Number of open connections."""
+        return len(self._open)
+
+    @property
     def exchanges(self) -> int:
         """Exchanges of all connections together."""
         return sum(recording.exchanges for recording in self._recordings)

@@ -232,6 +232,11 @@ class SimulatedPc:
         return self._server.answered + (0 if self._load is None else self._load.calls.exchanges)
 
     @property
+    def open_calls(self) -> int:
+        """Number of open connections to the board."""
+        return 0 if self._load is None else self._load.calls.open
+
+    @property
     def whole(self) -> bool:
         """A run that only the PC can end is complete."""
         if isinstance(self.polling, SimulatedRequests):

@@ -22,7 +22,8 @@ LISTENING_US: Final = 60e6
 """Twice as long as a client tries by itself."""
 _SILENT_US: Final = 20e6
 """TCP repeats a segment many times until then; no message of any runtime takes longer than 0.3 s."""
-_LAST_WORDS_US: Final = 5e6
+LAST_WORDS_US: Final = 5e6
+"""From a client's report to its last segment."""
 _MOST_TOLD: Final = 1 << 16
 """Limit of the report of a board without a console to the PC."""
 
@@ -79,7 +80,7 @@ class Partner(Simulation):
     def is_over(self) -> bool:
         """True if it has reported its result, or has had the time to after the client's end."""
         over_us = self._client_over_us
-        return self.result is not None or (over_us is not None and self.time_us >= over_us + _LAST_WORDS_US)
+        return self.result is not None or (over_us is not None and self.time_us >= over_us + LAST_WORDS_US)
 
     def served(self, timeout_s: float = 0.0) -> RunOutput:
         """Return its output, for which the client's run has waited in simulated time."""

@@ -11,8 +11,8 @@ from portbench.boards.board import Unattended
 from portbench.boards.definition import BoardDefinition, board_address
 from portbench.boards.emulated.client_watch import ClientWatch
 from portbench.boards.emulated.config import EmulatedConfig
-from portbench.boards.emulated.partner import Partner
-from portbench.boards.emulated.simulation import NAME, PS_PER_S, Simulation, Step
+from portbench.boards.emulated.partner import LAST_WORDS_US, Partner
+from portbench.boards.emulated.simulation import NAME, PS_PER_S, Simulation, Step, ps
 from portbench.boards.timing import Deadline
 from portbench.errors import BoardError
 from portbench.server.simulated_pc import Part
@@ -83,6 +83,10 @@ class Run(Simulation):
                 self._look()
         if not self.over and not may_give_up:
             raise BoardError(f"{self.name}: the image went to the boot loader before its run was over")
+        # A report can come before the end of the last connection, which is still in the air.
+        until_ps = self.time_ps + ps(LAST_WORDS_US)
+        while self.over and self._pc.open_calls and self.time_ps < until_ps:
+            self.advance(self.time_ps + self.slice_ps)
         return self.figures()
 
     @property

@@ -85,6 +85,8 @@ TWICE: Final[list[tuple[str, tuple[str, str], dict[str, Any], dict[str, float]]]
     ("https", SSL, {"pages": "1024"}, {"connections": 2}),  # the port's requests keeps none
     ("https", SSL, {"pages": "1024", "scheme": "http"}, {"connections": 2}),
     ("https_server", SSL, {}, {}),
+    # It reports while the end of its last connection is in the air.
+    ("https_server", ("micropython-pico2-w-1.28.0", "no-power-save"), {}, {}),
     ("two_boards", SSL, {"messages": 10}, {}),
     ("two_boards", SSL, {"messages": 10, "partner": "wiznet-hardwired"}, {}),
 ]
