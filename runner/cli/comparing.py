@@ -110,14 +110,16 @@ def compared_sides(
 
 def look_first(images: Sequence[str], options: Mapping[str, Any], runs: Mapping[str, RunFile] | None = None) -> None:
     """Raise PortbenchError for images and runs without a common workload on a board: nothing is measured in vain."""
-    has: dict[str, set[tuple[str, str]]] = {}
-    for name, run in (runs or {}).items():
-        has[name] = {(row.workload, row.board or _PC) for row in run.rows if row.status is Status.MEASURED}
+    has = {
+        name: {(row.workload, row.board or _PC) for row in run.rows if row.status is Status.MEASURED}
+        for name, run in (runs or {}).items()
+    }
+    has |= {name: set() for name in images}
     for row in planned_images(images, options)[0]:
         board = _PC if row.entry.family.traits.hosted else row.board.id
-        has.setdefault(str(row.entry.path or row.entry.id), set()).add((row.workload.name, board))
+        has[str(row.entry.path or row.entry.id)].add((row.workload.name, board))
     if not set.intersection(*has.values()):
-        told = (f"{name} has {', '.join(' on '.join(each) for each in sorted(on))}" for name, on in has.items())
+        told = (f"{name} has {', '.join(map(' on '.join, sorted(on))) or 'no row'}" for name, on in has.items())
         raise PortbenchError(f"no row in common: {'; '.join(told)}; choose images for one board, and one --workload")
 
 

@@ -4,14 +4,16 @@ from datetime import date
 from io import StringIO
 from typing import Any
 
+import pytest
 from rich.console import Console
 
-from portbench.results.answer import CODE, _lacks, flash, why
+from portbench.results.answer import CODE, _lacks, flash, published_lines, why
 from portbench.results.model import Offers, Row, RunFile
 from portbench.results.publish import page
 from portbench.results.stats import group_rows
 from portbench.results.table import tables, terminal
 from portbench.where import Where
+from portbench.workloads import workload
 from tests.results.explain import synthetic
 from tests.results.rows import missing, other_row, row, run_of
 
@@ -147,13 +149,18 @@ def test_terminal_and_page_have_the_same_words_and_code_is_never_broken() -> Non
         assert " ".join(paragraph.split()) in " ".join(shown.split()) and paragraph in text
 
 
-def test_who_published_what_is_told_with_its_link() -> None:
+def test_who_published_what_is_told_with_its_link(monkeypatch: pytest.MonkeyPatch) -> None:
     (*_, told) = below(run_of(row(2000, board="W5500_EVB_PICO", runtime="a")))
     assert told == (
         "Silicon: micropython-1.20.0 3.9, circuitpython-8.2.6 11, wiznet-1.0.5 37, wiznet-2.0.0 723 messages/s,"
         " by S. Hennion, 2023-09-25: https://sjhennion.github.io/jekyll/update/2023/09/25/w5500-bootloader-speed-test.html"
     )
     assert not any("Silicon" in each for each in below(run_of(row(2000, board="RPI_PICO"))))
+    known = workload("ping_pong")
+    (source, *_) = known.published
+    lacking = [each.model_copy(update={"figures": {}}) for each in source.firmware]
+    monkeypatch.setattr(type(known), "published", (source.model_copy(update={"firmware": lacking}),))
+    assert published_lines(known, group_rows([row(2000, board=source.board)], "ping_pong", Where.EMULATED)) == []
 
 
 def test_the_figure_and_intn_stay_where_there_is_little_room() -> None:

@@ -175,7 +175,7 @@ mod tests {
             let [high, low] = number.to_be_bytes();
             switch.ways(Port::Board, &frame([0xff; 6], [2, 1, 0, 0, high, low]));
         }
-        assert_eq!(switch.learned.len(), MAX_LEARNED);
+        assert_eq!(switch.learned.len(), 64);
         assert_eq!(switch.ways(Port::Board, &[1, 2, 3]), [Port::Pc, Port::Trunk], "a frame without addresses");
     }
 }

@@ -42,6 +42,8 @@ def test_no_more_of_a_file_is_read_than_a_board_writes(tmp_path: Path) -> None:
 def test_no_file_is_no_board(tmp_path: Path) -> None:
     assert read_volume_info(tmp_path) is None
     assert read_volume_info(tmp_path / "gone") is None
+    (tmp_path / "boot_out.txt").mkdir()  # it cannot be read
+    assert read_volume_info(tmp_path) is None
 
 
 @given(st.text() | st.builds(lambda a, b: a + "Board-ID:" + b + "\nBoard ID:" + b, st.text(), st.text()))

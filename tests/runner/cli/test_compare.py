@@ -263,6 +263,11 @@ def test_images_for_two_boards_are_refused_before_one_is_measured(
         1,
         f"portbench: no row in common: {run} has ping_pong on RPI_PICO; {a}; {fix}",
     )
+    done = invoke("compare", "micropython-pico-1.26.1", "builds/a.uf2")  # its board has no network
+    assert (done.exit_code, done.stderr) == (
+        1,
+        f"portbench: no row in common: micropython-pico-1.26.1 has no row; {a}; {fix}",
+    )
     done = invoke("bisect", "builds")
     assert (done.exit_code, done.stderr) == (1, f"portbench: no row in common: {a}; {b}; {fix}")
 

@@ -19,14 +19,15 @@ from tests.runner.cli.conftest import Invoke
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 RUN = run_of(
     *(row(4000 + 400 * index, index, runtime="a/b") for index in range(3)),
-    *(row(2000, board="RPI_PICO", sim={}, conditions={"spi_hz_asked": hz}) for hz in (8_000_000, 20_000_000)),
+    row(2000, board="RPI_PICO", sim={}, conditions={"spi_hz_asked": 8_000_000, "turnaround_us": 200}),
+    row(2000, board="RPI_PICO", sim={}, conditions={"spi_hz_asked": 20_000_000, "turnaround_us": 300}),
     other_row(20),
     scripts(chaos=[200_000, 250_000], fft=[500_000, 500_000]),
     git=Git(revision=COMMIT, dirty=False),
 )
 NAMES = [
-    "ping_pong some-1.0 RPI_PICO emulated, spi_hz_asked=8000000 messages_per_s",
-    "ping_pong some-1.0 RPI_PICO emulated, spi_hz_asked=20000000 messages_per_s",
+    "ping_pong some-1.0 RPI_PICO emulated, spi_hz_asked=8000000, turnaround_us=200 messages_per_s",
+    "ping_pong some-1.0 RPI_PICO emulated, spi_hz_asked=20000000, turnaround_us=300 messages_per_s",
     "ping_pong a/b emulated messages_per_s",
     "far_away some-1.0 emulated lag_us",
     *(f"perf_bench some-1.0 emulated {name}" for name in ("score", "bm_chaos_score", "bm_fft_score")),

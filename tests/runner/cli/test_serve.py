@@ -75,6 +75,8 @@ def test_port_in_use_is_one_line(invoke: Invoke) -> None:
         done = invoke("serve", "--port", server.port)
     assert done.exit_code == 1 and done.stderr.count("\n") == 1
     assert f"127.0.0.1:{server.port}: cannot listen: the port is in use" in done.stderr
+    done = invoke("serve", "--max-clients", "0")
+    assert done.exit_code == 2 and "'--max-clients': 0 is not in the range x>=1" in done.stderr
 
 
 @pytest.mark.parametrize("name", [each.name for each in workloads().values() if isinstance(each, Served)])

@@ -174,6 +174,7 @@ def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
     class Bench:
         def __init__(self, options: BenchOptions, images: cluster._Images, logs: Path) -> None:
             self.options, self.images, self.closed = options, images, False
+            assert logs.name == "logs"  # no image has a log's name
             self.measured: list[tuple[PlannedRow, bytes]] = []
             benches.append(self)
 

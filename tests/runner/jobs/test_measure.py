@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import importlib.util
+import inspect
 import os
 import signal
 import threading
@@ -39,7 +40,7 @@ from portbench.runner.options import BenchOptions, Place
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.stages import Stage
 from portbench.signals import ENDING
-from portbench.workloads import Turnaround
+from portbench.workloads import Turnaround, workload
 from tests.boards.usb.conftest import MICROPYTHON, small_image
 from tests.results.rows import missing, row, run_of
 
@@ -233,13 +234,15 @@ def test_a_run_shows_its_table_and_where_its_rows_are(tmp_path: Path, monkeypatc
     output = StringIO()
     with Run(rows, options, view=MagicMock()) as run:
         assert [run.log_of(measured) for _, measured in run.measured()] == [tmp_path / "a.log", None, None]
-        run._servers.own_turnaround["1.2.3.4"] = Turnaround(9, 12.6, 13, 14)
+        for host, median_us in (("1.2.3.4", 12.6), ("1.2.3.5", 20.0)):
+            run._servers.own_turnaround[host] = Turnaround(9, median_us, 30, 40)
         monkeypatch.chdir(tmp_path)
         run.show(Console(file=output, width=100))
     text = output.getvalue()
     assert "messages/s" in text and "Without an image: x." in text and "it is broken" not in text
     assert text.endswith(
         "server on 1.2.3.4: 13 us per exchange over the loopback, client included\n"
+        "server on 1.2.3.5: 20 us per exchange over the loopback, client included\n"
         f"rows: runs/{run._writer.path.name}\n"
     )
 
@@ -285,10 +288,14 @@ def test_a_run_has_its_view_logs_beside_its_file_and_the_users_images(
 
 def test_a_run_that_cannot_be_stored_says_so_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, options = planned(1, results_dir=tmp_path)
+    coming: Rows = ((each, row(1)) for each in rows)
+    monkeypatch.setattr(run_module, "measure", lambda *_: coming)
     with Run(rows, options, view=MagicMock()) as run:
-        monkeypatch.setattr(run._writer, "close", Mock(side_effect=StorageError("no room")))
+        for name, says in (("append", "full"), ("close", "no room")):
+            monkeypatch.setattr(run._writer, name, Mock(side_effect=StorageError(says)))
+        assert list(run.measured()) == [] and inspect.getgeneratorstate(coming) == inspect.GEN_CLOSED
         before = signal.getsignal(signal.SIGINT)
-    assert run.faults == ["no room"] and run.status == 1 and signal.getsignal(signal.SIGINT) != before
+    assert run.faults == ["full", "no room"] and run.status == 1 and signal.getsignal(signal.SIGINT) != before
     assert not run._folder.path.exists()
 
 
@@ -413,7 +420,8 @@ def test_a_build_has_the_hash_of_its_engine_if_there_is_one(tmp_path: Path, monk
     (tmp_path / "engine.so").write_bytes(b"engine")
     engines = []
     for found in (SimpleNamespace(origin=str(tmp_path / "engine.so")), SimpleNamespace(origin=None), None):
-        monkeypatch.setattr(importlib.util, "find_spec", lambda name, found=found: found)
+        specs = {"portbench_engine._native": found}
+        monkeypatch.setattr(importlib.util, "find_spec", specs.get)
         engines.append(job.this_build.__wrapped__("ping_pong").engine)
     assert engines == [hashlib.sha256(b"engine").hexdigest(), "", ""]
 
@@ -507,7 +515,8 @@ def test_emulated_boards_take_all_cores_and_nothing_else_does(
 def test_boards_have_a_thread_each_and_emulated_rows_go_to_any_process() -> None:
     options = BenchOptions().but(where="auto", runtimes=(*TWO, "micropython-unix"), runs=2, parallel=2)
     boards, emulated = units_of(plan(options), options.place.parallel)
-    assert boards == {} and len(emulated) == 8 and len({program_of(row) for row in emulated}) == 4
+    other = [replace(row, workload=workload("bulk")) for row in emulated]
+    assert boards == {} and len(emulated) == 8 and len({program_of(row) for row in [*emulated, *other]}) == 8
     named = BenchOptions().but(where="emulated", runtimes=TWO, runs=2, parallel=2, devices=("usb:one", "usb:two"))
     boards, emulated = units_of(plan(named), named.place.parallel)
     assert {name: len(rows) for name, rows in boards.items()} == {"usb:one": 8, "usb:two": 8} and emulated == []

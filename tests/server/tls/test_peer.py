@@ -69,6 +69,7 @@ def test_a_client_that_asks_for_no_name_gets_the_first_identity(peer: TlsPeer) -
     meeting = met(peer, "", None, "1.2")
     assert meeting.server.server_name is None
     assert chain(KIND).certificates[0] in meeting.down
+    assert met(peer, "", None, "1.3").server.version == "TLSv1.3"
 
 
 def test_in_another_domain_a_server_shows_the_same_certificate_and_is_refused(peer: TlsPeer) -> None:

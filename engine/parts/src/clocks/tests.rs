@@ -102,6 +102,8 @@ fn the_frequency_counter_has_a_duration_and_a_resolution() {
     set(c, s, 0x94, 8);
     s.cycle += 1_000_000;
     assert_eq!(c.read(s, 0x9c) >> 5, 6_000);
+    set(c, s, 0x94, 0x1e0);
+    assert_eq!(c.read(s, 0x94), 0xe0, "FC0_SRC has eight bits");
 }
 
 #[test]

@@ -80,6 +80,8 @@ fn levels_and_edges_interrupt_the_enabled_core() {
     io.write(s, 0xf8, Write::normal(0xf << shift));
     assert_eq!(io.read(s, 0xf8) >> shift & 15, 0b0010);
     assert_eq!(s.irq_level_for_core(1) & BANK, 0);
+    io.write(s, 0x124, Write::normal(0xf));
+    assert_eq!(io.read(s, 0x104), 0, "INTS is read-only");
     io.write(s, 0x144, Write::normal(8));
     assert_eq!((io.read(s, 0x154), s.irq_level_for_core(1) & BANK, s.irq_level_for_core(0) & BANK), (8, BANK, 0));
 }
