@@ -128,7 +128,7 @@ def _as_json(found: Mapping[str, Any], timed: Sequence[Timed], spi_hz: int | Non
         "spi_hz": spi_hz,
         **{name: found[name] for name in ("clk_sys_hz", "flash_hz", "miss_cycles", "next_line_cycles")},
         "flash_pages": {"misses": _pages(found["misses"])},
-        "flash_lines": found["misses"],
+        "flash_lines": [(address, count) for address, count in found["misses"]],
     }
 
 
@@ -142,4 +142,4 @@ def _pages(lines: Iterable[tuple[int, int]]) -> dict[str, int]:
 def _columns(found: Mapping[str, Any], mcu: str) -> dict[str, Any]:
     columns = dict(found)
     taken = columns.pop("exceptions")
-    return {**columns, "interrupts": {exception_name(number, mcu): column for number, column in taken.items()}}
+    return {**columns, "interrupts": {exception_name(number, mcu): column for number, column in taken}}

@@ -23,7 +23,8 @@ from portbench_engine import CHIPS, MCUS, RADIOS, SD_CARDS
 from portbench_engine._native import NO_BOOT_LOADER
 from portbench_engine.boot_rom import BOOT_ROMS, bootrom
 
-from portbench.boards import known_boards
+from portbench.boards import board_definition
+from portbench.boards.definition import Ethernet
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.firmware import catalogue
 from portbench.publisher import is_official, publisher
@@ -55,6 +56,10 @@ LEFT_OUT: Final = (
     *("two_boards", "sd_card", "udp_service", "perf_bench", "mqtt", "tls", "tls_asyncio", "https", "https_server"),
 )
 """Workloads with a second board, a card, TLS, or files that are downloaded."""
+BOARDS: Final = (
+    *("W5500_EVB_PICO", "W5100S_EVB_PICO", "RPI_PICO", "RPI_PICO_W", "W5500_EVB_PICO2", "RPI_PICO2", "RPI_PICO2_W"),
+)
+"""Those of the page, in the order of its menu."""
 PROMPTS: Final = ("MicroPython", "CircuitPython")
 AT_GITHUB: Final = re.compile(r"^https://github\.com/([^/]+/[^/]+)/raw/")
 RAW: Final = r"https://raw.githubusercontent.com/\1/"
@@ -110,17 +115,21 @@ def cargo() -> Cargo | None:
     return None
 
 
-def in_page(name: str) -> bool:
-    """True if the page has a board."""
-    return f'("{name}", BoardConfig::' in (HERE / "src" / "page.rs").read_text(encoding="utf-8")
-
-
 def facts() -> str:
-    """List what the engine models, and the default settings of each board of the page."""
-    config = EmulatedConfig()
-    boards = {name: config.settings(board) for name, board in known_boards().items() if in_page(name)}
+    """List what the engine models."""
     models = {"mcus": MCUS, "chips": CHIPS, "radios": RADIOS, "sd_cards": SD_CARDS, "no_boot_loader": NO_BOOT_LOADER}
-    return json.dumps({"boards": boards, **models})
+    return json.dumps(models)
+
+
+def boards() -> str:
+    """List the page's boards, each with its settings as by default; `page/board.ts` has their form."""
+    kinds = []
+    for name in BOARDS:
+        board = board_definition(name)
+        network = {"network": board.network.chip if board.network else "", "cable": isinstance(board.network, Ethernet)}
+        settings = EmulatedConfig().settings(board)
+        kinds.append({"id": name, "title": board.title, "mcu": board.mcu, **network, "settings": settings})
+    return json.dumps(kinds)
 
 
 def known() -> str:
@@ -206,6 +215,7 @@ def build(folder: Path, profile: str = "web") -> None:
     with FileLock(BUILT / "page.lock"):
         shutil.copytree(HERE / "page", page, dirs_exist_ok=True)
         shutil.copy(PUBLISHED, page / "published.css")
+        (page / "boards.json").write_text(boards(), encoding="utf-8")
         installed, wanted = page / "node_modules" / ".package-lock.json", page / "package-lock.json"
         if not installed.is_file() or installed.stat().st_mtime < wanted.stat().st_mtime:
             install = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")

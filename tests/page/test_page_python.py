@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from portbench.boards.emulated.config import EmulatedConfig
 from portbench.firmware import catalogue
 
 ROOT: Final = Path(__file__).parents[2]
@@ -61,10 +62,10 @@ def test_the_archive_has_portbench_and_its_data(tool: ModuleType) -> None:
 
 
 def test_the_page_knows_its_boards_workloads_and_images(tool: ModuleType) -> None:
-    boards = json.loads(tool.facts())["boards"]
-    kinds = (ROOT / "engine" / "web" / "page" / "board.ts").read_text(encoding="utf-8")
-    listed = [line.partition('"')[2].partition('"')[0] for line in kinds.splitlines() if "{ id: " in line]
-    assert sorted(boards) == sorted(listed)
+    boards = {each["id"]: each for each in json.loads(tool.boards())}
+    pico_w, evb = boards["RPI_PICO_W"], boards["W5500_EVB_PICO"]
+    assert (pico_w["network"], pico_w["cable"], evb["network"], evb["cable"]) == ("CYW43439", False, "W5500", True)
+    assert evb["settings"]["retry_unit_ns"] == EmulatedConfig().retry_unit_ns
     known = json.loads(tool.known())
     settings = {each["name"]: [setting["name"] for setting in each["settings"]] for each in known["workloads"]}
     assert settings["ping_pong"] == ["messages"]

@@ -3,7 +3,6 @@
 #![warn(missing_docs, unreachable_pub)]
 
 mod py_app;
-mod py_attribution;
 mod py_bench;
 mod py_card;
 mod py_chip_lan;
@@ -15,12 +14,9 @@ mod py_gdb;
 mod py_machine;
 mod py_pins;
 mod py_profile;
-mod py_time;
 mod py_tls;
-mod py_trace;
-mod py_wifi;
 
-use pyo3::exceptions::PyValueError;
+use py_machine::value_error;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -35,22 +31,23 @@ pyo3::create_exception!(
 /// need not exist.
 #[pyfunction]
 fn bootrom_path(mcu: &str) -> PyResult<(&'static str, std::path::PathBuf)> {
-    let mcu = py_config::mcu(mcu)?;
+    let mcu = board::mcu::named(mcu).map_err(value_error)?;
     Ok((mcu.boot_rom.variable, board::bootrom_path(mcu)))
 }
 
 /// A boot ROM of our own for `mcu`; None: there is none.
 #[pyfunction]
 fn own_bootrom<'py>(py: Python<'py>, mcu: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    Ok(py_config::mcu(mcu)?.boot_rom.own.map(|own| PyBytes::new(py, &own())))
+    let mcu = board::mcu::named(mcu).map_err(value_error)?;
+    Ok(mcu.boot_rom.own.map(|own| PyBytes::new(py, &own())))
 }
 
 /// Contents of the flash of `mcu` from a file's: UF2, or Intel HEX or ELF as the chip takes them. Raises ValueError.
 #[pyfunction]
 #[pyo3(signature = (file, mcu = "RP2040"))]
 fn flash_of_image<'py>(py: Python<'py>, file: &[u8], mcu: &str) -> PyResult<Bound<'py, PyBytes>> {
-    let flash = board::flash_of_image(py_config::mcu(mcu)?, file);
-    flash.map(|flash| PyBytes::new(py, &flash)).map_err(|error| PyValueError::new_err(error.to_string()))
+    let mcu = board::mcu::named(mcu).map_err(value_error)?;
+    board::flash_of_image(mcu, file).map(|flash| PyBytes::new(py, &flash)).map_err(value_error)
 }
 
 /// The native engine of the emulated board.

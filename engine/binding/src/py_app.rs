@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lan::UdpApp;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sim::{AppReply, Ps, TcpApp};
-
-use crate::py_time::{ps, us};
+use sim::{AppReply, Ps, TcpApp, ps, us};
 
 /// The means of an application to end the run with each call.
 struct Pause(Option<Arc<AtomicBool>>);

@@ -2,17 +2,17 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use board::EthernetPart;
+use board::{Chip, EthernetPart, network_of};
 use lan::Lan;
 use pyo3::exceptions::{PyNotImplementedError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use sim::{Device, EthernetChip, PS_PER_S, SpiDevice};
+use sim::{Device, EthernetChip, PS_PER_S, SpiDevice, ps, us};
 
 use crate::py_app::{PyApp, PyUdpApp};
-use crate::py_config::{self, NetworkConfig};
-use crate::py_time::{ps, us};
+use crate::py_config::json;
+use crate::py_machine::value_error;
 
 struct Inner {
     chip: EthernetPart,
@@ -80,11 +80,10 @@ impl PyChipLan {
 impl PyChipLan {
     #[new]
     fn new(chip: &str, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let chip = py_config::chip(chip)?;
-        let config = NetworkConfig::from_dict(settings)?;
-        let lan = Lan::try_new(config.lan).map_err(|e| PyValueError::new_err(e.to_string()))?;
-        let plugged = config.phy.cable_plugged;
-        Ok(Self { inner: Mutex::new(Inner { chip: EthernetPart::new(chip, config.phy), lan, plugged, now: 0 }) })
+        let chip = Chip::named(chip).map_err(value_error)?;
+        let (lan, phy) = network_of(json(settings)?).map_err(value_error)?;
+        let (lan, plugged) = (Lan::try_new(lan).map_err(value_error)?, phy.cable_plugged);
+        Ok(Self { inner: Mutex::new(Inner { chip: EthernetPart::new(chip, phy), lan, plugged, now: 0 }) })
     }
 
     #[getter]
@@ -173,7 +172,7 @@ impl PyChipLan {
 
     /// Listen on TCP `port` of the simulated PC with a Python application.
     fn listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
-        self.lock().lan.listen(port, Box::new(PyApp::new(app, None))).map_err(|e| PyValueError::new_err(e.to_string()))
+        self.lock().lan.listen(port, Box::new(PyApp::new(app, None))).map_err(value_error)
     }
 
     /// Connect from the simulated PC to `address:port` on the board, at `at_us` or now; returns the connection's number.
@@ -182,10 +181,7 @@ impl PyChipLan {
         let peer = peer.parse().map_err(|_| PyValueError::new_err(format!("{peer:?} is not ADDRESS:PORT")))?;
         let mut inner = self.lock();
         let now = inner.now;
-        inner
-            .lan
-            .connect(now, ps(at_us), peer, Box::new(PyApp::new(app, None)))
-            .map_err(|e| PyValueError::new_err(e.to_string()))
+        inner.lan.connect(now, ps(at_us), peer, Box::new(PyApp::new(app, None))).map_err(value_error)
     }
 
     /// End what `listen` began; false if nothing listens on `port`.
@@ -196,7 +192,7 @@ impl PyChipLan {
     /// Listen on UDP `port` of the simulated PC with a Python application.
     fn udp_listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
         let app = Box::new(PyUdpApp::new(app, None));
-        self.lock().lan.udp_listen(port, app).map_err(|e| PyValueError::new_err(e.to_string()))
+        self.lock().lan.udp_listen(port, app).map_err(value_error)
     }
 
     /// Send on a connection of the simulated PC, at `at_us` or now; false if it is gone.

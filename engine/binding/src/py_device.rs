@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use board::mcu::Facts;
 use board::{Attachment, I2cWires, SidePins, SpiWires, UartWires};
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator};
 use sim::{Device, I2cDevice, PS_PER_S, PinDevice, Ps, SpiDevice, UartDevice};
@@ -409,7 +409,7 @@ fn named_pins(mcu: &Facts, what: &str, keys: &[&str], given: &Bound<'_, PyDict>)
             _ => {
                 let keys = keys.join(", ");
                 let message = format!("{what} has no {key}: use {keys}, rstn_pin and intn_pin");
-                return Err(PyKeyError::new_err(message));
+                return Err(PyValueError::new_err(message));
             }
         }
     }

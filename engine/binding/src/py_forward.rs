@@ -1,9 +1,8 @@
 //! Sockets of the host that Python hands over.
 
-use lan::{ForwardStats, HostSocket};
+use lan::HostSocket;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 /// The socket behind file descriptor `fd`, duplicated: the caller keeps its own.
 #[cfg(unix)]
@@ -22,14 +21,4 @@ pub(crate) fn host_socket(fd: i32, udp: bool) -> PyResult<HostSocket> {
 #[cfg(not(unix))]
 pub(crate) fn host_socket(_fd: i32, _udp: bool) -> PyResult<HostSocket> {
     Err(PyOSError::new_err("ports can be forwarded on Linux and macOS only"))
-}
-
-pub(crate) fn stats(py: Python<'_>, stats: ForwardStats) -> PyResult<Bound<'_, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("connections", stats.connections)?;
-    dict.set_item("unreachable", stats.unreachable)?;
-    dict.set_item("datagrams_to_board", stats.datagrams_to_board)?;
-    dict.set_item("datagrams_from_board", stats.datagrams_from_board)?;
-    dict.set_item("datagrams_dropped", stats.datagrams_dropped)?;
-    Ok(dict)
 }

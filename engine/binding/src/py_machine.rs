@@ -2,29 +2,24 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use attribution::{Clock, Sought};
-use board::{Clocks, ConsoleError, Machine, Network, Pair, Side, Stop, Unmodelled};
-use lan::{ForwardTarget, FrameRecord, Lan};
+use board::{ConsoleError, FrameTold, Machine, Pair, ReplyTold, Side, SpiTold, Stop, Unmodelled, lan_faults};
+use lan::{ForwardTarget, Lan};
 use parts::sys::ResetRequest;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use usb_host::{Event, VolumeError};
+use pythonize::pythonize;
+use serde::Serialize;
+use usb_host::{LineCoding, SerialPort, UsbHost, VolumeError};
 
-use sim::{LogReader, Ps};
+use sim::{Ps, ps, us};
 
 use crate::EngineError;
 use crate::py_app::{PyApp, PyUdpApp};
-use crate::py_attribution;
-use crate::py_card;
-use crate::py_config::{self, faults};
+use crate::py_config::{self, json};
 use crate::py_device::{self, Failures, attachment};
 use crate::py_forward;
 use crate::py_profile;
-use crate::py_time::{ps, us};
-use crate::py_trace::{self, KINDS, PyFrame};
-
-type PyLanFrame<'py> = (f64, f64, bool, String, Bound<'py, PyBytes>);
 
 /// An emulated board on simulated time.
 ///
@@ -36,21 +31,15 @@ pub(crate) struct PyMachine {
     inner: Mutex<Machine>,
     /// Of the attached devices.
     failures: Failures,
-    readers: Mutex<Readers>,
 }
-
-/// Who reads the logs for Python.
-#[derive(Default)]
-struct Readers {
-    frames: Option<LogReader>,
-    spi: Option<LogReader>,
-}
-
-/// From, sequence, data, when it was sent and when the answer came.
-type PyPingReply<'py> = (String, u16, Bound<'py, PyBytes>, f64, f64);
 
 pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
+}
+
+/// Returns structs and maps as dicts, sequences as lists.
+fn python<'py>(py: Python<'py>, told: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    Ok(pythonize(py, told)?)
 }
 
 fn volume_error(error: &VolumeError) -> PyErr {
@@ -85,15 +74,7 @@ impl PyMachine {
 
     /// Changes the LAN at the present time, and plans its events again. `Err`: the board has no network.
     fn on_lan<T>(&self, change: impl FnOnce(&mut Lan, Ps) -> T) -> PyResult<T> {
-        let mut machine = self.lock();
-        let now = machine.now();
-        let done = change(machine.lan().map_err(value_error)?, now);
-        machine.reschedule();
-        Ok(done)
-    }
-
-    fn readers(&self) -> MutexGuard<'_, Readers> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock().on_lan(change).map_err(value_error)
     }
 }
 
@@ -111,7 +92,7 @@ impl PyMachine {
         let failures = Failures::default();
         let config = py_config::board(bootrom, settings.unwrap_or(&PyDict::new(py)), &failures)?;
         let machine = Machine::new(config, flash, bootsel).map_err(value_error)?;
-        Ok(Self { inner: Mutex::new(machine), failures, readers: Mutex::default() })
+        Ok(Self { inner: Mutex::new(machine), failures })
     }
 
     /// Simulated time in microseconds.
@@ -169,7 +150,6 @@ impl PyMachine {
     /// Restart the chips and the LAN at simulated time 0; flash stays. LAN applications must be added again.
     #[pyo3(signature = (bootsel = false))]
     fn power_cycle(&self, bootsel: bool) -> PyResult<()> {
-        *self.readers() = Readers::default();
         self.failures.clear();
         self.lock_torn().power_cycle(bootsel).map_err(value_error)?;
         self.inner.clear_poison();
@@ -186,7 +166,6 @@ impl PyMachine {
     /// Raises ValueError, and then nothing has changed.
     fn restore(&self, snapshot: &[u8]) -> PyResult<()> {
         self.lock().restore(snapshot).map_err(value_error)?;
-        *self.readers() = Readers::default();
         self.failures.clear();
         Ok(())
     }
@@ -225,23 +204,20 @@ impl PyMachine {
     fn connect(&self, peer: &str, app: Py<PyAny>, at_us: f64) -> PyResult<u64> {
         let peer = peer.parse().map_err(|_| PyValueError::new_err(format!("{peer:?} is not ADDRESS:PORT")))?;
         let mut machine = self.lock();
-        let now = machine.now();
         let app = Box::new(PyApp::new(app, Some(&machine.wiring().pause)));
-        let conn = machine.lan().map_err(value_error)?.connect(now, ps(at_us), peer, app).map_err(value_error)?;
-        machine.reschedule();
-        Ok(conn)
+        machine.on_lan(|lan, now| lan.connect(now, ps(at_us), peer, app)).flatten().map_err(value_error)
     }
 
     /// End what `listen` began; false if nothing listens on `port`.
     fn unlisten(&self, port: u16) -> PyResult<bool> {
-        Ok(self.lock().lan().map_err(value_error)?.unlisten(port))
+        self.on_lan(|lan, _| lan.unlisten(port))
     }
 
     /// Listen on UDP `port` of the simulated PC with a Python application.
     fn udp_listen(&self, port: u16, app: Py<PyAny>) -> PyResult<()> {
         let mut machine = self.lock();
         let app = Box::new(PyUdpApp::new(app, Some(&machine.wiring().pause)));
-        machine.lan().map_err(value_error)?.udp_listen(port, app).map_err(value_error)
+        machine.on_lan(|lan, _| lan.udp_listen(port, app)).flatten().map_err(value_error)
     }
 
     /// Send a datagram from UDP `port` of the simulated PC, which `udp_listen` opened, to `peer` (`address:port`); false if
@@ -269,26 +245,13 @@ impl PyMachine {
 
     /// Keep the newest `limit` frames of the cable from now on (0: none), for `lan_frames`. Until the next power cycle.
     fn log_frames(&self, limit: usize) -> PyResult<()> {
-        let mut machine = self.lock();
-        let lan = machine.lan().map_err(value_error)?;
-        let mut readers = self.readers();
-        if let Some(reader) = readers.frames.take() {
-            lan.end_log(reader);
-        }
-        readers.frames = (limit > 0).then(|| lan.log_frames(limit));
-        Ok(())
+        self.lock().log_frames(limit).map_err(value_error)
     }
 
     /// Take the frames of the cable in order: `[(start_us, arrival_us, to_board, fate, bytes)]`, the fate as
     /// `lan::Fate` names it.
-    fn lan_frames<'py>(&self, py: Python<'py>) -> PyResult<Vec<PyLanFrame<'py>>> {
-        let mut machine = self.lock();
-        let lan = machine.lan().map_err(value_error)?;
-        let frames = self.readers().frames.as_ref().map(|reader| lan.take_log(reader)).unwrap_or_default();
-        let tuple = |f: FrameRecord| {
-            (us(f.start), us(f.arrival), f.to_board, format!("{:?}", f.fate), PyBytes::new(py, &f.frame))
-        };
-        Ok(frames.into_iter().map(tuple).collect())
+    fn lan_frames(&self) -> PyResult<Vec<FrameTold>> {
+        self.lock().take_frames().map_err(value_error)
     }
 
     /// Lead connections (or datagrams, `udp`) that come to the bound socket `fd` of this machine to `port` of the board, at
@@ -297,27 +260,18 @@ impl PyMachine {
     fn forward(&self, fd: i32, udp: bool, port: u16, address: Option<&str>) -> PyResult<u64> {
         let socket = py_forward::host_socket(fd, udp)?;
         let address = address.map(|address| py_config::parse("address", address)).transpose()?;
-        let mut machine = self.lock();
-        let now = machine.now();
         let target = ForwardTarget { address, port };
-        let rule = machine.lan().map_err(value_error)?.forward(now, socket, target).map_err(value_error)?;
-        machine.reschedule();
-        Ok(rule)
+        self.on_lan(|lan, now| lan.forward(now, socket, target))?.map_err(value_error)
     }
 
     /// End a rule; its open connections go on. False if there is none.
     fn end_forward(&self, rule: u64) -> PyResult<bool> {
-        let mut machine = self.lock();
-        let now = machine.now();
-        let known = machine.lan().map_err(value_error)?.end_forward(now, rule);
-        machine.reschedule();
-        Ok(known)
+        self.on_lan(|lan, now| lan.end_forward(now, rule))
     }
 
     /// The counts of a forward rule so far; None without such a rule.
-    fn forward_stats<'py>(&self, py: Python<'py>, rule: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let stats = self.lock().lan().map_err(value_error)?.forward_stats(rule);
-        stats.map(|stats| py_forward::stats(py, stats)).transpose()
+    fn forward_stats<'py>(&self, py: Python<'py>, rule: u64) -> PyResult<Bound<'py, PyAny>> {
+        python(py, &self.lock().lan().map_err(value_error)?.forward_stats(rule))
     }
 
     /// True while the board serves a program of this PC, and a moment longer.
@@ -331,13 +285,13 @@ impl PyMachine {
     /// The board's address as the simulated PC knows it.
     #[getter]
     fn board_address(&self) -> Option<String> {
-        self.lock().lan().ok()?.board_address().map(|address| address.to_string())
+        self.lock().board_address()
     }
 
     /// When the simulated PC last told the board by DHCP that an address is its own; None before the first time.
     #[getter]
     fn leased_us(&self) -> Option<f64> {
-        self.lock().lan().ok()?.leased_at().map(us)
+        self.lock().leased_us()
     }
 
     /// The address that this board and the one on its switch both say is theirs, where this one has the PC.
@@ -355,11 +309,8 @@ impl PyMachine {
     }
 
     /// Take the echo replies so far: `[(from, sequence, data, sent_us, received_us)]`.
-    fn ping_replies<'py>(&self, py: Python<'py>) -> PyResult<Vec<PyPingReply<'py>>> {
-        let replies = self.lock().lan().map_err(value_error)?.take_ping_replies();
-        let reply =
-            |r: lan::PingReply| (r.from.to_string(), r.sequence, PyBytes::new(py, &r.data), us(r.sent), us(r.received));
-        Ok(replies.into_iter().map(reply).collect())
+    fn ping_replies(&self) -> PyResult<Vec<ReplyTold>> {
+        self.lock().take_ping_replies().map_err(value_error)
     }
 
     fn set_cable(&self, plugged: bool) -> PyResult<()> {
@@ -368,16 +319,14 @@ impl PyMachine {
 
     /// Faults of the cable from now on, see `boards/emulated/config.py`.
     fn set_lan_faults(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let faults = faults(value)?;
+        let faults = lan_faults(json(value)?).map_err(value_error)?;
         self.on_lan(|lan, _| lan.set_faults(faults))?.map_err(value_error)
     }
 
     /// Whether the Ethernet chip's PHY has a link; false on a board without one.
     #[getter]
     fn link_up(&self) -> bool {
-        let mut machine = self.lock();
-        let now = machine.now();
-        machine.wiring().network.as_ref().is_some_and(|network| network.link_up(now))
+        self.lock().link_up()
     }
 
     /// Bytes that the board printed.
@@ -403,10 +352,7 @@ impl PyMachine {
 
     /// Type into the console; returns how many bytes were taken.
     fn console_write(&self, data: &[u8]) -> usize {
-        let mut machine = self.lock();
-        let taken = machine.usb().console_write(data);
-        machine.reschedule();
-        taken
+        self.lock().on_usb(|usb| usb.console_write(data))
     }
 
     /// Bytes typed that the board has not taken yet.
@@ -417,38 +363,26 @@ impl PyMachine {
 
     /// Set the line's speed, as a terminal program does when it opens the port (1200 is the boot loader's sign).
     fn set_baud(&self, baud: u32) -> bool {
-        let mut machine = self.lock();
-        let done = machine.usb().set_line_coding(usb_host::LineCoding::baud(baud));
-        machine.reschedule();
-        done
+        self.lock().on_usb(|usb| usb.set_line_coding(LineCoding::baud(baud)))
     }
 
     fn console_open(&self) -> bool {
-        let mut machine = self.lock();
-        let done = machine.usb().console_open();
-        machine.reschedule();
-        done
+        self.lock().on_usb(UsbHost::console_open)
     }
 
     fn console_close(&self) -> bool {
-        let mut machine = self.lock();
-        let done = machine.usb().console_close();
-        machine.reschedule();
-        done
+        self.lock().on_usb(UsbHost::console_close)
     }
 
     /// Bytes that came at a serial port, by its place among the board's: the console's is 0.
     fn serial_read<'py>(&self, py: Python<'py>, place: usize) -> Bound<'py, PyBytes> {
-        let data = self.lock().usb().serial(place).map(usb_host::SerialPort::read);
+        let data = self.lock().usb().serial(place).map(SerialPort::read);
         PyBytes::new(py, &data.unwrap_or_default())
     }
 
     /// Send to a serial port; returns how many bytes were taken.
     fn serial_write(&self, place: usize, data: &[u8]) -> usize {
-        let mut machine = self.lock();
-        let taken = machine.usb().serial(place).map_or(0, |port| port.write(data));
-        machine.reschedule();
-        taken
+        self.lock().on_usb(|usb| usb.serial(place).map_or(0, |port| port.write(data)))
     }
 
     /// Bytes sent to a serial port that the board has not taken yet.
@@ -458,81 +392,23 @@ impl PyMachine {
 
     /// Set a serial port's speed; false where there is none.
     fn serial_set_baud(&self, place: usize, baud: u32) -> bool {
-        let mut machine = self.lock();
-        let coding = usb_host::LineCoding::baud(baud);
-        let done = machine.usb().serial(place).is_some_and(|port| port.set_line_coding(coding));
-        machine.reschedule();
-        done
+        let coding = LineCoding::baud(baud);
+        self.lock().on_usb(|usb| usb.serial(place).is_some_and(|port| port.set_line_coding(coding)))
     }
 
     /// Clears a serial port's DTR and RTS; false without such a port.
     fn serial_close(&self, place: usize) -> bool {
-        let mut machine = self.lock();
-        let done = machine.usb().serial(place).is_some_and(usb_host::SerialPort::close);
-        machine.reschedule();
-        done
+        self.lock().on_usb(|usb| usb.serial(place).is_some_and(SerialPort::close))
     }
 
     /// What the PC knows of the USB device, as a dict; `generation` grows with each enumeration.
-    fn usb<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let state = self.lock().usb().state();
-        let d = PyDict::new(py);
-        d.set_item("attached", state.attached)?;
-        d.set_item("configured", state.configured)?;
-        d.set_item("generation", state.generation)?;
-        d.set_item("port", format!("{:?}", state.port))?;
-        d.set_item("trouble", state.trouble)?;
-        d.set_item("serial_ports", state.serial_ports)?;
-        d.set_item("console", state.console_present)?;
-        d.set_item("console_open", state.console_open)?;
-        d.set_item("storage", state.storage_present)?;
-        d.set_item("storage_ready", state.storage.is_some())?;
-        d.set_item("write_protected", state.storage.as_ref().is_some_and(|s| s.write_protected))?;
-        d.set_item("blocks", state.storage.as_ref().map_or(0, |s| s.blocks))?;
-        let functions = state.device.as_ref().map(|device| device.configuration.functions()).unwrap_or_default();
-        let unused = functions.iter().filter(|f| !f.used).map(|f| {
-            let (class, subclass, protocol) = f.class;
-            format!("{} (interface {}, class {class:02x}:{subclass:02x}:{protocol:02x})", f.name, f.interface)
-        });
-        d.set_item("unused", unused.collect::<Vec<_>>())?;
-        d.set_item("units_ready", state.units.iter().map(Option::is_some).collect::<Vec<_>>())?;
-        if let Some(device) = &state.device {
-            d.set_item("vid", device.descriptor.vid)?;
-            d.set_item("pid", device.descriptor.pid)?;
-            d.set_item("manufacturer", device.manufacturer.as_deref())?;
-            d.set_item("product", device.product.as_deref())?;
-            d.set_item("serial", device.serial.as_deref())?;
-        }
-        Ok(d)
+    fn usb<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        python(py, &self.lock().usb_state())
     }
 
     /// What happened on the USB port since the last call: `[(t_us, name, detail)]`.
-    fn usb_events(&self) -> Vec<(f64, String, String)> {
-        let events = self.lock().take_usb_events();
-        events
-            .into_iter()
-            .map(|(at, event)| {
-                let (name, detail) = match event {
-                    Event::Attached => ("attached", String::new()),
-                    Event::Detached => ("detached", String::new()),
-                    Event::Configured { vid, pid, .. } => ("configured", format!("{vid:04x}:{pid:04x}")),
-                    Event::EnumerationFailed { reason } => ("enumeration failed", reason),
-                    Event::PowerCycled { reason } => ("port switched off and on", reason),
-                    Event::PortReset { reason } => ("port reset", reason),
-                    Event::ConsoleOpened => ("console opened", String::new()),
-                    Event::ConsoleClosed => ("console closed", String::new()),
-                    Event::SerialOpened(place) => ("serial port opened", format!("{}", place + 1)),
-                    Event::SerialClosed(place) => ("serial port closed", format!("{}", place + 1)),
-                    Event::StorageReady { lun: 0, blocks, .. } => ("storage ready", format!("{blocks} blocks")),
-                    Event::StorageReady { lun, blocks, .. } => {
-                        ("storage ready", format!("{blocks} blocks, logical unit {lun}"))
-                    }
-                    Event::MediumGone { lun: 0 } => ("medium gone", String::new()),
-                    Event::MediumGone { lun } => ("medium gone", format!("logical unit {lun}")),
-                };
-                (us(at), name.to_string(), detail)
-            })
-            .collect()
+    fn usb_events(&self) -> Vec<(f64, &'static str, String)> {
+        self.lock().usb_events()
     }
 
     /// All files and directories of a logical unit of the board's drive: `[(path, is_dir, size)]`. The board runs during the call.
@@ -567,48 +443,12 @@ impl PyMachine {
     /// Change the drive in one mount: a list of `("write", path, data)`, `("mkdir", path, b"")`, `("remove", path, b"")`.
     #[pyo3(signature = (changes, lun = 0))]
     fn volume_apply(&self, py: Python<'_>, changes: Vec<(String, String, Vec<u8>)>, lun: u8) -> PyResult<()> {
-        py.detach(|| {
-            let mut machine = self.lock();
-            let volume = machine.volume(lun)?;
-            for (action, path, data) in &changes {
-                match action.as_str() {
-                    "write" => volume.write_file(path, data)?,
-                    "mkdir" => volume.create_dir(path)?,
-                    _ => volume.remove(path)?,
-                }
-            }
-            Ok(())
-        })
-        .map_err(|e: VolumeError| volume_error(&e))
+        py.detach(|| self.lock().change_volume(&changes, lun)).map_err(|e| volume_error(&e))
     }
 
     /// Counters since the power cycle; those of the network are 0, and `spi_hz` is None, on a board without one.
-    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut machine = self.lock();
-        let network = machine.wiring().network.as_ref();
-        let ethernet = network.map(Network::stats).unwrap_or_default();
-        let dropped = network.map_or(0, Network::dropped);
-        let spi = network.and_then(Network::spi);
-        let d = PyDict::new(py);
-        d.set_item("spi_bytes", ethernet.bus_bytes)?;
-        d.set_item("chip_selects", ethernet.chip_selects)?;
-        d.set_item("frames_from_board", ethernet.frames_out)?;
-        d.set_item("frames_to_board", ethernet.frames_in)?;
-        d.set_item("frames_dropped", dropped)?;
-        let chip = machine.chip_mut();
-        d.set_item("clk_sys_hz", chip.sys().freq.clk_sys_hz)?;
-        d.set_item("clk_peri_hz", chip.sys().freq.clk_peri_hz)?;
-        d.set_item("spi_hz", spi.map(|spi| chip.sck_hz(spi)))?;
-        let cores = 0..chip.facts().cores;
-        d.set_item("instructions", cores.clone().map(|core| chip.counts(core).0).sum::<u64>())?;
-        d.set_item("cycles", cores.clone().map(|core| chip.counts(core).1).collect::<Vec<_>>())?;
-        d.set_item("flash_generation", chip.flash_generation())?;
-        d.set_item("core_states", cores.clone().map(|core| chip.state(core)).collect::<Vec<_>>())?;
-        d.set_item("pc", cores.map(|core| chip.registers(core)[chip.facts().pc]).collect::<Vec<_>>())?;
-        if let Some(socket) = &machine.wiring().card {
-            py_card::stats(socket.card(), &d)?;
-        }
-        Ok(d)
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        python(py, &self.lock().stats())
     }
 
     /// The first address of SRAM, and its bytes.
@@ -645,62 +485,29 @@ impl PyMachine {
 
     /// Both cores' registers R0 to R14, PC and xPSR; of RISC-V cores x0 to x16.
     fn registers(&self) -> Vec<Vec<u32>> {
-        let machine = self.lock();
-        let chip = machine.chip();
-        (0..chip.facts().cores)
-            .map(|core| {
-                let mut registers = chip.registers(core);
-                registers.truncate(chip.facts().pc + 2);
-                registers
-            })
-            .collect()
+        self.lock().registers()
     }
 
     /// HardFaults and lock-ups since the last call: `(list of dicts, number that did not fit)`. `text` says it all in one
     /// line. A HardFault that the guest handles is reported, too, and does not end a run.
-    fn cpu_faults<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, u64)> {
-        let (reports, dropped) = self.lock().chip_mut().sys().faults.take();
-        let list = PyList::empty(py);
-        for report in &reports {
-            list.append(py_trace::fault(py, report)?)?;
-        }
-        Ok((list, dropped))
+    fn cpu_faults<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        python(py, &self.lock().take_faults())
     }
 
     /// Start tracing the kinds named (`spi`, `pins`, `irq`, `usb`, `lan`, `pc`, `registers`, `reset`, `cores`,
     /// `wire`), beginning with what pins and cores are now.
     #[pyo3(signature = (kinds, limit = 1_000_000, pc_sample_cycles = 1000))]
     fn trace_start(&self, kinds: Vec<String>, limit: usize, pc_sample_cycles: u64) -> PyResult<()> {
-        let mut mask = 0;
-        for name in &kinds {
-            let known = KINDS.iter().find(|(known, _)| known == name);
-            let known = known.ok_or_else(|| {
-                let all: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-                PyValueError::new_err(format!("unknown trace kind {name:?}: use {}", all.join(", ")))
-            })?;
-            mask |= known.1;
-        }
-        let mut machine = self.lock();
-        let chip = machine.chip_mut();
-        chip.start_trace(mask, limit);
-        chip.sample_pc(if kinds.iter().any(|k| k == "pc") { pc_sample_cycles } else { 0 });
-        Ok(())
+        self.lock().trace_kinds(&kinds, limit, pc_sample_cycles).map_err(value_error)
     }
 
     fn trace_stop(&self) {
-        let mut machine = self.lock();
-        machine.chip_mut().sys().trace.stop();
-        machine.chip_mut().sample_pc(0);
+        self.lock().stop_trace();
     }
 
     /// Take the records so far: `(list of dicts, number that did not fit)`.
-    fn trace_take<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, u64)> {
-        let (records, dropped) = self.lock().chip_mut().sys().trace.take();
-        let list = PyList::empty(py);
-        for (at, record) in &records {
-            list.append(py_trace::record(py, *at, record)?)?;
-        }
-        Ok((list, dropped))
+    fn trace_take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        python(py, &self.lock().take_trace())
     }
 
     /// Start a profile: of each instruction and call, or of samples each `sample_cycles` of clk_sys where that is not 0.
@@ -737,41 +544,25 @@ impl PyMachine {
         ready_us: Option<u64>,
         link_us: Option<u64>,
         windows_us: Option<Vec<(f64, f64)>>,
-    ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let within = within_us.into_iter().map(ps).collect();
-        let sought = Sought { intervals_us: spans_us, clock: Clock::default(), within, ready_us, link_us };
-        let given = windows_us.map(|each| each.into_iter().map(|(from, to)| (ps(from), ps(to))).collect::<Vec<_>>());
-        let mut machine = self.lock();
-        let (clocks, base) = (Clocks::of(machine.chip_mut()), machine.chip().facts().flash_base);
-        let recorded = machine.attribution();
-        recorded.map(|recorded| py_attribution::shared(py, &clocks, base, recorded, &sought, given)).transpose()
+    ) -> PyResult<Bound<'py, PyAny>> {
+        python(py, &self.lock().attribution(spans_us, within_us, ready_us, link_us, windows_us))
     }
 
     /// What went on at each moment from one time to another: `[(start_us, end_us, cause)]` without a gap; None where
     /// nothing was recorded, or not all of it. Causes are those of `attribution`, of which `_run` stands for what counts
     /// as `_miss` and `_wait`, too.
     fn attribution_moments(&self, start_us: f64, end_us: f64) -> Option<Vec<(f64, f64, &'static str)>> {
-        let machine = self.lock();
-        let moments = machine.attribution()?.moments((ps(start_us), ps(end_us)))?;
-        Some(moments.into_iter().map(|((from, to), cause)| (us(from), us(to), cause)).collect())
+        self.lock().attribution_moments((start_us, end_us))
     }
 
     /// Log decoded SPI frames of the devices from now on (or stop).
     fn spi_log(&self, on: bool) {
-        let mut machine = self.lock();
-        let mut readers = self.readers();
-        if let Some(reader) = readers.spi.take() {
-            machine.wiring().end_spi_log(reader);
-        }
-        readers.spi = on.then(|| machine.wiring().log_spi());
+        self.lock().log_spi(on);
     }
 
     /// Take the decoded SPI frames in order: `[(start_us, end_us, device, name, address, write, length,
     /// first bytes, meaning, wire_bytes)]`.
-    fn spi_log_take<'py>(&self, py: Python<'py>) -> Vec<PyFrame<'py>> {
-        let mut machine = self.lock();
-        let frames =
-            self.readers().spi.as_ref().map(|reader| machine.wiring().take_spi_log(reader)).unwrap_or_default();
-        frames.into_iter().map(|(device, frame)| py_trace::frame(py, device, frame)).collect()
+    fn spi_log_take(&self) -> Vec<SpiTold> {
+        self.lock().take_spi()
     }
 }

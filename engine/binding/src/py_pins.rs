@@ -1,12 +1,13 @@
 //! The part of `Machine` that is a hand at the board's pins, and the PC's leads to its UARTs.
 
+use board::millivolts;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use sim::us;
 
-use crate::py_config::{gpio, millivolts};
-use crate::py_machine::PyMachine;
-use crate::py_time::us;
+use crate::py_config::gpio;
+use crate::py_machine::{PyMachine, value_error};
 
 const HIGH_MV: u32 = 3_300;
 
@@ -38,7 +39,7 @@ impl PyMachine {
     /// Put a voltage to a pin, or take it away (None): the ADC reads it on GPIO 26 to 29, a program high from 1.65 V on.
     #[pyo3(signature = (pin, volts))]
     fn set_voltage(&self, pin: u32, volts: Option<f64>) -> PyResult<()> {
-        let (pin, mv) = (self.gpio(pin)?, volts.map(millivolts).transpose()?);
+        let (pin, mv) = (self.gpio(pin)?, volts.map(millivolts).transpose().map_err(value_error)?);
         self.lock().rearrange(|around| around.hold(pin, mv));
         Ok(())
     }

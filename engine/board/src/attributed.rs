@@ -9,6 +9,7 @@ use attribution::{
     attribute, lan, timeline,
 };
 use parts::mcu::Mcu;
+use serde_json::{Map, Value, json};
 use sim::{LogReader, Ps, SpiFrame};
 
 use crate::passages::beside;
@@ -19,66 +20,55 @@ const MOST_FRAMES: usize = 1 << 17;
 /// Most frames of the cable whose passage over the air is still to come; older ones were lost.
 const MOST_PENDING: usize = 1 << 12;
 
-/// What an attribution says of a chip, as it is at the end of the run.
-#[derive(Clone, Copy, Debug)]
-pub struct Clocks {
-    /// Frequency of clk_sys.
-    pub clk_sys_hz: u64,
-    /// Frequency at which the flash is read.
-    pub flash_hz: u64,
-    /// Cycles of clk_sys that a miss of the flash cache takes.
-    pub miss_cycles: u32,
-    /// Cycles of a miss of the line after the one filled last; `None`: as many.
-    pub next_line_cycles: Option<u32>,
-}
-
-impl Clocks {
-    /// Returns those of `chip`.
-    pub fn of(chip: &mut dyn Mcu) -> Self {
-        let clk_sys_hz = chip.sys().freq.clk_sys_hz;
-        let xip = chip.xip().map(|xip| (xip.sck_cycles, xip.miss_cycles, xip.next_line_cycles));
-        let (sck_cycles, miss_cycles, next_line_cycles) = xip.unwrap_or_default();
-        let flash_hz = clk_sys_hz.checked_div(sck_cycles.into()).unwrap_or(0);
-        Self { clk_sys_hz, flash_hz, miss_cycles, next_line_cycles }
-    }
+/// Returns what an attribution says of a chip as it is at the end of the run: Hz, and cycles of clk_sys.
+pub(crate) fn clocks(chip: &mut dyn Mcu) -> Value {
+    let clk_sys_hz = chip.sys().freq.clk_sys_hz;
+    let xip = chip.xip().map(|xip| (xip.sck_cycles, xip.miss_cycles, xip.next_line_cycles));
+    let (sck_cycles, miss_cycles, next_line_cycles) = xip.unwrap_or_default();
+    let flash_hz = clk_sys_hz.checked_div(sck_cycles.into()).unwrap_or(0);
+    json!({ "clk_sys_hz": clk_sys_hz, "flash_hz": flash_hz, "miss_cycles": miss_cycles,
+        "next_line_cycles": next_line_cycles })
 }
 
 /// What a board recorded for [`attribution::attribute`].
 #[derive(Debug)]
-pub struct Recorded {
+pub(crate) struct Recorded {
     /// Changes of the chip's state.
-    pub recording: Recording,
+    recording: Recording,
     /// Frames in order of their start, without lost ones.
-    pub frames: Vec<Frame>,
+    frames: Vec<Frame>,
     /// Transfers of the network chip.
-    pub transfers: Transfers,
+    transfers: Transfers,
 }
 
 impl Recorded {
     /// Returns whether anything of it is lost.
-    pub fn is_torn(&self) -> bool {
+    pub(crate) fn is_torn(&self) -> bool {
         self.recording.is_torn() || self.transfers.tape.has_failed()
     }
-}
 
-/// An attribution of the intervals that a client told of, or that are given.
-#[derive(Debug)]
-pub struct Account {
-    /// The intervals, and where their time went.
-    pub spans: (Vec<Interval>, Shares),
-    /// The way to the first interval, as far as the client tells of it: `boot`, `link`, `address`, `connect`; else all
-    /// of it, `start`.
-    pub names: Vec<&'static str>,
-    /// The intervals of these, and where their time went.
-    pub stages: (Vec<Interval>, Shares),
-}
+    /// Attributes the intervals `given`, or those that `sought` describes: adds their columns and those of the stages
+    /// before the first to `told`. `spans`: null, no readings of the clock fit. `misses`: the address of each line of flash
+    /// that was missed from the first interval to the last, and how often.
+    pub(crate) fn account(&self, told: &mut Value, flash_base: u32, sought: &Sought, given: Option<Vec<Interval>>) {
+        if let Some(windows) = self.windows(sought, given) {
+            let shares = |spans: &[Interval]| attribute(&self.recording, &self.frames, &self.transfers, spans);
+            let (names, stages) = self.stages(&windows);
+            let shared = shares(&windows.intervals);
+            told["misses"] = shared.misses.iter().map(|(line, count)| json!([flash_base + line, count])).collect();
+            told["spans"] = columns(&windows.intervals, &shared);
+            told["stages"] = columns(&stages, &shares(&stages));
+            told["stages"]["names"] = json!(names);
+        } else {
+            told["spans"] = Value::Null;
+        }
+        told["lost"] = self.is_torn().into(); // also where a tape could not be read just now
+    }
 
-impl Recorded {
-    /// Attributes the intervals `given`, or those that `sought` describes. `None`: no readings of the clock fit those.
-    pub fn account(&self, sought: &Sought, given: Option<Vec<Interval>>) -> Option<Account> {
+    fn windows(&self, sought: &Sought, given: Option<Vec<Interval>>) -> Option<Windows> {
         let marks = &self.recording.marks;
         let readable = Clock::ALL.into_iter();
-        let windows = match given {
+        Some(match given {
             None => {
                 let readings = Readings::new(marks, Ps::MAX);
                 readable.map(|clock| Sought { clock, ..sought.clone() }).find_map(|sought| readings.find(&sought))?
@@ -90,16 +80,11 @@ impl Recorded {
                 let ready = ready.filter_map(|sought| before.find_ready(&sought)).next().unwrap_or_default();
                 Windows { intervals: spans, ..ready }
             }
-        };
-        let shares = |spans: &[Interval]| attribute(&self.recording, &self.frames, &self.transfers, spans);
-        let (names, stages) = self.stages(&windows);
-        let told = shares(&stages);
-        let spans = shares(&windows.intervals);
-        Some(Account { spans: (windows.intervals, spans), names, stages: (stages, told) })
+        })
     }
 
     /// What went on at each moment of `span`, see [`timeline`]. `None`: not all of it was recorded.
-    pub fn moments(&self, span: Interval) -> Option<Vec<(Interval, &'static str)>> {
+    pub(crate) fn moments(&self, span: Interval) -> Option<Vec<(Interval, &'static str)>> {
         if self.is_torn() {
             return None;
         }
@@ -107,6 +92,8 @@ impl Recorded {
         Some(found.into_iter().map(|(span, cause)| (span, Cause::ALL[cause as usize].1)).collect())
     }
 
+    /// Returns the stages of the way to the first interval, as far as the client tells of them: `boot`, `link`, `address`,
+    /// `connect`; else all of it, `start`.
     fn stages(&self, windows: &Windows) -> (Vec<&'static str>, Vec<Interval>) {
         let (mut names, mut stages) = (Vec::new(), Vec::new());
         let mut add = |name, from: Ps, to: Ps| {
@@ -130,6 +117,25 @@ impl Recorded {
         add("connect", opened, ready);
         (names, stages)
     }
+}
+
+/// Returns the columns of a table with a row for each interval. `exceptions`: each by its number.
+fn columns(spans: &[Interval], shares: &Shares) -> Value {
+    let mut causes = Map::new();
+    for (cause, name) in Cause::ALL {
+        let column: Vec<Ps> = shares.causes_ps.iter().map(|each| each[cause as usize]).collect();
+        if column.iter().any(|&ps| ps != 0) {
+            causes.insert(name.into(), json!(column));
+        }
+    }
+    json!({
+        "start_ps": spans.iter().map(|span| span.0).collect::<Vec<_>>(),
+        "duration_ps": spans.iter().map(|span| span.1 - span.0).collect::<Vec<_>>(),
+        "causes_ps": causes,
+        "counts": shares.counts,
+        "exceptions": shares.exceptions.iter().collect::<Vec<_>>(),
+        "registers": shares.registers,
+    })
 }
 
 /// The frames and transfers of an attribution so far.

@@ -3,6 +3,8 @@
 use sim::snapshot::{self, Torn};
 use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
 
+use crate::config::ConfigError;
+
 /// Modelled radio chips.
 pub const RADIOS: &[&str] = &[cyw43::Cyw43439::NAME];
 
@@ -60,9 +62,10 @@ ethernet_chips! { $
 }
 
 impl Chip {
-    /// Returns the chip of that name; `None`: it is not modelled.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|chip| chip.name() == name)
+    /// Returns the chip of that name. `Err`: it is not modelled.
+    pub fn named(name: &str) -> Result<Self, ConfigError> {
+        let found = Self::ALL.iter().copied().find(|chip| chip.name() == name);
+        found.ok_or_else(|| ConfigError::unknown("chip", name, Self::ALL.iter().map(|chip| chip.name())))
     }
 }
 

@@ -154,17 +154,12 @@ impl BoardConfig {
 
     /// WIZnet's W5500-EVB-Pico: a Pico with a W5500 on SPI0.
     pub fn w5500_evb_pico(bootrom: Vec<u8>) -> Self {
-        Self::pico(bootrom).with_ethernet(Chip::W5500)
+        Self::pico(bootrom).with_w5500()
     }
 
     /// WIZnet's W5500-EVB-Pico2: the same with a Pico 2.
     pub fn w5500_evb_pico2(bootrom: Vec<u8>) -> Self {
-        Self { flash_size: 2 << 20, ..Self::pico2(bootrom) }.with_ethernet(Chip::W5500)
-    }
-
-    /// WIZnet's W5100S-EVB-Pico: a Pico with a W5100S on SPI0.
-    pub fn w5100s_evb_pico(bootrom: Vec<u8>) -> Self {
-        Self::pico(bootrom).with_ethernet(Chip::W5100S)
+        Self { flash_size: 2 << 20, ..Self::pico2(bootrom) }.with_w5500()
     }
 
     /// A Raspberry Pi Pico W, and an access point in its range.
@@ -196,10 +191,10 @@ impl BoardConfig {
         Self { mcu, flash_size, crystal_hz, fuses, ethernet: Some(ethernet), ..Self::default() }
     }
 
-    fn with_ethernet(self, chip: Chip) -> Self {
+    fn with_w5500(self) -> Self {
         let side = SidePins { rstn: Some(20), intn: Some(21) };
         let wires = SpiWires { spi: 0, sck: 18, mosi: 19, miso: 16, csn: 17, side };
-        Self { ethernet: Some(EthernetConfig { chip, wires }), ..self }
+        Self { ethernet: Some(EthernetConfig { chip: Chip::W5500, wires }), ..self }
     }
 
     fn with_radio(mut self) -> Self {
@@ -254,6 +249,12 @@ impl BoardConfig {
 pub struct ConfigError(pub String);
 
 one_line!(ConfigError);
+
+impl ConfigError {
+    pub(crate) fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str>) -> Self {
+        Self(format!("{what} {name}: the engine models {}", known.collect::<Vec<_>>().join(", ")))
+    }
+}
 
 impl From<LanError> for ConfigError {
     fn from(error: LanError) -> Self {

@@ -36,9 +36,7 @@ impl std::error::Error for ConsoleError {}
 impl Machine {
     /// Types at the console; Enter is `\r`, Ctrl-C `\x03`. Returns how many bytes were accepted.
     pub fn type_in(&mut self, text: &str) -> usize {
-        let accepted = self.usb().console_write(text.as_bytes());
-        self.reschedule();
-        accepted
+        self.on_usb(|usb| usb.console_write(text.as_bytes()))
     }
 
     /// Runs until the console has printed `text`, for at most `within` of simulated time. Returns all output since the

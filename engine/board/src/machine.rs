@@ -14,6 +14,7 @@ use crate::attributed::{Attributing, Recorded};
 use crate::config::{BoardConfig, ConfigError};
 use crate::disk::Disk;
 use crate::network::Network;
+use crate::session::Logs;
 use crate::snapshot::SnapshotError;
 use crate::surroundings::Surroundings;
 use crate::uart_cable::UartCable;
@@ -67,6 +68,7 @@ pub struct Machine {
     /// The current attribution.
     attributing: Option<Attributing>,
     attribution: Option<Recorded>,
+    pub(crate) logs: Logs,
 }
 
 /// An error that ends the simulation: the guest used something that is not modelled.
@@ -79,7 +81,7 @@ impl Machine {
     /// Creates a board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
     pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, ConfigError> {
         let chip = Self::power_up(&config, flash, bootsel)?;
-        Ok(Self { powered: config.clone(), config, chip, attributing: None, attribution: None })
+        Ok(Self { powered: config.clone(), config, chip, attributing: None, attribution: None, logs: Logs::default() })
     }
 
     fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Box<dyn Mcu>, ConfigError> {
@@ -130,6 +132,7 @@ impl Machine {
         self.powered = self.config.clone();
         self.attributing = None;
         self.attribution = None;
+        self.logs = Logs::default();
     }
 
     /// Continues with a new chip in these surroundings, as `change` leaves it.
@@ -215,9 +218,7 @@ impl Machine {
 
     /// Serves TCP connections to `port` of the simulated PC with `app`. `Err`: no network, or the port is taken.
     pub fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) -> Result<(), LanError> {
-        self.lan()?.listen(port, app)?;
-        self.reschedule();
-        Ok(())
+        self.on_lan(|lan, _| lan.listen(port, app))?
     }
 
     /// Plugs the Ethernet cable in or pulls it out. `Err`: the board has no network.
@@ -226,6 +227,21 @@ impl Machine {
         self.network()?.set_cable(now, plugged);
         self.reschedule();
         Ok(())
+    }
+
+    /// Changes the LAN at the present time. `Err`: the board has no network.
+    pub fn on_lan<T>(&mut self, change: impl FnOnce(&mut Lan, Ps) -> T) -> Result<T, LanError> {
+        let now = self.now();
+        let done = change(self.lan()?, now);
+        self.reschedule();
+        Ok(done)
+    }
+
+    /// Changes the PC's side of the USB port.
+    pub fn on_usb<T>(&mut self, change: impl FnOnce(&mut UsbHost) -> T) -> T {
+        let done = change(self.usb());
+        self.reschedule();
+        done
     }
 
     /// Plans the world's events again after a change by its owner.
@@ -368,7 +384,7 @@ impl Machine {
     }
 
     /// Returns the last recording since the power cycle.
-    pub fn attribution(&self) -> Option<&Recorded> {
+    pub(crate) fn recorded(&self) -> Option<&Recorded> {
         self.attribution.as_ref()
     }
 

@@ -1,5 +1,6 @@
 //! The modelled microcontrollers. No other file of this crate names one.
 
+use crate::config::ConfigError;
 use crate::wiring::Wiring;
 
 pub use avr::{ATMEGA1284P_FACTS as ATMEGA1284P, ATMEGA2560_FACTS as ATMEGA2560};
@@ -12,9 +13,10 @@ pub use rp2350::{FACTS as RP2350, NO_BOOT_LOADER};
 /// All kinds.
 pub const ALL: &[&Facts] = &[&RP2040, &RP2350, &ATMEGA2560, &ATMEGA1284P];
 
-/// Returns the kind of that name; `None`: it is not modelled.
-pub fn named(name: &str) -> Option<&'static Facts> {
-    ALL.iter().copied().find(|facts| facts.name == name)
+/// Returns the kind of that name. `Err`: it is not modelled.
+pub fn named(name: &str) -> Result<&'static Facts, ConfigError> {
+    let found = ALL.iter().copied().find(|facts| facts.name == name);
+    found.ok_or_else(|| ConfigError::unknown("mcu", name, ALL.iter().map(|facts| facts.name)))
 }
 
 /// Returns a microcontroller of the kind `facts` at power-on, with `world` on its pins.

@@ -27,6 +27,8 @@ pub struct Memory<M, A: Architecture> {
     pub ops: Vec<A::Op>,
     /// Granules of RAM that contain predecoded instructions.
     code: Vec<bool>,
+    /// Pages of the window that do.
+    decoded: Vec<bool>,
     /// Addresses of SRAM that exclusive loads have reserved, by core: the bus fabric's global monitor.
     reserved: [Option<u32>; 2],
     /// The XIP cache.
@@ -85,6 +87,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             reach: M::FLASH.bytes,
             ops: vec![A::Op::default(); M::FLASH_OPS + flash_size / 2 + 1],
             code: vec![false; (M::SRAM.bytes as usize >> CODE_GRANULE_BITS) + 1],
+            decoded: vec![false; flash_size / PAGE + 1],
             reserved: [None; 2],
             xip: XipCache::default(),
             translated: A::Translated::new::<M>(flash_size),
@@ -101,6 +104,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         Memory {
             ops: vec![B::Op::default(); self.ops.len()],
             code: vec![false; self.code.len()],
+            decoded: vec![false; self.decoded.len()],
             reserved: [None; 2],
             translated,
             rom: self.rom,
@@ -195,7 +199,11 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             if let Some(&new) = new {
                 panes.showing[new].push(at);
                 // Translated code may be running, so the window's content stays where it is.
-                self.flash[at * PAGE..][..PAGE].copy_from_slice(&panes.cells[new * PAGE..][..PAGE]);
+                let (page, cells) = (&mut self.flash[at * PAGE..][..PAGE], &panes.cells[new * PAGE..][..PAGE]);
+                if page == cells {
+                    continue;
+                }
+                page.copy_from_slice(cells);
             }
             self.forget_flash(at * PAGE, PAGE);
         }
@@ -261,11 +269,15 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         self.flash_generation += 1;
     }
 
-    /// Decodes and translates again what the window has from `at` on.
+    /// Decodes and translates again what a page of the window has from `at` on.
     fn forget_flash(&mut self, at: usize, bytes: usize) {
         let slots = M::FLASH_OPS + at / 2..M::FLASH_OPS + (at + bytes).div_ceil(2);
-        // A 32-bit instruction is predecoded in its first halfword's slot.
-        self.ops[slots.start - usize::from(at >= 2)..slots.end].fill(A::Op::default());
+        // A program may map other pages all the time: most have no code.
+        if self.decoded[at / PAGE] {
+            // A 32-bit instruction is predecoded in its first halfword's slot.
+            self.ops[slots.start - usize::from(at >= 2)..slots.end].fill(A::Op::default());
+            self.decoded[at / PAGE] = bytes < PAGE;
+        }
         if self.translated.reaches(slots.clone()) {
             slots.for_each(|slot| self.translated.forget(slot));
         }
@@ -509,6 +521,8 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             (decode(self.ram_u16(ram), next), M::SRAM_OPS + ram / 2)
         } else if flash < self.code_bytes() as usize && !self.xip.offline {
             let next = if flash + 2 < self.flash.len() { self.flash_u16(flash + 2) } else { 0 };
+            self.decoded[flash / PAGE] = true;
+            self.decoded[(flash + 2) / PAGE] = true;
             (decode(self.flash_u16(flash), next), M::FLASH_OPS + flash / 2)
         } else if rom < self.rom.len() {
             let next = if rom + 2 < self.rom.len() { self.rom_u16(rom + 2) } else { 0 };

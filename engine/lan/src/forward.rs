@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
 
+use serde::Serialize;
 use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
 use smoltcp::iface::SocketSet;
 
@@ -44,7 +45,7 @@ pub struct ForwardTarget {
 }
 
 /// The counters of a rule.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct ForwardStats {
     /// TCP connections accepted from the host.
     pub connections: u64,

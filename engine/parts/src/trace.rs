@@ -1,7 +1,9 @@
 //! The event trace: off by default, and without effect on simulated time.
 
+use serde::{Serialize, Serializer};
+use sim::{Ps, us};
+
 use crate::PROBED;
-use sim::Ps;
 
 /// The kinds of record; each is a bit of [`Trace`]'s mask.
 pub mod kind {
@@ -25,10 +27,29 @@ pub mod kind {
     pub const CORES: u32 = 256;
     /// The times of SPI frames on the wire.
     pub const WIRE: u32 = 512;
+
+    /// All kinds by their names.
+    pub const ALL: [(&str, u32); 10] = [
+        ("spi", SPI),
+        ("pins", PINS),
+        ("irq", IRQ),
+        ("usb", USB),
+        ("lan", LAN),
+        ("pc", PC),
+        ("registers", REGISTERS),
+        ("reset", RESET),
+        ("cores", CORES),
+        ("wire", WIRE),
+    ];
 }
 
-/// What happened at one moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+fn in_us<S: Serializer>(at: &Ps, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(us(*at))
+}
+
+/// What happened at one moment. Serialized, it has its kind's name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Record {
     /// One SPI frame on controller `spi`.
     Spi {
@@ -47,6 +68,7 @@ pub enum Record {
         output_enabled: u64,
     },
     /// Core took exception `number` (16 + IRQ) or returned from it.
+    #[serde(rename = "irq")]
     Exception {
         /// The core.
         core: u8,
@@ -81,6 +103,7 @@ pub enum Record {
         pc: u32,
     },
     /// Peripheral register access by a core.
+    #[serde(rename = "registers")]
     Register {
         /// The core.
         core: u8,
@@ -97,6 +120,7 @@ pub enum Record {
         cause: &'static str,
     },
     /// A core starts or stops running: it sleeps, is locked up, or is held in reset.
+    #[serde(rename = "cores")]
     Core {
         /// The core.
         core: u8,
@@ -115,8 +139,10 @@ pub enum Record {
         /// The value on MISO.
         miso: u16,
         /// Simulated time at which the frame begins.
+        #[serde(rename = "begin_us", serialize_with = "in_us")]
         begin: Ps,
         /// Simulated time of its first edge of SCK.
+        #[serde(rename = "first_us", serialize_with = "in_us")]
         first: Ps,
         /// SPO: SCK idles high.
         polarity: bool,

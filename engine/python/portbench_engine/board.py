@@ -41,7 +41,7 @@ class Board:
 
     `flash`: its contents from the start; the rest is blank. `mcu`: one of `MCUS`. `rom`: the boot ROM (default:
     `bootrom(mcu)`). `settings`: further settings of `Machine`, such as `flash_bytes` and `devices`. Errors of the model
-    and of the guest are EngineError, those of arguments ValueError and KeyError.
+    and of the guest are EngineError, those of arguments ValueError.
     """
 
     machine: Machine

@@ -65,7 +65,7 @@ pub use random::{SplitMix64, asked};
 pub use snapshot::Snapshot;
 pub use spi::{SpiDevice, SpiFrame};
 pub use tcp::{AppReply, TcpApp};
-pub use time::{NEVER, PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, Ps};
+pub use time::{NEVER, PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, Ps, ps, us};
 pub use uart::UartDevice;
 pub use usb::{Handshake, InResult, UsbBus};
 pub use wifi::{Bss, Join, Mac, Radio, RadioReport, RadioRequest, Security};

@@ -36,7 +36,7 @@ export class Analyser {
   take(observed: Observed): void {
     if (this.held) return;
     this.#changes = this.#changes.concat(observed.pins).slice(-KEPT);
-    this.#spi = this.#spi.concat(observed.spi.map(([start, end, , name, write]) => [start, end, name, write] as [number, number, string, boolean])).slice(-KEPT);
+    this.#spi = this.#spi.concat(observed.spi.map(([start, end, , name, , write]) => [start, end, name, write] as [number, number, string, boolean])).slice(-KEPT);
     this.#frames = this.#frames.concat(observed.frames.map(([start, end, toBoard]) => [start, end, toBoard] as [number, number, boolean])).slice(-KEPT);
     if (observed.wire.length) this.#bytes = observed.wire;
   }

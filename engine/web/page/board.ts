@@ -1,4 +1,5 @@
 // The typed interface of the engine's module (../src/lib.rs). Times are microseconds of simulated time.
+import boards from "./boards.json";
 import type { Byte } from "./wave.js";
 
 export interface Kind {
@@ -9,18 +10,12 @@ export interface Kind {
   /** The network chip; empty without one. */
   network: string;
   cable: boolean;
+  /** The engine's, of the board and of the simulated PC. */
+  settings: object;
 }
 
-/** By their numbers: `BOARDS` in ../src/page.rs has the same order. */
-export const KINDS: readonly Kind[] = [
-  { id: "W5500_EVB_PICO", title: "WIZnet W5500-EVB-Pico", mcu: "RP2040", network: "W5500", cable: true },
-  { id: "W5100S_EVB_PICO", title: "WIZnet W5100S-EVB-Pico", mcu: "RP2040", network: "W5100S", cable: true },
-  { id: "RPI_PICO", title: "Raspberry Pi Pico", mcu: "RP2040", network: "", cable: false },
-  { id: "RPI_PICO_W", title: "Raspberry Pi Pico W", mcu: "RP2040", network: "CYW43439", cable: false },
-  { id: "W5500_EVB_PICO2", title: "WIZnet W5500-EVB-Pico2", mcu: "RP2350", network: "W5500", cable: true },
-  { id: "RPI_PICO2", title: "Raspberry Pi Pico 2", mcu: "RP2350", network: "", cable: false },
-  { id: "RPI_PICO2_W", title: "Raspberry Pi Pico 2 W", mcu: "RP2350", network: "CYW43439", cable: false },
-];
+/** Written by ../build.py. */
+export const KINDS: readonly Kind[] = boards;
 
 /** The drive that the PC has found on the board; the order is that of `drive` in ../src/lib.rs. */
 const DRIVES = ["none", "the firmware's", "the boot loader's"] as const;
@@ -28,8 +23,8 @@ export type Drive = (typeof DRIVES)[number];
 
 /** What `observed` returns. Times are microseconds of simulated time. */
 export interface Observed {
-  /** Start, end, chip, register or buffer, written, bytes, the first 16 of them, their meaning. */
-  spi: [number, number, string, string, boolean, number, number[], string][];
+  /** Start, end, chip, register or buffer, address, written, bytes, the first 16 of them, their meaning, bytes on the wire. */
+  spi: [number, number, string, string, number, boolean, number, number[], string, number][];
   spiLeftOut: number;
   /** First bit, arrival, to the board, what became of it, the frame. */
   frames: [number, number, boolean, string, number[]][];
@@ -44,7 +39,8 @@ interface Exports {
   input(bytes: number): number;
   output(): number;
   take_boot_rom(): void;
-  power_up(board: number, bootsel: boolean): number;
+  take_settings(): void;
+  power_up(bootsel: boolean): number;
   run(us: number): number;
   time_us(): number;
   instructions(): number;
@@ -79,8 +75,10 @@ export class Board {
   powerUp(kind: number, rom: Uint8Array, uf2: Uint8Array, bootsel: boolean): void {
     this.#give(rom);
     this.#engine.take_boot_rom();
+    this.#give(new TextEncoder().encode(JSON.stringify(KINDS[kind]!.settings)));
+    this.#engine.take_settings();
     this.#give(uf2);
-    this.#check(this.#engine.power_up(kind, bootsel));
+    this.#check(this.#engine.power_up(bootsel));
   }
 
   /** Returns why the board stopped; empty: it did not. */

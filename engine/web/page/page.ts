@@ -270,7 +270,7 @@ function showTraffic(): void {
     const { from, to, what } = decode(frame, fate);
     line(find("cable-frames"), [(start / 1000).toFixed(3), from, to, what], [0]);
   }
-  for (const [start, end, , name, write, length, data, meaning] of waiting.spi) {
+  for (const [start, end, , name, , write, length, data, meaning] of waiting.spi) {
     line(find("spi-frames"), [(start / 1000).toFixed(3), (end - start).toFixed(2), name, write ? "write" : "read", `${length}`, meaning || hex(data.slice(0, 12))], [0, 1, 4]);
   }
   waiting = { frames: [], spi: [] };

@@ -11,10 +11,7 @@ from page_engine import call as _call  # type: ignore[import-not-found]
 from pyodide.ffi import to_js  # type: ignore[import-not-found]
 
 _FACTS: dict[str, Any] = json.loads(Path(__file__).with_name("facts.json").read_text(encoding="utf-8"))
-_BOARDS: dict[str, dict[str, Any]] = _FACTS["boards"]
-"""The settings of each board that the page has, as by default."""
 _ROMS = Path("/roms")
-_KINDS = ("mcu", "flash_bytes", "devices", "attached", "pins")
 
 MCUS, CHIPS, RADIOS = (tuple(_FACTS[name]) for name in ("mcus", "chips", "radios"))
 SD_CARDS = tuple(map(tuple, _FACTS["sd_cards"]))
@@ -71,22 +68,13 @@ def own_bootrom(mcu: str) -> bytes | None:
 
 
 class Machine:
-    """The page's `Machine`, like the native one. A setting that the page does not have is an error with its name."""
+    """The page's `Machine`, like the native one."""
 
     def __init__(self, bootrom: bytes, flash: bytes, settings: dict[str, Any], bootsel: bool = False) -> None:
-        told = json.loads(json.dumps(settings))
-        ids = [id for id, usual in _BOARDS.items() if all(usual[key] == told[key] for key in _KINDS)]
-        if not ids:
-            raise ValueError("this board, or a device on it, is not available in a page")
-        usual = _BOARDS[ids[0]]
-        changed = {key: value for key, value in told.items() if value != usual.get(key)}
-        if "faults" in changed:
-            faults = told["faults"]
-            changed["faults"] = {key: faults[key] for key in faults if faults[key] != usual["faults"][key]}
+        told = json.loads(json.dumps(settings, default=str))
         while _ended:
             _ask("drop", _ended.pop())
-        data = bootrom + flash
-        self._number, _ = _ask("new", 0, ids[0], changed, bootsel, len(bootrom), data=data)
+        self._number, _ = _ask("new", 0, told, bootsel, len(bootrom), data=bootrom + flash)
         self._time_ps = 0
         self._console = b""
         self._console_time_us = 0.0
@@ -131,7 +119,7 @@ class Machine:
         return self._unsent
 
     def usb_events(self) -> list[tuple[float, str, str]]:
-        return [(self.time_us, "changed", "")] * self._ask("usb_events")
+        return [(at_us, name, details) for at_us, name, details in self._ask("usb_events")]
 
     def usb(self) -> dict[str, Any]:
         return dict(self._ask("usb"))
@@ -194,7 +182,7 @@ class Machine:
 
     def volume_apply(self, changes: list[tuple[str, str, bytes]]) -> None:
         for action, path, data in changes:
-            self._ask(f"volume_{action}", path, data=data)
+            self._ask("volume_apply", action, path, data=data)
 
     def attribution_start(self, limit: int = 8_000_000) -> None:
         self._ask("attribution_start", limit)
@@ -210,12 +198,8 @@ class Machine:
         link_us: int | None,
         windows_us: list[tuple[float, float]] | None,
     ) -> dict[str, Any] | None:
-        found = self._ask("attribution", spans_us, within_us, ready_us, link_us, windows_us)
-        if found is None or found["spans"] is None:
-            return found
-        for part in (found["spans"], found["stages"]):
-            part["exceptions"] = dict(part["exceptions"])
-        return {**found, "misses": [tuple(each) for each in found["misses"]]}
+        found: dict[str, Any] | None = self._ask("attribution", spans_us, within_us, ready_us, link_us, windows_us)
+        return found
 
     def spi_log(self, on: bool) -> None:
         self._ask("spi_log", on)
@@ -224,7 +208,7 @@ class Machine:
         return [(*frame[:7], bytes(frame[7]), *frame[8:]) for frame in self._ask("spi_log_take")]
 
     def trace_start(self, kinds: list[str], limit: int = 1_000_000, pc_sample_cycles: int = 1000) -> None:
-        self._ask("trace_start", limit)
+        self._ask("trace_start", kinds, limit, pc_sample_cycles)
 
     def trace_stop(self) -> None:
         self._ask("trace_stop")

@@ -5,9 +5,7 @@ use std::net::SocketAddrV4;
 
 use lan::UdpApp;
 use serde_json::{Value, json};
-use sim::{AppReply, Ps, TcpApp};
-
-use crate::machines::{ps, us};
+use sim::{AppReply, Ps, TcpApp, ps, us};
 
 #[cfg(target_arch = "wasm32")]
 #[link(wasm_import_module = "page")]

@@ -10,7 +10,6 @@ mod app;
 mod machines;
 mod page;
 mod ping_pong;
-mod settings;
 
 use std::cell::RefCell;
 
@@ -47,12 +46,18 @@ pub extern "C" fn take_boot_rom() {
     with(|page| page.boot_rom = std::mem::take(&mut page.input));
 }
 
-/// Powers up the board of this number in `page::BOARDS` with the UF2 file in the input; with no input it keeps its
-/// flash. Returns the length of the error, 0: none.
+/// Takes the settings of the next power-up from the input, as JSON: see `BoardConfig::from_settings`.
 #[unsafe(no_mangle)]
-pub extern "C" fn power_up(board: usize, bootsel: bool) -> usize {
+pub extern "C" fn take_settings() {
+    with(|page| page.settings = std::mem::take(&mut page.input));
+}
+
+/// Powers up the board with the UF2 file in the input; with no input it keeps its flash. Returns the length of the error,
+/// 0: none.
+#[unsafe(no_mangle)]
+pub extern "C" fn power_up(bootsel: bool) -> usize {
     with(|page| {
-        let failure = page.power_up(board, bootsel).err().unwrap_or_default();
+        let failure = page.power_up(bootsel).err().unwrap_or_default();
         page.answer(failure.into_bytes())
     })
 }

@@ -6,24 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use attribution::{Clock, Sought};
-use board::{Account, Clocks, Machine, Network, flash_of_image, mcu};
-use parts::trace::{Record, kind};
+use board::{BoardConfig, Machine, flash_of_image, mcu};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
-use sim::{LogReader, PS_PER_US, Ps};
+use serde_json::{Value, json};
+use sim::{ps, us};
 
 use crate::app::{PageApp, PageUdpApp};
-use crate::page::{BOARDS, TCP_ANSWER};
-use crate::settings;
-
-pub(crate) fn us(at: Ps) -> f64 {
-    at as f64 / PS_PER_US as f64
-}
-
-pub(crate) fn ps(us: f64) -> Ps {
-    (us * PS_PER_US as f64) as Ps
-}
 
 struct Failure {
     kind: &'static str,
@@ -42,34 +30,29 @@ fn os_error(error: impl std::fmt::Display) -> Failure {
     Failure { kind: "os", text: error.to_string() }
 }
 
-struct Slot {
-    machine: Machine,
-    spi: Option<LogReader>,
-    frames: Option<LogReader>,
-}
-
 /// The boards of the page's Python, by their numbers.
 #[derive(Default)]
 pub(crate) struct Machines {
-    slots: BTreeMap<u64, Slot>,
+    machines: BTreeMap<u64, Machine>,
     next: u64,
 }
 
-/// The arguments of a call, from its first.
+/// The arguments of a call.
 struct Arguments<'a>(&'a [Value]);
 
 impl Arguments<'_> {
-    fn get<T: DeserializeOwned>(&self, index: usize) -> Result<T, Failure> {
-        let value = self.0.get(index).cloned().unwrap_or_default();
-        serde_json::from_value(value).map_err(|error| value_error(format!("argument {index}: {error}")))
+    /// Returns all of them, a tuple.
+    fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_value(self.0.into()).map_err(|error| value_error(format!("arguments: {error}")))
+    }
+
+    /// Returns the only one.
+    fn only<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        self.read().map(|(only,)| only)
     }
 }
 
 type Answer = Result<(Value, Vec<u8>), Failure>;
-
-fn plain(value: impl Into<Value>) -> Answer {
-    Ok((value.into(), Vec::new()))
-}
 
 impl Machines {
     /// Carries out the call in `text` with `data` beside it; returns the answer and the bytes beside that.
@@ -91,300 +74,102 @@ impl Machines {
     }
 
     fn answer(&mut self, name: &str, number: u64, arguments: &Arguments<'_>, data: &[u8]) -> Answer {
-        match name {
+        let value = match name {
             "flash_of_image" => {
-                let mcu = mcu::named(&arguments.get::<String>(0)?).ok_or_else(|| value_error("no such mcu"))?;
+                let mcu = mcu::named(&arguments.only::<String>()?).map_err(value_error)?;
                 return Ok((Value::Null, flash_of_image(mcu, data).map_err(value_error)?));
             }
-            "new" => return plain(self.make(arguments, data)?),
-            "drop" => {
-                self.slots.remove(&number);
-                return plain(Value::Null);
+            "new" => {
+                // The data are the boot ROM, then the flash.
+                let (settings, bootsel, rom_bytes): (Value, bool, usize) = arguments.read()?;
+                let (rom, flash) = data.split_at(rom_bytes.min(data.len()));
+                let config = BoardConfig::from_settings(rom.to_vec(), settings).map_err(value_error)?;
+                let machine = Machine::new(config, flash, bootsel).map_err(value_error)?;
+                self.next += 1;
+                self.machines.insert(self.next, machine);
+                json!(self.next)
             }
-            _ => {}
-        }
-        let slot = self.slots.get_mut(&number).ok_or_else(|| value_error(format!("there is no board {number}")))?;
-        slot.answer(name, arguments, data)
-    }
-
-    /// Arguments: the board's id, settings, BOOTSEL, bytes of the boot ROM. Data: the boot ROM, then the flash.
-    fn make(&mut self, arguments: &Arguments<'_>, data: &[u8]) -> Result<u64, Failure> {
-        let id: String = arguments.get(0)?;
-        let rom_bytes: usize = arguments.get(3)?;
-        let (rom, flash) = data.split_at(rom_bytes.min(data.len()));
-        let known = BOARDS.iter().find(|(known, _)| *known == id);
-        let (_, make) = known.ok_or_else(|| value_error(format!("board {id}: the page has no such board")))?;
-        let mut config = make(rom.to_vec());
-        config.phy.tcp_answer = TCP_ANSWER;
-        settings::apply(arguments.get(1)?, &mut config).map_err(value_error)?;
-        let machine = Machine::new(config, flash, arguments.get(2)?).map_err(value_error)?;
-        self.next += 1;
-        self.slots.insert(self.next, Slot { machine, spi: None, frames: None });
-        Ok(self.next)
-    }
-}
-
-impl Slot {
-    fn answer(&mut self, name: &str, arguments: &Arguments<'_>, data: &[u8]) -> Answer {
-        let machine = &mut self.machine;
-        let now = machine.now();
-        match name {
-            "run" => {
-                let stop = machine.run(arguments.get(0)?).map_err(engine_error)?;
-                let state = machine.usb().state();
-                let printed = machine.usb().console_read();
-                let told_at = us(machine.usb().console_received_at());
-                let unsent = state.console_unsent;
-                Ok((json!([stop.to_string(), machine.now(), told_at, unsent]), printed))
+            "drop" => json!(drop(self.machines.remove(&number))),
+            _ => {
+                let machine = self.machines.get_mut(&number);
+                let machine = machine.ok_or_else(|| value_error(format!("there is no board {number}")))?;
+                return answer(machine, name, arguments, data);
             }
-            "console_write" => {
-                let taken = machine.usb().console_write(data);
-                machine.reschedule();
-                plain(taken)
-            }
-            "usb_events" => plain(machine.take_usb_events().len()),
-            "usb" => {
-                let state = machine.usb().state();
-                let ids = state.device.as_ref().map(|device| (device.descriptor.vid, device.descriptor.pid));
-                plain(json!({
-                    "attached": state.attached,
-                    "configured": state.configured,
-                    "port": format!("{:?}", state.port),
-                    "trouble": state.trouble,
-                    "vid": ids.map(|ids| ids.0),
-                    "pid": ids.map(|ids| ids.1),
-                }))
-            }
-            "flash" => Ok((Value::Null, machine.chip().flash().to_vec())),
-            "stats" => plain(stats(machine)),
-            "cpu_faults" => {
-                let (reports, dropped) = machine.chip_mut().sys().faults.take();
-                let told = reports.iter().map(|report| {
-                    let text = report.to_string();
-                    json!({ "t_us": us(report.at), "core": report.core, "locked_up": report.locked_up,
-                        "pc": report.pc, "lr": report.lr, "exception": report.exception,
-                        "cause": report.cause.to_string(), "text": text })
-                });
-                plain(json!([told.collect::<Vec<_>>(), dropped]))
-            }
-            "registers" => {
-                let chip = machine.chip();
-                let end = chip.facts().pc + 2;
-                let cores = (0..chip.facts().cores).map(|core| chip.registers(core).into_iter().take(end));
-                plain(cores.map(Vec::from_iter).collect::<Vec<_>>())
-            }
-            "leased_us" => {
-                plain(machine.lan().ok().and_then(|lan| lan.leased_at()).map_or(Value::Null, |at| us(at).into()))
-            }
-            "board_address" => {
-                let address = machine.lan().ok().and_then(|lan| lan.board_address());
-                plain(address.map_or(Value::Null, |address| address.to_string().into()))
-            }
-            "link_up" => plain(machine.wiring().network.as_ref().is_some_and(|network| network.link_up(now))),
-            "set_cable" => machine.set_cable(arguments.get(0)?).map_err(value_error).and_then(|()| plain(Value::Null)),
-            "listen" => {
-                let app = Box::new(PageApp(arguments.get(1)?));
-                machine.listen(arguments.get(0)?, app).map_err(value_error)?;
-                plain(Value::Null)
-            }
-            "unlisten" => plain(machine.lan().map_err(value_error)?.unlisten(arguments.get(0)?)),
-            "udp_listen" => {
-                let app = Box::new(PageUdpApp(arguments.get(1)?));
-                machine.lan().map_err(value_error)?.udp_listen(arguments.get(0)?, app).map_err(value_error)?;
-                plain(Value::Null)
-            }
-            "connect" => {
-                let peer: String = arguments.get(0)?;
-                let peer = peer.parse().map_err(|_| value_error(format!("{peer:?} is not ADDRESS:PORT")))?;
-                let app = Box::new(PageApp(arguments.get(1)?));
-                let lan = machine.lan().map_err(value_error)?;
-                let conn = lan.connect(now, ps(arguments.get(2)?), peer, app).map_err(value_error)?;
-                machine.reschedule();
-                plain(conn)
-            }
-            "lan_send" => {
-                let lan = machine.lan().map_err(value_error)?;
-                let sent = lan.send_at(now, ps(arguments.get(1)?), arguments.get(0)?, data);
-                machine.reschedule();
-                plain(sent)
-            }
-            "ping" => {
-                let to: String = arguments.get(0)?;
-                let to = to.parse().map_err(|_| value_error(format!("to = {to:?} is no address")))?;
-                let lan = machine.lan().map_err(value_error)?;
-                let taken = lan.ping(now, ps(arguments.get(2)?), to, arguments.get(1)?, data);
-                machine.reschedule();
-                plain(taken)
-            }
-            "ping_replies" => {
-                let replies = machine.lan().map_err(value_error)?.take_ping_replies();
-                let told =
-                    replies.iter().map(|r| json!([r.from.to_string(), r.sequence, r.data, us(r.sent), us(r.received)]));
-                plain(told.collect::<Vec<_>>())
-            }
-            "log_frames" => {
-                let (limit, lan) = (arguments.get(0)?, machine.lan().map_err(value_error)?);
-                if let Some(reader) = self.frames.take() {
-                    lan.end_log(reader);
-                }
-                self.frames = (limit > 0).then(|| lan.log_frames(limit));
-                plain(Value::Null)
-            }
-            "lan_frames" => {
-                let lan = machine.lan().map_err(value_error)?;
-                let frames = self.frames.as_ref().map(|reader| lan.take_log(reader)).unwrap_or_default();
-                let told = frames
-                    .into_iter()
-                    .map(|f| json!([us(f.start), us(f.arrival), f.to_board, format!("{:?}", f.fate), f.frame]));
-                plain(told.collect::<Vec<_>>())
-            }
-            "volume_write" => {
-                let volume = machine.volume(0).map_err(os_error)?;
-                volume
-                    .write_file(&arguments.get::<String>(0)?, data)
-                    .and_then(|()| volume.flush())
-                    .map_err(os_error)?;
-                plain(Value::Null)
-            }
-            "volume_mkdir" => {
-                let volume = machine.volume(0).map_err(os_error)?;
-                volume.create_dir(&arguments.get::<String>(0)?).map_err(os_error)?;
-                plain(Value::Null)
-            }
-            "attribution_start" => {
-                machine.start_attribution(arguments.get(0)?);
-                plain(Value::Null)
-            }
-            "attribution_stop" => {
-                machine.stop_attribution();
-                plain(Value::Null)
-            }
-            "attribution" => self.attribution(arguments),
-            "spi_log" => {
-                if let Some(reader) = self.spi.take() {
-                    machine.wiring().end_spi_log(reader);
-                }
-                self.spi = arguments.get::<bool>(0)?.then(|| machine.wiring().log_spi());
-                plain(Value::Null)
-            }
-            "spi_log_take" => {
-                let frames = self.spi.as_ref().map(|reader| machine.wiring().take_spi_log(reader)).unwrap_or_default();
-                let told = frames.into_iter().map(|(device, frame)| {
-                    json!([
-                        us(frame.start),
-                        us(frame.end),
-                        device,
-                        frame.name,
-                        frame.address,
-                        frame.write,
-                        frame.len,
-                        frame.data,
-                        frame.meaning,
-                        frame.wire_bytes
-                    ])
-                });
-                plain(told.collect::<Vec<_>>())
-            }
-            "trace_start" => {
-                let chip = machine.chip_mut();
-                chip.start_trace(kind::LAN | kind::PINS, arguments.get(0)?);
-                plain(Value::Null)
-            }
-            "trace_stop" => {
-                machine.chip_mut().sys().trace.stop();
-                plain(Value::Null)
-            }
-            "trace_take" => {
-                let (records, dropped) = machine.chip_mut().sys().trace.take();
-                let told = records.iter().filter_map(|(at, record)| match *record {
-                    Record::Lan { from_board, len } => {
-                        Some(json!({ "t_us": us(*at), "kind": "lan", "from_board": from_board, "len": len }))
-                    }
-                    Record::Pins { level, output_enabled } => Some(json!({ "t_us": us(*at), "kind": "pins",
-                        "level": level, "output_enabled": output_enabled })),
-                    _ => None,
-                });
-                plain(json!([told.collect::<Vec<_>>(), dropped]))
-            }
-            other => Err(value_error(format!("{other} is not available in a page"))),
-        }
-    }
-
-    fn attribution(&mut self, arguments: &Arguments<'_>) -> Answer {
-        let within: Vec<f64> = arguments.get(1)?;
-        let sought = Sought {
-            intervals_us: arguments.get(0)?,
-            clock: Clock::default(),
-            within: within.into_iter().map(ps).collect(),
-            ready_us: arguments.get(2)?,
-            link_us: arguments.get(3)?,
         };
-        let given: Option<Vec<(f64, f64)>> = arguments.get(4)?;
-        let given = given.map(|each| each.into_iter().map(|(from, to)| (ps(from), ps(to))).collect());
-        let chip = self.machine.chip_mut();
-        let (clocks, base) = (Clocks::of(chip), chip.facts().flash_base);
-        let Some(recorded) = self.machine.attribution() else { return plain(Value::Null) };
-        let account = recorded.account(&sought, given);
-        let mut told = json!({
-            "clk_sys_hz": clocks.clk_sys_hz,
-            "flash_hz": clocks.flash_hz,
-            "miss_cycles": clocks.miss_cycles,
-            "next_line_cycles": clocks.next_line_cycles,
-        });
-        told["spans"] = Value::Null;
-        if let Some(Account { spans, names, stages }) = account {
-            let lines: Vec<_> = spans.1.misses.iter().map(|(line, count)| json!([base + line, count])).collect();
-            told["misses"] = lines.into();
-            told["spans"] = columns(&spans);
-            told["stages"] = columns(&stages);
-            told["stages"]["names"] = json!(names);
-        }
-        told["lost"] = recorded.is_torn().into();
-        plain(told)
+        Ok((value, Vec::new()))
     }
 }
 
-fn columns((spans, shares): &(Vec<attribution::Interval>, attribution::Shares)) -> Value {
-    let mut causes = Map::new();
-    for (cause, name) in attribution::Cause::ALL {
-        let column: Vec<Ps> = shares.causes_ps.iter().map(|each| each[cause as usize]).collect();
-        if column.iter().any(|&ps| ps != 0) {
-            causes.insert(name.into(), json!(column));
+fn answer(machine: &mut Machine, name: &str, arguments: &Arguments<'_>, data: &[u8]) -> Answer {
+    let value = match name {
+        "run" => {
+            let stop = machine.run(arguments.only()?).map_err(engine_error)?.to_string();
+            let now = machine.now();
+            let usb = machine.usb();
+            let state = json!([stop, now, us(usb.console_received_at()), usb.state().console_unsent]);
+            return Ok((state, usb.console_read()));
         }
-    }
-    json!({
-        "start_ps": spans.iter().map(|span| span.0).collect::<Vec<_>>(),
-        "duration_ps": spans.iter().map(|span| span.1 - span.0).collect::<Vec<_>>(),
-        "causes_ps": causes,
-        "counts": shares.counts,
-        "exceptions": shares.exceptions.iter().collect::<Vec<_>>(),
-        "registers": shares.registers,
-    })
-}
-
-/// As `Machine.stats` in engine/binding has them.
-fn stats(machine: &mut Machine) -> Value {
-    let network = machine.wiring().network.as_ref();
-    let ethernet = network.map(Network::stats).unwrap_or_default();
-    let dropped = network.map_or(0, Network::dropped);
-    let spi = network.and_then(Network::spi);
-    let chip = machine.chip_mut();
-    let (sys_hz, peri_hz) = (chip.sys().freq.clk_sys_hz, chip.sys().freq.clk_peri_hz);
-    let spi_hz = spi.map(|spi| chip.sck_hz(spi));
-    let cores = 0..chip.facts().cores;
-    json!({
-        "spi_bytes": ethernet.bus_bytes,
-        "chip_selects": ethernet.chip_selects,
-        "frames_from_board": ethernet.frames_out,
-        "frames_to_board": ethernet.frames_in,
-        "frames_dropped": dropped,
-        "clk_sys_hz": sys_hz,
-        "clk_peri_hz": peri_hz,
-        "spi_hz": spi_hz,
-        "instructions": cores.clone().map(|core| chip.counts(core).0).sum::<u64>(),
-        "cycles": cores.map(|core| chip.counts(core).1).collect::<Vec<_>>(),
-        "flash_generation": chip.flash_generation(),
-    })
+        "console_write" => json!(machine.on_usb(|usb| usb.console_write(data))),
+        "usb_events" => json!(machine.usb_events()),
+        "usb" => json!(machine.usb_state()),
+        "flash" => return Ok((Value::Null, machine.chip().flash().to_vec())),
+        "stats" => json!(machine.stats()),
+        "cpu_faults" => json!(machine.take_faults()),
+        "registers" => json!(machine.registers()),
+        "leased_us" => json!(machine.leased_us()),
+        "board_address" => json!(machine.board_address()),
+        "link_up" => json!(machine.link_up()),
+        "set_cable" => json!(machine.set_cable(arguments.only()?).map_err(value_error)?),
+        "listen" => {
+            let (port, app) = arguments.read()?;
+            json!(machine.listen(port, Box::new(PageApp(app))).map_err(value_error)?)
+        }
+        "unlisten" => {
+            let port = arguments.only()?;
+            json!(machine.on_lan(|lan, _| lan.unlisten(port)).map_err(value_error)?)
+        }
+        "udp_listen" => {
+            let (port, app) = arguments.read()?;
+            let app = Box::new(PageUdpApp(app));
+            json!(machine.on_lan(|lan, _| lan.udp_listen(port, app)).flatten().map_err(value_error)?)
+        }
+        "connect" => {
+            let (peer, app, at_us) = arguments.read()?;
+            let app = Box::new(PageApp(app));
+            json!(machine.on_lan(|lan, now| lan.connect(now, ps(at_us), peer, app)).flatten().map_err(value_error)?)
+        }
+        "lan_send" => {
+            let (conn, at_us) = arguments.read()?;
+            json!(machine.on_lan(|lan, now| lan.send_at(now, ps(at_us), conn, data)).map_err(value_error)?)
+        }
+        "ping" => {
+            let (to, sequence, at_us) = arguments.read()?;
+            json!(machine.on_lan(|lan, now| lan.ping(now, ps(at_us), to, sequence, data)).map_err(value_error)?)
+        }
+        "ping_replies" => json!(machine.take_ping_replies().map_err(value_error)?),
+        "log_frames" => json!(machine.log_frames(arguments.only()?).map_err(value_error)?),
+        "lan_frames" => json!(machine.take_frames().map_err(value_error)?),
+        "volume_apply" => {
+            let (action, path) = arguments.read()?;
+            json!(machine.change_volume(&[(action, path, data.to_vec())], 0).map_err(os_error)?)
+        }
+        "attribution_start" => json!(machine.start_attribution(arguments.only()?)),
+        "attribution_stop" => json!(machine.stop_attribution()),
+        "attribution" => {
+            let (spans_us, within_us, ready_us, link_us, windows_us) = arguments.read()?;
+            json!(machine.attribution(spans_us, within_us, ready_us, link_us, windows_us))
+        }
+        "spi_log" => json!(machine.log_spi(arguments.only()?)),
+        "spi_log_take" => json!(machine.take_spi()),
+        "trace_start" => {
+            let (kinds, limit, pc_sample_cycles): (Vec<_>, _, _) = arguments.read()?;
+            json!(machine.trace_kinds(&kinds, limit, pc_sample_cycles).map_err(value_error)?)
+        }
+        "trace_stop" => json!(machine.stop_trace()),
+        "trace_take" => json!(machine.take_trace()),
+        other => return Err(value_error(format!("{other} is not available in a page"))),
+    };
+    Ok((value, Vec::new()))
 }
 
 #[cfg(test)]
@@ -406,10 +191,18 @@ mod tests {
     fn boards_are_made_run_and_dropped_and_faults_are_told_by_name() {
         let mut machines = Machines::default();
         let rom = rom();
-        let make = |settings: Value| json!(["new", 0, "W5500_EVB_PICO", settings, false, rom.len()]);
-        let failed = ask(&mut machines, make(json!({ "bridge": 1 })), &rom);
-        assert!(failed["failed"].as_str().unwrap().contains("unknown field `bridge`"), "{failed}");
-        assert_eq!(ask(&mut machines, make(json!({ "turnaround_us": 100 })), &rom), json!({ "is": 1 }));
+        let make = |settings: Value| json!(["new", 0, settings, false, rom.len()]);
+        for (settings, why) in [
+            (json!({ "bridges": [] }), "the board has no setting \"bridges\""),
+            (json!({ "seed": "one" }), "seed: invalid type: string \"one\", expected u64"),
+            (json!({ "attached": ["a device"] }), "attached: devices in Python are not available here; leave them out"),
+        ] {
+            assert_eq!(ask(&mut machines, make(settings), &rom), json!({ "failed": why, "kind": "value" }));
+        }
+        let chip =
+            json!({ "chip": "W5500", "bus": "spi0", "sck_pin": 18, "mosi_pin": 19, "miso_pin": 16, "csn_pin": 17 });
+        let settings = json!({ "turnaround_us": 100, "devices": [chip] });
+        assert_eq!(ask(&mut machines, make(settings), &rom), json!({ "is": 1 }));
         assert_eq!(ask(&mut machines, json!(["attribution_start", 1, 1000]), &[]), json!({ "is": null }));
         let ran = ask(&mut machines, json!(["run", 1, 1_000_000_000_u64]), &[]);
         assert_eq!((ran["is"][0].as_str(), ran["is"][1].as_u64() >= Some(1_000_000_000)), (Some("time"), true));

@@ -5,33 +5,15 @@ use std::sync::PoisonError;
 use board::{BoardConfig, Machine, Stop, flash_of_uf2};
 use parts::trace::{Record, kind};
 use serde_json::{Value, json};
-use sim::{LogReader, PS_PER_US, Ps};
+use sim::{ps, us};
 use usb_host::Stage;
 
-use crate::machines::us;
 use crate::ping_pong::{PingPong, Report};
 
 /// Port of the simulated PC's server, as portbench's.
 const SERVER_PORT: u16 = 5000;
 /// The USB ids of the microcontrollers' boot loaders: those of the RP2040 and the RP2350.
 const BOOT_LOADERS: [(u16, u16); 2] = [(0x2e8a, 0x0003), (0x2e8a, 0x000f)];
-/// From a segment's arrival to the answer of a WIZnet chip's TCP, as in boards/emulated/config.py.
-pub(crate) const TCP_ANSWER: Ps = 130 * PS_PER_US;
-
-/// Makes a board's configuration with this boot ROM.
-type Make = fn(Vec<u8>) -> BoardConfig;
-
-/// The boards, by their numbers: `page/board.ts` names them in this order.
-pub(crate) const BOARDS: &[(&str, Make)] = &[
-    ("W5500_EVB_PICO", BoardConfig::w5500_evb_pico),
-    ("W5100S_EVB_PICO", BoardConfig::w5100s_evb_pico),
-    ("RPI_PICO", BoardConfig::pico),
-    ("RPI_PICO_W", BoardConfig::pico_w),
-    ("W5500_EVB_PICO2", BoardConfig::w5500_evb_pico2),
-    ("RPI_PICO2", BoardConfig::pico2),
-    ("RPI_PICO2_W", BoardConfig::pico2_w),
-];
-
 /// Most frames of the cable and changes of the pins from one look to the next.
 const MOST_FRAMES: usize = 200;
 const MOST_CHANGES: usize = 20_000;
@@ -42,24 +24,18 @@ const TRACED: u32 = kind::PINS | kind::WIRE;
 /// Most SPI frames that one look shows: the newest.
 const MOST_SPI: usize = 400;
 
-/// Who reads the logs for the page.
-struct Watch {
-    spi: LogReader,
-    frames: Option<LogReader>,
-}
-
 #[derive(Default)]
 pub(crate) struct Page {
     pub(crate) input: Vec<u8>,
     pub(crate) output: Vec<u8>,
     pub(crate) boot_rom: Vec<u8>,
+    pub(crate) settings: Vec<u8>,
     machine: Option<Machine>,
-    /// Its number in [`BOARDS`].
-    board: usize,
     /// It was powered up with BOOTSEL pressed.
     bootsel: bool,
     report: Report,
-    watch: Option<Watch>,
+    /// What `observed` shows is recorded.
+    watched: bool,
 }
 
 impl Page {
@@ -69,11 +45,10 @@ impl Page {
         self.output.len()
     }
 
-    pub(crate) fn power_up(&mut self, board: usize, bootsel: bool) -> Result<(), String> {
+    pub(crate) fn power_up(&mut self, bootsel: bool) -> Result<(), String> {
         let uf2 = std::mem::take(&mut self.input);
-        let (_, make) = BOARDS.get(board).ok_or_else(|| format!("there is no board {board}"))?;
-        let mut config = make(self.boot_rom.clone());
-        config.phy.tcp_answer = TCP_ANSWER;
+        let settings = serde_json::from_slice(&self.settings).map_err(|error| format!("the settings: {error}"))?;
+        let config = BoardConfig::from_settings(self.boot_rom.clone(), settings).map_err(|error| error.to_string())?;
         let kept = self.machine.as_mut().map(|machine| machine.chip().flash().to_vec()).unwrap_or_default();
         let flash =
             if uf2.is_empty() { kept } else { flash_of_uf2(config.mcu, &uf2).map_err(|error| error.to_string())? };
@@ -88,57 +63,27 @@ impl Page {
             machine.listen(SERVER_PORT, server).map_err(|error| error.to_string())?;
         }
         self.report.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        (self.machine, self.board, self.bootsel) = (Some(machine), board, bootsel);
-        self.watch = None;
+        (self.machine, self.bootsel, self.watched) = (Some(machine), bootsel, false);
         Ok(())
     }
 
     /// Begins to record what `observed` shows, or ends that.
     pub(crate) fn watch(&mut self, on: bool) {
         let Some(machine) = &mut self.machine else { return };
-        if let Some(Watch { spi, frames }) = self.watch.take() {
-            machine.wiring().end_spi_log(spi);
-            machine.chip_mut().sys().trace.stop();
-            if let (Some(reader), Ok(lan)) = (frames, machine.lan()) {
-                lan.end_log(reader);
-            }
-        }
-        if on {
-            let frames = machine.lan().ok().map(|lan| lan.log_frames(MOST_FRAMES));
-            machine.chip_mut().start_trace(TRACED, MOST_CHANGES);
-            self.watch = Some(Watch { spi: machine.wiring().log_spi(), frames });
-        }
+        machine.log_spi(on);
+        // A board without a network has no cable.
+        let _ = machine.log_frames(if on { MOST_FRAMES } else { 0 });
+        machine.chip_mut().start_trace(if on { TRACED } else { 0 }, MOST_CHANGES);
+        self.watched = on;
     }
 
     /// What went over SPI and the cable, and the changes of the pins, since the last look, as JSON.
     pub(crate) fn observed(&mut self) -> Vec<u8> {
-        let (Some(machine), Some(watch)) = (&mut self.machine, &self.watch) else { return Vec::new() };
-        let spi = machine.wiring().take_spi_log(&watch.spi);
+        let Some(machine) = self.machine.as_mut().filter(|_| self.watched) else { return Vec::new() };
+        let mut spi = machine.take_spi();
         let left_out = spi.len().saturating_sub(MOST_SPI);
-        let spi: Vec<Value> = spi
-            .into_iter()
-            .skip(left_out)
-            .map(|(device, frame)| {
-                json!([
-                    us(frame.start),
-                    us(frame.end),
-                    device,
-                    frame.name,
-                    frame.write,
-                    frame.len,
-                    frame.data,
-                    frame.meaning
-                ])
-            })
-            .collect();
-        let frames = match (&watch.frames, machine.lan()) {
-            (Some(reader), Ok(lan)) => lan.take_log(reader),
-            _ => Vec::new(),
-        };
-        let frames: Vec<Value> = frames
-            .into_iter()
-            .map(|f| json!([us(f.start), us(f.arrival), f.to_board, format!("{:?}", f.fate), f.frame]))
-            .collect();
+        spi.drain(..left_out);
+        let frames = machine.take_frames().unwrap_or_default();
         let (records, _) = machine.chip_mut().sys().trace.take();
         machine.chip_mut().start_trace(TRACED, MOST_CHANGES);
         let pins: Vec<Value> = records
@@ -165,13 +110,13 @@ impl Page {
 
     pub(crate) fn run(&mut self, us: f64) -> String {
         let Some(machine) = &mut self.machine else { return "no board is powered up".into() };
-        let until = machine.now() + (us.clamp(0.0, 1e6) * PS_PER_US as f64) as Ps;
+        let until = machine.now() + ps(us.clamp(0.0, 1e6));
         while machine.now() < until {
             match machine.run(until) {
                 Ok(Stop::Reset(_)) if self.bootsel => {
                     // The button that led into the boot loader is let go now, or the image would never start.
-                    let watched = self.watch.is_some();
-                    let failure = self.power_up(self.board, false).err();
+                    let watched = self.watched;
+                    let failure = self.power_up(false).err();
                     self.watch(watched);
                     return failure.unwrap_or_default();
                 }
@@ -190,7 +135,7 @@ impl Page {
     }
 
     pub(crate) fn time_us(&self) -> f64 {
-        self.machine.as_ref().map_or(0.0, |machine| machine.now() as f64 / PS_PER_US as f64)
+        self.machine.as_ref().map_or(0.0, |machine| us(machine.now()))
     }
 
     pub(crate) fn instructions(&self) -> f64 {
@@ -201,9 +146,7 @@ impl Page {
     pub(crate) fn type_in(&mut self) -> usize {
         let text = std::mem::take(&mut self.input);
         let Some(machine) = &mut self.machine else { return 0 };
-        let taken = machine.usb().console_write(&text);
-        machine.reschedule();
-        taken
+        machine.on_usb(|usb| usb.console_write(&text))
     }
 
     pub(crate) fn printed(&mut self) -> Vec<u8> {
@@ -246,9 +189,7 @@ impl Page {
         let path = String::from_utf8_lossy(&input[..end]).into_owned();
         let machine = self.machine.as_mut().ok_or("no board is powered up")?;
         let contents = &input[end + 1..];
-        let written =
-            machine.volume(0).and_then(|volume| volume.write_file(&path, contents).and_then(|()| volume.flush()));
-        match written {
+        match machine.volume(0).and_then(|volume| volume.write_file(&path, contents)) {
             // A boot loader that has a whole image restarts the board, and its drive is gone.
             Err(error) if error.stage == Stage::Structure && machine.usb().drive_blocks(0) == 0 => Ok(()),
             written => written.map_err(|error| error.to_string()),
@@ -272,24 +213,28 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use board::mcu::{RP2040, RP2350};
+
     use super::*;
 
     #[test]
     fn each_board_starts_and_a_bad_image_leaves_it_running() {
-        for (board, (_, make)) in BOARDS.iter().enumerate() {
-            let config = make(Vec::new());
+        let wires =
+            json!({ "chip": "W5500", "bus": "spi0", "sck_pin": 18, "mosi_pin": 19, "miso_pin": 16, "csn_pin": 17 });
+        for (mcu, devices) in [(&RP2040, json!([])), (&RP2350, json!([])), (&RP2040, json!([wires]))] {
+            let settings = json!({ "mcu": mcu.name, "devices": devices }).to_string().into_bytes();
             // A stack pointer, a reset vector, and a branch to itself.
             let mut rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();
-            let mut page = Page { boot_rom: rom.clone(), ..Page::default() };
-            assert!(page.power_up(board, false).is_err_and(|error| error.starts_with("the boot ROM has 12 bytes")));
-            rom.resize(config.mcu.boot_rom.bytes, 0);
+            let mut page = Page { settings, boot_rom: rom.clone(), ..Page::default() };
+            assert!(page.power_up(false).is_err_and(|error| error.starts_with("the boot ROM has 12 bytes")));
+            rom.resize(mcu.boot_rom.bytes, 0);
             page.boot_rom = rom;
-            assert_eq!(page.power_up(board, false), Ok(()));
+            assert_eq!(page.power_up(false), Ok(()));
             assert_eq!((page.run(1000.0), page.time_us() >= 1000.0), (String::new(), true));
             page.input = vec![0; 100];
-            assert!(page.power_up(board, false).is_err_and(|error| error.starts_with("100 bytes are no UF2 file")));
+            assert!(page.power_up(false).is_err_and(|error| error.starts_with("100 bytes are no UF2 file")));
             assert_eq!((page.run(1000.0), page.time_us() >= 2000.0), (String::new(), true));
         }
-        assert_eq!(Page::default().power_up(BOARDS.len(), false), Err(format!("there is no board {}", BOARDS.len())));
+        assert!(Page::default().power_up(false).is_err_and(|error| error.starts_with("the settings: EOF")));
     }
 }
