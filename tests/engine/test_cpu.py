@@ -6,11 +6,6 @@ import struct
 from typing import Final
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import CpuBench, bootrom
 
 from tests.engine.cores import DATA, STACK, VECTORS, WINDOW, WINDOW_SIZE, EngineCore, Start

@@ -8,11 +8,6 @@ from array import array
 from typing import Final
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import EngineError, Machine
 
 from portbench.boards.emulated.simulation import ps

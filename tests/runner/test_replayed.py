@@ -5,10 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.boards import BoardError
 from portbench.boards.emulated.replay import WireLog
 from portbench.boards.emulated.trace import SpiFrame

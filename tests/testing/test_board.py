@@ -10,13 +10,11 @@ import pytest
 from portbench.boards import BoardError
 from portbench.errors import PortbenchError, UnknownName
 from portbench.firmware.catalogue import Family
-from tests.conftest import NO_ENGINE, Image
-from tests.dead_images import PROGRAMS, DeadImage, banner, build
-from tests.ping_pong import NATIVE_IMAGE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
 from portbench.testing import board as board_module
+from tests.conftest import Image
+from tests.dead_images import PROGRAMS, DeadImage, banner, build
+from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
 Make = Callable[..., Board]

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from portbench.errors import BoardError
-from tests.conftest import NO_ENGINE
 
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 pytest.importorskip("pytest_embedded.dut", reason="pexpect needs pty here")
 
 
+@pytest.mark.engine
 def test_the_image_is_the_only_one_of_the_folder_and_its_build(tmp_path: Path) -> None:
     from portbench.testing.embedded import BoardApp
 

@@ -3,11 +3,8 @@
 import dpkt
 import pytest
 
-from tests.conftest import NO_ENGINE
-from tests.ping_pong import NATIVE_IMAGE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
+from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
 

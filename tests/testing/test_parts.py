@@ -11,15 +11,12 @@ from typing import Any
 
 import pytest
 from PIL import Image as Picture
-
-from portbench.clients.libraries import library_files
-from tests.conftest import NO_ENGINE, Image, libraries_or_skip
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench_engine.devices import MS, US
 
+from portbench.clients.libraries import library_files
 from portbench.devices import PARTS, Bme280, Button, Ds18b20, HcSr04, Pir, RotaryEncoder, Sg90, Ssd1306, Tmp102, Ws2812
 from portbench.testing import Board
+from tests.conftest import Image, libraries_or_skip
 
 DRIVERS = Path(__file__).with_name("drivers.toml")
 FOLDER = Path(sys.modules["portbench.devices"].__path__[0])

@@ -4,11 +4,6 @@ import struct
 from typing import Any, Final
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import Machine, bootrom
 
 from portbench.boards import board_definition

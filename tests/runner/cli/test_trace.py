@@ -10,7 +10,6 @@ import pytest
 
 from tests.runner.cli.conftest import Invoke
 
-pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
 pytestmark = pytest.mark.engine
 
 

@@ -4,11 +4,6 @@ import re
 import struct
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import Machine
 
 from portbench.boards import Deadline

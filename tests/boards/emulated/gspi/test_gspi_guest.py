@@ -11,11 +11,6 @@ import zlib
 from pathlib import Path
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import Machine, bootrom
 
 from portbench.boards import board_definition
