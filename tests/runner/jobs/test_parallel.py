@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import psutil
@@ -19,7 +20,7 @@ from tests import patience
 pytestmark = pytest.mark.slow
 
 
-def start(folder: Path, *arguments: str, **changes: str) -> subprocess.Popen[str]:
+def start(folder: Path, *arguments: str, **changes: str) -> AbstractContextManager[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "portbench", "run", "--messages=20"]
     command += [f"--results-dir={folder / 'results'}", *arguments]
     environment = os.environ | {
@@ -28,13 +29,12 @@ def start(folder: Path, *arguments: str, **changes: str) -> subprocess.Popen[str
         "PORTBENCH_LOCK_DIR": str(folder / "locks"),
         "COLUMNS": "200",
     }
-    return subprocess.Popen(
+    return patience.started(
         command,
         cwd=PROJECT,
         env=environment | changes,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
         start_new_session=True,
     )
 
@@ -92,14 +92,11 @@ def test_hosted_rows_use_one_server_and_take_turns(tmp_path: Path) -> None:
 def test_no_process_outlives_the_one_that_was_started(tmp_path: Path) -> None:
     arguments = ("--where=emulated", "--runtime=portbench-native", "--runs=50", "--parallel=2")
     with start(tmp_path, *arguments) as process:
-        try:
-            limit = Deadline(60, "test")
-            limit.poll(lambda: (run := stored(tmp_path)) is not None and len(run.rows) >= 1, 0.02, "a row")
-            running = psutil.Process(process.pid)
-            limit.poll(lambda: len(workers(running)) == 2, 0.02, "two processes")
-            family = running.children(recursive=True)
-        finally:
-            process.kill()
+        limit = Deadline(60, "test")
+        limit.poll(lambda: (run := stored(tmp_path)) is not None and len(run.rows) >= 1, 0.02, "a row")
+        running = psutil.Process(process.pid)
+        limit.poll(lambda: len(workers(running)) == 2, 0.02, "two processes")
+        family = running.children(recursive=True)
     assert patience.still_alive(family, 20) == []
     run = stored(tmp_path)
     assert run is not None and run.finished_utc is None and {row.status for row in run.rows} == {Status.MEASURED}
@@ -116,12 +113,9 @@ def test_ctrl_c_while_a_process_starts_prints_no_traceback(tmp_path: Path) -> No
 
     arguments = ("--where=emulated", "--runtime=portbench-native", "--runs=50", "--parallel=2")
     with start(tmp_path, *arguments) as process:
-        try:
-            Deadline(60, "test").poll(starting, 0.001, "a process that starts").send_signal(signal.SIGINT)
-            os.killpg(process.pid, signal.SIGINT)
-            said, _ = patience.communicate(process, 90)
-        finally:
-            process.kill()
+        Deadline(60, "test").poll(starting, 0.001, "a process that starts").send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
+        said, _ = patience.communicate(process, 90)
     assert process.returncode == 130 and "Traceback" not in said, said
 
 
@@ -130,15 +124,12 @@ def test_ctrl_c_twice_keeps_what_was_measured_and_leaves_nothing(tmp_path: Path)
     (tmp_path / "tmp").mkdir()
     arguments = ("--where=emulated", "--runtime=portbench-native", "--runs=50", "--parallel=2")
     with start(tmp_path, *arguments, TMPDIR=str(tmp_path / "tmp")) as process:
-        try:
-            limit = Deadline(60, "test")
-            limit.poll(lambda: (run := stored(tmp_path)) is not None and len(run.rows) >= 2, 0.02, "two rows")
-            family = psutil.Process(process.pid).children(recursive=True)
-            os.killpg(process.pid, signal.SIGINT)
-            os.killpg(process.pid, signal.SIGINT)
-            said, _ = patience.communicate(process, 90)
-        finally:
-            process.kill()
+        limit = Deadline(60, "test")
+        limit.poll(lambda: (run := stored(tmp_path)) is not None and len(run.rows) >= 2, 0.02, "two rows")
+        family = psutil.Process(process.pid).children(recursive=True)
+        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
+        said, _ = patience.communicate(process, 90)
     assert process.returncode == 130 and "Traceback" not in said and "messages/s" in said, said
     assert patience.still_alive(family, 20) == []
     run = storage.read(tmp_path / "results" / storage.LATEST)
