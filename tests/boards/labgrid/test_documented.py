@@ -15,8 +15,8 @@ from tests.boards.labgrid.conftest import EXAMPLE, Desk
 from tests.boards.remote.ports import free_port
 from tests.boards.usb.conftest import DEFINITION
 from tests.conftest import Image, needs
-from tests.runner.cli.conftest import Invoke, empty, environment, invoke  # noqa: F401 - fixtures
 from tests.runner.cli.test_desk import StartDesk, desk_with, line  # noqa: F401 - a fixture
+from tests.runner.conftest import Invoke, empty, environment, invoke  # noqa: F401 - fixtures
 
 pytestmark = [
     pytest.mark.engine,

@@ -23,7 +23,7 @@ from portbench.results import storage
 from portbench.runner.cli import portbench
 from tests import patience
 from tests.dead_images import DeadImage, write
-from tests.runner.cli.conftest import COMMAND, LIMIT_S, Start
+from tests.runner.conftest import COMMAND, LIMIT_S, Start
 
 pytestmark = pytest.mark.engine
 

@@ -16,8 +16,8 @@ from tests.boards.emulated.guests import GP25_DRIVEN, NAKS_FOR_EVER, NEVER_ANSWE
 from tests.conftest import Image
 from tests.dead_images import HANDLER, DeadImage, banner, build, write
 from tests.ping_pong import NATIVE_IMAGE
-from tests.runner.cli.conftest import Invoke, Start
 from tests.runner.cli.test_desk import StartDesk, desk_with, line  # noqa: F401  (a fixture)
+from tests.runner.conftest import Invoke, Start
 
 pytestmark = pytest.mark.engine
 

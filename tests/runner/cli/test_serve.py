@@ -18,7 +18,7 @@ from portbench.runner.cli import serving
 from portbench.server.tcp import WorkloadServer
 from portbench.workloads import Served, workload, workloads
 from tests import patience
-from tests.runner.cli.conftest import COMMAND, Invoke
+from tests.runner.conftest import COMMAND, Invoke
 
 LIMIT_S = 20
 

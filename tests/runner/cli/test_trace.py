@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.runner.cli.conftest import Invoke
+from tests.runner.conftest import Invoke
 
 pytestmark = pytest.mark.engine
 

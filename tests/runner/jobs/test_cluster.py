@@ -25,7 +25,7 @@ from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import image_store
 from tests.conftest import Image, needs
-from tests.runner.cli.conftest import Invoke
+from tests.runner.conftest import Invoke
 from tests.runner.sweep.test_plan import planned as planned_sweep
 
 pytestmark = [

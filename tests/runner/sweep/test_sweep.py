@@ -25,7 +25,7 @@ from portbench.runner.sweep.plan import plan_sweep
 from portbench.runner.sweep.run import SweepRun
 from tests import patience
 from tests.results.rows import row
-from tests.runner.cli.conftest import COMMAND, Invoke, Start
+from tests.runner.conftest import COMMAND, Invoke, Start
 
 _LIMIT_S = 90.0
 SEVERAL = "--setting=spi_hz=1M,2M"

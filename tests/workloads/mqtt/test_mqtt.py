@@ -14,7 +14,6 @@ from portbench.workloads.mqtt.broker import Broker
 from portbench.workloads.mqtt.pc import ANSWER, COMMAND, COMMANDS, FAULT, PcClient, pause_us
 from portbench.workloads.mqtt.workload import Settings
 from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 from tests.workloads.mqtt.clients import Kept, connect, link, messages, publish, subscribe
 
 MQTT = workload("mqtt")
