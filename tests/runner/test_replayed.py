@@ -1,6 +1,7 @@
 """A closer look at a row: one exchange on the wires, and what changes bring, of the native client."""
 
 import itertools
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -30,11 +31,8 @@ def planned(options: BenchOptions) -> list[PlannedRow]:
 
 
 def measured(options: BenchOptions, folder: Path, planned: list[PlannedRow]) -> list[Row]:
-    bench = Bench(options.but(results_dir=folder), image_store(), folder)
-    try:
+    with closing(Bench(options.but(results_dir=folder), image_store(), folder)) as bench:
         return [bench.measure(each).row for each in planned]
-    finally:
-        bench.close()
 
 
 @pytest.fixture(scope="module")

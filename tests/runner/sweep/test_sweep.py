@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,8 @@ def alone(folder: Path, **asked: Any) -> Row:
     """The row as `portbench run` measures it."""
     options = read_options({"runtime": ["portbench-native"], "where": "emulated", "results_dir": folder, **asked})
     (planned,) = plan(options)
-    bench = Bench(options, image_store([planned.entry]), folder)
-    try:
+    with closing(Bench(options, image_store([planned.entry]), folder)) as bench:
         return bench.measure(planned).row
-    finally:
-        bench.close()
 
 
 @pytest.mark.engine
