@@ -182,12 +182,13 @@ def test_ssd1306_shows_what_adafruits_driver_draws(drivers: None) -> None:
     assert not bus.part.pixel(123, 3)
 
 
-def test_ds18b20_is_read_by_adafruits_driver(drivers: None) -> None:
+def test_ds18b20_is_read_by_adafruits_driver(drivers: None, monkeypatch: pytest.MonkeyPatch) -> None:
     wires = Wires(Ds18b20(celsius=-10.125, serial=0x1234))
-    bus = import_module("adafruit_onewire.bus").OneWireBus(wires)
+    driver, bus = import_module("adafruit_ds18x20"), import_module("adafruit_onewire.bus").OneWireBus(wires)
+    monkeypatch.setattr(driver, "time", SimpleNamespace(monotonic=lambda: wires.now_ps / 1e12))
     found = bus.scan()
     assert [bytes(each.rom) for each in found] == [wires.part.rom] and wires.part.rom.startswith(b"\x28\x34\x12")
-    sensor = import_module("adafruit_ds18x20").DS18X20(bus, found[0])
+    sensor = driver.DS18X20(bus, found[0])
     assert sensor.temperature == -10.125
     sensor.resolution = 9
     assert sensor.temperature == -10.5
