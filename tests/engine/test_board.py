@@ -10,8 +10,6 @@ import pytest
 
 from tests.conftest import Image
 
-pytestmark = pytest.mark.engine
-
 W5500 = {
     **{"chip": "W5500", "bus": "spi0", "sck_pin": 18, "mosi_pin": 19},
     **{"miso_pin": 16, "csn_pin": 17, "rstn_pin": 20, "intn_pin": 21},

@@ -11,10 +11,7 @@ from portbench_engine.boot_rom import chips_bootrom, save
 from portbench.boards import BoardUnavailable
 from portbench.firmware.boot_roms import boot_rom
 
-pytestmark = [
-    pytest.mark.engine,
-    pytest.mark.skipif(sys.platform == "darwin", reason="the user's cache is found by HOME there"),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="the user's cache is found by HOME there")
 
 
 @pytest.fixture(autouse=True)

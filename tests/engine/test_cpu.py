@@ -11,8 +11,6 @@ from portbench_engine import CpuBench, bootrom
 from tests.engine.cores import DATA, STACK, VECTORS, WINDOW, WINDOW_SIZE, EngineCore, Start
 from tests.engine.fuzz_cpu import fuzz
 
-pytestmark = pytest.mark.engine
-
 LONG: Final = "PORTBENCH_FUZZ_LONG" in os.environ
 N, Z, C, V = 1 << 31, 1 << 30, 1 << 29, 1 << 28
 

@@ -12,8 +12,6 @@ from portbench.boards import board_definition, known_boards
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import ps
 
-pytestmark = pytest.mark.engine
-
 ROM = bytes(16384)
 W5500 = {"chip": "W5500", "bus": "spi0", "sck_pin": 18, "mosi_pin": 19, "miso_pin": 16, "csn_pin": 17}
 MODELLED = "the engine models W5500, W5100S, W5100, W5200"

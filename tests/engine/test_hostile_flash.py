@@ -16,8 +16,6 @@ from tests.engine import instructions
 from tests.engine.consoles import machine
 from tests.ping_pong import NATIVE_IMAGE
 
-pytestmark = pytest.mark.engine
-
 BOOT2_BYTES: Final = 256
 GUESTS: Final = 600 if "PORTBENCH_FUZZ_LONG" in os.environ else 25
 SIMULATED_US: Final = 30_000.0

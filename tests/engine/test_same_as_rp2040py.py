@@ -6,8 +6,6 @@ from portbench.firmware.uf2 import flash_content
 from tests.conftest import Image
 from tests.engine.consoles import EngineConsole, Rp2040pyConsole
 
-pytestmark = pytest.mark.engine
-
 REPL_LINES = [
     "1+1",
     "print('a' * 10, 2**100, 1/3, -7//2, -7%3)",

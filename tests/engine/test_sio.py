@@ -8,8 +8,6 @@ from portbench_engine import CpuBench
 from rp2040py.rp2040 import RP2040
 from rp2040py.utils.logging import ConsoleLogger, LogLevel
 
-pytestmark = pytest.mark.engine
-
 SIO: Final = 0xD000_0000
 DIVIDER: Final = [*range(0x60, 0x70, 4)]
 QUOTIENT: Final = 0x70

@@ -12,8 +12,6 @@ from tests.conftest import Image
 from tests.engine.consoles import machine
 from tests.ping_pong import NATIVE_IMAGE
 
-pytestmark = pytest.mark.engine
-
 SRAM: Final = (0x2000_0000, 264 * 1024)
 
 

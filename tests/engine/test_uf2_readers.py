@@ -3,14 +3,11 @@
 from typing import Final
 
 import portbench_engine as engine
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import BoardDefinition, board_definition
 from portbench.firmware import uf2
-
-pytestmark = pytest.mark.engine
 
 BOARDS: Final = [board_definition(kind) for kind in ("RPI_PICO", "RPI_PICO2")]
 PAGE: Final = uf2.PAGE_SIZE

@@ -15,8 +15,6 @@ from portbench.results.model import Layouts
 from tests.boards.emulated.guests import FLASH, flash
 from tests.results.rows import other_row, run_of
 
-pytestmark = pytest.mark.engine
-
 COUNT: Final = 0x2000_1000
 APART: Final = (0x1000, 0x1100, 0x1200)
 TOGETHER: Final = (0x1000, 0x3000, 0x5000)

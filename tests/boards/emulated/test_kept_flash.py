@@ -14,8 +14,6 @@ from portbench.results.model import Row, Status
 from tests.conftest import Image
 from tests.measuring import outcomes
 
-pytestmark = pytest.mark.engine
-
 PICO, EVB = board_definition("RPI_PICO"), board_definition("W5500_EVB_PICO")
 CONFIG = EmulatedConfig()
 MICROPYTHON = RuntimeIdentity("micropython", "1.26.0", "", "Raspberry Pi Pico with RP2040")

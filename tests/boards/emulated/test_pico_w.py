@@ -16,7 +16,7 @@ from tests.ping_pong import deployment
 
 from .conftest import result_of, within
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 DEFINITION = board_definition("RPI_PICO_W")
 IMAGES = [

@@ -8,8 +8,6 @@ from portbench.boards.emulated.board import EmulatedBoard
 from portbench.clients import ClientNetwork
 from tests.boards.emulated.conftest import STATIC, Prepared, result_of, within
 
-pytestmark = pytest.mark.engine
-
 BOOTS = 6
 LONGEST_DELAY_US = 5_000_000
 

@@ -14,8 +14,6 @@ from portbench.workloads import workload
 from tests.conftest import Image
 from tests.measuring import measured
 
-pytestmark = pytest.mark.engine
-
 
 def measure(runtime: str, profile: str, workload_name: str, folder: Path, **settings: int) -> Row:
     """One row; skips the test without the image."""

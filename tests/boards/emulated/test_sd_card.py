@@ -17,7 +17,6 @@ from tests import patience
 from tests.boards.desk.test_flash_file import Clock
 from tests.ping_pong import NATIVE_IMAGE
 
-pytestmark = pytest.mark.engine
 PICO = board_definition("RPI_PICO")
 MIB = 1 << 20
 

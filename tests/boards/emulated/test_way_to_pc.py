@@ -12,8 +12,6 @@ from portbench.firmware.identify import Uf2File
 from tests.boards.emulated.conftest import Prepared
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
-pytestmark = pytest.mark.engine
-
 LIMIT_S = 600
 """Limit of host time: the result must come from simulated time long before."""
 

@@ -25,7 +25,6 @@ from portbench.runner.trace.pcapng import read_capture
 from tests import patience
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
-pytestmark = pytest.mark.engine
 LIMIT_S = 120
 FLASH = flash_content(NATIVE_IMAGE)
 RESET = int.from_bytes(FLASH[0x104:0x108], "little") & ~1

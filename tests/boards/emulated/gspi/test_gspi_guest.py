@@ -17,8 +17,6 @@ from portbench.boards import board_definition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import ps
 
-pytestmark = pytest.mark.engine
-
 HERE = Path(__file__).parent
 COMPILER, OBJCOPY = "arm-none-eabi-gcc", "arm-none-eabi-objcopy"
 MAILBOX, RECEIVED = 0x2000_1000, 0x2000_3000
