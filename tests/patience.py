@@ -3,7 +3,8 @@
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,16 @@ def communicate(process: subprocess.Popen[str], limit_s: float) -> tuple[str, st
             if deadline.expired:
                 process.kill()
                 raise
+
+
+@contextmanager
+def started(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """The program, which is killed at the end of the block if it runs then. Its pipes are text."""
+    with subprocess.Popen(command, text=True, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def run(command: Sequence[str | Path], limit_s: float, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -15,9 +15,8 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from tests import patience
-from tests.conftest import NO_ENGINE, Image
+from tests.conftest import Image
 
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 pytestmark = pytest.mark.engine
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")

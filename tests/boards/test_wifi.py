@@ -6,7 +6,7 @@ import pytest
 
 from portbench.boards import BoardUnavailable, Ethernet, Wifi, WifiCredentials, board_definition, users_credentials
 from portbench.boards import wifi as wifi_module
-from portbench.boards.wifi import FILE, PASSPHRASE_VARIABLE, SSID_VARIABLE
+from portbench.boards.wifi import FILE, PASSPHRASE_VARIABLE, SSID_VARIABLE, AccessPoint
 
 SECRET = "do not tell"
 
@@ -61,3 +61,9 @@ def test_the_pico_w_has_a_radio_chip_and_the_others_have_none() -> None:
     assert isinstance(network, Wifi)
     assert network.pins == {"on_pin": 23, "data_pin": 24, "csn_pin": 25, "clock_pin": 29}
     assert isinstance(board_definition("W5500_EVB_PICO").network, Ethernet)
+
+
+def test_a_row_tells_what_is_unusual_of_an_access_point_and_no_passphrase() -> None:
+    assert AccessPoint().unusual() is None
+    assert AccessPoint(passphrase="something else", join_delay_us=5).unusual() == {"join_delay_us": 5}
+    assert AccessPoint(passphrase=None).unusual() == {"open": True}

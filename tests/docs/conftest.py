@@ -2,4 +2,4 @@
 
 from tests.page.conftest import look as look
 from tests.page.conftest import packages as packages
-from tests.runner.cli.conftest import invoke as invoke
+from tests.runner.conftest import invoke as invoke

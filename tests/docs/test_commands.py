@@ -22,7 +22,7 @@ from tests.boards.desk.forward.conftest import SERVER
 from tests.conftest import Image, libraries_or_skip
 from tests.firmware.test_images import micropython
 from tests.ping_pong import NATIVE_IMAGE
-from tests.runner.cli.conftest import Invoke
+from tests.runner.conftest import Invoke
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(

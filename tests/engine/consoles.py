@@ -69,7 +69,7 @@ class EngineConsole:
 class Rp2040pyConsole:
     """MicroPython on `rp2040py`. `miso`: what the device on SPI0 answers, selection by selection."""
 
-    def __init__(self, flash: bytes, miso: list[bytes] | None = None) -> None:
+    def __init__(self, flash: bytes, miso: list[bytes]) -> None:
         self._mcu: Any = RP2040()
         self._simulator = Simulator(rp2040=self._mcu)
         self._mcu.logger = ConsoleLogger(LogLevel.ERROR)
@@ -78,7 +78,7 @@ class Rp2040pyConsole:
         self._output = b""
         self._cdc = USBCDC(self._mcu.usb_ctrl)
         self._cdc.on_serial_data = self._received
-        self._answers = [list(each) for each in miso or []]
+        self._answers = [list(each) for each in miso]
         self._mosi: list[bytearray] = []
         self._selected = False
         self._mcu.spi[0].on_transmit = self._spi_byte

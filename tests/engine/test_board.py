@@ -5,12 +5,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import portbench_engine as engine
 import pytest
 
-engine = pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
-pytestmark = pytest.mark.engine
-
-from tests.conftest import Image  # noqa: E402
+from tests.conftest import Image
 
 W5500 = {
     **{"chip": "W5500", "bus": "spi0", "sck_pin": 18, "mosi_pin": 19},

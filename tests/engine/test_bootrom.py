@@ -4,21 +4,14 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from portbench.boards import BoardUnavailable
-from portbench.firmware.boot_roms import boot_rom
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import EngineError, bootrom
 from portbench_engine._native import own_bootrom
 from portbench_engine.boot_rom import chips_bootrom, save
 
-pytestmark = [
-    pytest.mark.engine,
-    pytest.mark.skipif(sys.platform == "darwin", reason="the user's cache is found by HOME there"),
-]
+from portbench.boards import BoardUnavailable
+from portbench.firmware.boot_roms import boot_rom
+
+pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="the user's cache is found by HOME there")
 
 
 @pytest.fixture(autouse=True)

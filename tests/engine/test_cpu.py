@@ -6,17 +6,10 @@ import struct
 from typing import Final
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import CpuBench, bootrom
 
 from tests.engine.cores import DATA, STACK, VECTORS, WINDOW, WINDOW_SIZE, EngineCore, Start
 from tests.engine.fuzz_cpu import fuzz
-
-pytestmark = pytest.mark.engine
 
 LONG: Final = "PORTBENCH_FUZZ_LONG" in os.environ
 N, Z, C, V = 1 << 31, 1 << 30, 1 << 29, 1 << 28

@@ -4,16 +4,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import portbench_engine as engine
 import pytest
+from portbench_engine import bootrom
 
-engine = pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
-pytestmark = pytest.mark.engine
-
-from portbench_engine import bootrom  # noqa: E402
-
-from portbench.boards import board_definition, known_boards  # noqa: E402
-from portbench.boards.emulated.config import EmulatedConfig  # noqa: E402
-from portbench.boards.emulated.simulation import ps  # noqa: E402
+from portbench.boards import board_definition, known_boards
+from portbench.boards.emulated.config import EmulatedConfig
+from portbench.boards.emulated.simulation import ps
 
 ROM = bytes(16384)
 W5500 = {"chip": "W5500", "bus": "spi0", "sck_pin": 18, "mosi_pin": 19, "miso_pin": 16, "csn_pin": 17}

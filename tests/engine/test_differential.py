@@ -9,15 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from tests.engine import fuzz_hazard3, fuzz_m33_exceptions
 from tests.engine.cores import HANDLER, WINDOW, WINDOW_SIZE
 from tests.engine.fuzz_m33 import SET_FLAGS, Engine, fuzz, random_cases
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 LONG = "PORTBENCH_FUZZ_LONG" in os.environ
 TIMEOUT = pytest.mark.timeout(3600 if LONG else 300)

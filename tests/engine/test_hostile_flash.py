@@ -8,11 +8,6 @@ from array import array
 from typing import Final
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import EngineError, Machine
 
 from portbench.boards.emulated.simulation import ps
@@ -20,8 +15,6 @@ from portbench.firmware.uf2 import flash_content
 from tests.engine import instructions
 from tests.engine.consoles import machine
 from tests.ping_pong import NATIVE_IMAGE
-
-pytestmark = pytest.mark.engine
 
 BOOT2_BYTES: Final = 256
 GUESTS: Final = 600 if "PORTBENCH_FUZZ_LONG" in os.environ else 25

@@ -2,14 +2,9 @@
 
 import pytest
 
-from tests.conftest import NO_ENGINE, Image
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.firmware.uf2 import flash_content
+from tests.conftest import Image
 from tests.engine.consoles import EngineConsole, Rp2040pyConsole
-
-pytestmark = pytest.mark.engine
 
 REPL_LINES = [
     "1+1",
@@ -47,27 +42,19 @@ SPI_LINES = [
 
 
 @pytest.mark.timeout(300)
-def test_the_same_console(image: Image) -> None:
-    flash = flash_content(image("micropython-1.26.0"))
-    ours, other = EngineConsole(flash), Rp2040pyConsole(flash)
-    # Ctrl-B prints the banner.
-    for line in (b"\x02", *[line.encode() + b"\r" for line in REPL_LINES]):
-        printed = ours.talk(line)
-        assert printed == other.talk(line)
-        if line == b"\x02":
-            assert b"MicroPython v1.26.0 on 2025-08-09; W5500-EVB-Pico with RP2040" in printed
-
-
-@pytest.mark.timeout(300)
-def test_the_same_bytes_on_spi(image: Image) -> None:
+def test_the_same_console_and_the_same_bytes_on_spi(image: Image) -> None:
     flash = flash_content(image("micropython-1.26.0"))
     ours = EngineConsole(flash)
-    printed: list[bytes] = []
-    transfers = ours.spi_transfers(lambda: printed.extend(ours.talk(line.encode() + b"\r") for line in SPI_LINES))
+    # Ctrl-B prints the banner.
+    lines = [b"\x02", *[line.encode() + b"\r" for line in REPL_LINES]]
+    on_spi = [line.encode() + b"\r" for line in SPI_LINES]
+    printed = list(map(ours.talk, lines))
+    assert b"MicroPython v1.26.0 on 2025-08-09; W5500-EVB-Pico with RP2040" in printed[0]
+    transfers = ours.spi_transfers(lambda: printed.extend(map(ours.talk, on_spi)))
     assert len(transfers) == 7
     assert transfers[0] == (b"\x00\x39\x00\x00", transfers[0][1][:3] + b"\x04")
     assert transfers[3][1][3:] == b"\x02\x11\x22\x33\x44\x55"
     assert transfers[5][1][3:] == bytes(range(40))
     other = Rp2040pyConsole(flash, [miso for _, miso in transfers])
-    assert [other.talk(line.encode() + b"\r") for line in SPI_LINES] == printed
+    assert list(map(other.talk, [*lines, *on_spi])) == printed
     assert other.mosi == [mosi for mosi, _ in transfers]

@@ -4,16 +4,9 @@ import random
 from typing import Any, Final
 
 import pytest
+from portbench_engine import CpuBench
 from rp2040py.rp2040 import RP2040
 from rp2040py.utils.logging import ConsoleLogger, LogLevel
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
-from portbench_engine import CpuBench
-
-pytestmark = pytest.mark.engine
 
 SIO: Final = 0xD000_0000
 DIVIDER: Final = [*range(0x60, 0x70, 4)]

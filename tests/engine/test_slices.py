@@ -4,19 +4,13 @@ import hashlib
 from typing import Final
 
 import pytest
-
-from tests.conftest import NO_ENGINE, Image
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import Machine
 
 from portbench.boards.emulated.simulation import ps
 from portbench.firmware.uf2 import flash_content
+from tests.conftest import Image
 from tests.engine.consoles import machine
 from tests.ping_pong import NATIVE_IMAGE
-
-pytestmark = pytest.mark.engine
 
 SRAM: Final = (0x2000_0000, 264 * 1024)
 

@@ -2,16 +2,12 @@
 
 from typing import Final
 
-import pytest
+import portbench_engine as engine
 from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.boards import BoardDefinition, board_definition
 from portbench.firmware import uf2
-from tests.conftest import NO_ENGINE
-
-engine = pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-pytestmark = pytest.mark.engine
 
 BOARDS: Final = [board_definition(kind) for kind in ("RPI_PICO", "RPI_PICO2")]
 PAGE: Final = uf2.PAGE_SIZE

@@ -5,18 +5,13 @@ import hashlib
 from pathlib import Path
 
 import pytest
-
-from portbench.errors import BoardUnavailable, PortbenchError
-from portbench.firmware.images import ImageUnavailable
-from tests.conftest import NO_ENGINE
-from tests.firmware.conftest import Site
-from tests.firmware.test_images import store
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import boot_rom as engines
 
+from portbench.errors import BoardUnavailable, PortbenchError
 from portbench.firmware.boot_roms import boot_rom
+from portbench.firmware.images import ImageUnavailable
+from tests.firmware.conftest import Site
+from tests.firmware.test_images import store
 
 pytestmark = pytest.mark.engine
 

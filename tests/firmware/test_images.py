@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -156,20 +157,16 @@ def test_unknown_hash_is_locked_at_first_sight(tmp_path: Path) -> None:
 
 def test_stores_at_the_same_time_lock_one_hash(tmp_path: Path) -> None:
     folders = [put(tmp_path / f"folder{number}", uf2.build(bytes([number]))) for number in range(8)]
-    outcomes: list[str] = []
 
-    def obtain(folder: Path) -> None:
+    def obtain(folder: Path) -> str:
         try:
-            outcomes.append(str(store(tmp_path, folder=folder).obtain(entry()).sha256))
+            return store(tmp_path, folder=folder).obtain(entry()).sha256 or ""
         except PortbenchError as error:
-            outcomes.append(str(error).partition(", not ")[2][:64])
+            return str(error).partition(", not ")[2][:64]
 
-    threads = [threading.Thread(target=obtain, args=(folder,)) for folder in folders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    assert len(outcomes) == 8 and len(set(outcomes)) == 1
+    with ThreadPoolExecutor(8) as threads:
+        (locked,) = set(threads.map(obtain, folders))
+    assert len(locked) == 64
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"version": 1, "images": {"a": {"sha256": 3}}}', '{"version": 2}'])

@@ -26,6 +26,9 @@ del socket.AF_UNIX, os.fork, os.symlink
 """
 """`sitecustomize`, which Python imports first."""
 
+FIXTURE: Final = [f"tests/testing/test_{name}.py" for name in ("board", "parts", "plugin")]
+"""The board, files from the cache of libraries, and the files of a failure."""
+
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
@@ -35,7 +38,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
     [
         (["portbench", "run", "--where=emulated", "--runtime=portbench-native", "--runs=1"], "4573.2 messages/s"),
         (["portbench", "flash", "workloads/ping_pong/native.uf2", "--where=emulated"], "frames sent"),
-        (["pytest", "-n0", "-q", "-p", "no:cacheprovider", "tests/testing"], " passed"),
+        (["pytest", "-n0", "-q", "-p", "no:cacheprovider", *FIXTURE], " passed"),
         (["portbench", "desk"], "a desk needs pseudo-terminals, which this operating system has not"),
     ],
     ids=["a row", "flash", "the fixture", "a desk"],

@@ -172,9 +172,9 @@ def history(run: RunFile) -> tuple[Any, Any]:
 
 def explanations() -> dict[str, list[Any]]:
     """All that the rules say of the rows that each is tested with."""
-    rows = {name: [fires, *test_rules.SILENT[name]] for name, (fires, _) in test_rules.FIRES.items()}
+    rows = {name: [fires, *test_rules.SILENT[name]] for name, fires in test_rules.FIRES.items()}
     told = {name: [list(map(asdict, explained(each))) for each in of] for name, of in rows.items()}
-    both = {name: [case[:2], *test_rules.SILENT_BESIDE[name]] for name, case in test_rules.BESIDE.items()}
+    both = {name: [case, *test_rules.SILENT_BESIDE[name]] for name, case in test_rules.BESIDE.items()}
     return told | {name: [list(map(asdict, compared(*each))) for each in of] for name, of in both.items()}
 
 

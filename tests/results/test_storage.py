@@ -8,9 +8,9 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from types import FrameType
@@ -61,12 +61,8 @@ def test_samples_keep_their_kind_of_number(tmp_path: Path) -> None:
 
 
 def test_runs_of_one_second_get_names_of_their_own(tmp_path: Path) -> None:
-    paths: list[Path] = []
-    threads = [threading.Thread(target=lambda: paths.append(RunWriter(run_of(), tmp_path).path)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
+    with ThreadPoolExecutor(8) as threads:
+        paths = list(threads.map(lambda _: RunWriter(run_of(), tmp_path).path, range(8)))
     names = {f"2026-01-02T030405Z{suffix}.jsonl" for suffix in ["", *(f"-{number}" for number in range(2, 9))]}
     assert {path.name for path in paths} == names
     assert all(storage.read(path) == run_of() for path in paths)
@@ -91,11 +87,8 @@ def test_a_run_can_be_read_from_the_moment_its_file_is_there(tmp_path: Path) -> 
 
 def test_threads_may_share_a_writer(tmp_path: Path) -> None:
     writer = RunWriter(run_of(), tmp_path)
-    threads = [threading.Thread(target=writer.append, args=(measured(index),)) for index in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
+    with ThreadPoolExecutor(12) as threads:
+        list(threads.map(writer.append, map(measured, range(12))))
     assert sorted(row.run_index for row in storage.read(writer.path).rows) == list(range(12))
 
 

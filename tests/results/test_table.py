@@ -30,14 +30,6 @@ FULL = run_of(
     missing("broken", "failed", "waited 5 s for <the> console", 1),
     missing("broken", "failed", "waited 5 s for <the> console", 0, workload="far_away"),
 )
-TITLES = [
-    "Ping-pong: silicon",
-    "Ping-pong: emulated",
-    "Ping-pong: hosted",
-    "far_away: emulated",
-    "far_away: hosted",
-    "Not measured",
-]
 
 
 def cells(title: str, run: RunFile = FULL) -> list[dict[str, str]]:
@@ -94,18 +86,6 @@ def test_what_was_not_measured_is_listed_with_its_reason() -> None:
         {"workload": "ping_pong", **broken, "runs": "2"},
         {"workload": "far_away", **broken, "runs": "1"},
     ]
-
-
-def test_markdown_is_well_formed() -> None:
-    text = markdown(FULL)
-    assert r"curl -o 'a\|b'" in text and "&lt;the> console" in text
-    places = [text.index(f"## {title}") for title in TITLES]
-    assert places == sorted(places)
-    assert "PC turnaround 35 us." in text
-    for block in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
-        lines = block.splitlines()
-        assert len(lines) >= 3 and set(lines[1]) <= set("|:-")
-        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
 
 
 @given(st.text(min_size=1, max_size=40).filter(lambda text: "\n" not in text))

@@ -4,7 +4,6 @@ import fcntl
 import os
 import pty
 import signal
-import subprocess
 import tempfile
 import termios
 from collections.abc import Iterator
@@ -79,30 +78,21 @@ def test_what_is_ignored_stays_ignored_and_what_was_there_comes_back() -> None:
 @pytest.mark.parametrize(
     ("rows", "number", "times"),
     [
-        *(
-            pytest.param(ROWS, number, 5, marks=pytest.mark.engine)
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        ),
-        *(
-            pytest.param((*HOSTED, "--messages=2000", "--runs=1000"), number, 1, marks=pytest.mark.slow)
-            for number in (signal.SIGINT, signal.SIGTERM)
-        ),
+        pytest.param(ROWS, signal.SIGINT, 5, marks=pytest.mark.engine),
+        pytest.param(ROWS, signal.SIGHUP, 5, marks=pytest.mark.engine),
+        pytest.param((*HOSTED, "--messages=2000", "--runs=1000"), signal.SIGTERM, 1, marks=pytest.mark.slow),
     ],
 )
 def test_signals_in_a_row_end_a_bench_once(
     rows: tuple[str, ...], number: signal.Signals, times: int, bench: Interrupted
 ) -> None:
-    process = bench.start(*rows)
-    try:
+    with bench.start(*rows) as process:
         assert process.stdout is not None
         while " 2/1000] measured" not in (line := process.stdout.readline()):
             assert line
         for _ in range(times):
             process.send_signal(number)
         output, _ = patience.communicate(process, LIMIT_S)
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == 130, output
     assert "Traceback" not in output
     assert "messages/s" in output  # the table of measured rows
@@ -115,7 +105,7 @@ def test_signals_in_a_row_end_a_bench_once(
 @pytest.mark.engine
 def test_a_closed_terminal_ends_a_bench(bench: Interrupted) -> None:
     window, terminal = pty.openpty()
-    process = subprocess.Popen(
+    with patience.started(
         bench.command(*ROWS),
         cwd=PROJECT,
         env=bench.environment,
@@ -124,17 +114,13 @@ def test_a_closed_terminal_ends_a_bench(bench: Interrupted) -> None:
         stderr=terminal,
         start_new_session=True,
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )
-    try:
+    ) as process:
         os.close(terminal)
         said = b""
         while said.count(b"measured") < 2:
             said += os.read(window, 1000)
         os.close(window)
         assert process.wait(LIMIT_S) == 130
-    finally:
-        process.kill()
-        process.wait()
     run = bench.stored()
     assert len(run.rows) >= 2 and run.finished_utc is None
     assert bench.left() == []

@@ -9,6 +9,7 @@ from hypothesis import given as example
 from hypothesis import strategies as st
 
 from portbench.boards.jitter import Surroundings
+from portbench.boards.wifi import AccessPoint
 from portbench.errors import LibraryMissing, OptionError
 from portbench.runner.cli.verbs import run
 from portbench.runner.options import BenchOptions, How, Output, Place, What, read_options
@@ -71,12 +72,30 @@ def test_everything_can_be_chosen() -> None:
         ("--setting=static_address=1.2.3", "static_address: '1.2.3' is not IP,MASK,GATEWAY,DNS"),
         ("--setting=messages=1,2", "messages: 1,2 are several values, which portbench run measures; give one here"),
         ("--name=latest", "--name: 'latest' is not a name; use letters, digits, dots, dashes and slashes, not latest"),
+        (
+            "--board=RPI_PICO_W --setting=wifi_loss_per_mille=1001",
+            "wifi_loss_per_mille: 1001: input should be less than",
+        ),
+        (
+            "--board=RPI_PICO_W --setting=wifi_passphrase=short",
+            "wifi_passphrase: 'short': string should have at least 8 characters",
+        ),
     ],
 )
 def test_a_bad_value_is_one_line(argument: str, says: str) -> None:
     with pytest.raises(OptionError) as caught:
-        read(argument)
+        read(*argument.split())
     assert str(caught.value).startswith(says) and "\n" not in str(caught.value)
+
+
+def test_the_access_point_has_settings_where_the_board_has_a_radio() -> None:
+    asked = ("loss_per_mille=100", "hidden=yes", "rssi_dbm=-70", "ssid=1234", "passphrase=")
+    settings = [f"--setting=wifi_{each}" for each in asked]
+    point = AccessPoint(loss_per_mille=100, hidden=True, rssi_dbm=-70, ssid="1234", passphrase=None)
+    assert read("--board=RPI_PICO_W", *settings).how.access_point == point
+    assert read("--board=RPI_PICO_W").how.access_point == AccessPoint()
+    with pytest.raises(OptionError, match=r"^wifi_loss_per_mille: .* has no radio chip; choose another --board"):
+        read("--board=W5500_EVB_PICO", *settings)
 
 
 def test_a_tool_that_is_not_installed_is_told_before_any_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import socket
+from contextlib import closing
 from ipaddress import IPv4Address
 from pathlib import Path
 from types import SimpleNamespace
@@ -170,8 +171,7 @@ def test_another_workload_takes_the_port_of_the_one_before(monkeypatch: pytest.M
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    servers = Servers(How(server_port=port))
-    try:
+    with closing(Servers(How(server_port=port))) as servers:
         first = servers.at("127.0.0.1", PING_PONG, port)
         second = servers.at("127.0.0.1", workload("echo"), port)
         assert first.port == second.port == port and servers.at("127.0.0.1", workload("echo"), port) is second
@@ -179,8 +179,6 @@ def test_another_workload_takes_the_port_of_the_one_before(monkeypatch: pytest.M
             client.sendall(b"hello")
             assert client.recv(16) == b"hello"
         assert servers.at("127.0.0.1", PING_PONG, port).port == port
-    finally:
-        servers.close()
 
 
 def test_what_no_client_could_use_fails_the_row_in_one_line(image: Path, tmp_path: Path) -> None:

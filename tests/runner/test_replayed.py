@@ -1,13 +1,10 @@
 """A closer look at a row: one exchange on the wires, and what changes bring, of the native client."""
 
 import itertools
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 from portbench.boards import BoardError
 from portbench.boards.emulated.replay import WireLog
@@ -34,11 +31,8 @@ def planned(options: BenchOptions) -> list[PlannedRow]:
 
 
 def measured(options: BenchOptions, folder: Path, planned: list[PlannedRow]) -> list[Row]:
-    bench = Bench(options.but(results_dir=folder), image_store(), folder)
-    try:
+    with closing(Bench(options.but(results_dir=folder), image_store(), folder)) as bench:
         return [bench.measure(each).row for each in planned]
-    finally:
-        bench.close()
 
 
 @pytest.fixture(scope="module")

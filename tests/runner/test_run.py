@@ -2,10 +2,10 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import textwrap
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -49,14 +49,13 @@ class Harness:
         assert done.exit_code == status, done.output
         return done.output
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+    def start(self, *arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
+        return patience.started(
             self.command(*arguments),
             cwd=PROJECT,
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
             start_new_session=True,
         )
 
@@ -112,30 +111,6 @@ def test_a_users_file_that_is_wrong_is_one_line(variable: str, harness: Harness,
     harness.environment[variable] = str(mine)
     said = f"portbench run: {mine}: is not TOML (Invalid value (at end of document)); correct that line"
     assert harness.refused().startswith(said)
-
-
-@pytest.mark.parametrize("kind", ["missing", "file"])
-def test_a_bad_firmware_folder_is_one_line(kind: str, harness: Harness, tmp_path: Path) -> None:
-    folder = tmp_path / "firmware"
-    if kind == "file":
-        folder.write_text("")
-    harness.environment["PORTBENCH_FIRMWARE_DIR"] = str(folder)
-    assert f"PORTBENCH_FIRMWARE_DIR={folder}: " in harness.refused(status=1)
-
-
-def test_a_results_folder_that_cannot_be_written_is_one_line(harness: Harness) -> None:
-    harness.results.write_text("in the way")
-    assert f"{harness.results}/runs: cannot be written" in harness.refused(*HOSTED, status=1)
-
-
-def test_a_port_in_use_fails_the_row(harness: Harness) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        done = harness.run("--runtime=micropython-unix", f"--setting=server_port={port}", "--runs=1")
-    assert done.returncode == 1
-    reason = harness.stored().rows[0].reason
-    assert reason and reason.startswith(f"open: 127.0.0.1:{port}: cannot listen: the port is in use")
-    assert done.stderr.count(reason) == 1  # told once
 
 
 def test_a_client_that_raises_fails_the_row_and_quotes_its_console(harness: Harness) -> None:

@@ -10,13 +10,10 @@ import psutil
 import pytest
 
 from portbench.boards import Deadline
-from portbench.firmware.uf2 import flash_content
-from tests.conftest import NO_ENGINE, Image
-from tests.ping_pong import EVB
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.boards.desk.board import DeskBoard
+from portbench.firmware.uf2 import flash_content
+from tests.conftest import Image
+from tests.ping_pong import EVB
 from tests.speed.loop import LIMIT_S, MICROPYTHON, Figure, LoopBoard, LoopSpeed
 
 pytestmark = pytest.mark.engine

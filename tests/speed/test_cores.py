@@ -9,11 +9,6 @@ from typing import Final
 import pytest
 
 from portbench.boards import board_definition
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
-
 from tests.boards.emulated import guests
 from tests.speed.guest import CLK_SYS_HZ, quickest_s, timed
 

@@ -14,11 +14,8 @@ import pytest
 from portbench.boards import BoardDefinition, Deadline, board_definition
 from portbench.firmware.boot_roms import boot_rom
 from tests import patience
-from tests.conftest import NO_ENGINE, Image
+from tests.conftest import Image
 from tests.ping_pong import EVB
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from tests.speed.loop import LIMIT_S, MICROPYTHON, Figure, LoopSpeed, loops, median
 
 pytestmark = pytest.mark.engine

@@ -8,14 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
-
-from portbench.boards import board_definition
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import Machine, bootrom
 
+from portbench.boards import board_definition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import ps
 from tests.boards.emulated import guests

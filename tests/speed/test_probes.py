@@ -10,20 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+import portbench_engine
 import pytest
 
 from portbench.boards import Deadline
-from tests.conftest import NO_ENGINE
-from tests.ping_pong import EVB, NATIVE_IMAGE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
-import portbench_engine
-
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.run import Figures, Run
 from portbench.firmware.uf2 import flash_content
 from portbench.server.simulated_pc import part_in
+from tests.ping_pong import EVB, NATIVE_IMAGE
 from tests.speed.guest import quickest_s
 
 pytestmark = pytest.mark.engine

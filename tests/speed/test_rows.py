@@ -10,10 +10,6 @@ from typing import Final
 import pytest
 
 from portbench.workloads import workload
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from tests.measuring import measured
 
 pytestmark = pytest.mark.engine

@@ -10,13 +10,11 @@ import pytest
 from portbench.boards import BoardError
 from portbench.errors import PortbenchError, UnknownName
 from portbench.firmware.catalogue import Family
-from tests.conftest import NO_ENGINE, Image
-from tests.dead_images import PROGRAMS, DeadImage, banner, build
-from tests.ping_pong import NATIVE_IMAGE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
 from portbench.testing import board as board_module
+from tests.conftest import Image
+from tests.dead_images import PROGRAMS, DeadImage, banner, build
+from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
 Make = Callable[..., Board]
@@ -277,3 +275,29 @@ def test_picoseconds_are_exact(emulated_board: Board) -> None:
     emulated_board.run(1e-6)
     # The first end of an instruction at ROSC's 6.5 MHz.
     assert first_ps == 1_230_769 and emulated_board.time_ps == 2 * first_ps
+
+
+def test_an_answer_goes_so_long_after_the_bytes(emulated_board: Board) -> None:
+    emulated_board.flash(NATIVE_IMAGE)
+    server = emulated_board.listen(5000).accept()
+    server.expect(b"1")
+    asked = emulated_board.expect_frame(lambda frame: frame.data.endswith(b"1") and not frame.to_board)
+    assert 0 <= emulated_board.time_ps - asked.arrival_ps < 1_000_000, "the wait ends with the bytes"
+    server.answer(b"2", after_us=200)
+    server.expect(b"3")
+    answer = next(frame for frame in emulated_board.frames if frame.to_board and frame.data.endswith(b"2"))
+    assert answer.start_ps - asked.arrival_ps == 200_000_000
+    emulated_board.run(0.001)
+    with pytest.raises(ValueError, match=r"after_us=200: the last bytes came 100\d\.\d{3} us ago; answer earlier$"):
+        server.answer(b"4", after_us=200)
+
+
+def test_an_abort_is_a_reset(emulated_board: Board) -> None:
+    emulated_board.flash(NATIVE_IMAGE)
+    server = emulated_board.listen(5000).accept()
+    server.expect(b"1")
+    server.abort()
+    reset = lambda frame: (tcp := frame.layer(dpkt.tcp.TCP)) and tcp.flags & dpkt.tcp.TH_RST  # noqa: E731
+    assert emulated_board.expect_frame(reset, 0.001).to_board
+    with pytest.raises(NothingCame, match="is gone, and takes nothing more"):
+        server.send(b"2")

@@ -10,7 +10,7 @@ import pytest
 
 from portbench.errors import BoardError
 from portbench.testing.coverage import Lines, _marks, lcov, marked_source
-from tests.conftest import NO_ENGINE, Image
+from tests.conftest import Image
 
 PROGRAM = '''# every kind of statement
 import io, sys
@@ -148,7 +148,6 @@ HELPER = "def_of_one = 1\ndef small(x):\n    for i in range(x):\n        print(i
 def test_a_board_tells_its_lines_over_power_cycles(
     runtime: str, main: str, image: Image, tmp_path: Path, make_emulated_board: Callable[..., Any]
 ) -> None:
-    pytest.importorskip("portbench_engine", reason=NO_ENGINE)
     board = make_emulated_board()
     board.flash(image(runtime))
     board.run(2)

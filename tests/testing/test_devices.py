@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from portbench_engine.devices import I2cDevice, PinDevice, SpiDevice, UartDevice
 
 from portbench.boards import BoardUnavailable
 from portbench.boards.definition import BOARDS_VARIABLE, DEFINITIONS
 from portbench.firmware import uf2
 from portbench.firmware.catalogue import Family
+from portbench.testing import Board, NothingCame
 from tests.boards.emulated.guests import (
     CHARACTER_US,
     GP25_DRIVEN,
@@ -23,14 +25,9 @@ from tests.boards.emulated.guests import (
     spi_frame,
     uart_echo,
 )
-from tests.conftest import NO_ENGINE, Image
+from tests.conftest import Image
 from tests.dead_images import banner, build
 from tests.testing.conftest import PROJECT, RunTests
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-from portbench_engine.devices import I2cDevice, PinDevice, SpiDevice, UartDevice
-
-from portbench.testing import Board, NothingCame
 
 pytestmark = pytest.mark.engine
 Make = Callable[..., Board]

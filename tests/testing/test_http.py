@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.firmware import uf2
-from tests.conftest import NO_ENGINE, Image
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
 from portbench.testing.http import BoardSession
+from tests.conftest import Image
 
 pytestmark = pytest.mark.engine
 SERVER = Path(__file__).parents[1] / "boards" / "desk" / "forward" / "server" / "native.uf2"

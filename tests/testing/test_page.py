@@ -1,4 +1,4 @@
-"""docs/testing-your-app.md as it stands, in a separate project."""
+"""docs/testing-your-app.md, docs/other-test-tools.md and docs/recipes.md as they stand, in a separate project."""
 
 import shlex
 import shutil
@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Image
+from portbench.clients.libraries import driver_files
+from portbench.errors import BoardError
+from tests.conftest import Image, libraries_or_skip
 from tests.ping_pong import NATIVE_IMAGE
-from tests.testing.conftest import BLOCKS, OTHER_TOOLS, RunTests, blocks
+from tests.testing.conftest import BLOCKS, OTHER_TOOLS, PROJECT, RunTests, blocks
 
 pytestmark = pytest.mark.engine
+RECIPES = blocks("python", (PROJECT / "docs" / "recipes.md").read_text(encoding="utf-8"))
 NATIVE_TEST, PYTHON_TEST, PIN_TEST, MANY_TESTS, COVER_TEST = BLOCKS
 
 
@@ -62,3 +65,27 @@ def test_a_dut_of_pytest_embedded_is_an_emulated_board(project: Path, run_tests:
     )
     said = run_tests("-p", "no:labgrid", "--embedded-services", "portbench", "--count", "2", "test_two.py").stdout
     assert 'Not found "never"' in said and "more on the console did not come within 0.25 s of simulated time" in said
+
+
+def test_the_image_is_the_only_one_of_the_folder_and_its_build(tmp_path: Path) -> None:
+    pytest.importorskip("pytest_embedded.dut", reason="pexpect needs pty here")
+    from portbench.testing.embedded import BoardApp
+
+    with pytest.raises(BoardError, match=r"^--app-path: \S+ has 0 \.uf2 files; name one, or a runtime$"):
+        BoardApp(str(tmp_path))
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "app.uf2").touch()
+    assert BoardApp(str(tmp_path), "build").image == str(tmp_path / "build" / "app.uf2")
+    assert BoardApp("micropython-1.28.0").image == "micropython-1.28.0"
+
+
+@pytest.mark.parametrize(("library", "count"), [(None, 7), ("umqtt.simple", 1)])
+def test_the_recipes(library: str | None, count: int, project: Path, run_tests: RunTests, image: Image) -> None:
+    for number, recipe in enumerate(recipe for recipe in RECIPES if ("umqtt" in recipe) is (library is not None)):
+        (project / f"test_recipe_{number}.py").write_text(recipe)
+    shutil.copy(image("micropython-1.26.0"), project / "micropython.uf2")
+    with libraries_or_skip():
+        for content in driver_files([library] if library else [], 120).values():
+            (project / "simple.py").write_bytes(content)
+    done = run_tests("-q")
+    assert done.returncode == 0 and f"{count} passed" in done.stdout, done.stdout + done.stderr

@@ -11,15 +11,12 @@ from typing import Any
 
 import pytest
 from PIL import Image as Picture
-
-from portbench.clients.libraries import library_files
-from tests.conftest import NO_ENGINE, Image, libraries_or_skip
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench_engine.devices import MS, US
 
+from portbench.clients.libraries import library_files
 from portbench.devices import PARTS, Bme280, Button, Ds18b20, HcSr04, Pir, RotaryEncoder, Sg90, Ssd1306, Tmp102, Ws2812
 from portbench.testing import Board
+from tests.conftest import Image, libraries_or_skip
 
 DRIVERS = Path(__file__).with_name("drivers.toml")
 FOLDER = Path(sys.modules["portbench.devices"].__path__[0])
@@ -185,12 +182,13 @@ def test_ssd1306_shows_what_adafruits_driver_draws(drivers: None) -> None:
     assert not bus.part.pixel(123, 3)
 
 
-def test_ds18b20_is_read_by_adafruits_driver(drivers: None) -> None:
+def test_ds18b20_is_read_by_adafruits_driver(drivers: None, monkeypatch: pytest.MonkeyPatch) -> None:
     wires = Wires(Ds18b20(celsius=-10.125, serial=0x1234))
-    bus = import_module("adafruit_onewire.bus").OneWireBus(wires)
+    driver, bus = import_module("adafruit_ds18x20"), import_module("adafruit_onewire.bus").OneWireBus(wires)
+    monkeypatch.setattr(driver, "time", SimpleNamespace(monotonic=lambda: wires.now_ps / 1e12))
     found = bus.scan()
     assert [bytes(each.rom) for each in found] == [wires.part.rom] and wires.part.rom.startswith(b"\x28\x34\x12")
-    sensor = import_module("adafruit_ds18x20").DS18X20(bus, found[0])
+    sensor = driver.DS18X20(bus, found[0])
     assert sensor.temperature == -10.125
     sensor.resolution = 9
     assert sensor.temperature == -10.5

@@ -7,12 +7,9 @@ import pytest
 from vcd.reader import TokenKind, tokenize
 
 from portbench.firmware import uf2
-from tests.boards.emulated.guests import CHARACTER_US, uart_echo
-from tests.conftest import NO_ENGINE
-from tests.ping_pong import NATIVE_IMAGE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
+from tests.boards.emulated.guests import CHARACTER_US, uart_echo
+from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
 Make = Callable[..., Board]

@@ -6,9 +6,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.boards import board_definition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.testing import NothingCame

@@ -2,10 +2,8 @@
 
 import pytest
 
-from tests.conftest import NO_ENGINE, Image
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 from portbench.testing import Board, NothingCame
+from tests.conftest import Image
 
 pytestmark = pytest.mark.engine
 

@@ -9,6 +9,7 @@ from portbench.boards.hosted.micropython_unix import HostedMicroPython
 from portbench.clients import build_deployment
 from portbench.workloads import WORKLOADS_VARIABLE, Workload, WorkloadSettings
 from tests import measuring
+from tests.measuring import measured_row as measured_row
 from tests.workloads.own import FOLDER
 
 

@@ -9,7 +9,6 @@ from portbench.runner.plan import plan
 from portbench.workloads import workload
 from tests.conftest import Image
 from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 from tests.ping_pong import EVB
 
 

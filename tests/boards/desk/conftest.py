@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -31,12 +31,9 @@ def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def desk(flash: Path, config: DeskConfig, *options: str, board: str = "RPI_PICO") -> Iterator[StartedDesk]:
     """A desk by the name of `desk` that runs; it keeps its flash in the file `flash`."""
     told = CONFIG.dump_json(config).decode()
-    started = StartedDesk(board, told, "desk", ["--keep-flash", str(flash), *options])
-    try:
+    with closing(StartedDesk(board, told, "desk", ["--keep-flash", str(flash), *options])) as started:
         started.wait()
         yield started
-    finally:
-        started.close()
 
 
 @pytest.fixture

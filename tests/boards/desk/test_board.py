@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -44,8 +45,7 @@ def board(root: Path) -> Iterator[DeskBoard]:
 
 
 def test_no_wait_outlasts_the_process_of_a_board_that_somebody_else_started(root: Path) -> None:
-    desk = StartedDesk(DEFINITION.id, "{}", "desk")
-    try:
+    with closing(StartedDesk(DEFINITION.id, "{}", "desk")) as desk:
         desk.wait()
         within().poll(EmulatedBus().devices, 0.02, "USB to enumerate")
         with DeskBoard(DEFINITION, device="usb:desk") as board:
@@ -55,8 +55,6 @@ def test_no_wait_outlasts_the_process_of_a_board_that_somebody_else_started(root
             assert desk.ended()
             with pytest.raises(BoardGone, match=r"the emulated board's process ended$"):
                 board.link.device()
-    finally:
-        desk.close()
 
 
 def test_the_native_client_reports_to_its_server(board: DeskBoard, image: Image) -> None:

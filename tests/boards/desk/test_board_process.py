@@ -16,16 +16,12 @@ import psutil
 import pytest
 
 from portbench.boards import Deadline
+from portbench.boards.desk import operations
 from portbench.boards.desk.control import ControlClient, Watch
+from portbench.boards.desk.operations import OPERATIONS
 from portbench.boards.registry import CONTROL_SOCKET, read_state
 from portbench.errors import BoardError, DeadlineExceeded
 from tests import patience
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
-from portbench.boards.desk import operations
-from portbench.boards.desk.operations import OPERATIONS
 
 pytestmark = pytest.mark.engine
 LIMIT_S = 60

@@ -69,7 +69,6 @@ def test_a_failed_row_on_a_named_board_is_an_emulated_one(desk: Path, tmp_path: 
     [
         ("portbench-native", "tuned"),
         ("micropython-1.28.0", "tuned"),
-        ("wiznet-hardwired", "tuned"),
         ("circuitpython-9.1.4", "as-published"),
     ],
 )

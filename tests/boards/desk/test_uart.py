@@ -6,11 +6,6 @@ import signal
 from pathlib import Path
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import Board
 
 from portbench.boards import BoardError, Deadline, board_definition

@@ -25,6 +25,11 @@ MESSAGES: Final = 20
 Prepared = Callable[..., EmulatedBoard]
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Each test here runs the engine."""
+    item.add_marker(pytest.mark.engine)
+
+
 def within(seconds: float = 60) -> Deadline:
     return Deadline(seconds, "test")
 

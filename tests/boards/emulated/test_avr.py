@@ -19,8 +19,6 @@ ROOT = Path(__file__).parents[3]
 PING_PONG = ROOT / "firmware" / "avr" / "ping_pong.hex"
 SKETCH = ROOT / "docs" / "how-to-play" / "arduino-avr" / "play" / "play.ino"
 
-pytestmark = pytest.mark.engine
-
 
 def run(*words: object) -> Result:
     return CliRunner(catch_exceptions=False).invoke(portbench, ["run", *map(str, words)])

@@ -13,7 +13,7 @@ from tests.boards.emulated.conftest import DEFINITION, client, measure, within
 from tests.conftest import Image
 from tests.ping_pong import NATIVE_IMAGE
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def run(board: EmulatedBoard) -> RunOutput:

@@ -12,9 +12,6 @@ from tests.boards.emulated.guests import NEVER_ANSWERS_USB, erases_itself, pokin
 from tests.dead_images import PROGRAMS, DeadImage, banner, build
 from tests.ping_pong import EVB
 
-pytestmark = pytest.mark.engine
-
-
 SELECTS_ONCE = poking(
     (0x4001_408C, 5),  # GPIO17, CSn, to SIO
     (0xD000_0024, 1 << 17),  # driven, and low

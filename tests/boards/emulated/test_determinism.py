@@ -17,8 +17,6 @@ from tests.boards.emulated.conftest import Prepared, result_of, within
 from tests.measuring import measured
 from tests.ping_pong import PING_PONG
 
-pytestmark = pytest.mark.engine
-
 
 def figures(prepared: Prepared, entry: str, family: str) -> dict[str, Any]:
     board = prepared(entry, family, messages=20)

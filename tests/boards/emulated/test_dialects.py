@@ -11,7 +11,7 @@ from portbench.firmware import FOLDER_VARIABLE
 from tests.conftest import Image
 from tests.measuring import measured
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 FORK = "wiznet-fork-1.0.0.uf2"
 

@@ -4,11 +4,6 @@ import struct
 from typing import Any, Final
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import Machine, bootrom
 
 from portbench.boards import board_definition
@@ -19,8 +14,6 @@ from portbench.results.layout import Split
 from portbench.results.model import Layouts
 from tests.boards.emulated.guests import FLASH, flash
 from tests.results.rows import other_row, run_of
-
-pytestmark = pytest.mark.engine
 
 COUNT: Final = 0x2000_1000
 APART: Final = (0x1000, 0x1100, 0x1200)

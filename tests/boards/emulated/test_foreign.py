@@ -31,8 +31,6 @@ from tests.engine.consoles import DEFINITION
 from tests.measuring import outcomes
 from tests.ping_pong import NATIVE_IMAGE
 
-pytestmark = pytest.mark.engine
-
 OWN_MESSAGES = 1000
 """Messages of the native client without settings."""
 

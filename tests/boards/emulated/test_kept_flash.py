@@ -7,17 +7,12 @@ import pytest
 
 from portbench.boards.board import RuntimeIdentity
 from portbench.boards.definition import board_definition
-from portbench.boards.registry import KEPT_FLASH_VARIABLE
-from portbench.results.model import Row, Status
-from tests.conftest import NO_ENGINE, Image
-from tests.measuring import outcomes
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.kept_flash import Kept, KeptFlash, usual_folder
-
-pytestmark = pytest.mark.engine
+from portbench.boards.registry import KEPT_FLASH_VARIABLE
+from portbench.results.model import Row, Status
+from tests.conftest import Image
+from tests.measuring import outcomes
 
 PICO, EVB = board_definition("RPI_PICO"), board_definition("W5500_EVB_PICO")
 CONFIG = EmulatedConfig()

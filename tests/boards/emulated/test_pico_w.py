@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from portbench.boards import RunOutput, WifiCredentials, board_definition
-from portbench.boards.emulated.board import EmulatedBoard
+from portbench.boards.emulated.board import EmulatedBoard, own_network
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.wifi import AccessPoint
 from portbench.clients import ClientNetwork
@@ -16,7 +16,7 @@ from tests.ping_pong import deployment
 
 from .conftest import result_of, within
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 DEFINITION = board_definition("RPI_PICO_W")
 IMAGES = [
@@ -27,21 +27,28 @@ IMAGES = [
 Play = Callable[..., RunOutput]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def play(image: Image) -> Play:
+    """Plays on a board that keeps its image, and its client as long as that is for the same network."""
+    boards: dict[str, tuple[EmulatedBoard, WifiCredentials | None]] = {}
+
     def run(
         entry: str, family: str, version: str, *, point: AccessPoint | None = None, wifi: WifiCredentials | None = None
     ) -> RunOutput:
         path = image(entry)
-        board = EmulatedBoard(DEFINITION, config=EmulatedConfig(access_point=point or AccessPoint()))
-        assert board.own_network is not None
+        if entry not in boards:
+            boards[entry] = EmulatedBoard(DEFINITION), None
+            boards[entry][0].flash(Uf2File.read(path), within(300))
+            boards[entry][0].wait_console(within(300))
+        board, joined = boards[entry]
+        board.config = EmulatedConfig(access_point=point or AccessPoint())
+        own = own_network(board.config)
+        wifi = wifi or own.wifi
+        if wifi != joined:
+            network = ClientNetwork(server=own.server, port=own.port, wifi=wifi)
+            board.deploy(deployment(family, network, 20, version, board=DEFINITION), within(300))
+            boards[entry] = board, wifi
         board.serve("ping_pong", {}, within())
-        board.flash(Uf2File.read(path), within(300))
-        board.wait_console(within(300))
-        network = ClientNetwork(
-            server=board.own_network.server, port=board.own_network.port, wifi=wifi or board.own_network.wifi
-        )
-        board.deploy(deployment(family, network, 20, version, board=DEFINITION), within(300))
         return board.run(within(300))
 
     return run

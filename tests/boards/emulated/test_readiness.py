@@ -8,9 +8,7 @@ from portbench.boards.emulated.board import EmulatedBoard
 from portbench.clients import ClientNetwork
 from tests.boards.emulated.conftest import STATIC, Prepared, result_of, within
 
-pytestmark = pytest.mark.engine
-
-BOOTS = 20
+BOOTS = 6
 LONGEST_DELAY_US = 5_000_000
 
 # The published client without its sleep: it connects as soon as the chip has an address.

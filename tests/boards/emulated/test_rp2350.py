@@ -4,21 +4,15 @@ import os
 from pathlib import Path
 
 import pytest
-
-from portbench.firmware import FOLDER_VARIABLE
-from portbench.results.model import Row
-from portbench.workloads import workload
-from tests.conftest import NO_ENGINE, Image
-from tests.measuring import measured
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import EngineError
 from portbench_engine.boot_rom import chips_bootrom
 
 from portbench import testing
-
-pytestmark = pytest.mark.engine
+from portbench.firmware import FOLDER_VARIABLE
+from portbench.results.model import Row
+from portbench.workloads import workload
+from tests.conftest import Image
+from tests.measuring import measured
 
 
 def measure(runtime: str, profile: str, workload_name: str, folder: Path, **settings: int) -> Row:

@@ -5,22 +5,18 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import portbench_engine as engine
 import pytest
 from pydantic import ValidationError
 
 from portbench.boards import BoardUnavailable, board_definition
+from portbench.boards.emulated.config import CONFIG, EmulatedConfig
+from portbench.boards.emulated.sd_card import KINDS, CardImage, CardSlot, SdCard, new_medium
+from portbench.firmware.uf2 import flash_content
 from tests import patience
 from tests.boards.desk.test_flash_file import Clock
-from tests.conftest import NO_ENGINE
 from tests.ping_pong import NATIVE_IMAGE
 
-engine = pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
-from portbench.boards.emulated.config import CONFIG, EmulatedConfig  # noqa: E402
-from portbench.boards.emulated.sd_card import KINDS, CardImage, CardSlot, SdCard, new_medium  # noqa: E402
-from portbench.firmware.uf2 import flash_content  # noqa: E402
-
-pytestmark = pytest.mark.engine
 PICO = board_definition("RPI_PICO")
 MIB = 1 << 20
 

@@ -14,7 +14,6 @@ from portbench.boards.emulated.board import EmulatedBoard
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, engine_settings
 from portbench.errors import first_complaint
 from tests.boards.emulated.conftest import DEFINITION
-from tests.conftest import NO_ENGINE
 
 PICO = board_definition("RPI_PICO")
 
@@ -65,13 +64,12 @@ def test_a_microcontroller_that_is_not_emulated_is_refused() -> None:
 )
 def test_what_the_pc_serves_reaches_the_engine(name: str, value: object) -> None:
     """Each from a board's configuration; the engine refuses what it does not know."""
-    engine = pytest.importorskip("portbench_engine", reason=NO_ENGINE)
     usual = EmulatedConfig().settings(DEFINITION)
     settings = CONFIG.validate_json(json.dumps({name: value})).settings(DEFINITION)
     assert {key: settings[key] for key in usual if settings[key] != usual[key]} == {name: value}
-    engine.Machine(bytes(16 << 10), b"", settings)
+    Machine(bytes(16 << 10), b"", settings)
     with pytest.raises(ValueError, match=f'^the board has no setting "{name}_"$'):
-        engine.Machine(bytes(16 << 10), b"", settings | {f"{name}_": value})
+        Machine(bytes(16 << 10), b"", settings | {f"{name}_": value})
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,6 @@ def test_two_boards_with_one_address_end_the_row(tmp_path: Path, monkeypatch: py
     assert (row.status, row.reason) == (Status.FAILED, reason)
 
 
-@pytest.mark.engine
 def test_another_thread_asks_for_the_time_while_the_pair_runs() -> None:
     """It has the interpreter and waits for the board, whose thread waits for the interpreter."""
     board, deadline = board_definition("W5500_EVB_PICO"), Deadline(120.0, "boards")

@@ -12,8 +12,6 @@ from portbench.firmware.identify import Uf2File
 from tests.boards.emulated.conftest import Prepared
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
-pytestmark = pytest.mark.engine
-
 LIMIT_S = 600
 """Limit of host time: the result must come from simulated time long before."""
 
@@ -47,7 +45,6 @@ def test_the_native_client(config: EmulatedConfig, says: str, attribute: bool) -
     assert str(caught.value) == f"emulated WIZnet W5500-EVB-Pico: stopped: {says}"
 
 
-@pytest.mark.parametrize(("config", "says"), CASES, ids=NAMES)
 @pytest.mark.parametrize(
     ("entry", "family"),
     [
@@ -56,8 +53,11 @@ def test_the_native_client(config: EmulatedConfig, says: str, attribute: bool) -
         ("circuitpython-9.1.4", "circuitpython"),
     ],
 )
-def test_a_python_client(entry: str, family: str, config: EmulatedConfig, says: str, prepared: Prepared) -> None:
-    board = prepared(entry, family, config=config, network=ClientNetwork(server=IPv4Address("192.168.50.1"), port=5000))
-    with pytest.raises(BoardError) as caught:
-        board.run(Deadline(LIMIT_S, "test"))
-    assert str(caught.value) == f"emulated WIZnet W5500-EVB-Pico: stopped: {says}"
+def test_a_python_client(entry: str, family: str, prepared: Prepared) -> None:
+    board = prepared(entry, family, network=ClientNetwork(server=IPv4Address("192.168.50.1"), port=5000))
+    for config, says in CASES:
+        board.config = config
+        board.serve("ping_pong", {}, Deadline(LIMIT_S, "test"))
+        with pytest.raises(BoardError) as caught:
+            board.run(Deadline(LIMIT_S, "test"))
+        assert str(caught.value) == f"emulated WIZnet W5500-EVB-Pico: stopped: {says}"

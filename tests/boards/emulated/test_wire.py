@@ -9,8 +9,6 @@ from portbench.boards.emulated.wire import SimulatedWire
 from portbench.firmware.uf2 import flash_content
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
-pytestmark = pytest.mark.engine
-
 
 @pytest.fixture
 def wire() -> SimulatedWire:

@@ -81,22 +81,6 @@ def test_waits_for_a_late_link(make_bench: MakeBench) -> None:
     assert eth.pretty_ip(bytes(eth.ip_address)) == "192.168.50.100"
 
 
-def test_plays_ping_pong(make_bench: MakeBench) -> None:
-    bench = make_bench()
-    server = SimulatedServer(part_in("ping_pong", {}).service())
-    bench.lan.listen(PORT, server)
-    sock = bench.sockets(bench.nic()).socket()
-    sock.connect((PC_IP, PORT))
-    for number in range(1, 40, 2):
-        sock.send(str(number).encode())
-        assert receive(sock, len(str(number + 1))) == str(number + 1).encode()
-    sock.close()
-    bench.pass_time(1)
-    (session,) = server.sessions()
-    assert session.exchanges == 20 and session.error is None
-    assert session.peer.startswith("192.168.50.100:")
-
-
 def test_moves_more_than_a_buffer_both_ways(make_bench: MakeBench) -> None:
     bench = make_bench(tcp_echo_port=7)
     sock = bench.sockets(bench.nic()).socket()

@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import NO_ENGINE, Image, needs
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.boards.usb.board import default_bus
 from portbench.boards.usb.bus import Target, parse_selector, select
 from portbench.results import storage
@@ -18,8 +14,9 @@ from portbench.results.model import Status
 from tests.boards.labgrid.conftest import EXAMPLE, Desk
 from tests.boards.remote.ports import free_port
 from tests.boards.usb.conftest import DEFINITION
-from tests.runner.cli.conftest import Invoke, empty, environment, invoke  # noqa: F401 - fixtures
+from tests.conftest import Image, needs
 from tests.runner.cli.test_desk import StartDesk, desk_with, line  # noqa: F401 - a fixture
+from tests.runner.conftest import Invoke, empty, environment, invoke  # noqa: F401 - fixtures
 
 pytestmark = [
     pytest.mark.engine,

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,11 +23,8 @@ IAC = 255
 def answers(server: SerialServer) -> bool:
     port = remote_port(server.url, 115200)
     port.open()
-    repl = Repl(SerialWire(port, "test"), "test")
-    try:
+    with closing(Repl(SerialWire(port, "test"), "test")) as repl:
         return repl.execute("print(6 * 7)", Deadline(10, "test"), "an answer").strip() == "42"
-    finally:
-        repl.close()
 
 
 @pytest.mark.parametrize("protocol", ["rfc2217", "raw"])

@@ -13,12 +13,8 @@ from dpkt.dhcp import DHCP
 
 from portbench.firmware import uf2
 from portbench.firmware.native_config import CONFIG_ADDRESS, NativeConfig, StaticAddress, pack
-from tests.conftest import NO_ENGINE
-from tests.ping_pong import NATIVE_IMAGE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.testing import Board
+from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine
 

@@ -19,7 +19,7 @@ from portbench.results.cells import figure
 from portbench.results.shipped import all_shipped
 from portbench.runner.advice import advise, lines
 from tests import patience
-from tests.runner.cli.conftest import LIMIT_S, Invoke, Start, empty, environment, invoke, start  # noqa: F401  (fixtures)
+from tests.runner.conftest import LIMIT_S, Invoke, Start
 
 BOARDS = [name.removesuffix(".json") for name, _ in all_shipped()]
 PUBLISHED = Path(__file__).parents[3] / "docs" / "results.md"
@@ -79,13 +79,13 @@ def test_the_default_board_is_advised_without_an_engine() -> None:
     assert done.stdout.startswith("WIZnet W5500-EVB-Pico: flash ") and done.stdout.endswith("\nset()\n")
 
 
-def test_the_bare_command_advises(start: Start) -> None:  # noqa: F811
+def test_the_bare_command_advises(start: Start) -> None:
     bare, advised = start(), start("advise")
     assert bare.returncode == 0 and bare.stderr == ""
     assert bare.stdout == advised.stdout + "All commands: portbench --help\n"
 
 
-def test_json_has_every_firmware(invoke: Invoke) -> None:  # noqa: F811
+def test_json_has_every_firmware(invoke: Invoke) -> None:
     found = json.loads(invoke("advise", "w5500-evb-pico", "--json").stdout)
     names = [each["runtime"] for each in found["choices"]]
     assert found["fastest"] == names[0] and found["flash"]["publisher"] == "MicroPython"
@@ -122,7 +122,7 @@ def test_the_published_figures_of_the_board_are_explained_on_one_screen() -> Non
     assert not any(line.startswith("Published by") for line in lines(advise("RPI_PICO")))
 
 
-def test_unknown_boards_are_named(invoke: Invoke) -> None:  # noqa: F811
+def test_unknown_boards_are_named(invoke: Invoke) -> None:
     with pytest.raises(PortbenchError, match="W5500_EVP"):
         advise("W5500_EVP")
     assert invoke("advise", "W5500_EVP").exit_code == 1
@@ -146,7 +146,7 @@ def test_the_shipped_figures_are_those_of_the_published_table() -> None:
         assert said == figure(shipped[runtime, profile] or 0.0)
 
 
-def test_shipped_figures_are_shown_before_the_first_run(start: Start) -> None:  # noqa: F811
+def test_shipped_figures_are_shown_before_the_first_run(start: Start) -> None:
     shown = start("show")
     assert shown.returncode == 0 and shown.stdout.startswith("Ping-pong: emulated")
     assert shown.stderr == "results/latest.json: nothing was measured yet; these figures come with portbench\n"
@@ -155,7 +155,7 @@ def test_shipped_figures_are_shown_before_the_first_run(start: Start) -> None:  
     assert start("show", "latest").returncode == 1
 
 
-def test_figures_to_ship_lose_no_row(invoke: Invoke, tmp_path: Path) -> None:  # noqa: F811
+def test_figures_to_ship_lose_no_row(invoke: Invoke, tmp_path: Path) -> None:
     source = Path(catalogue.__file__).parents[1] / "results" / "figures" / "W5500_EVB_PICO.json"
     page = tmp_path / "figures.json"
     assert invoke("show", "publish", source, "--output", page).exit_code == 0

@@ -12,7 +12,7 @@ import pytest
 from portbench.results.model import RunFile
 from tests import patience
 from tests.results.rows import row, run_of
-from tests.runner.cli.conftest import COMMAND, LIMIT_S, Invoke
+from tests.runner.conftest import COMMAND, LIMIT_S, Invoke
 
 BUILD = """cat image >> "$PLACE/built"
 [ -e "$PLACE/again" ] || [ "$(cat image)" != 9 ] || { touch "$PLACE/again"; kill -INT $PPID; tail -f /dev/null; }

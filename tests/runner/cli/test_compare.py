@@ -21,7 +21,7 @@ from portbench.runner.cli.comparing import print_comparison
 from portbench.workloads import workload
 from tests.ping_pong import NATIVE_IMAGE
 from tests.results.rows import missing, row, run_of
-from tests.runner.cli.conftest import Invoke, Start
+from tests.runner.conftest import Invoke, Start
 from tests.slowed import calls, slowed
 
 W5500_WRITE = 0x1000_2ADC

@@ -5,7 +5,7 @@ from click.shell_completion import ShellComplete
 
 from portbench.firmware import catalogue
 from portbench.runner.cli import portbench
-from tests.runner.cli.conftest import Start
+from tests.runner.conftest import Start
 
 RUNTIMES = [entry.id for entry in catalogue.load()]
 

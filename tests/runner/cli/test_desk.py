@@ -23,9 +23,8 @@ from portbench.results import storage
 from portbench.runner.cli import portbench
 from tests import patience
 from tests.dead_images import DeadImage, write
-from tests.runner.cli.conftest import COMMAND, LIMIT_S, Start
+from tests.runner.conftest import COMMAND, LIMIT_S, Start
 
-pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
 pytestmark = pytest.mark.engine
 
 
@@ -161,13 +160,10 @@ def test_a_desks_console_is_served(
 ) -> None:
     line(desk_with(command), ": drive ")
     words = [*COMMAND, *re.sub(r"[\d.]+:2217", "127.0.0.1:0", remote).split()]
-    with subprocess.Popen(words, cwd=empty, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            line(process, rf"^--device={scheme}://127\.0\.0\.1:\d+$")
-            process.terminate()
-            assert process.wait(LIMIT_S) == 0
-        finally:
-            process.kill()
+    with patience.started(words, cwd=empty, env=environment, stdout=subprocess.PIPE) as process:
+        line(process, rf"^--device={scheme}://127\.0\.0\.1:\d+$")
+        process.terminate()
+        assert process.wait(LIMIT_S) == 0
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from tests import patience
 from tests.ping_pong import NATIVE_IMAGE
-from tests.runner.cli.conftest import LIMIT_S, Invoke
+from tests.runner.conftest import LIMIT_S, Invoke
 
 ROOT = Path(__file__).parents[3]
 VERBS = [

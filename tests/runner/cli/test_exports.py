@@ -14,7 +14,7 @@ from portbench.results.model import Git, RunFile
 from portbench.results.storage import StorageError, to_json
 from tests.results.rows import other_row, row, run_of
 from tests.results.test_run_perfbench import scripts
-from tests.runner.cli.conftest import Invoke
+from tests.runner.conftest import Invoke
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 RUN = run_of(

@@ -13,14 +13,11 @@ from portbench.firmware.catalogue import Family
 from portbench.runner.flashing import pins_told
 from portbench.testing.board import Board
 from tests.boards.emulated.guests import GP25_DRIVEN, NAKS_FOR_EVER, NEVER_ANSWERS_USB, erases_itself, poking, uart_says
-from tests.conftest import NO_ENGINE, Image
+from tests.conftest import Image
 from tests.dead_images import HANDLER, DeadImage, banner, build, write
 from tests.ping_pong import NATIVE_IMAGE
-from tests.runner.cli.conftest import Invoke, Start
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from tests.runner.cli.test_desk import StartDesk, desk_with, line  # noqa: F401  (a fixture)
+from tests.runner.conftest import Invoke, Start
 
 pytestmark = pytest.mark.engine
 

@@ -11,7 +11,7 @@ import pytest
 import portbench.runner.cli
 from portbench.runner.cli import portbench as group
 from tests import patience
-from tests.runner.cli.conftest import COMMAND, LIMIT_S, Invoke, Start
+from tests.runner.conftest import COMMAND, LIMIT_S, Invoke, Start
 
 FOLDER = Path(portbench.runner.cli.__file__).parent / "verbs"
 VERBS = group.list_commands()

@@ -9,7 +9,7 @@ import pytest
 
 from portbench.results.storage import RunWriter
 from tests.results.rows import START, row, run_of
-from tests.runner.cli.conftest import Invoke, Start
+from tests.runner.conftest import Invoke, Start
 
 FASTER = {"runtime": "micropython-1.28.0", "version": "1.28.0", "build": "new image.uf2"}
 BEFORE = {"runtime": "micropython-1.26.0", "version": "1.26.0", "build": "old.uf2"}

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.firmware.test_images import circuitpython, micropython
-from tests.runner.cli.conftest import Start
+from tests.runner.conftest import Start
 
 
 def test_files_of_any_name_are_known_by_what_they_hold(start: Start, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from portbench.firmware import catalogue
 from portbench.runner.cli.verbs.list import show_runtimes, show_workloads
 from portbench.runner.inventory import inventory
-from tests.runner.cli.conftest import Invoke
+from tests.runner.conftest import Invoke
 
 FILE = "W5500_EVB_PICO-20250809-v1.26.0.uf2"
 

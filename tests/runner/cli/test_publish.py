@@ -9,7 +9,7 @@ import pytest
 from portbench.install import with_extra
 from portbench.results import storage
 from tests.results.page_run import FULL
-from tests.runner.cli.conftest import Invoke
+from tests.runner.conftest import Invoke
 
 
 def test_the_first_table_goes_into_a_page_of_ones_own(invoke: Invoke, tmp_path: Path) -> None:

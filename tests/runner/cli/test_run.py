@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from portbench.results import storage
-from tests.runner.cli.conftest import Invoke, Start
+from tests.runner.conftest import Invoke, Start
 
 HOSTED = ("run", "--runtime=micropython-unix")
 emulated = pytest.mark.skipif(

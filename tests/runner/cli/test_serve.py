@@ -18,7 +18,7 @@ from portbench.runner.cli import serving
 from portbench.server.tcp import WorkloadServer
 from portbench.workloads import Served, workload, workloads
 from tests import patience
-from tests.runner.cli.conftest import COMMAND, Invoke
+from tests.runner.conftest import COMMAND, Invoke
 
 LIMIT_S = 20
 
@@ -27,15 +27,12 @@ LIMIT_S = 20
 def command(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """The running command and the port that it says it listens on."""
     words = [*COMMAND, "serve", "--port", "0", *options]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            first = process.stdout.readline()
-            found = re.fullmatch(r"listening on 127\.0\.0\.1:(\d+), own round trip \d+ us \(p99 \d+\)\n", first)
-            assert found, first
-            yield process, int(found[1])
-        finally:
-            process.kill()
+    with patience.started(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        found = re.fullmatch(r"listening on 127\.0\.0\.1:(\d+), own round trip \d+ us \(p99 \d+\)\n", first)
+        assert found, first
+        yield process, int(found[1])
 
 
 def test_once_waits_for_a_good_client() -> None:

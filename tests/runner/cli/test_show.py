@@ -17,7 +17,7 @@ from portbench.results.csv_export import plain, rows_csv, samples_csv
 from portbench.results.model import Conditions, Headline, Machine, Offers, Published, Row, RunFile, Sim, json_schema
 from tests.ping_pong import NATIVE_IMAGE
 from tests.results import rows
-from tests.runner.cli.conftest import Invoke
+from tests.runner.conftest import Invoke
 
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.runner.cli.conftest import Invoke
+from tests.runner.conftest import Invoke
 
-pytest.importorskip("portbench_engine", reason="the engine is not built; run: make build")
 pytestmark = pytest.mark.engine
 
 

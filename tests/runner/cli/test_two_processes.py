@@ -11,8 +11,8 @@ from portbench.results import storage
 from portbench.results.model import Status
 from portbench.workloads import workload
 from tests import patience
-from tests.runner.cli.conftest import Start
 from tests.runner.cli.test_action import needs_command
+from tests.runner.conftest import Start
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 TWO = ("--parallel=2", "--where=emulated", "--runs=2", "--messages=10")

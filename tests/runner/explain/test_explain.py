@@ -8,10 +8,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.conftest import NO_ENGINE, Image
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.boards import Deadline
 from portbench.boards.emulated.replay import Attributed, Replay
 from portbench.errors import OptionError
@@ -25,6 +21,7 @@ from portbench.runner.options import read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.profile.attributed import with_names
 from portbench.runner.replayed import ReplayedRow
+from tests.conftest import Image
 from tests.ping_pong import NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine

@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests import patience
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 

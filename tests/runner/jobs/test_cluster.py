@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from portbench.runner.options import BenchOptions, read_options
 from portbench.runner.plan import PlannedRow
 from portbench.runner.program import image_store
 from tests.conftest import Image, needs
-from tests.runner.cli.conftest import Invoke
+from tests.runner.conftest import Invoke
 from tests.runner.sweep.test_plan import planned as planned_sweep
 
 pytestmark = [
@@ -89,11 +90,8 @@ def asked(points: int) -> tuple[list[PlannedRow], BenchOptions]:
 
 
 def here(row: PlannedRow, options: BenchOptions, folder: Path) -> Row:
-    bench = Bench(options, image_store([row.entry]), folder)
-    try:
+    with closing(Bench(options, image_store([row.entry]), folder)) as bench:
         return bench.measure(row).row
-    finally:
-        bench.close()
 
 
 def test_a_lost_worker_costs_its_row_alone_and_rows_are_as_here(

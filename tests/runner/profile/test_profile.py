@@ -7,10 +7,6 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.boards import Deadline
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.replay import Figures, Replay

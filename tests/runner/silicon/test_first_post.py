@@ -11,7 +11,7 @@ from portbench.results.silicon import FigureSet, load
 from portbench.runner.silicon.check import Silicon
 from portbench.runner.silicon.compare import faults
 from tests.conftest import Image
-from tests.runner.cli.conftest import Invoke
+from tests.runner.conftest import Invoke
 
 SETS = [each for each in load() if each.relation == "same source"]
 TAKEN = b"MicroPython v1.19.1 on 2022-11-11; W5500-EVB-Pico with RP2040"

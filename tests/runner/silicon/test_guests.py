@@ -5,10 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.boards import board_definition
 from portbench.runner.silicon import guests
 

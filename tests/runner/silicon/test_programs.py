@@ -11,12 +11,8 @@ from portbench.errors import PortbenchError
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.images import ImageStore
 from portbench.results.silicon import load
-from portbench.runner.silicon.check import Silicon
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.runner.silicon import printed, programs
+from portbench.runner.silicon.check import Silicon
 from portbench.runner.silicon.programs import is_whole, score_of, values
 
 pytestmark = pytest.mark.engine

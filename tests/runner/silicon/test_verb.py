@@ -11,7 +11,7 @@ from portbench.results.silicon import FigureSet, load
 from portbench.runner.cli.verbs.check import silicon
 from portbench.runner.silicon.check import Silicon
 from portbench.runner.silicon.compare import Report, compare
-from tests.runner.cli.conftest import Invoke
+from tests.runner.conftest import Invoke
 
 Measured = Callable[..., None]
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from portbench.runner.sweep.plan import plan_sweep
 from portbench.runner.sweep.run import SweepRun
 from tests import patience
 from tests.results.rows import row
-from tests.runner.cli.conftest import COMMAND, Invoke, Start
+from tests.runner.conftest import COMMAND, Invoke, Start
 
 _LIMIT_S = 90.0
 SEVERAL = "--setting=spi_hz=1M,2M"
@@ -56,11 +57,8 @@ def alone(folder: Path, **asked: Any) -> Row:
     """The row as `portbench run` measures it."""
     options = read_options({"runtime": ["portbench-native"], "where": "emulated", "results_dir": folder, **asked})
     (planned,) = plan(options)
-    bench = Bench(options, image_store([planned.entry]), folder)
-    try:
+    with closing(Bench(options, image_store([planned.entry]), folder)) as bench:
         return bench.measure(planned).row
-    finally:
-        bench.close()
 
 
 @pytest.mark.engine
@@ -89,10 +87,9 @@ def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
         "--chart=c.svg",
     ]
     stored = empty / "results" / "sweeps" / "s.jsonl"
-    process = subprocess.Popen(
-        [*COMMAND, *words], cwd=empty, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
-    try:
+    with patience.started(
+        [*COMMAND, *words], cwd=empty, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
         until(lambda: len(lines(stored)) >= 2 or process.poll() is not None, "two rows")
         family = psutil.Process(process.pid).children(recursive=True)
         workers = [each for each in family if any("spawn_main" in word for word in each.cmdline())]
@@ -101,11 +98,6 @@ def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
         until(lambda: len(lines(stored)) >= before + 4 or process.poll() is not None, "rows after a process was killed")
         assert process.poll() is None, "it was over before it could be killed; give it more points"
         family = psutil.Process(process.pid).children(recursive=True)
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stderr is not None
-        process.stderr.close()
     until(lambda: not running(family), "its processes to end")
     kept = lines(stored)
     done = in_process(*words, "--json")
@@ -133,15 +125,11 @@ def test_a_killed_process_costs_its_job_and_a_killed_sweep_goes_on(
 def test_ctrl_c_keeps_what_was_measured_and_leaves_nothing_running(empty: Path, environment: dict[str, str]) -> None:
     words = ["run", NATIVE, "--setting=turnaround_us=100..300+10", "--messages=20", "--name=s", "--parallel=1"]
     stored = empty / "results" / "sweeps" / "s.jsonl"
-    process = subprocess.Popen([*COMMAND, *words], cwd=empty, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
+    with patience.started([*COMMAND, *words], cwd=empty, env=environment, stderr=subprocess.PIPE) as process:
         until(lambda: len(lines(stored)) >= 1 or process.poll() is not None, "a row")
         family = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGINT)
         _, said = patience.communicate(process, _LIMIT_S)
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == 130 and "the same command goes on from here" in said, said
     until(lambda: not running(family), "its processes to end")
     assert 1 <= len(lines(stored)) < 21 and sorted(path.name for path in stored.parent.iterdir()) == [

@@ -10,11 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
-from tests import patience
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.boards import Deadline
 from portbench.boards.emulated.replay import Replay, RunRecording
 from portbench.boards.emulated.trace import busiest, exchange_window
@@ -24,6 +19,7 @@ from portbench.runner.replayed import ReplayedRow
 from portbench.runner.trace.pcapng import carries_data, read_capture, write_pcapng
 from portbench.runner.trace.perfetto import perfetto_file
 from portbench.runner.trace.vcd import shifted, write_vcd
+from tests import patience
 from tests.ping_pong import EVB
 
 pytestmark = pytest.mark.engine

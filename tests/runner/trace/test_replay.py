@@ -4,10 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from tests.conftest import NO_ENGINE, Image
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.boards import BoardError, Deadline, DeadlineExceeded, Deployment
 from portbench.boards.emulated.board import EmulatedBoard
 from portbench.boards.emulated.config import EmulatedConfig, LanFaults
@@ -19,6 +15,7 @@ from portbench.runner.plan import plan
 from portbench.runner.replayed import ReplayedRow
 from portbench.runner.trace.record import trace_row
 from portbench.server.simulated_pc import SimulatedServer, part_in
+from tests.conftest import Image
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
 pytestmark = pytest.mark.engine

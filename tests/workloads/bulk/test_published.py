@@ -10,11 +10,8 @@ from typing import Any
 import pytest
 
 from portbench.firmware import catalogue
-from tests.conftest import NO_ENGINE, Image
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.runner.silicon.sends import Sends, mbit_s
+from tests.conftest import Image
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 COPIED = """

@@ -9,7 +9,6 @@ from portbench.workloads import BadResult, ConversationError, LoadGenerator, Ses
 from portbench.workloads.http.conversation import End, GetPages
 from portbench.workloads.http.workload import PERCENTS, Settings, connection_times
 from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 HTTP = workload("http")
 

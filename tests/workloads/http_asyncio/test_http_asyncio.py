@@ -5,7 +5,6 @@ import pytest
 from portbench.results.model import Status
 from portbench.workloads import workload
 from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 HTTP_ASYNCIO = workload("http_asyncio")
 

@@ -10,11 +10,9 @@ import pytest
 
 from portbench.boards import Deadline, board_definition
 from portbench.certificates import chain, root, server_name
-from tests.conftest import NO_ENGINE, Image
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
+from tests import patience
 from tests.at_prompt import at_prompt
+from tests.conftest import Image
 
 pytestmark = pytest.mark.engine
 LOOK_S = 0.1
@@ -54,16 +52,13 @@ def test_s_client_checks_the_boards_certificate(image: Image, tmp_path: Path) ->
         simulation.machine.forward(forwarded.fileno(), False, 443)
         command = ["openssl", "s_client", "-connect", f"127.0.0.1:{forwarded.getsockname()[1]}", "-CAfile", str(file)]
         command += ["-verify_return_error", "-servername", server_name(kind), "-ign_eof"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
-            try:
-                assert client.stdin is not None and client.stdout is not None
-                client.stdin.write("the PC\n")
-                client.stdin.flush()
-                prompt.execute(SERVES, deadline, "the board to serve")
-                while client.poll() is None:
-                    prompt.wire.read_some(LOOK_S)
-                said = client.stdout.read()
-            finally:
-                client.kill()
+        with patience.started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+            assert client.stdin is not None and client.stdout is not None
+            client.stdin.write("the PC\n")
+            client.stdin.flush()
+            prompt.execute(SERVES, deadline, "the board to serve")
+            while client.poll() is None:
+                prompt.wire.read_some(LOOK_S)
+            said = client.stdout.read()
     assert "Verify return code: 0 (ok)" in said and "Protocol  : TLSv1.2" in said
     assert "portbench of the PC" in said

@@ -14,7 +14,6 @@ from portbench.server.tls.peer import TlsPeer
 from portbench.workloads import BadResult, ConversationError, Session, workload
 from portbench.workloads.https_server.workload import GetsPage, Settings
 from portbench.workloads.transfer import block
-from tests.conftest import NO_ENGINE
 from tests.server.tls.test_peer import seeded
 
 SERVER = workload("https_server")
@@ -113,12 +112,12 @@ def test_sessions_without_tls_are_no_pages() -> None:
         SERVER.check({"served": 1}, Settings(connections=1), [plain])
 
 
+@pytest.mark.engine
 def test_a_board_may_compute_its_handshake_without_a_look_at_its_network() -> None:
     """10 s without an SPI frame are a hang elsewhere; micropython-1.28.0 takes 26.6 s with an RSA-4096 key."""
 
     class Lan:
         def listen(self, port: int, app: object) -> None: ...
 
-    pytest.importorskip("portbench_engine", reason=NO_ENGINE)
     part = part_in("https_server", {"key": "rsa-4096"})
     assert SimulatedPc(Lan(), None, 200.0, part).pause_us == 30e6  # type: ignore[arg-type]

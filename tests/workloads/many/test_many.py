@@ -5,16 +5,16 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.server.simulated_load_generator import RESET
-from portbench.server.simulated_pc import FAULT_DELAY_US, FaultInjection, SimulatedPc, SimulatedServer, part_in
+from portbench.server.simulated_pc import SimulatedPc, SimulatedServer, part_in
 from portbench.workloads import BadResult, ConversationError, NetworkFault, Session, many, workload
 from portbench.workloads.many.workload import Obeys, Settings
-from tests.server.asking import UnaskedLan
 
 MANY = workload("many")
 HI = ("say hi", "ok", 1000)
@@ -80,56 +80,14 @@ def test_a_pc_that_did_not_obey_is_no_result() -> None:
         MANY.check({"steps": [HI]}, Settings(), [wrong])
 
 
-class Lan(UnaskedLan):
-    """Keeps what it is asked to do."""
-
-    def __init__(self) -> None:
-        self.done: list[tuple[str, object]] = []
-
-    def listen(self, port: int, app: SimulatedServer) -> None:
-        self.done.append(("listen", port))
-
-    def unlisten(self, port: int) -> bool:
-        self.done.append(("unlisten", port))
-        return True
-
-    def set_cable(self, plugged: bool) -> None:
-        self.done.append(("cable", plugged))
-
-    def send(self, address: str, size: int, at_us: float) -> int:
-        raise AssertionError
-
-    def take(self, numbers: list[int]) -> dict[int, float]:
-        return {}
-
-
-@pytest.mark.parametrize(
-    ("kind", "begins_us", "begins", "ends"),
-    [("cable", FAULT_DELAY_US, ("cable", False), ("cable", True)), ("restart", 0.0, ("unlisten", 7), ("listen", 7))],
-)
-def test_a_disturbance_begins_and_ends_in_its_time(
-    kind: Any, begins_us: float, begins: tuple[str, object], ends: tuple[str, object]
-) -> None:
-    lan = Lan()
-    injection = FaultInjection(lan, 7, SimulatedServer(), NetworkFault(kind, 5e5), 100.0)
-    injection.look(100.0 + begins_us - 1)
-    assert lan.done == []
-    injection.look(100.0 + begins_us)
-    injection.look(100.0 + begins_us + 5e5 - 1)
-    assert lan.done == [begins]
-    injection.look(100.0 + begins_us + 5e5)
-    injection.look(9e9)
-    assert lan.done == [begins, ends]
-
-
 def test_the_simulated_pc_does_what_it_is_told_and_sees_a_board_that_hangs() -> None:
-    lan = Lan()
+    lan = Mock(leased_us=None)
     pc = SimulatedPc(lan, 5000, 200.0, part_in("many", {}), lan)
     server = pc._server
     server.accept(1, "10.0.0.2:4000", 100.0)
     assert server.receive(1, b"restart 1000\n", 200.0) == RESET
     pc.look(300.0)
-    assert lan.done == [("listen", 5000), ("unlisten", 5000)]
+    assert lan.mock_calls == [call.listen(5000, server), call.unlisten(5000)]
     assert pc.given_up(200.0 + 44e6) is None
     assert pc.given_up(200.0 + 45e6) == "the board hangs: nothing came of it for 45 s of simulated time"
     assert [session.ok for session in pc.sessions()] == [True]

@@ -8,13 +8,10 @@ from portbench.clients.libraries import driver_files
 from portbench.errors import PortbenchError
 from portbench.workloads.mqtt.workload import WORKLOAD, Settings
 from tests import patience
-from tests.conftest import NO_ENGINE, Image
+from tests.at_prompt import at_prompt
+from tests.conftest import Image
 from tests.workloads.mqtt.test_mosquitto import LIMIT_S
 from tests.workloads.mqtt.test_mosquitto import mosquitto as mosquitto
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
-from tests.at_prompt import at_prompt
 
 pytestmark = pytest.mark.engine
 TALKS = """

@@ -2,6 +2,7 @@
 
 import socket
 from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 
@@ -13,7 +14,6 @@ from portbench.workloads.mqtt.broker import Broker
 from portbench.workloads.mqtt.pc import ANSWER, COMMAND, COMMANDS, FAULT, PcClient, pause_us
 from portbench.workloads.mqtt.workload import Settings
 from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 from tests.workloads.mqtt.clients import Kept, connect, link, messages, publish, subscribe
 
 MQTT = workload("mqtt")
@@ -90,21 +90,6 @@ def test_a_pc_that_lacks_answers_is_no_result() -> None:
         MQTT.check(RESULT, SETTINGS, [session([1.0, 2.0], [3.0])])
 
 
-class Lan:
-    """Keeps what the PC sends by itself."""
-
-    def __init__(self) -> None:
-        self.done: list[tuple[Any, ...]] = []
-
-    def lan_send(self, conn: int, data: bytes, at_us: float) -> bool:
-        self.done.append(("send", conn, data, at_us))
-        return True
-
-    def lan_close(self, conn: int) -> bool:
-        self.done.append(("close", conn))
-        return True
-
-
 @pytest.fixture
 def server() -> SimulatedServer:
     part = part_in("mqtt", {})
@@ -113,7 +98,7 @@ def server() -> SimulatedServer:
 
 
 def test_the_simulated_pc_delivers_at_its_time_and_not_to_a_lost_board(server: SimulatedServer) -> None:
-    lan: Any = Lan()
+    lan = Mock()
     at_us = 1000.0 + 200.0 + pause_us(0)
     for conn, name in ((1, b"one"), (2, b"two")):
         server.accept(conn, "b:1", 0.0)
@@ -122,21 +107,21 @@ def test_the_simulated_pc_delivers_at_its_time_and_not_to_a_lost_board(server: S
     server.accept(3, "b:3", 2000.0)
     server.receive(3, connect(b"two"), 3000.0)  # takes the client over
     server.look(lan, 4000.0)
-    assert lan.done == [("close", 2)]
+    assert lan.mock_calls == [call.lan_close(2)]
     server.look(lan, at_us - CALL_DELAY_US)
-    ((_, conn, data, sent_us),) = lan.done[1:]
+    ((_, (conn, data, sent_us), _),) = lan.mock_calls[1:]
     assert (conn, sent_us, messages(data)) == (1, at_us, [(COMMAND, b"0", 0)])
     assert [each.delivered_us for each in server.sessions()] == [[at_us], [], []]
 
 
 def test_the_simulated_pc_drops_a_board_that_is_silent_for_too_long(server: SimulatedServer) -> None:
-    lan: Any = Lan()
+    lan = Mock()
     server.accept(1, "b:1", 0.0)
     server.receive(1, connect(keep_alive_s=2), 10_000.0)
     server.look(lan, 3_009_999.0)
-    assert not lan.done
+    assert not lan.mock_calls
     server.look(lan, 3_010_000.0)
-    assert lan.done == [("close", 1)] and server.sessions()[0].ended_us == 3_010_000.0
+    assert lan.mock_calls == [call.lan_close(1)] and server.sessions()[0].ended_us == 3_010_000.0
 
 
 def test_the_real_pc_delivers_and_drops_too() -> None:

@@ -12,7 +12,6 @@ from portbench.workloads import BadResult, ConversationError, PingPlan, Session,
 from portbench.workloads.conversation import FRAME_BYTES
 from portbench.workloads.ping.workload import MOST_COUNT, MOST_INTERVAL_MS, PingsOnDemand, Settings
 from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 PING = workload("ping")
 SAYS = {"pinged": True}

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from portbench.results.model import Status
 from portbench.workloads import BadResult, ConversationError, Session, workload
 from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 READY = workload("ready")
 SAID = {"booted_us": 5_000, "link_us": 1_500_000, "ready_us": 1_520_000, "answered_us": 1_521_500}

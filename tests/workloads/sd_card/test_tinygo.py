@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.testing import Board
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]

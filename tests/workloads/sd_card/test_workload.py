@@ -10,7 +10,6 @@ from portbench.clients.libraries import FOLDER_VARIABLE, OFFLINE_VARIABLE
 from portbench.errors import PortbenchError
 from portbench.workloads import BadResult
 from portbench.workloads.sd_card.workload import WORKLOAD, Settings
-from tests.conftest import NO_ENGINE
 from tests.ping_pong import EVB
 
 SETTINGS = Settings(file_bytes=10 * 512)
@@ -93,7 +92,8 @@ def test_what_is_at_the_board() -> None:
 
 @pytest.mark.engine
 def test_the_cards_are_those_of_the_engine() -> None:
-    engine = pytest.importorskip("portbench_engine", reason=NO_ENGINE)
+    import portbench_engine as engine
+
     kinds = Settings.model_fields["card"].annotation.__args__  # type: ignore[union-attr]
     assert list(kinds) == [name for name, _ in engine.SD_CARDS]
 

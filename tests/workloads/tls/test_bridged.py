@@ -7,12 +7,9 @@ import pytest
 from portbench.boards import Deadline, board_definition
 from portbench.boards.definition import PC_IP
 from portbench.certificates import KeyKind, root, server_name
-from tests.conftest import NO_ENGINE, Image
-from tests.server.tls.openssl import needs_openssl, s_server
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from tests.at_prompt import at_prompt
+from tests.conftest import Image
+from tests.server.tls.openssl import needs_openssl, s_server
 
 pytestmark = pytest.mark.engine
 LIMIT_S = 500

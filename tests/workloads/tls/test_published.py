@@ -4,16 +4,13 @@ import pytest
 
 from portbench.boards import Deadline, board_definition
 from portbench.boards.definition import PC_IP
-from portbench.certificates import DATE_S, KeyKind, chain, root, server_name
-from tests.conftest import NO_ENGINE, Image
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.boards.emulated.config import EmulatedConfig
+from portbench.certificates import DATE_S, KeyKind, chain, root, server_name
 from portbench.server.simulated_pc import Part
 from portbench.server.tls.seeded import SeededPeer
 from portbench.workloads import Conversation
 from tests.at_prompt import at_prompt
+from tests.conftest import Image
 
 pytestmark = pytest.mark.engine
 PORT = 5000

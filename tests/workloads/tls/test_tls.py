@@ -6,7 +6,6 @@ from portbench.certificates import DATE_S, root
 from portbench.results.model import Status
 from portbench.workloads import BadResult, Session, workload
 from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 
 TLS = workload("tls")
 SAID = {"tcp_us": 900, "handshake_us": 1_000_000, "heap_before_bytes": 1000, "heap_after_bytes": 23_000}

@@ -24,7 +24,6 @@ from portbench.where import Where
 from portbench.workloads import BadResult, workload
 from portbench.workloads.two_boards.workload import Serving, ServingSettings, Settings
 from tests.measuring import Measure
-from tests.measuring import measured_row as measured_row
 from tests.results.rows import row, run_of
 
 TWO_BOARDS = workload("two_boards")

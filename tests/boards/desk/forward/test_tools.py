@@ -11,10 +11,6 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import Deadline
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from tests.boards.desk.forward.conftest import DISCARD, ECHO, HTTP, LIMIT_S, PAGE, STREAM, Serve, Served
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]

@@ -14,11 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import patience
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench.boards import BoardError, Deadline
 from portbench.boards.desk.board import DeskBoard
 from portbench.boards.emulated.attribution import spent
@@ -27,9 +22,9 @@ from portbench.boards.emulated.gdb_server import GdbServer
 from portbench.boards.emulated.replay import Figures, Replay, Run
 from portbench.firmware.uf2 import flash_content
 from portbench.runner.trace.pcapng import read_capture
+from tests import patience
 from tests.ping_pong import EVB, NATIVE_IMAGE
 
-pytestmark = pytest.mark.engine
 LIMIT_S = 120
 FLASH = flash_content(NATIVE_IMAGE)
 RESET = int.from_bytes(FLASH[0x104:0x108], "little") & ~1
@@ -274,15 +269,11 @@ def test_the_command_tells_what_it_does_before_gdb_can_attach(tmp_path: Path) ->
     command = [sys.executable, "-m", "portbench", "gdb", "--port=0", "--messages=3"]
     # A file, not a pipe: each line has to be out before the next stage begins, however it is buffered.
     with (tmp_path / "said.txt").open("w+") as said:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
-        try:
+        with patience.started(command, stdout=subprocess.PIPE, stderr=said) as process:
             read = Path(said.name).read_text
             limit().poll(lambda: "target extended-remote" in read() or process.poll() is not None, 0.05, "its hint")
             process.send_signal(signal.SIGINT)
             printed, _ = patience.communicate(process, LIMIT_S)
-        finally:
-            process.kill()
-            process.wait(LIMIT_S)
         lines = read().splitlines()
     assert printed == ""
     stages = [line.partition(": ")[2] for line in lines[:2]]

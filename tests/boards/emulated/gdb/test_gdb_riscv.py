@@ -4,11 +4,6 @@ import re
 import struct
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import Machine
 
 from portbench.boards import Deadline
@@ -16,7 +11,6 @@ from portbench.boards.emulated.gdb_server import GdbServer
 from tests.boards.emulated.gdb.test_gdb import LIMIT_S, Gdb
 from tests.boards.emulated.gdb.test_gdb import server as server
 
-pytestmark = pytest.mark.engine
 SRAM = 0x2000_0000
 FUNCTION = SRAM + 0x10
 MS = 10**9

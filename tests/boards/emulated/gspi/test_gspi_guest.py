@@ -11,18 +11,11 @@ import zlib
 from pathlib import Path
 
 import pytest
-
-from tests.conftest import NO_ENGINE
-
-pytest.importorskip("portbench_engine", reason=NO_ENGINE)
-
 from portbench_engine import Machine, bootrom
 
 from portbench.boards import board_definition
 from portbench.boards.emulated.config import EmulatedConfig
 from portbench.boards.emulated.simulation import ps
-
-pytestmark = pytest.mark.engine
 
 HERE = Path(__file__).parent
 COMPILER, OBJCOPY = "arm-none-eabi-gcc", "arm-none-eabi-objcopy"
