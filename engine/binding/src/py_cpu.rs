@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use board::mcu::Mcu;
 use board::{BoardConfig, Wiring};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,9 +1,10 @@
 //! The memories, and their addresses.
 
+use armv6m::V6m;
 use cpu::{Kind, Map, Region};
 
-/// The memories of an RP2040.
-pub type Memory = armv6m::Memory<Addresses>;
+/// The memories, for cores of one architecture.
+pub type Memory<A = V6m> = cpu::Memory<Addresses, A>;
 
 /// RP2040's address map, as the cores see it (datasheet 2.2).
 pub struct Addresses;
@@ -32,15 +33,3 @@ pub const RAM_SIZE: usize = Addresses::SRAM.bytes as usize;
 pub const RAM_BASE: u32 = Addresses::SRAM.base;
 /// First address of flash.
 pub const XIP_BASE: u32 = Addresses::FLASH.base;
-/// The peripherals behind the APB bridge.
-pub(crate) const APB: Region = cpu::map::find(Addresses::REGIONS, Kind::Registers);
-
-/// Returns the offset into SRAM of an address in the non-striped bank windows at 0x2100_0000 (datasheet 2.6.2).
-pub(crate) fn bank_offset(address: u32) -> Option<usize> {
-    let offset = (address.wrapping_sub(0x2100_0000)) as usize;
-    if offset >= 0x4_0000 {
-        return None;
-    }
-    let (bank, within) = (offset >> 16, offset & 0xffff);
-    Some(((within >> 2) << 4) | (bank << 2) | (within & 3))
-}

@@ -1,12 +1,7 @@
-//! The RP2040 in software: both Cortex-M0+ cores of [`armv6m`], the bus and one file per peripheral, named as in the
-//! RP2040 datasheet. Deterministic: nothing here reads the host's clock, threads or random numbers.
+//! The RP2040: both Cortex-M0+ cores of [`armv6m`], and the parts of its bus that RP2350 lacks.
 
-mod attributed;
-#[cfg(test)]
-mod batch_tests;
 pub mod bus;
-pub mod chip;
-mod chip_reset;
+mod cores;
 mod map;
 mod mcu;
 pub mod memory;
@@ -14,11 +9,12 @@ pub mod peripherals;
 pub mod wires;
 
 pub use armv6m as cpu;
-pub use parts::{Sys, World, probe, sys, world};
-pub(crate) use parts::{ticks, trace, xip_cache};
+pub use parts::{Sys, World, sys, world};
 
-pub use chip::Chip;
 #[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
 pub use jit::mistakes::Mistake;
 pub use mcu::FACTS;
 pub use parts::mcu::{ChipConfig, RunEnd};
+
+/// An RP2040 and the world on its pins.
+pub type Chip = crate::Chip<bus::Own, armv6m::V6m>;

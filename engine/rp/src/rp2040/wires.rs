@@ -1,6 +1,8 @@
 //! The numbers by which RP2040's parts are connected: events, interrupts, DREQs and pins.
 
-use crate::rp2040::sys::Sys;
+use crate::blocks::Wires;
+use crate::rp2040::peripherals::{psm, resets};
+use parts::Sys;
 use parts::constants::Constants;
 use parts::wires::{
     AdcWires, ClocksWires, DmaWires, Event, FunctionPins, IoWires, Layout, PioWires, PwmWires, SerialWires, TimerWires,
@@ -90,91 +92,83 @@ pub mod function {
 }
 
 /// GPIO0 to GPIO29.
-pub(crate) const PIN_MASK: u32 = 0x3fff_ffff;
+pub(crate) const PINS: u64 = 0x3fff_ffff;
 
-const LAYOUT: Layout = Layout {
-    events: event::WORLD.0 as usize + 1,
-    without_clk_sys: 1 << event::TIMER.0
-        | 1 << event::WATCHDOG.0
-        | 1 << event::RTC.0
-        | 1 << event::XOSC.0
-        | 1 << event::WORLD.0,
-    pins: PIN_MASK as u64,
-    pulsed_dreqs: 0xff << dreq::PWM_WRAP0,
+const VERSION: Version = Version::V0;
+
+/// How the blocks that RP2350 has, too, are connected.
+pub(crate) const WIRES: Wires = Wires {
+    layout: Layout {
+        events: event::WORLD.0 as usize + 1,
+        without_clk_sys: 1 << event::TIMER.0
+            | 1 << event::WATCHDOG.0
+            | 1 << event::RTC.0
+            | 1 << event::XOSC.0
+            | 1 << event::WORLD.0,
+        pins: PINS,
+        pulsed_dreqs: 0xff << dreq::PWM_WRAP0,
+    },
+    version: VERSION,
+    // Datasheet 2.20: CHIP_ID of revision 2 (B2, as on W5500-EVB-Pico), part 0x0002, manufacturer 0x927; PLATFORM, an ASIC;
+    // GITREF_RP2040 as read from silicon. With revision 1 (B0, B1) firmware would work around erratum RP2040-E5 at every
+    // enumeration.
+    sysinfo: Constants { name: "SYSINFO", registers: &[(0x00, 0x2000_2927), (0x04, 1 << 1), (0x40, 0xe0c9_12e8)] },
+    clocks: ClocksWires {
+        event: event::CLOCKS,
+        irq: irq::CLOCKS,
+        version: VERSION,
+        function: function::CLOCK,
+        outputs: [1 << 21, 1 << 23, 1 << 24, 1 << 25],
+    },
+    resets: resets::bit::ALL,
+    psm: psm::BITS,
+    io_bank0: IoWires { irq: irq::IO_BANK0, version: VERSION },
+    io_qspi: IoWires { irq: irq::IO_QSPI, version: VERSION },
+    xosc: event::XOSC,
+    // Their pins alternate in groups of four: 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and so on (datasheet 1.4.3).
+    uart: [
+        SerialWires::uart(0, event::UART0, irq::UART0, dreq::UART0_TX, 0x300f_f00f),
+        SerialWires::uart(1, event::UART1, irq::UART1, dreq::UART1_TX, 0x0ff0_0ff0),
+    ],
+    spi: [
+        SerialWires::spi(0, event::SPI0, irq::SPI0, dreq::SPI0_TX, 0x00ff_00ff),
+        SerialWires::spi(1, event::SPI1, irq::SPI1, dreq::SPI1_TX, 0x3f00_ff00),
+    ],
+    i2c: [
+        SerialWires::i2c(0, event::I2C0, irq::I2C0, dreq::I2C0_TX, 0x3333_3333),
+        SerialWires::i2c(1, event::I2C1, irq::I2C1, dreq::I2C1_TX, 0xcccc_cccc & PINS),
+    ],
+    adc: AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26 },
+    pwm: PwmWires {
+        event: event::PWM,
+        irq: irq::PWM_WRAP,
+        version: VERSION,
+        dreq: dreq::PWM_WRAP0,
+        pins: FunctionPins::new(function::PWM, PINS),
+        a_pins: &[0x1_0001, 0x4_0004, 0x10_0010, 0x40_0040, 0x100_0100, 0x400_0400, 0x1000_1000, 0x4000_4000],
+    },
+    watchdog: WatchdogWires { event: event::WATCHDOG, tick: 0, version: VERSION },
+    // Datasheet 2.21.3: PLATFORM, an ASIC and no test bench.
+    tbman: Constants { name: "TBMAN", registers: &[(0x00, 1 << 0)] },
+    dma: DmaWires { event: event::DMA, irq: irq::DMA_0, version: VERSION, channels: 12, dreqs: 40 },
+    // VBUS DET is on GPIO 1, 4, 7, ...; DP is on GPIO15 in function CLOCK, which the E5 work-around uses.
+    usb: UsbWires {
+        event: event::USB,
+        irq: irq::USBCTRL,
+        version: VERSION,
+        vbus_detect: FunctionPins::new(function::USB, 0x1249_2492),
+        dp: FunctionPins::new(function::CLOCK, 1 << 15),
+    },
+    pio: &[
+        PioWires::new(0, VERSION, event::PIO0, irq::PIO0_0, PINS),
+        PioWires::new(1, VERSION, event::PIO1, irq::PIO1_0, PINS),
+    ],
 };
 
 /// Returns the state that all parts share, with clk_sys at `hz`.
 pub fn sys(hz: u64) -> Sys {
-    Sys::new(hz, &LAYOUT)
+    Sys::new(hz, &WIRES.layout)
 }
 
-pub(crate) const SPI: [SerialWires; 2] = [
-    SerialWires::spi(0, event::SPI0, irq::SPI0, dreq::SPI0_TX, 0x00ff_00ff),
-    SerialWires::spi(1, event::SPI1, irq::SPI1, dreq::SPI1_TX, 0x3f00_ff00),
-];
-
-/// Their pins alternate in groups of four: 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and so on (datasheet 1.4.3).
-pub(crate) const UART: [SerialWires; 2] = [
-    SerialWires::uart(0, event::UART0, irq::UART0, dreq::UART0_TX, 0x300f_f00f),
-    SerialWires::uart(1, event::UART1, irq::UART1, dreq::UART1_TX, 0x0ff0_0ff0),
-];
-
-pub(crate) const I2C: [SerialWires; 2] = [
-    SerialWires::i2c(0, event::I2C0, irq::I2C0, dreq::I2C0_TX, 0x3333_3333),
-    SerialWires::i2c(1, event::I2C1, irq::I2C1, dreq::I2C1_TX, 0xcccc_cccc & PIN_MASK as u64),
-];
-
-pub(crate) const PIO: [PioWires; 2] = [
-    PioWires::new(0, Version::V0, event::PIO0, irq::PIO0_0, PIN_MASK as u64),
-    PioWires::new(1, Version::V0, event::PIO1, irq::PIO1_0, PIN_MASK as u64),
-];
-
-pub(crate) const PWM_SLICES: usize = 8;
-pub(crate) const DMA_CHANNELS: usize = 12;
-
-pub(crate) const PWM: PwmWires<PWM_SLICES> = PwmWires {
-    event: event::PWM,
-    irq: irq::PWM_WRAP,
-    version: Version::V0,
-    dreq: dreq::PWM_WRAP0,
-    pins: FunctionPins::new(function::PWM, PIN_MASK as u64),
-    a_pins: [0x1_0001, 0x4_0004, 0x10_0010, 0x40_0040, 0x100_0100, 0x400_0400, 0x1000_1000, 0x4000_4000],
-};
-
-pub(crate) const ADC: AdcWires = AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26 };
-
-/// VBUS DET is on GPIO 1, 4, 7, ...; DP is on GPIO15 in function CLOCK, which the E5 work-around uses.
-pub(crate) const USB: UsbWires = UsbWires {
-    event: event::USB,
-    irq: irq::USBCTRL,
-    version: Version::V0,
-    vbus_detect: FunctionPins::new(function::USB, 0x1249_2492),
-    dp: FunctionPins::new(function::CLOCK, 1 << 15),
-};
-
-pub(crate) const DMA: DmaWires = DmaWires { event: event::DMA, irq: irq::DMA_0, version: Version::V0, dreqs: 40 };
-
-pub(crate) const CLOCKS: ClocksWires = ClocksWires {
-    event: event::CLOCKS,
-    irq: irq::CLOCKS,
-    version: Version::V0,
-    function: function::CLOCK,
-    outputs: [1 << 21, 1 << 23, 1 << 24, 1 << 25],
-};
-
-pub(crate) const IO_BANK0: IoWires = IoWires { irq: irq::IO_BANK0, version: Version::V0 };
-pub(crate) const IO_QSPI: IoWires = IoWires { irq: irq::IO_QSPI, version: Version::V0 };
-
 pub(crate) const TIMER: TimerWires =
-    TimerWires { name: "TIMER", event: event::TIMER, irq: irq::TIMER_0, tick: 0, version: Version::V0 };
-
-pub(crate) const WATCHDOG: WatchdogWires = WatchdogWires { event: event::WATCHDOG, tick: 0, version: Version::V0 };
-
-/// Datasheet 2.20: CHIP_ID of revision 2 (B2, as on W5500-EVB-Pico), part 0x0002, manufacturer 0x927; PLATFORM, an ASIC;
-/// GITREF_RP2040 as read from silicon. With revision 1 (B0, B1) firmware would work around erratum RP2040-E5 at every
-/// enumeration.
-pub(crate) const SYSINFO: Constants =
-    Constants { name: "SYSINFO", registers: &[(0x00, 0x2000_2927), (0x04, 1 << 1), (0x40, 0xe0c9_12e8)] };
-
-/// Datasheet 2.21.3: PLATFORM, an ASIC and no test bench.
-pub(crate) const TBMAN: Constants = Constants { name: "TBMAN", registers: &[(0x00, 1 << 0)] };
+    TimerWires { name: "TIMER", event: event::TIMER, irq: irq::TIMER_0, tick: 0, version: VERSION };

@@ -2,20 +2,20 @@
 
 use armv8m::V8m;
 use attribution::Recording;
+use cpu::State;
 use hazard3::Hazard3;
-use parts::debug::{Debug, Place};
+use parts::World;
+use parts::debug::Debug;
 use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
-use parts::probe::{Probes, Seen};
+use parts::probe::Seen;
 use sim::Ps;
 use sim::snapshot::{self, Refused, Torn};
 
+use crate::rp2350::Chip;
 use crate::rp2350::bootrom;
-use crate::rp2350::chip::Chip;
-use crate::rp2350::cores::Kind;
+use crate::rp2350::cores::Selected;
+use crate::rp2350::debugger::{arm, riscv};
 use crate::rp2350::memory::{ROM_SIZE, XIP_BASE};
-use crate::rp2350::sys::{ResetRequest, Sys};
-use crate::rp2350::world::World;
-use crate::rp2350::xip_cache::XipCache;
 
 /// Pins on the package of RP2350A.
 const PINS: u32 = 30;
@@ -24,12 +24,12 @@ const PINS: u32 = 30;
 const ABSOLUTE: u32 = 0xe48b_ff57;
 
 /// What all of them have in common.
-pub static FACTS: Facts = facts::<V8m>();
+pub static FACTS: Facts = facts(arm::DESCRIPTION, arm::PC);
 
 /// The same while its Hazard3 cores run.
-static FACTS_RISCV: Facts = facts::<Hazard3>();
+pub(crate) static FACTS_RISCV: Facts = facts(riscv::DESCRIPTION, riscv::PC);
 
-const fn facts<K: Kind>() -> Facts {
+const fn facts(description: &'static str, pc: usize) -> Facts {
     Facts {
         name: "RP2350",
         // Arm (Secure), RISC-V, and absolute, which ignores partitions (5.5.3). A file of the SDK begins with an absolute
@@ -49,8 +49,8 @@ const fn facts<K: Kind>() -> Facts {
         pins: PINS,
         psram_pins: &[0, 8, 19],
         cores: 2,
-        description: K::DESCRIPTION,
-        pc: K::PC,
+        description,
+        pc,
     }
 }
 
@@ -84,7 +84,7 @@ impl Rp2350 {
     /// Follows OTP.ARCHSEL after a reset of both cores.
     fn reset_to_selected(&mut self, end: RunEnd) -> RunEnd {
         if matches!(end, RunEnd::Reset { .. }) {
-            let archsel = either!(self, chip => chip.bus.blocks.otp.archsel());
+            let archsel = either!(self, chip => chip.bus.own.otp.archsel());
             self.select(archsel);
         }
         end
@@ -93,22 +93,44 @@ impl Rp2350 {
     /// Puts the cores that ARCHSEL chooses into the sockets.
     fn select(&mut self, archsel: u32) {
         *self = match std::mem::replace(self, Self::Switching) {
-            Self::Arm(chip) if archsel == Hazard3::ARCHSEL => Self::Riscv(Box::new(chip.replace_cores())),
-            Self::Riscv(chip) if archsel == V8m::ARCHSEL => Self::Arm(Box::new(chip.replace_cores())),
+            Self::Arm(chip) if archsel == Hazard3::ARCHSEL => Self::Riscv(Box::new(replace_cores(*chip))),
+            Self::Riscv(chip) if archsel == V8m::ARCHSEL => Self::Arm(Box::new(replace_cores(*chip))),
             same => same,
         };
     }
 }
 
+/// Puts cores of another kind into the sockets; their reset has just ended.
+fn replace_cores<K: Selected, L: Selected>(chip: Chip<K>) -> Chip<L> {
+    let Chip { cores, mem, bus, runner, probes } = chip;
+    let mem = mem.for_architecture();
+    let cores = cores.map(|core| {
+        let seen = K::seen(&core);
+        let mut new = L::new(seen.index);
+        L::count_from(&mut new, &seen);
+        if seen.state != State::Held {
+            L::start(&mut new, &mem, bus.sys.irq_level_for_core(seen.index), 0);
+        }
+        new
+    });
+    Chip { cores, mem, bus, runner, probes }
+}
+
+/// Passes calls to the chip with the present cores.
+macro_rules! pass {
+    (&self: $($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        fn $name(&self, $($argument: $type),*) -> $result {
+            either!(self, chip => chip.$name($($argument),*))
+        }
+    )*};
+    (&mut self: $($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        fn $name(&mut self, $($argument: $type),*) -> $result {
+            either!(self, chip => chip.$name($($argument),*))
+        }
+    )*};
+}
+
 impl Mcu for Rp2350 {
-    fn now(&self) -> Ps {
-        either!(self, chip => chip.now())
-    }
-
-    fn settled(&self) -> Ps {
-        either!(self, chip => chip.settled())
-    }
-
     fn run_until(&mut self, until: Ps) -> RunEnd {
         let end = either!(self, chip => chip.run_until(until));
         self.reset_to_selected(end)
@@ -117,69 +139,6 @@ impl Mcu for Rp2350 {
     fn run_no_further_than(&mut self, until: Ps) -> RunEnd {
         let end = either!(self, chip => chip.run_no_further_than(until));
         self.reset_to_selected(end)
-    }
-
-    fn sys(&mut self) -> &mut Sys {
-        either!(self, chip => &mut chip.bus.sys)
-    }
-
-    fn world(&mut self) -> &mut (dyn World + 'static) {
-        either!(self, chip => &mut *chip.bus.world)
-    }
-
-    fn reached(&mut self) -> Reached<'_> {
-        let bus = either!(self, chip => &mut chip.bus);
-        let blocks = &mut bus.blocks;
-        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart: &mut blocks.uart, adc: Some(&mut blocks.adc) }
-    }
-
-    fn settle_pins(&mut self) {
-        either!(self, chip => chip.bus.settle(&mut chip.mem));
-    }
-
-    fn refresh_pins(&mut self) {
-        either!(self, chip => chip.bus.refresh_pins());
-    }
-
-    fn interpret_only(&mut self) {
-        if let Self::Arm(chip) = self {
-            chip.mem.interpret_only();
-        }
-    }
-
-    fn sck_hz(&self, spi: usize) -> u64 {
-        either!(self, chip => chip.bus.blocks.spi[spi].sck_hz(&chip.bus.sys))
-    }
-
-    fn xip(&mut self) -> Option<&mut XipCache> {
-        Some(either!(self, chip => &mut chip.mem.xip))
-    }
-
-    fn set_flash_id(&mut self, id: [u8; 8]) {
-        let bus = either!(self, chip => &mut chip.bus);
-        bus.qmi.flash.unique_id = id;
-        bus.blocks.otp.set_chip_id(id);
-    }
-
-    fn flash(&self) -> &[u8] {
-        either!(self, chip => chip.mem.flash())
-    }
-
-    fn flash_generation(&self) -> u64 {
-        either!(self, chip => chip.mem.flash_generation)
-    }
-
-    fn counts(&self, core: usize) -> (u64, u64) {
-        let seen = either!(self, chip => chip.seen(core));
-        (seen.instructions[0], seen.cycles)
-    }
-
-    fn start_trace(&mut self, mask: u32, limit: usize) {
-        either!(self, chip => chip.start_trace(mask, limit));
-    }
-
-    fn sample_pc(&mut self, cycles: u64) {
-        either!(self, chip => chip.sample_pc(cycles));
     }
 
     fn save(&self, to: &mut Vec<u8>) -> Result<(), Refused> {
@@ -194,65 +153,45 @@ impl Mcu for Rp2350 {
         either!(self, chip => chip.restore(from))
     }
 
-    fn probed(&mut self) -> Option<(&mut Probes, &mut XipCache, [Seen; 2])> {
-        either!(self, chip => {
-            let seen = chip.probed();
-            Some((&mut chip.probes, &mut chip.mem.xip, seen))
-        })
+    pass! { &self:
+        now() -> Ps;
+        settled() -> Ps;
+        sck_hz(spi: usize) -> u64;
+        flash() -> &[u8];
+        flash_generation() -> u64;
     }
 
-    fn start_recording(&mut self, limit: usize) {
-        either!(self, chip => chip.start_recording(limit));
-    }
-
-    fn stop_recording(&mut self) -> Option<Recording> {
-        either!(self, chip => chip.stop_recording())
+    pass! { &mut self:
+        reached() -> Reached<'_>;
+        settle_pins() -> ();
+        refresh_pins() -> ();
+        interpret_only() -> ();
+        set_flash_id(id: [u8; 8]) -> ();
+        start_trace(mask: u32, limit: usize) -> ();
+        sample_pc(cycles: u64) -> ();
+        start_recording(limit: usize) -> ();
+        stop_recording() -> Option<Recording>;
     }
 }
 
 impl Debugged for Rp2350 {
-    fn facts(&self) -> &'static Facts {
-        match self {
-            Self::Riscv(_) => &FACTS_RISCV,
-            _ => &FACTS,
-        }
-    }
-
-    fn registers(&self, core: usize) -> Vec<u32> {
-        either!(self, chip => chip.registers(core))
-    }
-
-    fn set_registers(&mut self, core: usize, registers: &[u32]) {
-        either!(self, chip => chip.set_registers(core, registers));
-    }
-
-    fn state(&self, core: usize) -> String {
-        format!("{:?}", either!(self, chip => chip.seen(core)).state)
-    }
-
-    fn memories(&self) -> Vec<Contents<'_>> {
-        either!(self, chip => chip.mem.regions().to_vec())
-    }
-
-    fn poke(&mut self, address: u32, data: &[u8]) -> bool {
-        either!(self, chip => chip.mem.poke(address, data))
-    }
-
     fn reset_cores(&mut self) {
-        let now = either!(self, chip => chip.now());
-        let sys = either!(self, chip => &mut chip.bus.sys);
-        sys.request_reset(ResetRequest::Processor { core: 0 });
-        sys.attention = true;
-        // The reset is handled first.
-        let end = either!(self, chip => chip.run_until(now + 1));
-        self.reset_to_selected(end);
+        either!(self, chip => chip.reset_cores());
+        let archsel = either!(self, chip => chip.bus.own.otp.archsel());
+        self.select(archsel);
     }
 
-    fn place(&self, core: usize) -> Place {
-        either!(self, chip => chip.seen(core)).place()
+    pass! { &self:
+        facts() -> &'static Facts;
+        registers(core: usize) -> Vec<u32>;
+        state(core: usize) -> String;
+        memories() -> Vec<Contents<'_>>;
+        seen(core: usize) -> Seen;
     }
 
-    fn debug(&mut self) -> &mut Debug {
-        either!(self, chip => &mut chip.probes.debug)
+    pass! { &mut self:
+        set_registers(core: usize, registers: &[u32]) -> ();
+        poke(address: u32, data: &[u8]) -> bool;
+        debug() -> &mut Debug;
     }
 }

@@ -1,8 +1,7 @@
 //! The memories, and their addresses.
 
-use armv8m::{Kind, Map, Region, V8m};
-
-pub(crate) use armv8m::Architecture;
+use armv8m::V8m;
+use cpu::{Kind, Map, Region};
 
 /// The memories, for cores of one architecture.
 pub(crate) type Memory<A = V8m> = cpu::Memory<Addresses, A>;
@@ -25,8 +24,4 @@ impl Map for Addresses {
 }
 
 pub(crate) const ROM_SIZE: usize = Addresses::ROM.bytes as usize;
-pub(crate) const RAM_SIZE: usize = Addresses::SRAM.bytes as usize;
-pub(crate) const RAM_BASE: u32 = Addresses::SRAM.base;
 pub(crate) const XIP_BASE: u32 = Addresses::FLASH.base;
-/// The peripherals behind the APB bridge.
-pub(crate) const APB: Region = armv8m::map::find(Addresses::REGIONS, Kind::Registers);

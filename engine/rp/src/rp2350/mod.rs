@@ -1,13 +1,7 @@
-//! The RP2350 in software: two cores, Cortex-M33 ([`armv8m`]) or Hazard3 ([`hazard3`]), the bus and one file per peripheral, named as in the
-//! RP2350 datasheet. Deterministic: nothing here reads the host's clock, threads or random numbers.
+//! The RP2350: two cores, Cortex-M33 ([`armv8m`]) or Hazard3 ([`hazard3`]), and the parts of its bus that RP2040 lacks.
 
-mod attributed;
-#[cfg(test)]
-mod batch_tests;
 mod bootrom;
-mod bus;
-pub mod chip;
-mod chip_reset;
+pub(crate) mod bus;
 mod coprocessors;
 mod cores;
 mod debugger;
@@ -22,8 +16,11 @@ mod wires;
 mod xip_tests;
 
 pub use armv8m as cpu;
+pub use parts::mcu::{ChipConfig, RunEnd};
 pub use parts::{Inputs, PROBED, Sys, UsbPort, World, pins, sys, ticks, trace, world, xip_cache};
 
 pub use bootrom::NO_BOOT_LOADER;
-pub use chip::{Chip, ChipConfig, RunEnd};
 pub use mcu::{FACTS, Rp2350};
+
+/// An RP2350 with cores of one kind, and the world on its pins.
+pub type Chip<K = armv8m::V8m> = crate::Chip<bus::Own, K>;

@@ -1,8 +1,9 @@
 //! PIO blocks that act on each other.
 
-use crate::rp2350::bus::{Bus, Master};
+use crate::rp2350::bus::Bus;
 use crate::rp2350::memory::Memory;
 use crate::rp2350::wires;
+use cpu::Master;
 use parts::world::Nothing;
 
 const RESETS: u32 = 0x4002_0000;

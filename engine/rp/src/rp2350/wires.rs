@@ -1,6 +1,9 @@
 //! The numbers by which RP2350's parts are connected: events, interrupts, DREQs, ticks and pins.
 
-use crate::rp2350::sys::Sys;
+use crate::blocks::Wires;
+use crate::rp2350::peripherals::{psm, resets};
+#[cfg(test)]
+use parts::Sys;
 use parts::constants::Constants;
 use parts::wires::{
     AdcWires, ClocksWires, DmaWires, Event, FunctionPins, IoWires, Layout, PioWires, PwmWires, SerialWires, TimerWires,
@@ -111,115 +114,106 @@ pub(crate) mod function {
 }
 
 /// GPIO0 to GPIO47. RP2350A has the first 30 on its package.
-pub(crate) const PIN_MASK: u64 = 0xffff_ffff_ffff;
+pub(crate) const PINS: u64 = 0xffff_ffff_ffff;
 
-const LAYOUT: Layout = Layout {
-    events: event::WORLD.0 as usize + 1,
-    without_clk_sys: 1 << event::TIMER0.0
-        | 1 << event::TIMER1.0
-        | 1 << event::WATCHDOG.0
-        | 1 << event::POWMAN.0
-        | 1 << event::XOSC.0
-        | 1 << event::WORLD.0,
-    pins: PIN_MASK,
-    pulsed_dreqs: 0xfff << dreq::PWM_WRAP0,
-};
+const VERSION: Version = Version::V1;
 
-/// Returns the state that all parts share, with clk_sys at `hz`.
-pub(crate) fn sys(hz: u64) -> Sys {
-    Sys::new(hz, &LAYOUT)
-}
-
-pub(crate) const SPI: [SerialWires; 2] = [
-    SerialWires::spi(0, event::SPI0, irq::SPI0, dreq::SPI0_TX, 0x00ff_00ff_00ff),
-    SerialWires::spi(1, event::SPI1, irq::SPI1, dreq::SPI1_TX, 0xff00_ff00_ff00),
-];
-
-/// Their pins alternate in groups of four: 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and so on (datasheet 9.4).
-pub(crate) const UART: [SerialWires; 2] = [
-    SerialWires::uart(0, event::UART0, irq::UART0, dreq::UART0_TX, 0xf00f_f00f_f00f),
-    SerialWires::uart(1, event::UART1, irq::UART1, dreq::UART1_TX, 0x0ff0_0ff0_0ff0),
-];
-
-pub(crate) const I2C: [SerialWires; 2] = [
-    SerialWires::i2c(0, event::I2C0, irq::I2C0, dreq::I2C0_TX, 0x3333_3333_3333),
-    SerialWires::i2c(1, event::I2C1, irq::I2C1, dreq::I2C1_TX, 0xcccc_cccc_cccc),
-];
-
-pub(crate) const PIO: [PioWires; 3] = [
-    PioWires::new(0, Version::V1, event::PIO0, irq::PIO0_0, PIN_MASK),
-    PioWires::new(1, Version::V1, event::PIO1, irq::PIO1_0, PIN_MASK),
-    PioWires::new(2, Version::V1, event::PIO2, irq::PIO2_0, PIN_MASK),
-];
-
-pub(crate) const PWM_SLICES: usize = 12;
-pub(crate) const DMA_CHANNELS: usize = 16;
-
-/// GPIO0 to 31 carry slices 0 to 7 twice, GPIO32 to 47 slices 8 to 11 twice (datasheet 9.4).
-pub(crate) const PWM: PwmWires<PWM_SLICES> = PwmWires {
-    event: event::PWM,
-    irq: irq::PWM_WRAP_0,
-    version: Version::V1,
-    dreq: dreq::PWM_WRAP0,
-    pins: FunctionPins::new(function::PWM, PIN_MASK),
-    a_pins: [
-        0x1_0001,
-        0x4_0004,
-        0x10_0010,
-        0x40_0040,
-        0x100_0100,
-        0x400_0400,
-        0x1000_1000,
-        0x4000_4000,
-        0x101 << 32,
-        0x404 << 32,
-        0x1010 << 32,
-        0x4040 << 32,
+/// How the blocks that RP2040 has, too, are connected.
+pub(crate) const WIRES: Wires = Wires {
+    layout: Layout {
+        events: event::WORLD.0 as usize + 1,
+        without_clk_sys: 1 << event::TIMER0.0
+            | 1 << event::TIMER1.0
+            | 1 << event::WATCHDOG.0
+            | 1 << event::POWMAN.0
+            | 1 << event::XOSC.0
+            | 1 << event::WORLD.0,
+        pins: PINS,
+        pulsed_dreqs: 0xfff << dreq::PWM_WRAP0,
+    },
+    version: VERSION,
+    // Datasheet 12.15.1: CHIP_ID of revision 2 (A2), part 0x0004, manufacturer 0x493; PACKAGE_SEL, RP2350A with 60 pins;
+    // PLATFORM, an ASIC. The value of GITREF_RP2350 on silicon is not published.
+    sysinfo: Constants { name: "SYSINFO", registers: &[(0x00, 0x2000_4927), (0x04, 1), (0x08, 1 << 1)] },
+    clocks: ClocksWires {
+        event: event::CLOCKS,
+        irq: irq::CLOCKS,
+        version: VERSION,
+        function: function::CLOCK,
+        outputs: [1 << 13 | 1 << 21, 1 << 15 | 1 << 23, 1 << 24, 1 << 25],
+    },
+    resets: resets::bit::ALL,
+    psm: psm::BITS,
+    io_bank0: IoWires { irq: irq::IO_BANK0, version: VERSION },
+    io_qspi: IoWires { irq: irq::IO_QSPI, version: VERSION },
+    xosc: event::XOSC,
+    // Their pins alternate in groups of four: 0 to 3 UART0, 4 to 11 UART1, 12 to 19 UART0 and so on (datasheet 9.4).
+    uart: [
+        SerialWires::uart(0, event::UART0, irq::UART0, dreq::UART0_TX, 0xf00f_f00f_f00f),
+        SerialWires::uart(1, event::UART1, irq::UART1, dreq::UART1_TX, 0x0ff0_0ff0_0ff0),
+    ],
+    spi: [
+        SerialWires::spi(0, event::SPI0, irq::SPI0, dreq::SPI0_TX, 0x00ff_00ff_00ff),
+        SerialWires::spi(1, event::SPI1, irq::SPI1, dreq::SPI1_TX, 0xff00_ff00_ff00),
+    ],
+    i2c: [
+        SerialWires::i2c(0, event::I2C0, irq::I2C0, dreq::I2C0_TX, 0x3333_3333_3333),
+        SerialWires::i2c(1, event::I2C1, irq::I2C1, dreq::I2C1_TX, 0xcccc_cccc_cccc),
+    ],
+    // As in RP2350A; RP2350B has channel 0 on GPIO40.
+    adc: AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26 },
+    pwm: PwmWires {
+        event: event::PWM,
+        irq: irq::PWM_WRAP_0,
+        version: VERSION,
+        dreq: dreq::PWM_WRAP0,
+        pins: FunctionPins::new(function::PWM, PINS),
+        // GPIO0 to 31 carry slices 0 to 7 twice, GPIO32 to 47 slices 8 to 11 twice (datasheet 9.4).
+        a_pins: &[
+            0x1_0001,
+            0x4_0004,
+            0x10_0010,
+            0x40_0040,
+            0x100_0100,
+            0x400_0400,
+            0x1000_1000,
+            0x4000_4000,
+            0x101 << 32,
+            0x404 << 32,
+            0x1010 << 32,
+            0x4040 << 32,
+        ],
+    },
+    watchdog: WatchdogWires { event: event::WATCHDOG, tick: tick::WATCHDOG, version: VERSION },
+    // Datasheet 12.15.3: PLATFORM, an ASIC and no test bench.
+    tbman: Constants { name: "TBMAN", registers: &[(0x00, 1 << 0)] },
+    dma: DmaWires { event: event::DMA, irq: irq::DMA_0, version: VERSION, channels: 16, dreqs: dreq::COUNT },
+    // VBUS DET is on GPIO 1, 4, 7, ...; no pin carries DP.
+    usb: UsbWires {
+        event: event::USB,
+        irq: irq::USBCTRL,
+        version: VERSION,
+        vbus_detect: FunctionPins::new(function::USB, 0x4924_9249_2492),
+        dp: FunctionPins::new(function::CLOCK, 0),
+    },
+    pio: &[
+        PioWires::new(0, VERSION, event::PIO0, irq::PIO0_0, PINS),
+        PioWires::new(1, VERSION, event::PIO1, irq::PIO1_0, PINS),
+        PioWires::new(2, VERSION, event::PIO2, irq::PIO2_0, PINS),
     ],
 };
 
-/// As in RP2350A; RP2350B has channel 0 on GPIO40.
-pub(crate) const ADC: AdcWires = AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26 };
-
-/// VBUS DET is on GPIO 1, 4, 7, ...; no pin carries DP.
-pub(crate) const USB: UsbWires = UsbWires {
-    event: event::USB,
-    irq: irq::USBCTRL,
-    version: Version::V1,
-    vbus_detect: FunctionPins::new(function::USB, 0x4924_9249_2492),
-    dp: FunctionPins::new(function::CLOCK, 0),
-};
-
-pub(crate) const DMA: DmaWires =
-    DmaWires { event: event::DMA, irq: irq::DMA_0, version: Version::V1, dreqs: dreq::COUNT };
+/// Returns the state that all parts share, with clk_sys at `hz`.
+#[cfg(test)]
+pub(crate) fn sys(hz: u64) -> Sys {
+    Sys::new(hz, &WIRES.layout)
+}
 
 const fn timer(name: &'static str, event: Event, irq: u32, tick: usize) -> TimerWires {
-    TimerWires { name, event, irq, tick, version: Version::V1 }
+    TimerWires { name, event, irq, tick, version: VERSION }
 }
 
 pub(crate) const TIMERS: [TimerWires; 2] = [
     timer("TIMER0", event::TIMER0, irq::TIMER0_0, tick::TIMER0),
     timer("TIMER1", event::TIMER1, irq::TIMER1_0, tick::TIMER1),
 ];
-
-pub(crate) const WATCHDOG: WatchdogWires =
-    WatchdogWires { event: event::WATCHDOG, tick: tick::WATCHDOG, version: Version::V1 };
-
-pub(crate) const CLOCKS: ClocksWires = ClocksWires {
-    event: event::CLOCKS,
-    irq: irq::CLOCKS,
-    version: Version::V1,
-    function: function::CLOCK,
-    outputs: [1 << 13 | 1 << 21, 1 << 15 | 1 << 23, 1 << 24, 1 << 25],
-};
-
-pub(crate) const IO_BANK0: IoWires = IoWires { irq: irq::IO_BANK0, version: Version::V1 };
-pub(crate) const IO_QSPI: IoWires = IoWires { irq: irq::IO_QSPI, version: Version::V1 };
-
-/// Datasheet 12.15.1: CHIP_ID of revision 2 (A2), part 0x0004, manufacturer 0x493; PACKAGE_SEL, RP2350A with 60 pins;
-/// PLATFORM, an ASIC. The value of GITREF_RP2350 on silicon is not published.
-pub(crate) const SYSINFO: Constants =
-    Constants { name: "SYSINFO", registers: &[(0x00, 0x2000_4927), (0x04, 1), (0x08, 1 << 1)] };
-
-/// Datasheet 12.15.3: PLATFORM, an ASIC and no test bench.
-pub(crate) const TBMAN: Constants = Constants { name: "TBMAN", registers: &[(0x00, 1 << 0)] };

@@ -1,10 +1,11 @@
 //! The XIP space by the bus: address translation, and a PSRAM at the second chip select.
 
-use crate::rp2350::bus::{Bus, Master};
+use crate::rp2350::bus::Bus;
 use crate::rp2350::memory::Memory;
 use crate::rp2350::wires;
-use crate::rp2350::world::Nothing;
+use cpu::Master;
 use parts::BusFault;
+use parts::world::Nothing;
 
 const XIP_CTRL: u32 = 0x400c_8000;
 const QMI: u32 = 0x400d_0000;
@@ -32,14 +33,14 @@ impl Bench {
         let words: Vec<u8> = (0..FLASH_BYTES as u32).step_by(4).flat_map(u32::to_le_bytes).collect();
         mem.flash_write(0, &words);
         let mut bus = Bus::new(wires::sys(150_000_000), Nothing);
-        bus.qmi.reset(&mut bus.sys, &mut mem);
+        bus.own.qmi.reset(&mut bus.sys, &mut mem);
         Self { bus, mem }
     }
 
     /// The same with a PSRAM in QPI mode, set up as MicroPython's driver does at 150 MHz.
     fn with_psram() -> Self {
         let mut bench = Self::new();
-        bench.bus.qmi.connect_psram(CSN);
+        bench.bus.own.qmi.connect_psram(CSN);
         bench.set(0x4002_8004 + 8 * CSN, 9);
         bench.direct(&[0x35], false);
         // COOLDOWN 1, PAGEBREAK 1024, SELECT_HOLD 3, MAX_SELECT 18, MIN_DESELECT 2, CLKDIV 2; EBh with 6 dummy clocks, 38h.
@@ -197,7 +198,7 @@ fn a_pane_behind_a_gap_is_cached_too() {
 fn a_reset_of_the_block_ends_translation() {
     let mut bench = Bench::new();
     bench.set(ATRANS, 1 << 16 | 2);
-    bench.bus.qmi.reset(&mut bench.bus.sys, &mut bench.mem);
+    bench.bus.own.qmi.reset(&mut bench.bus.sys, &mut bench.mem);
     bench.flush();
     assert_eq!((bench.get(0x1000_0010), bench.mem.reach()), (Ok(0x10), 16 << 20));
 }
@@ -205,7 +206,7 @@ fn a_reset_of_the_block_ends_translation() {
 #[test]
 fn direct_mode_reads_the_psrams_number_once_its_pin_is_selected() {
     let mut bench = Bench::new();
-    bench.bus.qmi.connect_psram(CSN);
+    bench.bus.own.qmi.connect_psram(CSN);
     assert_eq!(bench.direct(&[0x9f, 0, 0, 0, 0, 0], false)[4..], [0xff; 2]);
     bench.set(0x4002_8004 + 8 * CSN, 9);
     assert_eq!(bench.direct(&[0x9f, 0, 0, 0, 0, 0], false)[4..], [0x0d, 0x5d]);

@@ -5,7 +5,7 @@
 //! word, including prefetched ones (docs/evidence/cache.md).
 
 use super::{Peripheral, Write};
-use crate::rp2040::sys::Sys;
+use parts::Sys;
 use sim::Snapshot;
 
 const COUNTERS: usize = 4;

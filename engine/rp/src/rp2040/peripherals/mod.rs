@@ -10,7 +10,4 @@ pub(crate) mod syscfg;
 pub(crate) mod vreg_and_chip_reset;
 pub(crate) mod xip_ctrl;
 
-pub(crate) use parts::{
-    Alias, Peripheral, Write, adc, clocks, dma, i2c, io_bank0, io_qspi, pads_bank0, pads_qspi, pio, pll, pwm, rosc,
-    spi, timer, uart, unmodelled, usb, watchdog, xosc,
-};
+pub(crate) use parts::{Alias, Peripheral, Write, unmodelled};

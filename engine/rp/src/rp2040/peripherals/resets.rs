@@ -1,7 +1,5 @@
 //! RESETS: the peripherals' bits (datasheet 2.14).
 
-pub(crate) use parts::resets::Resets;
-
 /// Bits of RESETS.RESET.
 pub(crate) mod bit {
     /// The block is not held by RESETS.

@@ -5,9 +5,9 @@
 //! alarms is "If it matches on a second it can keep firing for that second".
 
 use super::{Peripheral, Write};
-use crate::rp2040::sys::Sys;
-use crate::rp2040::ticks::Ticks;
 use crate::rp2040::wires::{event, irq};
+use parts::Sys;
+use parts::ticks::Ticks;
 use sim::{NEVER, Snapshot};
 
 const CTRL_ENABLE: u32 = 1 << 0;

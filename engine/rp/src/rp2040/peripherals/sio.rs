@@ -1,15 +1,11 @@
 //! SIO, the single-cycle IO block: per-core identity, GPIO, inter-core FIFOs, spinlocks, divider, interpolators
 //! (datasheet 2.3.1).
 
-use super::psm;
-use crate::rp2040::sys::Sys;
-use crate::rp2040::wires::irq;
-use crate::rp2040::wires::{PIN_MASK, function};
-use parts::interpolator::Interpolator;
+use crate::rp2040::wires::{PINS, function, irq};
+use crate::sio::Common;
+use parts::Sys;
 use sim::Snapshot;
-use std::collections::VecDeque;
 
-const FIFO_DEPTH: usize = 8;
 /// Cycles from operand write to result (datasheet 2.3.1.5).
 const DIVIDER_CYCLES: u64 = 8;
 
@@ -42,21 +38,11 @@ impl Divider {
     }
 }
 
-#[derive(Debug, Default, Snapshot)]
-struct PerCore {
-    divider: Divider,
-    interpolators: [Interpolator; 2],
-    /// Words in transit to this core.
-    inbox: VecDeque<u32>,
-    read_on_empty: bool,
-    write_on_full: bool,
-}
-
-/// The cores' single-cycle registers: GPIO, mailboxes, spinlocks, dividers, interpolators.
+/// The cores' single-cycle registers: GPIO, FIFOs, spinlocks, dividers, interpolators.
 #[derive(Debug, Default, Snapshot)]
 pub struct Sio {
-    cores: [PerCore; 2],
-    spinlocks: u32,
+    common: Common<8>,
+    dividers: [Divider; 2],
     gpio_out: u32,
     gpio_oe: u32,
     gpio_hi_out: u32,
@@ -64,157 +50,98 @@ pub struct Sio {
 }
 
 impl Sio {
-    pub(crate) fn reset(&mut self, sys: &mut Sys) {
-        *self = Self::default();
-        self.drive(sys);
-    }
-
     fn drive(&mut self, sys: &mut Sys) {
         sys.pins.function_out[function::SIO] = self.gpio_out.into();
         sys.pins.function_oe[function::SIO] = self.gpio_oe.into();
         sys.pins.refresh();
     }
 
-    /// Returns GPIO_HI_OUT and GPIO_HI_OE, which IO_QSPI drives on the flash's pins.
-    pub(crate) fn gpio_hi(&self) -> (u32, u32) {
-        (self.gpio_hi_out, self.gpio_hi_oe)
-    }
-
     fn update_irq(&self, sys: &mut Sys) {
-        for (core, line) in [(0, irq::SIO_PROC0), (1, irq::SIO_PROC1)] {
-            let c = &self.cores[core];
-            sys.set_irq(line, !c.inbox.is_empty() || c.read_on_empty || c.write_on_full);
-        }
+        sys.set_irq(irq::SIO_PROC0, self.common.interrupts(0));
+        sys.set_irq(irq::SIO_PROC1, self.common.interrupts(1));
     }
+}
 
-    /// Reads a register as `core` sees it. May have side effects.
-    pub fn read(&mut self, sys: &mut Sys, core: usize, offset: u32) -> u32 {
-        if in_reset(sys) {
-            return 0;
-        }
-        if let Some(value) = self.peek(core, offset) {
-            return value;
-        }
+impl crate::sio::Sio for Sio {
+    fn take(&mut self, sys: &mut Sys, core: usize, offset: u32, qspi: u32) -> u32 {
+        let divider = &mut self.dividers[core];
         match offset {
-            0x004 => sys.pins.input() as u32,
+            0x008 => qspi,
             0x058 => {
-                let word = self.cores[core].inbox.pop_front();
-                if word.is_none() {
-                    self.cores[core].read_on_empty = true;
-                }
+                let word = self.common.read(core, offset);
                 self.update_irq(sys);
-                word.unwrap_or(0)
+                word
             }
             0x070 => {
-                self.cores[core].divider.dirty = false;
-                self.cores[core].divider.quotient
+                divider.dirty = false;
+                divider.quotient
             }
-            0x078 => {
-                let d = &self.cores[core].divider;
-                u32::from(sys.cycle >= d.ready_at) | (u32::from(d.dirty) << 1)
-            }
-            0x080..0x100 => {
-                let index = usize::from(offset >= 0x0c0);
-                self.cores[core].interpolators[index].read(index, offset & 0x3f)
-            }
-            0x100..0x180 => {
-                self.spinlocks |= spinlock(offset);
-                spinlock(offset)
-            }
-            _ => 0,
+            0x078 => u32::from(sys.cycle >= divider.ready_at) | (u32::from(divider.dirty) << 1),
+            _ => self.common.read(core, offset),
         }
     }
 
-    /// Returns what `core` reads, if the read has no side effect and gives the same at any time until a write, another
-    /// read or an event.
     #[inline]
-    pub(crate) fn peek(&self, core: usize, offset: u32) -> Option<u32> {
-        let me = &self.cores[core];
+    fn peek(&self, core: usize, offset: u32) -> Option<u32> {
+        let divider = &self.dividers[core];
         Some(match offset {
-            0x000 => core as u32,
             0x010 => self.gpio_out,
             0x020 => self.gpio_oe,
             0x030 => self.gpio_hi_out,
             0x040 => self.gpio_hi_oe,
-            0x050 => {
-                u32::from(!me.inbox.is_empty())
-                    | (u32::from(self.cores[1 - core].inbox.len() < FIFO_DEPTH) << 1)
-                    | (u32::from(me.write_on_full) << 2)
-                    | (u32::from(me.read_on_empty) << 3)
-            }
-            0x05c => self.spinlocks,
-            0x060 | 0x068 => me.divider.dividend,
-            0x064 | 0x06c => me.divider.divisor,
-            0x074 => me.divider.remainder,
-            0x100..0x180 if self.spinlocks & spinlock(offset) != 0 => 0,
-            _ => return None,
+            0x060 | 0x068 => divider.dividend,
+            0x064 | 0x06c => divider.divisor,
+            0x074 => divider.remainder,
+            _ => return self.common.peek(core, offset),
         })
     }
 
-    /// Writes a register as `core` sees it.
-    pub fn write(&mut self, sys: &mut Sys, core: usize, offset: u32, value: u32) {
-        if in_reset(sys) {
-            return;
-        }
+    fn write(&mut self, sys: &mut Sys, core: usize, offset: u32, value: u32) {
+        let divider = &mut self.dividers[core];
         match offset {
             0x010..=0x01c => {
-                self.gpio_out = alias(offset, self.gpio_out, value) & PIN_MASK;
+                self.gpio_out = alias(offset, self.gpio_out, value) & PINS as u32;
                 self.drive(sys);
             }
             0x020..=0x02c => {
-                self.gpio_oe = alias(offset, self.gpio_oe, value) & PIN_MASK;
+                self.gpio_oe = alias(offset, self.gpio_oe, value) & PINS as u32;
                 self.drive(sys);
             }
             0x030..=0x03c => self.gpio_hi_out = alias(offset, self.gpio_hi_out, value) & 0x3f,
             0x040..=0x04c => self.gpio_hi_oe = alias(offset, self.gpio_hi_oe, value) & 0x3f,
-            0x050 => {
-                self.cores[core].read_on_empty = false;
-                self.cores[core].write_on_full = false;
-                self.update_irq(sys);
-            }
-            0x054 => {
-                if self.cores[1 - core].inbox.len() < FIFO_DEPTH {
-                    self.cores[1 - core].inbox.push_back(value);
-                } else {
-                    self.cores[core].write_on_full = true;
-                }
+            0x050 | 0x054 => {
+                self.common.write(core, offset, value);
                 self.update_irq(sys);
             }
             0x060 | 0x064 | 0x068 | 0x06c => {
-                let d = &mut self.cores[core].divider;
                 if offset & 4 == 0 {
-                    d.dividend = value;
+                    divider.dividend = value;
                 } else {
-                    d.divisor = value;
+                    divider.divisor = value;
                 }
-                d.compute(sys, offset >= 0x068);
+                divider.compute(sys, offset >= 0x068);
             }
             0x070 | 0x074 => {
-                let d = &mut self.cores[core].divider;
                 if offset == 0x070 {
-                    d.quotient = value;
+                    divider.quotient = value;
                 } else {
-                    d.remainder = value;
+                    divider.remainder = value;
                 }
-                d.dirty = true;
+                divider.dirty = true;
             }
-            0x080..0x100 => {
-                let index = usize::from(offset >= 0x0c0);
-                self.cores[core].interpolators[index].write(index, offset & 0x3f, value);
-            }
-            0x100..0x180 => self.spinlocks &= !(1 << ((offset - 0x100) / 4)),
-            _ => {}
+            _ => self.common.write(core, offset, value),
         }
     }
-}
 
-/// Returns the bit of the spin lock at `offset`.
-fn spinlock(offset: u32) -> u32 {
-    1 << ((offset - 0x100) / 4)
-}
+    /// GPIO_HI_OUT and GPIO_HI_OE.
+    fn qspi(&self) -> (u32, u32) {
+        (self.gpio_hi_out, self.gpio_hi_oe)
+    }
 
-pub(crate) fn in_reset(sys: &Sys) -> bool {
-    sys.held_by_psm & psm::bit::SIO != 0
+    fn reset(&mut self, sys: &mut Sys) {
+        *self = Self::default();
+        self.drive(sys);
+    }
 }
 
 /// Applies a write through OUT, OUT_SET, OUT_CLR or OUT_XOR, or the same four of another register.

@@ -7,8 +7,9 @@
 
 use super::{Write, unmodelled};
 use crate::rp2040::memory::Memory;
-use crate::rp2040::sys::Sys;
 use crate::rp2040::wires::{dreq, event, irq};
+use cpu::Architecture;
+use parts::Sys;
 use sim::{NEVER, Snapshot};
 use std::collections::VecDeque;
 use w25q::W25q;
@@ -175,7 +176,7 @@ impl Default for Ssi {
 }
 
 impl Ssi {
-    pub(crate) fn read(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> u32 {
+    pub(crate) fn read(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, offset: u32) -> u32 {
         self.catch_up(sys, mem);
         match offset {
             reg::CTRLR0 => self.ctrlr0,
@@ -217,7 +218,7 @@ impl Ssi {
         }
     }
 
-    pub(crate) fn write(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32, write: Write) {
+    pub(crate) fn write(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, offset: u32, write: Write) {
         self.catch_up(sys, mem);
         let enabled = self.ssienr != 0;
         match offset {
@@ -248,7 +249,7 @@ impl Ssi {
         self.refresh_lines(sys);
     }
 
-    fn enable(&mut self, sys: &mut Sys, mem: &mut Memory, enable: u32) {
+    fn enable(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, enable: u32) {
         self.ssienr = enable;
         if enable == 0 {
             // Disabling aborts the transfer and clears the FIFOs.
@@ -277,14 +278,14 @@ impl Ssi {
     }
 
     /// Handles `event::SSI`: the end of a frame that a DREQ or interrupt waits for, or the flash became ready.
-    pub(crate) fn event(&mut self, sys: &mut Sys, mem: &mut Memory) {
+    pub(crate) fn event(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>) {
         self.catch_up(sys, mem);
         self.refresh_xip(sys, mem);
         self.refresh_lines(sys);
     }
 
     /// Handles a change of the flash's chip select by IO_QSPI's override of the SS pin (`None`: the SSI drives it).
-    pub(crate) fn set_ss_override(&mut self, sys: &mut Sys, mem: &mut Memory, level: Option<bool>) {
+    pub(crate) fn set_ss_override(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, level: Option<bool>) {
         self.catch_up(sys, mem);
         self.ss_override = level;
         self.drive_select(sys, mem, cycle(sys));
@@ -293,7 +294,7 @@ impl Ssi {
     }
 
     /// Resets the registers and the XIP cache, but not the flash chip, which has no reset pin.
-    pub(crate) fn reset(&mut self, sys: &mut Sys, mem: &mut Memory) {
+    pub(crate) fn reset(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>) {
         self.catch_up(sys, mem);
         self.enable(sys, mem, 0);
         let flash = std::mem::take(&mut self.flash);
@@ -361,7 +362,7 @@ impl Ssi {
     }
 
     /// Performs the transfers up to now.
-    fn catch_up(&mut self, sys: &mut Sys, mem: &mut Memory) {
+    fn catch_up(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>) {
         let now = cycle(sys);
         let mut finished = false;
         while let Some((frame, end)) = self.frame {
@@ -384,7 +385,7 @@ impl Ssi {
 
     /// Starts the next frame at cycle `at` if the shift register is free and there is one; releases chip select at the
     /// end of the transfer.
-    fn start_next(&mut self, sys: &mut Sys, mem: &mut Memory, at: u64) {
+    fn start_next(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, at: u64) {
         if self.frame.is_some() || self.ssienr == 0 {
             return;
         }
@@ -445,7 +446,7 @@ impl Ssi {
         Some(Frame::Head { instruction, address })
     }
 
-    fn finish_frame(&mut self, sys: &mut Sys, mem: &mut Memory, frame: Frame, end: u64) {
+    fn finish_frame(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, frame: Frame, end: u64) {
         let now = sys.clock.ps_at(end);
         let bits = self.frame_bits();
         let lanes = self.lanes();
@@ -493,7 +494,7 @@ impl Ssi {
 
     /// Shifts out the low `bits` of `data`, MSB first; the result contains the bits read on IO1 (or on all lines).
     /// Undriven lines are pulled high.
-    fn shift_out(&mut self, mem: &Memory, now: u64, lanes: u32, data: u64, bits: u32) -> u64 {
+    fn shift_out(&mut self, mem: &Memory<impl Architecture>, now: u64, lanes: u32, data: u64, bits: u32) -> u64 {
         let mask = (1u64 << lanes) - 1;
         let mut read = 0;
         let mut left = bits;
@@ -506,16 +507,16 @@ impl Ssi {
         read
     }
 
-    fn shift_in(&mut self, mem: &Memory, now: u64, lanes: u32, bits: u32) -> u64 {
+    fn shift_in(&mut self, mem: &Memory<impl Architecture>, now: u64, lanes: u32, bits: u32) -> u64 {
         self.shift_out(mem, now, lanes, u64::MAX, bits)
     }
 
-    fn set_selecting(&mut self, sys: &Sys, mem: &mut Memory, at: u64, selecting: bool) {
+    fn set_selecting(&mut self, sys: &Sys, mem: &mut Memory<impl Architecture>, at: u64, selecting: bool) {
         self.selecting = selecting;
         self.drive_select(sys, mem, at);
     }
 
-    fn drive_select(&mut self, sys: &Sys, mem: &mut Memory, at: u64) {
+    fn drive_select(&mut self, sys: &Sys, mem: &mut Memory<impl Architecture>, at: u64) {
         let high = self.ss_override.unwrap_or(!self.selecting);
         self.flash.select(mem, sys.clock.ps_at(at), !high);
     }
@@ -599,7 +600,7 @@ impl Ssi {
     /// A read is one transfer: instruction, address and mode bits, wait cycles and 32 data bits, each over its lines,
     /// at BAUDR cycles of clk_sys per SCK (datasheet 4.10.4). In the standard format the instruction and the address
     /// use one line as well (boot2's 03h configuration: 8 + 24 + 32 SCKs).
-    fn refresh_xip(&mut self, sys: &Sys, mem: &mut Memory) {
+    fn refresh_xip(&mut self, sys: &Sys, mem: &mut Memory<impl Architecture>) {
         mem.xip.offline = !self.xip_format() || self.flash.busy(sys.now());
         let format = (self.ctrlr0, self.spi_ctrlr0, self.baudr);
         if self.priced == Some(format) {

@@ -4,7 +4,7 @@
 //! powered-down memories are not modelled.
 
 use super::{Peripheral, Write, unmodelled};
-use crate::rp2040::sys::Sys;
+use parts::Sys;
 use sim::Snapshot;
 
 #[derive(Debug, Snapshot)]

@@ -1,9 +1,9 @@
 //! XIP_CTRL: cache control, streaming, and the cache used as SRAM (datasheet 2.6.3).
 
 use super::{Alias, Write};
-use crate::rp2040::memory::Memory;
-use crate::rp2040::sys::Sys;
 use crate::rp2040::wires::{dreq, event};
+use parts::Sys;
+use parts::xip_cache::XipCache;
 use parts::xip_stream::XipStream;
 use sim::Snapshot;
 
@@ -46,7 +46,7 @@ fn cycle(sys: &Sys) -> u64 {
 }
 
 impl XipCtrl {
-    pub(crate) fn read(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32) -> u32 {
+    pub(crate) fn read(&mut self, sys: &mut Sys, xip: &XipCache, offset: u32) -> u32 {
         match offset {
             0x00 => self.ctrl,
             // Reading FLUSH holds the bus until the flush completes.
@@ -56,26 +56,26 @@ impl XipCtrl {
             }
             0x08 => {
                 let ready = if cycle(sys) >= self.flush_done_cycle { FLUSH_READY } else { 0 };
-                ready | self.stream.read(sys, &mem.xip, offset)
+                ready | self.stream.read(sys, xip, offset)
             }
-            _ => self.stream.read(sys, &mem.xip, offset),
+            _ => self.stream.read(sys, xip, offset),
         }
     }
 
-    pub(crate) fn write(&mut self, sys: &mut Sys, mem: &mut Memory, offset: u32, write: Write) {
+    pub(crate) fn write(&mut self, sys: &mut Sys, xip: &mut XipCache, offset: u32, write: Write) {
         match offset {
             0x00 => {
                 self.ctrl = write.apply(self.ctrl) & ctrl::MASK;
                 if self.ctrl & ctrl::POWER_DOWN != 0 {
                     self.ctrl &= !ctrl::EN;
                 }
-                mem.xip.configure(self.ctrl & ctrl::EN != 0, self.ctrl & ctrl::POWER_DOWN != 0);
+                xip.configure(self.ctrl & ctrl::EN != 0, self.ctrl & ctrl::POWER_DOWN != 0);
             }
             0x04 if write.alias != Alias::Clear && write.bits & 1 != 0 => {
-                mem.xip.flush();
+                xip.flush();
                 self.flush_done_cycle = cycle(sys) + FLUSH_CYCLES;
             }
-            _ => self.stream.write(sys, &mem.xip, offset, write),
+            _ => self.stream.write(sys, xip, offset, write),
         }
     }
 
@@ -114,87 +114,57 @@ impl XipCtrl {
 mod tests {
     use super::*;
 
-    fn bench() -> (XipCtrl, Sys, Memory) {
-        let mut mem = Memory::new(&[], 1 << 20);
-        mem.xip.offline = false;
-        mem.xip.miss_cycles = 50;
-        mem.xip.uncached_cycles = 48;
-        (XipCtrl::default(), crate::rp2040::wires::sys(125_000_000), mem)
+    fn bench() -> (XipCtrl, Sys, XipCache) {
+        let mut xip = XipCache::default();
+        (xip.offline, xip.miss_cycles) = (false, 50);
+        (XipCtrl::default(), crate::rp2040::wires::sys(125_000_000), xip)
     }
 
     #[test]
     fn reset_values() {
-        let (mut x, mut sys, mut mem) = bench();
+        let (mut x, mut sys, xip) = bench();
         for (offset, value) in
             [(0x00, 3), (0x04, 0), (0x08, 3), (0x0c, 0), (0x10, 0), (0x14, 0), (0x18, 0), (0x1c, 0), (0x20, 0)]
         {
-            assert_eq!(x.read(&mut sys, &mut mem, offset), value, "{offset:#x}");
+            assert_eq!(x.read(&mut sys, &xip, offset), value, "{offset:#x}");
         }
     }
 
     #[test]
     fn flush_stalls_a_read_until_done() {
-        let (mut x, mut sys, mut mem) = bench();
-        mem.xip.access_word(0);
-        x.write(&mut sys, &mut mem, 4, Write::normal(1));
-        assert_eq!(mem.xip.access_word(0), 50);
-        assert_eq!(x.read(&mut sys, &mut mem, 8) & 1, 0);
+        let (mut x, mut sys, mut xip) = bench();
+        xip.access_word(0);
+        x.write(&mut sys, &mut xip, 4, Write::normal(1));
+        assert_eq!(xip.access_word(0), 50);
+        assert_eq!(x.read(&mut sys, &xip, 8) & 1, 0);
         sys.cycle += 24;
-        x.read(&mut sys, &mut mem, 4);
+        x.read(&mut sys, &xip, 4);
         assert_eq!(x.take_stall_cycles(), 1000);
         sys.cycle += 1000;
-        assert_eq!(x.read(&mut sys, &mut mem, 8) & 1, 1);
+        assert_eq!(x.read(&mut sys, &xip, 8) & 1, 1);
     }
 
     #[test]
     fn counters_count_hits_and_clear() {
-        let (mut x, mut sys, mut mem) = bench();
-        x.write(&mut sys, &mut mem, 0x10, Write::normal(1));
-        mem.xip.access_word(0);
-        mem.xip.access_word(0);
-        assert_eq!((x.read(&mut sys, &mut mem, 0x0c), x.read(&mut sys, &mut mem, 0x10)), (1, 2));
-        x.write(&mut sys, &mut mem, 0x0c, Write::normal(1));
-        x.write(&mut sys, &mut mem, 0x10, Write::normal(1));
-        assert_eq!((x.read(&mut sys, &mut mem, 0x0c), x.read(&mut sys, &mut mem, 0x10)), (0, 0));
+        let (mut x, mut sys, mut xip) = bench();
+        x.write(&mut sys, &mut xip, 0x10, Write::normal(1));
+        xip.access_word(0);
+        xip.access_word(0);
+        assert_eq!((x.read(&mut sys, &xip, 0x0c), x.read(&mut sys, &xip, 0x10)), (1, 2));
+        x.write(&mut sys, &mut xip, 0x0c, Write::normal(1));
+        x.write(&mut sys, &mut xip, 0x10, Write::normal(1));
+        assert_eq!((x.read(&mut sys, &xip, 0x0c), x.read(&mut sys, &xip, 0x10)), (0, 0));
     }
 
     #[test]
     fn powering_down_disables() {
-        let (mut x, mut sys, mut mem) = bench();
-        x.write(&mut sys, &mut mem, 0, Write::normal(8 | 1));
-        assert_eq!(x.read(&mut sys, &mut mem, 0), 8);
-        assert!(!mem.xip.is_sram());
-        x.write(&mut sys, &mut mem, 0, Write { bits: 8, alias: Alias::Clear });
-        assert!(mem.xip.is_sram());
+        let (mut x, mut sys, mut xip) = bench();
+        x.write(&mut sys, &mut xip, 0, Write::normal(8 | 1));
+        assert_eq!(x.read(&mut sys, &xip, 0), 8);
+        assert!(!xip.is_sram());
+        x.write(&mut sys, &mut xip, 0, Write { bits: 8, alias: Alias::Clear });
+        assert!(xip.is_sram());
         x.sram_write(0x3ffd, 0xab, 1);
         assert_eq!(x.sram_read(0x3ffc), 0x0000_ab00);
-    }
-
-    #[test]
-    fn a_stream_fills_two_words_at_flash_speed_and_waits_for_room() {
-        let (mut x, mut sys, mut mem) = bench();
-        mem.flash_write(0x100, &(1..=16).collect::<Vec<u8>>());
-        x.write(&mut sys, &mut mem, 0x14, Write::normal(0x1000_0100));
-        x.write(&mut sys, &mut mem, 0x18, Write::normal(3));
-        let due = |cycles: u64| cycles * 8_000;
-        assert_eq!(sys.due(event::XIP_STREAM), due(48));
-        assert_eq!(sys.take_event(due(48)), Some(event::XIP_STREAM));
-        x.stream.event(&mut sys, &mem.xip, |at| mem.flash_u32(at));
-        assert_eq!(sys.dreq_level(), 1 << dreq::XIP_STREAM);
-        assert_eq!(sys.due(event::XIP_STREAM), due(96));
-        assert_eq!(sys.take_event(due(96)), Some(event::XIP_STREAM));
-        x.stream.event(&mut sys, &mem.xip, |at| mem.flash_u32(at));
-        assert_eq!(sys.take_event(due(1000)), None);
-        assert_eq!(x.read(&mut sys, &mut mem, 8), 5);
-        sys.cycle = 200;
-        assert_eq!(x.stream.take(&mut sys), 0x0403_0201);
-        assert_eq!(sys.due(event::XIP_STREAM), due(248));
-        assert_eq!(sys.take_event(due(248)), Some(event::XIP_STREAM));
-        x.stream.event(&mut sys, &mem.xip, |at| mem.flash_u32(at));
-        assert_eq!((x.stream.take(&mut sys), x.stream.take(&mut sys)), (0x0807_0605, 0x0c0b_0a09));
-        assert_eq!(
-            (sys.dreq_level(), x.read(&mut sys, &mut mem, 0x18), x.read(&mut sys, &mut mem, 0x14)),
-            (0, 0, 0x1000_010c)
-        );
     }
 }

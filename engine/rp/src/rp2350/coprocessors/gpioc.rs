@@ -1,7 +1,7 @@
 //! GPIOC, which reads and writes SIO's GPIO registers by coprocessor instructions (datasheet 3.6.1).
 
 use crate::rp2350::peripherals::sio::{Change, Gpio, Sio};
-use crate::rp2350::sys::Sys;
+use parts::Sys;
 
 fn change(opc1: u32) -> Change {
     [Change::Put, Change::Xor, Change::Set, Change::Clear][(opc1 & 3) as usize]

@@ -27,8 +27,8 @@ impl Fields {
 impl Bus {
     /// Returns the instance of DCP that an instruction reaches.
     fn dcp(&mut self, transfer: Transfer) -> Result<&mut Dcp, Refused> {
-        self.dcp_instructions += u64::from(transfer.core == 0);
-        let instances = &mut self.dcp[transfer.core];
+        self.own.dcp_instructions += u64::from(transfer.core == 0);
+        let instances = &mut self.own.dcp[transfer.core];
         match (transfer.coprocessor, transfer.secure) {
             (DCP, secure) => Ok(&mut instances[usize::from(!secure)]),
             (NON_SECURE_DCP, true) => Ok(&mut instances[1]),
@@ -57,6 +57,14 @@ impl Bus {
                 T::default()
             }
         }
+    }
+
+    /// Brings all pins up to date; returns the levels of those that IO_QSPI has.
+    fn read_pins(&mut self) -> u32 {
+        if self.refresh() {
+            self.blocks.reached().settle(&mut self.sys, &mut *self.world);
+        }
+        self.blocks.io_qspi.gpio_hi_in()
     }
 
     /// Passes a change of SIO's pins on.
@@ -103,7 +111,7 @@ impl armv8m::Bus for Bus {
                 Ok(())
             }
             RCP => {
-                let result = self.rcp.mcr(core, Fields::of(transfer), value);
+                let result = self.own.rcp.mcr(core, Fields::of(transfer), value);
                 self.checked(core, result.map(|delay| ((), delay)));
                 Ok(())
             }
@@ -120,12 +128,11 @@ impl armv8m::Bus for Bus {
         let Transfer { core, coprocessor, opc1, crm, .. } = transfer;
         match coprocessor {
             GPIOC => {
-                self.refresh_pins();
-                let qspi = self.blocks.io_qspi.gpio_hi_in();
+                let qspi = self.read_pins();
                 gpioc::mrc(&self.sio, &self.sys, opc1, crm, qspi).ok_or(Refused)
             }
             RCP => {
-                let result = self.rcp.mrc(core, Fields::of(transfer));
+                let result = self.own.rcp.mrc(core, Fields::of(transfer));
                 Ok(self.checked(core, result))
             }
             _ => {
@@ -146,7 +153,7 @@ impl armv8m::Bus for Bus {
                 Ok(())
             }
             RCP => {
-                let result = self.rcp.mcrr(core, Fields::of(transfer), low, high);
+                let result = self.own.rcp.mcrr(core, Fields::of(transfer), low, high);
                 self.checked(core, result.map(|delay| ((), delay)));
                 Ok(())
             }
@@ -163,8 +170,7 @@ impl armv8m::Bus for Bus {
         let Transfer { coprocessor, opc1, crm, .. } = transfer;
         match coprocessor {
             GPIOC => {
-                self.refresh_pins();
-                let qspi = self.blocks.io_qspi.gpio_hi_in();
+                let qspi = self.read_pins();
                 gpioc::mrrc(&self.sio, &self.sys, opc1, crm, qspi).ok_or(Refused)
             }
             // RCP has no such instruction: it is a fault.

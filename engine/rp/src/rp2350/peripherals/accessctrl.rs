@@ -3,7 +3,7 @@
 //! The registers are stored, and need their password; no access is refused because of them.
 
 use super::{Peripheral, Write};
-use crate::rp2350::sys::Sys;
+use parts::Sys;
 use sim::Snapshot;
 
 const WORDS: usize = 59;

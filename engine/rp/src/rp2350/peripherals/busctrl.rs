@@ -2,7 +2,7 @@
 //! 12.15.4).
 
 use super::{Peripheral, Write, unmodelled};
-use crate::rp2350::sys::Sys;
+use parts::Sys;
 use sim::Snapshot;
 
 const COUNTERS: usize = 4;

@@ -2,7 +2,7 @@
 //! DMA, so a display's interrupts never come (datasheet 12.11).
 
 use super::{Peripheral, Write};
-use crate::rp2350::sys::Sys;
+use parts::Sys;
 use sim::Snapshot;
 
 /// STAT of the FIFO: EMPTY.

@@ -18,7 +18,4 @@ pub(crate) mod ticks;
 pub(crate) mod trng;
 pub(crate) mod xip_ctrl;
 
-pub(crate) use parts::{
-    Alias, Peripheral, Write, adc, clocks, dma, i2c, io_bank0, io_qspi, pads_bank0, pads_qspi, pio, pll, pwm, rosc,
-    spi, timer, uart, unmodelled, usb, watchdog, xosc,
-};
+pub(crate) use parts::{Alias, Peripheral, Write, unmodelled};

@@ -5,7 +5,7 @@
 
 use super::bootdis::BootDis;
 use super::{Peripheral, Write, unmodelled};
-use crate::rp2350::sys::Sys;
+use parts::Sys;
 use sim::Snapshot;
 
 const ROWS: usize = 4096;

@@ -5,8 +5,8 @@
 
 use super::bootdis::BootDis;
 use super::{Peripheral, Write, unmodelled};
-use crate::rp2350::sys::Sys;
 use crate::rp2350::wires::{event, irq};
+use parts::Sys;
 use parts::ticks::Ticks;
 use sim::{NEVER, Snapshot};
 

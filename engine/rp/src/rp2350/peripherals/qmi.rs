@@ -9,10 +9,11 @@
 //! it was, in the second window within COOLDOWN, PAGEBREAK and MAX_SELECT. Double transfer rate is not modelled.
 
 use super::{Write, unmodelled};
-use crate::rp2350::memory::{Architecture, Memory};
-use crate::rp2350::sys::Sys;
+use crate::rp2350::memory::Memory;
 use crate::rp2350::wires::{dreq, event};
 use aps6404l::Aps6404l;
+use cpu::Architecture;
+use parts::Sys;
 use sim::{NEVER, Snapshot};
 use std::collections::VecDeque;
 use w25q::W25q;

@@ -4,8 +4,8 @@
 //! digest, and when a channel starts. So one that starts within a block gets more than fit, as pico-sdk's test expects.
 
 use super::{Peripheral, Write};
-use crate::rp2350::sys::Sys;
 use crate::rp2350::wires::{dreq, event};
+use parts::Sys;
 use sim::{NEVER, Snapshot};
 
 const BLOCK_BYTES: u32 = 64;

@@ -4,14 +4,12 @@
 //! The Non-secure bank and the TMDS encoder are not modelled. Erratum RP2350-E2: a write
 //! to a register at 0x180 or above also releases the spinlock with the same low bits of its address.
 
-use super::{psm, unmodelled};
-use crate::rp2350::sys::Sys;
-use crate::rp2350::wires::{PIN_MASK, event, function, irq, tick};
-use parts::interpolator::Interpolator;
+use super::unmodelled;
+use crate::rp2350::wires::{PINS, event, function, irq, tick};
+use crate::sio::{Common, spinlock};
+use parts::Sys;
 use sim::{NEVER, Snapshot};
-use std::collections::VecDeque;
 
-const FIFO_DEPTH: usize = 4;
 const DOORBELLS: u32 = 0xff;
 /// Bits of MTIME_CTRL.
 const MTIME_ENABLE: u32 = 1;
@@ -49,11 +47,6 @@ pub enum Gpio {
 
 #[derive(Debug, Default, Snapshot)]
 struct PerCore {
-    interpolators: [Interpolator; 2],
-    /// Words in transit to this core.
-    inbox: VecDeque<u32>,
-    read_on_empty: bool,
-    write_on_full: bool,
     /// Doorbells that ring at this core.
     bells: u32,
     mtimecmp: [u32; 2],
@@ -63,8 +56,8 @@ struct PerCore {
 
 #[derive(Debug, Default, Snapshot)]
 pub struct Sio {
+    common: Common<4>,
     cores: [PerCore; 2],
-    spinlocks: u32,
     out: [u32; 2],
     oe: [u32; 2],
     peri_nonsec: u32,
@@ -74,26 +67,11 @@ pub struct Sio {
 }
 
 impl Sio {
-    pub fn reset(&mut self, sys: &mut Sys) {
-        *self = Self { mtime_ctrl: 0xd, ..Self::default() };
-        for core in &mut self.cores {
-            core.mtimecmp = [u32::MAX; 2];
-        }
-        self.drive(sys);
-        self.update_irq(sys);
-        self.update_timer(sys);
-    }
-
     fn drive(&mut self, sys: &mut Sys) {
-        let pins = |halves: [u32; 2]| (u64::from(halves[1]) << 32 | u64::from(halves[0])) & PIN_MASK;
+        let pins = |halves: [u32; 2]| (u64::from(halves[1]) << 32 | u64::from(halves[0])) & PINS;
         sys.pins.function_out[function::SIO] = pins(self.out);
         sys.pins.function_oe[function::SIO] = pins(self.oe);
         sys.pins.refresh();
-    }
-
-    /// Returns what IO_QSPI drives on USB's and the flash's pins: levels and enables.
-    pub fn qspi(&self) -> (u32, u32) {
-        (self.out[1] >> HI_QSPI, self.oe[1] >> HI_QSPI)
     }
 
     /// Returns a register of GPIO, low or high half.
@@ -120,7 +98,7 @@ impl Sio {
 
     fn update_irq(&self, sys: &mut Sys) {
         for (core, c) in self.cores.iter().enumerate() {
-            sys.set_irq_for_core(core, irq::SIO_FIFO, !c.inbox.is_empty() || c.read_on_empty || c.write_on_full);
+            sys.set_irq_for_core(core, irq::SIO_FIFO, self.common.interrupts(core));
             sys.set_irq_for_core(core, irq::SIO_BELL, c.bells != 0);
             sys.set_irq_for_core(core, irq::RISCV_SOFTIRQ, c.softirq);
         }
@@ -166,66 +144,46 @@ impl Sio {
         self.mtime_offset = 0;
         self.mtime_offset = time.wrapping_sub(self.mtime(sys));
     }
+}
 
-    /// Reads a register; `qspi`: levels of the pins that IO_QSPI has.
-    pub fn read(&mut self, sys: &mut Sys, core: usize, offset: u32, qspi: u32) -> u32 {
-        if in_reset(sys) {
-            return 0;
-        }
+impl crate::sio::Sio for Sio {
+    fn take(&mut self, sys: &mut Sys, core: usize, offset: u32, qspi: u32) -> u32 {
         match offset {
-            0x000 => core as u32,
-            0x004 | 0x008 => self.gpio_in(sys, usize::from(offset == 0x008), qspi),
+            0x008 => self.gpio_in(sys, 1, qspi),
+            0x058 => {
+                let word = self.common.read(core, offset);
+                self.update_irq(sys);
+                word
+            }
+            0x1b0 => self.mtime(sys) as u32,
+            0x1b4 => (self.mtime(sys) >> 32) as u32,
+            0x1c0.. => {
+                unmodelled(sys, "SIO.TMDS", offset, None);
+                0
+            }
+            _ => self.common.read(core, offset),
+        }
+    }
+
+    #[inline]
+    fn peek(&self, core: usize, offset: u32) -> Option<u32> {
+        Some(match offset {
             0x010..=0x02c => self.out[((offset / 4) & 1) as usize],
             0x030..=0x04c => self.oe[((offset / 4) & 1) as usize],
-            0x050 => {
-                let me = &self.cores[core];
-                u32::from(!me.inbox.is_empty())
-                    | (u32::from(self.cores[1 - core].inbox.len() < FIFO_DEPTH) << 1)
-                    | (u32::from(me.write_on_full) << 2)
-                    | (u32::from(me.read_on_empty) << 3)
-            }
-            0x058 => {
-                let word = self.cores[core].inbox.pop_front();
-                if word.is_none() {
-                    self.cores[core].read_on_empty = true;
-                }
-                self.update_irq(sys);
-                word.unwrap_or(0)
-            }
-            0x05c => self.spinlocks,
-            0x080..0x100 => {
-                let index = usize::from(offset >= 0x0c0);
-                self.cores[core].interpolators[index].read(index, offset & 0x3f)
-            }
-            0x100..0x180 => {
-                let bit = 1 << ((offset - 0x100) / 4);
-                let free = self.spinlocks & bit == 0;
-                self.spinlocks |= bit;
-                if free { bit } else { 0 }
-            }
             0x180 | 0x184 => self.cores[1 - core].bells,
             0x188 | 0x18c => self.cores[core].bells,
             0x190 => self.peri_nonsec,
             // In the bits that set and in those that clear.
             0x1a0 => 0x101 * (u32::from(self.cores[0].softirq) | u32::from(self.cores[1].softirq) << 1),
             0x1a4 => self.mtime_ctrl,
-            0x1b0 => self.mtime(sys) as u32,
-            0x1b4 => (self.mtime(sys) >> 32) as u32,
             0x1b8 | 0x1bc => self.cores[core].mtimecmp[usize::from(offset == 0x1bc)],
-            0x1c0.. => {
-                unmodelled(sys, "SIO.TMDS", offset, None);
-                0
-            }
-            _ => 0,
-        }
+            _ => return self.common.peek(core, offset),
+        })
     }
 
-    pub fn write(&mut self, sys: &mut Sys, core: usize, offset: u32, value: u32) {
-        if in_reset(sys) {
-            return;
-        }
+    fn write(&mut self, sys: &mut Sys, core: usize, offset: u32, value: u32) {
         if offset >= 0x180 {
-            self.spinlocks &= !(1 << ((offset / 4) & 31));
+            self.common.release(spinlock(offset));
         }
         match offset {
             0x010..=0x04c => {
@@ -238,22 +196,6 @@ impl Sio {
                 };
                 self.write_gpio(sys, register, ((offset / 4) & 1) as usize, change, value);
             }
-            0x050 => {
-                self.cores[core].read_on_empty = false;
-                self.cores[core].write_on_full = false;
-            }
-            0x054 => {
-                if self.cores[1 - core].inbox.len() < FIFO_DEPTH {
-                    self.cores[1 - core].inbox.push_back(value);
-                } else {
-                    self.cores[core].write_on_full = true;
-                }
-            }
-            0x080..0x100 => {
-                let index = usize::from(offset >= 0x0c0);
-                self.cores[core].interpolators[index].write(index, offset & 0x3f, value);
-            }
-            0x100..0x180 => self.spinlocks &= !(1 << ((offset - 0x100) / 4)),
             0x180 => self.cores[1 - core].bells |= value & DOORBELLS,
             0x184 => self.cores[1 - core].bells &= !value,
             0x188 => self.cores[core].bells |= value & DOORBELLS,
@@ -279,22 +221,34 @@ impl Sio {
             }
             0x1b8 | 0x1bc => self.cores[core].mtimecmp[usize::from(offset == 0x1bc)] = value,
             0x1c0.. => unmodelled(sys, "SIO.TMDS", offset, Some(value)),
-            _ => {}
+            _ => self.common.write(core, offset, value),
         }
         self.update_irq(sys);
         if matches!(offset, 0x1a4..=0x1bc) {
             self.update_timer(sys);
         }
     }
-}
 
-fn in_reset(sys: &Sys) -> bool {
-    sys.held_by_psm & psm::bit::SIO != 0
+    /// USB's and the flash's pins.
+    fn qspi(&self) -> (u32, u32) {
+        (self.out[1] >> HI_QSPI, self.oe[1] >> HI_QSPI)
+    }
+
+    fn reset(&mut self, sys: &mut Sys) {
+        *self = Self { mtime_ctrl: 0xd, ..Self::default() };
+        for core in &mut self.cores {
+            core.mtimecmp = [u32::MAX; 2];
+        }
+        self.drive(sys);
+        self.update_irq(sys);
+        self.update_timer(sys);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sio::Sio as _;
 
     fn bench() -> (Sio, Sys) {
         let mut sys = crate::rp2350::wires::sys(12_000_000);

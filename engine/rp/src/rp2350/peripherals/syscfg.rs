@@ -4,7 +4,7 @@
 //! memories are not modelled.
 
 use super::{Peripheral, Write, unmodelled};
-use crate::rp2350::sys::Sys;
+use parts::Sys;
 use sim::Snapshot;
 
 #[derive(Debug, Snapshot)]

@@ -2,8 +2,8 @@
 //! (datasheet 8.5).
 
 use super::{Peripheral, Write};
-use crate::rp2350::sys::Sys;
 use crate::rp2350::wires::tick;
+use parts::Sys;
 use sim::Snapshot;
 
 const ENABLE: u32 = 1;

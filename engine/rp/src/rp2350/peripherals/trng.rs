@@ -4,8 +4,8 @@
 //! bit on average, and here always. The tests for errors never fail.
 
 use super::{Peripheral, Write, unmodelled};
-use crate::rp2350::sys::Sys;
 use crate::rp2350::wires::{event, irq};
+use parts::Sys;
 use sim::{NEVER, Snapshot};
 
 const BITS: u64 = 192;

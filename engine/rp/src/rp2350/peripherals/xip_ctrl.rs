@@ -1,9 +1,9 @@
 //! XIP_CTRL: the cache's control, its counters, and streaming to DMA (datasheet 4.4.3 to 4.4.5).
 
 use super::{Write, unmodelled};
-use crate::rp2350::memory::{Architecture, Memory};
-use crate::rp2350::sys::Sys;
 use crate::rp2350::wires::{dreq, event};
+use parts::Sys;
+use parts::xip_cache::XipCache;
 use parts::xip_stream::XipStream;
 use sim::Snapshot;
 
@@ -42,14 +42,14 @@ impl XipCtrl {
         self.ctrl & ctrl::WRITABLE_M1 != 0
     }
 
-    pub fn read(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, offset: u32) -> u32 {
+    pub fn read(&mut self, sys: &mut Sys, xip: &XipCache, offset: u32) -> u32 {
         match offset {
             0x00 => self.ctrl,
-            _ => self.stream.read(sys, &mem.xip, offset),
+            _ => self.stream.read(sys, xip, offset),
         }
     }
 
-    pub fn write(&mut self, sys: &mut Sys, mem: &mut Memory<impl Architecture>, offset: u32, write: Write) {
+    pub fn write(&mut self, sys: &mut Sys, xip: &mut XipCache, offset: u32, write: Write) {
         match offset {
             0x00 => {
                 self.ctrl = write.apply_masked(self.ctrl, ctrl::MASK);
@@ -57,12 +57,12 @@ impl XipCtrl {
                     unmodelled(sys, "XIP_CTRL.CTRL", offset, Some(self.ctrl));
                 }
                 let enabled = self.ctrl & ctrl::EN_SECURE != 0;
-                if !enabled && mem.xip.is_dirty() {
+                if !enabled && xip.is_dirty() {
                     unmodelled(sys, "XIP_CTRL.CTRL: cache disabled with dirty lines", offset, Some(self.ctrl));
                 }
-                mem.xip.configure(enabled, false);
+                xip.configure(enabled, false);
             }
-            _ => self.stream.write(sys, &mem.xip, offset, write),
+            _ => self.stream.write(sys, xip, offset, write),
         }
     }
 
@@ -77,46 +77,22 @@ impl XipCtrl {
 mod tests {
     use super::*;
 
-    fn bench() -> (XipCtrl, Sys, Memory) {
-        let mut mem = Memory::new(&[], 1 << 20);
-        mem.xip.offline = false;
-        mem.xip.whole_lines = true;
-        mem.xip.miss_cycles = 108;
-        mem.xip.uncached_cycles = 84;
-        (XipCtrl::default(), crate::rp2350::wires::sys(150_000_000), mem)
+    fn bench() -> (XipCtrl, Sys, XipCache) {
+        let mut xip = XipCache::default();
+        (xip.offline, xip.whole_lines, xip.miss_cycles) = (false, true, 108);
+        (XipCtrl::default(), crate::rp2350::wires::sys(150_000_000), xip)
     }
 
     #[test]
     fn reset_values_and_counters() {
-        let (mut x, mut sys, mut mem) = bench();
+        let (mut x, mut sys, mut xip) = bench();
         for (offset, value) in [(0x00, 0x83), (0x08, 2), (0x0c, 0), (0x10, 0), (0x14, 0), (0x18, 0), (0x1c, 0)] {
-            assert_eq!(x.read(&mut sys, &mut mem, offset), value, "{offset:#x}");
+            assert_eq!(x.read(&mut sys, &xip, offset), value, "{offset:#x}");
         }
         // A miss fills both words.
-        assert_eq!([0, 4, 0].map(|offset| mem.xip.access_word(offset)), [108, 0, 0]);
-        assert_eq!((x.read(&mut sys, &mut mem, 0x0c), x.read(&mut sys, &mut mem, 0x10)), (2, 3));
-        x.write(&mut sys, &mut mem, 0x10, Write::normal(1));
-        assert_eq!(x.read(&mut sys, &mut mem, 0x10), 0);
-    }
-
-    #[test]
-    fn a_stream_waits_for_room() {
-        let (mut x, mut sys, mut mem) = bench();
-        mem.flash_write(0x100, &(1..=12).collect::<Vec<u8>>());
-        x.write(&mut sys, &mut mem, 0x14, Write::normal(0x100));
-        x.write(&mut sys, &mut mem, 0x18, Write::normal(3));
-        for word in 1..=2 {
-            let due = sys.due(event::XIP_STREAM);
-            assert_eq!(due, sys.clock.ps_at(84 * word));
-            sys.take_event(due);
-            x.stream.event(&mut sys, &mem.xip, |at| mem.flash_u32(at));
-        }
-        assert_eq!((x.read(&mut sys, &mut mem, 8), sys.dreq_level()), (4, 1 << dreq::XIP_STREAM));
-        assert_eq!(x.stream.take(&mut sys), 0x0403_0201);
-        let due = sys.due(event::XIP_STREAM);
-        sys.take_event(due);
-        x.stream.event(&mut sys, &mem.xip, |at| mem.flash_u32(at));
-        assert_eq!((x.stream.take(&mut sys), x.stream.take(&mut sys)), (0x0807_0605, 0x0c0b_0a09));
-        assert_eq!((sys.dreq_level(), x.read(&mut sys, &mut mem, 0x18)), (0, 0));
+        assert_eq!([0, 4, 0].map(|offset| xip.access_word(offset)), [108, 0, 0]);
+        assert_eq!((x.read(&mut sys, &xip, 0x0c), x.read(&mut sys, &xip, 0x10)), (2, 3));
+        x.write(&mut sys, &mut xip, 0x10, Write::normal(1));
+        assert_eq!(x.read(&mut sys, &xip, 0x10), 0);
     }
 }

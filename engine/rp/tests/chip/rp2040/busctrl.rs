@@ -1,10 +1,10 @@
 //! BUSCTRL's performance counters as used by a program (RP2040 datasheet 2.1.5).
 
-use crate::rp2040::common;
-
-use common::{CODE, Rig, asm};
+use super::common::{CODE, Rig, asm};
+use armv6m::V6m;
 use cpu::Bus;
 use parts::Peripheral;
+use parts::mcu::Mcu;
 
 /// The counters stop there.
 const MOST: u32 = 0xff_ffff;
@@ -41,7 +41,7 @@ fn counts(events: [u32; 4], code: &[u16], registers: [u32; 4]) -> ([u32; 4], u64
     }
     let cycles = r.core().cycles - before;
     let chip = &mut r.chip;
-    let counts = [0, 1, 2, 3].map(|index| chip.bus.blocks.busctrl.read(&mut chip.bus.sys, 8 + 8 * index));
+    let counts = [0, 1, 2, 3].map(|index| chip.bus.own.busctrl.read(&mut chip.bus.sys, 8 + 8 * index));
     (counts, cycles)
 }
 
@@ -80,7 +80,7 @@ fn an_exception_stacks_and_unstacks_eight_words() {
     r.poke(BUSCTRL + 0x0c, SRAM4_ACCESSES);
     r.core().regs[13] = SRAM4 + 0x100;
     r.run(200);
-    assert_eq!(r.chip.bus.blocks.busctrl.read(&mut r.chip.bus.sys, 8), 16);
+    assert_eq!(r.chip.bus.own.busctrl.read(&mut r.chip.bus.sys, 8), 16);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_program_reads_its_accesses_to_sram5_so_far() {
         r.chip.interpret_only();
         // The first run decodes, an instruction at a time.
         for _ in 0..2 {
-            *r.chip.bus.bank_counter().unwrap() = before;
+            *Bus::<V6m>::bank_counter(&mut r.chip.bus).unwrap() = before;
             r.core().pc = CODE;
             r.core().regs[1..3].copy_from_slice(&[SRAM5, BUSCTRL]);
             r.run(100);

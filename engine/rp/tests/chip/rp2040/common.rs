@@ -1,6 +1,8 @@
 //! A bare chip with programs in SRAM, for tests of the cores.
 #![allow(dead_code, reason = "each test binary uses only a part")]
 
+use parts::mcu::Mcu;
+use rp::rp2040::bus::Master;
 use rp::rp2040::cpu::core::{Core, State};
 use rp::rp2040::world::Nothing;
 use rp::rp2040::{Chip, ChipConfig, RunEnd};
@@ -154,6 +156,11 @@ impl Rig {
 
     pub fn set_word(&mut self, at: u32, value: u32) {
         self.chip.mem.set_ram_u32((at - VECTORS) as usize, value);
+    }
+
+    /// Reads a register of SIO as `core` does.
+    pub fn sio(&mut self, core: usize, address: u32) -> u32 {
+        self.chip.bus.read(&mut self.chip.mem, Master::Core(core), address, 4).expect("a register")
     }
 
     pub fn ps_at(&self, cycle: u64) -> Ps {

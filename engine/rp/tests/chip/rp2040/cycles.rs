@@ -1,9 +1,7 @@
 //! Cycles of every instruction, and of exception entry and return (Cortex-M0+ TRM r0p1, table 3-1; wait states as in
 //! the RP2040 datasheet 2.1.3).
 
-use crate::rp2040::common;
-
-use common::{CODE, DATA, Rig, SIO, STACK, asm};
+use super::common::{CODE, DATA, Rig, SIO, STACK, asm};
 
 /// APB register without side effects: SYSINFO.PLATFORM.
 const APB: u32 = 0x4000_0004;

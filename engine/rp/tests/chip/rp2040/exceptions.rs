@@ -1,8 +1,6 @@
 //! Exceptions, sleep and events of one core (ARMv6-M Architecture Reference Manual B1.5 and B3).
 
-use crate::rp2040::common;
-
-use common::{CODE, DATA, ICSR, NVIC_ISER, NVIC_ISPR, PROCESS_STACK, Rig, SCR, STACK, SYST_CSR, VECTORS, asm};
+use super::common::{CODE, DATA, ICSR, NVIC_ISER, NVIC_ISPR, PROCESS_STACK, Rig, SCR, STACK, SYST_CSR, VECTORS, asm};
 use rp::rp2040::cpu::core::State;
 
 const SYST_RVR: u32 = SYST_CSR + 4;

@@ -1,8 +1,6 @@
 //! Contents of a fault's report: address, cause, and the core's state.
 
-use crate::rp2040::common;
-
-use common::{CODE, DATA, Rig, STACK, asm};
+use super::common::{self, CODE, DATA, Rig, STACK, asm};
 use rp::rp2040::cpu::core::State;
 use rp::rp2040::cpu::fault::{Cause, Report};
 

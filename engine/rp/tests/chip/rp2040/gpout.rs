@@ -1,8 +1,6 @@
 //! Clock outputs as seen by a program and its GPIO interrupts (RP2040 datasheet 2.15.1.3).
 
-use crate::rp2040::common;
-
-use common::{NVIC_ISER, Rig, SIO, asm};
+use super::common::{NVIC_ISER, Rig, SIO, asm};
 use rp::rp2040::bus::Master;
 
 const RESETS_CLEAR: u32 = 0x4000_f000;

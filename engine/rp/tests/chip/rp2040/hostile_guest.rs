@@ -1,9 +1,8 @@
 //! A hostile guest: random code from reset, in ROM, SRAM and flash, with registers that point at every block of the
 //! chip. It can neither crash the host (overflow checks are on in tests) nor keep it busy for long.
 
-use crate::rp2040::common;
-
-use common::Random;
+use super::common::Random;
+use parts::mcu::Mcu;
 use parts::{Peripheral, Write};
 use rp::rp2040::bus::Master;
 use rp::rp2040::cpu::core::{Core, State};
@@ -148,7 +147,7 @@ fn guest(seed: u64, duration_us: u64, counting: &[u32], how: Cores) -> Guest {
     let config = ChipConfig { bootrom: &rom, flash_size: 64 * 1024, flash: &flash, ..ChipConfig::default() };
     let mut chip = how.chip(&config);
     for (&event, offset) in counting.iter().zip([0x0c, 0x14, 0x1c, 0x24]) {
-        chip.bus.blocks.busctrl.write(&mut chip.bus.sys, offset, Write::normal(event));
+        chip.bus.own.busctrl.write(&mut chip.bus.sys, offset, Write::normal(event));
     }
     let mut ram = vec![0; 0x8000];
     r.fill(&mut ram);
@@ -193,7 +192,7 @@ fn guest(seed: u64, duration_us: u64, counting: &[u32], how: Cores) -> Guest {
         }
     }
     let mut counts: Vec<u32> =
-        [0x08, 0x10, 0x18, 0x20].map(|offset| chip.bus.blocks.busctrl.read(&mut chip.bus.sys, offset)).into();
+        [0x08, 0x10, 0x18, 0x20].map(|offset| chip.bus.own.busctrl.read(&mut chip.bus.sys, offset)).into();
     for counter in [0x1400_000c, 0x1400_0010] {
         counts.extend(chip.bus.read(&mut chip.mem, Master::Core(0), counter, 4).ok());
     }

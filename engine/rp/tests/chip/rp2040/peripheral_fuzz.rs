@@ -2,9 +2,7 @@
 //! driven pins, and all events of some milliseconds. Nothing panics, the number of events is proportional to simulated
 //! time, and all values and times are as recorded.
 
-use crate::rp2040::common;
-
-use common::Random;
+use super::common::Random;
 use rp::rp2040::Sys;
 use rp::rp2040::bus::{Bus, Master};
 use rp::rp2040::memory::Memory;

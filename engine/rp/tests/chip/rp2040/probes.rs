@@ -1,8 +1,6 @@
 //! Probes have no side effects, and account for each cycle.
 
-use crate::rp2040::common;
-
-use common::{CODE, DATA, Rig, STACK, asm};
+use super::common::{self, CODE, DATA, Rig, STACK, asm};
 use parts::mcu::{Debugged, Halt, Mcu};
 use parts::probe::profile::{Node, Profile};
 use rp::rp2040::RunEnd;

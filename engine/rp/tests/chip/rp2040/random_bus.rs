@@ -44,7 +44,7 @@ fn value(r: &mut Random) -> u32 {
 
 fn run(seed: u64, steps: u64) {
     let mut r = Random(seed);
-    let mut mem = Memory::new(&[], 1 << 20);
+    let mut mem: Memory = Memory::new(&[], 1 << 20);
     let mut bus = Bus::new(rp::rp2040::wires::sys(6_500_000), Nothing);
     bus.settle(&mut mem);
     for _ in 0..steps {

@@ -6,6 +6,7 @@ mod program;
 mod waiting;
 
 use crate::rp2040::common::{CODE, Random, Rig, SIO, STACK, asm};
+use parts::mcu::Mcu;
 use parts::{Peripheral, Write};
 use program::{Program, program};
 use rp::rp2040::bus::Master;
@@ -30,7 +31,7 @@ fn state(rig: &mut Rig) -> Vec<u64> {
             core.state as u64,
         ]);
     }
-    state.push(u64::from(chip.bus.blocks.busctrl.read(&mut chip.bus.sys, 0x08)));
+    state.push(u64::from(chip.bus.own.busctrl.read(&mut chip.bus.sys, 0x08)));
     for counter in [0x1400_000c, 0x1400_0010] {
         state.push(chip.bus.fetch(&mut chip.mem, Master::Core(0), counter, 4).map_or(0, u64::from));
     }
@@ -208,7 +209,7 @@ fn two_cores_read_the_same_of_sio_when_translated() {
             let cycles = u64::from(1 + random.below(700));
             let [plain, made] = rigs.each_mut().map(|rig| {
                 rig.run(cycles);
-                (state(rig), [0, 1].map(|core| rig.chip.bus.sio.read(&mut rig.chip.bus.sys, core, 0x50)))
+                (state(rig), [0, 1].map(|core| rig.sio(core, SIO + 0x50)))
             });
             assert_eq!(plain, made, "programs {number}, slice {slice}: {loops:04x?}");
         }
@@ -270,7 +271,7 @@ fn fetches_ahead_into_sram5_are_counted() {
                 }
                 let chip = &mut rig.chip;
                 for (counter, event) in [(0x0c, 0x05), (0x14, second)] {
-                    chip.bus.blocks.busctrl.write(&mut chip.bus.sys, counter, Write::normal(event));
+                    chip.bus.own.busctrl.write(&mut chip.bus.sys, counter, Write::normal(event));
                 }
                 let start = 0x2004_1000 - 8;
                 rig.program(start, &code);

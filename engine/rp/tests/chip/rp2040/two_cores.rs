@@ -1,10 +1,10 @@
 //! Both cores together: SIO's FIFOs, events and spinlocks (RP2040 datasheet 2.3.1), and independence of the division of
 //! simulated time into calls.
 
-use crate::rp2040::common;
-
-use common::{CODE, DATA, NVIC_ISER, Rig, SIO, STACK, SYST_CSR, asm};
+use super::common::{CODE, DATA, NVIC_ISER, Rig, SIO, STACK, SYST_CSR, asm};
+use parts::mcu::Mcu;
 use rp::rp2040::RunEnd;
+use rp::rp2040::bus::Master;
 use rp::rp2040::cpu::core::State;
 use sim::{PS_PER_MS, PS_PER_US};
 
@@ -50,18 +50,16 @@ fn a_full_fifo_drops_and_flags_it_and_an_empty_one_reads_zero() {
     for word in 1..=9 {
         r.poke(SIO + u32::from(FIFO_WR), word);
     }
-    let sys = &mut r.chip.bus.sys;
-    let sio = &mut r.chip.bus.sio;
     // Core 0: write on full, no space; core 1: valid, space.
-    assert_eq!((sio.read(sys, 0, 0x50), sio.read(sys, 1, 0x50)), (0b100, 0b011));
-    assert_eq!(sys.irq_level() >> 15 & 3, 3, "both report changes");
-    let words: Vec<u32> = (0..9).map(|_| sio.read(sys, 1, 0x58)).collect();
+    assert_eq!((r.sio(0, SIO + 0x50), r.sio(1, SIO + 0x50)), (0b100, 0b011));
+    assert_eq!(r.chip.bus.sys.irq_level() >> 15 & 3, 3, "both report changes");
+    let words: Vec<u32> = (0..9).map(|_| r.sio(1, SIO + 0x58)).collect();
     assert_eq!(words, [1, 2, 3, 4, 5, 6, 7, 8, 0]);
-    assert_eq!(sio.read(sys, 1, 0x50), 0b1010, "read on empty");
+    assert_eq!(r.sio(1, SIO + 0x50), 0b1010, "read on empty");
     for core in 0..2 {
-        sio.write(sys, core, 0x50, u32::MAX);
+        r.chip.bus.write(&mut r.chip.mem, Master::Core(core), SIO + 0x50, u32::MAX, 4).expect("a register");
     }
-    assert_eq!((sio.read(sys, 0, 0x50), sio.read(sys, 1, 0x50), sys.irq_level() >> 15 & 3), (2, 2, 0));
+    assert_eq!((r.sio(0, SIO + 0x50), r.sio(1, SIO + 0x50), r.chip.bus.sys.irq_level() >> 15 & 3), (2, 2, 0));
 }
 
 /// Returns code that adds 1 to a word of SRAM 200 times, by load, add and store, under spinlock 0 if `locked`.

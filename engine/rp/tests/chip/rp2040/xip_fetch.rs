@@ -1,8 +1,7 @@
 //! The flash words that the cores fetch, determined from the wait states of a cold cache.
 
-use crate::rp2040::common;
-
-use common::{DATA, Rig, asm};
+use super::common::{DATA, Rig, asm};
+use parts::mcu::Mcu;
 use rp::rp2040::RunEnd;
 use rp::rp2040::memory::XIP_BASE;
 

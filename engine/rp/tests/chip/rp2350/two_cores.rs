@@ -1,5 +1,7 @@
 //! Both cores in random loops, translated and interpreted: one that runs ahead of the other changes nothing.
 
+use parts::mcu::Mcu;
+use rp::rp2350::cpu::Master;
 use rp::rp2350::cpu::core::State;
 use rp::rp2350::world::Nothing;
 use rp::rp2350::{Chip, ChipConfig};
@@ -11,6 +13,7 @@ const CODE: u32 = 0x2000_1000;
 const FLASH: u32 = 0x1000_0000;
 const DATA: u32 = 0x2004_0000;
 const STACK: u32 = 0x2006_0000;
+const SIO: u32 = 0xd000_0000;
 
 struct Random(SplitMix64);
 
@@ -23,11 +26,11 @@ impl Random {
         self.0.below(u64::from(end)) as u32
     }
 
-    /// Appends an instruction that changes R0 to R3 and memory around R4 and R5.
+    /// Appends an instruction that changes R0 to R3, memory around R4 and R5, or registers of SIO at R6.
     fn instruction(&mut self, code: &mut Vec<u16>) {
         let half = self.next() as u16;
         let (low, base) = (half & 0x1b, 4 + self.below(2) as u16);
-        match self.below(14) {
+        match self.below(16) {
             0..=3 => code.push(0x1800 | half & 0x6db),
             4 => code.push(0x4000 | half & 0x3c0 | low),
             // Loads and stores of all sizes, by a constant.
@@ -40,6 +43,12 @@ impl Random {
             10 => code.extend([0xe880 | (half & 1) << 4 | base, 1 | half & 15]),
             11 => code.extend([0xbf08 | half & 0xf0 & 0x70, 0x1c40 | half & 0x1b]),
             12 => code.extend([0xfbb0 | half & 3, 0xf0f0 | (half & 3) << 8 | half >> 14]),
+            // CPUID, GPIO_OUT, FIFOs, a spinlock, doorbells.
+            13 => {
+                let at = [0x000, 0x010, 0x050, 0x050, 0x058, 0x05c, 0x104, 0x180, 0x188][self.below(9) as usize];
+                code.extend([0xf8d6, (half & 3) << 12 | at]);
+            }
+            14 => code.extend([0xf8c6, (half & 3) << 12 | [0x010, 0x054, 0x104, 0x180, 0x18c][self.below(5) as usize]]),
             _ => code.extend([0xeb00 | half & 3, half & 0x70f3 | (half & 3) << 8]),
         }
     }
@@ -82,7 +91,7 @@ fn chip(seed: u64, translated: bool) -> Chip {
         let core = &mut chip.cores[index];
         (core.pc, core.state, core.cycles) = (at, State::Running, 100 + u64::from(random.below(3)));
         (core.regs[4], core.regs[5], core.regs[13]) = (DATA + own, DATA + 0x40 + own, STACK);
-        core.regs[7] = 1 + random.below(60);
+        (core.regs[6], core.regs[7]) = (SIO, 1 + random.below(60));
         (0..4).for_each(|register| core.regs[register] = random.next());
     }
     let xip = &mut chip.mem.xip;
@@ -100,7 +109,9 @@ fn state(chip: &mut Chip) -> String {
         let counts = (core.cycles, core.instructions, core.flash_instructions);
         format!("{:x?} apsr {:x} pc {:x} {counts:?}", core.regs, core.apsr(), core.pc)
     });
-    format!("{} {cores:#?} xip {} {}", chip.now(), chip.mem.xip.accesses, chip.mem.xip.misses)
+    let (now, xip) = (chip.now(), [chip.mem.xip.accesses, chip.mem.xip.misses]);
+    let sio = [0x10, 0x50, 0x5c, 0x180, 0x188].map(|at| chip.bus.read(&mut chip.mem, Master::Core(0), SIO + at, 4));
+    format!("{now} {cores:#?} xip {xip:?} SIO {sio:x?}")
 }
 
 /// Runs two chips in equal slices of time, the second translated, and compares their states and SRAM after each. Returns

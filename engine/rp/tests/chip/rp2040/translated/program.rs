@@ -1,6 +1,7 @@
 //! Random programs for both ways of execution, and what disturbs them.
 
 use crate::rp2040::common::{CODE, DATA, NVIC_ISER, ROM_CODE, Random, Rig, SIO, STACK, SYST_CSR, VECTORS, asm};
+use parts::mcu::Mcu;
 use parts::{Peripheral, Write};
 use rp::rp2040::bus::Master;
 use rp::rp2040::memory::{RAM_BASE, RAM_SIZE, ROM_SIZE, XIP_BASE};
@@ -343,7 +344,7 @@ impl Program {
         rig.poke(SYST_CSR, 7);
         rig.poke(NVIC_ISER, 1 << FLASH_IRQ);
         let chip = &mut rig.chip;
-        chip.bus.blocks.busctrl.write(
+        chip.bus.own.busctrl.write(
             &mut chip.bus.sys,
             0x0c,
             Write::normal(if self.event == 0 { 0x1f } else { self.event }),
