@@ -77,9 +77,9 @@ fuzz:
 	PORTBENCH_FUZZ_PROGRAMS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-cyw43 --test host fuzz -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$$(($(STEPS) / 1000)) PORTBENCH_FUZZ_SEED=$(SEED) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp2040 --package portbench-rp2350 --lib batch -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp --lib batch -- --nocapture
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp2040 --test chip translated::a_loop -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp --test chip rp2040::translated::a_loop -- --nocapture
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-armv8m --lib fuzz -- --nocapture
 

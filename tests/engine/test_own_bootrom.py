@@ -11,7 +11,7 @@ from tests.building import needs_compiler
 pytestmark = pytest.mark.slow
 
 ENGINE = Path(__file__).parents[2] / "engine"
-ROM = Path("rp2350/src/bootrom")
+ROM = Path("rp/src/rp2350/bootrom")
 GUESTS = Path("board/tests/rp2350_guest")
 PACKAGES = {"arm": "gcc-arm-none-eabi", "riscv": "gcc-riscv64-unknown-elf"}
 COMPILERS = {"arm": "arm-none-eabi-gcc", "riscv": "riscv64-unknown-elf-gcc"}

@@ -2,7 +2,6 @@
 
 pub use cpu::State;
 use cpu::{Bus, Map, Master, NO_WORD};
-use parts::debug::Place;
 use parts::trace::{Record, kind};
 use parts::wires::Event;
 use sim::Snapshot;
@@ -95,11 +94,6 @@ impl Core {
         self.pc = mem.rom_u32(4) & !1;
         self.ppb.pending = irq_level as u32;
         self.state = State::Running;
-    }
-
-    /// Returns where the core is, for the debugger.
-    pub fn place(&self) -> Place {
-        Place { core: self.index, pc: self.pc, exception: self.ipsr, instructions: self.instructions }
     }
 
     /// Returns APSR: N, Z, C and V in bits 31 to 28.

@@ -9,12 +9,11 @@ pub mod decode;
 mod exec;
 mod mpu;
 pub mod ppb;
-mod probed;
+pub mod probed;
 #[cfg(target_arch = "x86_64")]
 mod translated;
 
 pub use parts::fault;
-pub use probed::{Lent, seen};
 
 /// Armv6-M.
 pub struct V6m;

@@ -1,11 +1,10 @@
 //! The ATmegas as a board drives them.
 
 use attribution::Recording;
-use parts::debug::{Debug, Place};
+use parts::debug::Debug;
 use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
-use parts::sys::Sys;
+use parts::probe::Seen;
 use parts::world::World;
-use parts::xip_cache::XipCache;
 use sim::Ps;
 use sim::snapshot::{Refused, Torn};
 
@@ -65,17 +64,9 @@ impl Mcu for Chip {
         self.with_runner(|runner, chip| runner.run(chip, until, true))
     }
 
-    fn sys(&mut self) -> &mut Sys {
-        &mut self.bus.sys
-    }
-
-    fn world(&mut self) -> &mut (dyn World + 'static) {
-        &mut *self.bus.world
-    }
-
     fn reached(&mut self) -> Reached<'_> {
         let bus = &mut self.bus;
-        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart: &mut bus.usarts, adc: None }
+        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart: &mut bus.usarts, adc: None, xip: None, probes: None }
     }
 
     fn sck_hz(&self, _spi: usize) -> u64 {
@@ -91,10 +82,6 @@ impl Mcu for Chip {
     /// All code is interpreted.
     fn interpret_only(&mut self) {}
 
-    fn xip(&mut self) -> Option<&mut XipCache> {
-        None
-    }
-
     /// Flash is in the chip, and has no id.
     fn set_flash_id(&mut self, _id: [u8; 8]) {}
 
@@ -105,10 +92,6 @@ impl Mcu for Chip {
     /// Programs cannot change flash.
     fn flash_generation(&self) -> u64 {
         0
-    }
-
-    fn counts(&self, _core: usize) -> (u64, u64) {
-        (self.core.instructions, self.core.cycles)
     }
 
     fn start_trace(&mut self, mask: u32, limit: usize) {
@@ -169,8 +152,8 @@ impl Debugged for Chip {
         self.core.pc = 0;
     }
 
-    fn place(&self, _core: usize) -> Place {
-        self.here()
+    fn seen(&self, _core: usize) -> Seen {
+        Seen { place: self.here(), running: !self.core.asleep, cycles: self.core.cycles, sp: self.core.sp.into() }
     }
 
     fn debug(&mut self) -> &mut Debug {

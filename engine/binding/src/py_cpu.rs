@@ -2,14 +2,15 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use board::mcu::Mcu;
 use board::{BoardConfig, Wiring};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rp2040::bus::Master;
-use rp2040::cpu::core::State;
-use rp2040::memory::{RAM_BASE, RAM_SIZE};
-use rp2040::{Chip, ChipConfig, RunEnd};
+use rp::rp2040::bus::Master;
+use rp::rp2040::cpu::core::State;
+use rp::rp2040::memory::{RAM_BASE, RAM_SIZE};
+use rp::rp2040::{Chip, ChipConfig, RunEnd};
 
 use crate::EngineError;
 

@@ -7,8 +7,8 @@ pub use avr::{ATMEGA1284P_FACTS as ATMEGA1284P, ATMEGA2560_FACTS as ATMEGA2560};
 pub(crate) use parts::mcu::Halt;
 pub use parts::mcu::{ChipConfig, Debugged, Facts, Image, Mcu, RunEnd};
 pub use parts::probe;
-pub use rp2040::FACTS as RP2040;
-pub use rp2350::{FACTS as RP2350, NO_BOOT_LOADER};
+pub use rp::rp2040::FACTS as RP2040;
+pub use rp::rp2350::{FACTS as RP2350, NO_BOOT_LOADER};
 
 /// All kinds.
 pub const ALL: &[&Facts] = &[&RP2040, &RP2350, &ATMEGA2560, &ATMEGA1284P];
@@ -22,8 +22,8 @@ pub fn named(name: &str) -> Result<&'static Facts, ConfigError> {
 /// Returns a microcontroller of the kind `facts` at power-on, with `world` on its pins.
 pub(crate) fn power_up(facts: &Facts, config: &ChipConfig, world: Wiring) -> Box<dyn Mcu> {
     match facts.name {
-        name if name == RP2040.name => Box::new(rp2040::Chip::new(config, world)),
-        name if name == RP2350.name => Box::new(rp2350::Rp2350::new(config, world)),
+        name if name == RP2040.name => Box::new(rp::rp2040::Chip::new(config, world)),
+        name if name == RP2350.name => Box::new(rp::rp2350::Rp2350::new(config, world)),
         _ => Box::new(avr::Chip::of(facts, config, world)),
     }
 }

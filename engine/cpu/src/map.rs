@@ -78,6 +78,8 @@ pub trait Map: 'static {
     const FLASH: Region = find(Self::REGIONS, Kind::CachedFlash);
     /// The registers that show the cache's counters.
     const CACHE_REGISTERS: Region = find(Self::REGIONS, Kind::CacheRegisters);
+    /// The registers behind the bus's bridge.
+    const REGISTERS: Region = find(Self::REGIONS, Kind::Registers);
     /// The registers on the core's port.
     const IO_PORT: Region = find(Self::REGIONS, Kind::IoPort);
 

@@ -233,9 +233,9 @@ impl Timer {
     }
 }
 
-/// A controller with `CHANNELS` channels, at most 16.
+/// A controller with at most 16 channels.
 #[derive(Debug, Snapshot)]
-pub struct Dma<const CHANNELS: usize> {
+pub struct Dma {
     wires: DmaWires,
     channels: Vec<Channel>,
     timers: [Timer; TIMERS],
@@ -276,7 +276,7 @@ fn cycle(sys: &Sys) -> u64 {
 }
 
 /// The bus as DMA's two masters see it.
-pub trait DmaBus<const CHANNELS: usize> {
+pub trait DmaBus {
     /// Returns the state that all peripherals share.
     #[inline]
     fn sys(&mut self) -> &mut Sys {
@@ -284,11 +284,11 @@ pub trait DmaBus<const CHANNELS: usize> {
     }
     /// Returns the controller.
     #[inline]
-    fn dma(&mut self) -> &mut Dma<CHANNELS> {
+    fn dma(&mut self) -> &mut Dma {
         self.dma_and_sys().0
     }
     /// Returns both at the same time.
-    fn dma_and_sys(&mut self) -> (&mut Dma<CHANNELS>, &mut Sys);
+    fn dma_and_sys(&mut self) -> (&mut Dma, &mut Sys);
     /// Reads `size` (1, 2, 4) bytes; `address` is aligned to it.
     fn read(&mut self, address: u32, size: u32) -> Result<u32, BusFault>;
     /// Writes the low `size` (1, 2, 4) bytes of `value`; `address` is aligned to it.
@@ -297,12 +297,12 @@ pub trait DmaBus<const CHANNELS: usize> {
     fn waits(&self) -> u32;
 }
 
-impl<const CHANNELS: usize> Dma<CHANNELS> {
+impl Dma {
     /// Returns the part in its reset state, connected by `wires`.
     pub fn new(wires: DmaWires) -> Self {
         Self {
             wires,
-            channels: vec![Channel::new(&LAYOUTS[wires.version as usize]); CHANNELS],
+            channels: vec![Channel::new(&LAYOUTS[wires.version as usize]); wires.channels],
             timers: Default::default(),
             intr: 0,
             inte: [0; LINES],
@@ -397,7 +397,7 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
     }
 
     /// Handles DMA's event: moves data over the bus.
-    pub fn service(bus: &mut impl DmaBus<CHANNELS>) {
+    pub fn service(bus: &mut impl DmaBus) {
         let start = cycle(bus.sys());
         let mut now = start;
         let next = loop {
@@ -425,7 +425,7 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
     }
 
     /// Transfers one datum of channel `index`; returns the cycles until the next can follow.
-    fn transfer(bus: &mut impl DmaBus<CHANNELS>, index: usize, now: u64) -> u64 {
+    fn transfer(bus: &mut impl DmaBus, index: usize, now: u64) -> u64 {
         let (dma, sys) = bus.dma_and_sys();
         let c = dma.channels[index];
         let size = c.size();
@@ -465,7 +465,7 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
     }
 
     /// Handles a bus error: halts the channel and always raises its interrupt (CTRL.AHB_ERROR).
-    fn fail(bus: &mut impl DmaBus<CHANNELS>, index: usize, error: u32) -> u64 {
+    fn fail(bus: &mut impl DmaBus, index: usize, error: u32) -> u64 {
         let (dma, sys) = bus.dma_and_sys();
         dma.channels[index].ctrl |= error;
         dma.channels[index].busy = false;
@@ -483,7 +483,7 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
             self.update_irq(sys);
         }
         let next = self.channels[index].chain_to();
-        if next != index && next < CHANNELS {
+        if next != index && next < self.wires.channels {
             self.trigger(sys, next);
         }
         if self.channels[index].mode == mode::TRIGGER_SELF {
@@ -557,7 +557,7 @@ impl<const CHANNELS: usize> Dma<CHANNELS> {
                 self.wake(sys, REQUEST_CYCLES);
             }
             0x10 => {
-                for index in (0..CHANNELS).filter(|index| write.bits & (1 << index) != 0) {
+                for index in (0..self.wires.channels).filter(|index| write.bits & (1 << index) != 0) {
                     self.trigger(sys, index);
                 }
             }
@@ -701,14 +701,14 @@ fn crc16(crc: u32, byte: u8) -> u32 {
     (0..8).fold(crc, |crc, _| if crc & 0x8000 != 0 { ((crc << 1) ^ 0x1021) & 0xffff } else { (crc << 1) & 0xffff })
 }
 
-impl<const CHANNELS: usize> Peripheral for Dma<CHANNELS> {
+impl Peripheral for Dma {
     fn name(&self) -> &'static str {
         "DMA"
     }
 
     fn read(&mut self, _sys: &mut Sys, offset: u32) -> u32 {
         match offset {
-            0x000..0x400 if (offset as usize >> 6) < CHANNELS => {
+            0x000..0x400 if (offset as usize >> 6) < self.wires.channels => {
                 self.read_channel((offset >> 6) as usize, offset & 0x3c)
             }
             0x400 => self.intr,
@@ -727,7 +727,7 @@ impl<const CHANNELS: usize> Peripheral for Dma<CHANNELS> {
                 }
                 0x14 => self.sniff_ctrl,
                 0x18 => self.sniff_result(),
-                0x28 => CHANNELS as u32,
+                0x28 => self.wires.channels as u32,
                 _ => 0,
             },
             _ if self.is_secured(offset) => self.seccfg[((offset - SECCFG.start) / 4) as usize],
@@ -740,7 +740,7 @@ impl<const CHANNELS: usize> Peripheral for Dma<CHANNELS> {
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
         match offset {
-            0x000..0x400 if (offset as usize >> 6) < CHANNELS => {
+            0x000..0x400 if (offset as usize >> 6) < self.wires.channels => {
                 self.write_channel(sys, (offset >> 6) as usize, offset & 0x3c, write)
             }
             // INTR and every INTS: a written 1 clears, through any alias.
@@ -796,23 +796,24 @@ mod tests {
         assert_eq!(fast.due(), Some(6));
     }
 
-    fn last_channel<const CHANNELS: usize>() -> (u32, u32) {
+    fn last_channel(channels: usize) -> (u32, u32) {
         let mut sys = testing::sys(125_000_000);
-        let mut dma = Dma::<CHANNELS>::new(DmaWires { event: Event(9), irq: 0, version: Version::V0, dreqs: 40 });
+        let wires = DmaWires { event: Event(9), irq: 0, version: Version::V0, channels, dreqs: 40 };
+        let mut dma = Dma::new(wires);
         dma.write(&mut sys, 15 * 0x40, Write::normal(0x2000_0000));
         (dma.read(&mut sys, 15 * 0x40), dma.read(&mut sys, 0x448))
     }
 
     #[test]
     fn a_controller_has_as_many_channels_as_its_chip_says() {
-        assert_eq!((last_channel::<12>(), last_channel::<16>()), ((0, 12), (0x2000_0000, 16)));
+        assert_eq!((last_channel(12), last_channel(16)), ((0, 12), (0x2000_0000, 16)));
     }
 
     #[test]
     fn version_1_has_its_fields_and_interrupts_further_on() {
         let mut sys = testing::sys(150_000_000);
-        let wires = DmaWires { event: Event(9), irq: 10, version: Version::V1, dreqs: 55 };
-        let mut dma = Dma::<16>::new(wires);
+        let wires = DmaWires { event: Event(9), irq: 10, version: Version::V1, channels: 16, dreqs: 55 };
+        let mut dma = Dma::new(wires);
         let s = &mut sys;
         dma.write(s, 0x00, Write::normal(0x2000_0010));
         dma.write(s, 0x08, Write::normal(0x1000_0003));

@@ -15,7 +15,6 @@ pub mod i2c;
 pub mod interpolator;
 pub mod io_bank0;
 pub mod io_qspi;
-pub mod map;
 pub mod mcu;
 pub mod pads_bank0;
 pub mod pads_qspi;

@@ -171,6 +171,10 @@ pub struct Reached<'a> {
     pub uart: &'a mut dyn Uarts,
     /// The analogue-to-digital converter, if it is modelled.
     pub adc: Option<&'a mut Adc>,
+    /// The flash cache; `None`: flash has none.
+    pub xip: Option<&'a mut XipCache>,
+    /// The probes; `None`: the chip has no profiler.
+    pub probes: Option<&'a mut Probes>,
 }
 
 /// A microcontroller with a world around it.
@@ -188,14 +192,23 @@ pub trait Mcu: Debugged + Any + Send {
     /// Like [`Self::run_until`], but handles no event due after `until`, since an external event may come before it.
     fn run_no_further_than(&mut self, until: Ps) -> RunEnd;
 
-    /// Returns the state that all peripherals share.
-    fn sys(&mut self) -> &mut Sys;
-
-    /// Returns everything outside the chip.
-    fn world(&mut self) -> &mut (dyn World + 'static);
-
     /// Returns the parts that the board reaches, at the same time.
     fn reached(&mut self) -> Reached<'_>;
+
+    /// Returns the state that all peripherals share.
+    fn sys(&mut self) -> &mut Sys {
+        self.reached().sys
+    }
+
+    /// Returns everything outside the chip.
+    fn world(&mut self) -> &mut (dyn World + 'static) {
+        self.reached().world
+    }
+
+    /// Returns the flash cache's accounts; `None`: flash has none.
+    fn xip(&mut self) -> Option<&mut XipCache> {
+        self.reached().xip
+    }
 
     /// Tells all parts about changed pins.
     fn settle_pins(&mut self);
@@ -209,9 +222,6 @@ pub trait Mcu: Debugged + Any + Send {
     /// Returns the programmed frequency of SCK of SPI controller `spi` in Hz; 0: it is stopped.
     fn sck_hz(&self, spi: usize) -> u64;
 
-    /// Returns the flash cache's accounts; `None`: flash has none.
-    fn xip(&mut self) -> Option<&mut XipCache>;
-
     /// Sets the flash chip's unique id.
     fn set_flash_id(&mut self, id: [u8; 8]);
 
@@ -222,7 +232,10 @@ pub trait Mcu: Debugged + Any + Send {
     fn flash_generation(&self) -> u64;
 
     /// Returns the instructions that `core` has executed, and the cycles of clk_sys behind it.
-    fn counts(&self, core: usize) -> (u64, u64);
+    fn counts(&self, core: usize) -> (u64, u64) {
+        let seen = self.seen(core);
+        (seen.place.instructions, seen.cycles)
+    }
 
     /// Starts the trace of the kinds in `mask`, beginning with the present state of the pins.
     fn start_trace(&mut self, mask: u32, limit: usize);
@@ -232,7 +245,9 @@ pub trait Mcu: Debugged + Any + Send {
 
     /// Returns the probes with the flash cache and what they see of the cores; `None`: the chip has no profiler.
     fn probed(&mut self) -> Option<(&mut Probes, &mut XipCache, [Seen; 2])> {
-        None
+        let cores = [0, 1].map(|core| self.seen(core));
+        let Reached { probes, xip, .. } = self.reached();
+        Some((probes?, xip?, cores))
     }
 
     /// Starts a profile of each instruction and call, or of samples every `sample_cycles` of clk_sys if that is not 0.
@@ -295,8 +310,13 @@ pub trait Debugged {
     /// Resets the cores, and stops them at their first instructions.
     fn reset_cores(&mut self);
 
+    /// Returns what the probes see of `core`.
+    fn seen(&self, core: usize) -> Seen;
+
     /// Returns where `core` is.
-    fn place(&self, core: usize) -> Place;
+    fn place(&self, core: usize) -> Place {
+        self.seen(core).place
+    }
 
     /// Returns the debugger's requests.
     fn debug(&mut self) -> &mut Debug;

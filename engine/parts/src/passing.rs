@@ -18,7 +18,7 @@ const MOST_CHANGES: u32 = 8;
 
 /// The parts of a chip that changes of pins and clocks reach.
 #[expect(missing_docs, reason = "named as in the datasheet")]
-pub struct Reached<'a, const SLICES: usize> {
+pub struct Reached<'a> {
     pub io_bank0: &'a mut IoBank0,
     pub io_qspi: &'a mut IoQspi,
     pub xosc: &'a mut Xosc,
@@ -27,11 +27,11 @@ pub struct Reached<'a, const SLICES: usize> {
     pub clocks: &'a mut Clocks,
     pub uart: &'a mut [Uart; 2],
     pub spi: &'a mut [Spi; 2],
-    pub pwm: &'a mut Pwm<SLICES>,
+    pub pwm: &'a mut Pwm,
     pub pio: &'a mut [Pio],
 }
 
-impl<const SLICES: usize> Reached<'_, SLICES> {
+impl Reached<'_> {
     /// Updates pins for a program that reads them: PWM, CLOCKS, UART and SPI only maintain pins that are watched. Returns
     /// whether pins may have changed.
     pub fn refresh_pins(&mut self, sys: &mut Sys) -> bool {

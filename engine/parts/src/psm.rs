@@ -9,6 +9,24 @@ use crate::sys::{ResetRequest, Sys};
 use crate::{Peripheral, Write};
 use sim::Snapshot;
 
+/// Bits of every PSM register for the blocks that several chips have.
+#[expect(missing_docs, reason = "named as in the datasheet")]
+pub struct Bits {
+    pub rosc: u32,
+    pub xosc: u32,
+    pub clocks: u32,
+    pub resets: u32,
+    pub xip: u32,
+    /// The cores' single-cycle registers.
+    pub sio: u32,
+    pub proc0: u32,
+    pub proc1: u32,
+    /// All blocks.
+    pub all: u32,
+    /// Those that a running program can reset.
+    pub resettable: u32,
+}
+
 /// The power-on state machine.
 #[derive(Debug, Snapshot)]
 pub struct Psm {

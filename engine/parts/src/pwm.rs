@@ -224,25 +224,20 @@ impl Slice {
     }
 }
 
-/// The pulse width modulator with `SLICES` slices of two channels.
+/// The pulse width modulator: slices of two channels.
 #[derive(Debug, Snapshot)]
-pub struct Pwm<const SLICES: usize> {
-    wires: PwmWires<SLICES>,
-    slices: [Slice; SLICES],
+pub struct Pwm {
+    wires: PwmWires,
+    slices: Vec<Slice>,
     intr: u32,
     inte: [u32; LINES],
     intf: [u32; LINES],
 }
 
-impl<const SLICES: usize> Pwm<SLICES> {
-    /// The registers behind those of the slices.
-    const COMMON: u32 = 0x14 * SLICES as u32;
-    /// A bit for each slice.
-    const ALL: u32 = (1 << SLICES) - 1;
-
+impl Pwm {
     /// Returns the part in its reset state, connected by `wires`.
-    pub fn new(wires: PwmWires<SLICES>) -> Self {
-        Self { wires, slices: std::array::from_fn(|_| Slice::default()), intr: 0, inte: [0; LINES], intf: [0; LINES] }
+    pub fn new(wires: PwmWires) -> Self {
+        Self { wires, slices: vec![Slice::default(); wires.a_pins.len()], intr: 0, inte: [0; LINES], intf: [0; LINES] }
     }
 
     /// Handles this block's event.
@@ -326,6 +321,16 @@ impl<const SLICES: usize> Pwm<SLICES> {
         sys.schedule(event, at);
     }
 
+    /// Returns the offset of a register behind those of the slices.
+    fn common(&self, offset: u32) -> Option<u32> {
+        offset.checked_sub(0x14 * self.slices.len() as u32)
+    }
+
+    /// Returns a bit for each slice.
+    fn all(&self) -> u32 {
+        (1 << self.slices.len()) - 1
+    }
+
     /// Returns the number of interrupts.
     fn lines(&self) -> usize {
         match self.wires.version {
@@ -354,14 +359,14 @@ impl<const SLICES: usize> Pwm<SLICES> {
     }
 }
 
-impl<const SLICES: usize> Peripheral for Pwm<SLICES> {
+impl Peripheral for Pwm {
     fn name(&self) -> &'static str {
         "PWM"
     }
 
     fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
         self.update(sys);
-        match offset.checked_sub(Self::COMMON) {
+        match self.common(offset) {
             None => {
                 let slice = &self.slices[(offset / 0x14) as usize];
                 match offset % 0x14 {
@@ -385,7 +390,7 @@ impl<const SLICES: usize> Peripheral for Pwm<SLICES> {
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
         self.update(sys);
-        match offset.checked_sub(Self::COMMON) {
+        match self.common(offset) {
             None => {
                 let slice = &mut self.slices[(offset / 0x14) as usize];
                 match offset % 0x14 {
@@ -410,8 +415,8 @@ impl<const SLICES: usize> Peripheral for Pwm<SLICES> {
             Some(0x04) => self.intr &= !write.ones(),
             Some(register) => match (((register - 0x08) / 0x0c) as usize, (register - 0x08) % 0x0c) {
                 (line, _) if line >= self.lines() => {}
-                (line, 0x0) => self.inte[line] = write.apply_masked(self.inte[line], Self::ALL),
-                (line, 0x4) => self.intf[line] = write.apply_masked(self.intf[line], Self::ALL),
+                (line, 0x0) => self.inte[line] = write.apply_masked(self.inte[line], self.all()),
+                (line, 0x4) => self.intf[line] = write.apply_masked(self.intf[line], self.all()),
                 _ => {}
             },
         }

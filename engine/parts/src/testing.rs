@@ -93,16 +93,15 @@ pub(crate) fn pio() -> Pio {
     Pio::new(PioWires::new(0, Version::V0, event::PIO0, irq::PIO0_0, PIN_MASK))
 }
 
-pub(crate) fn pwm() -> Pwm<8> {
+pub(crate) fn pwm() -> Pwm {
     let pins = FunctionPins::new(function::PWM, PIN_MASK);
-    let a_pins = std::array::from_fn(|slice| 0x0001_0001 << (2 * slice));
     Pwm::new(PwmWires {
         event: event::PWM,
         irq: irq::PWM_WRAP,
         version: Version::V0,
         dreq: dreq::PWM_WRAP0,
         pins,
-        a_pins,
+        a_pins: &[0x1_0001, 0x4_0004, 0x10_0010, 0x40_0040, 0x100_0100, 0x400_0400, 0x1000_1000, 0x4000_4000],
     })
 }
 

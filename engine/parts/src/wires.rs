@@ -134,9 +134,9 @@ impl PioWires {
     }
 }
 
-/// The connections of PWM with `SLICES` slices.
+/// The connections of PWM.
 #[derive(Clone, Copy, Debug)]
-pub struct PwmWires<const SLICES: usize> {
+pub struct PwmWires {
     /// Its place in the queue of events.
     pub event: Event,
     /// The first of its interrupts, of which version 1 has two.
@@ -148,7 +148,7 @@ pub struct PwmWires<const SLICES: usize> {
     /// The pins of its signals.
     pub pins: FunctionPins,
     /// The pins of each slice's channel A; the next ones carry B.
-    pub a_pins: [u64; SLICES],
+    pub a_pins: &'static [u64],
 }
 
 /// The connections of the ADC.
@@ -223,6 +223,8 @@ pub struct DmaWires {
     pub irq: u32,
     /// Which registers it has.
     pub version: Version,
+    /// Number of channels, at most 16.
+    pub channels: usize,
     /// Number of data request lines.
     pub dreqs: u32,
 }
@@ -244,6 +246,6 @@ pub struct UsbWires {
 
 // A chip's parts are wired anew, and only then restored.
 sim::left_out!(
-    [] SerialWires, [] PioWires, [const SLICES: usize] PwmWires<SLICES>, [] AdcWires, [] ClocksWires, [] IoWires,
+    [] SerialWires, [] PioWires, [] PwmWires, [] AdcWires, [] ClocksWires, [] IoWires,
     [] TimerWires, [] WatchdogWires, [] DmaWires, [] UsbWires,
 );

@@ -131,3 +131,40 @@ impl XipStream {
         sys.set_dreq(self.dreq, false);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn a_stream_fills_two_words_at_flash_speed_and_waits_for_room() {
+        let (event, dreq) = (testing::event::SPI0, testing::dreq::SPI0_TX);
+        let (mut stream, mut sys, mut xip) =
+            (XipStream::new(event, dreq), testing::sys(125_000_000), XipCache::default());
+        (xip.offline, xip.uncached_cycles) = (false, 48);
+        let word = |at: usize| at as u32 + 0x1000;
+        stream.write(&mut sys, &xip, 0x14, Write::normal(0x1000_0100));
+        stream.write(&mut sys, &xip, 0x18, Write::normal(3));
+        let due = |cycles: u64| cycles * 8_000;
+        for cycle in [48, 96] {
+            assert_eq!(sys.due(event), due(cycle));
+            assert_eq!(sys.take_event(due(cycle)), Some(event));
+            stream.event(&mut sys, &xip, word);
+            assert_eq!(sys.dreq_level(), 1 << dreq);
+        }
+        assert_eq!(sys.take_event(due(1000)), None);
+        assert_eq!(stream.read(&mut sys, &xip, 8), FIFO_FULL);
+        sys.cycle = 200;
+        assert_eq!(stream.take(&mut sys), 0x1100);
+        assert_eq!(sys.due(event), due(248));
+        assert_eq!(sys.take_event(due(248)), Some(event));
+        stream.event(&mut sys, &xip, word);
+        assert_eq!((stream.take(&mut sys), stream.read(&mut sys, &xip, 0x1c)), (0x1104, 0x1108));
+        assert_eq!(
+            (sys.dreq_level(), stream.read(&mut sys, &xip, 0x18), stream.read(&mut sys, &xip, 0x14)),
+            (0, 0, 0x1000_010c)
+        );
+        assert_eq!(stream.read(&mut sys, &xip, 8), FIFO_EMPTY);
+    }
+}

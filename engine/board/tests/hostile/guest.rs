@@ -2,8 +2,8 @@
 
 use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires};
 use lan::{LanConfig, TcpEcho, UdpEcho};
-use rp2040::bus::Master;
-use rp2040::cpu::core::State;
+use rp::rp2040::bus::Master;
+use rp::rp2040::cpu::core::State;
 use sim::{LogReader, PS_PER_US};
 use usb_host::HostConfig;
 
@@ -112,7 +112,7 @@ impl Guest {
         guest
     }
 
-    fn chip(&mut self) -> &mut rp2040::Chip {
+    fn chip(&mut self) -> &mut rp::rp2040::Chip {
         self.machine.chip_as().expect("an RP2040")
     }
 

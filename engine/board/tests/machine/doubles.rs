@@ -2,12 +2,13 @@
 //! arithmetic. They are found by the coprocessor's instructions in them. A test is skipped without the image in
 //! `PORTBENCH_FIRMWARE_DIR`.
 
+use parts::mcu::Mcu;
 use std::path::Path;
 
 use board::mcu::RP2350;
 use board::{BoardConfig, Machine};
 use parts::random::Random;
-use rp2350::Rp2350;
+use rp::rp2350::Rp2350;
 use sim::PS_PER_S;
 
 /// Where the driver calls the function, and where operands and results are.
@@ -68,7 +69,7 @@ fn image(file: &str) -> Option<Vec<u8>> {
     };
     let path = Path::new(&folder).join(file);
     let uf2 = std::fs::read(&path).map_err(|error| println!("skipped: {}: {error}", path.display())).ok()?;
-    Some(board::flash_of_uf2(&rp2350::FACTS, &uf2).expect("an image for the RP2350"))
+    Some(board::flash_of_uf2(&rp::rp2350::FACTS, &uf2).expect("an image for the RP2350"))
 }
 
 /// Returns the code of the function whose coprocessor instructions begin and end with `ends`, up to its BX LR.
@@ -101,13 +102,13 @@ fn timed(code: &[u16], operands: &[(u64, u64)]) -> (Vec<u64>, u64) {
     rom.resize(RP2350.boot_rom.bytes, 0);
     let mut board = Machine::new(BoardConfig::pico2(rom), &[], false).expect("a board");
     let Some(Rp2350::Arm(chip)) = board.chip_as::<Rp2350>() else { unreachable!() };
-    chip.cores[1].state = rp2350::cpu::core::State::Held;
+    chip.cores[1].state = rp::rp2350::cpu::core::State::Held;
     for (at, operand) in operands.iter().flat_map(|&(x, y)| [x, y]).enumerate() {
         assert!(chip.mem.poke(OPERANDS + 8 * at as u32, &operand.to_le_bytes()));
     }
     assert!(chip.mem.poke(RESULTS - 4, &(operands.len() as u32).to_le_bytes()));
     let end = chip.run_until(5 * PS_PER_S);
-    assert_eq!(chip.cores[0].state, rp2350::cpu::core::State::Wfi, "{end:?}");
+    assert_eq!(chip.cores[0].state, rp::rp2350::cpu::core::State::Wfi, "{end:?}");
     let result = |run: usize| {
         let word = |at: u32| u64::from(chip.mem.ram_u32((at - OPERANDS) as usize));
         let at = RESULTS + 8 * run as u32;

@@ -143,8 +143,8 @@ fn neither_runs_ahead_of_a_frames_arrival() {
 #[test]
 fn a_board_reports_the_id_of_its_flash_chip() {
     let [one, other] = [machine(BUSY, 1), machine(BUSY, 2)].map(|mut board| {
-        let chip = board.chip_as::<rp2040::Chip>().expect("an RP2040");
-        chip.bus.ssi.flash.unique_id
+        let chip = board.chip_as::<rp::rp2040::Chip>().expect("an RP2040");
+        chip.bus.own.ssi.flash.unique_id
     });
     assert_eq!((one, other), ([1, 2, 3, 4, 5, 6, 7, 1], [1, 2, 3, 4, 5, 6, 7, 2]));
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use board::mcu::RP2350;
 use board::{BoardConfig, Machine, Stop, bootrom, flash_of_uf2};
-use rp2350::Rp2350;
+use rp::rp2350::Rp2350;
 use sim::{AppReply, PS_PER_MS, PS_PER_S, Ps, TcpApp};
 
 /// The Pico's LED.

@@ -5,14 +5,14 @@ use crate::wires::{FunctionPins, Layout, PwmWires, Version};
 
 const SLICE: u32 = 0x14;
 
-fn chip() -> (Sys, Pwm<8>) {
+fn chip() -> (Sys, Pwm) {
     let mut sys = testing::sys(125_000_000);
     let mut pwm = testing::pwm();
     pwm.reset(&mut sys);
     (sys, pwm)
 }
 
-fn set(sys: &mut Sys, pwm: &mut Pwm<8>, slice: u32, registers: [u32; 4]) {
+fn set(sys: &mut Sys, pwm: &mut Pwm, slice: u32, registers: [u32; 4]) {
     let [div, cc, top, csr] = registers;
     for (offset, bits) in [(4, div), (0x0c, cc), (0x10, top), (0, csr)] {
         pwm.write(sys, slice * SLICE + offset, Write::normal(bits));
@@ -237,15 +237,12 @@ fn twelve_slices_reach_48_pins() {
     let all = (1 << 48) - 1;
     let layout = Layout { events: 11, pins: all, without_clk_sys: 0, pulsed_dreqs: 0xfff << dreq::PWM_WRAP0 };
     let mut sys = Sys::new(125_000_000, &layout);
-    let mut pwm = Pwm::<12>::new(PwmWires {
-        event: event::PWM,
-        irq: irq::PWM_WRAP,
+    let a_pins = (0..12).map(|slice| if slice < 8 { 0x1_0001 << (2 * slice) } else { 0x101 << (2 * slice + 16) });
+    let mut pwm = Pwm::new(PwmWires {
         version: Version::V1,
-        dreq: dreq::PWM_WRAP0,
         pins: FunctionPins { function: function::PWM, pins: all },
-        a_pins: std::array::from_fn(
-            |slice| if slice < 8 { 0x1_0001 << (2 * slice) } else { 0x101 << (2 * slice + 16) },
-        ),
+        a_pins: Vec::leak(a_pins.collect()),
+        ..testing::pwm().wires
     });
     pwm.reset(&mut sys);
     sys.pins.function_mask[function::PWM] = 1 << 46 | 1 << 47;
@@ -260,7 +257,7 @@ fn twelve_slices_reach_48_pins() {
 fn version_1_has_two_interrupts() {
     let mut sys = testing::sys(125_000_000);
     let wires = PwmWires { irq: 8, version: Version::V1, ..testing::pwm().wires };
-    let mut pwm = Pwm::<8>::new(wires);
+    let mut pwm = Pwm::new(wires);
     let s = &mut sys;
     pwm.write(s, 0xb4, Write::normal(2));
     pwm.write(s, 0xb8, Write::normal(4));

@@ -2,7 +2,7 @@
 
 use board::Surroundings;
 use parts::pins::function;
-use rp2040::wires::event;
+use rp::rp2040::wires::event;
 use sim::Ps;
 
 use super::rig::{CYCLE_PS, Rig};

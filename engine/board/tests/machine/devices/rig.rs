@@ -6,8 +6,8 @@ use board::{BoardConfig, Surroundings, WifiConfig, Wiring};
 use parts::batch::Batches;
 use parts::wires::Event;
 use parts::world::World;
-use rp2040::bus::{Bus, Master};
-use rp2040::memory::Memory;
+use rp::rp2040::bus::{Bus, Master};
+use rp::rp2040::memory::Memory;
 use sim::Ps;
 
 pub(crate) const CYCLE_PS: Ps = 8_000;
@@ -40,7 +40,7 @@ impl Rig {
         let config = BoardConfig { flash_size: 1 << 20, wifi, ..BoardConfig::default() };
         let mut around = Wiring::new(&config).expect("no network to misconfigure");
         attach(&mut around);
-        let mut bus = Bus::new(rp2040::wires::sys(125_000_000), around);
+        let mut bus = Bus::new(rp::rp2040::wires::sys(125_000_000), around);
         // The clocks stay as set here, regardless of CLOCKS' reset state.
         bus.sys.clock_sources_dirty = false;
         bus.sys.freq.clk_peri_hz = 125_000_000;

@@ -1,0 +1,20 @@
+//! The RP2040: both Cortex-M0+ cores of [`armv6m`], and the parts of its bus that RP2350 lacks.
+
+pub mod bus;
+mod cores;
+mod map;
+mod mcu;
+pub mod memory;
+pub mod peripherals;
+pub mod wires;
+
+pub use armv6m as cpu;
+pub use parts::{Sys, World, sys, world};
+
+#[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
+pub use jit::mistakes::Mistake;
+pub use mcu::FACTS;
+pub use parts::mcu::{ChipConfig, RunEnd};
+
+/// An RP2040 and the world on its pins.
+pub type Chip = crate::Chip<bus::Own, armv6m::V6m>;

@@ -1,0 +1,22 @@
+//! RP2040.
+
+mod buffer;
+mod busctrl;
+mod common;
+mod cycles;
+mod dma;
+mod dormant;
+mod exceptions;
+mod faults;
+mod gpout;
+mod hostile_guest;
+mod mpu;
+mod peripheral_fuzz;
+mod pio_spi;
+mod probes;
+mod psm;
+mod pwm_dma;
+mod random_bus;
+mod translated;
+mod two_cores;
+mod xip_fetch;

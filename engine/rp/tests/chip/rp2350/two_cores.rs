@@ -1,0 +1,151 @@
+//! Both cores in random loops, translated and interpreted: one that runs ahead of the other changes nothing.
+
+use parts::mcu::Mcu;
+use rp::rp2350::cpu::Master;
+use rp::rp2350::cpu::core::State;
+use rp::rp2350::world::Nothing;
+use rp::rp2350::{Chip, ChipConfig};
+use sim::{Ps, SplitMix64, asked};
+
+const PROGRAMS: u64 = 60;
+const SLICES: usize = 30;
+const CODE: u32 = 0x2000_1000;
+const FLASH: u32 = 0x1000_0000;
+const DATA: u32 = 0x2004_0000;
+const STACK: u32 = 0x2006_0000;
+const SIO: u32 = 0xd000_0000;
+
+struct Random(SplitMix64);
+
+impl Random {
+    fn next(&mut self) -> u32 {
+        self.0.draw() as u32
+    }
+
+    fn below(&mut self, end: u32) -> u32 {
+        self.0.below(u64::from(end)) as u32
+    }
+
+    /// Appends an instruction that changes R0 to R3, memory around R4 and R5, or registers of SIO at R6.
+    fn instruction(&mut self, code: &mut Vec<u16>) {
+        let half = self.next() as u16;
+        let (low, base) = (half & 0x1b, 4 + self.below(2) as u16);
+        match self.below(16) {
+            0..=3 => code.push(0x1800 | half & 0x6db),
+            4 => code.push(0x4000 | half & 0x3c0 | low),
+            // Loads and stores of all sizes, by a constant.
+            5..=8 => {
+                let kind = [0x6000, 0x6800, 0x7000, 0x7800, 0x8000, 0x8800][self.below(6) as usize];
+                code.push(kind | half & 0x7c3 & !0x38 | base << 3);
+            }
+            9 => code.extend([0xe9c0 | (half & 1) << 4 | base, 0x0100 | half & 0x1f | (self.below(3) as u16) << 12]),
+            // STMIA and LDMIA of R0 to R3, without the base.
+            10 => code.extend([0xe880 | (half & 1) << 4 | base, 1 | half & 15]),
+            11 => code.extend([0xbf08 | half & 0xf0 & 0x70, 0x1c40 | half & 0x1b]),
+            12 => code.extend([0xfbb0 | half & 3, 0xf0f0 | (half & 3) << 8 | half >> 14]),
+            // CPUID, GPIO_OUT, FIFOs, a spinlock, doorbells.
+            13 => {
+                let at = [0x000, 0x010, 0x050, 0x050, 0x058, 0x05c, 0x104, 0x180, 0x188][self.below(9) as usize];
+                code.extend([0xf8d6, (half & 3) << 12 | at]);
+            }
+            14 => code.extend([0xf8c6, (half & 3) << 12 | [0x010, 0x054, 0x104, 0x180, 0x18c][self.below(5) as usize]]),
+            _ => code.extend([0xeb00 | half & 3, half & 0x70f3 | (half & 3) << 8]),
+        }
+    }
+
+    /// Returns a loop that never ends.
+    fn code(&mut self) -> Vec<u8> {
+        let mut code = vec![];
+        for _ in 0..4 + self.below(16) {
+            self.instruction(&mut code);
+        }
+        // SUBS R7, #1 and BNE; then other instructions, MOVS R7 and B.
+        code.push(0x3f01);
+        let back = (-(code.len() as i32) - 2) as u16;
+        code.push(0xd100 | back & 0xff);
+        for _ in 0..self.below(4) {
+            self.instruction(&mut code);
+        }
+        code.push(0x2700 | (1 + self.below(60) as u16));
+        let back = (-(code.len() as i32) - 2) as u16;
+        code.push(0xe000 | back & 0x7ff);
+        code.iter().flat_map(|half| half.to_le_bytes()).collect()
+    }
+}
+
+fn chip(seed: u64, translated: bool) -> Chip {
+    let random = &mut Random(SplitMix64::new(seed));
+    let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
+    let mut chip = <Chip>::new(&config, Nothing);
+    let shared = random.below(3) == 0;
+    for core in 0..2 {
+        let code = random.code();
+        let at = if random.below(3) == 0 { FLASH } else { CODE } + 0x800 * core;
+        if at >= CODE {
+            assert!(chip.mem.poke(at, &code));
+        } else {
+            chip.mem.flash_write((at - FLASH) as usize, &code);
+        }
+        let own = if shared { 0 } else { 0x100 * core };
+        let index = core as usize;
+        let core = &mut chip.cores[index];
+        (core.pc, core.state, core.cycles) = (at, State::Running, 100 + u64::from(random.below(3)));
+        (core.regs[4], core.regs[5], core.regs[13]) = (DATA + own, DATA + 0x40 + own, STACK);
+        (core.regs[6], core.regs[7]) = (SIO, 1 + random.below(60));
+        (0..4).for_each(|register| core.regs[register] = random.next());
+    }
+    let xip = &mut chip.mem.xip;
+    (xip.offline, xip.whole_lines, xip.miss_cycles, xip.uncached_cycles) = (false, true, 12, 17);
+    if translated {
+        chip.mem.translate_at_once();
+    } else {
+        chip.mem.interpret_only();
+    }
+    chip
+}
+
+fn state(chip: &mut Chip) -> String {
+    let cores = chip.cores.each_ref().map(|core| {
+        let counts = (core.cycles, core.instructions, core.flash_instructions);
+        format!("{:x?} apsr {:x} pc {:x} {counts:?}", core.regs, core.apsr(), core.pc)
+    });
+    let (now, xip) = (chip.now(), [chip.mem.xip.accesses, chip.mem.xip.misses]);
+    let sio = [0x10, 0x50, 0x5c, 0x180, 0x188].map(|at| chip.bus.read(&mut chip.mem, Master::Core(0), SIO + at, 4));
+    format!("{now} {cores:#?} xip {xip:?} SIO {sio:x?}")
+}
+
+/// Runs two chips in equal slices of time, the second translated, and compares their states and SRAM after each. Returns
+/// the first and its states.
+pub(crate) fn alike(
+    seed: u64,
+    chip: impl Fn(u64, bool) -> Chip,
+    state: impl Fn(&mut Chip) -> String,
+    slices_ps: impl Iterator<Item = Ps>,
+) -> (Chip, String) {
+    let mut chips = [false, true].map(|translated| chip(seed, translated));
+    let mut states = String::new();
+    for (slice, slice_ps) in slices_ps.enumerate() {
+        let until = chips[0].now() + slice_ps;
+        chips.iter_mut().for_each(|chip| _ = chip.run_until(until));
+        let [plain, translated] = chips.each_mut().map(&state);
+        assert!(plain == translated, "seed {seed}, slice {slice}\n{plain}\n{translated}");
+        assert!(chips[0].mem.ram() == chips[1].mem.ram(), "seed {seed}, slice {slice}");
+        states += &plain;
+    }
+    let [interpreted, _] = chips;
+    (interpreted, states)
+}
+
+/// `PORTBENCH_FUZZ_PROGRAMS` is the number of programs, and `PORTBENCH_FUZZ_SEED` makes others.
+#[test]
+fn two_cores_do_the_same_when_one_runs_ahead() {
+    let mut instructions = 0;
+    let (programs, first) = (asked("PORTBENCH_FUZZ_PROGRAMS", PROGRAMS), asked("PORTBENCH_FUZZ_SEED", 0) << 32);
+    for seed in first..first + programs {
+        let random = &mut Random(SplitMix64::new(!seed));
+        let slices_ps = (0..SLICES).map(|_| 100_000 * (1 + u64::from(random.below(700))));
+        let (chip, _) = alike(seed, chip, state, slices_ps);
+        instructions += chip.cores.iter().map(|core| core.instructions).sum::<u64>();
+    }
+    assert!(instructions > programs * 1000, "{instructions} instructions: almost nothing was run");
+}

@@ -1,8 +1,0 @@
-//! The whole chip.
-
-mod address_translation;
-mod hostile_guest;
-mod profile;
-mod riscv;
-mod transfers;
-mod two_cores;
