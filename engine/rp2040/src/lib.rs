@@ -20,7 +20,5 @@ pub use parts::{Sys, World, probe, sys, world};
 pub(crate) use parts::{ticks, trace, xip_cache};
 
 pub use chip::Chip;
-#[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
-pub use jit::mistakes::Mistake;
 pub use mcu::FACTS;
 pub use parts::mcu::{ChipConfig, RunEnd};

@@ -2,13 +2,12 @@
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use dynasmrt::{AssemblyOffset, DynasmApi, DynasmLabelApi, dynasm};
+use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 use jit::flags::Host;
-use jit::source;
+use jit::{Access, Check, Flow, Offset, guest};
 
-use super::block::{Flow, Place, Translation, guest, memory};
-use super::mistakes::{Mistake, makes};
-use super::{C, NZ, OFFSETS};
+use super::block::Translation;
+use super::{C, Mistake, NZ, V, memory};
 use crate::decode::{Kind, Op, flag};
 use crate::{Map, time};
 
@@ -21,7 +20,7 @@ pub(super) enum Operand {
     Shifted,
 }
 
-impl<M: Map> Translation<'_, M> {
+impl<M: Map> Translation<'_, '_, M> {
     /// Translates the current instruction. `before`: the flags of the one before ([`flag`]). It sets the PC only where
     /// the next instruction is not paired with a NOP before this one.
     #[allow(clippy::too_many_lines)]
@@ -55,16 +54,16 @@ impl<M: Map> Translation<'_, M> {
                     dynasm!(self.ops ; .arch x64 ; mov QWORD [rbx + NZ], value as i32);
                     self.carry_of_constant(op);
                 }
-                self.here.pending += 1;
+                self.here.cycles += 1;
             }
             MovReg if op.c != 15 && guest(op.a).is_some() => {
                 self.read(guest(op.a).unwrap_or_default(), op.c);
-                self.here.pending += 1;
+                self.here.cycles += 1;
             }
             MovReg => {
                 self.read_or_pc(0, op.c);
                 self.write(op.a, 0);
-                self.here.pending += 1;
+                self.here.cycles += 1;
             }
             MovRegS => {
                 self.read(0, op.c);
@@ -87,7 +86,7 @@ impl<M: Map> Translation<'_, M> {
                         self.write(op.a, 0);
                     }
                 }
-                self.here.pending += 1;
+                self.here.cycles += 1;
             }
             SubImm if op.a == 13 && op.b == 13 => self.lower_stack(op),
             SubSpImm => self.lower_stack(op),
@@ -101,7 +100,7 @@ impl<M: Map> Translation<'_, M> {
                         self.write(op.a, 0);
                     }
                 }
-                self.here.pending += 1;
+                self.here.cycles += 1;
             }
             AddImmS => self.sum(op, Sum::Add, imm, true, true),
             AddRegS => self.sum(op, Sum::Add, c, true, true),
@@ -154,7 +153,7 @@ impl<M: Map> Translation<'_, M> {
                 }
                 self.result(op.a, op.kind == MulS);
                 self.host = None;
-                self.here.pending += u32::from(op.kind == MulS);
+                self.here.cycles += u32::from(op.kind == MulS);
             }
             Mla | Mls => {
                 self.read(1, op.b);
@@ -173,9 +172,9 @@ impl<M: Map> Translation<'_, M> {
             Umull | Smull | Umlal | Smlal | Umaal => self.multiply_long(op),
             Sdiv | Udiv => self.divide(op),
             Adr => {
-                let unaligned = if makes(Mistake::AdrUnaligned) { 0 } else { 3 };
+                let unaligned = if self.makes(Mistake::AdrUnaligned) { 0 } else { 3 };
                 self.write_constant(op.a, (pc.wrapping_add(4) & !unaligned).wrapping_add(op.imm));
-                self.here.pending += 1;
+                self.here.cycles += 1;
             }
             Movt => {
                 self.read(0, op.a);
@@ -250,57 +249,55 @@ impl<M: Map> Translation<'_, M> {
                 self.result(op.a, false);
             }
             Shifted => self.shifted(op),
-            Nop => self.here.pending += 1,
-            LdrLit => self.load_literal(op),
-            LdrImm => self.load(op, 2, false, false),
-            LdrhImm => self.load(op, 1, false, false),
-            LdrbImm => self.load(op, 0, false, false),
-            LdrshImm => self.load(op, 1, true, false),
-            LdrsbImm => self.load(op, 0, true, false),
-            LdrReg => self.load(op, 2, false, true),
-            LdrhReg => self.load(op, 1, false, true),
-            LdrbReg => self.load(op, 0, false, true),
-            LdrshReg => self.load(op, 1, true, true),
-            LdrsbReg => self.load(op, 0, true, true),
-            StrImm => self.store(op, 2, false),
-            StrhImm => self.store(op, 1, false),
-            StrbImm => self.store(op, 0, false),
-            StrReg => self.store(op, 2, true),
-            StrhReg => self.store(op, 1, true),
-            StrbReg => self.store(op, 0, true),
+            Nop => self.here.cycles += 1,
+            LdrLit => self.load_literal(op.a, (pc.wrapping_add(4) & !3).wrapping_add(op.imm)),
+            LdrImm => self.load(access(op, 2), Offset::Constant(op.imm)),
+            LdrhImm => self.load(access(op, 1), Offset::Constant(op.imm)),
+            LdrbImm => self.load(access(op, 0), Offset::Constant(op.imm)),
+            LdrshImm => self.load(Access { signed: true, ..access(op, 1) }, Offset::Constant(op.imm)),
+            LdrsbImm => self.load(Access { signed: true, ..access(op, 0) }, Offset::Constant(op.imm)),
+            LdrReg => self.load(access(op, 2), index(op)),
+            LdrhReg => self.load(access(op, 1), index(op)),
+            LdrbReg => self.load(access(op, 0), index(op)),
+            LdrshReg => self.load(Access { signed: true, ..access(op, 1) }, index(op)),
+            LdrsbReg => self.load(Access { signed: true, ..access(op, 0) }, index(op)),
+            StrImm => self.store(access(op, 2), Offset::Constant(op.imm)),
+            StrhImm => self.store(access(op, 1), Offset::Constant(op.imm)),
+            StrbImm => self.store(access(op, 0), Offset::Constant(op.imm)),
+            StrReg => self.store(access(op, 2), index(op)),
+            StrhReg => self.store(access(op, 1), index(op)),
+            StrbReg => self.store(access(op, 0), index(op)),
             Ldrd | Strd => self.double(op),
-            Ldm => self.load_multiple(op),
-            Stm => self.store_multiple(op),
+            Ldm => self.multiple(op, Check::None),
+            Stm => self.multiple(op, Check::NoCode),
             LdmPc => {
-                self.load_multiple_and_pc(op);
+                self.multiple(op, Check::Target);
                 return Flow::Ended;
             }
             Indexed => self.indexed(op),
-            Dsp | Float | FloatLoad => self.execute(op),
+            Dsp | Float | FloatLoad => self.execute(),
             TableBranch => {
                 self.table_branch(op);
                 return Flow::Ended;
             }
             B => {
-                self.branch(op, before);
+                self.branch_from(op, before);
                 return Flow::Ended;
             }
             Bl => {
-                self.write_constant(14, pc.wrapping_add(4) | u32::from(!makes(Mistake::LinksToArm)));
-                self.branch_to(pc.wrapping_add(4).wrapping_add(op.imm), time::TAKEN as u32);
+                let thumb = u32::from(!self.makes(Mistake::LinksToArm));
+                self.write_constant(14, pc.wrapping_add(4) | thumb);
+                self.branch(pc.wrapping_add(4).wrapping_add(op.imm), time::TAKEN as u32);
                 return Flow::Ended;
             }
             Bx | Blx => {
                 let bail = self.bail_here();
                 self.read_or_pc(2, op.c);
-                if makes(Mistake::BxToArm) {
-                    dynasm!(self.ops ; .arch x64 ; or edx, 1);
-                }
-                dynasm!(self.ops ; .arch x64 ; test dl, 1 ; jz =>bail);
                 if op.kind == Blx {
+                    self.check_thumb(bail);
                     self.write_constant(14, pc.wrapping_add(2) | 1);
-                } else if !makes(Mistake::ExceptionReturn) {
-                    dynasm!(self.ops ; .arch x64 ; cmp edx, DWORD 0xf000_0000_u32 as i32 ; jae =>bail);
+                } else {
+                    self.check_target(bail);
                 }
                 dynasm!(self.ops ; .arch x64 ; lea eax, [rdx - 1]);
                 let paired = before & flag::FIRST != 0;
@@ -317,16 +314,16 @@ impl<M: Map> Translation<'_, M> {
                 return Flow::Ended;
             }
             It => {
-                self.here.it = op.imm as u8;
-                self.here.pending += u32::from(before & flag::FIRST == 0);
-                self.here.late = 0;
-                self.here.pc = pc.wrapping_add(2);
+                self.here.pipeline.it = op.imm as u8;
+                self.here.cycles += u32::from(before & flag::FIRST == 0);
+                self.here.pipeline.late = 0;
+                self.here.pc = self.next;
             }
             _ => {
                 self.branch_if(op, before);
-                self.here.late = 0;
-                self.here.pending += u32::from(op.flags & flag::WIDE != 0 || before & flag::FIRST == 0);
-                self.here.pc = pc.wrapping_add(op.bytes());
+                self.here.pipeline.late = 0;
+                self.here.cycles += u32::from(op.flags & flag::WIDE != 0 || before & flag::FIRST == 0);
+                self.here.pc = self.next;
             }
         }
         Flow::On
@@ -338,14 +335,14 @@ impl<M: Map> Translation<'_, M> {
             self.flags_nz();
         }
         self.write(to, 0);
-        self.here.pending += 1;
+        self.here.cycles += 1;
     }
 
     /// Sets the carry of a shifted constant, which takes a cycle.
     fn carry_of_constant(&mut self, op: Op) {
         if op.c != 0 {
             dynasm!(self.ops ; .arch x64 ; mov BYTE [rbx + C], (op.c & 1) as i8);
-            self.here.pending += 1;
+            self.here.cycles += 1;
         }
     }
 
@@ -361,7 +358,7 @@ impl<M: Map> Translation<'_, M> {
             ; jb =>bail
         );
         self.write(13, 0);
-        self.here.pending += 1;
+        self.here.cycles += 1;
     }
 
     /// Sets EAX to b and what `logic` makes of it. `stores`: into the register.
@@ -405,7 +402,7 @@ impl<M: Map> Translation<'_, M> {
         } else {
             self.flags_nz();
         }
-        self.here.pending += 1;
+        self.here.cycles += 1;
         if flags && matches!(operand, Operand::Constant(_)) {
             self.carry_of_constant(op);
         }
@@ -465,7 +462,7 @@ impl<M: Map> Translation<'_, M> {
         if stores && op.a == 13 {
             self.write(op.a, 0);
         }
-        self.here.pending += 1;
+        self.here.cycles += 1;
     }
 
     /// Shifts a register by a constant. `kind`: LSL, LSR, ASR, ROR. `carry`: sets it. EDX may change.
@@ -556,7 +553,7 @@ impl<M: Map> Translation<'_, M> {
         let stores = !(flags && op.a == 15);
         let names_pc = op.b == 15 && !(matches!(opcode, 2 | 3) && stores) || op.c == 15;
         if op.a == 13 || names_pc || flags && logical && kind == 3 && amount == 0 {
-            return self.execute(op);
+            return self.execute();
         }
         self.read(1, op.c);
         let carry = flags && logical;
@@ -626,7 +623,7 @@ impl<M: Map> Translation<'_, M> {
         dynasm!(self.ops ; .arch x64 ; mov rcx, rax ; shr rcx, 32);
         self.write(op.a, 0);
         self.write(op.d, 1);
-        self.here.pending += time::MULTIPLY_LONG as u32;
+        self.here.cycles += time::MULTIPLY_LONG as u32;
     }
 
     /// Divides, in a time that depends on the values. A division by 0 is left to the interpreter.
@@ -670,30 +667,75 @@ impl<M: Map> Translation<'_, M> {
             ; shr eax, 2
             ; inc eax
         );
-        if !makes(Mistake::DividesAtOnce) {
+        if !self.makes(Mistake::DividesAtOnce) {
             dynasm!(self.ops ; .arch x64 ; sub r14, rax);
         }
         dynasm!(self.ops ; .arch x64 ; short:);
-        self.here.pending += 2;
+        self.here.cycles += 2;
         // The next instruction may start too late.
-        let place = Place { pc: self.at.pc.wrapping_add(op.bytes()), ..self.here };
-        let leave = self.leave(place);
-        self.compare_bound(self.segment);
-        dynasm!(self.ops ; .arch x64 ; jle =>leave);
+        self.look_at_time();
     }
 
-    /// Returns true for code in flash, whose words pass the cache.
-    pub(super) fn in_flash(&self) -> bool {
-        self.part.source == source::FLASH
+    /// Takes a branch to an offset, after an instruction with the flags `before`.
+    fn branch_from(&mut self, op: Op, before: u8) {
+        let paired = op.flags & flag::WIDE == 0 && before & flag::QUIET != 0;
+        let cycles = if paired { time::TAKEN_PAIRED } else { time::TAKEN };
+        let target = self.at.pc.wrapping_add(4).wrapping_add(op.imm);
+        self.branch(target, cycles as u32);
     }
 
-    /// Jumps to `not` unless a condition holds.
-    pub(super) fn unless(&mut self, kind: Kind, not: dynasmrt::DynamicLabel) {
-        let condition = kind as u8 - Kind::Beq as u8;
-        let decides = |&(host, at): &(Host, AssemblyOffset)| at == self.ops.offset() && host.decides(condition);
-        let host = self.host.filter(decides).map(|(host, _)| host);
-        jit::flags::unless(&mut self.ops, condition, host, not, OFFSETS);
+    /// Takes a branch if its condition holds.
+    fn branch_if(&mut self, op: Op, before: u8) {
+        let not = self.ops.new_dynamic_label();
+        if matches!(op.kind, Kind::Cbz | Kind::Cbnz) {
+            match guest(op.a) {
+                Some(host) => dynasm!(self.ops ; .arch x64 ; test Rd(host), Rd(host)),
+                None => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + memory(op.a)], 0),
+            }
+            if op.kind == Kind::Cbz {
+                dynasm!(self.ops ; .arch x64 ; jne =>not);
+            } else {
+                dynasm!(self.ops ; .arch x64 ; je =>not);
+            }
+        } else {
+            self.unless(op.kind as u8 - Kind::Beq as u8, not);
+        }
+        self.branch_from(op, before);
+        dynasm!(self.ops ; .arch x64 ; =>not);
     }
+
+    /// Reads a register, or where the PC is named, the address of the instruction and 4.
+    fn read_or_pc(&mut self, into: u8, register: u8) {
+        if register == 15 {
+            let pc = self.at.pc.wrapping_add(4);
+            dynasm!(self.ops ; .arch x64 ; mov Rd(into), DWORD pc as i32);
+        } else {
+            self.read(into, register);
+        }
+    }
+
+    /// Sets N and Z from EAX.
+    fn flags_nz(&mut self) {
+        dynasm!(self.ops ; .arch x64 ; movsxd rax, eax ; mov [rbx + NZ], rax);
+    }
+
+    fn carry_and_overflow(&mut self) {
+        dynasm!(self.ops ; .arch x64 ; setc BYTE [rbx + C] ; seto BYTE [rbx + V]);
+    }
+
+    /// Sets C and V after a subtraction; Arm's carry is x86's inverted.
+    fn borrow_and_overflow(&mut self) {
+        dynasm!(self.ops ; .arch x64 ; setnc BYTE [rbx + C] ; seto BYTE [rbx + V]);
+    }
+}
+
+/// Returns the access of one value that an instruction makes.
+fn access(op: Op, size: u32) -> Access {
+    Access { size, signed: false, register: op.a, base: op.b, moved: 0 }
+}
+
+fn index(op: Op) -> Offset {
+    Offset::Register(op.c, op.d)
 }
 
 #[derive(Clone, Copy)]

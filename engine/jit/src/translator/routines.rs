@@ -104,7 +104,7 @@ pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> 
     let mut ops = Assembler::new(base);
     let mut routines = Routines::default();
     let here = |ops: &Assembler| base + ops.offset().0;
-    let super::Layout { regs, pc, fetch_word, cycles } = A::LAYOUT;
+    let super::Layout { regs, pc, fetch_word, cycles, .. } = A::LAYOUT;
 
     // Slots without a block point to the start of the buffer, which is this routine.
     routines.no_block = here(&ops);

@@ -3,7 +3,7 @@
 use super::state;
 use crate::common::{DATA, NVIC_ISER, Random, Rig, SIO, asm};
 #[cfg(target_arch = "x86_64")]
-use rp2040::Mistake;
+use jit::mistakes::Mistake;
 use rp2040::bus::Master;
 use rp2040::memory::{Memory, XIP_BASE};
 
