@@ -7,7 +7,7 @@ use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 use jit::flags::{ALL, Apply, C, Host, NZ, Operand, Source, V};
 use jit::mistakes::Mistake;
 use jit::routines::{ECX, GUEST};
-use jit::{Access, Check, Flow, Offset};
+use jit::{Access, Check, Flow, Offset, Shift};
 
 use super::LAYOUT;
 use super::block::Translation;
@@ -29,7 +29,15 @@ impl<M: Map> Translation<'_, '_, M> {
                 self.write_constant(op.a, op.imm);
                 self.value_of(op, None);
             }
-            Kind::LslImm | Kind::LsrImm | Kind::AsrImm => self.shift_by_constant(op),
+            Kind::LslImm | Kind::LsrImm | Kind::AsrImm => {
+                let shift = match op.kind {
+                    Kind::LslImm => Shift::Lsl,
+                    Kind::LsrImm => Shift::Lsr,
+                    _ => Shift::Asr,
+                };
+                self.shift(shift, [op.a, op.c], op.imm as u8, true);
+                self.here.cycles += 1;
+            }
             Kind::LslReg | Kind::LsrReg | Kind::AsrReg | Kind::RorReg => self.shift_by_register(op),
             Kind::AddReg | Kind::AddImm | Kind::Cmn => self.sum_of(op, false),
             Kind::SubReg | Kind::SubImm | Kind::Rsb | Kind::CmpImm | Kind::CmpReg => self.sum_of(op, true),
@@ -258,39 +266,6 @@ impl<M: Map> Translation<'_, '_, M> {
         }
         let logic = !matches!(op.kind, Kind::Mul | Kind::Mvn);
         self.value_of(op, logic.then_some(Host::Logic));
-    }
-
-    fn shift_by_constant(&mut self, op: Op) {
-        let [to, from] = [op.a, op.c].map(|register| GUEST[usize::from(register & 7)]);
-        let n = op.imm as i8;
-        let bit = if op.kind == Kind::LslImm { 32 - n } else { n - 1 };
-        let mistaken = op.kind == Kind::LsrImm && n < 32 && self.makes(Mistake::CarryOfShift);
-        let set = if mistaken { 0 } else { C };
-        let source = Source::Bit(op.c, bit as u8);
-        let left_out = if op.a == op.c { 0 } else { self.left_out(set, source) };
-        let at_once = set & !left_out;
-        if n == 32 {
-            if at_once != 0 {
-                dynasm!(self.ops ; .arch x64 ; bt Rd(from), bit);
-                self.set_flags(at_once, false, to);
-            }
-            if op.kind == Kind::LsrImm {
-                dynasm!(self.ops ; .arch x64 ; xor Rd(to), Rd(to));
-            } else {
-                self.copy(op.a, op.c);
-                dynasm!(self.ops ; .arch x64 ; sar Rd(to), 31);
-            }
-        } else {
-            self.copy(op.a, op.c);
-            match op.kind {
-                Kind::LslImm => dynasm!(self.ops ; .arch x64 ; shl Rd(to), n),
-                Kind::LsrImm => dynasm!(self.ops ; .arch x64 ; shr Rd(to), n),
-                _ => dynasm!(self.ops ; .arch x64 ; sar Rd(to), n),
-            }
-            self.set_flags(at_once, false, to);
-        }
-        self.flags_are(set, left_out, source);
-        self.value_of(op, Some(Host::Logic));
     }
 
     /// Shifts by a register. The carry is the last bit shifted out; a shift by 0 keeps it.

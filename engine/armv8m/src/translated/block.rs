@@ -1,16 +1,17 @@
 //! What blocks are made of ([`jit::Block`]): instructions one by one, those of IT blocks, and their times.
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, RangeInclusive};
 
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
-use jit::{Block, Flow, Place, Touches, source};
+use jit::flags::{ALL, C, NZ};
+use jit::{Block, Effects, Flow, Part, Place, Touches, source};
 
 use super::accesses::moves_base;
 use super::mistakes::mistaken;
 use super::{Mistake, Pipeline, flags_of};
 use crate::decode::{CONDITIONS, FLAGS_SHIFT, Kind, Op, SECOND_HALF, decode, flag};
-use crate::{Map, V8m, time};
+use crate::{Map, Memory, V8m, time};
 
 /// A block in the making.
 pub(super) struct Translation<'t, 'a, M>(pub(super) &'t mut Block<'a, V8m, M>);
@@ -37,9 +38,8 @@ fn next_it(it: u8) -> u8 {
 impl<M: Map> Translation<'_, '_, M> {
     /// Translates the next instruction, or the rest of an IT block.
     pub(super) fn next(&mut self) -> Flow {
-        // The ROM may have parts that others than Secure code may enter. Ahead or not: both kinds of blocks start at the
-        // same places.
-        if self.part.source == source::ROM || self.here.executed == 0 && self.translatable(self.here.pc).is_none() {
+        // Ahead or not: both kinds of blocks start at the same places.
+        if self.here.executed == 0 && op_of(self.mem, self.part, self.here.pc).is_none() {
             return Flow::Interpreted;
         }
         if self.here.pipeline.it != 0 {
@@ -51,21 +51,14 @@ impl<M: Map> Translation<'_, '_, M> {
         }
     }
 
-    /// Returns the instruction at `pc`, if it can be translated.
-    fn translatable(&self, pc: u32) -> Option<Op> {
-        let (half, next) = self.part.halfwords(self.mem, pc);
-        let op = mistaken(decode(half, next), self.mem);
-        let inside = self.part.contains(pc) && self.part.contains(pc + op.bytes() - 1);
-        (inside && translatable(op)).then_some(op)
-    }
-
-    /// Returns the same, unless the engine must execute it and the true order is needed for that.
+    /// Returns the instruction at `pc`, unless it cannot be translated, or the engine must execute it and the true order
+    /// is needed for that.
     fn op_at(&self, pc: u32) -> Option<Op> {
         let by_engine = |op: &Op| match op.kind {
             Kind::Indexed => moves_base(*op).is_none(),
             kind => matches!(kind, Kind::Dsp | Kind::Float | Kind::FloatLoad),
         };
-        self.translatable(pc).filter(|op| !(self.ahead && by_engine(op)))
+        op_of(self.mem, self.part, pc).filter(|op| !(self.ahead && by_engine(op)))
     }
 
     /// Translates one instruction. `skip`: the condition of its IT block does not hold.
@@ -76,6 +69,8 @@ impl<M: Map> Translation<'_, '_, M> {
             self.end_here();
             return Flow::Ended;
         }
+        // The paths of an IT block have to meet.
+        self.leaves_out = self.here.pipeline.it == 0;
         let fetches = self.begin(op.bytes(), touches(op.kind), is_conditional(op.kind) || op.kind == Kind::It);
         let waits = self.here.pipeline.late & u32::from(op.reads);
         self.here.cycles += match waits {
@@ -207,17 +202,58 @@ impl<M: Map> Translation<'_, '_, M> {
     }
 }
 
+/// Returns the instruction at `pc`, if it can be translated.
+fn op_of<M: Map>(mem: &Memory<M>, part: Part, pc: u32) -> Option<Op> {
+    let (half, next) = part.halfwords(mem, pc);
+    let op = mistaken(decode(half, next), mem);
+    // The ROM may have parts that others than Secure code may enter.
+    let inside = part.source != source::ROM && part.contains(pc) && part.contains(pc + op.bytes() - 1);
+    (inside && translatable(op)).then_some(op)
+}
+
+/// Returns what the instruction at `pc` does with flags and registers, if a block goes on after it, outside IT blocks.
+pub(super) fn effects<M: Map>(mem: &Memory<M>, part: Part, pc: u32) -> Option<Effects> {
+    use Kind::*;
+    let op = op_of(mem, part, pc)?;
+    let result = 1 << op.a;
+    let (reads, sets, writes) = match op.kind {
+        kind if is_conditional(kind) => (0, 0, 0),
+        Cbz | Cbnz | Nop => (0, 0, 0),
+        StrImm | StrbImm | StrhImm | StrReg | StrbReg | StrhReg => (0, 0, 0),
+        TstImm | TstReg | TeqImm | TeqReg => (0, NZ, 0),
+        CmpImm | CmpReg | CmnImm | CmnReg => (0, ALL, 0),
+        AddImmS | AddRegS | SubImmS | SubRegS | RsbImmS | RsbRegS => (0, ALL, result),
+        AdcImmS | AdcRegS | SbcImmS | SbcRegS => (C, ALL, result),
+        AdcImm | AdcReg | SbcImm | SbcReg => (C, 0, result),
+        LslImmS | LsrImmS | AsrImmS | RorImmS if op.imm != 0 => (0, NZ | C, result),
+        LslRegS | LsrRegS | AsrRegS | RorRegS => (C, NZ, result),
+        // All other kinds with flags: logic, moves and MULS.
+        kind if kind.unflagged() != kind => (0, NZ, result),
+        Umull | Smull | Umlal | Smlal | Umaal => (0, 0, result | 1 << op.d),
+        Shifted => (C, 0, result),
+        SubSpImm => (0, 0, 1 << 13),
+        MovPc | AddPc => return None,
+        Stm => (0, 0, 1 << op.b),
+        Ldm => (0, 0, 1 << op.b | op.imm as u16),
+        kind if matches!(touches(kind), Touches::Loads) || is_within(kind, AndImm..=LdrLit) => (0, 0, result),
+        _ => return None,
+    };
+    Some(Effects { bytes: op.bytes(), reads, sets, writes })
+}
+
+/// Returns whether a kind is declared between two others.
+fn is_within(kind: Kind, kinds: RangeInclusive<Kind>) -> bool {
+    (*kinds.start() as u8..=*kinds.end() as u8).contains(&(kind as u8))
+}
+
 /// Returns what an instruction does with memory.
 fn touches(kind: Kind) -> Touches {
     use Kind::*;
-    // The kinds are declared in this order.
-    let is_within =
-        |kinds: std::ops::RangeInclusive<Kind>| (*kinds.start() as u8..=*kinds.end() as u8).contains(&(kind as u8));
     match kind {
         MovPc | AddPc => Touches::More,
         Nop | It | LdrLit | B | Cbz | Cbnz => Touches::Nothing,
-        _ if is_within(AndImm..=Udiv) || is_conditional(kind) => Touches::Nothing,
-        _ if is_within(LdrImm..=LdrshImm) || is_within(LdrReg..=LdrshReg) => Touches::Loads,
+        _ if is_within(kind, AndImm..=Udiv) || is_conditional(kind) => Touches::Nothing,
+        _ if is_within(kind, LdrImm..=LdrshImm) || is_within(kind, LdrReg..=LdrshReg) => Touches::Loads,
         _ => Touches::More,
     }
 }
@@ -230,31 +266,7 @@ fn is_conditional(kind: Kind) -> bool {
 /// Returns whether the engine may have to make accesses for an instruction.
 fn accesses(kind: Kind) -> bool {
     use Kind::*;
-    matches!(
-        kind,
-        LdrLit
-            | LdrImm
-            | LdrbImm
-            | LdrhImm
-            | LdrsbImm
-            | LdrshImm
-            | StrImm
-            | StrbImm
-            | StrhImm
-            | LdrReg
-            | LdrbReg
-            | LdrhReg
-            | LdrsbReg
-            | LdrshReg
-            | StrReg
-            | StrbReg
-            | StrhReg
-            | Indexed
-            | Ldm
-            | Stm
-            | LdmPc
-            | TableBranch
-    )
+    is_within(kind, LdrLit..=Indexed) || is_within(kind, Ldm..=TableBranch)
 }
 
 /// Returns whether an instruction never continues with the next.

@@ -30,9 +30,6 @@ const LAYOUT: Layout = Layout {
     fetch_word: offset_of!(Core, fetch_word) as i32,
     cycles: offset_of!(Core, cycles) as i32,
 };
-const NZ: i32 = LAYOUT.nz;
-const C: i32 = LAYOUT.c;
-const V: i32 = LAYOUT.v;
 const LATE: i32 = offset_of!(Core, late) as i32;
 const IT: i32 = offset_of!(Core, it) as i32;
 
@@ -92,8 +89,8 @@ impl Translate for V8m {
         Translation(block).next()
     }
 
-    fn effects<M: Map>(_: &Memory<M>, _: Part, _: u32) -> Option<Effects> {
-        None
+    fn effects<M: Map>(mem: &Memory<M>, part: Part, pc: u32) -> Option<Effects> {
+        block::effects(mem, part, pc)
     }
 }
 

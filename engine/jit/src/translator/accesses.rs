@@ -7,7 +7,7 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::ahead::{LOAD, STORE};
 use super::block::{After, Block, Place, guest};
-use super::flags::{Apply, Operand};
+use super::flags::{ALL, Apply, Operand};
 use super::mistakes::Mistake;
 use super::routines::{DENIED, ECX, FLASH, GRANULES};
 use super::stubs::Stub;
@@ -143,7 +143,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
             (1, _) => dynasm!(self.ops ; .arch x64 ; movzx Rd(to), WORD [r13 + rcx * 2]),
             _ => dynasm!(self.ops ; .arch x64 ; mov Rd(to), [r13 + rcx * 4]),
         }
-        self.into_memory(load.register);
+        self.keep_in_core(load.register);
         self.move_base(load);
         dynasm!(self.ops ; .arch x64 ; =>done);
         if self.ahead {
@@ -155,8 +155,8 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
         self.here.cycles += A::ACCESS - u32::from(self.makes(Mistake::LoadTakesLess));
     }
 
-    /// Writes EAX to a register if that is in the core.
-    pub(super) fn into_memory(&mut self, register: u8) {
+    /// Writes EAX to a register if the core has that.
+    pub(super) fn keep_in_core(&mut self, register: u8) {
         if guest(register).is_none() {
             dynasm!(self.ops ; .arch x64 ; mov [rbx + A::LAYOUT.register(register)], eax);
         }
@@ -190,7 +190,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                     }
                     dynasm!(self.ops ; .arch x64 ; mov Rd(host), [r13 + in_ram as i32]);
                 }
-                self.into_memory(to);
+                self.keep_in_core(to);
             }
             source::ROM if M::ROM.contains(address) => {
                 let value = self.mem.rom_u32((address - M::ROM.base) as usize);
@@ -228,7 +228,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
     pub(super) fn take_literal(&mut self, to: u8, offset: u32) {
         let host = guest(to).unwrap_or(0);
         dynasm!(self.ops ; .arch x64 ; mov rcx, [r15 + FLASH] ; mov Rd(host), [rcx + offset as i32]);
-        self.into_memory(to);
+        self.keep_in_core(to);
     }
 
     /// Jumps to `marked` if the granule of RAM at ECX units of `size` contains code, or `further` of them further. A
@@ -344,12 +344,14 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
         for (word, register) in registers(list).enumerate() {
             let host = guest(register).unwrap_or(0);
             dynasm!(self.ops ; .arch x64 ; mov Rd(host), [r13 + rcx * 4 + 4 * word as i32]);
-            self.into_memory(register);
+            self.keep_in_core(register);
         }
     }
 
     /// Leaves the current instruction to the interpreter, within the block.
     pub fn execute(&mut self) {
+        // It may read or set them.
+        self.write_flags(ALL);
         let [at, done] = [0; 2].map(|_| self.ops.new_dynamic_label());
         dynasm!(self.ops ; .arch x64 ; jmp =>at ; =>done);
         self.execute_at(at, done, 0);

@@ -130,6 +130,8 @@ pub struct Block<'a, A: Translate, M> {
     bounds: Vec<u32>,
     /// Comparisons with the bound of a segment: the offset behind its constant.
     bounded: Vec<(usize, usize)>,
+    /// The current instruction may leave out flags.
+    pub leaves_out: bool,
     /// What x86's flags hold, as the result of the code that ends at an offset.
     pub host: Option<(Host, AssemblyOffset)>,
     /// The address at which the block starts.
@@ -177,6 +179,7 @@ impl<'a, A: Translate, M: Map> Block<'a, A, M> {
             started: 0,
             bounds: Vec::new(),
             bounded: Vec::new(),
+            leaves_out: true,
             host: None,
             start: pc,
             waits: Waits::Nothing,

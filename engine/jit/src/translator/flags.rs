@@ -16,6 +16,8 @@ pub enum Operand {
     Constant(u32),
     /// What the register with the result held before.
     Overwritten,
+    /// What ECX holds in the current instruction.
+    InEcx,
 }
 
 /// The place of a flag.
@@ -48,7 +50,7 @@ pub struct Sum {
 
 impl Source {
     /// Returns whether it changes with one of `registers`, a set of bits.
-    pub fn changes(self, registers: u16) -> bool {
+    pub(super) fn changes(self, registers: u16) -> bool {
         let within = |register: u8| registers >> register & 1 != 0;
         let operand = |operand| matches!(operand, Operand::Register(register) if within(register));
         match self {
@@ -90,7 +92,7 @@ impl Source {
     }
 
     /// Brings the same into x86's flags, by a comparison where one does it.
-    pub fn test(self, ops: &mut Assembler, at: Layout) {
+    pub(super) fn test(self, ops: &mut Assembler, at: Layout) {
         match self {
             Self::Value(register) => {
                 let host = GUEST[usize::from(register)];
@@ -115,6 +117,14 @@ pub enum Apply {
     Cmp,
     /// They are combined by AND.
     And,
+    /// By OR.
+    Or,
+    /// By exclusive OR.
+    Xor,
+    /// It is added with x86's carry.
+    Adc,
+    /// It is subtracted with x86's carry as the borrow.
+    Sbb,
 }
 
 impl Operand {
@@ -126,6 +136,7 @@ impl Operand {
                 Some(&guest) => dynasm!(ops ; .arch x64 ; mov Rd(host), Rd(guest)),
                 None => dynasm!(ops ; .arch x64 ; mov Rd(host), [rbx + at.register(register)]),
             },
+            Self::InEcx => dynasm!(ops ; .arch x64 ; mov Rd(host), ecx),
             Self::Overwritten => {}
         }
     }
@@ -140,6 +151,7 @@ impl Operand {
                         Some(&guest) => dynasm!(ops ; .arch x64 ; $name Rd(host), Rd(guest)),
                         None => dynasm!(ops ; .arch x64 ; $name Rd(host), [rbx + at.register(register)]),
                     },
+                    Self::InEcx => dynasm!(ops ; .arch x64 ; $name Rd(host), ecx),
                     Self::Overwritten => {}
                 }
             };
@@ -149,6 +161,10 @@ impl Operand {
             Apply::Sub => with!(sub),
             Apply::Cmp => with!(cmp),
             Apply::And => with!(and),
+            Apply::Or => with!(or),
+            Apply::Xor => with!(xor),
+            Apply::Adc => with!(adc),
+            Apply::Sbb => with!(sbb),
         }
     }
 }
@@ -168,10 +184,10 @@ pub struct Flags([Source; 3]);
 
 impl Flags {
     /// All of them in the core.
-    pub const IN_CORE: Self = Self([Source::Core; 3]);
+    pub(super) const IN_CORE: Self = Self([Source::Core; 3]);
 
     /// Says where the flags of a set are from now on.
-    pub fn put(&mut self, set: u8, source: Source) {
+    pub(super) fn put(&mut self, set: u8, source: Source) {
         for (bit, flag) in self.0.iter_mut().enumerate() {
             if set >> bit & 1 != 0 {
                 *flag = source;
@@ -185,13 +201,13 @@ impl Flags {
     }
 
     /// Returns the source outside the core that all flags of a set have.
-    pub fn common(self, set: u8) -> Option<Source> {
+    pub(super) fn common(self, set: u8) -> Option<Source> {
         let source = self.0[set.trailing_zeros() as usize];
         (source != Source::Core && self.those(set, |other| other == source) == set).then_some(source)
     }
 
     /// Writes the flags of a set to the core. ECX and x86's flags change.
-    pub fn write(self, set: u8, ops: &mut Assembler, at: Layout) {
+    pub(super) fn write(self, set: u8, ops: &mut Assembler, at: Layout) {
         let mut left = self.those(set, |source| source != Source::Core);
         while left != 0 {
             let source = self.0[left.trailing_zeros() as usize];
@@ -234,7 +250,7 @@ pub enum Host {
 
 impl Host {
     /// Returns whether they decide a condition, by its number in an instruction.
-    pub fn decides(self, condition: u8) -> bool {
+    pub(super) fn decides(self, condition: u8) -> bool {
         match self {
             Self::Difference => true,
             Self::Sum => condition >> 1 != 4,
@@ -244,12 +260,12 @@ impl Host {
 }
 
 /// Returns the flags that a condition needs.
-pub fn needs(condition: u8) -> u8 {
+pub(super) fn needs(condition: u8) -> u8 {
     [NZ, C, NZ, V, NZ | C, NZ | V, NZ | V][usize::from(condition >> 1)]
 }
 
 /// Jumps to `not` unless a condition holds: by x86's flags, if they decide it, else by the core's. ECX may change.
-pub fn unless(ops: &mut Assembler, condition: u8, host: Option<Host>, not: DynamicLabel, at: Layout) {
+pub(super) fn unless(ops: &mut Assembler, condition: u8, host: Option<Host>, not: DynamicLabel, at: Layout) {
     let Layout { nz, c, v, .. } = at;
     let n_and_v = |ops: &mut Assembler| {
         dynasm!(ops ; .arch x64 ; mov ecx, [rbx + nz + 4] ; shr ecx, 31 ; cmp cl, [rbx + v]);

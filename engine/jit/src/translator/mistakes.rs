@@ -75,10 +75,6 @@ mistakes! {
     WordFetchedAgain,
     /// A block continues after an access that needs attention.
     EventOverlooked,
-    ;
-
-    /// Those of Armv6-M, and with what else RP2040 has.
-    ON_RP2040:
     /// A comparison sets no flags.
     FlagsOfCompare,
     /// An exit forgets the flags that the block has left out.
@@ -87,20 +83,24 @@ mistakes! {
     FlagsLost,
     /// ADDS with a constant does not set V.
     OverflowOfAdd,
+    /// LSRS by a constant does not set C.
+    CarryOfShift,
+    /// After a taken branch, an interrupt waits for one more instruction.
+    LimitAfterBlock,
+    ;
+
+    /// Those of Armv6-M, and with what else RP2040 has.
+    ON_RP2040:
     /// LDM writes its base back although it is in the list.
     LdmWritesBack,
     /// BL does not fetch the word after its second halfword.
     BlFetchesOnce,
     /// BLX clears bit 0 of LR.
     BlxLinksToArm,
-    /// LSRS by a constant does not set C.
-    CarryOfShift,
     /// A shift by a register that is 0 changes C.
     CarryOfShiftByZero,
     /// LSLS by 32 clears C.
     ShiftByWidth,
-    /// After a taken branch, an interrupt waits for one more instruction.
-    LimitAfterBlock,
     /// A branch that is not taken takes two cycles.
     UntakenBranchTakesTwo,
     /// A block contains one instruction behind its region.

@@ -33,7 +33,7 @@ use self::context::{Context, RUN, Seen, counts, status};
 use self::mistakes::Mistakes;
 pub use self::part::Part;
 use self::part::{Room, counted};
-pub use self::results::Effects;
+pub use self::results::{Effects, Shift};
 use self::routines::{Assembler, BAILED, Routines};
 
 /// Where a core has what the code that blocks share reads and writes, in bytes from its start.

@@ -6,7 +6,7 @@ use dynasmrt::{DynasmApi, dynasm};
 
 use super::Translate;
 use super::block::{Block, guest};
-use super::flags::{Apply, C, Host, NZ, Operand, Source, Sum, V, needs};
+use super::flags::{ALL, Apply, C, Host, NZ, Operand, Source, Sum, V, needs};
 use super::mistakes::Mistake;
 use super::routines::{ECX, GUEST};
 
@@ -26,6 +26,19 @@ pub struct Effects {
     pub writes: u16,
 }
 
+/// A shift by a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shift {
+    /// To the left.
+    Lsl,
+    /// To the right, without the sign.
+    Lsr,
+    /// To the right, with the sign.
+    Asr,
+    /// A rotation to the right.
+    Ror,
+}
+
 impl<A: Translate, M: Map> Block<'_, A, M> {
     /// Writes flags of a set to the core.
     pub fn write_flags(&mut self, set: u8) {
@@ -42,7 +55,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
     /// Returns which flags of a set, which the current instruction sets, can be left out: they are set again before
     /// anything reads them in the core, and before `source` changes.
     pub fn left_out(&self, set: u8, source: Source) -> u8 {
-        let (mut open, mut left_out, mut pc) = (set, 0, self.next);
+        let (mut open, mut left_out, mut pc) = (if self.leaves_out { set } else { 0 }, 0, self.next);
         for _ in 0..FAR {
             let Some(effects) = A::effects(self.mem, self.part, pc) else { break };
             open &= !effects.reads;
@@ -149,9 +162,42 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                 if let Some(to) = to.filter(|_| host == ECX) {
                     dynasm!(self.ops ; .arch x64 ; mov Rd(GUEST[usize::from(to)]), ecx);
                 }
-                self.host = Some((if subtracts { Host::Difference } else { Host::Sum }, self.ops.offset()));
+                let holds = if subtracts { Host::Difference } else { Host::Sum };
+                self.host = (set == ALL).then(|| (holds, self.ops.offset()));
             }
         }
         self.flags_are(set, left_out, source);
+    }
+
+    /// Shifts one of R0 to R7 into another by `n`, which is not 0. `flags`: sets them.
+    pub fn shift(&mut self, shift: Shift, [to, from]: [u8; 2], n: u8, flags: bool) {
+        let [host, other] = [to, from].map(|register| GUEST[usize::from(register & 7)]);
+        let bit = if shift == Shift::Lsl { 32 - n } else { n - 1 };
+        let mistaken = shift == Shift::Lsr && n < 32 && self.makes(Mistake::CarryOfShift);
+        let set = if flags && !mistaken { C } else { 0 };
+        let source = Source::Bit(from, bit);
+        let left_out = if to == from { 0 } else { self.left_out(set, source) };
+        let at_once = set & !left_out;
+        if n == 32 && at_once != 0 {
+            dynasm!(self.ops ; .arch x64 ; bt Rd(other), bit as i8);
+            self.set_flags(at_once, false, host);
+        }
+        if to != from && (shift, n) != (Shift::Lsr, 32) {
+            dynasm!(self.ops ; .arch x64 ; mov Rd(host), Rd(other));
+        }
+        match shift {
+            Shift::Lsr if n == 32 => dynasm!(self.ops ; .arch x64 ; xor Rd(host), Rd(host)),
+            Shift::Lsl => dynasm!(self.ops ; .arch x64 ; shl Rd(host), n as i8),
+            Shift::Lsr => dynasm!(self.ops ; .arch x64 ; shr Rd(host), n as i8),
+            Shift::Asr => dynasm!(self.ops ; .arch x64 ; sar Rd(host), n.min(31) as i8),
+            Shift::Ror => dynasm!(self.ops ; .arch x64 ; ror Rd(host), n as i8),
+        }
+        if n != 32 {
+            self.set_flags(at_once, false, host);
+        }
+        if flags {
+            self.flags_are(set, left_out, source);
+            self.value(to, (shift != Shift::Ror).then_some(Host::Logic));
+        }
     }
 }

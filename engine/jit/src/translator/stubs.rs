@@ -367,7 +367,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
             _ if to != 0 => dynasm!(self.ops ; .arch x64 ; mov Rd(to), eax),
             _ => {}
         }
-        self.into_memory(load.register);
+        self.keep_in_core(load.register);
         self.move_base(load);
     }
 
