@@ -1,4 +1,4 @@
-//! What blocks are made of ([`jit::Block`]): which instructions, and what they read and change.
+//! Puts instructions into a block ([`jit::Block`]), and tells it the registers and flags that they read and change.
 
 use std::ops::{Deref, DerefMut};
 
@@ -45,6 +45,7 @@ impl<M: Map> Translation<'_, '_, M> {
         };
         self.begin(op.bytes(), touches, op.kind.taken().is_some());
         let flow = self.instruction(op);
+        self.tags &= keeps_tags(op);
         self.here.pc = self.next;
         flow
     }
@@ -97,6 +98,17 @@ fn leaves_memory_alone(kind: Kind) -> bool {
             | Kind::Ble
             | Kind::B
     )
+}
+
+/// Returns whether RAX is the same after an instruction as before.
+fn keeps_tags(op: Op) -> bool {
+    match op.kind {
+        Kind::MovHi => op.a < 8,
+        Kind::LslReg | Kind::LsrReg | Kind::AsrReg | Kind::RorReg => false,
+        Kind::Push | Kind::Pop | Kind::Stm | Kind::Ldm | Kind::AddSpImm => false,
+        Kind::AddHi | Kind::AddFromPc | Kind::MovFromPc => false,
+        _ => true,
+    }
 }
 
 /// Returns whether a block may contain `op`; other instructions are interpreted.

@@ -188,8 +188,6 @@ impl<M: Map> Translation<'_, '_, M> {
                 self.branch(pc.wrapping_add(4).wrapping_add(op.imm), 2);
                 dynasm!(self.ops ; .arch x64 ; =>not);
                 self.here.cycles += if self.makes(Mistake::UntakenBranchTakesTwo) { 2 } else { 1 };
-                // If the loop goes on, the rest of its last line is never fetched.
-                self.line = None;
             }
         }
         Flow::On

@@ -1,4 +1,4 @@
-//! What blocks are made of ([`jit::Block`]): instructions one by one, those of IT blocks, and their times.
+//! Puts instructions and IT blocks with their times into a block ([`jit::Block`]).
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use std::ops::{Deref, DerefMut, RangeInclusive};
@@ -63,6 +63,7 @@ impl<M: Map> Translation<'_, '_, M> {
 
     /// Translates one instruction. `skip`: the condition of its IT block does not hold.
     fn step(&mut self, op: Op, skip: bool) -> Flow {
+        self.tags = false;
         let before = flags_of(self.here.pipeline.late);
         if before & flag::IDLE != 0 && accesses(op.kind) {
             // What the engine's access leaves would not be paired.

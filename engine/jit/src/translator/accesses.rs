@@ -13,7 +13,7 @@ use super::routines::{DENIED, ECX, FLASH, GRANULES};
 use super::stubs::Stub;
 use super::{Translate, counted, source};
 
-/// What is added to the base of an access.
+/// The offset of an access from its base.
 #[derive(Clone, Copy, Debug)]
 pub enum Offset {
     /// A constant.
@@ -214,7 +214,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
             return;
         }
         self.here.fetched += 1;
-        if self.relies_on(address >> 3) {
+        if self.line == Some(address >> 3) {
             return;
         }
         let [at, back] = [0; 2].map(|_| self.ops.new_dynamic_label());

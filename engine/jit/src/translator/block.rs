@@ -36,7 +36,7 @@ pub struct Place<P> {
     pub fetched: u32,
     /// Cycles.
     pub cycles: u32,
-    /// Where the flags are.
+    /// The places of the flags.
     pub flags: Flags,
     /// What else the next instruction depends on.
     pub pipeline: P,
@@ -52,17 +52,8 @@ pub(super) struct After {
     /// Those from the instruction's start to its access, but for the wait of a fetch that missed.
     pub(super) spent: u32,
     pub(super) segment: usize,
-    /// A line of flash that must be in the cache still.
-    pub(super) line: Option<Line>,
-}
-
-/// A line of flash that a check has found in the cache, with both words if another fetch relies on that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// Its address / 8.
-    pub(super) number: u32,
-    /// The check.
-    pub(super) check: usize,
+    /// A line of flash that must be in the cache still, as its address / 8.
+    pub(super) line: Option<u32>,
 }
 
 /// How a block goes on after the next instruction.
@@ -112,16 +103,17 @@ pub struct Block<'a, A: Translate, M> {
     pub(super) counting: bool,
     /// For a core that runs ahead of the other ([`super::ahead`]): exits before what needs the true order.
     pub ahead: bool,
-    /// Where the block is.
+    /// The position after the instructions so far.
     pub here: Place<A::Pipeline>,
     /// The current instruction after its fetches, or ahead before them.
     pub at: Place<A::Pipeline>,
     /// The address of the next.
     pub next: u32,
-    /// A line of flash that is in the cache.
-    pub line: Option<Line>,
-    /// For each check of a line, whether another fetch relies on it.
-    pub(super) relied_on: Vec<bool>,
+    /// A line of flash that is in the cache with both words, as its address / 8. A cache that fills lines by words, and
+    /// often has one without the other, is asked for each.
+    pub line: Option<u32>,
+    /// RAX has the address of the cache's tags.
+    pub tags: bool,
     pub(super) stubs: Vec<Stub<A::Pipeline>>,
     pub(super) segment: usize,
     /// The cycle at which it starts.
@@ -173,7 +165,7 @@ impl<'a, A: Translate, M: Map> Block<'a, A, M> {
             at: here,
             next: pc,
             line: None,
-            relied_on: Vec::new(),
+            tags: false,
             stubs: Vec::new(),
             segment: 0,
             started: 0,
@@ -374,32 +366,25 @@ impl<'a, A: Translate, M: Map> Block<'a, A, M> {
         let back = self.ops.new_dynamic_label();
         let mut bail = None;
         for (number, word) in words.iter().enumerate() {
-            if self.relies_on(word >> 3) {
+            if self.line == Some(word >> 3) {
                 continue;
             }
+            self.line = Some(word >> 3).filter(|_| self.whole_lines());
             if bail.is_none() && (self.ahead || !ends) {
                 bail = Some(self.bail(if self.ahead { self.at } else { self.here }));
             }
-            let check = self.relied_on.len();
-            self.relied_on.push(false);
-            self.line = Some(Line { number: word >> 3, check });
             let [at, found] = [0; 2].map(|_| self.ops.new_dynamic_label());
             self.jump_unless_cached(word >> 3, at);
             dynasm!(self.ops ; .arch x64 ; =>found);
-            // The last line has a check of its own.
-            let last = check + usize::from(words[number..].iter().any(|other| other >> 3 != word >> 3));
             let offsets = words[number..].iter().map(|word| word & (M::FLASH.bytes - 1)).collect();
-            let segment = self.segment;
-            self.stubs.push(Stub::Miss { at, found, back, offsets, checks: [check, last], segment, bail, free: false });
+            self.stubs.push(Stub::Miss { at, found, back, offsets, segment: self.segment, bail, free: false });
         }
         dynasm!(self.ops ; .arch x64 ; =>back);
     }
 
-    /// Returns whether a line of flash is known to be in the cache, and notes that a fetch relies on both of its words.
-    pub(super) fn relies_on(&mut self, number: u32) -> bool {
-        let Some(line) = self.line.filter(|line| line.number == number) else { return false };
-        self.relied_on[line.check] = true;
-        true
+    /// Returns whether the cache fills whole lines.
+    pub(super) fn whole_lines(&self) -> bool {
+        self.mem.xip.whole_lines
     }
 
     /// Says that the current instruction, whose stubs begin with `first`, takes no time. If its fetch has used up the time
@@ -428,9 +413,12 @@ impl<'a, A: Translate, M: Map> Block<'a, A, M> {
         let offset = line << 3 & (M::FLASH.bytes - 1);
         let set = 8 * ((offset >> 3) & 0x3ff) as i32;
         let held = ((offset >> 13) << 2) | 3;
+        if !self.tags {
+            dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES]);
+            self.tags = true;
+        }
         dynasm!(self.ops
             ; .arch x64
-            ; mov rax, [r15 + LINES]
             ; cmp DWORD [rax + set], held as i32
             ; je >there
             ; cmp DWORD [rax + set + 4], held as i32

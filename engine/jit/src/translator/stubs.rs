@@ -9,7 +9,7 @@ use super::ahead::PEEK;
 use super::block::{After, Block, Place, guest};
 use super::flags::ALL;
 use super::mistakes::Mistake;
-use super::routines::{COUNTER, POLLING, SPENT, STATUS, VALUE};
+use super::routines::{COUNTER, LINES, POLLING, SPENT, STATUS, VALUE};
 use super::{Translate, counted, status};
 
 /// An out-of-line stub.
@@ -29,13 +29,12 @@ pub(super) enum Stub<P> {
         place: Place<P>,
     },
     /// Fetches from `offsets` of flash, the first of which is in no whole line of the cache. It may be `found` in one
-    /// without the other word, if nothing relies on that: the check of the first line tells, and that of the last.
+    /// without the other word.
     Miss {
         at: DynamicLabel,
         found: DynamicLabel,
         back: DynamicLabel,
         offsets: Vec<u32>,
-        checks: [usize; 2],
         segment: usize,
         /// `None`: the block's end, where the next one looks at the time.
         bail: Option<DynamicLabel>,
@@ -102,6 +101,7 @@ pub(super) enum Stub<P> {
 impl<A: Translate, M: Map> Block<'_, A, M> {
     #[allow(clippy::too_many_lines)]
     pub(super) fn stub(&mut self, stub: Stub<A::Pipeline>) {
+        self.tags = false;
         match stub {
             Stub::Leave { at, place } => {
                 dynasm!(self.ops ; .arch x64 ; =>at);
@@ -123,24 +123,24 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                 }
                 dynasm!(self.ops ; .arch x64 ; jmp extern bail);
             }
-            Stub::Miss { at, found, back, offsets, checks: [first, last], segment, bail, free } => {
+            Stub::Miss { at, found, back, offsets, segment, bail, free } => {
                 dynasm!(self.ops ; .arch x64 ; =>at);
-                if !self.relied_on[first] {
-                    self.jump_if_alone(offsets[0], found);
-                }
+                self.jump_if_alone(offsets[0], found);
                 if let Some(stuck) = bail.filter(|_| self.ahead && !self.makes(Mistake::MissAhead)) {
                     dynasm!(self.ops ; .arch x64 ; jmp =>stuck);
                     return;
                 }
                 offsets.iter().for_each(|&offset| self.miss(offset));
+                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES]);
+                self.tags = true;
                 if let Some(bail) = bail {
                     let late = if free { back } else { bail };
                     if !self.makes(Mistake::MissOverruns) {
                         self.compare_bound(segment);
                         dynasm!(self.ops ; .arch x64 ; jle =>late);
                     }
-                    // The cache may keep nothing, or one word.
-                    if self.relied_on[last] {
+                    // A cache that is off keeps nothing.
+                    if self.whole_lines() {
                         self.jump_unless_cached(offsets[offsets.len() - 1] >> 3, bail);
                     }
                 }
@@ -153,7 +153,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                 self.miss(offset);
                 self.jump_unless_kept(after, out);
                 self.compare_bound(after.segment);
-                dynasm!(self.ops ; .arch x64 ; jg =>back ; =>out);
+                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jg =>back ; =>out);
                 self.take_literal(to, offset);
                 dynasm!(self.ops ; .arch x64 ; jmp =>after.leave);
             }
@@ -197,7 +197,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                     // It takes one cycle, of those that the block subtracts.
                     dynasm!(self.ops ; .arch x64 ; add r14, A::ACCESS as i32 - 1);
                 }
-                dynasm!(self.ops ; .arch x64 ; jmp =>done);
+                self.go_back(done);
             }
             Stub::Load { at, load, place, after, done, take } => {
                 let polls = self.polls == Some(place.pc);
@@ -268,6 +268,9 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
 
     /// Jumps to `found` if the cache holds only this word of its line (RAX: the cache's tags).
     fn jump_if_alone(&mut self, offset: u32, found: DynamicLabel) {
+        if self.whole_lines() {
+            return;
+        }
         let set = 8 * ((offset >> 3) & 0x3ff) as i32;
         let alone = ((offset >> 13) << 2 | 1 << (offset >> 2 & 1)) as i32;
         dynasm!(self.ops
@@ -282,16 +285,17 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
     /// Fetches the word at an offset of flash that may miss.
     fn miss(&mut self, offset: u32) {
         let miss = self.routines.miss;
+        self.tags = false;
         dynasm!(self.ops ; .arch x64 ; mov ecx, DWORD offset as i32 ; call extern miss);
         if self.makes(Mistake::MissTakesNoTime) {
             dynasm!(self.ops ; .arch x64 ; add r14, rax);
         }
     }
 
-    /// Jumps to `out` if the cache has lost a line after this that another fetch relies on.
+    /// Jumps to `out` if the cache has lost a line after this that must be there.
     fn jump_unless_kept(&mut self, after: After, out: DynamicLabel) {
-        if let Some(line) = after.line.filter(|line| self.relied_on[line.check]) {
-            self.jump_unless_cached(line.number, out);
+        if let Some(line) = after.line {
+            self.jump_unless_cached(line, out);
         }
     }
 
@@ -311,7 +315,12 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
             ; jc =>missed
         );
         self.loaded(load);
-        dynasm!(self.ops ; .arch x64 ; jmp =>done);
+        self.go_back(done);
+    }
+
+    /// Jumps to a label of the straight line, where RAX may be expected to have the address of the cache's tags.
+    fn go_back(&mut self, to: DynamicLabel) {
+        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jmp =>to);
     }
 
     /// Exits at `place`.
@@ -355,7 +364,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
         }
         self.jump_unless_kept(after, leave);
         self.compare_bound(segment);
-        dynasm!(self.ops ; .arch x64 ; jg =>done ; jmp =>leave);
+        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jg =>done ; jmp =>leave);
     }
 
     /// Moves EAX, the result of a load, into the register, and moves the base.
