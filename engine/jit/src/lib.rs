@@ -5,7 +5,7 @@
 //! to memory with code must call [`cpu::Translations::forget`].
 //!
 //! This crate has what does not depend on the instruction set: the buffer, the table of blocks, the code that they share,
-//! and cores that run ahead. An architecture makes the blocks: `Translate`.
+//! what all blocks are made of, and cores that run ahead. An architecture translates its instructions: `Translate`.
 
 #![warn(missing_docs, unreachable_pub)]
 

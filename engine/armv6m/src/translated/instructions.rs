@@ -4,38 +4,48 @@
 
 use cpu::Map;
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
-use jit::flags::{ALL, Apply, C, Host, NZ, Operand, Source, Sum, V};
+use jit::flags::{ALL, Apply, C, Host, NZ, Operand, Source, V};
 use jit::mistakes::Mistake;
 use jit::routines::{ECX, GUEST};
-use jit::source;
+use jit::{Access, Check, Flow, Offset, Shift};
 
-use super::block::{Check, Late, Translation, imm, memory};
-use super::{CARRY, OFFSETS};
+use super::LAYOUT;
+use super::block::Translation;
 use crate::decode::{Kind, Op};
 
-impl<M: Map> Translation<'_, M> {
-    /// Returns false if the block ends here.
+const CARRY: i32 = LAYOUT.c;
+
+impl<M: Map> Translation<'_, '_, M> {
+    /// Translates the current instruction.
     #[allow(clippy::too_many_lines)]
-    pub(super) fn instruction(&mut self, op: Op) -> bool {
+    pub(super) fn instruction(&mut self, op: Op) -> Flow {
         let pc = self.here.pc;
         match op.kind {
             Kind::MovsReg => {
                 self.copy(op.a, op.c);
-                self.value(op, None);
+                self.value_of(op, None);
             }
             Kind::MovImm => {
                 self.write_constant(op.a, op.imm);
-                self.value(op, None);
+                self.value_of(op, None);
             }
-            Kind::LslImm | Kind::LsrImm | Kind::AsrImm => self.shift_by_constant(op),
+            Kind::LslImm | Kind::LsrImm | Kind::AsrImm => {
+                let shift = match op.kind {
+                    Kind::LslImm => Shift::Lsl,
+                    Kind::LsrImm => Shift::Lsr,
+                    _ => Shift::Asr,
+                };
+                self.shift(shift, [op.a, op.c], op.imm as u8, true);
+                self.here.cycles += 1;
+            }
             Kind::LslReg | Kind::LsrReg | Kind::AsrReg | Kind::RorReg => self.shift_by_register(op),
-            Kind::AddReg | Kind::AddImm | Kind::Cmn => self.sum(op, false),
-            Kind::SubReg | Kind::SubImm | Kind::Rsb | Kind::CmpImm | Kind::CmpReg => self.sum(op, true),
+            Kind::AddReg | Kind::AddImm | Kind::Cmn => self.sum_of(op, false),
+            Kind::SubReg | Kind::SubImm | Kind::Rsb | Kind::CmpImm | Kind::CmpReg => self.sum_of(op, true),
             Kind::Adc | Kind::Sbc => self.sum_with_carry(op),
             Kind::And | Kind::Eor | Kind::Orr | Kind::Mul | Kind::Bic | Kind::Mvn | Kind::Tst => self.logic(op),
             Kind::AddHi => {
                 self.read(0, op.b);
-                Operand::Register(op.c).apply(Apply::Add, 0, &mut self.ops, OFFSETS);
+                Operand::Register(op.c).apply(Apply::Add, 0, &mut self.ops, LAYOUT);
                 self.move_to(op.a);
             }
             Kind::AddFromPc => {
@@ -62,81 +72,71 @@ impl<M: Map> Translation<'_, M> {
             }
             Kind::AddSpImm => {
                 self.read(0, 13);
-                dynasm!(self.ops ; .arch x64 ; add eax, imm(op));
+                dynasm!(self.ops ; .arch x64 ; add eax, op.imm as i32);
                 self.write(op.a, 0);
                 self.here.cycles += 1;
             }
             Kind::AddSp => {
-                dynasm!(self.ops ; .arch x64 ; add DWORD [rbx + memory(13)], imm(op));
+                dynasm!(self.ops ; .arch x64 ; add DWORD [rbx + LAYOUT.register(13)], op.imm as i32);
                 self.here.cycles += 1;
             }
             Kind::SubSp => {
-                dynasm!(self.ops ; .arch x64 ; sub DWORD [rbx + memory(13)], imm(op));
+                dynasm!(self.ops ; .arch x64 ; sub DWORD [rbx + LAYOUT.register(13)], op.imm as i32);
                 self.here.cycles += 1;
             }
             Kind::Sxth | Kind::Sxtb | Kind::Uxth | Kind::Uxtb | Kind::Rev | Kind::Rev16 | Kind::Revsh => {
                 self.extend(op)
             }
             Kind::Nop => self.here.cycles += 1,
-            Kind::LdrLit => self.load_literal(op),
-            Kind::LdrReg => self.load(op, 2, false, true),
-            Kind::LdrhReg => self.load(op, 1, false, true),
-            Kind::LdrbReg => self.load(op, 0, false, true),
-            Kind::LdrshReg => self.load(op, 1, true, true),
-            Kind::LdrsbReg => self.load(op, 0, true, true),
-            Kind::LdrImm => self.load(op, 2, false, false),
-            Kind::LdrhImm => self.load(op, 1, false, false),
-            Kind::LdrbImm => self.load(op, 0, false, false),
-            Kind::StrReg => self.store(op, 2, true),
-            Kind::StrhReg => self.store(op, 1, true),
-            Kind::StrbReg => self.store(op, 0, true),
-            Kind::StrImm => self.store(op, 2, false),
-            Kind::StrhImm => self.store(op, 1, false),
-            Kind::StrbImm => self.store(op, 0, false),
+            Kind::LdrLit => self.load_literal(op.a, (pc.wrapping_add(4) & !3).wrapping_add(op.imm)),
+            Kind::LdrReg => self.load(access(op, 2), index(op)),
+            Kind::LdrhReg => self.load(access(op, 1), index(op)),
+            Kind::LdrbReg => self.load(access(op, 0), index(op)),
+            Kind::LdrshReg => self.load(Access { signed: true, ..access(op, 1) }, index(op)),
+            Kind::LdrsbReg => self.load(Access { signed: true, ..access(op, 0) }, index(op)),
+            Kind::LdrImm => self.load(access(op, 2), Offset::Constant(op.imm)),
+            Kind::LdrhImm => self.load(access(op, 1), Offset::Constant(op.imm)),
+            Kind::LdrbImm => self.load(access(op, 0), Offset::Constant(op.imm)),
+            Kind::StrReg => self.store(access(op, 2), index(op)),
+            Kind::StrhReg => self.store(access(op, 1), index(op)),
+            Kind::StrbReg => self.store(access(op, 0), index(op)),
+            Kind::StrImm => self.store(access(op, 2), Offset::Constant(op.imm)),
+            Kind::StrhImm => self.store(access(op, 1), Offset::Constant(op.imm)),
+            Kind::StrbImm => self.store(access(op, 0), Offset::Constant(op.imm)),
             Kind::Push => {
                 let words = op.imm.count_ones();
                 self.read(0, 13);
                 dynasm!(self.ops ; .arch x64 ; sub eax, 4 * words as i32);
                 self.begin_multiple(words, Check::NoCode);
-                self.store_multiple(op.imm);
-                self.write(13, 0);
+                self.put_words(op.imm);
+                self.write_aligned(13, 0);
                 self.here.cycles += words + 1;
             }
-            Kind::Pop => {
-                let words = op.imm.count_ones();
+            Kind::Pop | Kind::PopPc => {
+                let pops_pc = op.kind == Kind::PopPc;
+                let words = op.imm.count_ones() + u32::from(pops_pc);
                 self.read(0, 13);
-                self.begin_multiple(words, Check::None);
-                self.load_multiple(op.imm);
+                self.begin_multiple(words, if pops_pc { Check::Target } else { Check::None });
                 dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
-                self.write(13, 0);
+                self.write_aligned(13, 0);
+                self.take_words(op.imm);
+                if pops_pc {
+                    dynasm!(self.ops ; .arch x64 ; lea eax, [rdx - 1]);
+                    self.branch_to_eax(words + 3);
+                    return Flow::Ended;
+                }
                 self.here.cycles += words + 1;
             }
-            Kind::PopPc => {
-                let words = op.imm.count_ones() + 1;
-                self.read(0, 13);
-                self.begin_multiple(words, Check::Target);
-                self.load_multiple(op.imm);
-                dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
-                self.write(13, 0);
-                dynasm!(self.ops ; .arch x64 ; lea eax, [rdx - 1]);
-                self.branch_to_eax(words + 3);
-                return false;
-            }
-            Kind::Stm => {
-                let words = op.imm.count_ones();
+            Kind::Stm | Kind::Ldm => {
+                let (words, stores) = (op.imm.count_ones(), op.kind == Kind::Stm);
                 self.read(0, op.b);
-                self.begin_multiple(words, Check::NoCode);
-                self.store_multiple(op.imm);
-                dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
-                self.write(op.b, 0);
-                self.here.cycles += words + 1;
-            }
-            Kind::Ldm => {
-                let words = op.imm.count_ones();
-                self.read(0, op.b);
-                self.begin_multiple(words, Check::None);
-                self.load_multiple(op.imm);
-                if op.imm & 1 << op.b == 0 || self.makes(Mistake::LdmWritesBack) {
+                self.begin_multiple(words, if stores { Check::NoCode } else { Check::None });
+                if stores {
+                    self.put_words(op.imm);
+                } else {
+                    self.take_words(op.imm);
+                }
+                if stores || op.imm & 1 << op.b == 0 || self.makes(Mistake::LdmWritesBack) {
                     dynasm!(self.ops ; .arch x64 ; add eax, 4 * words as i32);
                     self.write(op.b, 0);
                 }
@@ -144,27 +144,22 @@ impl<M: Map> Translation<'_, M> {
             }
             Kind::B => {
                 self.branch(pc.wrapping_add(4).wrapping_add(op.imm), 2);
-                return false;
+                return Flow::Ended;
             }
             Kind::Bl => {
                 // As in the interpreter.
-                if self.part.source == source::FLASH && pc & 2 == 0 && !self.makes(Mistake::BlFetchesOnce) {
-                    let late = if self.ahead { Late::Stuck(self.bail(self.before)) } else { Late::Ends };
-                    self.here.fetched += 1;
-                    self.look_up(&[pc.wrapping_add(4)], late);
+                if self.in_flash() && pc & 2 == 0 && !self.makes(Mistake::BlFetchesOnce) {
+                    self.look_up(&[pc.wrapping_add(4)], true);
                 }
                 self.write_constant(14, pc.wrapping_add(4) | 1);
                 self.branch(pc.wrapping_add(4).wrapping_add(op.imm), 3);
-                return false;
+                return Flow::Ended;
             }
             Kind::Bx | Kind::Blx => {
                 let bail = self.bail_here();
                 self.read(2, op.c);
-                if self.makes(Mistake::BxToArm) {
-                    dynasm!(self.ops ; .arch x64 ; or edx, 1);
-                }
-                dynasm!(self.ops ; .arch x64 ; test dl, 1 ; jz =>bail);
                 if op.kind == Kind::Blx {
+                    self.check_thumb(bail);
                     let thumb = u32::from(!self.makes(Mistake::BlxLinksToArm));
                     self.write_constant(14, pc.wrapping_add(2) | thumb);
                 } else {
@@ -172,7 +167,7 @@ impl<M: Map> Translation<'_, M> {
                 }
                 dynasm!(self.ops ; .arch x64 ; lea eax, [rdx - 1]);
                 self.branch_to_eax(2);
-                return false;
+                return Flow::Ended;
             }
             Kind::MovPc | Kind::AddPc => {
                 if op.c == 15 {
@@ -185,18 +180,21 @@ impl<M: Map> Translation<'_, M> {
                 }
                 dynasm!(self.ops ; .arch x64 ; and eax, BYTE -2);
                 self.branch_to_eax(2);
-                return false;
+                return Flow::Ended;
             }
-            _ => self.branch_if(op),
+            _ => {
+                let not = self.ops.new_dynamic_label();
+                self.unless(op.kind as u8 - Kind::Beq as u8, not);
+                self.branch(pc.wrapping_add(4).wrapping_add(op.imm), 2);
+                dynasm!(self.ops ; .arch x64 ; =>not);
+                self.here.cycles += if self.makes(Mistake::UntakenBranchTakesTwo) { 2 } else { 1 };
+            }
         }
-        true
+        Flow::On
     }
 
-    /// Moves EAX to a register, without flags. The stack pointer's lowest bits are 0.
+    /// Moves EAX to a register, without flags.
     fn move_to(&mut self, register: u8) {
-        if register == 13 && !self.makes(Mistake::SpUnaligned) {
-            dynasm!(self.ops ; .arch x64 ; and eax, BYTE -4);
-        }
         self.write(register, 0);
         self.here.cycles += 1;
     }
@@ -209,62 +207,20 @@ impl<M: Map> Translation<'_, M> {
     }
 
     /// Ends an instruction of one cycle that has the result in a register of R0 to R7: sets N and Z.
-    fn value(&mut self, op: Op, host: Option<Host>) {
-        let source = Source::Value(op.a);
-        let left_out = self.left_out(op, NZ, source);
-        self.set_flags(NZ & !left_out, false, GUEST[usize::from(op.a & 7)]);
-        self.flags_are(NZ, left_out, source);
-        self.host = host.map(|host| (host, self.ops.offset()));
+    fn value_of(&mut self, op: Op, host: Option<Host>) {
+        self.value(op.a, host);
         self.here.cycles += 1;
     }
 
     /// Adds, subtracts or compares.
-    fn sum(&mut self, op: Op, subtracts: bool) {
-        let (mut first, mut second) = match op.kind {
-            Kind::Rsb => (Operand::Constant(0), Operand::Register(op.c)),
-            Kind::AddImm | Kind::SubImm | Kind::CmpImm => (Operand::Register(op.b), Operand::Constant(op.imm)),
-            _ => (Operand::Register(op.b), Operand::Register(op.c)),
+    fn sum_of(&mut self, op: Op, subtracts: bool) {
+        let operands = match op.kind {
+            Kind::Rsb => [Operand::Constant(0), Operand::Register(op.c)],
+            Kind::AddImm | Kind::SubImm | Kind::CmpImm => [Operand::Register(op.b), Operand::Constant(op.imm)],
+            _ => [Operand::Register(op.b), Operand::Register(op.c)],
         };
         let to = (!matches!(op.kind, Kind::Cmn | Kind::CmpImm | Kind::CmpReg)).then_some(op.a & 7);
-        let is_result = |operand| to.is_some_and(|to| operand == Operand::Register(to));
-        if !subtracts && is_result(second) {
-            (first, second) = (second, first);
-        }
-        let set = match op.kind {
-            Kind::CmpImm | Kind::CmpReg if self.makes(Mistake::FlagsOfCompare) => 0,
-            Kind::AddImm if self.makes(Mistake::OverflowOfAdd) => NZ | C,
-            _ => ALL,
-        };
-        let before = if is_result(first) { Operand::Overwritten } else { first };
-        let source = Source::Sum(Sum { subtracts, first: before, second, to });
-        // Of the operands, only the first can be computed back from the result.
-        let left_out = if is_result(second) { 0 } else { self.left_out(op, set, source) };
-        let at_once = set & !left_out;
-        let host = to.filter(|_| !is_result(second)).map_or(ECX, |to| GUEST[usize::from(to)]);
-        let leas = at_once == 0 && !is_result(first);
-        match (first, second) {
-            _ if at_once == 0 && to.is_none() => {}
-            (Operand::Register(b), Operand::Constant(value)) if leas => {
-                let value = if subtracts { value.wrapping_neg() } else { value } as i32;
-                dynasm!(self.ops ; .arch x64 ; lea Rd(host), [Rq(GUEST[usize::from(b & 7)]) + value]);
-            }
-            (Operand::Register(b), Operand::Register(c)) if leas && !subtracts => {
-                let [b, c] = [b, c].map(|register| GUEST[usize::from(register & 7)]);
-                dynasm!(self.ops ; .arch x64 ; lea Rd(host), [Rq(b) + Rq(c)]);
-            }
-            _ => {
-                if !(is_result(first) && host != ECX) {
-                    first.read(host, &mut self.ops, OFFSETS);
-                }
-                second.apply(if subtracts { Apply::Sub } else { Apply::Add }, host, &mut self.ops, OFFSETS);
-                self.set_flags(at_once, subtracts, host);
-                if let Some(to) = to.filter(|_| host == ECX) {
-                    dynasm!(self.ops ; .arch x64 ; mov Rd(GUEST[usize::from(to)]), ecx);
-                }
-                self.host = Some((if subtracts { Host::Difference } else { Host::Sum }, self.ops.offset()));
-            }
-        }
-        self.flags_are(set, left_out, source);
+        self.sum(subtracts, operands, to, ALL);
         self.here.cycles += 1;
     }
 
@@ -279,7 +235,7 @@ impl<M: Map> Translation<'_, M> {
         }
         self.set_flags(C | V, subtracts, a);
         self.flags_are(C | V, 0, Source::Core);
-        self.value(op, Some(if subtracts { Host::Difference } else { Host::Sum }));
+        self.value_of(op, Some(if subtracts { Host::Difference } else { Host::Sum }));
     }
 
     fn logic(&mut self, op: Op) {
@@ -295,8 +251,8 @@ impl<M: Map> Translation<'_, M> {
                 dynasm!(self.ops ; .arch x64 ; not Rd(a));
             }
             _ => {
-                let source = Source::And(op.b, op.c);
-                let left_out = self.left_out(op, NZ, source);
+                let source = Source::And(op.b, Operand::Register(op.c));
+                let left_out = self.left_out(NZ, source);
                 if left_out == 0 {
                     dynasm!(self.ops ; .arch x64 ; mov ecx, Rd(a) ; and ecx, Rd(c));
                     self.set_flags(NZ, false, ECX);
@@ -307,40 +263,7 @@ impl<M: Map> Translation<'_, M> {
             }
         }
         let logic = !matches!(op.kind, Kind::Mul | Kind::Mvn);
-        self.value(op, logic.then_some(Host::Logic));
-    }
-
-    fn shift_by_constant(&mut self, op: Op) {
-        let [to, from] = [op.a, op.c].map(|register| GUEST[usize::from(register & 7)]);
-        let n = op.imm as i8;
-        let bit = if op.kind == Kind::LslImm { 32 - n } else { n - 1 };
-        let mistaken = op.kind == Kind::LsrImm && n < 32 && self.makes(Mistake::CarryOfShift);
-        let set = if mistaken { 0 } else { C };
-        let source = Source::Bit(op.c, bit as u8);
-        let left_out = if op.a == op.c { 0 } else { self.left_out(op, set, source) };
-        let at_once = set & !left_out;
-        if n == 32 {
-            if at_once != 0 {
-                dynasm!(self.ops ; .arch x64 ; bt Rd(from), bit);
-                self.set_flags(at_once, false, to);
-            }
-            if op.kind == Kind::LsrImm {
-                dynasm!(self.ops ; .arch x64 ; xor Rd(to), Rd(to));
-            } else {
-                self.copy(op.a, op.c);
-                dynasm!(self.ops ; .arch x64 ; sar Rd(to), 31);
-            }
-        } else {
-            self.copy(op.a, op.c);
-            match op.kind {
-                Kind::LslImm => dynasm!(self.ops ; .arch x64 ; shl Rd(to), n),
-                Kind::LsrImm => dynasm!(self.ops ; .arch x64 ; shr Rd(to), n),
-                _ => dynasm!(self.ops ; .arch x64 ; sar Rd(to), n),
-            }
-            self.set_flags(at_once, false, to);
-        }
-        self.flags_are(set, left_out, source);
-        self.value(op, Some(Host::Logic));
+        self.value_of(op, logic.then_some(Host::Logic));
     }
 
     /// Shifts by a register. The carry is the last bit shifted out; a shift by 0 keeps it.
@@ -406,7 +329,7 @@ impl<M: Map> Translation<'_, M> {
             ; done:
             ; mov Rd(GUEST[usize::from(op.a & 7)]), eax
         );
-        self.value(op, None);
+        self.value_of(op, None);
     }
 
     fn extend(&mut self, op: Op) {
@@ -427,4 +350,13 @@ impl<M: Map> Translation<'_, M> {
         }
         self.here.cycles += 1;
     }
+}
+
+/// Returns the access of one value that an instruction makes.
+fn access(op: Op, size: u32) -> Access {
+    Access { size, signed: false, register: op.a, base: op.b, moved: 0 }
+}
+
+fn index(op: Op) -> Offset {
+    Offset::Register(op.c, 0)
 }

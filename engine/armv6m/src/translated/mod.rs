@@ -1,51 +1,44 @@
 //! Translation of Armv6-M instructions ([`jit`]).
 
-mod accesses;
 mod block;
-mod branches;
-mod flags;
 mod instructions;
-mod stubs;
 
 use std::mem::offset_of;
 
 use cpu::{Bus, Map, NO_WORD};
-use jit::flags::Offsets;
-use jit::routines::Routines;
-use jit::{Accesses, Block, Guest, Layout, Part, Room, STATE, Translate};
+use jit::{Accesses, Block, Effects, Flow, Guest, Layout, Part, STATE, Translate};
 use parts::PROBED;
 
+use self::block::Translation;
 use crate::core::Core;
 use crate::fault::Cause;
 use crate::{Memory, V6m};
 
-const REGS: i32 = OFFSETS.regs;
-const CARRY: i32 = OFFSETS.c;
-const OFFSETS: Offsets = Offsets {
+const LAYOUT: Layout = Layout {
     regs: offset_of!(Core, regs) as i32,
     nz: offset_of!(Core, nz) as i32,
     c: offset_of!(Core, c) as i32,
     v: offset_of!(Core, v) as i32,
+    pc: offset_of!(Core, pc) as i32,
+    fetch_word: offset_of!(Core, fetch_word) as i32,
+    cycles: offset_of!(Core, cycles) as i32,
 };
 
 impl Translate for V6m {
-    const LAYOUT: Layout = Layout {
-        regs: REGS,
-        pc: offset_of!(Core, pc) as i32,
-        fetch_word: offset_of!(Core, fetch_word) as i32,
-        cycles: offset_of!(Core, cycles) as i32,
-    };
+    const LAYOUT: Layout = LAYOUT;
+    const ACCESS: u32 = 2;
+    const BEFORE_ACCESS: u32 = 0;
 
-    fn translate<M: Map>(
-        mem: &Memory<M>,
-        routines: &Routines,
-        part: Part,
-        counting: bool,
-        ahead: bool,
-        pc: u32,
-        room: Room,
-    ) -> Option<Block> {
-        block::translate(mem, routines, part, counting, ahead, pc, room)
+    type Pipeline = ();
+
+    fn after_branch_to(_: u32) {}
+
+    fn step<M: Map>(block: &mut Block<'_, Self, M>) -> Flow {
+        Translation(block).step()
+    }
+
+    fn effects<M: Map>(mem: &Memory<M>, part: Part, pc: u32) -> Option<Effects> {
+        block::effects(mem, part, pc)
     }
 }
 

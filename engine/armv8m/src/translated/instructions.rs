@@ -2,159 +2,105 @@
 
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use dynasmrt::{AssemblyOffset, DynasmApi, DynasmLabelApi, dynasm};
-use jit::flags::Host;
-use jit::source;
+use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
+use jit::flags::{ALL, Apply, C, Host, NZ, Operand, Source};
+use jit::routines::{EAX, ECX, EDX, GUEST, STACK_LIMIT};
+use jit::{Access, Check, Flow, Offset, Shift, guest};
 
-use super::block::{Flow, Place, Translation, guest, memory};
-use super::mistakes::{Mistake, makes};
-use super::{C, NZ, OFFSETS};
+use super::block::Translation;
+use super::{LAYOUT, Mistake, memory};
 use crate::decode::{Kind, Op, flag};
 use crate::{Map, time};
 
-/// The second operand of an instruction.
-#[derive(Clone, Copy)]
-pub(super) enum Operand {
-    Register(u8),
-    Constant(u32),
-    /// In ECX.
-    Shifted,
-}
-
-impl<M: Map> Translation<'_, M> {
+impl<M: Map> Translation<'_, '_, M> {
     /// Translates the current instruction. `before`: the flags of the one before ([`flag`]). It sets the PC only where
     /// the next instruction is not paired with a NOP before this one.
     #[allow(clippy::too_many_lines)]
     pub(super) fn instruction(&mut self, op: Op, before: u8) -> Flow {
         use Kind::*;
         let pc = self.at.pc;
-        let (c, imm) = (Operand::Register(op.c), Operand::Constant(op.imm));
+        let (b, c, imm) = (Operand::Register(op.b), Operand::Register(op.c), Operand::Constant(op.imm));
+        // These read the PC as the address of the instruction and 4.
+        let reads_pc = matches!(op.kind, MovReg | AddReg | MovPc | AddPc | Bx | Blx);
+        let [b, c] = [b, c].map(|operand| match operand {
+            Operand::Register(15) if reads_pc => Operand::Constant(pc.wrapping_add(4)),
+            operand => operand,
+        });
         match op.kind {
-            AndImm | AndImmS => self.logic(op, Logic::And, imm, op.kind == AndImmS, true),
-            AndReg | AndRegS => self.logic(op, Logic::And, c, op.kind == AndRegS, true),
-            BicImm | BicImmS => {
-                self.logic(op, Logic::And, Operand::Constant(!op.imm), op.kind == BicImmS, true);
-            }
-            BicReg | BicRegS => self.logic(op, Logic::Bic, c, op.kind == BicRegS, true),
-            OrrImm | OrrImmS => self.logic(op, Logic::Orr, imm, op.kind == OrrImmS, true),
-            OrrReg | OrrRegS => self.logic(op, Logic::Orr, c, op.kind == OrrRegS, true),
-            OrnImm | OrnImmS => {
-                self.logic(op, Logic::Orr, Operand::Constant(!op.imm), op.kind == OrnImmS, true);
-            }
-            OrnReg | OrnRegS => self.logic(op, Logic::Orn, c, op.kind == OrnRegS, true),
-            EorImm | EorImmS => self.logic(op, Logic::Eor, imm, op.kind == EorImmS, true),
-            EorReg | EorRegS => self.logic(op, Logic::Eor, c, op.kind == EorRegS, true),
-            TstImm => self.logic(op, Logic::And, imm, true, false),
-            TstReg => self.logic(op, Logic::And, c, true, false),
-            TeqImm => self.logic(op, Logic::Eor, imm, true, false),
-            TeqReg => self.logic(op, Logic::Eor, c, true, false),
+            AndImm | AndImmS => self.logic(op, Apply::And, imm, op.kind == AndImmS, true),
+            AndReg | AndRegS => self.logic(op, Apply::And, c, op.kind == AndRegS, true),
+            BicImm | BicImmS => self.logic(op, Apply::And, Operand::Constant(!op.imm), op.kind == BicImmS, true),
+            BicReg | BicRegS => self.logic_not(op, Apply::And, c, op.kind == BicRegS),
+            OrrImm | OrrImmS => self.logic(op, Apply::Or, imm, op.kind == OrrImmS, true),
+            OrrReg | OrrRegS => self.logic(op, Apply::Or, c, op.kind == OrrRegS, true),
+            OrnImm | OrnImmS => self.logic(op, Apply::Or, Operand::Constant(!op.imm), op.kind == OrnImmS, true),
+            OrnReg | OrnRegS => self.logic_not(op, Apply::Or, c, op.kind == OrnRegS),
+            EorImm | EorImmS => self.logic(op, Apply::Xor, imm, op.kind == EorImmS, true),
+            EorReg | EorRegS => self.logic(op, Apply::Xor, c, op.kind == EorRegS, true),
+            TstImm => self.logic(op, Apply::And, imm, true, false),
+            TstReg => self.logic(op, Apply::And, c, true, false),
+            TeqImm => self.logic(op, Apply::Xor, imm, true, false),
+            TeqReg => self.logic(op, Apply::Xor, c, true, false),
             MovImm | MovImmS | MvnImm | MvnImmS => {
-                let value = if matches!(op.kind, MvnImm | MvnImmS) { !op.imm } else { op.imm };
-                self.write_constant(op.a, value);
-                if matches!(op.kind, MovImmS | MvnImmS) {
-                    dynasm!(self.ops ; .arch x64 ; mov QWORD [rbx + NZ], value as i32);
+                let flags = matches!(op.kind, MovImmS | MvnImmS);
+                if flags {
                     self.carry_of_constant(op);
                 }
-                self.here.pending += 1;
+                let value = if matches!(op.kind, MvnImm | MvnImmS) { !op.imm } else { op.imm };
+                if flags && op.a >= 8 {
+                    Operand::Constant(value).read(EAX, &mut self.ops, LAYOUT);
+                    self.result(op.a, true, None);
+                } else {
+                    self.write_constant(op.a, value);
+                    self.ends(op.a, flags, None);
+                }
             }
-            MovReg if op.c != 15 && guest(op.a).is_some() => {
-                self.read(guest(op.a).unwrap_or_default(), op.c);
-                self.here.pending += 1;
+            MovReg | MovRegS if op.c != 15 && op.a < 8 => {
+                self.read(GUEST[usize::from(op.a)], op.c);
+                self.ends(op.a, op.kind == MovRegS, None);
             }
-            MovReg => {
-                self.read_or_pc(0, op.c);
-                self.write(op.a, 0);
-                self.here.pending += 1;
-            }
-            MovRegS => {
-                self.read(0, op.c);
-                self.result(op.a, true);
+            MovReg | MovRegS => {
+                c.read(EAX, &mut self.ops, LAYOUT);
+                self.result(op.a, op.kind == MovRegS, None);
             }
             MvnReg | MvnRegS => {
                 self.read(0, op.c);
                 dynasm!(self.ops ; .arch x64 ; not eax);
-                self.result(op.a, op.kind == MvnRegS);
-            }
-            AddImm | AddSpImm => {
-                let base = if op.kind == AddSpImm { 13 } else { op.b };
-                match (guest(base), guest(op.a)) {
-                    (Some(base), Some(to)) => {
-                        dynasm!(self.ops ; .arch x64 ; lea Rd(to), [Rq(base) + op.imm as i32]);
-                    }
-                    _ => {
-                        self.read(0, base);
-                        dynasm!(self.ops ; .arch x64 ; add eax, op.imm as i32);
-                        self.write(op.a, 0);
-                    }
-                }
-                self.here.pending += 1;
+                self.result(op.a, op.kind == MvnRegS, None);
             }
             SubImm if op.a == 13 && op.b == 13 => self.lower_stack(op),
             SubSpImm => self.lower_stack(op),
-            AddReg => {
-                match (guest(op.b), guest(op.c), guest(op.a)) {
-                    (Some(x), Some(y), Some(to)) => dynasm!(self.ops ; .arch x64 ; lea Rd(to), [Rq(x) + Rq(y)]),
-                    _ => {
-                        self.read_or_pc(0, op.b);
-                        self.read_or_pc(1, op.c);
-                        dynasm!(self.ops ; .arch x64 ; add eax, ecx);
-                        self.write(op.a, 0);
-                    }
-                }
-                self.here.pending += 1;
-            }
-            AddImmS => self.sum(op, Sum::Add, imm, true, true),
-            AddRegS => self.sum(op, Sum::Add, c, true, true),
-            CmnImm => self.sum(op, Sum::Add, imm, true, false),
-            CmnReg => self.sum(op, Sum::Add, c, true, false),
-            AdcImm | AdcImmS => self.sum(op, Sum::Adc, imm, op.kind == AdcImmS, true),
-            AdcReg | AdcRegS => self.sum(op, Sum::Adc, c, op.kind == AdcRegS, true),
-            SbcImm | SbcImmS => self.sum(op, Sum::Sbc, imm, op.kind == SbcImmS, true),
-            SbcReg | SbcRegS => self.sum(op, Sum::Sbc, c, op.kind == SbcRegS, true),
-            SubImm | SubImmS => self.sum(op, Sum::Sub, imm, op.kind == SubImmS, true),
-            SubReg | SubRegS => self.sum(op, Sum::Sub, c, op.kind == SubRegS, true),
-            CmpImm => self.sum(op, Sum::Sub, imm, true, false),
-            CmpReg => self.sum(op, Sum::Sub, c, true, false),
-            RsbImm | RsbImmS => self.sum(op, Sum::Rsb, imm, op.kind == RsbImmS, true),
-            RsbReg | RsbRegS => self.sum(op, Sum::Rsb, c, op.kind == RsbRegS, true),
-            LslImm | LslImmS | LsrImm | LsrImmS | AsrImm | AsrImmS | RorImm | RorImmS => {
-                let (kind, flags) = match op.kind {
-                    LslImm => (0, false),
-                    LslImmS => (0, true),
-                    LsrImm => (1, false),
-                    LsrImmS => (1, true),
-                    AsrImm => (2, false),
-                    AsrImmS => (2, true),
-                    RorImm => (3, false),
-                    _ => (3, true),
-                };
-                self.read(0, op.c);
-                self.shift_constant(0, kind, op.imm, flags);
-                self.result(op.a, flags);
-            }
-            LslReg | LslRegS | LsrReg | LsrRegS | AsrReg | AsrRegS | RorReg | RorRegS => {
-                let (kind, flags) = match op.kind {
-                    LslReg => (0, false),
-                    LslRegS => (0, true),
-                    LsrReg => (1, false),
-                    LsrRegS => (1, true),
-                    AsrReg => (2, false),
-                    AsrRegS => (2, true),
-                    RorReg => (3, false),
-                    _ => (3, true),
-                };
-                self.shift_register(op, kind, flags);
-                self.result(op.a, flags);
-            }
+            AddSpImm => self.sum_of(op, Apply::Add, [Operand::Register(13), imm], false, true),
+            AddImm | AddImmS => self.sum_of(op, Apply::Add, [b, imm], op.kind == AddImmS, true),
+            AddReg | AddRegS => self.sum_of(op, Apply::Add, [b, c], op.kind == AddRegS, true),
+            CmnImm => self.sum_of(op, Apply::Add, [b, imm], true, false),
+            CmnReg => self.sum_of(op, Apply::Add, [b, c], true, false),
+            AdcImm | AdcImmS => self.sum_of(op, Apply::Adc, [b, imm], op.kind == AdcImmS, true),
+            AdcReg | AdcRegS => self.sum_of(op, Apply::Adc, [b, c], op.kind == AdcRegS, true),
+            SbcImm | SbcImmS => self.sum_of(op, Apply::Sbb, [b, imm], op.kind == SbcImmS, true),
+            SbcReg | SbcRegS => self.sum_of(op, Apply::Sbb, [b, c], op.kind == SbcRegS, true),
+            SubImm | SubImmS => self.sum_of(op, Apply::Sub, [b, imm], op.kind == SubImmS, true),
+            SubReg | SubRegS => self.sum_of(op, Apply::Sub, [b, c], op.kind == SubRegS, true),
+            CmpImm => self.sum_of(op, Apply::Sub, [b, imm], true, false),
+            CmpReg => self.sum_of(op, Apply::Sub, [b, c], true, false),
+            RsbImm | RsbImmS => self.sum_of(op, Apply::Sub, [imm, b], op.kind == RsbImmS, true),
+            RsbReg | RsbRegS => self.sum_of(op, Apply::Sub, [c, b], op.kind == RsbRegS, true),
+            LslImm | LslImmS => self.shift_by_constant(op, Shift::Lsl, op.kind == LslImmS),
+            LsrImm | LsrImmS => self.shift_by_constant(op, Shift::Lsr, op.kind == LsrImmS),
+            AsrImm | AsrImmS => self.shift_by_constant(op, Shift::Asr, op.kind == AsrImmS),
+            RorImm | RorImmS => self.shift_by_constant(op, Shift::Ror, op.kind == RorImmS),
+            LslReg | LslRegS => self.shift_register(op, Shift::Lsl, op.kind == LslRegS),
+            LsrReg | LsrRegS => self.shift_register(op, Shift::Lsr, op.kind == LsrRegS),
+            AsrReg | AsrRegS => self.shift_register(op, Shift::Asr, op.kind == AsrRegS),
+            RorReg | RorRegS => self.shift_register(op, Shift::Ror, op.kind == RorRegS),
             Mul | MulS => {
                 self.read(0, op.b);
                 match guest(op.c) {
                     Some(host) => dynasm!(self.ops ; .arch x64 ; imul eax, Rd(host)),
                     None => dynasm!(self.ops ; .arch x64 ; imul eax, [rbx + memory(op.c)]),
                 }
-                self.result(op.a, op.kind == MulS);
-                self.host = None;
-                self.here.pending += u32::from(op.kind == MulS);
+                self.result(op.a, op.kind == MulS, None);
+                self.here.cycles += u32::from(op.kind == MulS);
             }
             Mla | Mls => {
                 self.read(1, op.b);
@@ -168,19 +114,19 @@ impl<M: Map> Translation<'_, M> {
                 } else {
                     dynasm!(self.ops ; .arch x64 ; sub eax, ecx);
                 }
-                self.result(op.a, false);
+                self.result(op.a, false, None);
             }
             Umull | Smull | Umlal | Smlal | Umaal => self.multiply_long(op),
             Sdiv | Udiv => self.divide(op),
             Adr => {
-                let unaligned = if makes(Mistake::AdrUnaligned) { 0 } else { 3 };
+                let unaligned = if self.makes(Mistake::AdrUnaligned) { 0 } else { 3 };
                 self.write_constant(op.a, (pc.wrapping_add(4) & !unaligned).wrapping_add(op.imm));
-                self.here.pending += 1;
+                self.here.cycles += 1;
             }
             Movt => {
                 self.read(0, op.a);
                 dynasm!(self.ops ; .arch x64 ; movzx eax, ax ; or eax, op.imm as i32);
-                self.result(op.a, false);
+                self.result(op.a, false, None);
             }
             Bfi => {
                 self.read(0, op.a);
@@ -194,7 +140,7 @@ impl<M: Map> Translation<'_, M> {
                         ; or eax, ecx
                     );
                 }
-                self.result(op.a, false);
+                self.result(op.a, false, None);
             }
             Ubfx => {
                 self.read(0, op.b);
@@ -203,7 +149,7 @@ impl<M: Map> Translation<'_, M> {
                     ; shr eax, op.c as i8
                     ; and eax, DWORD (u32::MAX >> (31 - op.imm)) as i32
                 );
-                self.result(op.a, false);
+                self.result(op.a, false, None);
             }
             Sbfx => {
                 self.read(0, op.b);
@@ -212,7 +158,7 @@ impl<M: Map> Translation<'_, M> {
                     ; shl eax, (31 - op.imm - u32::from(op.c)) as i8
                     ; sar eax, (31 - op.imm) as i8
                 );
-                self.result(op.a, false);
+                self.result(op.a, false, None);
             }
             Sxth | Sxtb | Uxth | Uxtb | Rev | Rev16 | Revsh | Clz | Rbit => {
                 self.read(0, op.c);
@@ -247,60 +193,58 @@ impl<M: Map> Translation<'_, M> {
                         }
                     }
                 }
-                self.result(op.a, false);
+                self.result(op.a, false, None);
             }
             Shifted => self.shifted(op),
-            Nop => self.here.pending += 1,
-            LdrLit => self.load_literal(op),
-            LdrImm => self.load(op, 2, false, false),
-            LdrhImm => self.load(op, 1, false, false),
-            LdrbImm => self.load(op, 0, false, false),
-            LdrshImm => self.load(op, 1, true, false),
-            LdrsbImm => self.load(op, 0, true, false),
-            LdrReg => self.load(op, 2, false, true),
-            LdrhReg => self.load(op, 1, false, true),
-            LdrbReg => self.load(op, 0, false, true),
-            LdrshReg => self.load(op, 1, true, true),
-            LdrsbReg => self.load(op, 0, true, true),
-            StrImm => self.store(op, 2, false),
-            StrhImm => self.store(op, 1, false),
-            StrbImm => self.store(op, 0, false),
-            StrReg => self.store(op, 2, true),
-            StrhReg => self.store(op, 1, true),
-            StrbReg => self.store(op, 0, true),
+            Nop => self.here.cycles += 1,
+            LdrLit => self.load_literal(op.a, (pc.wrapping_add(4) & !3).wrapping_add(op.imm)),
+            LdrImm => self.load(access(op, 2), Offset::Constant(op.imm)),
+            LdrhImm => self.load(access(op, 1), Offset::Constant(op.imm)),
+            LdrbImm => self.load(access(op, 0), Offset::Constant(op.imm)),
+            LdrshImm => self.load(Access { signed: true, ..access(op, 1) }, Offset::Constant(op.imm)),
+            LdrsbImm => self.load(Access { signed: true, ..access(op, 0) }, Offset::Constant(op.imm)),
+            LdrReg => self.load(access(op, 2), index(op)),
+            LdrhReg => self.load(access(op, 1), index(op)),
+            LdrbReg => self.load(access(op, 0), index(op)),
+            LdrshReg => self.load(Access { signed: true, ..access(op, 1) }, index(op)),
+            LdrsbReg => self.load(Access { signed: true, ..access(op, 0) }, index(op)),
+            StrImm => self.store(access(op, 2), Offset::Constant(op.imm)),
+            StrhImm => self.store(access(op, 1), Offset::Constant(op.imm)),
+            StrbImm => self.store(access(op, 0), Offset::Constant(op.imm)),
+            StrReg => self.store(access(op, 2), index(op)),
+            StrhReg => self.store(access(op, 1), index(op)),
+            StrbReg => self.store(access(op, 0), index(op)),
             Ldrd | Strd => self.double(op),
-            Ldm => self.load_multiple(op),
-            Stm => self.store_multiple(op),
+            Ldm => self.multiple(op, Check::None),
+            Stm => self.multiple(op, Check::NoCode),
             LdmPc => {
-                self.load_multiple_and_pc(op);
+                self.multiple(op, Check::Target);
                 return Flow::Ended;
             }
             Indexed => self.indexed(op),
-            Dsp | Float | FloatLoad => self.execute(op),
+            Dsp | Float | FloatLoad => self.execute(),
             TableBranch => {
                 self.table_branch(op);
                 return Flow::Ended;
             }
             B => {
-                self.branch(op, before);
+                self.branch_from(op, before);
                 return Flow::Ended;
             }
             Bl => {
-                self.write_constant(14, pc.wrapping_add(4) | u32::from(!makes(Mistake::LinksToArm)));
-                self.branch_to(pc.wrapping_add(4).wrapping_add(op.imm), time::TAKEN as u32);
+                let thumb = u32::from(!self.makes(Mistake::LinksToArm));
+                self.write_constant(14, pc.wrapping_add(4) | thumb);
+                self.branch(pc.wrapping_add(4).wrapping_add(op.imm), time::TAKEN as u32);
                 return Flow::Ended;
             }
             Bx | Blx => {
                 let bail = self.bail_here();
-                self.read_or_pc(2, op.c);
-                if makes(Mistake::BxToArm) {
-                    dynasm!(self.ops ; .arch x64 ; or edx, 1);
-                }
-                dynasm!(self.ops ; .arch x64 ; test dl, 1 ; jz =>bail);
+                c.read(EDX, &mut self.ops, LAYOUT);
                 if op.kind == Blx {
+                    self.check_thumb(bail);
                     self.write_constant(14, pc.wrapping_add(2) | 1);
-                } else if !makes(Mistake::ExceptionReturn) {
-                    dynasm!(self.ops ; .arch x64 ; cmp edx, DWORD 0xf000_0000_u32 as i32 ; jae =>bail);
+                } else {
+                    self.check_target(bail);
                 }
                 dynasm!(self.ops ; .arch x64 ; lea eax, [rdx - 1]);
                 let paired = before & flag::FIRST != 0;
@@ -308,7 +252,7 @@ impl<M: Map> Translation<'_, M> {
                 return Flow::Ended;
             }
             MovPc | AddPc => {
-                self.read_or_pc(0, op.c);
+                c.read(EAX, &mut self.ops, LAYOUT);
                 if op.kind == AddPc {
                     dynasm!(self.ops ; .arch x64 ; add eax, DWORD pc.wrapping_add(4) as i32);
                 }
@@ -317,40 +261,60 @@ impl<M: Map> Translation<'_, M> {
                 return Flow::Ended;
             }
             It => {
-                self.here.it = op.imm as u8;
-                self.here.pending += u32::from(before & flag::FIRST == 0);
-                self.here.late = 0;
-                self.here.pc = pc.wrapping_add(2);
+                self.here.pipeline.it = op.imm as u8;
+                self.here.cycles += u32::from(before & flag::FIRST == 0);
+                self.here.pipeline.late = 0;
+                self.here.pc = self.next;
             }
             _ => {
                 self.branch_if(op, before);
-                self.here.late = 0;
-                self.here.pending += u32::from(op.flags & flag::WIDE != 0 || before & flag::FIRST == 0);
-                self.here.pc = pc.wrapping_add(op.bytes());
+                self.here.pipeline.late = 0;
+                self.here.cycles += u32::from(op.flags & flag::WIDE != 0 || before & flag::FIRST == 0);
+                self.here.pc = self.next;
             }
         }
         Flow::On
     }
 
-    /// Writes EAX to a register, with or without N and Z, in one cycle.
-    fn result(&mut self, to: u8, flags: bool) {
-        if flags {
-            self.flags_nz();
+    /// Writes EAX to a register, with or without N and Z, in one cycle. `host`: what x86's flags hold.
+    fn result(&mut self, to: u8, flags: bool, host: Option<Host>) {
+        if to < 8 {
+            self.write(to, EAX);
+            self.ends(to, flags, host);
+            return;
         }
-        self.write(to, 0);
-        self.here.pending += 1;
+        if flags {
+            self.flags_at_once(NZ, false);
+        }
+        self.write(to, EAX);
+        self.host = host.filter(|_| flags && to != 13).map(|host| (host, self.ops.offset()));
+        self.here.cycles += 1;
+    }
+
+    /// Ends an instruction of one cycle whose result is in a register, with flags in one of R0 to R7.
+    fn ends(&mut self, to: u8, flags: bool, host: Option<Host>) {
+        if flags {
+            self.value(to, host);
+        }
+        self.here.cycles += 1;
+    }
+
+    /// Sets flags of a set from x86's, and N and Z from EAX.
+    fn flags_at_once(&mut self, set: u8, subtracts: bool) {
+        self.set_flags(set, subtracts, EAX);
+        self.flags_are(set, 0, Source::Core);
     }
 
     /// Sets the carry of a shifted constant, which takes a cycle.
     fn carry_of_constant(&mut self, op: Op) {
         if op.c != 0 {
-            dynasm!(self.ops ; .arch x64 ; mov BYTE [rbx + C], (op.c & 1) as i8);
-            self.here.pending += 1;
+            dynasm!(self.ops ; .arch x64 ; mov BYTE [rbx + LAYOUT.c], (op.c & 1) as i8);
+            self.flags_are(C, 0, Source::Core);
+            self.here.cycles += 1;
         }
     }
 
     fn lower_stack(&mut self, op: Op) {
-        use jit::routines::STACK_LIMIT;
         let bail = self.bail_here();
         self.read(0, 13);
         dynasm!(self.ops
@@ -361,164 +325,140 @@ impl<M: Map> Translation<'_, M> {
             ; jb =>bail
         );
         self.write(13, 0);
-        self.here.pending += 1;
+        self.here.cycles += 1;
     }
 
-    /// Sets EAX to b and what `logic` makes of it. `stores`: into the register.
-    fn logic(&mut self, op: Op, logic: Logic, operand: Operand, flags: bool, stores: bool) {
-        if matches!(logic, Logic::Bic | Logic::Orn)
-            && let Operand::Register(register) = operand
-        {
-            self.read(1, register);
-            dynasm!(self.ops ; .arch x64 ; not ecx);
-            let logic = if matches!(logic, Logic::Bic) { Logic::And } else { Logic::Orr };
-            return self.logic(op, logic, Operand::Shifted, flags, stores);
-        }
-        self.read(0, op.b);
-        macro_rules! with {
-            ($name:ident) => {
-                match operand {
-                    Operand::Constant(value) => dynasm!(self.ops ; .arch x64 ; $name eax, DWORD value as i32),
-                    Operand::Shifted => dynasm!(self.ops ; .arch x64 ; $name eax, ecx),
-                    Operand::Register(register) => match guest(register) {
-                        Some(host) => dynasm!(self.ops ; .arch x64 ; $name eax, Rd(host)),
-                        None => dynasm!(self.ops ; .arch x64 ; $name eax, [rbx + memory(register)]),
-                    },
-                }
-            };
-        }
-        match logic {
-            Logic::Eor => with!(xor),
-            Logic::Orr | Logic::Orn => with!(or),
-            Logic::And | Logic::Bic => with!(and),
-        }
-        if stores {
-            if flags && op.a != 13 {
-                self.write(op.a, 0);
-                self.flags_nz();
-            } else {
-                if flags {
-                    self.flags_nz();
-                }
-                self.write(op.a, 0);
-            }
-        } else {
-            self.flags_nz();
-        }
-        self.here.pending += 1;
+    /// Combines b with an operand. `stores`: into the register.
+    fn logic(&mut self, op: Op, how: Apply, operand: Operand, flags: bool, stores: bool) {
         if flags && matches!(operand, Operand::Constant(_)) {
             self.carry_of_constant(op);
         }
-        self.host = (flags && op.a != 13 || !stores).then(|| (Host::Logic, self.ops.offset()));
-    }
-
-    /// Sets EAX to b and `sum` of it and the operand. `stores`: into the register.
-    fn sum(&mut self, op: Op, sum: Sum, operand: Operand, flags: bool, stores: bool) {
-        macro_rules! with {
-            ($name:ident) => {
-                match operand {
-                    Operand::Constant(value) => dynasm!(self.ops ; .arch x64 ; $name eax, DWORD value as i32),
-                    Operand::Shifted => dynasm!(self.ops ; .arch x64 ; $name eax, ecx),
-                    Operand::Register(register) => match guest(register) {
-                        Some(host) => dynasm!(self.ops ; .arch x64 ; $name eax, Rd(host)),
-                        None => dynasm!(self.ops ; .arch x64 ; $name eax, [rbx + memory(register)]),
-                    },
-                }
-            };
+        let source = Source::And(op.b, operand);
+        if !stores && how == Apply::And && operand != Operand::InEcx && self.left_out(NZ, source) != 0 {
+            self.flags_are(NZ, NZ, source);
+            self.here.cycles += 1;
+            return;
         }
-        if matches!(sum, Sum::Rsb) {
-            match operand {
-                Operand::Constant(value) => dynasm!(self.ops ; .arch x64 ; mov eax, DWORD value as i32),
-                Operand::Shifted => dynasm!(self.ops ; .arch x64 ; mov eax, ecx),
-                Operand::Register(register) => self.read(0, register),
-            }
-            match guest(op.b) {
-                Some(host) => dynasm!(self.ops ; .arch x64 ; sub eax, Rd(host)),
-                None => dynasm!(self.ops ; .arch x64 ; sub eax, [rbx + memory(op.b)]),
-            }
+        let in_place = stores && (op.a == op.b || operand != Operand::Register(op.a));
+        let host = guest(op.a).filter(|_| in_place).unwrap_or(EAX);
+        if guest(op.b) != Some(host) {
+            self.read(host, op.b);
+        }
+        operand.apply(how, host, &mut self.ops, LAYOUT);
+        if !stores {
+            self.flags_at_once(NZ, false);
+            self.host = Some((Host::Logic, self.ops.offset()));
+            self.here.cycles += 1;
+        } else if host == EAX {
+            self.result(op.a, flags, Some(Host::Logic));
         } else {
-            self.read(0, op.b);
-            match sum {
-                Sum::Add => with!(add),
-                Sum::Sub | Sum::Rsb => with!(sub),
-                Sum::Adc => {
-                    dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 1 ; cmc);
-                    with!(adc);
-                }
-                Sum::Sbc => {
-                    dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 1);
-                    with!(sbb);
-                }
-            }
+            self.ends(op.a, flags, Some(Host::Logic));
         }
-        let adds = matches!(sum, Sum::Add | Sum::Adc);
-        if flags {
-            if adds { self.carry_and_overflow() } else { self.borrow_and_overflow() }
-        }
-        if stores && op.a != 13 {
-            self.write(op.a, 0);
-        }
-        if flags {
-            self.flags_nz();
-            self.host = Some((if adds { Host::Sum } else { Host::Difference }, self.ops.offset()));
-        }
-        if stores && op.a == 13 {
-            self.write(op.a, 0);
-        }
-        self.here.pending += 1;
     }
 
-    /// Shifts a register by a constant. `kind`: LSL, LSR, ASR, ROR. `carry`: sets it. EDX may change.
-    fn shift_constant(&mut self, x: u8, kind: u32, n: u32, carry: bool) {
-        match (kind, n) {
+    /// Combines b with the complement of an operand.
+    fn logic_not(&mut self, op: Op, how: Apply, operand: Operand, flags: bool) {
+        operand.read(ECX, &mut self.ops, LAYOUT);
+        dynasm!(self.ops ; .arch x64 ; not ecx);
+        self.logic(op, how, Operand::InEcx, flags, true);
+    }
+
+    /// Adds or subtracts, with the carry or without. `stores`: into the register.
+    fn sum_of(&mut self, op: Op, how: Apply, operands: [Operand; 2], flags: bool, stores: bool) {
+        let set = if flags { ALL } else { 0 };
+        let subtracts = matches!(how, Apply::Sub | Apply::Sbb);
+        let with_carry = matches!(how, Apply::Adc | Apply::Sbb);
+        if !with_carry && !operands.contains(&Operand::InEcx) && (!stores || op.a < 8) {
+            self.sum(subtracts, operands, stores.then_some(op.a), set);
+            self.here.cycles += 1;
+            return;
+        }
+        let [first, second] = operands;
+        first.read(EAX, &mut self.ops, LAYOUT);
+        if with_carry {
+            dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + LAYOUT.c], 1);
+            if !subtracts {
+                dynasm!(self.ops ; .arch x64 ; cmc);
+            }
+        }
+        second.apply(how, EAX, &mut self.ops, LAYOUT);
+        let host = Some(if subtracts { Host::Difference } else { Host::Sum });
+        self.flags_at_once(set & !NZ, subtracts);
+        if stores {
+            self.result(op.a, flags, host);
+        } else {
+            self.flags_at_once(NZ, subtracts);
+            self.host = host.map(|host| (host, self.ops.offset()));
+            self.here.cycles += 1;
+        }
+    }
+
+    /// Shifts c by a constant.
+    fn shift_by_constant(&mut self, op: Op, shift: Shift, flags: bool) {
+        if op.a < 8 && op.c < 8 && op.imm != 0 {
+            self.shift(shift, [op.a, op.c], op.imm as u8, flags);
+            self.here.cycles += 1;
+            return;
+        }
+        self.read(EAX, op.c);
+        self.shift_constant(EAX, shift, op.imm, flags);
+        self.result(op.a, flags, None);
+    }
+
+    /// Shifts a register of the PC by a constant. `carry`: sets it. EDX may change.
+    fn shift_constant(&mut self, x: u8, shift: Shift, n: u32, carry: bool) {
+        if carry && n != 0 {
+            self.flags_are(C, 0, Source::Core);
+        }
+        match (shift, n) {
             (_, 0) => return,
-            (0, n) => dynasm!(self.ops ; .arch x64 ; shl Rd(x), n as i8),
-            (1, 32) => {
+            (Shift::Lsl, n) => dynasm!(self.ops ; .arch x64 ; shl Rd(x), n as i8),
+            (Shift::Lsr, 32) => {
                 dynasm!(self.ops ; .arch x64 ; shr Rd(x), 31);
                 if carry {
-                    dynasm!(self.ops ; .arch x64 ; mov [rbx + C], Rb(x));
+                    dynasm!(self.ops ; .arch x64 ; mov [rbx + LAYOUT.c], Rb(x));
                 }
                 dynasm!(self.ops ; .arch x64 ; xor Rd(x), Rd(x));
                 return;
             }
-            (1, n) => dynasm!(self.ops ; .arch x64 ; shr Rd(x), n as i8),
-            (2, 32) => {
+            (Shift::Lsr, n) => dynasm!(self.ops ; .arch x64 ; shr Rd(x), n as i8),
+            (Shift::Asr, 32) => {
                 dynasm!(self.ops ; .arch x64 ; sar Rd(x), 31);
                 if carry {
-                    dynasm!(self.ops ; .arch x64 ; mov edx, Rd(x) ; and edx, 1 ; mov [rbx + C], dl);
+                    dynasm!(self.ops ; .arch x64 ; mov edx, Rd(x) ; and edx, 1 ; mov [rbx + LAYOUT.c], dl);
                 }
                 return;
             }
-            (2, n) => dynasm!(self.ops ; .arch x64 ; sar Rd(x), n as i8),
+            (Shift::Asr, n) => dynasm!(self.ops ; .arch x64 ; sar Rd(x), n as i8),
             // The carry is the result's sign, which is the last bit that moved.
             (_, n) => dynasm!(self.ops ; .arch x64 ; ror Rd(x), n as i8),
         }
         if carry {
-            dynasm!(self.ops ; .arch x64 ; setc BYTE [rbx + C]);
+            dynasm!(self.ops ; .arch x64 ; setc BYTE [rbx + LAYOUT.c]);
         }
     }
 
-    /// Shifts b by the low byte of c into EAX. The carry is the last bit shifted out; a shift by 0 keeps it.
-    fn shift_register(&mut self, op: Op, kind: u32, flags: bool) {
+    /// Shifts b by the low byte of c. The carry is the last bit shifted out; a shift by 0 keeps it.
+    fn shift_register(&mut self, op: Op, shift: Shift, flags: bool) {
         self.read(0, op.b);
         self.read(1, op.c);
         dynasm!(self.ops ; .arch x64 ; and ecx, 0xff ; jz >done);
-        match kind {
-            0 => {
+        match shift {
+            Shift::Lsl => {
                 dynasm!(self.ops ; .arch x64 ; cmp ecx, 32 ; ja >all ; shl rax, cl);
                 if flags {
-                    dynasm!(self.ops ; .arch x64 ; bt rax, 32 ; setc BYTE [rbx + C]);
+                    dynasm!(self.ops ; .arch x64 ; bt rax, 32 ; setc BYTE [rbx + LAYOUT.c]);
                 }
                 dynasm!(self.ops ; .arch x64 ; mov eax, eax ; jmp >done);
             }
-            1 => {
+            Shift::Lsr => {
                 dynasm!(self.ops ; .arch x64 ; cmp ecx, 32 ; ja >all ; dec ecx ; shr rax, cl);
                 if flags {
-                    dynasm!(self.ops ; .arch x64 ; mov edx, eax ; and edx, 1 ; mov [rbx + C], dl);
+                    dynasm!(self.ops ; .arch x64 ; mov edx, eax ; and edx, 1 ; mov [rbx + LAYOUT.c], dl);
                 }
                 dynasm!(self.ops ; .arch x64 ; shr rax, 1 ; jmp >done);
             }
-            2 => {
+            Shift::Asr => {
                 dynasm!(self.ops
                     ; .arch x64
                     ; mov edx, 32
@@ -529,23 +469,24 @@ impl<M: Map> Translation<'_, M> {
                     ; sar rax, cl
                 );
                 if flags {
-                    dynasm!(self.ops ; .arch x64 ; mov edx, eax ; and edx, 1 ; mov [rbx + C], dl);
+                    dynasm!(self.ops ; .arch x64 ; mov edx, eax ; and edx, 1 ; mov [rbx + LAYOUT.c], dl);
                 }
                 dynasm!(self.ops ; .arch x64 ; sar rax, 1 ; jmp >done);
             }
-            _ => {
+            Shift::Ror => {
                 dynasm!(self.ops ; .arch x64 ; ror eax, cl);
                 if flags {
-                    dynasm!(self.ops ; .arch x64 ; mov edx, eax ; shr edx, 31 ; mov [rbx + C], dl);
+                    dynasm!(self.ops ; .arch x64 ; mov edx, eax ; shr edx, 31 ; mov [rbx + LAYOUT.c], dl);
                 }
                 dynasm!(self.ops ; .arch x64 ; jmp >done);
             }
         }
         dynasm!(self.ops ; .arch x64 ; all: ; xor eax, eax);
         if flags {
-            dynasm!(self.ops ; .arch x64 ; mov [rbx + C], al);
+            dynasm!(self.ops ; .arch x64 ; mov [rbx + LAYOUT.c], al);
         }
         dynasm!(self.ops ; .arch x64 ; done:);
+        self.result(op.a, flags, None);
     }
 
     /// Data processing with a shifted register, as the interpreter does it.
@@ -556,45 +497,36 @@ impl<M: Map> Translation<'_, M> {
         let stores = !(flags && op.a == 15);
         let names_pc = op.b == 15 && !(matches!(opcode, 2 | 3) && stores) || op.c == 15;
         if op.a == 13 || names_pc || flags && logical && kind == 3 && amount == 0 {
-            return self.execute(op);
+            return self.execute();
         }
-        self.read(1, op.c);
+        self.read(ECX, op.c);
         let carry = flags && logical;
-        match (kind, amount) {
+        let shift = [Shift::Lsl, Shift::Lsr, Shift::Asr, Shift::Ror][kind as usize];
+        match (shift, amount) {
             // RRX.
-            (3, 0) => dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + C], 1 ; cmc ; rcr ecx, 1),
-            (1 | 2, 0) => self.shift_constant(1, kind, 32, carry),
-            _ => self.shift_constant(1, kind, amount, carry),
+            (Shift::Ror, 0) => {
+                dynasm!(self.ops ; .arch x64 ; cmp BYTE [rbx + LAYOUT.c], 1 ; cmc ; rcr ecx, 1);
+            }
+            (Shift::Lsr | Shift::Asr, 0) => self.shift_constant(ECX, shift, 32, carry),
+            _ => self.shift_constant(ECX, shift, amount, carry),
         }
-        let operand = Operand::Shifted;
-        // Nothing of a constant's carry.
-        let op = Op { c: 0, ..op };
+        if matches!(opcode, 1 | 3) {
+            dynasm!(self.ops ; .arch x64 ; not ecx);
+        }
+        let (b, shifted) = (Operand::Register(op.b), Operand::InEcx);
         match opcode {
-            0 => self.logic(op, Logic::And, operand, flags, stores),
-            1 => {
-                dynasm!(self.ops ; .arch x64 ; not ecx);
-                self.logic(op, Logic::And, operand, flags, stores);
-            }
-            2 if op.b == 15 => {
+            0 | 1 => self.logic(op, Apply::And, shifted, flags, stores),
+            2 | 3 if op.b == 15 => {
                 dynasm!(self.ops ; .arch x64 ; mov eax, ecx);
-                self.result(op.a, flags);
+                self.result(op.a, flags, None);
             }
-            2 => self.logic(op, Logic::Orr, operand, flags, stores),
-            3 => {
-                dynasm!(self.ops ; .arch x64 ; not ecx);
-                if op.b == 15 {
-                    dynasm!(self.ops ; .arch x64 ; mov eax, ecx);
-                    self.result(op.a, flags);
-                } else {
-                    self.logic(op, Logic::Orr, operand, flags, stores);
-                }
-            }
-            4 => self.logic(op, Logic::Eor, operand, flags, stores),
-            8 => self.sum(op, Sum::Add, operand, flags, stores),
-            10 => self.sum(op, Sum::Adc, operand, flags, stores),
-            11 => self.sum(op, Sum::Sbc, operand, flags, stores),
-            13 => self.sum(op, Sum::Sub, operand, flags, stores),
-            _ => self.sum(op, Sum::Rsb, operand, flags, stores),
+            2 | 3 => self.logic(op, Apply::Or, shifted, flags, stores),
+            4 => self.logic(op, Apply::Xor, shifted, flags, stores),
+            8 => self.sum_of(op, Apply::Add, [b, shifted], flags, stores),
+            10 => self.sum_of(op, Apply::Adc, [b, shifted], flags, stores),
+            11 => self.sum_of(op, Apply::Sbb, [b, shifted], flags, stores),
+            13 => self.sum_of(op, Apply::Sub, [b, shifted], flags, stores),
+            _ => self.sum_of(op, Apply::Sub, [shifted, b], flags, stores),
         }
     }
 
@@ -626,7 +558,7 @@ impl<M: Map> Translation<'_, M> {
         dynasm!(self.ops ; .arch x64 ; mov rcx, rax ; shr rcx, 32);
         self.write(op.a, 0);
         self.write(op.d, 1);
-        self.here.pending += time::MULTIPLY_LONG as u32;
+        self.here.cycles += time::MULTIPLY_LONG as u32;
     }
 
     /// Divides, in a time that depends on the values. A division by 0 is left to the interpreter.
@@ -670,46 +602,49 @@ impl<M: Map> Translation<'_, M> {
             ; shr eax, 2
             ; inc eax
         );
-        if !makes(Mistake::DividesAtOnce) {
+        if !self.makes(Mistake::DividesAtOnce) {
             dynasm!(self.ops ; .arch x64 ; sub r14, rax);
         }
         dynasm!(self.ops ; .arch x64 ; short:);
-        self.here.pending += 2;
+        self.here.cycles += 2;
         // The next instruction may start too late.
-        let place = Place { pc: self.at.pc.wrapping_add(op.bytes()), ..self.here };
-        let leave = self.leave(place);
-        self.compare_bound(self.segment);
-        dynasm!(self.ops ; .arch x64 ; jle =>leave);
+        self.look_at_time();
     }
 
-    /// Returns true for code in flash, whose words pass the cache.
-    pub(super) fn in_flash(&self) -> bool {
-        self.part.source == source::FLASH
+    /// Takes a branch to an offset, after an instruction with the flags `before`.
+    fn branch_from(&mut self, op: Op, before: u8) {
+        let paired = op.flags & flag::WIDE == 0 && before & flag::QUIET != 0;
+        let cycles = if paired { time::TAKEN_PAIRED } else { time::TAKEN };
+        let target = self.at.pc.wrapping_add(4).wrapping_add(op.imm);
+        self.branch(target, cycles as u32);
     }
 
-    /// Jumps to `not` unless a condition holds.
-    pub(super) fn unless(&mut self, kind: Kind, not: dynasmrt::DynamicLabel) {
-        let condition = kind as u8 - Kind::Beq as u8;
-        let decides = |&(host, at): &(Host, AssemblyOffset)| at == self.ops.offset() && host.decides(condition);
-        let host = self.host.filter(decides).map(|(host, _)| host);
-        jit::flags::unless(&mut self.ops, condition, host, not, OFFSETS);
+    /// Takes a branch if its condition holds.
+    fn branch_if(&mut self, op: Op, before: u8) {
+        let not = self.ops.new_dynamic_label();
+        if matches!(op.kind, Kind::Cbz | Kind::Cbnz) {
+            match guest(op.a) {
+                Some(host) => dynasm!(self.ops ; .arch x64 ; test Rd(host), Rd(host)),
+                None => dynasm!(self.ops ; .arch x64 ; cmp DWORD [rbx + memory(op.a)], 0),
+            }
+            if op.kind == Kind::Cbz {
+                dynasm!(self.ops ; .arch x64 ; jne =>not);
+            } else {
+                dynasm!(self.ops ; .arch x64 ; je =>not);
+            }
+        } else {
+            self.unless(op.kind as u8 - Kind::Beq as u8, not);
+        }
+        self.branch_from(op, before);
+        dynasm!(self.ops ; .arch x64 ; =>not);
     }
 }
 
-#[derive(Clone, Copy)]
-enum Logic {
-    And,
-    Bic,
-    Orr,
-    Orn,
-    Eor,
+/// Returns the access of one value that an instruction makes.
+fn access(op: Op, size: u32) -> Access {
+    Access { size, signed: false, register: op.a, base: op.b, moved: 0 }
 }
 
-#[derive(Clone, Copy)]
-enum Sum {
-    Add,
-    Adc,
-    Sub,
-    Sbc,
-    Rsb,
+fn index(op: Op) -> Offset {
+    Offset::Register(op.c, op.d)
 }

@@ -1,165 +1,25 @@
-//! Deliberate mistakes of the block maker, each of which the fuzz has to find. Only the crate's tests make any.
+//! Deliberate mistakes with instructions, each of which the fuzz has to find: another one is translated in their place.
 
-use super::block::Place;
 use crate::decode::Op;
-
-macro_rules! mistakes {
-    ($($(#[$about:meta])* $name:ident,)*) => {
-        /// A deliberate mistake.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[cfg_attr(not(test), allow(dead_code, reason = "only the tests look for some"))]
-        pub(crate) enum Mistake {
-            $($(#[$about])* $name,)*
-        }
-
-        #[cfg(test)]
-        impl Mistake {
-            /// All of them.
-            pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
-        }
-    };
-}
-
-mistakes! {
-    /// A loaded value is ready at once.
-    LoadReady,
-    /// A shifted operand's result is ready at once.
-    ShiftReady,
-    /// A product is ready at once.
-    ProductReady,
-    /// A branch to the middle of a wide instruction's word does not wait.
-    SecondHalfThere,
-    /// A branch after an instruction that sets flags is paired with it.
-    PairedWithFlags,
-    /// A taken branch is never paired.
-    TakenUnpaired,
-    /// A branch not taken is never paired.
-    UntakenUnpaired,
-    /// NOP is paired with nothing.
-    NopUnpaired,
-    /// An instruction in an IT block sets the flags as outside.
-    FlagsWithinIt,
-    /// LDRSH does not extend the sign.
-    HalfwordUnsigned,
-    /// LDRSB does not extend the sign.
-    ByteUnsigned,
-    /// BHI ignores Z.
-    HigherOrSame,
-    /// BGE does not branch after equal values.
-    GreaterWithoutEqual,
-    /// BLS ignores Z.
-    LowerWithoutSame,
-    /// A shifted constant leaves the carry, and takes no cycle for it.
-    CarryOfConstant,
-    /// BFI inserts at bit 0.
-    InsertsAtZero,
-    /// SBFX does not extend the sign.
-    FieldUnsigned,
-    /// SMULL multiplies without signs.
-    ProductUnsigned,
-    /// UMAAL adds one of its words only.
-    AddsOneWord,
-    /// SDIV divides without signs.
-    QuotientUnsigned,
-    /// MLS adds.
-    AddsProduct,
-    /// MOVT clears the lower half.
-    ClearsLowerHalf,
-    /// LDM and STM do not write the base back.
-    BaseKept,
-    /// LDRD and STRD do not write the base back.
-    BaseKeptByDouble,
-    /// A load or store of one register does not write the base back.
-    BaseKeptByIndexed,
-    /// One that adds to the base after the access does so before.
-    BaseMovedBefore,
-    /// TBH reads bytes.
-    TableOfBytes,
-    /// ADCS ignores the carry.
-    AddsWithoutCarry,
-    /// SBCS ignores the carry.
-    SubtractsWithoutBorrow,
-    /// RRX rotates by one bit without the carry.
-    RotatesWithoutCarry,
-    /// LSRS by 32 shifts by 31.
-    ShiftsByLess,
-    /// REVSH leaves the upper half.
-    ReversesBoth,
-    /// ADR does not align the PC.
-    AdrUnaligned,
-    /// A store does not look for code.
-    StoreIntoCode,
-    /// A list of words is stored into code behind its first granule.
-    LastWordIntoCode,
-    /// The first address behind SRAM is inside it.
-    EndInside,
-    /// STM and SUB do not look at the stack's limit.
-    LimitIgnored,
-    /// BX takes the end of an exception for a branch.
-    ExceptionReturn,
-    /// BX and BLX ignore bit 0 of the target.
-    BxToArm,
-    /// BL clears bit 0 of LR.
-    LinksToArm,
-    /// An interrupt waits for the end of the segment.
-    SegmentOverruns,
-    /// A miss of the cache is not followed by a look at the time.
-    MissOverruns,
-    /// Every fetch by a block hits the cache.
-    EveryFetchHits,
-    /// A fetch is counted twice.
-    FetchCountedTwice,
-    /// A literal in flash does not pass the cache.
-    LiteralNotFetched,
-    /// A literal in SRAM keeps the value that it had when the block was made.
-    StaleLiteral,
-    /// A division takes its least time.
-    DividesAtOnce,
-    /// An exit forgets which results come late.
-    LateForgotten,
-    /// An exit within an IT block forgets it.
-    ItForgotten,
-    /// The path of an IT block whose condition does not hold takes no time.
-    SkippedFree,
-    /// A block goes on after an access that needs attention.
-    EventOverlooked,
-}
-
-#[cfg(test)]
-thread_local! {
-    /// The mistake that is made in this thread.
-    pub(crate) static MADE: std::cell::Cell<Option<Mistake>> = const { std::cell::Cell::new(None) };
-}
-
-/// Returns whether to make `mistake`.
-#[cfg(test)]
-pub(super) fn makes(mistake: Mistake) -> bool {
-    MADE.get() == Some(mistake)
-}
-
-/// Returns whether to make `mistake`.
-#[cfg(not(test))]
-#[inline(always)]
-pub(super) const fn makes(_: Mistake) -> bool {
-    false
-}
+use crate::{Map, Memory};
 
 /// Returns the instruction that is translated in place of `op`.
 #[cfg(not(test))]
 #[inline(always)]
-pub(super) const fn mistaken(op: Op) -> Op {
+pub(super) const fn mistaken<M: Map>(op: Op, _: &Memory<M>) -> Op {
     op
 }
 
 /// Returns the instruction that is translated in place of `op`.
 #[cfg(test)]
-pub(super) fn mistaken(op: Op) -> Op {
+pub(super) fn mistaken<M: Map>(op: Op, mem: &Memory<M>) -> Op {
+    use jit::mistakes::Mistake::*;
+
     use crate::decode::{Kind::*, SECOND_HALF, flag};
-    use Mistake::*;
 
     let loads = matches!(op.kind, LdrLit | LdrImm | LdrReg | LdrbImm | LdrbReg | LdrhImm | LdrhReg | Ldm | Ldrd);
     let products = matches!(op.kind, Mul | MulS | Mla | Mls | Umull | Smull | Umlal | Smlal | Umaal);
-    let Some(made) = MADE.get() else { return op };
+    let Some(made) = mem.translated.mistake() else { return op };
     let kind = |kind| Op { kind, ..op };
     let without = |flags: u8| Op { flags: op.flags & !flags, ..op };
     match (made, op.kind) {
@@ -172,13 +32,8 @@ pub(super) fn mistaken(op: Op) -> Op {
         (UntakenUnpaired, _) => without(flag::FIRST),
         (NopUnpaired, _) => without(flag::IDLE),
         (FlagsWithinIt, _) => without(flag::OUTSIDE_IT),
-        (HalfwordUnsigned, LdrshImm) => kind(LdrhImm),
-        (HalfwordUnsigned, LdrshReg) => kind(LdrhReg),
         (ByteUnsigned, LdrsbImm) => kind(LdrbImm),
         (ByteUnsigned, LdrsbReg) => kind(LdrbReg),
-        (HigherOrSame, Bhi) => kind(Bcs),
-        (GreaterWithoutEqual, Bge) => kind(Bgt),
-        (LowerWithoutSame, Bls) => kind(Bcc),
         (CarryOfConstant, AndImmS | BicImmS | OrrImmS | EorImmS | MovImmS | MvnImmS | TstImm | TeqImm) => {
             Op { c: 0, ..op }
         }
@@ -195,17 +50,10 @@ pub(super) fn mistaken(op: Op) -> Op {
         (BaseKeptByDouble, Ldrd | Strd) => Op { d: op.d & !2, ..op },
         (TableOfBytes, TableBranch) => Op { imm: 0, ..op },
         (AddsWithoutCarry, AdcRegS) => kind(AddRegS),
-        (SubtractsWithoutBorrow, SbcRegS) => kind(SubRegS),
+        (SbcWithoutBorrow, SbcRegS) => kind(SubRegS),
         (RotatesWithoutCarry, Shifted) if op.d == 3 << 5 => Op { d: 3 << 5 | 1, ..op },
         (ShiftsByLess, LsrImmS) if op.imm == 32 => Op { imm: 31, ..op },
         (ReversesBoth, Revsh) => kind(Rev16),
         _ => op,
     }
-}
-
-/// Returns `place` as an exit tells it.
-pub(super) fn told(place: Place) -> Place {
-    let late = if makes(Mistake::LateForgotten) { 0 } else { place.late };
-    let it = if makes(Mistake::ItForgotten) { 0 } else { place.it };
-    Place { late, it, ..place }
 }

@@ -1,40 +1,50 @@
 //! Translation of Armv8-M instructions ([`jit`]).
-//!
-//! A block adds up its cycles while it is made: pairing and late results are known then. The code subtracts them from
-//! the cycles that are left at the exits, and asks once in a segment of instructions whether all of them start before
-//! the limit. Only what takes a time that is not known then, a miss of the cache or an access by the engine, asks again.
 
 mod accesses;
 mod block;
-mod branches;
 mod instructions;
-pub(crate) mod mistakes;
-mod polls;
-mod stubs;
+mod mistakes;
 
 use std::mem::offset_of;
 
 use cpu::Left;
 use dynasmrt::{DynasmApi, dynasm};
-use jit::flags::Offsets;
-use jit::routines::{Assembler, Routines};
-use jit::{Accesses, Block, Guest, Layout, Part, Room, STATE, Translate, source};
+use jit::mistakes::Mistake;
+use jit::routines::Assembler;
+use jit::{Accesses, Block, Effects, Flow, Guest, Layout, Part, STATE, Translate};
 use parts::PROBED;
 
+use self::block::Translation;
 use crate::bus::Bus;
 use crate::core::{Core, NO_WORD, PPB};
 use crate::decode::{FLAGS_SHIFT, Kind, SECOND_HALF, decode, flag};
 use crate::fault::Cause;
 use crate::{Map, Memory, Region, V8m};
 
-const REGS: i32 = offset_of!(Core, regs) as i32;
-const NZ: i32 = offset_of!(Core, nz) as i32;
-const C: i32 = offset_of!(Core, c) as i32;
-const V: i32 = offset_of!(Core, v) as i32;
-/// Offsets for the shared code.
-const OFFSETS: Offsets = Offsets { regs: REGS, nz: NZ, c: C, v: V };
+const LAYOUT: Layout = Layout {
+    regs: offset_of!(Core, regs) as i32,
+    nz: offset_of!(Core, nz) as i32,
+    c: offset_of!(Core, c) as i32,
+    v: offset_of!(Core, v) as i32,
+    pc: offset_of!(Core, pc) as i32,
+    fetch_word: offset_of!(Core, fetch_word) as i32,
+    cycles: offset_of!(Core, cycles) as i32,
+};
 const LATE: i32 = offset_of!(Core, late) as i32;
 const IT: i32 = offset_of!(Core, it) as i32;
+
+fn memory(register: u8) -> i32 {
+    LAYOUT.register(register)
+}
+
+/// What an instruction depends on beside registers, flags and fetched words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pipeline {
+    /// [`Core::late`].
+    late: u32,
+    /// The state of the IT block.
+    it: u8,
+}
 
 /// Returns [`Core::late`] after a branch to `pc`.
 const fn late_after_branch(pc: u32) -> u32 {
@@ -42,37 +52,45 @@ const fn late_after_branch(pc: u32) -> u32 {
 }
 
 impl Translate for V8m {
-    const FINDS_LOOPS: bool = true;
-    const LAYOUT: Layout = Layout {
-        regs: REGS,
-        pc: offset_of!(Core, pc) as i32,
-        fetch_word: offset_of!(Core, fetch_word) as i32,
-        cycles: offset_of!(Core, cycles) as i32,
-    };
+    const LAYOUT: Layout = LAYOUT;
+    const ACCESS: u32 = 1;
+    const BEFORE_ACCESS: u32 = 1;
+
+    type Pipeline = Pipeline;
+
+    fn after_branch_to(target: u32) -> Pipeline {
+        Pipeline { late: late_after_branch(target), it: 0 }
+    }
+
+    fn in_engine(at: Pipeline, here: Pipeline) -> Pipeline {
+        Pipeline { it: at.it, ..here }
+    }
+
+    fn tell<M: Map>(block: &mut Block<'_, Self, M>, Pipeline { late, it }: Pipeline) {
+        let late = if block.makes(Mistake::LateForgotten) { 0 } else { late };
+        dynasm!(block.ops ; .arch x64 ; mov DWORD [rbx + LATE], late as i32);
+        if it != 0 && !block.makes(Mistake::ItForgotten) {
+            dynasm!(block.ops ; .arch x64 ; mov BYTE [rbx + IT], it as i8);
+        }
+    }
+
+    fn resume<M: Map>(block: &mut Block<'_, Self, M>, Pipeline { it, .. }: Pipeline) {
+        if it != 0 {
+            dynasm!(block.ops ; .arch x64 ; mov BYTE [rbx + IT], 0);
+        }
+    }
 
     fn after_branch(ops: &mut Assembler) {
         let shift = SECOND_HALF.ilog2() as i8 - 1;
         dynasm!(ops ; .arch x64 ; mov eax, ecx ; and eax, 2 ; shl eax, shift ; mov [rbx + LATE], eax);
     }
 
-    fn translate<M: Map>(
-        mem: &Memory<M>,
-        routines: &Routines,
-        part: Part,
-        _: bool,
-        ahead: bool,
-        pc: u32,
-        room: Room,
-    ) -> Option<Block> {
-        // The ROM may have parts that others than Secure code may enter.
-        if part.source == source::ROM {
-            return None;
-        }
-        block::translate(mem, routines, part, ahead, pc, room)
+    fn step<M: Map>(block: &mut Block<'_, Self, M>) -> Flow {
+        Translation(block).next()
     }
 
-    fn loop_at<M: Map>(mem: &Memory<M>, part: Part, pc: u32) -> Option<u32> {
-        polls::loop_at(mem, part, pc)
+    fn effects<M: Map>(mem: &Memory<M>, part: Part, pc: u32) -> Option<Effects> {
+        block::effects(mem, part, pc)
     }
 }
 

@@ -12,13 +12,13 @@ use super::mistakes::Mistake;
 use super::{Accesses, Guest, STATE, Translate, Translated, ahead};
 
 /// The next step of translated code after an access by the engine.
-pub mod status {
+pub(super) mod status {
     /// Continue.
-    pub const CONTINUE: u32 = 0;
+    pub(crate) const CONTINUE: u32 = 0;
     /// Exit before the next instruction: an event needs handling, or this code may have changed.
-    pub const LEAVE: u32 = 1;
+    pub(crate) const LEAVE: u32 = 1;
     /// Exit at once: the access faulted, and the core is at the start of the handler.
-    pub const FAULTED: u32 = 2;
+    pub(crate) const FAULTED: u32 = 2;
 }
 
 /// Where a block's instructions come from, which are counted apart.
@@ -38,7 +38,7 @@ const WORDS_BIT: u32 = 22;
 pub(super) const RUN: u64 = 1 << 20;
 
 /// Returns what a block adds to the counter of its [`source`] for instructions and words fetched.
-pub fn counts(executed: u32, fetched: u32) -> i32 {
+pub(super) fn counts(executed: u32, fetched: u32) -> i32 {
     (executed + (fetched << WORDS_BIT)) as i32
 }
 
@@ -145,19 +145,11 @@ impl Context {
             spent: 0,
             value: 0,
             status: status::CONTINUE,
-            load: if A::FINDS_LOOPS {
-                [
-                    read::<1, A, B> as *const () as usize,
-                    read::<2, A, B> as *const () as usize,
-                    read::<4, A, B> as *const () as usize,
-                ]
-            } else {
-                [
-                    load::<1, A, B> as *const () as usize,
-                    load::<2, A, B> as *const () as usize,
-                    load::<4, A, B> as *const () as usize,
-                ]
-            },
+            load: [
+                load::<1, A, B> as *const () as usize,
+                load::<2, A, B> as *const () as usize,
+                load::<4, A, B> as *const () as usize,
+            ],
             store: [
                 store::<1, A, B> as *const () as usize,
                 store::<2, A, B> as *const () as usize,
@@ -251,7 +243,8 @@ where
     carry_out::<A, B>(context, address, |core, mem, bus| core.load::<SIZE>(mem, bus, address))
 }
 
-/// Reads a register in a block that is a loop and changes no memory.
+/// Reads a register in a block that is a loop and changes no memory. If the pass before this read had the same registers
+/// and read the same, the passes up to the limit are the same too, and only take their time.
 extern "sysv64" fn poll<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
 where
     A: Translate<Core: Accesses<A, B>>,
@@ -261,57 +254,14 @@ where
     let start = unsafe { (*(*context).core.cast::<A::Core>()).cycles() };
     let value = load::<SIZE, A, B>(context, address);
     // SAFETY: as above, and the call is over.
-    let (polling, pass) = unsafe { ((*context).polling, std::mem::take(&mut (*context).pass)) };
-    wait::<SIZE, A, B>(context, start, address, value, polling, pass);
-    value
-}
-
-/// Reads as `load` does. The loop that polls is found by its code.
-extern "sysv64" fn read<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
-where
-    A: Translate<Core: Accesses<A, B>>,
-    B: Bus<A>,
-{
-    // SAFETY: as above.
-    let start = unsafe { (*(*context).core.cast::<A::Core>()).cycles() };
-    let value = load::<SIZE, A, B>(context, address);
-    // SAFETY: as above, and the call is over.
-    let (core, mem, bus) = unsafe {
-        let Context { core, mem, bus, .. } = *context;
-        (&*core.cast::<A::Core>(), &mut *mem.cast::<Memory<B::Map, A>>(), &*bus.cast::<B>())
-    };
-    let pc = core.pc();
-    if bus.steady_until(core.index(), address).is_some()
-        && let Some(count) = super::loop_at(mem, pc)
-    {
-        wait::<SIZE, A, B>(context, start, address, value, pc, [pc, count]);
-    }
-    value
-}
-
-/// Lets time pass in the loop at `polling`, which has read `value` at `start`. If the pass before this read had the same
-/// registers and read the same, the passes up to the limit are the same too, and only take their time. `pass`: the start
-/// and the number of instructions of a pass.
-#[inline(always)]
-fn wait<const SIZE: u32, A, B>(
-    context: *mut Context,
-    start: u64,
-    address: u32,
-    value: u32,
-    polling: u32,
-    pass: [u32; 2],
-) where
-    A: Translate<Core: Accesses<A, B>>,
-    B: Bus<A>,
-{
-    // SAFETY: as above.
     let (context, core, bus) =
         unsafe { (&mut *context, &mut *(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
     // SAFETY: the same.
     let mem = unsafe { &mut *context.mem.cast::<Memory<B::Map, A>>() };
+    let pass = std::mem::take(&mut context.pass);
     let Memory { translated: Translated { seen: before, mistakes, .. }, xip, .. } = mem;
     let seen = Seen {
-        start: polling,
+        start: context.polling,
         pc: core.pc(),
         address,
         value,
@@ -333,7 +283,7 @@ fn wait<const SIZE: u32, A, B>(
         // The next pass may take less time than one with a miss.
         && before.misses == seen.misses;
     if !same || context.status != status::CONTINUE || bus.counted() != 0 || bus.sys().records() {
-        return;
+        return value;
     }
     let (anything, past) = (mistakes.makes(Mistake::WaitForAnything), mistakes.makes(Mistake::WaitPastLimit));
     let (core_index, accessed, generation) = (core.index(), bus.sys().cycle, mem.translated.generation());
@@ -362,6 +312,7 @@ fn wait<const SIZE: u32, A, B>(
         *count = count.wrapping_add(passes * more);
     }
     context.fetched = context.fetched.wrapping_add(passes * seen.fetched.wrapping_sub(before.fetched));
+    value
 }
 
 /// Executes the instruction at the PC.

@@ -4,20 +4,8 @@
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
+use super::Layout;
 use super::routines::{Assembler, ECX, GUEST};
-
-/// Offsets of registers and flags in a core, in bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Offsets {
-    /// R0 to R14.
-    pub regs: i32,
-    /// A number of 64 bits with the sign N, whose lower half is 0 if Z is set.
-    pub nz: i32,
-    /// The carry.
-    pub c: i32,
-    /// The overflow.
-    pub v: i32,
-}
 
 /// An operand of an instruction that has set flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +16,8 @@ pub enum Operand {
     Constant(u32),
     /// What the register with the result held before.
     Overwritten,
+    /// What ECX holds in the current instruction.
+    InEcx,
 }
 
 /// The place of a flag.
@@ -37,8 +27,8 @@ pub enum Source {
     Core,
     /// N and Z of a register.
     Value(u8),
-    /// N and Z of two registers, combined by AND.
-    And(u8, u8),
+    /// N and Z of a register and an operand, combined by AND.
+    And(u8, Operand),
     /// C: a bit of a register.
     Bit(u8, u8),
     /// All flags of a sum or a difference.
@@ -60,29 +50,29 @@ pub struct Sum {
 
 impl Source {
     /// Returns whether it changes with one of `registers`, a set of bits.
-    pub fn changes(self, registers: u16) -> bool {
+    pub(super) fn changes(self, registers: u16) -> bool {
         let within = |register: u8| registers >> register & 1 != 0;
         let operand = |operand| matches!(operand, Operand::Register(register) if within(register));
         match self {
             Self::Core => false,
             Self::Value(register) | Self::Bit(register, _) => within(register),
-            Self::And(one, other) => within(one) || within(other),
+            Self::And(register, other) => within(register) || operand(other),
             Self::Sum(Sum { first, second, to, .. }) => operand(first) || operand(second) || to.is_some_and(within),
         }
     }
 
     /// Computes the result in ECX, and x86's flags, but of a bit only the carry. Arm's carry of a difference is x86's
     /// inverted.
-    fn compute(self, ops: &mut Assembler, at: Offsets) {
+    fn compute(self, ops: &mut Assembler, at: Layout) {
         match self {
             Self::Core => {}
             Self::Value(register) => {
                 Operand::Register(register).read(ECX, ops, at);
                 dynasm!(ops ; .arch x64 ; test ecx, ecx);
             }
-            Self::And(one, other) => {
-                Operand::Register(one).read(ECX, ops, at);
-                dynasm!(ops ; .arch x64 ; and ecx, Rd(GUEST[usize::from(other)]));
+            Self::And(register, other) => {
+                Operand::Register(register).read(ECX, ops, at);
+                other.apply(Apply::And, ECX, ops, at);
             }
             Self::Bit(register, bit) => {
                 dynasm!(ops ; .arch x64 ; bt Rd(GUEST[usize::from(register)]), bit as i8);
@@ -102,7 +92,7 @@ impl Source {
     }
 
     /// Brings the same into x86's flags, by a comparison where one does it.
-    pub fn test(self, ops: &mut Assembler, at: Offsets) {
+    pub(super) fn test(self, ops: &mut Assembler, at: Layout) {
         match self {
             Self::Value(register) => {
                 let host = GUEST[usize::from(register)];
@@ -125,31 +115,43 @@ pub enum Apply {
     Sub,
     /// It is compared: the register stays.
     Cmp,
+    /// They are combined by AND.
+    And,
+    /// By OR.
+    Or,
+    /// By exclusive OR.
+    Xor,
+    /// It is added with x86's carry.
+    Adc,
+    /// It is subtracted with x86's carry as the borrow.
+    Sbb,
 }
 
 impl Operand {
     /// Reads it into a register of the PC.
-    pub fn read(self, host: u8, ops: &mut Assembler, at: Offsets) {
+    pub fn read(self, host: u8, ops: &mut Assembler, at: Layout) {
         match self {
             Self::Constant(value) => dynasm!(ops ; .arch x64 ; mov Rd(host), DWORD value as i32),
             Self::Register(register) => match GUEST.get(usize::from(register)) {
                 Some(&guest) => dynasm!(ops ; .arch x64 ; mov Rd(host), Rd(guest)),
-                None => dynasm!(ops ; .arch x64 ; mov Rd(host), [rbx + at.regs + 4 * i32::from(register)]),
+                None => dynasm!(ops ; .arch x64 ; mov Rd(host), [rbx + at.register(register)]),
             },
+            Self::InEcx => dynasm!(ops ; .arch x64 ; mov Rd(host), ecx),
             Self::Overwritten => {}
         }
     }
 
     /// Applies it to a register of the PC.
-    pub fn apply(self, how: Apply, host: u8, ops: &mut Assembler, at: Offsets) {
+    pub fn apply(self, how: Apply, host: u8, ops: &mut Assembler, at: Layout) {
         macro_rules! with {
             ($name:ident) => {
                 match self {
                     Self::Constant(value) => dynasm!(ops ; .arch x64 ; $name Rd(host), value as i32),
                     Self::Register(register) => match GUEST.get(usize::from(register)) {
                         Some(&guest) => dynasm!(ops ; .arch x64 ; $name Rd(host), Rd(guest)),
-                        None => dynasm!(ops ; .arch x64 ; $name Rd(host), [rbx + at.regs + 4 * i32::from(register)]),
+                        None => dynasm!(ops ; .arch x64 ; $name Rd(host), [rbx + at.register(register)]),
                     },
+                    Self::InEcx => dynasm!(ops ; .arch x64 ; $name Rd(host), ecx),
                     Self::Overwritten => {}
                 }
             };
@@ -158,6 +160,11 @@ impl Operand {
             Apply::Add => with!(add),
             Apply::Sub => with!(sub),
             Apply::Cmp => with!(cmp),
+            Apply::And => with!(and),
+            Apply::Or => with!(or),
+            Apply::Xor => with!(xor),
+            Apply::Adc => with!(adc),
+            Apply::Sbb => with!(sbb),
         }
     }
 }
@@ -177,10 +184,10 @@ pub struct Flags([Source; 3]);
 
 impl Flags {
     /// All of them in the core.
-    pub const IN_CORE: Self = Self([Source::Core; 3]);
+    pub(super) const IN_CORE: Self = Self([Source::Core; 3]);
 
     /// Says where the flags of a set are from now on.
-    pub fn put(&mut self, set: u8, source: Source) {
+    pub(super) fn put(&mut self, set: u8, source: Source) {
         for (bit, flag) in self.0.iter_mut().enumerate() {
             if set >> bit & 1 != 0 {
                 *flag = source;
@@ -194,13 +201,13 @@ impl Flags {
     }
 
     /// Returns the source outside the core that all flags of a set have.
-    pub fn common(self, set: u8) -> Option<Source> {
+    pub(super) fn common(self, set: u8) -> Option<Source> {
         let source = self.0[set.trailing_zeros() as usize];
         (source != Source::Core && self.those(set, |other| other == source) == set).then_some(source)
     }
 
     /// Writes the flags of a set to the core. ECX and x86's flags change.
-    pub fn write(self, set: u8, ops: &mut Assembler, at: Offsets) {
+    pub(super) fn write(self, set: u8, ops: &mut Assembler, at: Layout) {
         let mut left = self.those(set, |source| source != Source::Core);
         while left != 0 {
             let source = self.0[left.trailing_zeros() as usize];
@@ -243,7 +250,7 @@ pub enum Host {
 
 impl Host {
     /// Returns whether they decide a condition, by its number in an instruction.
-    pub fn decides(self, condition: u8) -> bool {
+    pub(super) fn decides(self, condition: u8) -> bool {
         match self {
             Self::Difference => true,
             Self::Sum => condition >> 1 != 4,
@@ -253,13 +260,13 @@ impl Host {
 }
 
 /// Returns the flags that a condition needs.
-pub fn needs(condition: u8) -> u8 {
+pub(super) fn needs(condition: u8) -> u8 {
     [NZ, C, NZ, V, NZ | C, NZ | V, NZ | V][usize::from(condition >> 1)]
 }
 
 /// Jumps to `not` unless a condition holds: by x86's flags, if they decide it, else by the core's. ECX may change.
-pub fn unless(ops: &mut Assembler, condition: u8, host: Option<Host>, not: DynamicLabel, at: Offsets) {
-    let Offsets { nz, c, v, .. } = at;
+pub(super) fn unless(ops: &mut Assembler, condition: u8, host: Option<Host>, not: DynamicLabel, at: Layout) {
+    let Layout { nz, c, v, .. } = at;
     let n_and_v = |ops: &mut Assembler| {
         dynasm!(ops ; .arch x64 ; mov ecx, [rbx + nz + 4] ; shr ecx, 31 ; cmp cl, [rbx + v]);
     };

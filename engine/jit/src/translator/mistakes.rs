@@ -1,31 +1,32 @@
 //! Deliberate mistakes of the translator, each of which its fuzz has to find.
 //!
-//! Only the feature `mistakes`, which a chip's tests turn on, makes any; without it all checks are constants.
+//! Only the feature `mistakes`, which the tests of cores and chips turn on, makes any; without it all checks are constants.
 
 use std::ops::Range;
 
 use cpu::Master;
 
 macro_rules! mistakes {
-    ($($(#[$about:meta])* $name:ident,)*) => {
+    ($($(#[$list_about:meta])* $list:ident: $($(#[$about:meta])* $name:ident,)*;)*) => {
         /// A deliberate mistake of the translator.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(not(feature = "mistakes"), allow(dead_code, reason = "only the feature looks for some"))]
         pub enum Mistake {
-            $($(#[$about])* $name,)*
+            $($($(#[$about])* $name,)*)*
         }
 
         #[cfg(feature = "mistakes")]
         impl Mistake {
-            /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
+            $($(#[$list_about])* pub const $list: &[Self] = &[$(Self::$name),*];)*
         }
     };
 }
 
 mistakes! {
-    /// A load from SRAM takes one cycle.
-    LoadTakesOneCycle,
+    /// Those with instructions that both Cortex-M cores have.
+    OF_BOTH:
+    /// A load from SRAM takes one cycle less.
+    LoadTakesLess,
     /// An unaligned access rounds its address down.
     UnalignedAccess,
     /// The first address behind SRAM is inside it.
@@ -38,52 +39,26 @@ mistakes! {
     StaleLiteral,
     /// A store does not check for code.
     StoreIntoCode,
-    /// STM and PUSH check only their first word for code.
+    /// A list of words is stored into code behind its first granule.
     LastWordIntoCode,
-    /// A comparison sets no flags.
-    FlagsOfCompare,
-    /// An exit forgets the flags that the block has left out.
-    FlagsForgotten,
-    /// Flags that are left out are computed from registers that have changed.
-    FlagsLost,
-    /// ADDS with a constant does not set V.
-    OverflowOfAdd,
     /// ADR does not align the PC.
     AdrUnaligned,
-    /// LDM writes its base back although it is in the list.
-    LdmWritesBack,
-    /// BL does not fetch the word after its second halfword.
-    BlFetchesOnce,
-    /// BX and BLX ignore bit 0 of the target.
-    BxToArm,
-    /// POP and BX ignore bit 0 of the target.
-    PopToArm,
-    /// POP and BX take the end of an exception for a branch.
+    /// A branch ignores bit 0 of the target.
+    BranchToArm,
+    /// A branch does not see the end of an exception.
     ExceptionReturn,
-    /// BLX clears bit 0 of LR.
-    BlxLinksToArm,
     /// A move to SP keeps the lowest bits.
     SpUnaligned,
     /// SBCS ignores the carry.
     SbcWithoutBorrow,
-    /// LSRS by a constant does not set C.
-    CarryOfShift,
-    /// A shift by a register that is 0 changes C.
-    CarryOfShiftByZero,
-    /// LSLS by 32 clears C.
-    ShiftByWidth,
-    /// After a taken branch, an interrupt waits for one more instruction.
-    LimitAfterBlock,
-    /// After other instructions, an interrupt waits for one more.
+    /// Within a segment, an interrupt waits for one more instruction.
     LimitAfterInstruction,
-    /// A branch that is not taken takes two cycles.
-    UntakenBranchTakesTwo,
     /// BHI ignores Z.
     HigherOrSame,
+    /// BLS ignores Z.
+    LowerWithoutSame,
     /// BGE does not branch after equal values.
     GreaterWithoutEqual,
-    /// A block contains one instruction behind its region.
-    PastEnd,
     /// Instructions before a slow access are counted twice.
     CountedTwice,
     /// A branch to an upper halfword does not fetch its word.
@@ -94,12 +69,44 @@ mistakes! {
     EveryFetchHits,
     /// A miss of the cache takes no time.
     MissTakesNoTime,
-    /// The uncached alias of flash is read through the cache.
-    UncachedAliasCached,
+    /// A miss of the cache is not followed by a look at the time.
+    MissOverruns,
     /// The interpreter fetches the block's last word again.
     WordFetchedAgain,
     /// A block continues after an access that needs attention.
     EventOverlooked,
+    /// A comparison sets no flags.
+    FlagsOfCompare,
+    /// An exit forgets the flags that the block has left out.
+    FlagsForgotten,
+    /// Flags that are left out are computed from registers that have changed.
+    FlagsLost,
+    /// ADDS with a constant does not set V.
+    OverflowOfAdd,
+    /// LSRS by a constant does not set C.
+    CarryOfShift,
+    /// After a taken branch, an interrupt waits for one more instruction.
+    LimitAfterBlock,
+    ;
+
+    /// Those of Armv6-M, and with what else RP2040 has.
+    ON_RP2040:
+    /// LDM writes its base back although it is in the list.
+    LdmWritesBack,
+    /// BL does not fetch the word after its second halfword.
+    BlFetchesOnce,
+    /// BLX clears bit 0 of LR.
+    BlxLinksToArm,
+    /// A shift by a register that is 0 changes C.
+    CarryOfShiftByZero,
+    /// LSLS by 32 clears C.
+    ShiftByWidth,
+    /// A branch that is not taken takes two cycles.
+    UntakenBranchTakesTwo,
+    /// A block contains one instruction behind its region.
+    PastEnd,
+    /// The uncached alias of flash is read through the cache.
+    UncachedAliasCached,
     /// Accesses to SRAM5 are not counted.
     Sram5NotCounted,
     /// A change of a block's last instruction does not drop the block.
@@ -134,6 +141,77 @@ mistakes! {
     WaitForAnything,
     /// A loop that was left and entered again waits as if it had not been.
     WaitAfterOther,
+    ;
+
+    /// Those of Armv8-M.
+    OF_ARMV8M:
+    /// A loaded value is ready at once.
+    LoadReady,
+    /// A shifted operand's result is ready at once.
+    ShiftReady,
+    /// A product is ready at once.
+    ProductReady,
+    /// A branch to the middle of a wide instruction's word does not wait.
+    SecondHalfThere,
+    /// A branch after an instruction that sets flags is paired with it.
+    PairedWithFlags,
+    /// A taken branch is never paired.
+    TakenUnpaired,
+    /// A branch not taken is never paired.
+    UntakenUnpaired,
+    /// NOP is paired with nothing.
+    NopUnpaired,
+    /// An instruction in an IT block sets the flags as outside.
+    FlagsWithinIt,
+    /// LDRSB does not extend the sign.
+    ByteUnsigned,
+    /// A shifted constant leaves the carry, and takes no cycle for it.
+    CarryOfConstant,
+    /// BFI inserts at bit 0.
+    InsertsAtZero,
+    /// SBFX does not extend the sign.
+    FieldUnsigned,
+    /// SMULL multiplies without signs.
+    ProductUnsigned,
+    /// UMAAL adds one of its words only.
+    AddsOneWord,
+    /// SDIV divides without signs.
+    QuotientUnsigned,
+    /// MLS adds.
+    AddsProduct,
+    /// MOVT clears the lower half.
+    ClearsLowerHalf,
+    /// LDM and STM do not write the base back.
+    BaseKept,
+    /// LDRD and STRD do not write the base back.
+    BaseKeptByDouble,
+    /// A load or store of one register does not write the base back.
+    BaseKeptByIndexed,
+    /// One that adds to the base after the access does so before.
+    BaseMovedBefore,
+    /// TBH reads bytes.
+    TableOfBytes,
+    /// ADCS ignores the carry.
+    AddsWithoutCarry,
+    /// RRX rotates by one bit without the carry.
+    RotatesWithoutCarry,
+    /// LSRS by 32 shifts by 31.
+    ShiftsByLess,
+    /// REVSH leaves the upper half.
+    ReversesBoth,
+    /// STM and SUB do not look at the stack's limit.
+    LimitIgnored,
+    /// BL clears bit 0 of LR.
+    LinksToArm,
+    /// A division takes its least time.
+    DividesAtOnce,
+    /// An exit forgets which results come late.
+    LateForgotten,
+    /// An exit within an IT block forgets it.
+    ItForgotten,
+    /// The path of an IT block whose condition does not hold takes no time.
+    SkippedFree,
+    ;
 }
 
 /// The mistake of one chip's translator.

@@ -3,13 +3,18 @@
 
 #![allow(unsafe_code)]
 
+mod accesses;
 pub mod ahead;
+mod block;
+mod branches;
 mod buffer;
 mod context;
 pub mod flags;
 pub mod mistakes;
 mod part;
+mod results;
 pub mod routines;
+mod stubs;
 
 use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
@@ -18,13 +23,17 @@ use std::panic::resume_unwind;
 use cpu::{Architecture, Bus, Left, Map, Master, Memory, Translations};
 use parts::fault::Cause;
 
+pub use self::accesses::{Access, Check, Offset};
 use self::ahead::Ahead;
 pub use self::ahead::run_ahead;
+pub use self::block::{Block, Flow, Place, Touches, guest};
 use self::buffer::Buffer;
-use self::context::{Context, RUN, Seen};
-pub use self::context::{counts, source, status};
+pub use self::context::source;
+use self::context::{Context, RUN, Seen, counts, status};
 use self::mistakes::Mistakes;
-pub use self::part::{Block, Part, Room, counted};
+pub use self::part::Part;
+use self::part::{Room, counted};
+pub use self::results::{Effects, Shift};
 use self::routines::{Assembler, BAILED, Routines};
 
 /// Where a core has what the code that blocks share reads and writes, in bytes from its start.
@@ -32,6 +41,12 @@ use self::routines::{Assembler, BAILED, Routines};
 pub struct Layout {
     /// R0 to R14.
     pub regs: i32,
+    /// A number of 64 bits with the sign N, whose lower half is 0 if Z is set.
+    pub nz: i32,
+    /// The carry.
+    pub c: i32,
+    /// The overflow.
+    pub v: i32,
     /// The PC.
     pub pc: i32,
     /// The last word fetched.
@@ -40,34 +55,48 @@ pub struct Layout {
     pub cycles: i32,
 }
 
+impl Layout {
+    /// Returns where a register is.
+    pub fn register(self, number: u8) -> i32 {
+        self.regs + 4 * i32::from(number & 15)
+    }
+}
+
 /// An instruction set that is translated.
 pub trait Translate: Architecture<Translated = Translated, Core: Guest> + Sized {
     /// The core's layout.
     const LAYOUT: Layout;
+    /// Cycles of a load or store of SRAM.
+    const ACCESS: u32;
+    /// Those before the access, as the engine counts.
+    const BEFORE_ACCESS: u32;
+
+    /// What an instruction depends on beside registers, flags and fetched words.
+    type Pipeline: Copy + PartialEq;
+
+    /// Returns the same after a branch to `target`, where a block may start.
+    fn after_branch_to(target: u32) -> Self::Pipeline;
+
+    /// Returns the same for the engine, which executes the current instruction: `at` its start, `here` its end.
+    fn in_engine(_at: Self::Pipeline, here: Self::Pipeline) -> Self::Pipeline {
+        here
+    }
+
+    /// Assembles the writing of the same to the core. EAX must stay.
+    fn tell<M: Map>(_: &mut Block<'_, Self, M>, _: Self::Pipeline) {}
+
+    /// Assembles what must be undone of that when the block goes on.
+    fn resume<M: Map>(_: &mut Block<'_, Self, M>, _: Self::Pipeline) {}
 
     /// Assembles what a branch to ECX that leads to no block must do, beside setting the PC. EAX is free.
     fn after_branch(_: &mut Assembler) {}
 
-    /// Loops that poll are found by [`Self::loop_at`]; otherwise their blocks tell of them.
-    const FINDS_LOOPS: bool = false;
+    /// Translates the instruction at `block.here`, or more than that.
+    fn step<M: Map>(block: &mut Block<'_, Self, M>) -> Flow;
 
-    /// Returns the number of instructions of the loop that starts with the load at `pc` in `part`, if it does no more than
-    /// poll.
-    fn loop_at<M: Map>(_: &Memory<M, Self>, _: Part, _pc: u32) -> Option<u32> {
-        None
-    }
-
-    /// Translates the block that starts at `pc` in `part`, to be put into `room`. `counting`: as in [`Part::of`]. `ahead`:
-    /// for a core ahead of the other. `None`: its first instruction must be interpreted.
-    fn translate<M: Map>(
-        mem: &Memory<M, Self>,
-        routines: &Routines,
-        part: Part,
-        counting: bool,
-        ahead: bool,
-        pc: u32,
-        room: Room,
-    ) -> Option<Block>;
+    /// Returns what the instruction at `pc` in `part` does with flags and registers. `None`: a block may end before or
+    /// after it, or it is not known.
+    fn effects<M: Map>(mem: &Memory<M, Self>, part: Part, pc: u32) -> Option<Effects>;
 }
 
 /// Most words of [`Guest::state`].
@@ -145,8 +174,6 @@ const NEVER: u8 = u8::MAX;
 const WORTHWHILE: u64 = 16;
 /// Predecoded slots per granule, the unit in which blocks are looked up.
 const GRANULE_SLOTS: usize = 16;
-/// Loads of which it is kept whether they begin a loop.
-const LOOPS: usize = 16;
 
 type Enter<C> = unsafe extern "sysv64" fn(*mut C, *mut Context, usize) -> u32;
 
@@ -243,8 +270,6 @@ pub struct Translated {
     ahead: Box<Ahead>,
     /// What a loop that polls had, in the present run.
     seen: Seen,
-    /// What [`Translate::loop_at`] has found, by the load's address and the generation.
-    loops: [(u32, u64, Option<u32>); LOOPS],
     pub(crate) mistakes: Mistakes,
 }
 
@@ -263,7 +288,6 @@ impl Translations for Translated {
             room: buffer::SIZE,
             ahead: Box::new(Ahead::new::<M>()),
             seen: Seen::default(),
-            loops: [(1, 0, None); LOOPS],
             mistakes: Mistakes::default(),
         }
     }
@@ -319,6 +343,12 @@ impl Translated {
     /// Returns whether a deliberate mistake is made.
     pub fn makes(&self, mistake: mistakes::Mistake) -> bool {
         self.mistakes.makes(mistake)
+    }
+
+    /// Returns the deliberate mistake that is made.
+    #[cfg(feature = "mistakes")]
+    pub fn mistake(&self) -> Option<mistakes::Mistake> {
+        self.mistakes.made
     }
 
     /// Translates with a deliberate mistake from now on, for a test of the translator's tests.
@@ -455,19 +485,6 @@ fn block_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32, counting: boo
     make(mem, part, counting, ahead, pc)
 }
 
-/// Returns [`Translate::loop_at`] for the load at `pc`, which is in a block.
-fn loop_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32) -> Option<u32> {
-    let (place, generation) = ((pc >> 1) as usize % LOOPS, mem.translated.generation);
-    let (at, when, found) = mem.translated.loops[place];
-    if (at, when) == (pc, generation) {
-        return found;
-    }
-    let part = Part::of::<M>(pc, mem.translated.flash_reach, false)?;
-    let found = A::loop_at(mem, part, pc);
-    mem.translated.loops[place] = (pc, generation, found);
-    found
-}
-
 #[cold]
 fn make<M: Map, A: Translate>(
     mem: &mut Memory<M, A>,
@@ -480,7 +497,7 @@ fn make<M: Map, A: Translate>(
     let blocks = mem.translated.blocks.as_ref()?;
     let (routines, at) = (blocks.routines, blocks.buffer.next());
     let room = Room { code: at, links: blocks.buffer.next_link() };
-    let block = A::translate(mem, &routines, part, counting, ahead, pc, room);
+    let block = Block::new(mem, &routines, part, counting, ahead, pc, room).make();
     let blocks = mem.translated.blocks.as_mut()?;
     let Some(block) = block else {
         blocks.heat[slot] = NEVER;

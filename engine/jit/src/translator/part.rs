@@ -5,28 +5,27 @@ use cpu::{Architecture, Map, Memory};
 use super::source;
 
 /// Returns the offset in SRAM of the bank whose accesses may be counted.
-pub const fn counted<M: Map>() -> u32 {
+pub(super) const fn counted<M: Map>() -> u32 {
     M::COUNTED.base - M::SRAM.base
 }
 
 /// The place for a new block.
-#[derive(Clone, Copy, Debug)]
-pub struct Room {
+#[derive(Clone, Copy)]
+pub(super) struct Room {
     /// The address of its code.
-    pub code: usize,
+    pub(super) code: usize,
     /// The address of its first link.
-    pub links: usize,
+    pub(super) links: usize,
 }
 
-/// A translated block.
-#[derive(Debug)]
-pub struct Block {
+/// A block that is made.
+pub(super) struct Made {
     /// The machine code.
-    pub code: Vec<u8>,
+    pub(super) code: Vec<u8>,
     /// The predecoded slot that each of its links leads to.
-    pub exits: Vec<usize>,
+    pub(super) exits: Vec<usize>,
     /// Address after the block's last instruction.
-    pub end: u32,
+    pub(super) end: u32,
 }
 
 /// A region of memory that code is executed from.

@@ -19,51 +19,55 @@ pub type Assembler = VecAssembler<X64Relocation>;
 /// Numbers of the registers that hold the guest's R0 to R7: RDI, RSI, R8 to R12 and RBP.
 pub const GUEST: [u8; 8] = [7, 6, 8, 9, 10, 11, 12, 5];
 
-/// Number of ECX, which is free.
+/// Number of EAX, which is free.
+pub const EAX: u8 = 0;
+/// Number of ECX.
 pub const ECX: u8 = 1;
+/// Number of EDX.
+pub const EDX: u8 = 2;
 
 /// Result of a block: it was left.
-pub const LEFT: u32 = 0;
+pub(super) const LEFT: u32 = 0;
 /// The next instruction must be interpreted, even if no time is left.
-pub const BAILED: u32 = 1;
+pub(super) const BAILED: u32 = 1;
 
 /// Cycle at which the core must stop.
-pub const LIMIT: i32 = offset_of!(Context, limit) as i32;
+pub(super) const LIMIT: i32 = offset_of!(Context, limit) as i32;
 /// Start of the code.
 const CODE: i32 = offset_of!(Context, code) as i32;
 /// Each slot's offset from it.
 const ENTRIES: i32 = offset_of!(Context, entries) as i32;
 /// SRAM.
-pub const RAM: i32 = offset_of!(Context, parts.ram) as i32;
+pub(super) const RAM: i32 = offset_of!(Context, parts.ram) as i32;
 /// Granules of SRAM with code.
-pub const GRANULES: i32 = offset_of!(Context, parts.granules) as i32;
+pub(super) const GRANULES: i32 = offset_of!(Context, parts.granules) as i32;
 /// Tags of the cache.
-pub const LINES: i32 = offset_of!(Context, parts.lines) as i32;
+pub(super) const LINES: i32 = offset_of!(Context, parts.lines) as i32;
 /// Whether the flash cannot answer.
-pub const OFFLINE: i32 = offset_of!(Context, parts.offline) as i32;
+pub(super) const OFFLINE: i32 = offset_of!(Context, parts.offline) as i32;
 /// The flash array.
-pub const FLASH: i32 = offset_of!(Context, parts.flash) as i32;
+pub(super) const FLASH: i32 = offset_of!(Context, parts.flash) as i32;
 /// The counter of accesses.
-pub const COUNTER: i32 = offset_of!(Context, counter) as i32;
+pub(super) const COUNTER: i32 = offset_of!(Context, counter) as i32;
 /// Executed instructions and words fetched, by region.
-pub const EXECUTED: i32 = offset_of!(Context, executed) as i32;
+pub(super) const EXECUTED: i32 = offset_of!(Context, executed) as i32;
 /// Words read from flash.
 const FETCHED: i32 = offset_of!(Context, fetched) as i32;
 /// The value to store.
-pub const VALUE: i32 = offset_of!(Context, value) as i32;
+pub(super) const VALUE: i32 = offset_of!(Context, value) as i32;
 /// The next step after an access.
-pub const STATUS: i32 = offset_of!(Context, status) as i32;
+pub(super) const STATUS: i32 = offset_of!(Context, status) as i32;
 /// The start of the loop that polls.
-pub const POLLING: i32 = offset_of!(Context, polling) as i32;
+pub(super) const POLLING: i32 = offset_of!(Context, polling) as i32;
 /// The start of a loop that was just passed, and the number of its instructions.
-pub const PASS: i32 = offset_of!(Context, pass) as i32;
+pub(super) const PASS: i32 = offset_of!(Context, pass) as i32;
 /// Cycles from the start of an instruction to its access, but for the wait of a fetch that missed.
-pub const SPENT: i32 = offset_of!(Context, spent) as i32;
+pub(super) const SPENT: i32 = offset_of!(Context, spent) as i32;
 const LOAD: i32 = offset_of!(Context, load) as i32;
 const POLL: i32 = offset_of!(Context, poll) as i32;
 const STORE: i32 = offset_of!(Context, store) as i32;
 /// What a core ahead of the other may not access yet.
-pub const DENIED: i32 = offset_of!(Context, denied) as i32;
+pub(super) const DENIED: i32 = offset_of!(Context, denied) as i32;
 const TOUCH: i32 = offset_of!(Context, touch) as i32;
 const MISS: i32 = offset_of!(Context, miss) as i32;
 const EXECUTE: i32 = offset_of!(Context, execute) as i32;
@@ -104,7 +108,7 @@ pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> 
     let mut ops = Assembler::new(base);
     let mut routines = Routines::default();
     let here = |ops: &Assembler| base + ops.offset().0;
-    let super::Layout { regs, pc, fetch_word, cycles } = A::LAYOUT;
+    let super::Layout { regs, pc, fetch_word, cycles, .. } = A::LAYOUT;
 
     // Slots without a block point to the start of the buffer, which is this routine.
     routines.no_block = here(&ops);
@@ -270,7 +274,7 @@ pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> 
 }
 
 /// Jumps to the block at offset EDX of the region whose slots start at `slots`, with the guest's address in ECX.
-pub fn jump_to_slot(ops: &mut Assembler, slots: usize) {
+pub(super) fn jump_to_slot(ops: &mut Assembler, slots: usize) {
     dynasm!(ops
         ; .arch x64
         ; shr edx, 1

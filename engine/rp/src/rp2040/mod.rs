@@ -11,8 +11,6 @@ pub mod wires;
 pub use armv6m as cpu;
 pub use parts::{Sys, World, sys, world};
 
-#[cfg(all(feature = "mistakes", target_arch = "x86_64"))]
-pub use jit::mistakes::Mistake;
 pub use mcu::FACTS;
 pub use parts::mcu::{ChipConfig, RunEnd};
 

@@ -1,29 +1,27 @@
 //! Branches, and continuation after them.
-
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
 use cpu::{Map, NO_WORD};
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
-use jit::Part;
-use jit::flags::{ALL, unless};
-use jit::mistakes::Mistake;
-use jit::routines::jump_to_slot;
 
-use super::OFFSETS;
-use super::block::{Place, Translation};
-use crate::decode::{Kind, Op};
+use super::block::{Block, Place};
+use super::flags::{self, ALL};
+use super::mistakes::Mistake;
+use super::routines::jump_to_slot;
+use super::{Part, Translate};
 
-impl<M: Map> Translation<'_, M> {
+impl<A: Translate, M: Map> Block<'_, A, M> {
     /// Continues at `target` after a branch of `cycles`.
-    pub(super) fn branch(&mut self, target: u32, cycles: u32) {
-        let place = Place { pc: target, word: NO_WORD, cycles: self.here.cycles + cycles, ..self.here };
+    pub fn branch(&mut self, target: u32, cycles: u32) {
+        let (cycles, pipeline) = (self.here.cycles + cycles, A::after_branch_to(target));
+        let place = Place { pc: target, word: NO_WORD, cycles, pipeline, ..self.here };
         if !self.part.contains(target) {
             self.end(place, self.routines.leave);
             return;
         }
-        place.flags.write(ALL, &mut self.ops, OFFSETS);
+        place.flags.write(ALL, &mut self.ops, A::LAYOUT);
         // The next block looks at the time.
-        dynasm!(self.ops ; .arch x64 ; sub r14, place.cycles as i32);
+        dynasm!(self.ops ; .arch x64 ; sub r14, cycles as i32);
         self.count(place);
         self.pass(target);
         let link = self.links + size_of::<usize>() * self.exits.len();
@@ -32,7 +30,7 @@ impl<M: Map> Translation<'_, M> {
     }
 
     /// Continues at EAX.
-    pub(super) fn branch_to_eax(&mut self, cycles: u32) {
+    pub fn branch_to_eax(&mut self, cycles: u32) {
         self.write_flags(ALL);
         dynasm!(self.ops ; .arch x64 ; sub r14, (self.here.cycles + cycles) as i32);
         self.count(self.here);
@@ -49,28 +47,29 @@ impl<M: Map> Translation<'_, M> {
         jump_to_slot(&mut self.ops, slots);
     }
 
-    pub(super) fn branch_if(&mut self, op: Op) {
-        let not = self.ops.new_dynamic_label();
-        let condition = match op.kind {
-            Kind::Bhi if self.makes(Mistake::HigherOrSame) => Kind::Bcs,
-            Kind::Bge if self.makes(Mistake::GreaterWithoutEqual) => Kind::Bgt,
-            kind => kind,
-        } as u8
-            - Kind::Beq as u8;
+    /// Jumps to `not` unless a condition holds.
+    pub fn unless(&mut self, condition: u8, not: DynamicLabel) {
+        let condition = match condition {
+            8 if self.makes(Mistake::HigherOrSame) => 2,
+            9 if self.makes(Mistake::LowerWithoutSame) => 3,
+            10 if self.makes(Mistake::GreaterWithoutEqual) => 12,
+            condition => condition,
+        };
         let host = self.condition_in_host(condition);
-        unless(&mut self.ops, condition, host, not, OFFSETS);
-        self.branch(self.here.pc.wrapping_add(4).wrapping_add(op.imm), 2);
-        dynasm!(self.ops ; .arch x64 ; =>not);
-        let cycles = if self.makes(Mistake::UntakenBranchTakesTwo) { 2 } else { 1 };
-        self.here.cycles += cycles;
+        flags::unless(&mut self.ops, condition, host, not, A::LAYOUT);
     }
 
-    /// Checks a branch to the address in EDX; exits to the interpreter if it would fault or return from an exception.
-    pub(super) fn check_target(&mut self, bail: DynamicLabel) {
-        if self.makes(Mistake::PopToArm) {
+    /// Exits to the interpreter if bit 0 of EDX, the target of a branch, is clear: that leaves Thumb state.
+    pub fn check_thumb(&mut self, bail: DynamicLabel) {
+        if self.makes(Mistake::BranchToArm) {
             dynasm!(self.ops ; .arch x64 ; or edx, 1);
         }
         dynasm!(self.ops ; .arch x64 ; test dl, 1 ; jz =>bail);
+    }
+
+    /// Does the same, and if a branch there returns from an exception.
+    pub fn check_target(&mut self, bail: DynamicLabel) {
+        self.check_thumb(bail);
         if !self.makes(Mistake::ExceptionReturn) {
             dynasm!(self.ops ; .arch x64 ; cmp edx, DWORD 0xf000_0000_u32 as i32 ; jae =>bail);
         }

@@ -1,0 +1,410 @@
+//! Out-of-line stubs of blocks.
+#![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
+
+use cpu::{Map, NO_WORD};
+use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+
+use super::accesses::{Access, Check};
+use super::ahead::PEEK;
+use super::block::{After, Block, Place, guest};
+use super::flags::ALL;
+use super::mistakes::Mistake;
+use super::routines::{COUNTER, LINES, POLLING, SPENT, STATUS, VALUE};
+use super::{Translate, counted, status};
+
+/// An out-of-line stub.
+pub(super) enum Stub<P> {
+    Leave {
+        at: DynamicLabel,
+        place: Place<P>,
+    },
+    Bail {
+        at: DynamicLabel,
+        place: Place<P>,
+    },
+    /// No time for the block's first segment, at whose start it is. If any is left, the interpreter takes a step, since
+    /// the block would only be tried again.
+    Start {
+        at: DynamicLabel,
+        place: Place<P>,
+    },
+    /// Fetches from `offsets` of flash, the first of which is in no whole line of the cache. It may be `found` in one
+    /// without the other word.
+    Miss {
+        at: DynamicLabel,
+        found: DynamicLabel,
+        back: DynamicLabel,
+        offsets: Vec<u32>,
+        segment: usize,
+        /// `None`: the block's end, where the next one looks at the time.
+        bail: Option<DynamicLabel>,
+        /// The instruction takes no time, and is followed by a look at the time.
+        free: bool,
+    },
+    /// A literal at `offset` of flash that is in no whole line of the cache.
+    Literal {
+        at: DynamicLabel,
+        back: DynamicLabel,
+        offset: u32,
+        to: u8,
+        after: After,
+    },
+    /// The first access to a granule in a window: at ECX units of `size`, and `more` of them. Keeps EAX and ECX.
+    Touch {
+        at: DynamicLabel,
+        access: u32,
+        size: u32,
+        more: u32,
+        again: DynamicLabel,
+        stuck: DynamicLabel,
+    },
+    /// A load outside RAM in a window.
+    LoadAhead {
+        at: DynamicLabel,
+        load: Access,
+        done: DynamicLabel,
+        stuck: DynamicLabel,
+    },
+    Load {
+        at: DynamicLabel,
+        load: Access,
+        place: Place<P>,
+        after: After,
+        done: DynamicLabel,
+        take: DynamicLabel,
+    },
+    Store {
+        at: DynamicLabel,
+        marked: DynamicLabel,
+        store: Access,
+        place: Place<P>,
+        after: After,
+        done: DynamicLabel,
+    },
+    /// The interpreter executes the instruction at `place`.
+    Execute {
+        at: DynamicLabel,
+        place: Place<P>,
+        after: After,
+        done: DynamicLabel,
+    },
+    /// Counts a load/store multiple in the counted bank.
+    Counted {
+        at: DynamicLabel,
+        words: u32,
+        check: Check,
+        bail: DynamicLabel,
+        moves: DynamicLabel,
+    },
+}
+
+impl<A: Translate, M: Map> Block<'_, A, M> {
+    #[allow(clippy::too_many_lines)]
+    pub(super) fn stub(&mut self, stub: Stub<A::Pipeline>) {
+        self.tags = false;
+        match stub {
+            Stub::Leave { at, place } => {
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.end(place, self.routines.leave);
+            }
+            Stub::Bail { at, place } => {
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.end(place, self.routines.bail);
+            }
+            Stub::Start { at, place } => {
+                let [leave, bail] = [self.routines.leave, self.routines.bail];
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.tell(place);
+                dynasm!(self.ops ; .arch x64 ; test r14, r14);
+                if self.makes(Mistake::LimitAfterBlock) {
+                    dynasm!(self.ops ; .arch x64 ; jl extern leave);
+                } else {
+                    dynasm!(self.ops ; .arch x64 ; jle extern leave);
+                }
+                dynasm!(self.ops ; .arch x64 ; jmp extern bail);
+            }
+            Stub::Miss { at, found, back, offsets, segment, bail, free } => {
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.jump_if_alone(offsets[0], found);
+                if let Some(stuck) = bail.filter(|_| self.ahead && !self.makes(Mistake::MissAhead)) {
+                    dynasm!(self.ops ; .arch x64 ; jmp =>stuck);
+                    return;
+                }
+                offsets.iter().for_each(|&offset| self.miss(offset));
+                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES]);
+                self.tags = true;
+                if let Some(bail) = bail {
+                    let late = if free { back } else { bail };
+                    if !self.makes(Mistake::MissOverruns) {
+                        self.compare_bound(segment);
+                        dynasm!(self.ops ; .arch x64 ; jle =>late);
+                    }
+                    // A cache that is off keeps nothing.
+                    if self.whole_lines() {
+                        self.jump_unless_cached(offsets[offsets.len() - 1] >> 3, bail);
+                    }
+                }
+                dynasm!(self.ops ; .arch x64 ; jmp =>back);
+            }
+            Stub::Literal { at, back, offset, to, after } => {
+                let out = self.ops.new_dynamic_label();
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.jump_if_alone(offset, back);
+                self.miss(offset);
+                self.jump_unless_kept(after, out);
+                self.compare_bound(after.segment);
+                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jg =>back ; =>out);
+                self.take_literal(to, offset);
+                dynasm!(self.ops ; .arch x64 ; jmp =>after.leave);
+            }
+            Stub::Touch { at, access, size, more, again, stuck } => {
+                let touch = self.routines.touch;
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; =>at
+                    ; push rax
+                    ; push rcx
+                    ; lea edx, [rcx + more as i32]
+                    ; shl edx, size as i8
+                    ; mov ecx, DWORD access as i32
+                    ; call extern touch
+                    ; pop rcx
+                    ; pop rax
+                    ; jnz =>again
+                    ; jmp =>stuck
+                );
+            }
+            Stub::LoadAhead { at, load, done, stuck } => {
+                let other = self.ops.new_dynamic_label();
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.load_from_flash(load, done, other, stuck);
+                dynasm!(self.ops ; .arch x64 ; =>other);
+                if load.size != 2 {
+                    dynasm!(self.ops ; .arch x64 ; jmp =>stuck);
+                    return;
+                }
+                let touch = self.routines.touch;
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; mov edx, eax
+                    ; mov ecx, DWORD PEEK as i32
+                    ; call extern touch
+                    ; jz =>stuck
+                    ; mov eax, [r15 + VALUE]
+                );
+                self.loaded(load);
+                if A::ACCESS > 1 {
+                    // It takes one cycle, of those that the block subtracts.
+                    dynasm!(self.ops ; .arch x64 ; add r14, A::ACCESS as i32 - 1);
+                }
+                self.go_back(done);
+            }
+            Stub::Load { at, load, place, after, done, take } => {
+                let polls = self.polls == Some(place.pc);
+                let slow = if polls { self.routines.poll } else { self.routines.load }[load.size as usize];
+                let other = self.ops.new_dynamic_label();
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                if self.counting {
+                    self.counted_word(load.size, take);
+                }
+                self.load_from_flash(load, done, other, other);
+                dynasm!(self.ops ; .arch x64 ; =>other);
+                if polls {
+                    dynasm!(self.ops ; .arch x64 ; mov DWORD [r15 + POLLING], self.start as i32);
+                }
+                self.call(place, after, slow);
+                self.loaded(load);
+                self.goes_on(place, after, done);
+            }
+            Stub::Store { at, marked, store, place, after, done } => {
+                let slow = self.routines.store[store.size as usize];
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                if self.counting {
+                    self.counted_store(store, marked, done);
+                }
+                dynasm!(self.ops ; .arch x64 ; =>marked);
+                let host = guest(store.register).unwrap_or(2);
+                if host == 2 {
+                    self.read(2, store.register);
+                }
+                dynasm!(self.ops ; .arch x64 ; mov [r15 + VALUE], Rd(host));
+                self.address(store.size);
+                self.call(place, after, slow);
+                self.move_base(store);
+                self.goes_on(place, after, done);
+            }
+            Stub::Execute { at, place, after, done } => {
+                dynasm!(self.ops ; .arch x64 ; =>at);
+                self.call(place, after, self.routines.execute);
+                self.goes_on(place, after, done);
+            }
+            Stub::Counted { at, words, check, bail, moves } => {
+                let end = (M::SRAM.bytes - 4 * (words - 1)) >> 2;
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; =>at
+                    ; cmp ecx, DWORD (counted::<M>() >> 2) as i32
+                    ; jb =>bail
+                    ; cmp ecx, DWORD end as i32
+                    ; jae =>bail
+                );
+                self.check_multiple(words, check, bail);
+                // EDX may hold a target.
+                dynasm!(self.ops
+                    ; .arch x64
+                    ; push rax
+                    ; mov rax, [r15 + COUNTER]
+                    ; add DWORD [rax], words as i32
+                    ; cmp DWORD [rax], DWORD M::MOST_COUNTED as i32
+                    ; jbe >within
+                    ; mov DWORD [rax], M::MOST_COUNTED as i32
+                    ; within:
+                    ; pop rax
+                    ; jmp =>moves
+                );
+            }
+        }
+    }
+
+    /// Jumps to `found` if the cache holds only this word of its line (RAX: the cache's tags).
+    fn jump_if_alone(&mut self, offset: u32, found: DynamicLabel) {
+        if self.whole_lines() {
+            return;
+        }
+        let set = 8 * ((offset >> 3) & 0x3ff) as i32;
+        let alone = ((offset >> 13) << 2 | 1 << (offset >> 2 & 1)) as i32;
+        dynasm!(self.ops
+            ; .arch x64
+            ; cmp DWORD [rax + set], alone
+            ; je =>found
+            ; cmp DWORD [rax + set + 4], alone
+            ; je =>found
+        );
+    }
+
+    /// Fetches the word at an offset of flash that may miss.
+    fn miss(&mut self, offset: u32) {
+        let miss = self.routines.miss;
+        self.tags = false;
+        dynasm!(self.ops ; .arch x64 ; mov ecx, DWORD offset as i32 ; call extern miss);
+        if self.makes(Mistake::MissTakesNoTime) {
+            dynasm!(self.ops ; .arch x64 ; add r14, rax);
+        }
+    }
+
+    /// Jumps to `out` if the cache has lost a line after this that must be there.
+    fn jump_unless_kept(&mut self, after: After, out: DynamicLabel) {
+        if let Some(line) = after.line {
+            self.jump_unless_cached(line, out);
+        }
+    }
+
+    /// Loads from cached flash; jumps to `other` for another address, to `missed` if the cache does not hold its word.
+    fn load_from_flash(&mut self, load: Access, done: DynamicLabel, other: DynamicLabel, missed: DynamicLabel) {
+        let flash = self.routines.flash[load.size as usize];
+        self.address(load.size);
+        dynasm!(self.ops ; .arch x64 ; mov ecx, eax ; shr ecx, M::FLASH.bytes.ilog2() as i8);
+        if self.makes(Mistake::UncachedAliasCached) {
+            dynasm!(self.ops ; .arch x64 ; and ecx, BYTE -4);
+        }
+        dynasm!(self.ops
+            ; .arch x64
+            ; cmp ecx, (M::FLASH.base >> M::FLASH.bytes.ilog2()) as i32
+            ; jne =>other
+            ; call extern flash
+            ; jc =>missed
+        );
+        self.loaded(load);
+        self.go_back(done);
+    }
+
+    /// Jumps to a label of the straight line, where RAX may be expected to have the address of the cache's tags.
+    fn go_back(&mut self, to: DynamicLabel) {
+        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jmp =>to);
+    }
+
+    /// Exits at `place`.
+    pub(super) fn end(&mut self, place: Place<A::Pipeline>, routine: usize) {
+        self.tell(place);
+        dynasm!(self.ops ; .arch x64 ; jmp extern routine);
+    }
+
+    /// Calls the engine for the instruction at `place`.
+    fn call(&mut self, place: Place<A::Pipeline>, after: After, routine: usize) {
+        self.tell(place);
+        dynasm!(self.ops ; .arch x64 ; mov DWORD [r15 + SPENT], after.spent as i32 ; call extern routine);
+    }
+
+    /// Passes `place` to the shared code, with the instructions, cycles and flags until then. Keeps EAX.
+    fn tell(&mut self, place: Place<A::Pipeline>) {
+        let word = if self.makes(Mistake::WordFetchedAgain) { NO_WORD } else { place.word };
+        if !self.makes(Mistake::FlagsForgotten) {
+            place.flags.write(ALL, &mut self.ops, A::LAYOUT);
+        }
+        self.count(place);
+        if place.cycles > 0 {
+            dynasm!(self.ops ; .arch x64 ; sub r14, place.cycles as i32);
+        }
+        A::tell(self, place.pipeline);
+        dynasm!(self.ops
+            ; .arch x64
+            ; mov ecx, DWORD place.pc as i32
+            ; mov edx, DWORD word as i32
+        );
+    }
+
+    /// Returns to the block at `done`, or leaves it.
+    fn goes_on(&mut self, place: Place<A::Pipeline>, after: After, done: DynamicLabel) {
+        A::resume(self, place.pipeline);
+        self.uncount(place);
+        let After { leave, back, segment, .. } = after;
+        dynasm!(self.ops ; .arch x64 ; add r14, back as i32);
+        if !self.makes(Mistake::EventOverlooked) {
+            dynasm!(self.ops ; .arch x64 ; cmp DWORD [r15 + STATUS], status::CONTINUE as i32 ; jne =>leave);
+        }
+        self.jump_unless_kept(after, leave);
+        self.compare_bound(segment);
+        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jg =>done ; jmp =>leave);
+    }
+
+    /// Moves EAX, the result of a load, into the register, and moves the base.
+    fn loaded(&mut self, load: Access) {
+        let to = guest(load.register).unwrap_or(0);
+        match (load.size, load.signed) {
+            (0, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(to), al),
+            (1, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(to), ax),
+            _ if to != 0 => dynasm!(self.ops ; .arch x64 ; mov Rd(to), eax),
+            _ => {}
+        }
+        self.keep_in_core(load.register);
+        self.move_base(load);
+    }
+
+    /// Counts an access to the counted bank at ECX units of `size` and jumps to `then`; continues if it lies outside SRAM.
+    fn counted_word(&mut self, size: u32, then: DynamicLabel) {
+        dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (M::SRAM.bytes >> size) as i32 ; jae >other);
+        self.count_access();
+        dynasm!(self.ops ; .arch x64 ; jmp =>then ; other:);
+    }
+
+    fn counted_store(&mut self, store: Access, marked: DynamicLabel, done: DynamicLabel) {
+        dynasm!(self.ops ; .arch x64 ; cmp ecx, DWORD (M::SRAM.bytes >> store.size) as i32 ; jae =>marked);
+        self.no_code(store.size, 0, marked);
+        self.count_access();
+        self.put_into_ram(store.size, store.register, 0);
+        self.move_base(store);
+        dynasm!(self.ops ; .arch x64 ; jmp =>done);
+    }
+
+    fn count_access(&mut self) {
+        if self.makes(Mistake::Sram5NotCounted) {
+            return;
+        }
+        dynasm!(self.ops
+            ; .arch x64
+            ; mov rdx, [r15 + COUNTER]
+            ; cmp DWORD [rdx], DWORD M::MOST_COUNTED as i32
+            ; adc DWORD [rdx], 0
+        );
+    }
+}
