@@ -17,7 +17,9 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 # Workers of pytest; the first to end takes tests from the others. ARGS="-n0 --pdb" has none.
 ON_ALL_CORES := -n logical --dist worksteal
-CARGO_TEST := cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --exclude binding --exclude portbench-tls
+# LINTING: settings of another compiler, as .ci/run has them.
+LINTING ?=
+CARGO_TEST := $(LINTING) cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --exclude binding --exclude portbench-tls
 STEPS ?= 1000000
 SEED ?= 1
 
@@ -148,6 +150,7 @@ lint-python: dependencies
 lint-engine:
 	@$(call need_cargo)
 	cargo fmt --manifest-path $(ENGINE)/Cargo.toml --all --check
+	cargo check --quiet --manifest-path $(ENGINE)/Cargo.toml --package binding
 	RUSTDOCFLAGS='--deny warnings' cargo doc --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --no-deps
 	cargo package --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --exclude binding --exclude portbench-web --no-verify --allow-dirty --offline
 

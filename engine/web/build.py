@@ -108,7 +108,7 @@ def cargo() -> Cargo | None:
     for rustc, library in libraries.items():
         if (library / "src" / "rust" / "library" / "Cargo.lock").is_file():
             options = {"RUSTC_BOOTSTRAP": "1", f"CARGO_TARGET_{TARGET.upper().replace('-', '_')}_LINKER": str(linker)}
-            # A wrapper, as Clippy's, has a compiler of its own.
+            # A wrapper, as Clippy's, contains another compiler.
             options["RUSTC_WORKSPACE_WRAPPER"] = ""
             # No features: those for backtraces, which a page has not, take a fifth of the time.
             return Cargo({"RUSTC": rustc, **options}, ("-Zbuild-std=std,panic_abort", "-Zbuild-std-features="))

@@ -1,5 +1,5 @@
-//! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheets, 2.1 and 2.2). What differs
-//! between the chips is their [`Fabric`].
+//! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheets, 2.1 and 2.2). A chip's
+//! own part is its [`Fabric`].
 
 use cpu::{Architecture, Map, Master, Translations};
 use parts::batch::{Batches, Involved, Use};
@@ -46,7 +46,7 @@ pub trait Fabric: Table + Default + Snapshot + Send + 'static {
         (offset < Self::Map::SRAM.bytes).then_some(offset as usize)
     }
 
-    /// Takes what is beside the register blocks from a new chip's settings.
+    /// Takes the parts beside the register blocks from a new chip's settings.
     fn set_up(&mut self, _bootrom: &[u8], _psram_csn: Option<u32>) {}
 
     /// Shows the memories as a restored chip has them.
@@ -96,11 +96,11 @@ pub trait Fabric: Table + Default + Snapshot + Send + 'static {
         size: u32,
     ) -> Result<(), BusFault>;
 
-    /// Reads a register of what is no block of the table. `None`: nothing of that is at `address`.
+    /// Reads a register of a part outside the table. `None`: no such part is at `address`.
     fn read_apart(bus: &mut Bus<Self>, mem: &mut Memory<Self, impl Architecture>, address: u32) -> Option<u32>;
 
-    /// Writes to what is no block of the table, or to a register that differs by the size of a write. False: nothing of
-    /// that is at `address`.
+    /// Writes to a part outside the table, or to a register that differs by the size of a write. False: neither is at
+    /// `address`.
     fn write_apart(
         _bus: &mut Bus<Self>,
         _mem: &mut Memory<Self, impl Architecture>,
@@ -136,10 +136,10 @@ pub trait Fabric: Table + Default + Snapshot + Send + 'static {
     /// Recomputes the ticks and counters that a change of clocks reaches, but ADC, PWM and PIO.
     fn clocks_changed(bus: &mut Bus<Self>);
 
-    /// Handles the event `id` of what is no block of the table. False: `id` is none.
+    /// Handles the event `id` of a part outside the table. False: it is of another part.
     fn event(bus: &mut Bus<Self>, mem: &mut Memory<Self, impl Architecture>, id: Event) -> bool;
 
-    /// Returns whether `id` is an event of what is no block of the table and leaves pins alone.
+    /// Returns whether `id` is an event of a part outside the table and leaves pins alone.
     fn is_apart(id: Event) -> bool;
 
     /// Puts what only a power-on resets into its state after that.

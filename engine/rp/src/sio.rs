@@ -15,7 +15,7 @@ pub trait Sio: Default + Snapshot + Send {
         self.peek(core, offset).unwrap_or_else(|| self.take(sys, core, offset, qspi))
     }
 
-    /// Does so for a register of which [`Self::peek`] does not tell what is read.
+    /// Does so for a register whose value [`Self::peek`] does not tell.
     fn take(&mut self, sys: &mut Sys, core: usize, offset: u32, qspi: u32) -> u32;
 
     /// Writes a register as `core` sees it.

@@ -1,4 +1,4 @@
-//! What is on RP2040's bus beside the blocks that RP2350 has, too (datasheet 2.1 and 2.2).
+//! RP2040's bus beside the blocks that RP2350 has, too (datasheet 2.1 and 2.2).
 
 use cpu::Architecture;
 pub use cpu::Master;
@@ -64,7 +64,7 @@ impl Fabric for Own {
     const ALARM: (Event, u32) = (event::RTC, irq::RTC);
     const WORLD: Event = event::WORLD;
 
-    /// The four striped banks are in windows of their own from 0x2100_0000 on, too (datasheet 2.6.2).
+    /// The four striped banks are one behind the other from 0x2100_0000 on, too (datasheet 2.6.2).
     #[inline]
     fn in_sram(address: u32) -> Option<usize> {
         let offset = address.wrapping_sub(RAM_BASE) as usize;

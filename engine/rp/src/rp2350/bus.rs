@@ -1,4 +1,4 @@
-//! What is on RP2350's bus beside the blocks that RP2040 has, too (datasheet 2.1 and 2.2).
+//! RP2350's bus beside the blocks that RP2040 has, too (datasheet 2.1 and 2.2).
 
 use cpu::{Architecture, Master};
 use parts::batch::Use;
