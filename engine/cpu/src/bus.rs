@@ -78,8 +78,19 @@ pub trait Bus<A: Architecture> {
         None
     }
 
-    /// Returns the cycle up to which the same holds of the reads of `core` at `address`, of whatever size, wherever the
-    /// address is; `None`: of none.
+    /// Reads the word at `address` of [`Map::IO_PORT`] as `core` does at `cycle`, if only that core can tell that it was
+    /// read. `None`: the read must pass the bus.
+    fn read_port(&mut self, _core: usize, _address: u32, _cycle: u64) -> Option<u32> {
+        None
+    }
+
+    /// Writes likewise. False: the write must pass the bus.
+    fn write_port(&mut self, _core: usize, _address: u32, _value: u32, _cycle: u64) -> bool {
+        false
+    }
+
+    /// Returns the cycle up to which the reads of `core` at `address`, of whatever size, wherever the address is, are
+    /// like those of [`Self::peek`]; `None`: none are.
     fn steady_until(&self, core: usize, address: u32) -> Option<u64> {
         self.peek(core, address).map(|_| u64::MAX)
     }

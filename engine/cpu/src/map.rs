@@ -80,7 +80,7 @@ pub trait Map: 'static {
     const CACHE_REGISTERS: Region = find(Self::REGIONS, Kind::CacheRegisters);
     /// The registers behind the bus's bridge.
     const REGISTERS: Region = find(Self::REGIONS, Kind::Registers);
-    /// The registers on the core's port.
+    /// The registers on the core's port, of which the first has the number of the core.
     const IO_PORT: Region = find(Self::REGIONS, Kind::IoPort);
 
     /// First predecoded slot of each region. Every region ends with a slot that is never decoded, so that execution

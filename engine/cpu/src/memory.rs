@@ -171,7 +171,9 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         self.ram.copy_from_slice(ram);
         self.flash.fill(0xff);
         self.flash[..flash.len()].copy_from_slice(flash);
-        snapshot::restore(&mut self.xip, from)
+        snapshot::restore(&mut self.xip, from)?;
+        self.xip.restored();
+        Ok(())
     }
 
     /// Returns the contents of the flash chip.
@@ -586,7 +588,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             ram: self.ram.as_mut_ptr(),
             granules: self.code.as_ptr(),
             flash: self.flash.as_ptr(),
-            lines: self.xip.lines(),
+            words: self.xip.words(),
             offline: &raw const self.xip.offline,
         }
     }
@@ -619,8 +621,8 @@ pub struct Parts {
     pub granules: *const bool,
     /// The flash as its window shows it.
     pub flash: *const u8,
-    /// Tags of the XIP cache, two per set.
-    pub lines: *const u32,
+    /// For each word of flash, a byte that is not 0 while the XIP cache holds it.
+    pub words: *const u8,
     /// Whether the flash cannot answer.
     pub offline: *const bool,
 }

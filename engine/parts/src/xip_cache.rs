@@ -46,11 +46,11 @@ pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
 /// The tags of the XIP cache, and what its misses cost.
 #[derive(Snapshot)]
 pub struct XipCache {
-    /// Tag and valid bits of each way; 0: nothing valid. Under a `Placement`: some of the lines that it holds, each in
-    /// its own set, so that translated code finds them as ever. A hit changes nothing in the cache, so it is no matter
-    /// which of the two finds it.
-    pub lines: Box<[[u32; 2]; SETS]>,
-    placement: Option<Box<Placement>>,
+    /// Tag and valid bits of each way; 0: nothing valid.
+    lines: Box<[[u32; 2]; SETS]>,
+    #[snapshot(skip)]
+    held: Held,
+    placement: Option<Placement>,
     /// How often it has gained or lost a word.
     #[snapshot(skip)]
     changes: u64,
@@ -107,10 +107,27 @@ pub struct XipCache {
     pub(crate) missed_lines: Option<Box<MissedLines>>,
 }
 
+/// The words of flash that the cache holds, a byte for each, by which interpreter and translated code find them.
+struct Held(Vec<u8>);
+
+impl Default for Held {
+    fn default() -> Self {
+        Self(vec![0; 2 * FLASH_LINES as usize])
+    }
+}
+
+impl Held {
+    #[inline(always)]
+    fn word(&self, word: u32) -> bool {
+        self.0.get(word as usize).is_some_and(|&held| held != 0)
+    }
+}
+
 impl Default for XipCache {
     fn default() -> Self {
         Self {
             lines: Box::new([[0; 2]; SETS]),
+            held: Held::default(),
             placement: None,
             changes: 0,
             runs: Runs::default(),
@@ -148,7 +165,7 @@ impl XipCache {
     pub fn place(&mut self, seed: u32) {
         let (placement, victim) = Placement::drawn(seed);
         self.flush();
-        (self.placement, self.victim) = (Some(Box::new(placement)), victim);
+        (self.placement, self.victim) = (Some(placement), victim);
     }
 
     /// Accesses the word at flash offset `offset`; returns its wait states.
@@ -161,21 +178,13 @@ impl XipCache {
     /// Looks up an access that is counted already; returns its wait states.
     #[inline]
     pub fn look_up(&mut self, offset: u32) -> u32 {
-        let line = offset >> LINE_BYTES_LOG2;
-        let word = 1 << ((offset >> 2) & 1);
-        let other = BOTH_WORDS & !word;
-        let wanted = ((line >> 10) << TAG_SHIFT) | BOTH_WORDS;
-        let ways = &self.lines[line as usize & (SETS - 1)];
-        if (ways[0] | other) == wanted || (ways[1] | other) == wanted {
-            return 0;
-        }
-        self.miss(line, word)
+        if self.held.word(offset >> 2) { 0 } else { self.miss(offset >> LINE_BYTES_LOG2, 1 << (offset >> 2 & 1)) }
     }
 
     #[cold]
     fn miss(&mut self, line: u32, word: u32) -> u32 {
-        if self.placement.as_ref().is_some_and(|placement| placement.words(line) & word != 0) {
-            self.show(line);
+        // Of lines that are not flash's, only the tags tell.
+        if line >= FLASH_LINES && self.way_of(line).is_some_and(|(set, way)| self.lines[set][way] & word != 0) {
             return 0;
         }
         self.misses += 1;
@@ -202,43 +211,62 @@ impl XipCache {
     /// Allocates words of a line that it does not hold; returns where its data are. `None`: the way to be replaced is
     /// pinned.
     fn allocate(&mut self, line: u32, word: u32) -> Option<usize> {
-        let (set, tag) = self.place_of(line);
-        let way = self.victim as usize & 1;
-        let pinned = self.pinned[set] >> way & 1 != 0;
         self.changes += 1;
+        let (set, tag) = self.place_of(line);
         if self.stale {
             let stale = self.place_of(line | STALE >> LINE_BYTES_LOG2).1;
-            if self.ways(set).iter().any(|way| *way & BOTH_WORDS != 0 && *way >> TAG_SHIFT == stale) {
+            if self.lines[set].iter().any(|way| *way & BOTH_WORDS != 0 && *way >> TAG_SHIFT == stale) {
                 self.read_stale = Some((line & !MARKS) << LINE_BYTES_LOG2);
             }
         }
-        let ways = self.ways(set);
-        let held = ways.iter().position(|way| *way & BOTH_WORDS != 0 && *way >> TAG_SHIFT == tag);
-        let (way, gone) = if let Some(held) = held {
-            ways[held] |= word;
-            (held, None)
-        } else if pinned {
-            self.next_victim();
-            return None;
+        let (way, content, gone) = if let Some((_, held)) = self.way_of(line) {
+            (held, self.lines[set][held] | word, None)
         } else {
-            let gone = std::mem::replace(&mut ways[way], tag << TAG_SHIFT | word);
-            self.next_victim();
-            (way, (gone & BOTH_WORDS != 0).then(|| self.line_of(set, gone >> TAG_SHIFT)))
+            let way = self.victim as usize & 1;
+            self.victim = (self.victim >> 1) ^ ((self.victim & 1) * VICTIM_TAPS);
+            if self.pinned[set] >> way & 1 != 0 {
+                return None;
+            }
+            let gone = self.lines[set][way];
+            (way, tag << TAG_SHIFT | word, (gone & BOTH_WORDS != 0).then(|| self.line_of(set, gone >> TAG_SHIFT)))
         };
-        if let Some(gone) = gone
-            && self.dirty[set] >> way & 1 != 0
-        {
-            self.write_back(gone, set, way);
+        self.lines[set][way] = content;
+        if let Some(gone) = gone {
+            self.mark(gone, 0);
+            if self.dirty[set] >> way & 1 != 0 {
+                self.write_back(gone, set, way);
+            }
         }
+        self.mark(line, content);
         if let Some(evictions) = &mut self.evictions {
             let gone = gone.map(|line| (line & !MARKS) << LINE_BYTES_LOG2);
             *evictions.entry(((line & !MARKS) << LINE_BYTES_LOG2, gone)).or_default() += 1;
         }
-        if self.placement.is_some() {
-            gone.into_iter().for_each(|line| self.hide(line));
-            self.show(line);
-        }
         Some(way * SETS + set)
+    }
+
+    /// Notes that of a line the words of these valid bits are held.
+    #[inline(always)]
+    fn mark(&mut self, line: u32, valid: u32) {
+        if let Some(words) = self.held.0.get_mut(2 * line as usize..).and_then(<[u8]>::first_chunk_mut) {
+            *words = [valid as u8 & 1, valid as u8 >> 1 & 1];
+        }
+    }
+
+    /// Returns the set of a line, and the way that holds words of it.
+    fn way_of(&self, line: u32) -> Option<(usize, usize)> {
+        let (set, tag) = self.place_of(line);
+        let holds = |way: &u32| way & BOTH_WORDS != 0 && way >> TAG_SHIFT == tag;
+        self.lines[set].iter().position(holds).map(|way| (set, way))
+    }
+
+    /// Finds what a restored cache holds.
+    pub fn restored(&mut self) {
+        for set in 0..SETS {
+            for content in self.lines[set].into_iter().filter(|content| content & BOTH_WORDS != 0) {
+                self.mark(self.line_of(set, content >> TAG_SHIFT), content);
+            }
+        }
     }
 
     fn write_back(&mut self, line: u32, set: usize, way: usize) {
@@ -248,9 +276,8 @@ impl XipCache {
 
     /// Returns where the data of a whole line are that it holds.
     pub fn find(&mut self, line: u32) -> Option<usize> {
-        let (set, tag) = self.place_of(line);
-        let way = self.ways(set).iter().position(|way| *way == tag << TAG_SHIFT | BOTH_WORDS)?;
-        Some(way * SETS + set)
+        let (set, way) = self.way_of(line)?;
+        (self.lines[set][way] & BOTH_WORDS == BOTH_WORDS).then_some(way * SETS + set)
     }
 
     /// Allocates a line whose data the bus reads, which also knows its cost; returns where. `None`: the access is not
@@ -284,7 +311,7 @@ impl XipCache {
         if self.dirty[set] & !self.pinned[set] & 1 << way == 0 {
             return;
         }
-        let held = self.ways(set)[way] >> TAG_SHIFT;
+        let held = self.lines[set][way] >> TAG_SHIFT;
         self.write_back(self.line_of(set, held), set, way);
         let in_flash = becomes < FLASH_LINES;
         self.stale |= in_flash;
@@ -297,7 +324,7 @@ impl XipCache {
     pub fn readdress(&mut self, lines: impl Fn(u32) -> Option<bool>) {
         for set in 0..SETS {
             for way in 0..2 {
-                let held = self.ways(set)[way];
+                let held = self.lines[set][way];
                 let line = self.line_of(set, held >> TAG_SHIFT);
                 let plain = line & !MARKS;
                 if held & BOTH_WORDS == 0 || plain >= FLASH_LINES || line & STALE >> LINE_BYTES_LOG2 != 0 {
@@ -311,9 +338,6 @@ impl XipCache {
                 self.stale |= mark == STALE;
                 let (_, tag) = self.place_of(plain | mark >> LINE_BYTES_LOG2);
                 self.set_way(set, way, tag << TAG_SHIFT | held & BOTH_WORDS, false);
-                if mark == 0 {
-                    self.show(plain);
-                }
             }
         }
     }
@@ -330,44 +354,15 @@ impl XipCache {
         if self.placement.is_some() { tag } else { tag << SETS.ilog2() | set as u32 }
     }
 
-    fn ways(&mut self, set: usize) -> &mut [u32; 2] {
-        match &mut self.placement {
-            None => &mut self.lines[set],
-            Some(placement) => &mut placement.lines[set],
-        }
-    }
-
-    /// Lets `lines` find a line of the placement.
-    fn show(&mut self, line: u32) {
-        let Some(placement) = &self.placement else { return };
-        let content = line >> SETS.ilog2() << TAG_SHIFT | placement.words(line);
-        let ways = &mut self.lines[line as usize & (SETS - 1)];
-        let way = ways.iter().position(|way| *way >> TAG_SHIFT == content >> TAG_SHIFT);
-        ways[way.unwrap_or_else(|| usize::from(ways[0] != 0))] = content;
-    }
-
-    /// Undoes `show`.
-    fn hide(&mut self, line: u32) {
-        for way in &mut self.lines[line as usize & (SETS - 1)] {
-            if *way >> TAG_SHIFT == line >> SETS.ilog2() {
-                *way = 0;
-            }
-        }
-    }
-
-    fn next_victim(&mut self) {
-        self.victim = (self.victim >> 1) ^ ((self.victim & 1) * VICTIM_TAPS);
-    }
-
     fn cost(&mut self, cycles: u32) -> u32 {
         let cycles = if self.cost_enabled { cycles } else { 0 };
         self.stalled += u64::from(cycles);
         cycles
     }
 
-    /// Returns the tags, two per set: `tag << 2` with the valid bits of both words.
-    pub fn lines(&self) -> *const u32 {
-        self.lines.as_ptr().cast()
+    /// Returns, for each word of flash, a byte that is not 0 while the cache holds it.
+    pub fn words(&self) -> *const u8 {
+        self.held.0.as_ptr()
     }
 
     /// Performs one read that bypasses the cache; returns its wait states.
@@ -386,13 +381,14 @@ impl XipCache {
     /// Performs XIP_CTRL.FLUSH.
     pub fn flush(&mut self) {
         self.changes += 1;
-        self.lines.fill([0; 2]);
+        for set in 0..SETS {
+            for content in std::mem::take(&mut self.lines[set]) {
+                self.mark(self.line_of(set, content >> TAG_SHIFT), 0);
+            }
+        }
         self.pinned.fill(0);
         self.dirty.fill(0);
         self.stale = false;
-        if let Some(placement) = &mut self.placement {
-            placement.lines.fill([0; 2]);
-        }
     }
 
     /// Ends the transfer that the next line could have continued; false: there was none.
@@ -407,9 +403,11 @@ impl XipCache {
 
     fn set_way(&mut self, set: usize, way: usize, content: u32, pinned: bool) {
         self.changes += 1;
-        let gone = std::mem::replace(&mut self.ways(set)[way], content);
-        if self.placement.is_some() {
-            self.hide(gone >> TAG_SHIFT);
+        let gone = std::mem::replace(&mut self.lines[set][way], content);
+        for (content, valid) in [(gone, 0), (content, content)] {
+            if content & BOTH_WORDS != 0 {
+                self.mark(self.line_of(set, content >> TAG_SHIFT), valid);
+            }
         }
         self.pinned[set] = self.pinned[set] & !(1 << way) | u8::from(pinned) << way;
         self.dirty[set] &= !(1 << way);
@@ -427,7 +425,7 @@ impl XipCache {
         let (set, tag) = self.place_of(line | MARKS);
         let marks = tag ^ self.place_of(line).1;
         for way in 0..2 {
-            if self.ways(set)[way] >> TAG_SHIFT | marks == tag {
+            if self.lines[set][way] >> TAG_SHIFT | marks == tag {
                 self.set_way(set, way, 0, false);
             }
         }

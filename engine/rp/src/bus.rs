@@ -310,7 +310,10 @@ impl<F: Fabric> Bus<F> {
                     self.run_batch();
                 }
                 if !self.sio_in_reset() {
-                    self.sio.write(&mut self.sys, core, offset, Write::at(address, value, size).bits);
+                    let value = Write::at(address, value, size).bits;
+                    if !self.sio.write_own(core, offset, value, self.sys.cycle) {
+                        self.sio.write(&mut self.sys, core, offset, value);
+                    }
                 }
                 if self.sio.qspi() != qspi {
                     self.sio_changed();
@@ -381,6 +384,13 @@ impl<F: Fabric> Bus<F> {
     #[inline]
     fn sio_in_reset(&self) -> bool {
         self.sys.held_by_psm & const { F::WIRES.psm.sio } != 0
+    }
+
+    /// Returns the offset of an address in SIO, if it is a word there and its accesses are not traced.
+    #[inline]
+    fn port(&self, address: u32) -> Option<u32> {
+        let seen = self.sio_in_reset() || self.sys.trace.wants(kind::REGISTERS);
+        (!seen && address & 0xffff_fe03 == 0xd000_0000).then_some(address & 0x1fc)
     }
 
     /// Resets SIO while the cores continue to run.
@@ -593,8 +603,19 @@ impl<F: Fabric, K: Kind<F>> cpu::Bus<K> for Bus<F> {
     }
 
     fn peek(&self, core: usize, address: u32) -> Option<u32> {
-        let seen = self.sio_in_reset() || self.sys.trace.wants(kind::REGISTERS);
-        if seen || address & 0xffff_fe03 != 0xd000_0000 { None } else { self.sio.peek(core, address & 0x1fc) }
+        self.port(address).and_then(|offset| self.sio.peek(core, offset))
+    }
+
+    #[inline]
+    fn read_port(&mut self, core: usize, address: u32, cycle: u64) -> Option<u32> {
+        let offset = self.port(address).filter(|_| !self.sys.records())?;
+        self.sio.read_own(core, offset, cycle)
+    }
+
+    #[inline]
+    fn write_port(&mut self, core: usize, address: u32, value: u32, cycle: u64) -> bool {
+        let offset = self.port(address).filter(|_| !self.sys.records());
+        offset.is_some_and(|offset| self.sio.write_own(core, offset, value, cycle))
     }
 
     fn steady_until(&self, core: usize, address: u32) -> Option<u64> {

@@ -12,13 +12,25 @@ pub trait Sio: Default + Snapshot + Send {
     /// Reads a register as `core` sees it; `qspi`: levels of the pins that IO_QSPI has. May have side effects.
     #[inline]
     fn read(&mut self, sys: &mut Sys, core: usize, offset: u32, qspi: u32) -> u32 {
-        self.peek(core, offset).unwrap_or_else(|| self.take(sys, core, offset, qspi))
+        self.read_own(core, offset, sys.cycle).unwrap_or_else(|| self.take(sys, core, offset, qspi))
     }
 
-    /// Does so for a register whose value [`Self::peek`] does not tell.
+    /// Reads a register at `cycle`, if only `core` can tell that it was read.
+    #[inline]
+    fn read_own(&mut self, core: usize, offset: u32, _cycle: u64) -> Option<u32> {
+        self.peek(core, offset)
+    }
+
+    /// Writes a register at `cycle`. False: more than `core` can tell, and [`Self::write`] must.
+    #[inline]
+    fn write_own(&mut self, _core: usize, _offset: u32, _value: u32, _cycle: u64) -> bool {
+        false
+    }
+
+    /// Reads a register that [`Self::read_own`] does not.
     fn take(&mut self, sys: &mut Sys, core: usize, offset: u32, qspi: u32) -> u32;
 
-    /// Writes a register as `core` sees it.
+    /// Writes a register that [`Self::write_own`] does not.
     fn write(&mut self, sys: &mut Sys, core: usize, offset: u32, value: u32);
 
     /// Returns what `core` reads, if the read has no side effect and gives the same at any time until a write, another

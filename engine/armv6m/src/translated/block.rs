@@ -45,7 +45,7 @@ impl<M: Map> Translation<'_, '_, M> {
         };
         self.begin(op.bytes(), touches, op.kind.taken().is_some());
         let flow = self.instruction(op);
-        self.tags &= keeps_tags(op);
+        self.held &= keeps_held(op);
         self.here.pc = self.next;
         flow
     }
@@ -101,7 +101,7 @@ fn leaves_memory_alone(kind: Kind) -> bool {
 }
 
 /// Returns whether RAX is the same after an instruction as before.
-fn keeps_tags(op: Op) -> bool {
+fn keeps_held(op: Op) -> bool {
     match op.kind {
         Kind::MovHi => op.a < 8,
         Kind::LslReg | Kind::LsrReg | Kind::AsrReg | Kind::RorReg => false,

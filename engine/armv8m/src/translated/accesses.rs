@@ -3,7 +3,7 @@
 
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 use jit::ahead::{LOAD, STORE};
-use jit::routines::STACK_LIMIT;
+use jit::routines::{EAX, STACK_LIMIT};
 use jit::{Access, Check, Offset};
 
 use super::Mistake;
@@ -98,16 +98,7 @@ impl<M: Map> Translation<'_, '_, M> {
         }
         dynasm!(self.ops ; .arch x64 ; add eax, DWORD table as i32);
         if self.in_flash() {
-            let flash = self.routines.flash[size];
-            dynasm!(self.ops
-                ; .arch x64
-                ; mov ecx, eax
-                ; shr ecx, M::FLASH.bytes.ilog2() as i8
-                ; cmp ecx, (M::FLASH.base >> M::FLASH.bytes.ilog2()) as i32
-                ; jne =>bail
-                ; call extern flash
-                ; jc =>bail
-            );
+            self.read_flash(size as u32, false, EAX, bail, bail);
         } else {
             self.in_ram_at(size as u32, M::SRAM.bytes, LOAD, 1, bail);
             if size == 0 {

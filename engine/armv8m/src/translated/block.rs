@@ -63,7 +63,7 @@ impl<M: Map> Translation<'_, '_, M> {
 
     /// Translates one instruction. `skip`: the condition of its IT block does not hold.
     fn step(&mut self, op: Op, skip: bool) -> Flow {
-        self.tags = false;
+        self.held = false;
         let before = flags_of(self.here.pipeline.late);
         if before & flag::IDLE != 0 && accesses(op.kind) {
             // What the engine's access leaves would not be paired.

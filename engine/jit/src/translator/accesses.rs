@@ -219,7 +219,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
         }
         let [at, back] = [0; 2].map(|_| self.ops.new_dynamic_label());
         let (_, after) = self.in_access();
-        self.jump_unless_cached(address >> 3, at);
+        self.jump_unless_cached(address, at);
         dynasm!(self.ops ; .arch x64 ; =>back);
         self.stubs.push(Stub::Literal { at, back, offset: address & (M::FLASH.bytes - 1), to, after });
     }

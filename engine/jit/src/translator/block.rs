@@ -14,7 +14,7 @@ use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use super::flags::{Flags, Host};
 use super::mistakes::Mistake;
 use super::part::{Made, Room};
-use super::routines::{Assembler, EXECUTED, GUEST, LINES, PASS, Routines};
+use super::routines::{Assembler, EXECUTED, GUEST, PASS, Routines, WORDS};
 use super::stubs::Stub;
 use super::{Part, Translate, counts, source};
 
@@ -112,8 +112,8 @@ pub struct Block<'a, A: Translate, M> {
     /// A line of flash that is in the cache with both words, as its address / 8. A cache that fills lines by words, and
     /// often has one without the other, is asked for each.
     pub line: Option<u32>,
-    /// RAX has the address of the cache's tags.
-    pub tags: bool,
+    /// RAX has the address of the words that the cache holds.
+    pub held: bool,
     pub(super) stubs: Vec<Stub<A::Pipeline>>,
     pub(super) segment: usize,
     /// The cycle at which it starts.
@@ -165,7 +165,7 @@ impl<'a, A: Translate, M: Map> Block<'a, A, M> {
             at: here,
             next: pc,
             line: None,
-            tags: false,
+            held: false,
             stubs: Vec::new(),
             segment: 0,
             started: 0,
@@ -373,11 +373,10 @@ impl<'a, A: Translate, M: Map> Block<'a, A, M> {
             if bail.is_none() && (self.ahead || !ends) {
                 bail = Some(self.bail(if self.ahead { self.at } else { self.here }));
             }
-            let [at, found] = [0; 2].map(|_| self.ops.new_dynamic_label());
-            self.jump_unless_cached(word >> 3, at);
-            dynasm!(self.ops ; .arch x64 ; =>found);
+            let at = self.ops.new_dynamic_label();
+            self.jump_unless_cached(*word, at);
             let offsets = words[number..].iter().map(|word| word & (M::FLASH.bytes - 1)).collect();
-            self.stubs.push(Stub::Miss { at, found, back, offsets, segment: self.segment, bail, free: false });
+            self.stubs.push(Stub::Miss { at, back, offsets, segment: self.segment, bail, free: false });
         }
         dynasm!(self.ops ; .arch x64 ; =>back);
     }
@@ -408,23 +407,14 @@ impl<'a, A: Translate, M: Map> Block<'a, A, M> {
         dynasm!(self.ops ; .arch x64 ; jle =>leave);
     }
 
-    /// Jumps to `at` unless the cache holds both words of a line of flash. RAX: the cache's tags.
-    pub(super) fn jump_unless_cached(&mut self, line: u32, at: DynamicLabel) {
-        let offset = line << 3 & (M::FLASH.bytes - 1);
-        let set = 8 * ((offset >> 3) & 0x3ff) as i32;
-        let held = ((offset >> 13) << 2) | 3;
-        if !self.tags {
-            dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES]);
-            self.tags = true;
+    /// Jumps to `at` unless the cache holds the word at an address of flash. RAX: the words that it holds.
+    pub(super) fn jump_unless_cached(&mut self, word: u32, at: DynamicLabel) {
+        if !self.held {
+            dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + WORDS]);
+            self.held = true;
         }
-        dynasm!(self.ops
-            ; .arch x64
-            ; cmp DWORD [rax + set], held as i32
-            ; je >there
-            ; cmp DWORD [rax + set + 4], held as i32
-            ; jne =>at
-            ; there:
-        );
+        let word = (word & (M::FLASH.bytes - 1)) >> 2;
+        dynasm!(self.ops ; .arch x64 ; cmp BYTE [rax + word as i32], 0 ; je =>at);
     }
 
     // -- operands and results

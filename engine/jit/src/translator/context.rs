@@ -70,7 +70,7 @@ pub(super) struct Context {
     pub(crate) code: usize,
     pub(crate) entries: *const u32,
     /// Each comes from its owner, not from a borrow of it, and therefore stays valid when the engine borrows the memories:
-    /// from [`Vec::as_ptr`], [`Vec::as_mut_ptr`], the cache's box, or the address of the memories.
+    /// from [`Vec::as_ptr`], [`Vec::as_mut_ptr`], or the address of the memories.
     pub(crate) parts: Parts,
     /// The counter of accesses to [`Map::COUNTED`], if they are counted.
     pub(crate) counter: *mut u32,
@@ -101,6 +101,11 @@ pub(super) struct Context {
     /// core is the second.
     pub(crate) denied: [*const bool; 2],
     pub(crate) touch: usize,
+    /// Functions that read and write a word of the core's IO port.
+    pub(crate) port: [usize; 2],
+    /// The address of the core's number and that, if a read of it is like any other in this run; else no address.
+    pub(crate) number_at: u64,
+    pub(crate) number: u32,
     role: usize,
     /// A panic caught in a function called by translated code, through which it cannot unwind.
     pub(crate) panic: Option<Box<dyn Any + Send>>,
@@ -125,11 +130,12 @@ impl Context {
         // SAFETY: as the caller promises. The parts do not move, since no vector of them grows.
         let mut parts = unsafe { &mut *mem }.parts();
         // SAFETY: the same.
-        (parts.lines, parts.offline) =
-            unsafe { ((&raw const *(*mem).xip.lines).cast(), &raw const (*mem).xip.offline) };
+        parts.offline = unsafe { &raw const (*mem).xip.offline };
         // SAFETY: the same.
         let translated = unsafe { &(*mem).translated };
         let entries = translated.entries(ahead.is_some());
+        // SAFETY: the same.
+        let number = unsafe { (*bus).read_port((*core).index(), B::Map::IO_PORT.base, 0) };
         let mut denied = [std::ptr::null(); 2];
         if let Some(role) = ahead {
             denied = translated.ahead.denied[role].each_ref().map(|denied| denied.as_ptr());
@@ -168,6 +174,9 @@ impl Context {
             stack_limit: unsafe { (*core).stack_limit() },
             denied,
             touch: touch::<A, B> as *const () as usize,
+            port: [read_port::<A, B> as *const () as usize, write_port::<A, B> as *const () as usize],
+            number_at: number.map_or(u64::MAX, |_| B::Map::IO_PORT.base.into()),
+            number: number.unwrap_or_default(),
             role: ahead.unwrap_or_default(),
             core: core.cast(),
             mem: mem.cast(),
@@ -347,6 +356,24 @@ extern "sysv64" fn miss<A: Translate, M: Map>(context: *mut Context, offset: u32
     // SAFETY: as above. Only the cache is accessed, and the access does not panic.
     let mem = unsafe { &mut *(*context).mem.cast::<Memory<M, A>>() };
     mem.xip.look_up(offset)
+}
+
+/// Reads a word of the core's IO port into the context's value; 0: the read must pass the bus.
+extern "sysv64" fn read_port<A: Translate, B: Bus<A>>(context: *mut Context, address: u32, cycle: u64) -> u32 {
+    // SAFETY: as above. A register changes, which does not panic.
+    let (context, core, bus) =
+        unsafe { (&mut *context, &*(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
+    let value = bus.read_port(core.index(), address, cycle);
+    context.value = value.unwrap_or_default();
+    u32::from(value.is_some())
+}
+
+/// Writes the context's value to a word of the core's IO port; 0: the write must pass the bus.
+extern "sysv64" fn write_port<A: Translate, B: Bus<A>>(context: *mut Context, address: u32, cycle: u64) -> u32 {
+    // SAFETY: the same.
+    let (context, core, bus) =
+        unsafe { (&*context, &*(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
+    u32::from(bus.write_port(core.index(), address, context.value, cycle))
 }
 
 /// Permits an access of `kind` to SRAM in a window, or reads a register at the address `offset`; 0: it needs the true

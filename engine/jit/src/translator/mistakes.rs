@@ -109,6 +109,10 @@ mistakes! {
     UncachedAliasCached,
     /// Accesses to SRAM5 are not counted.
     Sram5NotCounted,
+    /// An access to the core's own port takes as long as one to SRAM.
+    PortTakesTwo,
+    /// It is made at the cycle at which the block starts.
+    PortAtStart,
     /// A change of a block's last instruction does not drop the block.
     BlockEndsEarly,
     /// A store of core 0 into code does not drop the block.

@@ -1,5 +1,5 @@
 //! The buffer, the table of blocks, and their calls. All unsafe code of this crate is in this module: blocks access a core,
-//! SRAM and the cache's tags by address.
+//! SRAM and the cache by address.
 
 #![allow(unsafe_code)]
 

@@ -41,8 +41,8 @@ const ENTRIES: i32 = offset_of!(Context, entries) as i32;
 pub(super) const RAM: i32 = offset_of!(Context, parts.ram) as i32;
 /// Granules of SRAM with code.
 pub(super) const GRANULES: i32 = offset_of!(Context, parts.granules) as i32;
-/// Tags of the cache.
-pub(super) const LINES: i32 = offset_of!(Context, parts.lines) as i32;
+/// The words that the cache holds.
+pub(super) const WORDS: i32 = offset_of!(Context, parts.words) as i32;
 /// Whether the flash cannot answer.
 pub(super) const OFFLINE: i32 = offset_of!(Context, parts.offline) as i32;
 /// The flash array.
@@ -52,7 +52,7 @@ pub(super) const COUNTER: i32 = offset_of!(Context, counter) as i32;
 /// Executed instructions and words fetched, by region.
 pub(super) const EXECUTED: i32 = offset_of!(Context, executed) as i32;
 /// Words read from flash.
-const FETCHED: i32 = offset_of!(Context, fetched) as i32;
+pub(super) const FETCHED: i32 = offset_of!(Context, fetched) as i32;
 /// The value to store.
 pub(super) const VALUE: i32 = offset_of!(Context, value) as i32;
 /// The next step after an access.
@@ -69,6 +69,11 @@ const STORE: i32 = offset_of!(Context, store) as i32;
 /// What a core ahead of the other may not access yet.
 pub(super) const DENIED: i32 = offset_of!(Context, denied) as i32;
 const TOUCH: i32 = offset_of!(Context, touch) as i32;
+/// Where the core reads its number.
+pub(super) const NUMBER_AT: i32 = offset_of!(Context, number_at) as i32;
+/// That number.
+pub(super) const NUMBER: i32 = offset_of!(Context, number) as i32;
+const PORT: i32 = offset_of!(Context, port) as i32;
 const MISS: i32 = offset_of!(Context, miss) as i32;
 const EXECUTE: i32 = offset_of!(Context, execute) as i32;
 /// The least value of the stack pointer.
@@ -87,10 +92,13 @@ pub struct Routines {
     pub no_block: usize,
     /// Cross-region jump: continues at ECX, in any region.
     pub cross_region_jump: usize,
-    /// Adds the wait states of a miss at flash offset ECX.
+    /// Adds the wait states of a miss at flash offset EDX.
     pub miss: usize,
     /// Asks for an access (ECX) to SRAM or a register at EDX in a window: zero flag set if it needs the true order.
     pub touch: usize,
+    /// Reads or writes the word at EAX of the core's IO port, ECX cycles into the block; the context has the value. Zero
+    /// flag set: it must pass the bus, and EDX is its address.
+    pub port: [usize; 2],
     /// Executes the instruction at ECX, with the last word fetched in EDX.
     pub execute: usize,
     /// Slow path: reads 1, 2 and 4 bytes at EAX into EAX; PC in ECX and the last word fetched in EDX.
@@ -99,8 +107,6 @@ pub struct Routines {
     pub store: [usize; 3],
     /// Like `load`, by a loop that changes no memory.
     pub poll: [usize; 3],
-    /// Reads from cached flash at EAX into EAX if its word is present: carry clear. Otherwise EAX is unchanged.
-    pub flash: [usize; 3],
 }
 
 /// Assembles the shared code for a buffer at `base`. `flash_size` is in bytes.
@@ -182,34 +188,17 @@ pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> 
     );
 
     routines.miss = here(&ops);
-    dynasm!(ops
-        ; .arch x64
-        ; push rdi ; push rsi ; push r8 ; push r9 ; push r10 ; push r11
-        ; sub rsp, 8
-        ; mov rdi, r15
-        ; mov esi, ecx
-        ; call QWORD [r15 + MISS]
-        ; add rsp, 8
-        ; pop r11 ; pop r10 ; pop r9 ; pop r8 ; pop rsi ; pop rdi
-        ; mov eax, eax
-        ; sub r14, rax
-        ; ret
-    );
-
+    call_keeping(&mut ops, MISS);
+    dynasm!(ops ; .arch x64 ; mov eax, eax ; sub r14, rax ; ret);
     routines.touch = here(&ops);
-    dynasm!(ops
-        ; .arch x64
-        ; push rdi ; push rsi ; push r8 ; push r9 ; push r10 ; push r11
-        ; sub rsp, 8
-        ; mov rdi, r15
-        ; mov esi, edx
-        ; mov edx, ecx
-        ; call QWORD [r15 + TOUCH]
-        ; add rsp, 8
-        ; pop r11 ; pop r10 ; pop r9 ; pop r8 ; pop rsi ; pop rdi
-        ; test eax, eax
-        ; ret
-    );
+    call_keeping(&mut ops, TOUCH);
+    dynasm!(ops ; .arch x64 ; test eax, eax ; ret);
+    for (write, routine) in routines.port.iter_mut().enumerate() {
+        *routine = here(&ops);
+        dynasm!(ops ; .arch x64 ; mov edx, eax ; add rcx, [r15 + LIMIT] ; sub rcx, r14);
+        call_keeping(&mut ops, PORT + 8 * write as i32);
+        dynasm!(ops ; .arch x64 ; test eax, eax ; ret);
+    }
 
     routines.execute = here(&ops);
     dynasm!(ops ; .arch x64 ; mov [rbx + pc], ecx ; mov [rbx + fetch_word], edx);
@@ -221,54 +210,6 @@ pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> 
             dynasm!(ops ; .arch x64 ; mov [rbx + pc], ecx ; mov [rbx + fetch_word], edx);
             call_engine(&mut ops, A::LAYOUT, helper + 8 * size as i32);
         }
-        routines.flash[size] = here(&ops);
-        if size > 0 {
-            dynasm!(ops ; .arch x64 ; test eax, (1 << size) - 1 ; jnz >refuse);
-        }
-        dynasm!(ops
-            ; .arch x64
-            ; mov rdx, [r15 + OFFLINE]
-            ; cmp BYTE [rdx], 0
-            ; jne >refuse
-            // ECX: the set; EDX: the tag of a line with both words.
-            ; mov ecx, eax
-            ; shr ecx, 3
-            ; and ecx, 0x3ff
-            ; shl ecx, 3
-            ; add rcx, [r15 + LINES]
-            ; mov edx, eax
-            ; and edx, (M::FLASH.bytes - 1) as i32
-            ; shr edx, 13
-            ; lea edx, [rdx * 4 + 3]
-            ; cmp [rcx], edx
-            ; je >there
-            ; cmp [rcx + 4], edx
-            ; je >there
-            // A line with this word only.
-            ; bt eax, 2
-            ; adc edx, BYTE -2
-            ; cmp [rcx], edx
-            ; je >there
-            ; cmp [rcx + 4], edx
-            ; jne >refuse
-            ; there:
-            ; inc QWORD [r15 + FETCHED]
-            ; and eax, DWORD flash_size as i32 - 1
-            ; add rax, [r15 + FLASH]
-        );
-        match size {
-            0 => dynasm!(ops ; .arch x64 ; movzx eax, BYTE [rax]),
-            1 => dynasm!(ops ; .arch x64 ; movzx eax, WORD [rax]),
-            _ => dynasm!(ops ; .arch x64 ; mov eax, [rax]),
-        }
-        dynasm!(ops
-            ; .arch x64
-            ; clc
-            ; ret
-            ; refuse:
-            ; stc
-            ; ret
-        );
     }
     Some((ops.finalize().ok()?, routines))
 }
@@ -306,6 +247,21 @@ fn call_engine(ops: &mut Assembler, layout: super::Layout, function: i32) {
     );
     reload(ops, layout.regs);
     dynasm!(ops ; .arch x64 ; ret);
+}
+
+/// Calls a function that changes no register of the guest, for EDX and RCX. EDX: what EAX was.
+fn call_keeping(ops: &mut Assembler, function: i32) {
+    dynasm!(ops
+        ; .arch x64
+        ; push rdi ; push rsi ; push r8 ; push r9 ; push r10 ; push r11
+        ; push rax
+        ; mov rdi, r15
+        ; mov esi, edx
+        ; mov rdx, rcx
+        ; call QWORD [r15 + function]
+        ; pop rdx
+        ; pop r11 ; pop r10 ; pop r9 ; pop r8 ; pop rsi ; pop rdi
+    );
 }
 
 fn spill(ops: &mut Assembler, regs: i32) {

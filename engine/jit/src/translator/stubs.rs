@@ -9,7 +9,7 @@ use super::ahead::PEEK;
 use super::block::{After, Block, Place, guest};
 use super::flags::ALL;
 use super::mistakes::Mistake;
-use super::routines::{COUNTER, LINES, POLLING, SPENT, STATUS, VALUE};
+use super::routines::{COUNTER, EAX, FETCHED, FLASH, NUMBER, NUMBER_AT, POLLING, SPENT, STATUS, VALUE, WORDS};
 use super::{Translate, counted, status};
 
 /// An out-of-line stub.
@@ -28,11 +28,9 @@ pub(super) enum Stub<P> {
         at: DynamicLabel,
         place: Place<P>,
     },
-    /// Fetches from `offsets` of flash, the first of which is in no whole line of the cache. It may be `found` in one
-    /// without the other word.
+    /// Fetches from `offsets` of flash, the first of which the cache does not hold.
     Miss {
         at: DynamicLabel,
-        found: DynamicLabel,
         back: DynamicLabel,
         offsets: Vec<u32>,
         segment: usize,
@@ -41,7 +39,7 @@ pub(super) enum Stub<P> {
         /// The instruction takes no time, and is followed by a look at the time.
         free: bool,
     },
-    /// A literal at `offset` of flash that is in no whole line of the cache.
+    /// A literal at `offset` of flash that the cache does not hold.
     Literal {
         at: DynamicLabel,
         back: DynamicLabel,
@@ -101,7 +99,7 @@ pub(super) enum Stub<P> {
 impl<A: Translate, M: Map> Block<'_, A, M> {
     #[allow(clippy::too_many_lines)]
     pub(super) fn stub(&mut self, stub: Stub<A::Pipeline>) {
-        self.tags = false;
+        self.held = false;
         match stub {
             Stub::Leave { at, place } => {
                 dynasm!(self.ops ; .arch x64 ; =>at);
@@ -123,16 +121,15 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                 }
                 dynasm!(self.ops ; .arch x64 ; jmp extern bail);
             }
-            Stub::Miss { at, found, back, offsets, segment, bail, free } => {
+            Stub::Miss { at, back, offsets, segment, bail, free } => {
                 dynasm!(self.ops ; .arch x64 ; =>at);
-                self.jump_if_alone(offsets[0], found);
                 if let Some(stuck) = bail.filter(|_| self.ahead && !self.makes(Mistake::MissAhead)) {
                     dynasm!(self.ops ; .arch x64 ; jmp =>stuck);
                     return;
                 }
                 offsets.iter().for_each(|&offset| self.miss(offset));
-                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES]);
-                self.tags = true;
+                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + WORDS]);
+                self.held = true;
                 if let Some(bail) = bail {
                     let late = if free { back } else { bail };
                     if !self.makes(Mistake::MissOverruns) {
@@ -141,7 +138,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                     }
                     // A cache that is off keeps nothing.
                     if self.whole_lines() {
-                        self.jump_unless_cached(offsets[offsets.len() - 1] >> 3, bail);
+                        self.jump_unless_cached(offsets[offsets.len() - 1], bail);
                     }
                 }
                 dynasm!(self.ops ; .arch x64 ; jmp =>back);
@@ -149,11 +146,10 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
             Stub::Literal { at, back, offset, to, after } => {
                 let out = self.ops.new_dynamic_label();
                 dynasm!(self.ops ; .arch x64 ; =>at);
-                self.jump_if_alone(offset, back);
                 self.miss(offset);
                 self.jump_unless_kept(after, out);
                 self.compare_bound(after.segment);
-                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jg =>back ; =>out);
+                dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + WORDS] ; jg =>back ; =>out);
                 self.take_literal(to, offset);
                 dynasm!(self.ops ; .arch x64 ; jmp =>after.leave);
             }
@@ -193,11 +189,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                     ; mov eax, [r15 + VALUE]
                 );
                 self.loaded(load);
-                if A::ACCESS > 1 {
-                    // It takes one cycle, of those that the block subtracts.
-                    dynasm!(self.ops ; .arch x64 ; add r14, A::ACCESS as i32 - 1);
-                }
-                self.go_back(done);
+                self.ported(done);
             }
             Stub::Load { at, load, place, after, done, take } => {
                 let polls = self.polls == Some(place.pc);
@@ -211,6 +203,21 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                 dynasm!(self.ops ; .arch x64 ; =>other);
                 if polls {
                     dynasm!(self.ops ; .arch x64 ; mov DWORD [r15 + POLLING], self.start as i32);
+                } else if load.size == 2 {
+                    dynasm!(self.ops
+                        ; .arch x64
+                        ; cmp rax, [r15 + NUMBER_AT]
+                        ; jne >other
+                        ; mov eax, [r15 + NUMBER]
+                    );
+                    self.loaded(load);
+                    self.ported(done);
+                    dynasm!(self.ops ; .arch x64 ; other:);
+                    let pass = self.port(0, place);
+                    dynasm!(self.ops ; .arch x64 ; mov eax, [r15 + VALUE]);
+                    self.loaded(load);
+                    self.ported(done);
+                    dynasm!(self.ops ; .arch x64 ; =>pass);
                 }
                 self.call(place, after, slow);
                 self.loaded(load);
@@ -229,6 +236,12 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                 }
                 dynasm!(self.ops ; .arch x64 ; mov [r15 + VALUE], Rd(host));
                 self.address(store.size);
+                if store.size == 2 {
+                    let pass = self.port(1, place);
+                    self.move_base(store);
+                    self.ported(done);
+                    dynasm!(self.ops ; .arch x64 ; =>pass);
+                }
                 self.call(place, after, slow);
                 self.move_base(store);
                 self.goes_on(place, after, done);
@@ -266,27 +279,11 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
         }
     }
 
-    /// Jumps to `found` if the cache holds only this word of its line (RAX: the cache's tags).
-    fn jump_if_alone(&mut self, offset: u32, found: DynamicLabel) {
-        if self.whole_lines() {
-            return;
-        }
-        let set = 8 * ((offset >> 3) & 0x3ff) as i32;
-        let alone = ((offset >> 13) << 2 | 1 << (offset >> 2 & 1)) as i32;
-        dynasm!(self.ops
-            ; .arch x64
-            ; cmp DWORD [rax + set], alone
-            ; je =>found
-            ; cmp DWORD [rax + set + 4], alone
-            ; je =>found
-        );
-    }
-
     /// Fetches the word at an offset of flash that may miss.
     fn miss(&mut self, offset: u32) {
         let miss = self.routines.miss;
-        self.tags = false;
-        dynasm!(self.ops ; .arch x64 ; mov ecx, DWORD offset as i32 ; call extern miss);
+        self.held = false;
+        dynasm!(self.ops ; .arch x64 ; mov edx, DWORD offset as i32 ; call extern miss);
         if self.makes(Mistake::MissTakesNoTime) {
             dynasm!(self.ops ; .arch x64 ; add r14, rax);
         }
@@ -295,32 +292,53 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
     /// Jumps to `out` if the cache has lost a line after this that must be there.
     fn jump_unless_kept(&mut self, after: After, out: DynamicLabel) {
         if let Some(line) = after.line {
-            self.jump_unless_cached(line, out);
+            self.jump_unless_cached(line << 3, out);
         }
     }
 
     /// Loads from cached flash; jumps to `other` for another address, to `missed` if the cache does not hold its word.
     fn load_from_flash(&mut self, load: Access, done: DynamicLabel, other: DynamicLabel, missed: DynamicLabel) {
-        let flash = self.routines.flash[load.size as usize];
         self.address(load.size);
-        dynasm!(self.ops ; .arch x64 ; mov ecx, eax ; shr ecx, M::FLASH.bytes.ilog2() as i8);
-        if self.makes(Mistake::UncachedAliasCached) {
-            dynasm!(self.ops ; .arch x64 ; and ecx, BYTE -4);
-        }
-        dynasm!(self.ops
-            ; .arch x64
-            ; cmp ecx, (M::FLASH.base >> M::FLASH.bytes.ilog2()) as i32
-            ; jne =>other
-            ; call extern flash
-            ; jc =>missed
-        );
-        self.loaded(load);
+        self.read_flash(load.size, load.signed, guest(load.register).unwrap_or(EAX), other, missed);
+        self.keep_in_core(load.register);
+        self.move_base(load);
         self.go_back(done);
     }
 
-    /// Jumps to a label of the straight line, where RAX may be expected to have the address of the cache's tags.
+    /// Reads the value at EAX from cached flash into a register of the PC; jumps to `other` for another or an unaligned
+    /// address, to `missed` if the cache does not hold its word, with EAX as before. ECX and EDX change.
+    pub fn read_flash(&mut self, size: u32, signed: bool, to: u8, other: DynamicLabel, missed: DynamicLabel) {
+        dynasm!(self.ops ; .arch x64 ; lea edx, [rax + (M::FLASH.base as i32).wrapping_neg()]);
+        if self.makes(Mistake::UncachedAliasCached) {
+            dynasm!(self.ops ; .arch x64 ; and edx, DWORD !(3 * M::FLASH.bytes) as i32);
+        }
+        dynasm!(self.ops ; .arch x64 ; cmp edx, DWORD M::FLASH.bytes as i32 ; jae =>other);
+        if size > 0 {
+            dynasm!(self.ops ; .arch x64 ; test al, (1 << size) - 1 ; jnz =>other);
+        }
+        dynasm!(self.ops
+            ; .arch x64
+            ; mov ecx, edx
+            ; shr ecx, 2
+            ; add rcx, [r15 + WORDS]
+            ; cmp BYTE [rcx], 0
+            ; je =>missed
+            ; inc QWORD [r15 + FETCHED]
+            ; and edx, DWORD self.mem.flash_size() as i32 - 1
+            ; add rdx, [r15 + FLASH]
+        );
+        match (size, signed) {
+            (0, false) => dynasm!(self.ops ; .arch x64 ; movzx Rd(to), BYTE [rdx]),
+            (0, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(to), BYTE [rdx]),
+            (1, false) => dynasm!(self.ops ; .arch x64 ; movzx Rd(to), WORD [rdx]),
+            (1, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(to), WORD [rdx]),
+            _ => dynasm!(self.ops ; .arch x64 ; mov Rd(to), [rdx]),
+        }
+    }
+
+    /// Jumps to a label of the straight line, where RAX may be expected to have the address of the words in the cache.
     fn go_back(&mut self, to: DynamicLabel) {
-        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jmp =>to);
+        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + WORDS] ; jmp =>to);
     }
 
     /// Exits at `place`.
@@ -364,7 +382,35 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
         }
         self.jump_unless_kept(after, leave);
         self.compare_bound(segment);
-        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + LINES] ; jg =>done ; jmp =>leave);
+        dynasm!(self.ops ; .arch x64 ; mov rax, [r15 + WORDS] ; jg =>done ; jmp =>leave);
+    }
+
+    /// Accesses the word at EAX by the core's IO port. Returns the label of what must pass the bus, with EAX as before.
+    fn port(&mut self, write: usize, place: Place<A::Pipeline>) -> DynamicLabel {
+        let (pass, port) = (self.ops.new_dynamic_label(), self.routines.port[write]);
+        let cycles = if self.makes(Mistake::PortAtStart) { 0 } else { place.cycles };
+        dynasm!(self.ops
+            ; .arch x64
+            ; lea edx, [rax + (M::IO_PORT.base as i32).wrapping_neg()]
+            ; cmp edx, DWORD M::IO_PORT.bytes as i32
+            ; jae =>pass
+            ; mov ecx, cycles as i32
+            ; call extern port
+            ; jnz >there
+            ; mov eax, edx
+            ; jmp =>pass
+            ; there:
+        );
+        pass
+    }
+
+    /// Goes on after such an access.
+    fn ported(&mut self, done: DynamicLabel) {
+        if A::ACCESS > 1 && !self.makes(Mistake::PortTakesTwo) {
+            // It takes one cycle, of those that the block subtracts.
+            dynasm!(self.ops ; .arch x64 ; add r14, A::ACCESS as i32 - 1);
+        }
+        self.go_back(done);
     }
 
     /// Moves EAX, the result of a load, into the register, and moves the base.

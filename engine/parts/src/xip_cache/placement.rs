@@ -5,19 +5,17 @@
 
 use sim::Snapshot;
 
-use super::{BOTH_WORDS, LINE_BYTES_LOG2, SETS, TAG_SHIFT};
+use super::{LINE_BYTES_LOG2, SETS};
 
 /// Lines of a piece: 4 KiB. A whole function mostly fits.
 const PIECE_LINES: u32 = 4096 >> LINE_BYTES_LOG2;
 
-/// Sets of the pieces, and what the cache holds under them.
+/// Sets of the pieces.
 #[derive(Snapshot)]
 pub(super) struct Placement {
     seed: u32,
     /// Lines by which the first cut lies before the end of a piece.
     phase: u32,
-    /// The complete number of the line in each way, with its valid bits; 0: nothing valid.
-    pub(super) lines: Box<[[u32; 2]; SETS]>,
 }
 
 impl Placement {
@@ -25,19 +23,13 @@ impl Placement {
     pub(super) fn drawn(seed: u32) -> (Self, u16) {
         let phase = mixed(seed, u32::MAX) % PIECE_LINES;
         let victim = (mixed(seed, u32::MAX - 1) % u32::from(u16::MAX)) as u16 + 1;
-        (Self { seed, phase, lines: Box::new([[0; 2]; SETS]) }, victim)
+        (Self { seed, phase }, victim)
     }
 
     /// Returns the set of a line.
     pub(super) fn set(&self, line: u32) -> usize {
         let piece = (line + self.phase) / PIECE_LINES;
         line.wrapping_add(mixed(self.seed, piece)) as usize & (SETS - 1)
-    }
-
-    /// Returns the valid bits of a line's words.
-    pub(super) fn words(&self, line: u32) -> u32 {
-        let held = |way: &&u32| **way & BOTH_WORDS != 0 && **way >> TAG_SHIFT == line;
-        self.lines[self.set(line)].iter().find(held).map_or(0, |way| way & BOTH_WORDS)
     }
 }
 

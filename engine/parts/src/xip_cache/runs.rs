@@ -1,6 +1,6 @@
 //! Runs of code that the cache holds, so that an interpreter need not look up each of their words again.
 
-use super::{BOTH_WORDS, LINE_BYTES_LOG2, SETS, TAG_SHIFT, XipCache};
+use super::XipCache;
 
 /// Runs that are remembered, by the low bits of their starts.
 const RUNS: usize = 1024;
@@ -29,14 +29,8 @@ impl XipCache {
     /// Returns how many words of a line, from the one at flash offset `offset` on, are known to be in the cache.
     #[inline(always)]
     pub fn holds(&self, offset: u32) -> u32 {
-        let line = offset >> LINE_BYTES_LOG2;
-        let tag = line >> SETS.ilog2() << TAG_SHIFT;
-        let ways = &self.lines[line as usize & (SETS - 1)];
-        let (first, second) = (ways[0] ^ tag, ways[1] ^ tag);
-        // A way that holds nothing looks like the line of tag 0.
-        let valid = if first.wrapping_sub(1) < BOTH_WORDS { first } else { second };
-        let from = valid >> (offset >> 2 & 1);
-        if valid > BOTH_WORDS || from & 1 == 0 { 0 } else { 1 + (from >> 1) }
+        let word = offset >> 2;
+        if !self.held.word(word) { 0 } else { 1 + u32::from(word & 1 == 0 && self.held.word(word + 1)) }
     }
 
     /// Remembers that it holds every word from which the instructions from `start` to before `end` are fetched.

@@ -20,9 +20,9 @@ struct Divider {
 }
 
 impl Divider {
-    fn compute(&mut self, sys: &Sys, signed: bool) {
+    fn compute(&mut self, cycle: u64, signed: bool) {
         self.dirty = true;
-        self.ready_at = sys.cycle + DIVIDER_CYCLES;
+        self.ready_at = cycle + DIVIDER_CYCLES;
         let (p, q) = (self.dividend, self.divisor);
         // Division by zero: quotient all ones (unsigned), -1 or 1 opposite to the dividend's sign (signed), remainder
         // the dividend.
@@ -64,7 +64,6 @@ impl Sio {
 
 impl crate::sio::Sio for Sio {
     fn take(&mut self, sys: &mut Sys, core: usize, offset: u32, qspi: u32) -> u32 {
-        let divider = &mut self.dividers[core];
         match offset {
             0x008 => qspi,
             0x058 => {
@@ -72,13 +71,46 @@ impl crate::sio::Sio for Sio {
                 self.update_irq(sys);
                 word
             }
-            0x070 => {
-                divider.dirty = false;
-                divider.quotient
-            }
-            0x078 => u32::from(sys.cycle >= divider.ready_at) | (u32::from(divider.dirty) << 1),
             _ => self.common.read(core, offset),
         }
+    }
+
+    #[inline]
+    fn read_own(&mut self, core: usize, offset: u32, cycle: u64) -> Option<u32> {
+        let divider = &mut self.dividers[core];
+        match offset {
+            0x070 => {
+                divider.dirty = false;
+                Some(divider.quotient)
+            }
+            0x078 => Some(u32::from(cycle >= divider.ready_at) | (u32::from(divider.dirty) << 1)),
+            _ => self.peek(core, offset),
+        }
+    }
+
+    #[inline]
+    fn write_own(&mut self, core: usize, offset: u32, value: u32, cycle: u64) -> bool {
+        let divider = &mut self.dividers[core];
+        match offset {
+            0x060 | 0x064 | 0x068 | 0x06c => {
+                if offset & 4 == 0 {
+                    divider.dividend = value;
+                } else {
+                    divider.divisor = value;
+                }
+                divider.compute(cycle, offset >= 0x068);
+            }
+            0x070 | 0x074 => {
+                if offset == 0x070 {
+                    divider.quotient = value;
+                } else {
+                    divider.remainder = value;
+                }
+                divider.dirty = true;
+            }
+            _ => return false,
+        }
+        true
     }
 
     #[inline]
@@ -97,7 +129,6 @@ impl crate::sio::Sio for Sio {
     }
 
     fn write(&mut self, sys: &mut Sys, core: usize, offset: u32, value: u32) {
-        let divider = &mut self.dividers[core];
         match offset {
             0x010..=0x01c => {
                 self.gpio_out = alias(offset, self.gpio_out, value) & PINS as u32;
@@ -112,22 +143,6 @@ impl crate::sio::Sio for Sio {
             0x050 | 0x054 => {
                 self.common.write(core, offset, value);
                 self.update_irq(sys);
-            }
-            0x060 | 0x064 | 0x068 | 0x06c => {
-                if offset & 4 == 0 {
-                    divider.dividend = value;
-                } else {
-                    divider.divisor = value;
-                }
-                divider.compute(sys, offset >= 0x068);
-            }
-            0x070 | 0x074 => {
-                if offset == 0x070 {
-                    divider.quotient = value;
-                } else {
-                    divider.remainder = value;
-                }
-                divider.dirty = true;
             }
             _ => self.common.write(core, offset, value),
         }

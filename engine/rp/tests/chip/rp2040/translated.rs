@@ -119,7 +119,7 @@ const CASES: usize = 1500;
 #[test]
 fn every_mistake_is_found() {
     let mut left = Vec::new();
-    let others = [&WITHOUT_CHANCE[..], &waiting::MISTAKES].concat();
+    let others = [&WITHOUT_CHANCE[..], &waiting::MISTAKES, &[Mistake::PortAtStart]].concat();
     let all = [Mistake::OF_BOTH, Mistake::ON_RP2040].concat();
     for mistake in all.into_iter().filter(|mistake| !others.contains(mistake)) {
         let mut random = programs(1);
@@ -216,6 +216,30 @@ fn two_cores_read_the_same_of_sio_when_translated() {
             assert_eq!(plain, made, "programs {number}, slice {slice}: {loops:04x?}");
         }
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_divider_is_ready_at_the_same_cycle_when_translated() {
+    let sums = |waits: usize, change: &dyn Fn(&mut rp::rp2040::memory::Memory)| {
+        // After the division, its state is added up: ADDS R2, R2, R3.
+        let waiting = vec![asm::NOP; waits];
+        let code = [&[asm::str(1, 5, 0x64)][..], &waiting, &[asm::ldr(3, 5, 0x78), 0x18d2]].concat();
+        let mut rig = Rig::new(&[&code[..], &[asm::b(-(code.len() as i16))]].concat());
+        change(&mut rig.chip.mem);
+        rig.core().regs[5] = SIO;
+        rig.run(1000);
+        state(&mut rig)
+    };
+    let all = |change: &dyn Fn(&mut rp::rp2040::memory::Memory)| [6, 7, 8, 9].map(|waits| sums(waits, change));
+    let expected = all(&|mem| mem.interpret_only());
+    assert_eq!(expected.each_ref().map(|state| state[2] % 2), [0, 1, 1, 1]);
+    assert_eq!(all(&|mem| mem.translate_at_once()), expected);
+    let mistaken = all(&|mem| {
+        mem.translate_at_once();
+        mem.translated.make_mistake(Mistake::PortAtStart);
+    });
+    assert_ne!(mistaken, expected);
 }
 
 /// STM and PUSH from before a block into it: the old code is not executed again.
