@@ -66,7 +66,7 @@ impl Mcu for Chip {
 
     fn reached(&mut self) -> Reached<'_> {
         let bus = &mut self.bus;
-        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart: &mut bus.usarts, adc: None, xip: None, probes: None }
+        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart: &mut bus.usarts, xip: None, probes: None }
     }
 
     fn sck_hz(&self, _spi: usize) -> u64 {

@@ -8,7 +8,6 @@ use sim::Ps;
 use sim::snapshot::{Refused, Torn};
 
 use crate::Sys;
-use crate::adc::Adc;
 use crate::debug::{Debug, Place};
 use crate::probe::{Probes, Profiled, Seen};
 use crate::sys::Unmodelled;
@@ -169,8 +168,6 @@ pub struct Reached<'a> {
     pub world: &'a mut (dyn World + 'static),
     /// Its UARTs.
     pub uart: &'a mut dyn Uarts,
-    /// The analogue-to-digital converter, if it is modelled.
-    pub adc: Option<&'a mut Adc>,
     /// The flash cache; `None`: flash has none.
     pub xip: Option<&'a mut XipCache>,
     /// The probes; `None`: the chip has no profiler.

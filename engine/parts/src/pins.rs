@@ -60,6 +60,8 @@ pub struct Pins {
     /// Pins held by external controls, weaker than any driver and stronger than the pulls, and their levels.
     held: u64,
     held_level: u64,
+    /// The ADC's readings of voltages at pins, 0 to 4095 for 0 V to its reference; `None`: from the pin's level.
+    pub readings: [Option<u16>; u64::BITS as usize],
     /// A pin whose held voltage reaches it only while the second one is high.
     gate: Option<(u32, u32)>,
     /// Sets of pins joined by wires; the sets do not overlap.
@@ -106,6 +108,7 @@ impl Pins {
             world_level: 0,
             held: 0,
             held_level: 0,
+            readings: [None; u64::BITS as usize],
             gate: None,
             nets: Vec::new(),
             wired: 0,

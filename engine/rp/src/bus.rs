@@ -484,7 +484,7 @@ impl<F: Fabric> Bus<F> {
         if !self.batch_before(id) {
             return;
         }
-        if id == const { F::WIRES.adc.event } && self.blocks.adc.reads_pin() {
+        if id == const { F::WIRES.adc.event } && self.blocks.adc.reads_level(&self.sys) {
             self.refresh_pins(mem);
         }
         if id == Self::DMA {

@@ -37,8 +37,7 @@ impl<F: Fabric, K: Kind<F>> Mcu for Chip<F, K> {
 
     fn reached(&mut self) -> Reached<'_> {
         let (bus, xip, probes) = (&mut self.bus, Some(&mut self.mem.xip), Some(&mut self.probes));
-        let (uart, adc) = (&mut bus.blocks.uart, Some(&mut bus.blocks.adc));
-        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart, adc, xip, probes }
+        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart: &mut bus.blocks.uart, xip, probes }
     }
 
     fn settle_pins(&mut self) {

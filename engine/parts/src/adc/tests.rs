@@ -6,8 +6,7 @@ fn enabled() -> (Sys, Adc) {
     let mut sys = testing::sys(125_000_000);
     sys.freq.clk_adc_hz = 48_000_000;
     let mut adc = testing::adc();
-    adc.set_input(0, Some(1000));
-    adc.set_input(2, Some(0x5000));
+    (sys.pins.readings[26], sys.pins.readings[28]) = (Some(1000), Some(0x5000));
     adc.write(&mut sys, 0, Write::normal(cs::EN));
     (sys, adc)
 }

@@ -56,7 +56,7 @@ impl Rig {
     pub(crate) fn surround(&mut self, change: impl FnOnce(&mut Surroundings)) {
         change(&mut self.around);
         self.bus.run_batch();
-        self.around.apply(&mut self.bus.sys, Some(&mut self.bus.blocks.adc));
+        self.around.apply(&mut self.bus.sys);
         self.bus.settle(&mut self.mem);
     }
 
