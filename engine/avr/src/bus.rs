@@ -3,8 +3,8 @@
 use parts::pins::function;
 use parts::sys::ResetRequest;
 use parts::trace::{Record, kind};
-use parts::uart::Uarts;
 use parts::wires::Event;
+use parts::world::Uarts;
 use parts::{Inputs, Sys, World};
 use sim::{NEVER, Ps};
 

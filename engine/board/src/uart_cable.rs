@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use parts::Sys;
-use parts::uart::Uarts;
+use parts::world::Uarts;
 use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 
 /// Most unread bytes kept for the PC: the newest.

@@ -2,7 +2,7 @@
 
 use parts::Sys;
 use parts::pins::function;
-use parts::uart::Uarts;
+use parts::world::Uarts;
 use sim::UartDevice;
 
 use crate::wires::SidePins;

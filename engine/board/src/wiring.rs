@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use lan::LanError;
 use parts::sys::{Sys, watcher};
-use parts::uart::Uarts;
-use parts::{BitPeer, Inputs, UsbPort, World};
+use parts::world::Uarts;
+use parts::{BitPeer, Inputs, World};
 use sim::snapshot::{self, Refused, Torn};
 use sim::{Device, I2cDevice, Log, LogReader, NEVER, PinDevice, Ps, SpiDevice, SpiFrame, UartDevice};
 use usb_host::UsbHost;
@@ -566,7 +566,8 @@ impl World for Wiring {
             }
             Some(USB) => {
                 if let Some(usb) = inputs.usb {
-                    self.usb.advance(sys.now(), &mut UsbPort { sys, usb });
+                    let now = sys.now();
+                    usb.with_bus(sys, &mut |bus| self.usb.advance(now, bus));
                     self.schedule_usb(sys);
                 }
             }

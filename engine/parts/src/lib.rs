@@ -52,5 +52,4 @@ pub const PROBED: bool = !cfg!(feature = "unprobed");
 
 pub use peripheral::{Alias, BusFault, Peripheral, Write, lane, unmodelled};
 pub use sys::Sys;
-pub use usb_port::UsbPort;
 pub use world::{BitPeer, Inputs, Way, World};

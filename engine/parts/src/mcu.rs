@@ -11,8 +11,7 @@ use crate::Sys;
 use crate::debug::{Debug, Place};
 use crate::probe::{Probes, Profiled, Seen};
 use crate::sys::Unmodelled;
-use crate::uart::Uarts;
-use crate::world::World;
+use crate::world::{Uarts, World};
 use crate::xip_cache::XipCache;
 
 /// What a microcontroller starts with.

@@ -21,6 +21,7 @@ use sim::{NEVER, Ps, Snapshot};
 
 pub(crate) use machine::State;
 pub use pass::{Batch, Sampled, Word};
+pub(crate) use pass::{Deferred, Exchange, Source};
 
 mod block;
 mod config;
@@ -852,7 +853,7 @@ impl Peripheral for Pio {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        if sys.batched.is_some_and(|deferred| deferred.block == self.wires.number) {
+        if sys.batched == Some(self.wires.number) {
             sys.batched = None;
         }
         *self = Self::new(self.wires);

@@ -1,7 +1,6 @@
 //! State shared by all peripherals: time, the event queue, interrupt and DREQ lines, clock frequencies and pins.
 
 use crate::PROBED;
-use crate::batch::Deferred;
 use crate::fault::Faults;
 use crate::pins::Pins;
 use crate::ticks::Ticks;
@@ -174,8 +173,8 @@ pub struct Sys {
     /// The owner of the board wants to look at it now.
     #[snapshot(skip)]
     pub(crate) paused: bool,
-    /// The deferred batch of a PIO program, as it appears at the pins.
-    pub(crate) batched: Option<Deferred>,
+    /// The block of PIO that has a deferred batch.
+    pub(crate) batched: Option<usize>,
     /// A PIO block has planned again: it may have a batch to defer.
     pub batch_possible: bool,
     /// Off: every edge of PIO is an event. The chip's behaviour is the same; only the simulation is slower.

@@ -3,15 +3,30 @@
 use std::any::Any;
 
 use crate::sys::Sys;
-use crate::{uart::Uarts, usb::Usb};
-use sim::{Ps, Snapshot};
+use sim::{Ps, Snapshot, UsbBus};
 
 /// Inputs of the chip other than pin levels.
 pub struct Inputs<'a> {
     /// The USB controller; `None`: the chip has none.
-    pub usb: Option<&'a mut Usb>,
+    pub usb: Option<&'a mut dyn UsbController>,
     /// The chip's UARTs.
     pub uart: &'a mut dyn Uarts,
+}
+
+/// The USB controller of a chip.
+pub trait UsbController {
+    /// Lets the PC's port `act` on its bus.
+    fn with_bus(&mut self, sys: &mut Sys, act: &mut dyn FnMut(&mut dyn UsbBus));
+}
+
+/// The UARTs of a chip, as the board reaches them: by their numbers, 0 and 1.
+pub trait Uarts {
+    /// Returns the duration of a character; [`sim::NEVER`]: the UART is not set up.
+    fn character_ps(&self, sys: &Sys, uart: usize) -> Ps;
+    /// Returns whether characters from outside reach the receiver.
+    fn hears_characters(&self, sys: &Sys, uart: usize) -> bool;
+    /// Receives a character, whose stop bit ends now.
+    fn receive(&mut self, sys: &mut Sys, uart: usize, byte: u8);
 }
 
 /// A device that shifts bits on two pins, and does nothing else for a known number of bits.
