@@ -355,7 +355,7 @@ impl Machine {
     /// Sends to a UART from the PC, at that UART's speed; returns how many bytes were accepted.
     pub fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
         let reached = self.chip.reached();
-        Wiring::of(reached.world).send_to_uart(reached.sys, reached.uart, uart, data)
+        Wiring::of(reached.world).send_to_uart(reached.sys, reached.inputs, uart, data)
     }
 
     /// Starts recording for an attribution of time: at most `limit` changes.

@@ -1,6 +1,7 @@
 //! External controls of a board's pins: held levels or voltages, and wires between pins.
 
-use parts::sys::{Sys, watcher};
+use chip::Sys;
+use chip::sys::watcher;
 use sim::Snapshot;
 
 /// Most GPIOs of a microcontroller.

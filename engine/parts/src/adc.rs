@@ -6,10 +6,9 @@
 //! temperature sensor at 27 degrees Celsius (0.706 V with a 3.3 V reference) if it is powered. There are no conversion
 //! errors.
 
-use crate::sys::Sys;
-use crate::ticks::Ticks;
 use crate::wires::AdcWires;
-use crate::{Peripheral, Write};
+use chip::ticks::Ticks;
+use chip::{Peripheral, Sys, Write};
 use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 use std::collections::VecDeque;
 

@@ -11,10 +11,9 @@
 
 use crate::io_bank0::IoBank0;
 use crate::pio::{Batch, Deferred, Exchange, Pio, Sampled, Source, inputs};
-use crate::sys::{Sys, watcher};
-use crate::trace::kind;
-use crate::wires::Event;
-use crate::world::{BitPeer, Way, World};
+use chip::sys::watcher;
+use chip::trace::kind;
+use chip::{BitPeer, Event, Sys, Way, World};
 use sim::Ps;
 
 /// Bits transferred to or from a peer at once.

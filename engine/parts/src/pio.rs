@@ -9,11 +9,10 @@
 //! A register write in cycle `c` is seen by instructions whose effects appear in cycle `c + 1` or later.
 
 use crate::dma::REQUEST_CYCLES;
-use crate::pins::Pins;
-use crate::sys::Sys;
-use crate::wires::{Event, FunctionPins, PioWires, Version};
-use crate::{Peripheral, Write, unmodelled};
+use crate::wires::{FunctionPins, PioWires, Version};
 use block::Machine;
+use chip::pins::Pins;
+use chip::{Event, Peripheral, Sys, Write, unmodelled};
 use config::{CLKDIV_MASK, EXEC_STALLED};
 use inputs::Inputs;
 use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};

@@ -2,19 +2,15 @@
 
 use sim::{Handshake, InResult, UsbBus};
 
-use crate::sys::Sys;
 use crate::usb::Usb;
-use crate::world::UsbController;
+use chip::Sys;
 
-struct UsbPort<'a> {
-    sys: &'a mut Sys,
-    usb: &'a mut Usb,
-}
-
-impl UsbController for Usb {
-    fn with_bus(&mut self, sys: &mut Sys, act: &mut dyn FnMut(&mut dyn UsbBus)) {
-        act(&mut UsbPort { sys, usb: self });
-    }
+/// The controller and the state that it shares with the chip.
+pub struct UsbPort<'a> {
+    /// The state that all peripherals share.
+    pub sys: &'a mut Sys,
+    /// The controller.
+    pub usb: &'a mut Usb,
 }
 
 impl UsbBus for UsbPort<'_> {

@@ -2,7 +2,7 @@
 //! arithmetic. They are found by the coprocessor's instructions in them. A test is skipped without the image in
 //! `PORTBENCH_FIRMWARE_DIR`.
 
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use std::path::Path;
 
 use board::mcu::RP2350;

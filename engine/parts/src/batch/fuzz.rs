@@ -3,9 +3,8 @@
 
 use super::Batches;
 use crate::random::Random;
-use crate::sys::{Sys, watcher};
-use crate::wires::Event;
-use crate::world::{BitPeer, Inputs, Way, World};
+use chip::sys::watcher;
+use chip::{BitPeer, Event, Inputs, Sys, Way, World};
 use sim::{Ps, asked};
 
 const PIO: [u32; 2] = [0x5020_0000, 0x5030_0000];
@@ -117,7 +116,7 @@ impl World for Peer {
         }
     }
 
-    fn event(&mut self, sys: &mut Sys, _inputs: Inputs<'_>) {
+    fn event(&mut self, sys: &mut Sys, _inputs: &mut dyn Inputs) {
         self.log.push((sys.now(), sys.pins.level() as u32));
         sys.pins.drive(READY, Some(self.groups.is_multiple_of(2)));
     }

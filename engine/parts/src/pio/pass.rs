@@ -5,7 +5,7 @@ use super::config::{Config, PinWrite, bit_count, low_bits};
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::machine::{INSTRUCTIONS, Slot, State};
-use crate::world::Way;
+use chip::Way;
 use sim::Snapshot;
 
 /// Most instructions of a pass.

@@ -944,8 +944,8 @@ fn hostile_programs_cannot_hang() {
             let cycle = b.sys.cycle + u64::from(random.below(200));
             b.run(cycle);
             let register = if random.below(3) == 0 { 0 } else { random.below(0x160) & !3 };
-            let alias = [crate::Alias::Normal, crate::Alias::Xor, crate::Alias::Set, crate::Alias::Clear]
-                [random.below(4) as usize];
+            let alias =
+                [chip::Alias::Normal, chip::Alias::Xor, chip::Alias::Set, chip::Alias::Clear][random.below(4) as usize];
             let bits = random.draw();
             b.pio.write(&mut b.sys, register, Write { bits, alias });
             b.settle();
@@ -966,7 +966,7 @@ fn hostile_programs_cannot_hang() {
 fn version_1_moves_its_pins_and_shows_all_flags() {
     let mut sys = Sys::new(
         125_000_000,
-        &crate::wires::Layout { events: 12, without_clk_sys: 0, pins: 0xffff_ffff_ffff, pulsed_dreqs: 0 },
+        &chip::Layout { events: 12, without_clk_sys: 0, pins: 0xffff_ffff_ffff, pulsed_dreqs: 0 },
     );
     let pins = FunctionPins { function: function::PIO0, pins: 0xffff_ffff_ffff };
     let mut pio = Pio::new(PioWires { version: Version::V1, pins, ..testing::pio().wires });

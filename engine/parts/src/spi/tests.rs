@@ -1,6 +1,6 @@
 use super::*;
-use crate::Alias;
 use crate::testing::{self, dreq, event, function, irq};
+use chip::Alias;
 
 /// Answers every frame with its complement.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 use super::*;
-use crate::Alias;
 use crate::testing::{self, event, function, irq};
+use chip::Alias;
 
 const EP0_IN: u32 = 0x80;
 const EP0_OUT: u32 = 0x84;
@@ -335,7 +335,7 @@ fn three_idle_milliseconds_suspend_and_the_next_frame_resumes() {
 fn the_enumeration_work_around_succeeds() {
     let mut b = Bench::new();
     b.sys.pins.function_mask[function::CLOCK] = 1 << 15;
-    b.sys.pins.in_high = 1 << 15;
+    b.sys.pins.in_over.high = 1 << 15;
     b.set(reg::USBPHY_DIRECT, phy::DP_PULLUP_EN);
     b.set(reg::USBPHY_DIRECT_OVERRIDE, phy::DP_PULLUP_EN_OVERRIDE_EN);
     b.w(reg::USB_MUXING, 0xc);

@@ -42,6 +42,7 @@ impl Ticks {
     }
 
     /// Returns the ticks up to and including `now`; wraps at 64 bits.
+    #[inline]
     pub fn count(&self, now: Ps) -> u64 {
         let (tick_ps, passed_ps) = self.whole_ps;
         let ticks = match now.saturating_sub(self.base_ps).checked_add(passed_ps) {

@@ -5,22 +5,12 @@ use std::any::Any;
 use crate::sys::Sys;
 use sim::{Ps, Snapshot, UsbBus};
 
-/// Inputs of the chip other than pin levels.
-pub struct Inputs<'a> {
-    /// The USB controller; `None`: the chip has none.
-    pub usb: Option<&'a mut dyn UsbController>,
-    /// The chip's UARTs.
-    pub uart: &'a mut dyn Uarts,
-}
-
-/// The USB controller of a chip.
-pub trait UsbController {
-    /// Lets the PC's port `act` on its bus.
-    fn with_bus(&mut self, sys: &mut Sys, act: &mut dyn FnMut(&mut dyn UsbBus));
-}
-
-/// The UARTs of a chip, as the board reaches them: by their numbers, 0 and 1.
-pub trait Uarts {
+/// Inputs of the chip other than pin levels: its USB controller, and its UARTs by their numbers, 0 and 1.
+pub trait Inputs {
+    /// Lets the PC's port `act` on the bus of the USB controller. Returns false if there is none.
+    fn on_usb(&mut self, _sys: &mut Sys, _act: &mut dyn FnMut(&mut dyn UsbBus)) -> bool {
+        false
+    }
     /// Returns the duration of a character; [`sim::NEVER`]: the UART is not set up.
     fn character_ps(&self, sys: &Sys, uart: usize) -> Ps;
     /// Returns whether characters from outside reach the receiver.
@@ -97,7 +87,7 @@ pub trait World: Any + Send {
         0
     }
     /// Handles the event of [`Sys::schedule_world`].
-    fn event(&mut self, _sys: &mut Sys, _inputs: Inputs<'_>) {}
+    fn event(&mut self, _sys: &mut Sys, _inputs: &mut dyn Inputs) {}
 }
 
 impl dyn World {

@@ -11,7 +11,7 @@ use crate::Sys;
 use crate::debug::{Debug, Place};
 use crate::probe::{Probes, Profiled, Seen};
 use crate::sys::Unmodelled;
-use crate::world::{Uarts, World};
+use crate::world::{Inputs, World};
 use crate::xip_cache::XipCache;
 
 /// What a microcontroller starts with.
@@ -165,8 +165,8 @@ pub struct Reached<'a> {
     pub sys: &'a mut Sys,
     /// Everything outside the chip.
     pub world: &'a mut (dyn World + 'static),
-    /// Its UARTs.
-    pub uart: &'a mut dyn Uarts,
+    /// Its inputs other than pin levels.
+    pub inputs: &'a mut dyn Inputs,
     /// The flash cache; `None`: flash has none.
     pub xip: Option<&'a mut XipCache>,
     /// The probes; `None`: the chip has no profiler.
