@@ -18,7 +18,6 @@ pub mod pio;
 pub mod pll;
 pub mod psm;
 pub mod pwm;
-pub mod random;
 pub mod resets;
 pub mod rosc;
 pub mod spi;

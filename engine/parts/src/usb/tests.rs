@@ -441,12 +441,10 @@ fn transactions_are_traced() {
 #[test]
 fn random_use_never_panics() {
     let mut b = Bench::new();
-    let mut x = 0x0123_4567_89ab_cdefu64;
+    let mut random = sim::SplitMix64::new(0x0123_4567_89ab_cdef);
     let data = [0x5a; 1100];
     for _ in 0..100_000 {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
+        let x = random.draw();
         let (low, value) = (x as u32, (x >> 32) as u32);
         match low % 16 {
             0..4 => b.w((low >> 8) & 0xfc, value),
