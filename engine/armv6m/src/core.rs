@@ -1,9 +1,9 @@
 //! State, exceptions and memory accesses of one Cortex-M0+ core.
 
+use chip::Event;
+use chip::trace::{Record, kind};
 pub use cpu::State;
 use cpu::{Bus, Map, Master, NO_WORD};
-use parts::trace::{Record, kind};
-use parts::wires::Event;
 use sim::Snapshot;
 
 use crate::fault::{Cause, Report};

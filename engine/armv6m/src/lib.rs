@@ -13,7 +13,7 @@ pub mod probed;
 #[cfg(target_arch = "x86_64")]
 mod translated;
 
-pub use parts::fault;
+pub use chip::fault;
 
 /// Armv6-M.
 pub struct V6m;

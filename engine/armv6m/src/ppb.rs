@@ -1,9 +1,9 @@
 //! The private peripheral bus of one core: SysTick, NVIC, SCB and MPU (ARMv6-M Architecture Reference Manual, chapter
 //! B3).
 
+use chip::sys::ResetRequest;
+use chip::{Event, Sys};
 use cortex_m::systick::SysTick;
-use parts::sys::{ResetRequest, Sys};
-use parts::wires::Event;
 use sim::Snapshot;
 
 use crate::mpu::Mpu;

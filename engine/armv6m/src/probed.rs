@@ -1,7 +1,7 @@
 //! A core as the probes see it.
 
+use chip::probe::Flow;
 use cpu::Map;
-use parts::probe::Flow;
 
 use crate::Memory;
 use crate::core::Core;

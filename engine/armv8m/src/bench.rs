@@ -1,7 +1,7 @@
 //! A core with SRAM and nothing else, for tests.
 
+use chip::Event;
 use cpu::bench::Empty;
-use parts::wires::Event;
 
 use crate::bus::Attribution;
 use crate::core::{Core, State};

@@ -42,7 +42,7 @@ pub struct Transfer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
 
-/// [`cpu::Bus`] with what only these cores ask for; as it is here, there is no coprocessor. [`parts::Sys::cycle`] is the cycle of the instruction.
+/// [`cpu::Bus`] with what only these cores ask for; as it is here, there is no coprocessor. [`chip::Sys::cycle`] is the cycle of the instruction.
 pub trait Bus: cpu::Bus<V8m> {
     /// Returns the security that the chip gives to `address`.
     fn attribution(&self, address: u32) -> Attribution;

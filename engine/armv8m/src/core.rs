@@ -1,8 +1,8 @@
 //! State and memory accesses of one Cortex-M33 core.
 
+use chip::Event;
 pub(crate) use cpu::NO_WORD;
 pub use cpu::State;
-use parts::wires::Event;
 use sim::Snapshot;
 
 use crate::bus::{Attribution, Bus};

@@ -1,6 +1,6 @@
 //! Exceptions: entry, return, faults, and the lazy stacking of the floating-point registers (Armv8-M ARM, B3).
 
-use parts::trace::{Record, kind};
+use chip::trace::{Record, kind};
 use sim::Snapshot;
 
 use crate::bus::Bus;

@@ -30,9 +30,9 @@ mod translated;
 mod translated;
 
 pub use bus::{Attribution, Bus, Refused, Transfer};
+pub use chip::fault;
 pub use cpu::{Architecture, Kind, Map, Master, Region, map};
 pub use jit::run_ahead;
-pub use parts::fault;
 
 /// Armv8-M Mainline.
 pub struct V8m;

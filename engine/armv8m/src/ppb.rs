@@ -1,9 +1,9 @@
 //! The private peripheral bus of one core: SysTick, NVIC, SCB, MPU, SAU, FPU control and the cycle counter (Armv8-M
 //! Architecture Reference Manual, part D). Arrays of two have the Secure copy first.
 
+use chip::sys::ResetRequest;
+use chip::{Event, Sys};
 use cortex_m::systick::SysTick;
-use parts::sys::{ResetRequest, Sys};
-use parts::wires::Event;
 use sim::Snapshot;
 
 use crate::mpu::Mpu;

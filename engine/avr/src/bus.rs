@@ -1,11 +1,9 @@
 //! What the core reaches through I/O registers: the peripherals, their interrupts, and the world outside.
 
-use parts::pins::function;
-use parts::sys::ResetRequest;
-use parts::trace::{Record, kind};
-use parts::uart::Uarts;
-use parts::wires::Event;
-use parts::{Inputs, Sys, World};
+use chip::pins::function;
+use chip::sys::ResetRequest;
+use chip::trace::{Record, kind};
+use chip::{Event, Inputs, Sys, World};
 use sim::{NEVER, Ps};
 
 use crate::core::Io;
@@ -217,8 +215,7 @@ impl Bus {
                 }
             }
             event::WORLD => {
-                let inputs = Inputs { usb: None, uart: &mut self.usarts };
-                self.world.event(&mut self.sys, inputs);
+                self.world.event(&mut self.sys, &mut self.usarts);
             }
             Event(timer @ 0..6) => self.timers[usize::from(timer)].event(&mut self.sys),
             Event(usart) => {
@@ -523,7 +520,7 @@ impl Io for Bus {
 /// The USARTs of a chip.
 pub struct Usarts(Vec<Usart>);
 
-impl Uarts for Usarts {
+impl Inputs for Usarts {
     fn character_ps(&self, sys: &Sys, uart: usize) -> Ps {
         self.0[uart].character_ps(sys)
     }

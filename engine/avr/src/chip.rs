@@ -1,13 +1,11 @@
 //! The whole chip: core, memories and peripherals, and what a reset restarts.
 
-use parts::PROBED;
-use parts::debug::{Debug, Place};
-use parts::mcu::{ChipConfig, Contents, RunEnd};
-use parts::run::{CoreState, Runner, Runs};
-use parts::sys::{ResetRequest, Sys};
-use parts::trace::{Record, kind};
-use parts::wires::Event;
-use parts::world::World;
+use chip::debug::{Debug, Place};
+use chip::mcu::{ChipConfig, Contents, RunEnd};
+use chip::run::{CoreState, Runner, Runs};
+use chip::sys::ResetRequest;
+use chip::trace::{Record, kind};
+use chip::{Event, PROBED, Sys, World};
 use sim::{PS_PER_S, Ps};
 
 use crate::bus::Bus;

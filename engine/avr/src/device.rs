@@ -1,7 +1,7 @@
 //! The modelled ATmegas as data: memories, interrupt vectors and pins (ATmega640/1280/1281/2560/2561 datasheet, DS40002211;
 //! ATmega164A/PA/.../1284/P datasheet, DS40002070).
 
-use parts::wires::{Event, Layout};
+use chip::{Event, Layout};
 
 /// Order of events of the same time.
 pub(crate) mod event {
@@ -177,7 +177,7 @@ pub static ATMEGA1284P: Device = Device {
     ports: &[port(0x20, 0xff), port(0x23, 0xff), port(0x26, 0xff), port(0x29, 0xff)],
 };
 
-/// A pin of ports J to L: [`parts::Sys`] has 64 pins, and these are not among them.
+/// A pin of ports J to L: [`chip::Sys`] has 64 pins, and these are not among them.
 pub const UNBORDERED: u32 = u32::MAX;
 
 impl Device {

@@ -1,10 +1,10 @@
 //! The ATmegas as a board drives them.
 
 use attribution::Recording;
-use parts::debug::Debug;
-use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
-use parts::probe::Seen;
-use parts::world::World;
+use chip::World;
+use chip::debug::Debug;
+use chip::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
+use chip::probe::Seen;
 use sim::Ps;
 use sim::snapshot::{Refused, Torn};
 
@@ -66,7 +66,7 @@ impl Mcu for Chip {
 
     fn reached(&mut self) -> Reached<'_> {
         let bus = &mut self.bus;
-        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart: &mut bus.usarts, adc: None, xip: None, probes: None }
+        Reached { sys: &mut bus.sys, world: &mut *bus.world, inputs: &mut bus.usarts, xip: None, probes: None }
     }
 
     fn sck_hz(&self, _spi: usize) -> u64 {

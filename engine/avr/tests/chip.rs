@@ -2,8 +2,8 @@
 
 use avr::device::pin;
 use avr::{ATMEGA1284P_FACTS, ATMEGA2560_FACTS, Chip};
-use parts::mcu::{ChipConfig, Debugged, Facts, Mcu, RunEnd};
-use parts::{Sys, World};
+use chip::mcu::{ChipConfig, Debugged, Facts, Mcu, RunEnd};
+use chip::{Sys, World};
 use sim::{PS_PER_MS, PS_PER_US, Ps, SplitMix64};
 
 const HZ: u64 = 16_000_000;
@@ -188,9 +188,9 @@ fn a_usart_sends_and_receives_at_its_speed() {
         let said: Vec<_> = uart.iter().map(|&(_, uart, byte)| (uart, byte)).collect();
         assert_eq!((said, uart[1].0 - uart[0].0), (vec![(0, 0x41), (0, 0x42)], character));
         let reached = chip.reached();
-        assert_eq!(reached.uart.character_ps(reached.sys, 0), character);
-        assert!(reached.uart.hears_characters(reached.sys, 0) && !reached.uart.hears_characters(reached.sys, 1));
-        reached.uart.receive(reached.sys, 0, 0x33);
+        assert_eq!(reached.inputs.character_ps(reached.sys, 0), character);
+        assert!(reached.inputs.hears_characters(reached.sys, 0) && !reached.inputs.hears_characters(reached.sys, 1));
+        reached.inputs.receive(reached.sys, 0, 0x33);
         chip.settle_pins();
         run(&mut chip, PS_PER_MS + 5 * PS_PER_US);
         assert!(chip.registers(0)[6] > 0);

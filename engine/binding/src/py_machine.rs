@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use board::{ConsoleError, FrameTold, Machine, Pair, ReplyTold, Side, SpiTold, Stop, Unmodelled, lan_faults};
+use chip::sys::ResetRequest;
 use lan::{ForwardTarget, Lan};
-use parts::sys::ResetRequest;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use board::mcu::RP2040;
 use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
-use parts::trace::{Record, kind};
+use chip::trace::{Record, kind};
 use sim::PS_PER_S;
 
 const MOST_EDGES: usize = 1_000_000;

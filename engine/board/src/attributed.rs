@@ -8,7 +8,7 @@ use attribution::{
     Cause, Class, Clock, Frame, Interval, JOIN, Readings, Recording, Shares, Sought, Tape, Transfers, Windows,
     attribute, lan, timeline,
 };
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use serde_json::{Map, Value, json};
 use sim::{LogReader, Ps, SpiFrame};
 

@@ -1,6 +1,6 @@
 //! An SD card connected to an SPI bus.
 
-use parts::Sys;
+use chip::Sys;
 use sd_card::Card;
 use sim::{Device, NEVER, Ps, SpiDevice};
 

@@ -95,7 +95,7 @@ pub struct BoardConfig {
     pub capture: Option<PathBuf>,
     /// Misses of the flash cache cost time; off to find out their total cost.
     pub xip_miss_cost: bool,
-    /// Seed of another layout of the flash in its cache ([`parts::xip_cache::XipCache::place`]); 0: as linked.
+    /// Seed of another layout of the flash in its cache ([`chip::xip_cache::XipCache::place`]); 0: as linked.
     pub flash_layout: u32,
     /// Factor of the SPI clocks, to find out the benefit of a faster bus; 1: as programmed.
     pub spi_speed: u64,

@@ -1,7 +1,7 @@
 //! A device connected to an I2C bus.
 
-use parts::Sys;
-use parts::pins::function;
+use chip::Sys;
+use chip::pins::function;
 use sim::I2cDevice;
 
 use crate::wires::SidePins;

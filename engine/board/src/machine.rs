@@ -112,7 +112,7 @@ impl Machine {
             chip.set_flash_id(id);
         }
         let reached = chip.reached();
-        config.surroundings.apply(reached.sys, reached.adc);
+        config.surroundings.apply(reached.sys);
         Wiring::of(reached.world).start(reached.sys);
         Ok(chip)
     }
@@ -325,8 +325,7 @@ impl Machine {
     /// Changes the external controls at the pins, for now and for all later power cycles.
     pub fn rearrange(&mut self, change: impl FnOnce(&mut Surroundings)) {
         change(&mut self.config.surroundings);
-        let reached = self.chip.reached();
-        self.config.surroundings.apply(reached.sys, reached.adc);
+        self.config.surroundings.apply(self.chip.sys());
         self.chip.settle_pins();
     }
 
@@ -356,7 +355,7 @@ impl Machine {
     /// Sends to a UART from the PC, at that UART's speed; returns how many bytes were accepted.
     pub fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
         let reached = self.chip.reached();
-        Wiring::of(reached.world).send_to_uart(reached.sys, reached.uart, uart, data)
+        Wiring::of(reached.world).send_to_uart(reached.sys, reached.inputs, uart, data)
     }
 
     /// Starts recording for an attribution of time: at most `limit` changes.

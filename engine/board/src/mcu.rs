@@ -4,9 +4,9 @@ use crate::config::ConfigError;
 use crate::wiring::Wiring;
 
 pub use avr::{ATMEGA1284P_FACTS as ATMEGA1284P, ATMEGA2560_FACTS as ATMEGA2560};
-pub(crate) use parts::mcu::Halt;
-pub use parts::mcu::{ChipConfig, Debugged, Facts, Image, Mcu, RunEnd};
-pub use parts::probe;
+pub(crate) use chip::mcu::Halt;
+pub use chip::mcu::{ChipConfig, Debugged, Facts, Image, Mcu, RunEnd};
+pub use chip::probe;
 pub use rp::rp2040::FACTS as RP2040;
 pub use rp::rp2350::{FACTS as RP2350, NO_BOOT_LOADER};
 

@@ -1,9 +1,9 @@
 //! The board's network chip with its cable or air, and the other end.
 
 use attribution::state;
+use chip::Sys;
+use chip::trace::{Record, kind};
 use lan::{Lan, LanError};
-use parts::Sys;
-use parts::trace::{Record, kind};
 use sim::snapshot::{self, Refused, Torn};
 use sim::{Device, EthernetChip, EthernetStats, NEVER, Ps, SpiDevice, SpiFrame};
 

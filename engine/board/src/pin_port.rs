@@ -1,6 +1,6 @@
 //! A device connected to pins without a bus.
 
-use parts::Sys;
+use chip::Sys;
 use sim::PinDevice;
 
 use crate::wires::level;

@@ -1,7 +1,7 @@
 //! What a person hears of a board through Python or a page: numbers, text, tuples and JSON, with times in microseconds.
 
 use attribution::{Clock, Interval, Sought};
-use parts::trace::{Record, kind};
+use chip::trace::{Record, kind};
 use sd_card::{BINS_NS, Card, Direction};
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! A device connected to an SPI bus.
 
-use parts::Sys;
-use parts::pins::function;
+use chip::Sys;
+use chip::pins::function;
 use sim::SpiDevice;
 use sim::snapshot::{self, Torn};
 

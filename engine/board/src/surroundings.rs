@@ -1,7 +1,7 @@
 //! External controls of a board's pins: held levels or voltages, and wires between pins.
 
-use parts::adc::Adc;
-use parts::sys::{Sys, watcher};
+use chip::Sys;
+use chip::sys::watcher;
 use sim::Snapshot;
 
 /// Most GPIOs of a microcontroller.
@@ -78,23 +78,22 @@ impl Surroundings {
     }
 
     /// Applies all controls to the chip.
-    pub fn apply(&self, sys: &mut Sys, adc: Option<&mut Adc>) {
+    pub fn apply(&self, sys: &mut Sys) {
         let pins = sys.pins.mask();
         for (pin, &held_mv) in (0..pins.count_ones()).zip(&self.held_mv) {
             sys.pins.hold(pin, held_mv.map(|mv| 2 * mv >= SUPPLY_MV));
         }
         let nets = self.nets();
         let wired = nets.iter().fold(0, |all, net| all | net);
-        sys.pins.join(nets.clone());
         sys.watch_pins(watcher::WIRES, wired);
         sys.follow_pins(watcher::WIRES, wired);
-        let Some(adc) = adc else { return };
-        for (channel, pin) in adc.pins().enumerate() {
+        for (pin, to) in sys.pins.readings.iter_mut().enumerate() {
             let net = nets.iter().copied().find(|net| net & (1 << pin) != 0).unwrap_or(1 << pin);
             // A voltage at the other end of a wire applies here, too.
             let held_mv = (0..MOST_PINS as u32).filter(|pin| net & (1 << pin) != 0).find_map(|pin| self.held_mv(pin));
-            adc.set_input(channel, held_mv.map(reading));
+            *to = held_mv.map(reading);
         }
+        sys.pins.join(nets);
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use parts::Sys;
-use parts::uart::Uarts;
+use chip::{Inputs, Sys};
 use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 
 /// Most unread bytes kept for the PC: the newest.
@@ -56,24 +55,24 @@ impl UartCable {
     }
 
     /// Returns when the next character is complete; starts it if none is in transmission.
-    pub(crate) fn next_event(&mut self, sys: &Sys, uarts: &dyn Uarts, uart: usize) -> Ps {
+    pub(crate) fn next_event(&mut self, sys: &Sys, inputs: &dyn Inputs, uart: usize) -> Ps {
         if self.waiting.is_empty() {
             return NEVER;
         }
         *self.due.get_or_insert_with(|| {
-            let duration = Some(uarts.character_ps(sys, uart)).filter(|&ps| ps != NEVER).unwrap_or(CHARACTER_PS);
+            let duration = Some(inputs.character_ps(sys, uart)).filter(|&ps| ps != NEVER).unwrap_or(CHARACTER_PS);
             sys.now().saturating_add(duration)
         })
     }
 
     /// Delivers the character in transmission, if it is due.
-    pub(crate) fn advance(&mut self, sys: &mut Sys, uarts: &mut dyn Uarts, uart: usize) {
+    pub(crate) fn advance(&mut self, sys: &mut Sys, inputs: &mut dyn Inputs, uart: usize) {
         if self.due.is_some_and(|due| due <= sys.now()) {
             self.due = None;
             if let Some(byte) = self.waiting.pop_front()
-                && uarts.hears_characters(sys, uart)
+                && inputs.hears_characters(sys, uart)
             {
-                uarts.receive(sys, uart, byte);
+                inputs.receive(sys, uart, byte);
             }
         }
     }

@@ -1,8 +1,7 @@
 //! A device connected to a UART.
 
-use parts::Sys;
-use parts::pins::function;
-use parts::uart::Uarts;
+use chip::pins::function;
+use chip::{Inputs, Sys};
 use sim::UartDevice;
 
 use crate::wires::SidePins;
@@ -31,10 +30,10 @@ impl UartPort {
     }
 
     /// Delivers the device's output.
-    pub(crate) fn deliver(&mut self, sys: &mut Sys, uart: &mut dyn Uarts) {
+    pub(crate) fn deliver(&mut self, sys: &mut Sys, inputs: &mut dyn Inputs) {
         while let Some(byte) = self.device.take_byte(sys.now()) {
             if sys.pins.is_selected(self.wires.rx, function::UART) {
-                uart.receive(sys, self.wires.uart, byte);
+                inputs.receive(sys, self.wires.uart, byte);
             }
         }
     }

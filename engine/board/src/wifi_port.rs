@@ -1,8 +1,8 @@
 //! A radio chip on a board: gSPI on four pins, and the air.
 
 use air::{Air, AirError};
+use chip::{BitPeer, Sys, Way};
 use cyw43::{Cyw43439, Shifting};
-use parts::{BitPeer, Sys, Way};
 use sim::{Device, NEVER, Ps, Radio, Snapshot};
 
 use crate::config::WifiConfig;

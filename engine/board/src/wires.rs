@@ -1,6 +1,6 @@
 //! Single wires between a device and the microcontroller.
 
-use parts::Sys;
+use chip::Sys;
 use sim::Device;
 
 /// Returns the level of a wire that the device pulls up while the microcontroller does not drive it.

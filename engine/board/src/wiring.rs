@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use chip::sys::watcher;
+use chip::{BitPeer, Inputs, Sys, World};
 use lan::LanError;
-use parts::sys::{Sys, watcher};
-use parts::uart::Uarts;
-use parts::{BitPeer, Inputs, UsbPort, World};
 use sim::snapshot::{self, Refused, Torn};
 use sim::{Device, I2cDevice, Log, LogReader, NEVER, PinDevice, Ps, SpiDevice, SpiFrame, UartDevice};
 use usb_host::UsbHost;
@@ -276,14 +275,14 @@ impl Wiring {
     }
 
     /// Sends to UART `uart` from the PC; returns how many bytes were accepted.
-    pub fn send_to_uart(&mut self, sys: &mut Sys, uarts: &dyn Uarts, uart: usize, data: &[u8]) -> usize {
+    pub fn send_to_uart(&mut self, sys: &mut Sys, inputs: &dyn Inputs, uart: usize, data: &[u8]) -> usize {
         let taken = self.uart_cables[uart].write(data);
-        self.schedule_uart_cable(sys, uarts, uart);
+        self.schedule_uart_cable(sys, inputs, uart);
         taken
     }
 
-    fn schedule_uart_cable(&mut self, sys: &mut Sys, uarts: &dyn Uarts, uart: usize) {
-        let next = self.uart_cables[uart].next_event(sys, uarts, uart);
+    fn schedule_uart_cable(&mut self, sys: &mut Sys, inputs: &dyn Inputs, uart: usize) {
+        let next = self.uart_cables[uart].next_event(sys, inputs, uart);
         self.schedule(sys, UART_CABLES + uart, next);
     }
 
@@ -374,14 +373,14 @@ impl Wiring {
         miso
     }
 
-    fn port_event(&mut self, sys: &mut Sys, uart: &mut dyn Uarts, index: usize) {
+    fn port_event(&mut self, sys: &mut Sys, inputs: &mut dyn Inputs, index: usize) {
         let now = sys.now();
         match &mut self.ports[index] {
             Port::Spi(port) => port.device.advance(now),
             Port::I2c(port) => port.device.advance(now),
             Port::Uart(port) => {
                 port.device.advance(now);
-                port.deliver(sys, uart);
+                port.deliver(sys, inputs);
             }
             Port::Pins(port) => port.device.advance(now),
         }
@@ -552,7 +551,7 @@ impl World for Wiring {
     }
 
     /// Handles one slot at a time: its consequences in the chip come before the next slot of the same time.
-    fn event(&mut self, sys: &mut Sys, inputs: Inputs<'_>) {
+    fn event(&mut self, sys: &mut Sys, inputs: &mut dyn Inputs) {
         match self.agenda.take(sys.now()) {
             Some(NETWORK) => {
                 if let Some(network) = &mut self.network {
@@ -565,8 +564,8 @@ impl World for Wiring {
                 self.postpone(sys, NETWORK);
             }
             Some(USB) => {
-                if let Some(usb) = inputs.usb {
-                    self.usb.advance(sys.now(), &mut UsbPort { sys, usb });
+                let now = sys.now();
+                if inputs.on_usb(sys, &mut |bus| self.usb.advance(now, bus)) {
                     self.schedule_usb(sys);
                 }
             }
@@ -579,11 +578,11 @@ impl World for Wiring {
             }
             Some(slot) if slot < DEVICES => {
                 let uart = slot - UART_CABLES;
-                self.uart_cables[uart].advance(sys, inputs.uart, uart);
-                self.schedule_uart_cable(sys, inputs.uart, uart);
+                self.uart_cables[uart].advance(sys, inputs, uart);
+                self.schedule_uart_cable(sys, inputs, uart);
             }
             Some(slot) => {
-                self.port_event(sys, inputs.uart, slot - DEVICES);
+                self.port_event(sys, inputs, slot - DEVICES);
                 self.postpone(sys, slot);
             }
             None => {}

@@ -1,7 +1,6 @@
 //! SysTick, the timer of a core (ARMv6-M Architecture Reference Manual, B3.3).
 
-use parts::sys::Sys;
-use parts::wires::Event;
+use chip::{Event, Sys};
 use sim::{NEVER, Snapshot};
 
 /// The timer of one core.

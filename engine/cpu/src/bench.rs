@@ -2,8 +2,7 @@
 
 use std::marker::PhantomData;
 
-use parts::wires::Layout;
-use parts::{BusFault, Sys};
+use chip::{BusFault, Layout, Sys};
 
 use crate::architecture::Architecture;
 use crate::bus::{Bus, Master};

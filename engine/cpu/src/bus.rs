@@ -1,7 +1,7 @@
 //! The bus as the core sees it.
 
-use parts::trace::{Record, kind};
-use parts::{BusFault, Sys};
+use chip::trace::{Record, kind};
+use chip::{BusFault, Sys};
 
 use crate::architecture::Architecture;
 use crate::map::Map;

@@ -1,6 +1,6 @@
 //! The frame of an interpreter's loop, which does not depend on the instruction set.
 
-use parts::PROBED;
+use chip::PROBED;
 
 use crate::architecture::Architecture;
 use crate::bus::Bus;

@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
-use parts::mcu::Contents;
-use parts::xip_cache::XipCache;
+use chip::mcu::Contents;
+use chip::xip_cache::XipCache;
 use sim::snapshot::{self, Torn, save_bytes, saved_bytes};
 use w25q::Array;
 

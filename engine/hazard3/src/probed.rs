@@ -1,6 +1,6 @@
 //! A core as the probes see it.
 
-use parts::probe::Flow;
+use chip::probe::Flow;
 
 use crate::core::Core;
 use crate::decode::{Kind, NOWHERE};

@@ -1,7 +1,7 @@
 //! Traps: exceptions, and the entry of interrupts (datasheet 3.8.4).
 
+use chip::fault::{self, Report};
 use cpu::State;
-use parts::fault::{self, Report};
 
 use crate::core::{Core, NO_WORD, late};
 use crate::interrupts::code;

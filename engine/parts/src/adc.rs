@@ -1,18 +1,16 @@
 //! ADC (datasheet 4.9).
 //!
-//! A conversion takes 96 cycles of clk_adc. Channels 0 to 3 (GPIO26 to GPIO29) read the value of [`Adc::set_input`],
-//! or 0 while that is cut off ([`crate::pins::Pins::gate`]), otherwise the pin's level (0 or full scale), and on a
+//! A conversion takes 96 cycles of clk_adc. Channels 0 to 3 (GPIO26 to GPIO29) read the voltage that is set at the pin
+//! (`Pins::readings`), or 0 while that is cut off (`Pins::gate`), otherwise the pin's level (0 or full scale), and on a
 //! floating pin noise: 9 bits above 512, from a generator that restarts equally at each power-up. Channel 4 reads the
 //! temperature sensor at 27 degrees Celsius (0.706 V with a 3.3 V reference) if it is powered. There are no conversion
 //! errors.
 
-use crate::sys::Sys;
-use crate::ticks::Ticks;
 use crate::wires::AdcWires;
-use crate::{Peripheral, Write};
+use chip::ticks::Ticks;
+use chip::{Peripheral, Sys, Write};
 use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 use std::collections::VecDeque;
-use std::ops::Range;
 
 const CYCLES: u64 = 96;
 const FIFO_DEPTH: usize = 4;
@@ -46,8 +44,6 @@ mod fcs {
 #[derive(Debug, Snapshot)]
 pub struct Adc {
     wires: AdcWires,
-    /// 12-bit readings of channels 0 to 3, if a voltage is set.
-    inputs: [Option<u16>; 4],
     /// Conversions of floating pins since power-up.
     floating: u32,
     cs: u32,
@@ -71,7 +67,6 @@ impl Adc {
     pub fn new(wires: AdcWires) -> Self {
         Self {
             wires,
-            inputs: [None; 4],
             floating: 0,
             cs: 0,
             result: 0,
@@ -88,22 +83,14 @@ impl Adc {
         }
     }
 
-    /// Sets the reading of `channel` (0 to 3): 0 to 4095 for 0 V to the reference; `None`: from the pin's level.
-    pub fn set_input(&mut self, channel: usize, reading: Option<u16>) {
-        if let Some(input) = self.inputs.get_mut(channel) {
-            *input = reading.map(|reading| reading.min(FULL_SCALE));
-        }
+    /// Returns whether the current conversion reads a pin's level, which may need an update.
+    pub fn reads_level(&self, sys: &Sys) -> bool {
+        let channel = self.cs >> 12 & 7;
+        self.converting_until.is_some() && channel < 4 && self.reading_at(sys, channel).is_none()
     }
 
-    /// Returns whether the current conversion reads a pin, whose level may need an update.
-    pub fn reads_pin(&self) -> bool {
-        self.converting_until.is_some() && self.inputs.get((self.cs >> 12 & 7) as usize).is_some_and(Option::is_none)
-    }
-
-    /// Returns the pins of the channels, in their order.
-    pub fn pins(&self) -> Range<u32> {
-        let first = self.wires.first_pin;
-        first..first + self.inputs.len() as u32
+    fn reading_at(&self, sys: &Sys, channel: u32) -> Option<u16> {
+        sys.pins.readings[(self.wires.first_pin + channel) as usize]
     }
 
     /// Handles the end of a conversion or the start of the next one.
@@ -137,9 +124,9 @@ impl Adc {
         match (self.cs >> 12) & 7 {
             channel @ 0..=3 => {
                 let pin = self.wires.first_pin + channel;
-                match self.inputs[channel as usize] {
+                match self.reading_at(sys, channel) {
                     Some(_) if sys.pins.is_cut_off(pin) => 0,
-                    Some(reading) => reading,
+                    Some(reading) => reading.min(FULL_SCALE),
                     None => self.reading_of(sys, pin),
                 }
             }
@@ -292,9 +279,8 @@ impl Peripheral for Adc {
         self.update(sys);
     }
 
-    /// Resets the registers; the external inputs stay.
     fn reset(&mut self, sys: &mut Sys) {
-        *self = Self { inputs: self.inputs, floating: self.floating, ..Self::new(self.wires) };
+        *self = Self { floating: self.floating, ..Self::new(self.wires) };
         self.update(sys);
     }
 }

@@ -10,12 +10,11 @@
 //! continues.
 
 use crate::io_bank0::IoBank0;
-use crate::pio::{Batch, Pio, Sampled, inputs};
-use crate::sys::{Sys, watcher};
-use crate::trace::kind;
-use crate::wires::Event;
-use crate::world::{BitPeer, Way, World};
-use sim::{Ps, Snapshot};
+use crate::pio::{Batch, Deferred, Exchange, Pio, Sampled, Source, inputs};
+use chip::sys::watcher;
+use chip::trace::kind;
+use chip::{BitPeer, Event, Sys, Way, World};
+use sim::Ps;
 
 /// Bits transferred to or from a peer at once.
 const WORD_BITS: u64 = 32;
@@ -37,36 +36,6 @@ pub enum Use {
 fn cycle_by(sys: &Sys, now: Ps) -> u64 {
     let cycle = sys.clock.cycle_at(now);
     cycle - u64::from(sys.clock.ps_at(cycle) > now)
-}
-
-/// The effects of a deferred batch on the pins.
-#[derive(Clone, Copy, Debug, Snapshot)]
-pub struct Deferred {
-    pub(crate) block: usize,
-    /// Pins that follow the state machine's writes.
-    driven: u32,
-    peer: Option<Exchange>,
-    inputs: Source,
-}
-
-/// The exchange with the peer in each pass.
-#[derive(Clone, Copy, Debug, Snapshot)]
-struct Exchange {
-    data: u32,
-    way: Way,
-    /// The step whose edge transfers a bit.
-    step: usize,
-}
-
-/// The levels that IN reads.
-#[derive(Clone, Copy, Debug, Snapshot)]
-enum Source {
-    /// The same levels in each pass.
-    Steady,
-    /// The peer's bit of this pass.
-    Bit,
-    /// The peer's bit of the previous pass.
-    LastBit,
 }
 
 /// The parts of a chip that a batch involves.
@@ -100,7 +69,7 @@ pub trait Batches {
     /// Returns the block with the deferred batch.
     #[inline]
     fn batched(&mut self) -> Option<usize> {
-        self.involved().sys.batched.map(|deferred| deferred.block)
+        self.involved().sys.batched
     }
 
     /// Runs the passes that are over in this cycle, before something may observe or disturb the batch.
@@ -251,16 +220,16 @@ pub trait Batches {
     /// Carries out the deferred passes that are complete in cycle `until`, and moves each of their words in its cycle.
     fn carry_out_until(&mut self, index: usize, until: u64) {
         loop {
-            let Involved { sys, pio, .. } = self.involved();
-            let (Some(batch), Some(deferred)) = (pio[index].batch(), sys.batched) else { return };
-            let together = if deferred.peer.is_some() { WORD_BITS } else { u64::MAX };
+            let pio = self.involved().pio;
+            let Some(batch) = pio[index].batch() else { return };
+            let together = if batch.deferred.peer.is_some() { WORD_BITS } else { u64::MAX };
             let words = pio[index].words();
             let most = batch.done_by(until).min(together);
             let done = words.iter().flatten().fold(most, |done, word| done.min(word.passes));
             if done == 0 {
                 return;
             }
-            self.involved().carry_out(&batch, &deferred, done);
+            self.involved().carry_out(&batch, done);
             let mut words = [(words[0], false), (words[1], true)];
             words.sort_by_key(|(word, _)| word.map(|word| word.cycle));
             for (word, to_rx) in words {
@@ -282,10 +251,10 @@ pub trait Batches {
 }
 
 impl Involved<'_> {
-    fn carry_out(&mut self, batch: &Batch, deferred: &Deferred, done: u64) {
+    fn carry_out(&mut self, batch: &Batch, done: u64) {
         let Self { sys, pio, io_bank0, world } = self;
+        let (pass, deferred) = (&batch.pass, &batch.deferred);
         let index = deferred.block;
-        let pass = &batch.pass;
         let [mut out, _] = pio[index].outputs();
         let before = sys.pins.level() as u32;
         let (mut rose, mut fell) = (0, 0);
@@ -359,13 +328,13 @@ impl Involved<'_> {
         sys.pins.world_dirty = false;
         sys.pins.input_dirty = false;
         io_bank0.edges_passed(sys, rose.into(), fell.into());
-        self.note_last_passes(batch, deferred, done, (before, bits, changing));
+        self.note_last_passes(batch, done, (before, bits, changing));
     }
 
     /// Tells the inputs of PIO about the edges that their flip-flops may still hold.
-    fn note_last_passes(&mut self, batch: &Batch, deferred: &Deferred, done: u64, changing: (u32, u32, u32)) {
+    fn note_last_passes(&mut self, batch: &Batch, done: u64, changing: (u32, u32, u32)) {
         let Self { sys, pio, .. } = self;
-        let pass = &batch.pass;
+        let (pass, deferred) = (&batch.pass, &batch.deferred);
         let (before, bits, changing) = changing;
         let bit = |number: Option<u64>| match number {
             Some(number) => {
@@ -419,7 +388,8 @@ impl Involved<'_> {
         for block in 0..pio.len() {
             let Some((state, mut batch)) = self.pio[block].find_batch(self.sys) else { continue };
             let Some(deferred) = self.unseen(block, &mut batch) else { continue };
-            self.sys.batched = Some(deferred);
+            batch.deferred = deferred;
+            self.sys.batched = Some(block);
             self.pio[block].defer(self.sys, state, batch);
             return;
         }

@@ -6,9 +6,9 @@
 
 mod gpout;
 
-use crate::sys::{Frequencies, Sys};
 use crate::wires::{ClocksWires, Version};
-use crate::{Peripheral, Write, unmodelled};
+use chip::sys::Frequencies;
+use chip::{Peripheral, Sys, Write, unmodelled};
 use gpout::{Drive, Gpout};
 use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 

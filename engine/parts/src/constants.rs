@@ -1,6 +1,6 @@
 //! Parts whose registers are constants, as SYSINFO and TBMAN, by which a program knows the chip.
 
-use crate::{Peripheral, Sys, Write};
+use chip::{Peripheral, Sys, Write};
 
 /// Such a part.
 #[derive(Clone, Copy, Debug)]

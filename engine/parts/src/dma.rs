@@ -7,9 +7,8 @@
 //! credits are not needed, which only prevent such data from overflowing a peripheral (2.5.3.2). Contention with the
 //! cores is not modelled.
 
-use crate::sys::Sys;
 use crate::wires::{DmaWires, Version};
-use crate::{Alias, BusFault, Peripheral, Write, unmodelled};
+use chip::{Alias, BusFault, Peripheral, Sys, Write, unmodelled};
 use sim::snapshot::LeftOut;
 use sim::{NEVER, Snapshot};
 
@@ -777,7 +776,7 @@ impl Peripheral for Dma {
 mod tests {
     use super::*;
     use crate::testing;
-    use crate::wires::Event;
+    use chip::Event;
 
     #[test]
     fn a_fractional_timer_keeps_its_average() {

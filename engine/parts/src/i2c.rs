@@ -5,10 +5,8 @@
 //! provides the devices; without one, every address is answered with NACK. There is no other master, so the slave part
 //! is never addressed: its registers are only stored. SDA and SCL do not change on the pins.
 
-use crate::sys::Sys;
 use crate::wires::SerialWires;
-use crate::world::World;
-use crate::{Peripheral, Write};
+use chip::{Peripheral, Sys, World, Write};
 use sim::{NEVER, PS_PER_S, Snapshot};
 use std::collections::VecDeque;
 

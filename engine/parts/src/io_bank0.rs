@@ -2,9 +2,10 @@
 //!
 //! Interrupts see the pad's level after its input buffer and IRQOVER.
 
-use crate::sys::{Sys, watcher};
 use crate::wires::IoWires;
-use crate::{Peripheral, Write};
+use chip::pins::{FUNCTIONS, Override};
+use chip::sys::watcher;
+use chip::{Peripheral, Sys, Write};
 use sim::Snapshot;
 use sim::snapshot::LeftOut;
 
@@ -57,9 +58,7 @@ pub struct IoBank0 {
     inte: [[u32; WORDS]; DESTINATIONS],
     intf: [[u32; WORDS]; DESTINATIONS],
     /// IRQOVER as masks.
-    irq_invert: u64,
-    irq_low: u64,
-    irq_high: u64,
+    irq_over: Override,
     /// Levels that the interrupt logic last saw.
     seen: u64,
 }
@@ -75,9 +74,7 @@ impl IoBank0 {
             edges: [0; WORDS],
             inte: [[0; WORDS]; DESTINATIONS],
             intf: [[0; WORDS]; DESTINATIONS],
-            irq_invert: 0,
-            irq_low: 0,
-            irq_high: 0,
+            irq_over: Override::default(),
             seen: 0,
         }
     }
@@ -123,8 +120,8 @@ impl IoBank0 {
 
     /// Handles any number of edges on pins without enabled interrupts; they have their final levels.
     pub fn edges_passed(&mut self, sys: &Sys, rose: u64, fell: u64) {
-        let seen = sys.pins.pad_input_enable & !self.irq_low & !self.irq_high;
-        let inverted = self.irq_invert;
+        let seen = sys.pins.pad_input_enable & !self.irq_over.low & !self.irq_over.high;
+        let inverted = self.irq_over.invert;
         let (rises, falls) = ((rose & !inverted) | (fell & inverted), (fell & !inverted) | (rose & inverted));
         for word in 0..WORDS {
             let shift = 8 * word;
@@ -136,7 +133,7 @@ impl IoBank0 {
     /// Returns the pin levels that the interrupt logic sees.
     fn irq_input(&self, sys: &Sys) -> u64 {
         let raw = sys.pins.level() & sys.pins.pad_input_enable;
-        (((raw ^ self.irq_invert) & !self.irq_low) | self.irq_high) & sys.pins.mask()
+        self.irq_over.of(raw) & sys.pins.mask()
     }
 
     fn intr(&self, word: usize) -> u32 {
@@ -192,7 +189,7 @@ impl IoBank0 {
     /// Copies all CTRL registers to `sys.pins`.
     fn apply(&mut self, sys: &mut Sys) {
         let pins = &mut sys.pins;
-        pins.function_mask = [0; crate::pins::FUNCTIONS];
+        pins.function_mask = [0; FUNCTIONS];
         for (pin, ctrl) in self.ctrl.iter().enumerate() {
             if let Some(mask) = pins.function_mask.get_mut((ctrl & 0x1f) as usize) {
                 *mask |= 1 << pin;
@@ -205,10 +202,9 @@ impl IoBank0 {
                 .enumerate()
                 .fold(0, |mask, (pin, ctrl)| mask | (u64::from((ctrl >> shift) & 3 == mode) << pin))
         };
-        (pins.out_invert, pins.out_low, pins.out_high) = (with(outover, 1), with(outover, 2), with(outover, 3));
-        (pins.oe_invert, pins.oe_low, pins.oe_high) = (with(oeover, 1), with(oeover, 2), with(oeover, 3));
-        (pins.in_invert, pins.in_low, pins.in_high) = (with(16, 1), with(16, 2), with(16, 3));
-        (self.irq_invert, self.irq_low, self.irq_high) = (with(28, 1), with(28, 2), with(28, 3));
+        let over = |shift| Override { invert: with(shift, 1), low: with(shift, 2), high: with(shift, 3) };
+        (pins.out_over, pins.oe_over, pins.in_over) = (over(outover), over(oeover), over(16));
+        self.irq_over = over(28);
         pins.input_dirty = true;
         pins.refresh();
         self.input_changed(sys);

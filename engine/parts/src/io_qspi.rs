@@ -4,9 +4,8 @@
 //! button release it through OEOVER and read GPIO_HI_IN. The other pins' levels are not simulated: they are idle with
 //! SCLK low and SD0 to SD3 high.
 
-use crate::sys::Sys;
 use crate::wires::IoWires;
-use crate::{Peripheral, Write};
+use chip::{Peripheral, Sys, Write};
 use sim::Snapshot;
 use sim::snapshot::LeftOut;
 
@@ -263,8 +262,9 @@ impl Peripheral for IoQspi {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
     use crate::wires::Version;
-    use crate::{Alias, testing};
+    use chip::Alias;
 
     const SS_CTRL: u32 = 0x0c;
 

@@ -2,9 +2,8 @@
 //!
 //! Drive strength, slew rate, Schmitt trigger and voltage are stored and have no effect.
 
-use crate::sys::Sys;
 use crate::wires::Version;
-use crate::{Peripheral, Write};
+use chip::{Peripheral, Sys, Write};
 use sim::Snapshot;
 
 /// Bits of a pad register.

@@ -1,8 +1,7 @@
 //! PADS_QSPI: electrical settings of the flash's pads (datasheet 2.19.6.4). Stored, without effect.
 
-use crate::sys::Sys;
 use crate::wires::Version;
-use crate::{Peripheral, Write};
+use chip::{Peripheral, Sys, Write};
 use sim::Snapshot;
 
 /// The pads of the QSPI pins. They hold their settings and have no other effect.

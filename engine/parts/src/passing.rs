@@ -1,6 +1,5 @@
 //! How changes of pins and clocks pass between the parts of a chip.
 
-use crate::Sys;
 use crate::clocks::Clocks;
 use crate::io_bank0::IoBank0;
 use crate::io_qspi::IoQspi;
@@ -10,8 +9,8 @@ use crate::pwm::Pwm;
 use crate::rosc::Rosc;
 use crate::spi::Spi;
 use crate::uart::Uart;
-use crate::world::World;
 use crate::xosc::Xosc;
+use chip::{Sys, World};
 
 /// Stops a ring oscillator from hanging the host.
 const MOST_CHANGES: u32 = 8;

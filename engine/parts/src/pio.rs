@@ -9,11 +9,10 @@
 //! A register write in cycle `c` is seen by instructions whose effects appear in cycle `c + 1` or later.
 
 use crate::dma::REQUEST_CYCLES;
-use crate::pins::Pins;
-use crate::sys::Sys;
-use crate::wires::{Event, FunctionPins, PioWires, Version};
-use crate::{Peripheral, Write, unmodelled};
+use crate::wires::{FunctionPins, PioWires, Version};
 use block::Machine;
+use chip::pins::Pins;
+use chip::{Event, Peripheral, Sys, Write, unmodelled};
 use config::{CLKDIV_MASK, EXEC_STALLED};
 use inputs::Inputs;
 use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};
@@ -21,6 +20,7 @@ use sim::{NEVER, Ps, Snapshot};
 
 pub(crate) use machine::State;
 pub use pass::{Batch, Sampled, Word};
+pub(crate) use pass::{Deferred, Exchange, Source};
 
 mod block;
 mod config;
@@ -852,7 +852,7 @@ impl Peripheral for Pio {
     }
 
     fn reset(&mut self, sys: &mut Sys) {
-        if sys.batched.is_some_and(|deferred| deferred.block == self.wires.number) {
+        if sys.batched == Some(self.wires.number) {
             sys.batched = None;
         }
         *self = Self::new(self.wires);

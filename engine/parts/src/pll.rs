@@ -3,8 +3,8 @@
 //! The output has its final frequency as soon as the VCO and the post dividers are powered; LOCK follows after
 //! `LOCK_PS`. The datasheet gives no lock time, and programs poll LOCK, so `LOCK_PS` is our choice.
 
-use crate::sys::{Frequencies, Sys};
-use crate::{Peripheral, Write};
+use chip::sys::Frequencies;
+use chip::{Peripheral, Sys, Write};
 use sim::snapshot::LeftOut;
 use sim::{NEVER, PS_PER_US, Ps, Snapshot};
 
@@ -116,14 +116,14 @@ mod tests {
             assert_eq!(pll.read(&mut sys, offset), value);
         }
         pll.write(&mut sys, 0x8, Write::normal(125));
-        pll.write(&mut sys, 0x4, Write { bits: PD | VCOPD, alias: crate::Alias::Clear });
+        pll.write(&mut sys, 0x4, Write { bits: PD | VCOPD, alias: chip::Alias::Clear });
         pll.update(&mut sys);
         assert_eq!(sys.freq.pll_sys_hz, 0);
         assert_eq!(pll.read(&mut sys, 0) & LOCK, 0);
         sys.cycle = sys.clock.cycle_at(LOCK_PS);
         assert_ne!(pll.read(&mut sys, 0) & LOCK, 0);
         pll.write(&mut sys, 0xc, Write::normal((6 << 16) | (2 << 12)));
-        pll.write(&mut sys, 0x4, Write { bits: POSTDIVPD, alias: crate::Alias::Clear });
+        pll.write(&mut sys, 0x4, Write { bits: POSTDIVPD, alias: chip::Alias::Clear });
         assert!(sys.clock_sources_dirty);
         pll.update(&mut sys);
         assert_eq!(sys.freq.pll_sys_hz, 125_000_000);

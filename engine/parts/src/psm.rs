@@ -5,8 +5,8 @@
 //! runs. A reset of core 0 or of anything before SIO could never be released, so it ends the run. A block forced both
 //! ways, which the datasheet does not specify, is off.
 
-use crate::sys::{ResetRequest, Sys};
-use crate::{Peripheral, Write};
+use chip::sys::ResetRequest;
+use chip::{Peripheral, Sys, Write};
 use sim::Snapshot;
 
 /// Bits of every PSM register for the blocks that several chips have.
@@ -123,7 +123,8 @@ impl Peripheral for Psm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Alias, testing};
+    use crate::testing;
+    use chip::Alias;
 
     /// RP2040's blocks.
     mod bit {

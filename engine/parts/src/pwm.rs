@@ -12,9 +12,8 @@
 //! soon as the mode is trailing-edge. A counter above TOP never meets TOP while counting up, and runs to the end of its
 //! 16 bits.
 
-use crate::sys::Sys;
 use crate::wires::{PwmWires, Version};
-use crate::{Peripheral, Write};
+use chip::{Peripheral, Sys, Write};
 use sim::{NEVER, Snapshot};
 
 mod csr {

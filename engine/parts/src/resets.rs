@@ -1,7 +1,6 @@
 //! RESETS: controls the peripherals' resets (RP2040 datasheet 2.14).
 
-use crate::sys::Sys;
-use crate::{Peripheral, Write};
+use chip::{Peripheral, Sys, Write};
 use sim::Snapshot;
 
 /// The reset controller of the peripherals.
@@ -65,7 +64,8 @@ impl Peripheral for Resets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Alias, testing};
+    use crate::testing;
+    use chip::Alias;
 
     /// RP2040's peripherals.
     mod bit {

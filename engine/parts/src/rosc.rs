@@ -5,10 +5,10 @@
 //! frequency by the divider, by the number of stages in the ring and by their drive strengths. RANDOMBIT uses a
 //! generator with a fixed seed, so that runs are reproducible.
 
-use crate::sys::{Sys, dormant};
-use crate::ticks::Ticks;
 use crate::wires::Version;
-use crate::{Peripheral, Write};
+use chip::sys::dormant;
+use chip::ticks::Ticks;
+use chip::{Peripheral, Sys, Write};
 use sim::Snapshot;
 use sim::snapshot::LeftOut;
 

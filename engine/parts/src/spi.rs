@@ -18,11 +18,9 @@
 //! the pins (`Sys::follow_pins`) or a program reads them, and RX is sampled bit by bit if a wire or an external control
 //! is connected to its pin.
 
-use crate::sys::Sys;
-use crate::trace::{Record, kind};
 use crate::wires::SerialWires;
-use crate::world::World;
-use crate::{Peripheral, Write, unmodelled};
+use chip::trace::{Record, kind};
+use chip::{Peripheral, Sys, World, Write, unmodelled};
 use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 use std::collections::VecDeque;
 

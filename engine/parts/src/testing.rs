@@ -5,16 +5,16 @@ use crate::i2c::I2c;
 use crate::pio::Pio;
 use crate::pwm::Pwm;
 use crate::spi::Spi;
-use crate::sys::Sys;
 use crate::timer::Timer;
 use crate::uart::Uart;
 use crate::usb::Usb;
 use crate::watchdog::Watchdog;
 use crate::wires::{
-    AdcWires, ClocksWires, Event, FunctionPins, IoWires, Layout, PioWires, PwmWires, SerialWires, TimerWires, UsbWires,
-    Version, WatchdogWires,
+    AdcWires, ClocksWires, FunctionPins, IoWires, PioWires, PwmWires, SerialWires, TimerWires, UsbWires, Version,
+    WatchdogWires,
 };
 use crate::xosc::Xosc;
+use chip::{Event, Layout, Sys};
 
 pub(crate) const PIN_MASK: u64 = 0x3fff_ffff;
 
@@ -59,7 +59,7 @@ pub(crate) mod dreq {
 }
 
 pub(crate) mod function {
-    pub(crate) use crate::pins::function::*;
+    pub(crate) use chip::pins::function::*;
 
     pub(crate) const CLOCK: usize = 8;
     pub(crate) const USB: usize = 9;

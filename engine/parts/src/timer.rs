@@ -3,9 +3,8 @@
 //! An alarm set to the current value of the counter's low word fires at once. DBGPAUSE has no effect: no debugger is
 //! attached.
 
-use crate::sys::Sys;
 use crate::wires::{TimerWires, Version};
-use crate::{Peripheral, Write, unmodelled};
+use chip::{Peripheral, Sys, Write, unmodelled};
 use sim::{NEVER, Snapshot};
 
 /// Registers that only version 1 has, before the interrupts. With SOURCE the counter runs at clk_sys.

@@ -6,10 +6,8 @@
 //! RX is sampled in the middle of each bit if a wire or an external control is connected to the pin. IrDA mode is not
 //! modelled.
 
-use crate::sys::Sys;
 use crate::wires::SerialWires;
-use crate::world::World;
-use crate::{Peripheral, Write, unmodelled};
+use chip::{Peripheral, Sys, World, Write, unmodelled};
 use receiver::{Character, Receiver};
 use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 use std::collections::VecDeque;
@@ -133,30 +131,6 @@ pub struct Uart {
     ris: u32,
     dmacr: u32,
     cts: bool,
-}
-
-/// The UARTs of a chip, as the board reaches them: by their numbers, 0 and 1.
-pub trait Uarts {
-    /// Returns the duration of a character; [`NEVER`]: the UART is not set up.
-    fn character_ps(&self, sys: &Sys, uart: usize) -> Ps;
-    /// Returns whether characters from outside reach the receiver.
-    fn hears_characters(&self, sys: &Sys, uart: usize) -> bool;
-    /// Receives a character, whose stop bit ends now.
-    fn receive(&mut self, sys: &mut Sys, uart: usize, byte: u8);
-}
-
-impl Uarts for [Uart; 2] {
-    fn character_ps(&self, sys: &Sys, uart: usize) -> Ps {
-        self[uart].character_ps(sys)
-    }
-
-    fn hears_characters(&self, sys: &Sys, uart: usize) -> bool {
-        self[uart].hears_characters(sys)
-    }
-
-    fn receive(&mut self, sys: &mut Sys, uart: usize, byte: u8) {
-        self[uart].receive(sys, byte);
-    }
 }
 
 impl Uart {

@@ -8,10 +8,9 @@
 //! Erratum RP2040-E5 (a busy bus keeps the device in reset) is fixed in B2 silicon and not modelled; firmware that
 //! works around it through GPIO15 finds the expected line state and CONNECTED. What a host puts on the bus ends the run.
 
-use crate::sys::Sys;
-use crate::trace::{Record, kind};
 use crate::wires::{UsbWires, Version};
-use crate::{Peripheral, Write, unmodelled};
+use chip::trace::{Record, kind};
+use chip::{Peripheral, Sys, Write, unmodelled};
 use sim::{Handshake, InResult, NEVER, PS_PER_MS, Ps, Snapshot};
 
 pub(crate) const DPSRAM_SIZE: usize = 4096;

@@ -2,8 +2,8 @@
 
 use sim::{Handshake, InResult, UsbBus};
 
-use crate::sys::Sys;
 use crate::usb::Usb;
+use chip::Sys;
 
 /// The controller and the state that it shares with the chip.
 pub struct UsbPort<'a> {

@@ -4,9 +4,9 @@
 //! reference. As on every RP2040, that watchdog counts down by two at each tick (erratum RP2040-E1). Version 1 has its
 //! tick from TICKS, and counts by one. The PAUSE bits have no effect: no debugger is attached.
 
-use crate::sys::{ResetRequest, Sys};
 use crate::wires::{Version, WatchdogWires};
-use crate::{Peripheral, Write};
+use chip::sys::ResetRequest;
+use chip::{Peripheral, Sys, Write};
 use sim::{NEVER, Snapshot};
 
 const TRIGGER: u32 = 1 << 31;
@@ -202,7 +202,7 @@ mod tests {
         let (mut sys, mut watchdog) = ticking();
         let (s, w) = (&mut sys, &mut watchdog);
         w.write(s, 0x04, Write::normal(2001));
-        w.write(s, 0x00, Write { bits: ENABLE, alias: crate::Alias::Set });
+        w.write(s, 0x00, Write { bits: ENABLE, alias: chip::Alias::Set });
         assert_eq!(s.due(event::WATCHDOG), 1001 * PS_PER_US);
         s.cycle = 12 * 600;
         assert_eq!(w.read(s, 0), ENABLE | PAUSE | 801);
@@ -211,10 +211,10 @@ mod tests {
         assert_eq!(s.due(event::WATCHDOG), 1600 * PS_PER_US);
         // Disabling pauses it.
         s.cycle = 12 * 700;
-        w.write(s, 0x00, Write { bits: ENABLE, alias: crate::Alias::Clear });
+        w.write(s, 0x00, Write { bits: ENABLE, alias: chip::Alias::Clear });
         assert_eq!((w.read(s, 0), s.due(event::WATCHDOG)), (PAUSE | 1800, NEVER));
         s.cycle = 12 * 1700;
-        w.write(s, 0x00, Write { bits: ENABLE, alias: crate::Alias::Set });
+        w.write(s, 0x00, Write { bits: ENABLE, alias: chip::Alias::Set });
         assert_eq!(s.due(event::WATCHDOG), 2600 * PS_PER_US);
         assert_eq!(s.take_event(2600 * PS_PER_US), Some(event::WATCHDOG));
         w.event(s);
@@ -228,7 +228,7 @@ mod tests {
         for i in 0..8 {
             w.write(s, 0x0c + 4 * i, Write::normal(0x1111_1111 * i));
         }
-        w.write(s, 0, Write { bits: TRIGGER, alias: crate::Alias::Set });
+        w.write(s, 0, Write { bits: TRIGGER, alias: chip::Alias::Set });
         assert_eq!(s.reset_request, Some(ResetRequest::Watchdog { timer: false }));
         w.watchdog_reset(s, false);
         assert_eq!(
@@ -248,7 +248,7 @@ mod tests {
         let mut watchdog = Watchdog::new(WatchdogWires { event: event::WATCHDOG, tick: 4, version: Version::V1 });
         let (s, w) = (&mut sys, &mut watchdog);
         w.write(s, 0x04, Write::normal(2000));
-        w.write(s, 0x00, Write { bits: ENABLE, alias: crate::Alias::Set });
+        w.write(s, 0x00, Write { bits: ENABLE, alias: chip::Alias::Set });
         assert_eq!(s.due(event::WATCHDOG), 2000 * PS_PER_US);
         s.cycle = 12 * 500;
         assert_eq!((w.read(s, 0), w.read(s, 0x2c)), (ENABLE | PAUSE | 1500, 0));

@@ -1,14 +1,10 @@
 //! The connections of a part within its chip: which event, interrupt and data request lines it drives, and on which
 //! pins its signals appear. A chip states them when it makes its parts, with the numbers of its datasheet.
 
-use crate::pins::{Pins, function};
-use crate::sys::watcher;
+use chip::Event;
+use chip::pins::{Pins, function};
+use chip::sys::watcher;
 use sim::Snapshot;
-
-/// A part's place in [`crate::Sys`]'s queue, which holds one pending time for each. Events of the same time are handled
-/// in ascending order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Snapshot)]
-pub struct Event(pub u8);
 
 /// Which registers a part has. PIO's versions are in its DBG_CFGINFO; those of other parts are counted alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Snapshot)]
@@ -18,19 +14,6 @@ pub enum Version {
     V0,
     /// As in RP2350.
     V1,
-}
-
-/// Differences between chips that [`crate::Sys`] must know.
-#[derive(Clone, Copy, Debug)]
-pub struct Layout {
-    /// Number of events, at most `MAX_EVENTS` of `sys`. The last one is the world's.
-    pub events: usize,
-    /// The events, as bits, that come while clk_sys stands still: those of other clocks, and the world's.
-    pub without_clk_sys: u64,
-    /// The GPIO pins, from bit 0 on.
-    pub pins: u64,
-    /// Data request lines that carry one request per rise; all others are levels.
-    pub pulsed_dreqs: u64,
 }
 
 /// The pins on which a function select value brings out a part's signals.
@@ -59,7 +42,7 @@ impl FunctionPins {
 pub struct SerialWires {
     /// Name as in the datasheet, with its instance: `SPI0`.
     pub name: &'static str,
-    /// The instance, as [`crate::World`] and the trace number it.
+    /// The instance, as [`chip::World`] and the trace number it.
     pub number: usize,
     /// Its place in the queue of events.
     pub event: Event,
@@ -110,7 +93,7 @@ pub struct PioWires {
     pub rx_dreq: u32,
     /// The pins of its signals.
     pub pins: FunctionPins,
-    /// Its index for [`crate::Sys::watch_pins`].
+    /// Its index for [`chip::Sys::watch_pins`].
     pub watcher: usize,
     /// Which registers it has.
     pub version: Version,
@@ -197,7 +180,7 @@ pub struct TimerWires {
     pub event: Event,
     /// The first of its interrupts.
     pub irq: u32,
-    /// The index of its tick in [`crate::Sys::ticks`].
+    /// The index of its tick in [`chip::Sys::ticks`].
     pub tick: usize,
     /// Which registers it has.
     pub version: Version,
@@ -208,7 +191,7 @@ pub struct TimerWires {
 pub struct WatchdogWires {
     /// Its place in the queue of events.
     pub event: Event,
-    /// The index of its tick in [`crate::Sys::ticks`].
+    /// The index of its tick in [`chip::Sys::ticks`].
     pub tick: usize,
     /// Which registers it has.
     pub version: Version,

@@ -5,9 +5,8 @@ use std::collections::VecDeque;
 
 use sim::Snapshot;
 
-use crate::wires::Event;
-use crate::xip_cache::XipCache;
-use crate::{Sys, Write};
+use chip::xip_cache::XipCache;
+use chip::{Event, Sys, Write};
 
 const DEPTH: usize = 2;
 /// Bits of STAT.

@@ -2,10 +2,10 @@
 //!
 //! DORMANT stops it at once. It starts with the next wake-up, and is stable after its startup delay.
 
-use crate::sys::{Sys, dormant};
-use crate::ticks::Ticks;
-use crate::wires::{Event, Version};
-use crate::{Peripheral, Write};
+use crate::wires::Version;
+use chip::sys::dormant;
+use chip::ticks::Ticks;
+use chip::{Event, Peripheral, Sys, Write};
 use sim::{NEVER, Ps, Snapshot};
 
 /// Frequency of the crystal on the W5500-EVB-Pico.
@@ -209,7 +209,7 @@ mod tests {
         xosc.write(&mut sys, 0x0, Write::normal(0xaa0));
         sys.cycle = 100;
         xosc.write(&mut sys, 0xc, Write::normal(47));
-        xosc.write(&mut sys, 0x0, Write { bits: 0x00fa_b000, alias: crate::Alias::Set });
+        xosc.write(&mut sys, 0x0, Write { bits: 0x00fa_b000, alias: chip::Alias::Set });
         assert_eq!(sys.due(event::XOSC), 47 * 256 * 1_000_000 / 12);
         assert_ne!(xosc.read(&mut sys, 4) & (1 << 24), 0);
         xosc.write(&mut sys, 4, Write::normal(1 << 24));

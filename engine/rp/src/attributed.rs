@@ -1,8 +1,8 @@
 //! The chip's calls of the recorder for an attribution of time ([`parts::attributed`]).
 
 use attribution::state;
+use chip::attributed::{self, Counted};
 use cpu::{Architecture, State};
-use parts::attributed::{self, Counted};
 
 use crate::bus::{Bus, Fabric, Memory};
 use crate::chip::Chip;

@@ -2,10 +2,9 @@
 
 use armv6m::V6m;
 use armv8m::V8m;
+use chip::{Event, Sys};
 use cpu::{Architecture, Master};
-use parts::Sys;
 use parts::batch::fuzz::{self, Coreless, Peer, Registers};
-use parts::wires::Event;
 
 use crate::bus::{Bus, Fabric, Memory};
 

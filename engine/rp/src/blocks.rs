@@ -1,5 +1,7 @@
 //! The register blocks that both chips have.
 
+use chip::{Event, Inputs, Layout, Sys};
+use parts::UsbPort;
 use parts::adc::Adc;
 use parts::clocks::Clocks;
 use parts::constants::Constants;
@@ -21,11 +23,10 @@ use parts::uart::Uart;
 use parts::usb::Usb;
 use parts::watchdog::Watchdog;
 use parts::wires::{
-    AdcWires, ClocksWires, DmaWires, Event, IoWires, Layout, PioWires, PwmWires, SerialWires, UsbWires, Version,
-    WatchdogWires,
+    AdcWires, ClocksWires, DmaWires, IoWires, PioWires, PwmWires, SerialWires, UsbWires, Version, WatchdogWires,
 };
 use parts::xosc::Xosc;
-use sim::Snapshot;
+use sim::{Ps, Snapshot, UsbBus};
 
 /// The numbers by which a chip's blocks are connected.
 pub struct Wires {
@@ -110,5 +111,24 @@ impl Blocks {
     pub(crate) fn reached(&mut self) -> Reached<'_> {
         let Self { io_bank0, io_qspi, xosc, rosc, pll, clocks, uart, spi, pwm, pio, .. } = self;
         Reached { io_bank0, io_qspi, xosc, rosc, pll, clocks, uart, spi, pwm, pio }
+    }
+}
+
+impl Inputs for Blocks {
+    fn on_usb(&mut self, sys: &mut Sys, act: &mut dyn FnMut(&mut dyn UsbBus)) -> bool {
+        act(&mut UsbPort { sys, usb: &mut self.usb });
+        true
+    }
+
+    fn character_ps(&self, sys: &Sys, uart: usize) -> Ps {
+        self.uart[uart].character_ps(sys)
+    }
+
+    fn hears_characters(&self, sys: &Sys, uart: usize) -> bool {
+        self.uart[uart].hears_characters(sys)
+    }
+
+    fn receive(&mut self, sys: &mut Sys, uart: usize, byte: u8) {
+        self.uart[uart].receive(sys, byte);
     }
 }

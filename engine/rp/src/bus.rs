@@ -1,12 +1,11 @@
 //! The bus fabric: address map, atomic aliases, narrow accesses, wait states (datasheets, 2.1 and 2.2). A chip's
 //! own part is its [`Fabric`].
 
+use chip::trace::kind;
+use chip::{BusFault, Event, Sys, World, Write, lane};
 use cpu::{Architecture, Map, Master, Translations};
 use parts::batch::{Batches, Involved, Use};
 use parts::dma::{Dma, DmaBus};
-use parts::trace::kind;
-use parts::wires::Event;
-use parts::{BusFault, Inputs, Sys, World, Write, lane};
 use sim::Snapshot;
 use sim::snapshot::{self, Torn};
 
@@ -494,14 +493,13 @@ impl<F: Fabric> Bus<F> {
         if !self.batch_before(id) {
             return;
         }
-        if id == const { F::WIRES.adc.event } && self.blocks.adc.reads_pin() {
+        if id == const { F::WIRES.adc.event } && self.blocks.adc.reads_level(&self.sys) {
             self.refresh_pins(mem);
         }
         if id == Self::DMA {
             Dma::service(&mut DmaPort { bus: self, mem });
         } else if id == F::WORLD {
-            let Blocks { usb, uart, .. } = &mut self.blocks;
-            self.world.event(&mut self.sys, Inputs { usb: Some(usb), uart });
+            self.world.event(&mut self.sys, &mut self.blocks);
         } else if !F::event(self, mem, id) {
             // The cores handle their SysTicks.
             let all = All { blocks: &mut self.blocks, own: &mut self.own };

@@ -1,14 +1,12 @@
 //! The whole chip: its cores, memories and bus, and what each reset restarts.
 
+use chip::mcu::{ChipConfig, Debugged, RunEnd};
+use chip::probe::Probes;
+use chip::run::{CoreState, Runner, Runs};
+use chip::sys::ResetRequest;
+use chip::trace::{Record, kind};
+use chip::{Event, Sys, World};
 use cpu::State;
-use parts::Sys;
-use parts::World;
-use parts::mcu::{ChipConfig, Debugged, RunEnd};
-use parts::probe::Probes;
-use parts::run::{CoreState, Runner, Runs};
-use parts::sys::ResetRequest;
-use parts::trace::{Record, kind};
-use parts::wires::Event;
 use sim::Ps;
 
 use crate::bus::{Bus, Fabric, Memory};

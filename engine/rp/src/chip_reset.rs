@@ -1,7 +1,7 @@
 //! The parts of the chip that each reset restarts (datasheets, 2.12 to 2.14 and 7.3 to 7.5).
 
+use chip::Peripheral;
 use cpu::Architecture;
-use parts::Peripheral;
 use parts::batch::Batches;
 
 use crate::bus::{Bus, Fabric, Memory};

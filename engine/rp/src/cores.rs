@@ -1,12 +1,11 @@
 //! What a chip asks of its cores, of whatever architecture they are.
 
+use chip::debug::Place;
+use chip::mcu::{Contents, Facts};
+use chip::probe::{self, Flow, Probed};
+use chip::xip_cache::XipCache;
+use chip::{Event, Sys};
 use cpu::{Architecture, State};
-use parts::Sys;
-use parts::debug::Place;
-use parts::mcu::{Contents, Facts};
-use parts::probe::{self, Flow, Probed};
-use parts::wires::Event;
-use parts::xip_cache::XipCache;
 use sim::Snapshot;
 
 use crate::bus::{Bus, Fabric, Memory};

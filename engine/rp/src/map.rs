@@ -1,8 +1,7 @@
 //! The tables of the chips' register blocks, and the addresses that both chips have.
 
+use chip::{Event, Peripheral, Sys, World};
 use parts::batch::Use;
-use parts::wires::Event;
-use parts::{Peripheral, Sys, World};
 
 use crate::blocks::Blocks;
 
@@ -50,16 +49,16 @@ macro_rules! register_map {
         impl $crate::map::Table for $own {
             const BLOCK: u32 = $mask;
 
-            fn at(all: $crate::map::All<'_, Self>, address: u32) -> Option<(&mut dyn parts::Peripheral, u32)> {
+            fn at(all: $crate::map::All<'_, Self>, address: u32) -> Option<(&mut dyn chip::Peripheral, u32)> {
                 Some(match address & $mask {
                     $($address => (&mut all.$($block).+ $([$index])?, bit::$reset),)*
                     _ => return None,
                 })
             }
 
-            fn enter_reset(all: $crate::map::All<'_, Self>, sys: &mut parts::Sys, entering: u32) {
+            fn enter_reset(all: $crate::map::All<'_, Self>, sys: &mut chip::Sys, entering: u32) {
                 $(if entering & bit::$reset != 0 {
-                    parts::Peripheral::reset(&mut all.$($block).+ $([$index])?, sys);
+                    chip::Peripheral::reset(&mut all.$($block).+ $([$index])?, sys);
                 })*
             }
 
@@ -71,16 +70,16 @@ macro_rules! register_map {
                 }
             }
 
-            fn pins_of(id: parts::wires::Event) -> parts::batch::Use {
+            fn pins_of(id: chip::Event) -> parts::batch::Use {
                 $($crate::map::pins_of!($event, id, $pins);)*
                 parts::batch::Use::Any
             }
 
             fn block_event(
                 all: $crate::map::All<'_, Self>,
-                sys: &mut parts::Sys,
-                world: &mut dyn parts::World,
-                id: parts::wires::Event,
+                sys: &mut chip::Sys,
+                world: &mut dyn chip::World,
+                id: chip::Event,
             ) {
                 $($crate::map::handle!($event, id, all.$($block).+ $([$index])?, sys, world);)*
             }

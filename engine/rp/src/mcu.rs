@@ -1,12 +1,12 @@
 //! The chip as a board drives it, and as a debugger sees it.
 
 use attribution::Recording;
-use parts::attributed;
+use chip::attributed;
+use chip::debug::Debug;
+use chip::mcu::{Contents, Debugged, Facts, Mcu, Reached, RunEnd};
+use chip::probe::Seen;
+use chip::sys::ResetRequest;
 use parts::batch::Batches;
-use parts::debug::Debug;
-use parts::mcu::{Contents, Debugged, Facts, Mcu, Reached, RunEnd};
-use parts::probe::Seen;
-use parts::sys::ResetRequest;
 use sim::Ps;
 use sim::snapshot::{self, Refused, Torn};
 
@@ -37,8 +37,7 @@ impl<F: Fabric, K: Kind<F>> Mcu for Chip<F, K> {
 
     fn reached(&mut self) -> Reached<'_> {
         let (bus, xip, probes) = (&mut self.bus, Some(&mut self.mem.xip), Some(&mut self.probes));
-        let (uart, adc) = (&mut bus.blocks.uart, Some(&mut bus.blocks.adc));
-        Reached { sys: &mut bus.sys, world: &mut *bus.world, uart, adc, xip, probes }
+        Reached { sys: &mut bus.sys, world: &mut *bus.world, inputs: &mut bus.blocks, xip, probes }
     }
 
     fn settle_pins(&mut self) {

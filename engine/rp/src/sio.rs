@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use parts::Sys;
+use chip::Sys;
 use parts::interpolator::Interpolator;
 use sim::Snapshot;
 

@@ -31,6 +31,31 @@ impl SplitMix64 {
         ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
     }
 
+    /// Returns the next 32 bits.
+    pub fn draw32(&mut self) -> u32 {
+        self.draw() as u32
+    }
+
+    /// Draws like [`Self::below`], with 32 bits.
+    pub fn below32(&mut self, bound: u32) -> u32 {
+        self.below(bound.into()) as u32
+    }
+
+    /// Returns true once in `n` draws on average.
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    /// Draws one of `items`.
+    pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len() as u64) as usize]
+    }
+
+    /// Draws fewer than `bound` bytes.
+    pub fn bytes(&mut self, bound: u64) -> Vec<u8> {
+        (0..self.below(bound)).map(|_| self.draw() as u8).collect()
+    }
+
     /// Draws uniformly from `least` to `most`, both included.
     pub fn between(&mut self, least: u64, most: u64) -> u64 {
         least + self.below(most - least + 1)

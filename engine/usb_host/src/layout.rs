@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn arbitrary_boot_sectors_are_refused_or_lie_within_the_drive() {
-        let mut random = crate::testing::Random::new(3);
+        let mut random = sim::SplitMix64::new(3);
         let mut accepted = 0;
         for _ in 0..50_000 {
             let mut sector = [0u8; SECTOR];
@@ -116,7 +116,7 @@ mod tests {
             sector[0x10] = random.below(4) as u8;
             for at in [0x11, 0x13, 0x16, 0x20, 0x21, 0x24, 0x2c] {
                 if random.below(2) == 0 {
-                    sector[at] = random.next_u64() as u8;
+                    sector[at] = random.draw() as u8;
                     sector[at + 1] = random.below(16) as u8;
                 }
             }

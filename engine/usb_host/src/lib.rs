@@ -18,8 +18,6 @@ mod msc;
 mod pipe;
 mod scsi;
 mod sectors;
-#[cfg(test)]
-mod testing;
 pub mod timing;
 mod transaction;
 mod volume;

@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn answers_of_any_length_parse() {
-        let mut random = crate::testing::Random::new(2);
+        let mut random = sim::SplitMix64::new(2);
         for _ in 0..10_000 {
-            let data: Vec<u8> = (0..random.below(64)).map(|_| random.next_u64() as u8).collect();
+            let data: Vec<u8> = (0..random.below(64)).map(|_| random.draw() as u8).collect();
             assert!(parse_sense(&data).key < 16);
             assert!(parse_inquiry(&data).product.len() <= 16);
             let _ = parse_write_protected(&data);

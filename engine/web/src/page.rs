@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use board::{BoardConfig, Machine, Stop, flash_of_uf2};
-use parts::trace::{Record, kind};
+use chip::trace::{Record, kind};
 use serde_json::{Value, json};
 use sim::{ps, us};
 use usb_host::Stage;

@@ -5,9 +5,9 @@ mod instructions;
 
 use std::mem::offset_of;
 
+use chip::PROBED;
 use cpu::{Bus, Map, NO_WORD};
 use jit::{Accesses, Block, Effects, Flow, Guest, Layout, Part, STATE, Translate};
-use parts::PROBED;
 
 use self::block::Translation;
 use crate::core::Core;

@@ -7,12 +7,12 @@ mod mistakes;
 
 use std::mem::offset_of;
 
+use chip::PROBED;
 use cpu::Left;
 use dynasmrt::{DynasmApi, dynasm};
 use jit::mistakes::Mistake;
 use jit::routines::Assembler;
 use jit::{Accesses, Block, Effects, Flow, Guest, Layout, Part, STATE, Translate};
-use parts::PROBED;
 
 use self::block::Translation;
 use crate::bus::Bus;

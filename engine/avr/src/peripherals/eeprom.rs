@@ -1,6 +1,6 @@
 //! EEPROM (ATmega2560 datasheet 8.3 and 9.4). It keeps its contents through resets, not through power cycles.
 
-use parts::Sys;
+use chip::Sys;
 use sim::{NEVER, PS_PER_US, Ps};
 
 use crate::device::event;

@@ -8,7 +8,7 @@ pub(crate) mod timer;
 pub(crate) mod usart;
 pub(crate) mod watchdog;
 
-use parts::Sys;
+use chip::Sys;
 use sim::Ps;
 
 /// Returns the time at which cycle `cycle` of the core begins.

@@ -1,7 +1,7 @@
 //! Ports (ATmega2560 datasheet 13): latches, directions and pull-ups. PINx shows the pins of the cycle before.
 
-use parts::Sys;
-use parts::pins::function;
+use chip::Sys;
+use chip::pins::function;
 
 use crate::device::Device;
 

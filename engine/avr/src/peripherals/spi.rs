@@ -5,10 +5,9 @@
 //! comment on SPI.transfer in Arduino's SPI.h tells of real chips: a NOP before the loop of IN, SBRS and RJMP saves one
 //! turn. The divider is taken to start with the byte.
 
-use parts::Sys;
-use parts::pins::function;
-use parts::trace::{Record, kind};
-use parts::world::World;
+use chip::pins::function;
+use chip::trace::{Record, kind};
+use chip::{Sys, World};
 use sim::{NEVER, Ps};
 
 use super::at;

@@ -3,7 +3,7 @@
 //!
 //! A counter advances only when someone looks: at reads, at writes, and at the time of its next enabled interrupt.
 
-use parts::Sys;
+use chip::Sys;
 use sim::NEVER;
 
 use super::at;

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use parts::Sys;
-use parts::pins::function;
-use parts::world::World;
+use chip::pins::function;
+use chip::{Sys, World};
 use sim::{NEVER, PS_PER_S, Ps};
 
 use crate::device::{UNBORDERED, UsartWires, event};

@@ -1,6 +1,6 @@
 //! The watchdog timer (ATmega2560 datasheet 12.4), on its own oscillator of 128 kHz.
 
-use parts::Sys;
+use chip::Sys;
 use sim::{NEVER, PS_PER_S};
 
 use crate::device::event;

@@ -1,6 +1,6 @@
 //! The description of memory for gdb, in its XML format.
 
-use parts::mcu::Contents;
+use chip::mcu::Contents;
 
 /// Returns the memory map. gdb uses hardware breakpoints in `rom` automatically.
 pub(crate) fn memory_map(regions: &[Contents]) -> String {

@@ -2,14 +2,13 @@
 //! arithmetic. They are found by the coprocessor's instructions in them. A test is skipped without the image in
 //! `PORTBENCH_FIRMWARE_DIR`.
 
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use std::path::Path;
 
 use board::mcu::RP2350;
 use board::{BoardConfig, Machine};
-use parts::random::Random;
 use rp::rp2350::Rp2350;
-use sim::PS_PER_S;
+use sim::{PS_PER_S, SplitMix64};
 
 /// Where the driver calls the function, and where operands and results are.
 const FUNCTION: usize = 0x400;
@@ -118,13 +117,13 @@ fn timed(code: &[u16], operands: &[(u64, u64)]) -> (Vec<u64>, u64) {
 }
 
 /// A number of any kind, whose products and quotients mostly have an exponent.
-fn operand(random: &mut Random) -> u64 {
-    let fraction = u64::from(random.draw()) << 32 | u64::from(random.draw());
-    let spread = [1, 8, 120, 800][random.below(4) as usize];
-    let exponent = u64::from(1023 - spread / 2 + random.below(spread));
-    match random.below(16) {
-        0 => SPECIALS[random.below(10) as usize].to_bits(),
-        1 => f64::from(random.draw() as i32).to_bits(),
+fn operand(random: &mut SplitMix64) -> u64 {
+    let fraction = u64::from(random.draw32()) << 32 | u64::from(random.draw32());
+    let spread = [1, 8, 120, 800][random.below32(4) as usize];
+    let exponent = u64::from(1023 - spread / 2 + random.below32(spread));
+    match random.below32(16) {
+        0 => SPECIALS[random.below32(10) as usize].to_bits(),
+        1 => f64::from(random.draw32() as i32).to_bits(),
         2 => fraction,
         few @ 3..6 => fraction & 1 << 63 | exponent << 52 | (fraction & ((1 << 52) - 1)) >> (12 * few) << (12 * few),
         _ => fraction & 1 << 63 | exponent << 52 | fraction & ((1 << 52) - 1),
@@ -132,7 +131,7 @@ fn operand(random: &mut Random) -> u64 {
 }
 
 fn operands(seed: u64) -> Vec<(u64, u64)> {
-    let mut random = Random(seed);
+    let mut random = SplitMix64::new(seed);
     (0..RUNS).map(|_| (operand(&mut random), operand(&mut random))).collect()
 }
 

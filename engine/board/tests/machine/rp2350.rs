@@ -196,7 +196,7 @@ fn an_image_in_a_partition_starts() {
     let flash = partitioned(&plain.chip().flash()[..0x8_0000]);
     let mut board = Machine::new(BoardConfig::pico2(rom), &flash, false).expect("a valid board");
     assert!(blinks(&mut board));
-    let shown = |memory: &parts::mcu::Contents<'_>| {
+    let shown = |memory: &chip::mcu::Contents<'_>| {
         memory.start == 0x1000_0000 && memory.bytes.starts_with(&flash[1 << 20..][..256])
     };
     assert!(board.chip().memories().iter().any(shown), "a debugger sees it where it is linked");

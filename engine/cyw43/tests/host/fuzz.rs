@@ -5,7 +5,7 @@
 
 use cyw43::{Config, Cyw43439, Shifting};
 use sim::snapshot::{restore, save};
-use sim::{Bss, Device, PS_PER_MS, PS_PER_NS, PS_PER_US, Ps, Radio, RadioReport, Security, asked};
+use sim::{Bss, Device, PS_PER_MS, PS_PER_NS, PS_PER_US, Ps, Radio, RadioReport, Security, SplitMix64, asked};
 
 use crate::driver::{Host, MAC, command, firmware, nvram, size_word};
 
@@ -17,31 +17,6 @@ const MOST_REQUESTS: u64 = 1000;
 /// Chips until every one-time allocation has happened, and the allowed growth afterwards.
 const FIRST_CHIPS: u64 = 100;
 const MOST_GROWTH_BYTES: u64 = 32 << 20;
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 >> 33
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn one_in(&mut self, count: u64) -> bool {
-        self.below(count) == 0
-    }
-
-    fn bytes(&mut self, most: u64) -> Vec<u8> {
-        (0..self.below(most)).map(|_| self.next() as u8).collect()
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
-    }
-}
 
 /// Counters of what the programs reached.
 #[derive(Debug, Default)]
@@ -58,13 +33,13 @@ struct Reached {
 
 struct Fuzz {
     host: Host,
-    r: Random,
+    r: SplitMix64,
     reached: Reached,
 }
 
 impl Fuzz {
     fn new(seed: u64) -> Self {
-        let mut r = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut r = SplitMix64::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut host = match r.below(8) {
             0 => Host::new(),
             1 => Host::switched(),
@@ -132,7 +107,7 @@ impl Fuzz {
                 0 | 1 => chip.select(now, a),
                 2 if self.r.one_in(64) => chip.set_power(now, a),
                 3..8 => {
-                    let (word, count) = (self.r.next() as u32, 1 + self.r.below(32) as u32);
+                    let (word, count) = (self.r.draw() as u32, 1 + self.r.below(32) as u32);
                     match chip.shifting() {
                         Some(Shifting::In(most)) if most != 0 => {
                             let count = count.min(most);
@@ -157,7 +132,7 @@ impl Fuzz {
         let (write, length) = (self.r.one_in(2), self.r.below(80) as usize);
         let fixed = if self.r.one_in(4) { 1 << 30 } else { 0 };
         // A switch of the wire format turns the rest into another program, which is fine.
-        let words: Vec<u32> = (0..self.r.below(24)).map(|_| self.r.next() as u32).collect();
+        let words: Vec<u32> = (0..self.r.below(24)).map(|_| self.r.draw() as u32).collect();
         let out = [&[command(write, function, address, length) ^ fixed][..], &words].concat();
         let count = self.r.below(8) as usize;
         self.host.transfer(&out, count);
@@ -171,7 +146,7 @@ impl Fuzz {
         if channel == 0 && body.len() > 16 && !self.r.one_in(3) {
             let number = self.r.pick(&[2, 3, 22, 26, 52, 86, 127, 134, 165, 262, 263, 268]);
             body[..4].copy_from_slice(&u32::to_le_bytes(number));
-            body[8..12].copy_from_slice(&[2, 0, self.r.next() as u8, 0]);
+            body[8..12].copy_from_slice(&[2, 0, self.r.draw() as u8, 0]);
             let names = [
                 "clmload",
                 "country",
@@ -219,7 +194,7 @@ impl Fuzz {
                 if self.r.one_in(2) {
                     nvram.truncate(self.r.below(nvram.len() as u64) as usize & !3);
                 }
-                let size = if self.r.one_in(2) { size_word(nvram.len()) } else { self.r.next() as u32 };
+                let size = if self.r.one_in(2) { size_word(nvram.len()) } else { self.r.draw() as u32 };
                 self.host.load(&image, &nvram, size);
             }
             1 => self.host.load(&firmware(), &nvram(), size_word(nvram().len())),
@@ -229,7 +204,7 @@ impl Fuzz {
                 self.host.write_backplane(address + offset, &data);
             }
             3 => {
-                let (register, value) = (0x1_0000 + self.r.below(0x20) as u32, self.r.next() as u8);
+                let (register, value) = (0x1_0000 + self.r.below(0x20) as u32, self.r.draw() as u8);
                 self.host.write(1, register, &[value]);
             }
             4 => {
@@ -237,7 +212,7 @@ impl Fuzz {
                 let (register, value) = (self.r.pick(&[0x408u32, 0x800]), self.r.below(4) as u8);
                 self.host.write_backplane(core + register, &[value]);
             }
-            _ => drop(self.host.read_backplane((self.r.next() as u32) << 2)),
+            _ => drop(self.host.read_backplane((self.r.draw() as u32) << 2)),
         }
         self.reached.transfers += 1;
     }
@@ -245,12 +220,12 @@ impl Fuzz {
     fn bss(&mut self) -> Bss {
         Bss {
             ssid: self.r.bytes(33),
-            bssid: [2, 1, 2, 3, 4, self.r.next() as u8],
-            channel: self.r.next() as u8,
+            bssid: [2, 1, 2, 3, 4, self.r.draw() as u8],
+            channel: self.r.draw() as u8,
             rssi_dbm: -(self.r.below(130) as i16),
             security: self.r.pick(&[Security::Open, Security::Wpa2]),
             beacon_tu: self.r.below(1001) as u16,
-            dtim: self.r.next() as u8,
+            dtim: self.r.draw() as u8,
         }
     }
 
@@ -288,7 +263,7 @@ impl Fuzz {
                 4 => RadioReport::Authenticated(self.bss()),
                 5 => RadioReport::Associated(self.bss()),
                 6 => RadioReport::Keyed,
-                7 => RadioReport::ThrownOut(self.r.next() as u16),
+                7 => RadioReport::ThrownOut(self.r.draw() as u16),
                 8 => RadioReport::BeaconsLost,
                 9 => RadioReport::Sent,
                 10 => RadioReport::Kept,

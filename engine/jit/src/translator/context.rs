@@ -3,10 +3,10 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use chip::fault::Cause;
 use cpu::Translations as _;
 use cpu::memory::Parts;
 use cpu::{Bus, Map, Master, Memory};
-use parts::fault::Cause;
 
 use super::mistakes::Mistake;
 use super::{Accesses, Guest, STATE, Translate, Translated, ahead};

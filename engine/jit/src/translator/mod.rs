@@ -20,8 +20,8 @@ use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
 use std::panic::resume_unwind;
 
+use chip::fault::Cause;
 use cpu::{Architecture, Bus, Left, Map, Master, Memory, Translations};
-use parts::fault::Cause;
 
 pub use self::accesses::{Access, Check, Offset};
 use self::ahead::Ahead;

@@ -6,8 +6,7 @@ fn enabled() -> (Sys, Adc) {
     let mut sys = testing::sys(125_000_000);
     sys.freq.clk_adc_hz = 48_000_000;
     let mut adc = testing::adc();
-    adc.set_input(0, Some(1000));
-    adc.set_input(2, Some(0x5000));
+    (sys.pins.readings[26], sys.pins.readings[28]) = (Some(1000), Some(0x5000));
     adc.write(&mut sys, 0, Write::normal(cs::EN));
     (sys, adc)
 }
@@ -37,7 +36,7 @@ fn one_conversion_takes_two_microseconds() {
     let (mut sys, mut adc) = enabled();
     let (s, a) = (&mut sys, &mut adc);
     assert_eq!(a.read(s, 0), cs::EN | cs::READY);
-    a.write(s, 0, Write { bits: cs::START_ONCE, alias: crate::Alias::Set });
+    a.write(s, 0, Write { bits: cs::START_ONCE, alias: chip::Alias::Set });
     assert_eq!(a.read(s, 0), cs::EN);
     assert_eq!(step(s, a), 2 * PS_PER_US);
     assert_eq!((a.read(s, 0), a.read(s, 4)), (cs::EN | cs::READY, 1000));
@@ -97,7 +96,7 @@ fn paced_round_robin_fills_the_fifo() {
         step(s, a);
     }
     assert_eq!(a.read(s, 0x08) & 0x000f_0f00, fcs::FULL | fcs::OVER | (4 << 16));
-    a.write(s, 0x08, Write { bits: fcs::OVER, alias: crate::Alias::Set });
+    a.write(s, 0x08, Write { bits: fcs::OVER, alias: chip::Alias::Set });
     assert_eq!(a.read(s, 0x08) & fcs::OVER, 0);
     for _ in 0..5 {
         a.read(s, 0x0c);

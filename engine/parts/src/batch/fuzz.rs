@@ -2,11 +2,9 @@
 //! everything observable. Each chip's crate runs it.
 
 use super::Batches;
-use crate::random::Random;
-use crate::sys::{Sys, watcher};
-use crate::wires::Event;
-use crate::world::{BitPeer, Inputs, Way, World};
-use sim::{Ps, asked};
+use chip::sys::watcher;
+use chip::{BitPeer, Event, Inputs, Sys, Way, World};
+use sim::{Ps, SplitMix64, asked};
 
 const PIO: [u32; 2] = [0x5020_0000, 0x5030_0000];
 const DMA: u32 = 0x5000_0000;
@@ -117,7 +115,7 @@ impl World for Peer {
         }
     }
 
-    fn event(&mut self, sys: &mut Sys, _inputs: Inputs<'_>) {
+    fn event(&mut self, sys: &mut Sys, _inputs: &mut dyn Inputs) {
         self.log.push((sys.now(), sys.pins.level() as u32));
         sys.pins.drive(READY, Some(self.groups.is_multiple_of(2)));
     }
@@ -210,66 +208,66 @@ impl<C: Coreless> Pair<C> {
     }
 }
 
-fn with_field(instruction: u32, random: &mut Random) -> u32 {
-    instruction | if random.one_in(2) { random.below(2) << 12 } else { random.below(32) << 8 }
+fn with_field(instruction: u32, random: &mut SplitMix64) -> u32 {
+    instruction | if random.one_in(2) { random.below32(2) << 12 } else { random.below32(32) << 8 }
 }
 
 /// Returns a loop, most often one whose passes can be deferred.
-fn program(random: &mut Random) -> Vec<u32> {
+fn program(random: &mut SplitMix64) -> Vec<u32> {
     let mut program = Vec::new();
-    for _ in 0..random.below(3) {
+    for _ in 0..random.below32(3) {
         // set x, y; out x, y; pull; push; nop
-        let i = [0xe020, 0xe040, 0x6020, 0x6040, 0x80a0, 0x8020, 0xa042][random.below(7) as usize];
-        program.push(with_field(i | if i & 0xe000 != 0x8000 { random.below(32) } else { 0 }, random));
+        let i = [0xe020, 0xe040, 0x6020, 0x6040, 0x80a0, 0x8020, 0xa042][random.below32(7) as usize];
+        program.push(with_field(i | if i & 0xe000 != 0x8000 { random.below32(32) } else { 0 }, random));
     }
     let first = program.len() as u32;
-    for _ in 0..1 + random.below(3) {
-        let i = match random.below(12) {
-            0..4 => 0x6001,                                        // out pins, 1
-            4..7 => 0x4001,                                        // in pins, 1
-            7 => 0x4000 | random.below(8) << 5 | random.below(32), // in
-            8 => 0xe000 | random.below(32),                        // set pins
-            9 => 0xa021 + 0x21 * random.below(2),                  // nop
-            10 => 0xe080 | random.below(4),                        // set pindirs
-            _ => random.draw() & 0xe0ff,
+    for _ in 0..1 + random.below32(3) {
+        let i = match random.below32(12) {
+            0..4 => 0x6001,                                            // out pins, 1
+            4..7 => 0x4001,                                            // in pins, 1
+            7 => 0x4000 | random.below32(8) << 5 | random.below32(32), // in
+            8 => 0xe000 | random.below32(32),                          // set pins
+            9 => 0xa021 + 0x21 * random.below32(2),                    // nop
+            10 => 0xe080 | random.below32(4),                          // set pindirs
+            _ => random.draw32() & 0xe0ff,
         };
         program.push(with_field(i, random));
     }
-    let condition = [0, 2, 2, 4, 4, 7, 6][random.below(7) as usize];
+    let condition = [0, 2, 2, 4, 4, 7, 6][random.below32(7) as usize];
     if !random.one_in(4) {
         program.push(with_field(condition << 5 | first, random));
     }
     if random.one_in(3) {
-        program.push(with_field(random.draw() & 0xe0ff, random));
+        program.push(with_field(random.draw32() & 0xe0ff, random));
     }
     program
 }
 
 /// Returns a loop like those of serial buses: data, a clock by side-set, and a counter.
-fn shifter(random: &mut Random) -> Vec<u32> {
-    let mut program = vec![[0xe020 | random.below(32), 0xa02b, 0xa02b][random.below(3) as usize]];
+fn shifter(random: &mut SplitMix64) -> Vec<u32> {
+    let mut program = vec![[0xe020 | random.below32(32), 0xa02b, 0xa02b][random.below32(3) as usize]];
     let first = program.len() as u32;
-    let len = 1 + random.below(4);
-    let (edge, high) = (random.below(len + 1), random.below(2));
-    let mut bodies = vec![0x6001, 0x4001, 0xa042, 0xe000 | random.below(2)];
+    let len = 1 + random.below32(4);
+    let (edge, high) = (random.below32(len + 1), random.below32(2));
+    let mut bodies = vec![0x6001, 0x4001, 0xa042, 0xe000 | random.below32(2)];
     for number in 0..len {
-        let i = if random.one_in(8) { 0xa021 } else { bodies.remove(random.below(bodies.len() as u32) as usize) };
+        let i = if random.one_in(8) { 0xa021 } else { bodies.remove(random.below32(bodies.len() as u32) as usize) };
         let side = high ^ u32::from(number < edge);
-        program.push(i | side << 12 | (random.below(4) * random.below(2)) << 8);
+        program.push(i | side << 12 | (random.below32(4) * random.below32(2)) << 8);
     }
-    let condition = [0, 2, 2, 2, 4, 7][random.below(6) as usize];
+    let condition = [0, 2, 2, 2, 4, 7][random.below32(6) as usize];
     if !random.one_in(5) {
-        program.push(condition << 5 | first | random.below(2) << 12 | random.below(2) << 8);
+        program.push(condition << 5 | first | random.below32(2) << 12 | random.below32(2) << 8);
     }
     program
 }
 
-fn pinctrl(random: &mut Random) -> u32 {
-    let sideset = [0, 1, 1, 1, 2][random.below(5) as usize];
-    let base = |random: &mut Random, usual| if random.one_in(8) { random.below(32) } else { usual };
+fn pinctrl(random: &mut SplitMix64) -> u32 {
+    let sideset = [0, 1, 1, 1, 2][random.below32(5) as usize];
+    let base = |random: &mut SplitMix64, usual| if random.one_in(8) { random.below32(32) } else { usual };
     sideset << 29
-        | [0, 1, 1, 2][random.below(4) as usize] << 26
-        | if random.one_in(6) { random.below(4) } else { 1 } << 20
+        | [0, 1, 1, 2][random.below32(4) as usize] << 26
+        | if random.one_in(6) { random.below32(4) } else { 1 } << 20
         | base(random, DATA) << 15
         | base(random, CLOCK) << 10
         | base(random, DATA) << 5
@@ -277,9 +275,9 @@ fn pinctrl(random: &mut Random) -> u32 {
 }
 
 /// Starts a channel in each direction: from memory to the TX FIFO, and from the RX FIFO to memory.
-fn start_dma<C: Coreless>(pair: &mut Pair<C>, random: &mut Random, way: u32, count: u32) {
+fn start_dma<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64, way: u32, count: u32) {
     let channel = DMA + 0x40 * way;
-    let (memory, fifo) = (RAM + 0x100 * way + 4 * random.below(16), PIO[0] + 0x10 + 0x10 * way);
+    let (memory, fifo) = (RAM + 0x100 * way + 4 * random.below32(16), PIO[0] + 0x10 + 0x10 * way);
     let (from, to) = if way == 0 { (memory, fifo) } else { (fifo, memory) };
     pair.w(channel, from);
     pair.w(channel + 4, to);
@@ -291,32 +289,32 @@ fn start_dma<C: Coreless>(pair: &mut Pair<C>, random: &mut Random, way: u32, cou
 }
 
 /// Starts a channel beside those of PIO: words of memory, at once or paced by a timer.
-fn copy_words<C: Coreless>(pair: &mut Pair<C>, random: &mut Random) {
+fn copy_words<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64) {
     let (channel, request) = (DMA + 0x80, if random.one_in(2) { 0x3f } else { 0x3b });
     let Registers { incr_write, chain_to, treq_sel, timer0, .. } = C::REGISTERS;
-    pair.w(DMA + timer0, 1 << 16 | (2 + random.below(60)));
+    pair.w(DMA + timer0, 1 << 16 | (2 + random.below32(60)));
     pair.w(channel, RAM);
     pair.w(channel + 4, RAM + 0x200);
-    pair.w(channel + 8, 1 + random.below(40));
+    pair.w(channel + 8, 1 + random.below32(40));
     let increment = 1 << 4 | 1 << incr_write;
-    pair.w(channel + 0xc, 1 | random.below(2) << 1 | 2 << 2 | increment | 2 << chain_to | request << treq_sel);
+    pair.w(channel + 0xc, 1 | random.below32(2) << 1 | 2 << 2 | increment | 2 << chain_to | request << treq_sel);
 }
 
 /// Returns a program that waits, mostly for a word, while another one runs; it tells of the word by an interrupt.
-fn waiter(random: &mut Random) -> Vec<u32> {
-    let flag = random.below(8);
-    let wait = [0x80a0, 0x80a0, 0x6060, 0x20c0 | flag][random.below(4) as usize];
-    let act = [0xc000 | flag, 0xc020 | flag, 0x8020, 0x4020, 0x6001][random.below(5) as usize];
+fn waiter(random: &mut SplitMix64) -> Vec<u32> {
+    let flag = random.below32(8);
+    let wait = [0x80a0, 0x80a0, 0x6060, 0x20c0 | flag][random.below32(4) as usize];
+    let act = [0xc000 | flag, 0xc020 | flag, 0x8020, 0x4020, 0x6001][random.below32(5) as usize];
     vec![wait, with_field(act, random)]
 }
 
-fn set_up<C: Coreless>(pair: &mut Pair<C>, random: &mut Random, machine: u32, sensible: bool) {
+fn set_up<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64, machine: u32, sensible: bool) {
     let code = if sensible { shifter(random) } else { program(random) };
     start(pair, random, machine, &code, sensible);
 }
 
 /// Loads and configures `code`, and with it DMA if that is `sensible`.
-fn start<C: Coreless>(pair: &mut Pair<C>, random: &mut Random, machine: u32, code: &[u32], sensible: bool) {
+fn start<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64, machine: u32, code: &[u32], sensible: bool) {
     let origin = 16 * (machine % 2);
     for (address, &i) in code.iter().enumerate() {
         // Jumps are relative to the program's start.
@@ -324,60 +322,60 @@ fn start<C: Coreless>(pair: &mut Pair<C>, random: &mut Random, machine: u32, cod
         pair.w(PIO[0] + 0x48 + 4 * (origin + address as u32), i);
     }
     let at = PIO[0] + 0xc8 + 0x18 * machine;
-    let fraction = if random.one_in(6) { random.below(256) << 8 } else { 0 };
-    pair.w(at, (1 + random.below(3)) << 16 | fraction);
-    let odd = if !sensible && random.one_in(10) { 1 << (17 + random.below(14)) } else { 0 };
+    let fraction = if random.one_in(6) { random.below32(256) << 8 } else { 0 };
+    pair.w(at, (1 + random.below32(3)) << 16 | fraction);
+    let odd = if !sensible && random.one_in(10) { 1 << (17 + random.below32(14)) } else { 0 };
     pair.w(at + 4, (origin + code.len() as u32 - 1) << 12 | (origin + u32::from(sensible)) << 7 | odd);
-    let threshold = |random: &mut Random| if random.one_in(3) { random.below(32) } else { 0 };
-    let joined = [0, 0, 0, 1, 2][random.below(5) as usize];
-    let automatic = if sensible { 3 | random.below(4) << 2 } else { random.below(16) };
+    let threshold = |random: &mut SplitMix64| if random.one_in(3) { random.below32(32) } else { 0 };
+    let joined = [0, 0, 0, 1, 2][random.below32(5) as usize];
+    let automatic = if sensible { 3 | random.below32(4) << 2 } else { random.below32(16) };
     pair.w(at + 8, joined << 30 | threshold(random) << 25 | threshold(random) << 20 | automatic << 16);
     pair.w(at + 0x14, 1 << 29 | 2 << 26 | DATA << 5);
     // set pindirs, set x, set y, and a jump to the start.
-    let directions = if sensible && random.one_in(2) { 3 } else { random.below(4) };
-    for i in [0xe080 | directions, 0xe03f, 0xe040 | random.below(32), origin] {
+    let directions = if sensible && random.one_in(2) { 3 } else { random.below32(4) };
+    for i in [0xe080 | directions, 0xe03f, 0xe040 | random.below32(32), origin] {
         pair.w(at + 0x10, i);
         let next = pair.cycle() + 2;
         pair.run(next);
     }
-    let usual = 1 << 29 | random.below(2) << 26 | 1 << 20 | DATA << 15 | CLOCK << 10 | DATA << 5 | DATA;
+    let usual = 1 << 29 | random.below32(2) << 26 | 1 << 20 | DATA << 15 | CLOCK << 10 | DATA << 5 | DATA;
     pair.w(at + 0x14, if sensible { usual } else { pinctrl(random) });
-    pair.w(PIO[0] + 0x10 + 4 * machine, random.draw());
+    pair.w(PIO[0] + 0x10 + 4 * machine, random.draw32());
     if sensible {
-        let count = [1000, 1000, 7, 1][random.below(4) as usize];
+        let count = [1000, 1000, 7, 1][random.below32(4) as usize];
         (0..2).for_each(|way| start_dma(pair, random, way, count));
     }
 }
 
 /// Makes a random access that may happen at any time.
-fn disturb<C: Coreless>(pair: &mut Pair<C>, random: &mut Random, at: &str) {
-    let machine = if random.one_in(4) { random.below(4) } else { 0 };
+fn disturb<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64, at: &str) {
+    let machine = if random.one_in(4) { random.below32(4) } else { 0 };
     let registers = PIO[0] + 0xc8 + 0x18 * machine;
-    let value = random.draw();
+    let value = random.draw32();
     let Registers { io_bank0, pads_bank0, intr0, proc0_inte0, gpio, chan_abort, treq_sel, .. } = C::REGISTERS;
-    match random.below(42) {
-        0..8 => (0..=random.below(6)).for_each(|word| pair.w(PIO[0] + 0x10 + 4 * machine, value ^ word)),
+    match random.below32(42) {
+        0..8 => (0..=random.below32(6)).for_each(|word| pair.w(PIO[0] + 0x10 + 4 * machine, value ^ word)),
         8..14 => pair.same(PIO[0] + 0x20 + 4 * machine, at),
         14 => pair.w(PIO[0], if random.one_in(2) { 1 } else { value & 0xff3 }),
-        15 => pair.w(registers, (1 + random.below(4)) << 16),
+        15 => pair.w(registers, (1 + random.below32(4)) << 16),
         16 => pair.w(registers + 8, value & 0x3fff_0000),
-        17 => pair.w(registers + 0x10, with_field(0xe020 | random.below(32), random)),
+        17 => pair.w(registers + 0x10, with_field(0xe020 | random.below32(32), random)),
         18 => pair.w(registers + 0x14, pinctrl(random)),
         19 => pair.w(PIO[0] + 0x38, if random.one_in(2) { 0 } else { 1 << DATA }),
         20 => {
-            let pin = random.below(8);
-            let function = [6, 6, 6, 7, 5][random.below(5) as usize];
+            let pin = random.below32(8);
+            let function = [6, 6, 6, 7, 5][random.below32(5) as usize];
             let overrides = if random.one_in(4) { value & 0x3303_3300 & value >> 8 } else { 0 };
             pair.w(io_bank0 + 8 * pin + 4, function | overrides);
         }
-        21 => pair.w(pads_bank0 + 4 + 4 * random.below(8), value & 0xff),
-        22 => pair.w(SIO + gpio[random.below(5) as usize], 1 << random.below(8)),
+        21 => pair.w(pads_bank0 + 4 + 4 * random.below32(8), value & 0xff),
+        22 => pair.w(SIO + gpio[random.below32(5) as usize], 1 << random.below32(8)),
         23 => pair.w(io_bank0 + proc0_inte0, if random.one_in(3) { value & value >> 9 } else { 0 }),
         24 => pair.w(io_bank0 + intr0, value),
         25 => pair.w(PIO[0] + 8, value),
-        26 => pair.w(PIO[0] + 0x48 + 4 * random.below(8), with_field(value & 0xe0ff, random)),
+        26 => pair.w(PIO[0] + 0x48 + 4 * random.below32(8), with_field(value & 0xe0ff, random)),
         27 => {
-            let (pin, level) = (random.below(8), [None, Some(false), Some(true)][random.below(3) as usize]);
+            let (pin, level) = (random.below32(8), [None, Some(false), Some(true)][random.below32(3) as usize]);
             for bench in &mut pair.0 {
                 bench.chip.bus().run_batch();
                 bench.sys().pins.hold(pin, level.filter(|_| value & 3 == 0));
@@ -394,7 +392,7 @@ fn disturb<C: Coreless>(pair: &mut Pair<C>, random: &mut Random, at: &str) {
             pair.w(PIO[1], value & 1);
         }
         30..34 => {
-            let (way, count) = (random.below(2), 1 + random.below(20));
+            let (way, count) = (random.below32(2), 1 + random.below32(20));
             start_dma(pair, random, way, count);
         }
         34 => pair.same(PIO[0] + 0x3c, at),
@@ -404,30 +402,30 @@ fn disturb<C: Coreless>(pair: &mut Pair<C>, random: &mut Random, at: &str) {
         38 => copy_words(pair, random),
         // Pauses a channel, changes what it waits for, or stops it.
         39 => {
-            let ctrl = DMA + 0x40 * random.below(2) + 0x10;
-            let request = if random.one_in(2) { random.below(8) } else { 0x3b };
+            let ctrl = DMA + 0x40 * random.below32(2) + 0x10;
+            let request = if random.one_in(2) { random.below32(8) } else { 0x3b };
             pair.w(ctrl, 2 << 2 | 1 << 4 | request << treq_sel | u32::from(!random.one_in(3)));
-            pair.w(DMA + chan_abort, if random.one_in(3) { 1 << random.below(3) } else { 0 });
+            pair.w(DMA + chan_abort, if random.one_in(3) { 1 << random.below32(3) } else { 0 });
         }
         _ => {}
     }
 }
 
 /// Compares everything observable; reading it changes nothing except the deferred batch.
-fn compare<C: Coreless>(pair: &mut Pair<C>, random: &mut Random, at: &str) {
+fn compare<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64, at: &str) {
     pair.same_in_sys(Sys::irq_level, at);
     // Not always, since reading moves the words that are due.
     if random.one_in(2) {
         return;
     }
-    let machine = random.below(2);
+    let machine = random.below32(2);
     for offset in [0x00, 0x04, 0x08, 0x0c, 0x30, C::REGISTERS.intr, 0xcc + 0x18 * machine] {
         pair.same(PIO[0] + offset, at);
     }
     for offset in [0x00, 0x04, 0x08, 0x0c, 0x40, 0x44, 0x48, 0x4c, 0x80, 0x84, 0x88, 0x8c] {
         pair.same(DMA + offset, at);
     }
-    pair.same(RAM + 0x100 + 4 * random.below(32), at);
+    pair.same(RAM + 0x100 + 4 * random.below32(32), at);
     pair.same_in_sys(Sys::irq_level, at);
     pair.same_in_sys(Sys::dreq_level, at);
     pair.same_in_sys(|sys| [C::Bus::DMA, sys.world_event()].map(|event| sys.due(event)), at);
@@ -454,13 +452,13 @@ fn compare_all<C: Coreless>(pair: &mut Pair<C>, at: &str) {
 }
 
 fn fuzz<C: Coreless>(seed: u64) -> [u64; 2] {
-    let random = &mut Random(seed);
+    let random = &mut SplitMix64::new(seed);
     let mut pair = Pair::<C>::new();
     for pin in 0..8 {
         pair.w(C::REGISTERS.io_bank0 + 8 * pin + 4, if pin == READY { 5 } else { 6 });
     }
     for word in 0..128 {
-        pair.w(RAM + 4 * word, random.draw());
+        pair.w(RAM + 4 * word, random.draw32());
     }
     pair.w(PIO[0] + 0x38, if random.one_in(3) { 0 } else { 1 << DATA });
     let sensible = !random.one_in(4);
@@ -473,15 +471,15 @@ fn fuzz<C: Coreless>(seed: u64) -> [u64; 2] {
     }
     if random.one_in(2) {
         // FIFOs and flags of both state machines.
-        pair.w(PIO[0] + C::REGISTERS.intr + 4, random.draw() & 0xf33);
+        pair.w(PIO[0] + C::REGISTERS.intr + 4, random.draw32() & 0xf33);
     }
     pair.w(PIO[0], if random.one_in(3) { 3 } else { 1 });
-    let gap = [3, 20, 150, 600][random.below(4) as usize];
+    let gap = [3, 20, 150, 600][random.below32(4) as usize];
     // Frequent accesses leave nothing to defer.
-    let calm = if sensible { [4, 20, 1000][random.below(3) as usize] } else { 1 };
+    let calm = if sensible { [4, 20, 1000][random.below32(3) as usize] } else { 1 };
     let mut cycle = pair.cycle();
     while cycle < 2500 {
-        cycle += 1 + u64::from(random.below(gap));
+        cycle += 1 + u64::from(random.below32(gap));
         pair.run(cycle);
         let at = format!("seed {seed} cycle {cycle}");
         compare(&mut pair, random, &at);

@@ -5,9 +5,9 @@
 //! always 50 %, as DC50 makes it, and an output starts low; PHASE and NUDGE, which shift an output against its source,
 //! have no effect.
 
-use crate::sys::Sys;
-use crate::ticks::Ticks;
 use crate::wires::ClocksWires;
+use chip::Sys;
+use chip::ticks::Ticks;
 use sim::{NEVER, Ps, Snapshot};
 
 const OUTPUTS: usize = 4;
@@ -88,8 +88,8 @@ impl Gpout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::watcher;
     use crate::testing::{self, event, function};
+    use chip::sys::watcher;
     use sim::PS_PER_US;
 
     const MHZ: u64 = 1_000_000;

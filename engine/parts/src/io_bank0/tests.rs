@@ -1,7 +1,7 @@
 use super::*;
-use crate::Alias;
 use crate::testing::{self, function, irq};
 use crate::wires::Version;
+use chip::Alias;
 
 const BANK: u64 = 1 << irq::IO_BANK0;
 

@@ -4,7 +4,7 @@ use super::config::{Config, FJOIN_RX, FJOIN_TX, PinWrite, SHIFTCTRL_MASK};
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::machine::{Effects, FDEBUG_RXSTALL, Shared, Stall, State, View};
-use super::pass::{Batch, Pass, Sampled, Word};
+use super::pass::{Batch, Deferred, Pass, Sampled, Word};
 use crate::wires::Version;
 use sim::{Clock, NEVER, Snapshot};
 
@@ -107,7 +107,8 @@ impl Machine {
         let pass = Pass::next(&state, &shared.memory, &self.config, &self.divider)?;
         let (count, rest) = pass.most(&state, &self.config, &self.fifos, through_fifos);
         let machine = self.index as usize;
-        let mut batch = Batch { machine, pass, start, count, rest, limit: u64::MAX, through_fifos };
+        let deferred = Deferred::default();
+        let mut batch = Batch { machine, pass, start, count, rest, limit: u64::MAX, through_fifos, deferred };
         batch.limit(most / pass.cycles);
         (batch.count > 1).then_some((state, batch))
     }

@@ -5,6 +5,7 @@ use super::config::{Config, PinWrite, bit_count, low_bits};
 use super::divider::Divider;
 use super::fifo::Fifos;
 use super::machine::{INSTRUCTIONS, Slot, State};
+use chip::Way;
 use sim::Snapshot;
 
 /// Most instructions of a pass.
@@ -261,6 +262,37 @@ pub enum Sampled {
     Same(u32),
 }
 
+/// The effects of a deferred batch on the pins.
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
+pub(crate) struct Deferred {
+    pub(crate) block: usize,
+    /// Pins that follow the state machine's writes.
+    pub(crate) driven: u32,
+    pub(crate) peer: Option<Exchange>,
+    pub(crate) inputs: Source,
+}
+
+/// The exchange with the peer in each pass.
+#[derive(Clone, Copy, Debug, Snapshot)]
+pub(crate) struct Exchange {
+    pub(crate) data: u32,
+    pub(crate) way: Way,
+    /// The step whose edge transfers a bit.
+    pub(crate) step: usize,
+}
+
+/// The levels that IN reads.
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
+pub(crate) enum Source {
+    /// The same levels in each pass.
+    #[default]
+    Steady,
+    /// The peer's bit of this pass.
+    Bit,
+    /// The peer's bit of the previous pass.
+    LastBit,
+}
+
 /// A batch of passes that is deferred while it is not observed.
 #[derive(Clone, Copy, Debug, Snapshot)]
 pub struct Batch {
@@ -278,6 +310,8 @@ pub struct Batch {
     pub(crate) limit: u64,
     /// The passes go on through words from and for the FIFOs.
     pub(crate) through_fifos: bool,
+    /// What it does to the pins.
+    pub(crate) deferred: Deferred,
 }
 
 /// A word that moves between a FIFO and a shift register at the end of some passes.

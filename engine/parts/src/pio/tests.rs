@@ -1,8 +1,7 @@
 use super::reference::Reference;
 use super::*;
-use crate::random::Random;
 use crate::testing::{self, event, function, irq};
-use sim::Ps;
+use sim::{Ps, SplitMix64};
 
 const ALL_PINS: u64 = testing::PIN_MASK;
 
@@ -763,22 +762,20 @@ fn reset_drops_pins_lines_and_events() {
     assert_eq!((b.sys.next_due(), b.sys.watched_pins()), (NEVER, 0));
 }
 
-impl Random {
-    /// Returns an often sensible, always possible instruction.
-    fn instruction(&mut self) -> u16 {
-        let field = if self.below(2) == 0 { 0 } else { self.below(32) as u16 };
-        let i = match self.below(16) {
-            0 => jmp(self.below(8) as u16, self.below(32) as u16),
-            1 => jmp(2 * (1 + self.below(2) as u16), self.below(32) as u16),
-            2 => set(1 + self.below(2) as u16, self.below(32) as u16),
-            3 => set(4 * self.below(2) as u16, self.below(32) as u16),
-            4 | 5 => out(self.below(8) as u16, 1 + self.below(12) as u16),
-            6 | 7 => r#in(self.below(8) as u16, 1 + self.below(12) as u16),
-            8 => wait(self.below(2) as u16, self.below(2) as u16, self.below(32) as u16),
-            _ => self.draw() as u16 & 0xe0ff,
-        };
-        d(i & 0xe0ff, field)
-    }
+/// Returns an often sensible, always possible instruction.
+fn instruction(random: &mut SplitMix64) -> u16 {
+    let field = if random.below32(2) == 0 { 0 } else { random.below32(32) as u16 };
+    let i = match random.below32(16) {
+        0 => jmp(random.below32(8) as u16, random.below32(32) as u16),
+        1 => jmp(2 * (1 + random.below32(2) as u16), random.below32(32) as u16),
+        2 => set(1 + random.below32(2) as u16, random.below32(32) as u16),
+        3 => set(4 * random.below32(2) as u16, random.below32(32) as u16),
+        4 | 5 => out(random.below32(8) as u16, 1 + random.below32(12) as u16),
+        6 | 7 => r#in(random.below32(8) as u16, 1 + random.below32(12) as u16),
+        8 => wait(random.below32(2) as u16, random.below32(2) as u16, random.below32(32) as u16),
+        _ => random.draw32() as u16 & 0xe0ff,
+    };
+    d(i & 0xe0ff, field)
 }
 
 /// Random programs, configurations, register accesses and pin changes: edges, FIFO contents, flags and program counters
@@ -787,15 +784,15 @@ impl Random {
 fn random_programs_run_as_on_the_reference() {
     let (mut edges, mut words) = (0, 0);
     for seed in 0..400 {
-        let random = &mut Random(seed);
+        let random = &mut SplitMix64::new(seed);
         let mut b = Bench::new();
         let mut reference = Reference::new();
         let mut reference_edges = Vec::new();
         let mut world = 0;
         for address in 0..32 {
-            let mut i = random.instruction();
+            let mut i = instruction(random);
             if seed % 3 == 0 && address % 5 == 4 {
-                i = d(jmp(2, address as u16), random.below(4) as u16);
+                i = d(jmp(2, address as u16), random.below32(4) as u16);
             }
             b.w(offset::INSTR_MEM0 + 4 * address, u32::from(i));
             reference.write_memory(address, i);
@@ -808,32 +805,32 @@ fn random_programs_run_as_on_the_reference() {
             if (reference.out, reference.oe) != before {
                 reference_edges.push((cycle, reference.out, reference.oe));
             }
-            if cycle > 2 && random.below(gap) != 0 {
+            if cycle > 2 && random.below32(gap) != 0 {
                 continue;
             }
             b.run(cycle);
-            let n = random.below(4) as usize;
+            let n = random.below32(4) as usize;
             let m = n as u32;
-            let value = random.draw();
-            match if cycle <= 2 { 0 } else { random.below(48) } {
+            let value = random.draw32();
+            match if cycle <= 2 { 0 } else { random.below32(48) } {
                 0 => {
-                    let bits = if random.below(2) == 0 { 0xf } else { value & 0xf }
-                        | if random.below(4) == 0 { value & 0xff0 } else { 0 };
+                    let bits = if random.below32(2) == 0 { 0xf } else { value & 0xf }
+                        | if random.below32(4) == 0 { value & 0xff0 } else { 0 };
                     b.w(offset::CTRL, bits);
                     reference.ctrl(bits);
                 }
                 1 => {
-                    let value = (1 + random.below(3)) << 16 | if random.below(2) == 0 { value & 0xff00 } else { 0 };
+                    let value = (1 + random.below32(3)) << 16 | if random.below32(2) == 0 { value & 0xff00 } else { 0 };
                     b.sm(m, offset::SM_CLKDIV, value);
                     reference.sm[n].clkdiv = value;
                 }
                 2 => {
-                    let value = if random.below(4) == 0 { value } else { value & !0x0006_0000 };
+                    let value = if random.below32(4) == 0 { value } else { value & !0x0006_0000 };
                     b.sm(m, offset::SM_EXECCTRL, value);
                     reference.set_execctrl(n, value);
                 }
                 3 => {
-                    let value = if random.below(2) == 0 { value } else { value & 0x3fff_ffff };
+                    let value = if random.below32(2) == 0 { value } else { value & 0x3fff_ffff };
                     b.sm(m, offset::SM_SHIFTCTRL, value);
                     reference.set_shiftctrl(n, value);
                 }
@@ -842,12 +839,12 @@ fn random_programs_run_as_on_the_reference() {
                     reference.sm[n].pinctrl = value;
                 }
                 5 => {
-                    let i = random.instruction();
+                    let i = instruction(random);
                     b.sm(m, offset::SM_INSTR, u32::from(i));
                     reference.force(n, i);
                 }
                 6 => {
-                    let i = random.instruction();
+                    let i = instruction(random);
                     b.w(offset::INSTR_MEM0 + 4 * (value % 32), u32::from(i));
                     reference.write_memory(value % 32, i);
                 }
@@ -868,7 +865,7 @@ fn random_programs_run_as_on_the_reference() {
                     reference.irq |= value as u8;
                 }
                 28 => {
-                    let bypass = if random.below(2) == 0 { 0 } else { value };
+                    let bypass = if random.below32(2) == 0 { 0 } else { value };
                     b.w(offset::INPUT_SYNC_BYPASS, bypass);
                     reference.bypass = bypass;
                 }
@@ -938,23 +935,23 @@ fn a_neighbour_restarts_dividers_as_a_block_itself_does() {
 #[test]
 fn hostile_programs_cannot_hang() {
     for seed in 0..100 {
-        let random = &mut Random(seed);
+        let random = &mut SplitMix64::new(seed);
         let mut b = Bench::new();
         for _ in 0..2000 {
-            let cycle = b.sys.cycle + u64::from(random.below(200));
+            let cycle = b.sys.cycle + u64::from(random.below32(200));
             b.run(cycle);
-            let register = if random.below(3) == 0 { 0 } else { random.below(0x160) & !3 };
-            let alias = [crate::Alias::Normal, crate::Alias::Xor, crate::Alias::Set, crate::Alias::Clear]
-                [random.below(4) as usize];
-            let bits = random.draw();
+            let register = if random.below32(3) == 0 { 0 } else { random.below32(0x160) & !3 };
+            let alias = [chip::Alias::Normal, chip::Alias::Xor, chip::Alias::Set, chip::Alias::Clear]
+                [random.below32(4) as usize];
+            let bits = random.draw32();
             b.pio.write(&mut b.sys, register, Write { bits, alias });
             b.settle();
-            b.r(random.below(0x400) * 4);
-            if random.below(4) == 0 {
-                b.drive(random.below(30), random.below(2) == 0);
+            b.r(random.below32(0x400) * 4);
+            if random.below32(4) == 0 {
+                b.drive(random.below32(30), random.below32(2) == 0);
             }
-            if random.below(50) == 0 {
-                b.sys.set_clk_sys_hz(1 + u64::from(random.below(133_000_000)));
+            if random.below32(50) == 0 {
+                b.sys.set_clk_sys_hz(1 + u64::from(random.below32(133_000_000)));
                 b.pio.clocks_changed(&mut b.sys);
             }
         }
@@ -966,7 +963,7 @@ fn hostile_programs_cannot_hang() {
 fn version_1_moves_its_pins_and_shows_all_flags() {
     let mut sys = Sys::new(
         125_000_000,
-        &crate::wires::Layout { events: 12, without_clk_sys: 0, pins: 0xffff_ffff_ffff, pulsed_dreqs: 0 },
+        &chip::Layout { events: 12, without_clk_sys: 0, pins: 0xffff_ffff_ffff, pulsed_dreqs: 0 },
     );
     let pins = FunctionPins { function: function::PIO0, pins: 0xffff_ffff_ffff };
     let mut pio = Pio::new(PioWires { version: Version::V1, pins, ..testing::pio().wires });

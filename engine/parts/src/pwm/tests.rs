@@ -1,7 +1,8 @@
 use super::*;
-use crate::sys::watcher;
 use crate::testing::{self, dreq, event, function, irq};
-use crate::wires::{FunctionPins, Layout, PwmWires, Version};
+use crate::wires::{FunctionPins, PwmWires, Version};
+use chip::Layout;
+use chip::sys::watcher;
 
 const SLICE: u32 = 0x14;
 
@@ -206,9 +207,9 @@ fn phase_can_be_moved() {
     let (s, p) = (&mut sys, &mut pwm);
     set(s, p, 0, [2 << 4, 0, 0xffff, csr::EN]);
     s.cycle = 100;
-    p.write(s, 0, Write { bits: csr::PH_ADV, alias: crate::Alias::Set });
+    p.write(s, 0, Write { bits: csr::PH_ADV, alias: chip::Alias::Set });
     assert_eq!((p.read(s, 8), p.read(s, 0)), (51, csr::EN));
-    p.write(s, 0, Write { bits: csr::PH_RET, alias: crate::Alias::Set });
+    p.write(s, 0, Write { bits: csr::PH_RET, alias: chip::Alias::Set });
     s.cycle = 200;
     assert_eq!(p.read(s, 8), 100);
 }

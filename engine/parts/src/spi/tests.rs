@@ -1,6 +1,6 @@
 use super::*;
-use crate::Alias;
 use crate::testing::{self, dreq, event, function, irq};
+use chip::Alias;
 
 /// Answers every frame with its complement.
 #[derive(Default)]
@@ -268,11 +268,9 @@ fn frames_are_traced() {
 #[test]
 fn random_use_never_panics() {
     let mut b = Bench::new(0);
-    let mut x = 0x2545_f491_4f6c_dd1du64;
+    let mut random = sim::SplitMix64::new(0x2545_f491_4f6c_dd1d);
     for _ in 0..200_000 {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
+        let x = random.draw();
         let value = (x >> 32) as u32;
         match x % 8 {
             0..3 => {

@@ -54,7 +54,7 @@ fn alarms_fire_at_the_exact_microsecond() {
     assert_eq!(s.due(event::TIMER), 1000 * PS_PER_US);
     fire(s, t);
     assert_eq!((s.irq_level() & 15, t.read(s, 0x40)), (1, 1));
-    t.write(s, 0x34, Write { bits: 1, alias: crate::Alias::Clear });
+    t.write(s, 0x34, Write { bits: 1, alias: chip::Alias::Clear });
     assert_eq!((s.irq_level() & 15, t.read(s, 0x34)), (0, 2));
     // A value that has just passed waits for the wrap; disarming cancels it.
     t.write(s, 0x18, Write::normal(999));

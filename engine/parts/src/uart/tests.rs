@@ -1,6 +1,6 @@
 use super::*;
-use crate::Alias;
 use crate::testing::{self, dreq, event, function, irq};
+use chip::Alias;
 use std::sync::{Arc, Mutex};
 
 /// Records the bytes with their times.

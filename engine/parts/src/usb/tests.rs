@@ -1,6 +1,6 @@
 use super::*;
-use crate::Alias;
 use crate::testing::{self, event, function, irq};
+use chip::Alias;
 
 const EP0_IN: u32 = 0x80;
 const EP0_OUT: u32 = 0x84;
@@ -335,7 +335,7 @@ fn three_idle_milliseconds_suspend_and_the_next_frame_resumes() {
 fn the_enumeration_work_around_succeeds() {
     let mut b = Bench::new();
     b.sys.pins.function_mask[function::CLOCK] = 1 << 15;
-    b.sys.pins.in_high = 1 << 15;
+    b.sys.pins.in_over.high = 1 << 15;
     b.set(reg::USBPHY_DIRECT, phy::DP_PULLUP_EN);
     b.set(reg::USBPHY_DIRECT_OVERRIDE, phy::DP_PULLUP_EN_OVERRIDE_EN);
     b.w(reg::USB_MUXING, 0xc);
@@ -441,12 +441,10 @@ fn transactions_are_traced() {
 #[test]
 fn random_use_never_panics() {
     let mut b = Bench::new();
-    let mut x = 0x0123_4567_89ab_cdefu64;
+    let mut random = sim::SplitMix64::new(0x0123_4567_89ab_cdef);
     let data = [0x5a; 1100];
     for _ in 0..100_000 {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
+        let x = random.draw();
         let (low, value) = (x as u32, (x >> 32) as u32);
         match low % 16 {
             0..4 => b.w((low >> 8) & 0xfc, value),

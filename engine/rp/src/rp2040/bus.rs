@@ -1,11 +1,10 @@
 //! RP2040's bus beside the blocks that RP2350 has, too (datasheet 2.1 and 2.2).
 
+use chip::xip_cache::LINE_BYTES_LOG2;
+use chip::{BusFault, Event, Peripheral, Write, lane};
 use cpu::Architecture;
 pub use cpu::Master;
 use parts::timer::Timer;
-use parts::wires::Event;
-use parts::xip_cache::LINE_BYTES_LOG2;
-use parts::{BusFault, Peripheral, Write, lane};
 use sim::Snapshot;
 
 use crate::blocks::Wires;

@@ -2,11 +2,10 @@
 
 use armv6m::core::Core;
 use armv6m::{V6m, debugger, probed};
+use chip::mcu::Facts;
+use chip::probe::Flow;
+use chip::{Event, Sys};
 use cpu::State;
-use parts::Sys;
-use parts::mcu::Facts;
-use parts::probe::Flow;
-use parts::wires::Event;
 
 use crate::cores::{Kind, Seen};
 use crate::rp2040::bus::{Bus, Own};

@@ -1,7 +1,7 @@
 //! What boards must know of an RP2040.
 
 use armv6m::debugger;
-use parts::mcu::{BootRom, Facts, Image};
+use chip::mcu::{BootRom, Facts, Image};
 
 use crate::rp2040::memory::{ROM_SIZE, XIP_BASE};
 use crate::rp2040::wires::PINS;

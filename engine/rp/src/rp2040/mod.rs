@@ -9,10 +9,10 @@ pub mod peripherals;
 pub mod wires;
 
 pub use armv6m as cpu;
-pub use parts::{Sys, World, sys, world};
+pub use chip::mcu::{ChipConfig, RunEnd};
+pub use chip::{Sys, World, sys, world};
 
 pub use mcu::FACTS;
-pub use parts::mcu::{ChipConfig, RunEnd};
 
 /// An RP2040 and the world on its pins.
 pub type Chip = crate::Chip<bus::Own, armv6m::V6m>;

@@ -2,11 +2,11 @@
 
 use crate::blocks::Wires;
 use crate::rp2040::peripherals::{psm, resets};
-use parts::Sys;
+use chip::{Event, Layout, Sys};
 use parts::constants::Constants;
 use parts::wires::{
-    AdcWires, ClocksWires, DmaWires, Event, FunctionPins, IoWires, Layout, PioWires, PwmWires, SerialWires, TimerWires,
-    UsbWires, Version, WatchdogWires,
+    AdcWires, ClocksWires, DmaWires, FunctionPins, IoWires, PioWires, PwmWires, SerialWires, TimerWires, UsbWires,
+    Version, WatchdogWires,
 };
 
 /// Order of events of the same time.
@@ -85,7 +85,7 @@ pub mod dreq {
 
 /// Function select values (datasheet 1.4.3, table 2).
 pub mod function {
-    pub use parts::pins::function::*;
+    pub use chip::pins::function::*;
 
     pub(crate) const CLOCK: usize = 8;
     pub(crate) const USB: usize = 9;

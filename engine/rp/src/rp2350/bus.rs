@@ -1,11 +1,10 @@
 //! RP2350's bus beside the blocks that RP2040 has, too (datasheet 2.1 and 2.2).
 
+use chip::xip_cache::{APART, LINE_BYTES_LOG2};
+use chip::{BusFault, Event, Peripheral, Sys, Write, lane};
 use cpu::{Architecture, Master};
 use parts::batch::Use;
 use parts::timer::Timer;
-use parts::wires::Event;
-use parts::xip_cache::{APART, LINE_BYTES_LOG2};
-use parts::{BusFault, Peripheral, Sys, Write, lane};
 use sim::Snapshot;
 use sim::snapshot::LeftOut;
 
@@ -398,7 +397,7 @@ impl Fabric for Own {
             _ if address & 0xfffe_0000 == 0xd002_0000 => "SIO's Non-secure bank",
             _ => return Err(BusFault),
         };
-        parts::unmodelled(sys, name, address & 0xfff, write);
+        chip::unmodelled(sys, name, address & 0xfff, write);
         Ok(())
     }
 

@@ -1,13 +1,12 @@
 //! The kinds of core that the chip has in each of its two sockets, of which OTP.ARCHSEL chooses one (datasheet 3.9).
 
 use armv8m::V8m;
+use chip::mcu::Facts;
+use chip::probe::Flow;
+use chip::{Event, Sys};
 use cpu::State;
 use hazard3::Hazard3;
 use hazard3::core::Wires;
-use parts::Sys;
-use parts::mcu::Facts;
-use parts::probe::Flow;
-use parts::wires::Event;
 
 use crate::cores::{Kind, Seen};
 use crate::rp2350::bus::{Bus, Own};

@@ -2,12 +2,12 @@
 
 use armv8m::V8m;
 use attribution::Recording;
+use chip::World;
+use chip::debug::Debug;
+use chip::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
+use chip::probe::Seen;
 use cpu::State;
 use hazard3::Hazard3;
-use parts::World;
-use parts::debug::Debug;
-use parts::mcu::{BootRom, ChipConfig, Contents, Debugged, Facts, Image, Mcu, Reached, RunEnd};
-use parts::probe::Seen;
 use sim::Ps;
 use sim::snapshot::{self, Refused, Torn};
 

@@ -16,8 +16,8 @@ mod wires;
 mod xip_tests;
 
 pub use armv8m as cpu;
-pub use parts::mcu::{ChipConfig, RunEnd};
-pub use parts::{Inputs, PROBED, Sys, UsbPort, World, pins, sys, ticks, trace, world, xip_cache};
+pub use chip::mcu::{ChipConfig, RunEnd};
+pub use chip::{Inputs, PROBED, Sys, World, pins, sys, ticks, trace, world, xip_cache};
 
 pub use bootrom::NO_BOOT_LOADER;
 pub use mcu::{FACTS, Rp2350};

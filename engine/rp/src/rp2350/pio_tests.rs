@@ -3,8 +3,8 @@
 use crate::rp2350::bus::Bus;
 use crate::rp2350::memory::Memory;
 use crate::rp2350::wires;
+use chip::world::Nothing;
 use cpu::Master;
-use parts::world::Nothing;
 
 const RESETS: u32 = 0x4002_0000;
 const RESET_PIO1: u32 = 1 << 12;

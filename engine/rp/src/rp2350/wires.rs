@@ -3,11 +3,12 @@
 use crate::blocks::Wires;
 use crate::rp2350::peripherals::{psm, resets};
 #[cfg(test)]
-use parts::Sys;
+use chip::Sys;
+use chip::{Event, Layout};
 use parts::constants::Constants;
 use parts::wires::{
-    AdcWires, ClocksWires, DmaWires, Event, FunctionPins, IoWires, Layout, PioWires, PwmWires, SerialWires, TimerWires,
-    UsbWires, Version, WatchdogWires,
+    AdcWires, ClocksWires, DmaWires, FunctionPins, IoWires, PioWires, PwmWires, SerialWires, TimerWires, UsbWires,
+    Version, WatchdogWires,
 };
 
 /// Order of events of the same time.
@@ -107,7 +108,7 @@ pub(crate) mod tick {
 
 /// Function select values (datasheet 9.4).
 pub(crate) mod function {
-    pub(crate) use parts::pins::function::*;
+    pub(crate) use chip::pins::function::*;
 
     pub(crate) const CLOCK: usize = 9;
     pub(crate) const USB: usize = 10;

@@ -3,9 +3,9 @@
 use crate::rp2350::bus::Bus;
 use crate::rp2350::memory::Memory;
 use crate::rp2350::wires;
+use chip::BusFault;
+use chip::world::Nothing;
 use cpu::Master;
-use parts::BusFault;
-use parts::world::Nothing;
 
 const XIP_CTRL: u32 = 0x400c_8000;
 const QMI: u32 = 0x400d_0000;

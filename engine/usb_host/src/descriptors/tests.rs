@@ -104,12 +104,12 @@ fn strings_are_utf16() {
 
 #[test]
 fn fuzzed_descriptors_neither_panic_nor_invent_endpoints() {
-    let mut random = crate::testing::Random::new(1);
+    let mut random = sim::SplitMix64::new(1);
     for _ in 0..20_000 {
         let mut bytes = composite();
         for _ in 0..=random.below(8) {
             let at = random.below(bytes.len() as u64) as usize;
-            bytes[at] = random.next_u64() as u8;
+            bytes[at] = random.draw() as u8;
         }
         bytes.truncate(random.below(bytes.len() as u64 + 1) as usize);
         let _ = parse_device(&bytes);

@@ -300,11 +300,9 @@ fn security_registers() {
 #[test]
 fn random_clocks_never_panic() {
     let mut b = Bench::new();
-    let mut x = 0x1234_5678_9abc_def1u64;
+    let mut random = sim::SplitMix64::new(0x1234_5678_9abc_def1);
     for _ in 0..300_000 {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
+        let x = random.draw();
         match x % 23 {
             0 => b.select(x & 0x100 != 0),
             1 => b.now += (x >> 20) % PS_PER_MS,

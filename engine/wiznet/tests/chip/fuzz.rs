@@ -20,10 +20,6 @@ enum Action {
     Wait(Ps),
 }
 
-pub(crate) fn bytes(random: &mut SplitMix64, bound: u64) -> Vec<u8> {
-    (0..random.below(bound)).map(|_| random.draw() as u8).collect()
-}
-
 /// Draws a difference of sequence numbers.
 pub(crate) fn near(random: &mut SplitMix64) -> u32 {
     (random.below(4000) as u32).wrapping_sub(2000)
@@ -32,7 +28,7 @@ pub(crate) fn near(random: &mut SplitMix64) -> u32 {
 fn action(random: &mut SplitMix64) -> Action {
     match random.below(17) {
         0 => Action::Select(random.below(2) == 0),
-        1 => Action::Bytes(bytes(random, 12)),
+        1 => Action::Bytes(random.bytes(12)),
         2 => {
             let data = (0..=random.below(5)).map(|_| random.draw() as u8).collect();
             Action::Write(random.below(32) as u8, random.below(0x30) as u16, data)
@@ -41,14 +37,14 @@ fn action(random: &mut SplitMix64) -> Action {
             let interesting = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x21, 0x22, 0x40, random.draw() as u8];
             Action::Command(random.below(8) as u8, interesting[random.below(10) as usize])
         }
-        7 => Action::Frame(bytes(random, 80)),
+        7 => Action::Frame(random.bytes(80)),
         8..10 => {
             let damage = (0..random.below(4)).map(|_| (random.below(80) as usize, random.draw() as u8)).collect();
             Action::Damaged(random.below(7) as usize, damage)
         }
         10..14 => {
             let (seq, ack, flags) = (near(random), near(random), random.below(32) as u8);
-            Action::Segment(random.below(8) as u8, seq, ack, flags, random.draw() as u16, bytes(random, 30))
+            Action::Segment(random.below(8) as u8, seq, ack, flags, random.draw() as u16, random.bytes(30))
         }
         14 => Action::Reset(random.below(2) == 0),
         15 => Action::Cable(random.below(2) == 0),
@@ -164,7 +160,7 @@ fn any_frame() {
         let mut board = Board::up();
         board.open(0, 0x04, 0);
         for _ in 0..random.below(20) {
-            board.arrive(&bytes(random, 1600));
+            board.arrive(&random.bytes(1600));
         }
     });
 }

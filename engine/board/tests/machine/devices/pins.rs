@@ -1,7 +1,7 @@
 //! External controls and wires at the pins, and the signals of UART and SPI for observers.
 
 use board::Surroundings;
-use parts::pins::function;
+use chip::pins::function;
 use rp::rp2040::wires::event;
 use sim::Ps;
 

@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use board::{BoardConfig, Surroundings, WifiConfig, Wiring};
+use chip::{Event, World};
 use parts::batch::Batches;
-use parts::wires::Event;
-use parts::world::World;
 use rp::rp2040::bus::{Bus, Master};
 use rp::rp2040::memory::Memory;
 use sim::Ps;
@@ -56,12 +55,12 @@ impl Rig {
     pub(crate) fn surround(&mut self, change: impl FnOnce(&mut Surroundings)) {
         change(&mut self.around);
         self.bus.run_batch();
-        self.around.apply(&mut self.bus.sys, Some(&mut self.bus.blocks.adc));
+        self.around.apply(&mut self.bus.sys);
         self.bus.settle(&mut self.mem);
     }
 
     pub(crate) fn send_to_uart(&mut self, uart: usize, data: &[u8]) -> usize {
-        wiring(&mut *self.bus.world).send_to_uart(&mut self.bus.sys, &self.bus.blocks.uart, uart, data)
+        wiring(&mut *self.bus.world).send_to_uart(&mut self.bus.sys, &self.bus.blocks, uart, data)
     }
 
     pub(crate) fn now(&self) -> Ps {
@@ -83,7 +82,7 @@ impl Rig {
 
     /// Drives a pin as the program would.
     pub(crate) fn output(&mut self, pin: u32, high: bool) {
-        self.function(pin, parts::pins::function::SIO);
+        self.function(pin, chip::pins::function::SIO);
         self.write(SIO + if high { 0x14 } else { 0x18 }, 1 << pin);
         self.write(SIO + 0x24, 1 << pin);
     }

@@ -2,7 +2,7 @@
 
 use board::mcu::RP2040;
 use board::{Attachment, BoardConfig, Machine, SidePins, SpiWires};
-use parts::pins::function;
+use chip::pins::function;
 use sim::{Device, PS_PER_MS, PS_PER_US, Ps, SpiDevice, SpiFrame};
 
 use super::super::snapshot::branch_to_itself;

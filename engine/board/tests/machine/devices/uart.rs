@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use board::{SidePins, UartWires};
-use parts::pins::function;
+use chip::pins::function;
 use sim::{Device, Ps, UartDevice};
 
 use super::rig::{CYCLE_PS, Log, Rig, taken};

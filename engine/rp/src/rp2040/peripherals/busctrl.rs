@@ -5,7 +5,7 @@
 //! word, including prefetched ones (docs/evidence/cache.md).
 
 use super::{Peripheral, Write};
-use parts::Sys;
+use chip::Sys;
 use sim::Snapshot;
 
 const COUNTERS: usize = 4;

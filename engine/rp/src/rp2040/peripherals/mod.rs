@@ -10,4 +10,4 @@ pub(crate) mod syscfg;
 pub(crate) mod vreg_and_chip_reset;
 pub(crate) mod xip_ctrl;
 
-pub(crate) use parts::{Alias, Peripheral, Write, unmodelled};
+pub(crate) use chip::{Alias, Peripheral, Write, unmodelled};

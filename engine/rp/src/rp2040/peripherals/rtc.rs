@@ -6,8 +6,8 @@
 
 use super::{Peripheral, Write};
 use crate::rp2040::wires::{event, irq};
-use parts::Sys;
-use parts::ticks::Ticks;
+use chip::Sys;
+use chip::ticks::Ticks;
 use sim::{NEVER, Snapshot};
 
 const CTRL_ENABLE: u32 = 1 << 0;

@@ -3,7 +3,7 @@
 
 use crate::rp2040::wires::{PINS, function, irq};
 use crate::sio::Common;
-use parts::Sys;
+use chip::Sys;
 use sim::Snapshot;
 
 /// Cycles from operand write to result (datasheet 2.3.1.5).

@@ -8,8 +8,8 @@
 use super::{Write, unmodelled};
 use crate::rp2040::memory::Memory;
 use crate::rp2040::wires::{dreq, event, irq};
+use chip::Sys;
 use cpu::Architecture;
-use parts::Sys;
 use sim::{NEVER, Snapshot};
 use std::collections::VecDeque;
 use w25q::W25q;

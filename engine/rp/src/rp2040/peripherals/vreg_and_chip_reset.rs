@@ -5,7 +5,7 @@
 //! RUN pin is not connected, so every reset of the whole chip is a power-on.
 
 use super::{Peripheral, Write};
-use parts::Sys;
+use chip::Sys;
 use sim::Snapshot;
 
 const ROK: u32 = 1 << 12;

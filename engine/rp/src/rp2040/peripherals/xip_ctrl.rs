@@ -2,8 +2,8 @@
 
 use super::{Alias, Write};
 use crate::rp2040::wires::{dreq, event};
-use parts::Sys;
-use parts::xip_cache::XipCache;
+use chip::Sys;
+use chip::xip_cache::XipCache;
 use parts::xip_stream::XipStream;
 use sim::Snapshot;
 

@@ -1,7 +1,7 @@
 //! GPIOC, which reads and writes SIO's GPIO registers by coprocessor instructions (datasheet 3.6.1).
 
 use crate::rp2350::peripherals::sio::{Change, Gpio, Sio};
-use parts::Sys;
+use chip::Sys;
 
 fn change(opc1: u32) -> Change {
     [Change::Put, Change::Xor, Change::Set, Change::Clear][(opc1 & 3) as usize]

@@ -3,7 +3,7 @@
 //! The registers are stored, and need their password; no access is refused because of them.
 
 use super::{Peripheral, Write};
-use parts::Sys;
+use chip::Sys;
 use sim::Snapshot;
 
 const WORDS: usize = 59;

@@ -1,6 +1,6 @@
 //! BOOTDIS of OTP and of POWMAN: the boot ROM ignores scratch registers (datasheet 6.4 and 13.9).
 
-use parts::Write;
+use chip::Write;
 use sim::Snapshot;
 
 /// The boot ROM ignores the scratch registers at this boot. A one written clears it.

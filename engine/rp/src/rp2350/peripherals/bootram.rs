@@ -1,7 +1,7 @@
 //! BOOTRAM: the boot ROM's memory, with the write-once bits and boot locks at the same endpoint (datasheet 4.3).
 
 use super::{Alias, Peripheral, Write};
-use parts::Sys;
+use chip::Sys;
 use sim::Snapshot;
 
 const WORDS: usize = 256;

@@ -2,7 +2,7 @@
 //! 12.15.4).
 
 use super::{Peripheral, Write, unmodelled};
-use parts::Sys;
+use chip::Sys;
 use sim::Snapshot;
 
 const COUNTERS: usize = 4;

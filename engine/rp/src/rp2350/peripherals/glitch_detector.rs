@@ -1,7 +1,7 @@
 //! GLITCH_DETECTOR: stored, and never triggered, since the supply of the model has no glitches (datasheet 10.9).
 
 use super::{Peripheral, Write, unmodelled};
-use parts::Sys;
+use chip::Sys;
 use sim::Snapshot;
 
 const TRIG_FORCE: u32 = 0x14;

@@ -2,7 +2,7 @@
 //! DMA, so a display's interrupts never come (datasheet 12.11).
 
 use super::{Peripheral, Write};
-use parts::Sys;
+use chip::Sys;
 use sim::Snapshot;
 
 /// STAT of the FIFO: EMPTY.

@@ -18,4 +18,4 @@ pub(crate) mod ticks;
 pub(crate) mod trng;
 pub(crate) mod xip_ctrl;
 
-pub(crate) use parts::{Alias, Peripheral, Write, unmodelled};
+pub(crate) use chip::{Alias, Peripheral, Write, unmodelled};

@@ -5,7 +5,7 @@
 
 use super::bootdis::BootDis;
 use super::{Peripheral, Write, unmodelled};
-use parts::Sys;
+use chip::Sys;
 use sim::Snapshot;
 
 const ROWS: usize = 4096;

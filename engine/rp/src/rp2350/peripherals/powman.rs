@@ -6,8 +6,8 @@
 use super::bootdis::BootDis;
 use super::{Peripheral, Write, unmodelled};
 use crate::rp2350::wires::{event, irq};
-use parts::Sys;
-use parts::ticks::Ticks;
+use chip::Sys;
+use chip::ticks::Ticks;
 use sim::{NEVER, Snapshot};
 
 /// Bits 31 to 16 of every write but to SCRATCH and BOOT.
@@ -267,7 +267,7 @@ impl Peripheral for Powman {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parts::Alias;
+    use chip::Alias;
     use sim::PS_PER_MS;
 
     const PASS: u32 = PASSWORD << 16;

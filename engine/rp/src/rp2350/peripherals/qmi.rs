@@ -12,8 +12,8 @@ use super::{Write, unmodelled};
 use crate::rp2350::memory::Memory;
 use crate::rp2350::wires::{dreq, event};
 use aps6404l::Aps6404l;
+use chip::Sys;
 use cpu::Architecture;
-use parts::Sys;
 use sim::{NEVER, Snapshot};
 use std::collections::VecDeque;
 use w25q::W25q;
@@ -592,7 +592,7 @@ fn record_bits(record: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parts::Alias;
+    use chip::Alias;
 
     fn bench() -> (Qmi, Sys, Memory) {
         let mut mem = Memory::new(&[], 2 << 20);

@@ -5,7 +5,7 @@
 
 use super::{Peripheral, Write};
 use crate::rp2350::wires::{dreq, event};
-use parts::Sys;
+use chip::Sys;
 use sim::{NEVER, Snapshot};
 
 const BLOCK_BYTES: u32 = 64;

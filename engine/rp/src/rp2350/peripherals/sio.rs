@@ -7,7 +7,7 @@
 use super::unmodelled;
 use crate::rp2350::wires::{PINS, event, function, irq, tick};
 use crate::sio::{Common, spinlock};
-use parts::Sys;
+use chip::Sys;
 use sim::{NEVER, Snapshot};
 
 const DOORBELLS: u32 = 0xff;

@@ -4,7 +4,7 @@
 //! memories are not modelled.
 
 use super::{Peripheral, Write, unmodelled};
-use parts::Sys;
+use chip::Sys;
 use sim::Snapshot;
 
 #[derive(Debug, Snapshot)]

@@ -3,7 +3,7 @@
 
 use super::{Peripheral, Write};
 use crate::rp2350::wires::tick;
-use parts::Sys;
+use chip::Sys;
 use sim::Snapshot;
 
 const ENABLE: u32 = 1;

@@ -5,7 +5,7 @@
 
 use super::{Peripheral, Write, unmodelled};
 use crate::rp2350::wires::{event, irq};
-use parts::Sys;
+use chip::Sys;
 use sim::{NEVER, Snapshot};
 
 const BITS: u64 = 192;

@@ -1,6 +1,6 @@
 //! Tests of dropped blocks: a full buffer, and translation turned off.
 
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use rp::rp2040::cpu::core::State;
 use rp::rp2040::memory::RAM_BASE;
 use rp::rp2040::world::Nothing;

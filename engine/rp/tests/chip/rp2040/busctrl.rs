@@ -2,9 +2,9 @@
 
 use super::common::{CODE, Rig, asm};
 use armv6m::V6m;
+use chip::Peripheral;
+use chip::mcu::Mcu;
 use cpu::Bus;
-use parts::Peripheral;
-use parts::mcu::Mcu;
 
 /// The counters stop there.
 const MOST: u32 = 0xff_ffff;

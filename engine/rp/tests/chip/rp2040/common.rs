@@ -1,7 +1,7 @@
 //! A bare chip with programs in SRAM, for tests of the cores.
 #![allow(dead_code, reason = "each test binary uses only a part")]
 
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use rp::rp2040::bus::Master;
 use rp::rp2040::cpu::core::{Core, State};
 use rp::rp2040::world::Nothing;

@@ -329,11 +329,9 @@ fn a_full_duplex_spi_transfer_runs_at_the_wire_rate() {
 fn random_programs_never_panic_or_hang() {
     let (mut bus, mut mem) = bench();
     bus.sys.held_in_reset = 0;
-    let mut x = 0xdead_beef_cafe_f00du64;
+    let mut random = sim::SplitMix64::new(0xdead_beef_cafe_f00d);
     for _ in 0..30_000 {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
+        let x = random.draw();
         let value = (x >> 32) as u32;
         let address = match x % 4 {
             0 => [0x2000_0000, 0x5000_0000, 0x1500_0000, 0x4003_c008][(x >> 8) as usize % 4] + (value & 0xffc),

@@ -1,7 +1,7 @@
 //! The sleep of a chip whose oscillator is dormant (RP2040 datasheet 2.11.2, 2.16.5).
 
 use super::common::{CODE, Rig, SYST_CSR, asm};
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use rp::rp2040::RunEnd;
 use rp::rp2040::cpu::core::State;
 use sim::{PS_PER_MS, PS_PER_US};

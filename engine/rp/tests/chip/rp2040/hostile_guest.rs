@@ -2,8 +2,8 @@
 //! chip. It can neither crash the host (overflow checks are on in tests) nor keep it busy for long.
 
 use super::common::Random;
-use parts::mcu::Mcu;
-use parts::{Peripheral, Write};
+use chip::mcu::Mcu;
+use chip::{Peripheral, Write};
 use rp::rp2040::bus::Master;
 use rp::rp2040::cpu::core::{Core, State};
 use rp::rp2040::world::Nothing;

@@ -1,7 +1,7 @@
 //! The memory protection unit. A refused access is a HardFault, in interpreted and in translated code.
 
 use super::common::{self, CODE, DATA, Rig, STACK, asm};
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use rp::rp2040::cpu::fault::Cause;
 
 const MPU_CTRL: u32 = 0xe000_ed94;

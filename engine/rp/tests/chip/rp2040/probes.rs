@@ -1,8 +1,8 @@
 //! Probes have no side effects, and account for each cycle.
 
 use super::common::{self, CODE, DATA, Rig, STACK, asm};
-use parts::mcu::{Debugged, Halt, Mcu};
-use parts::probe::profile::{Node, Profile};
+use chip::mcu::{Debugged, Halt, Mcu};
+use chip::probe::profile::{Node, Profile};
 use rp::rp2040::RunEnd;
 
 /// Returns `BL` from the halfword `from` of the code to the halfword `to`.

@@ -1,8 +1,8 @@
 //! Resets through PSM by a running program (RP2040 datasheet 2.13), and the state that SYSRESETREQ keeps.
 
 use super::common::{CODE, DATA, Rig, SIO, STACK, asm};
+use chip::mcu::Mcu;
 use parts::dma::{TREQ_PERMANENT, ctrl};
-use parts::mcu::Mcu;
 use rp::rp2040::RunEnd;
 use rp::rp2040::bus::Master;
 use rp::rp2040::cpu::core::State;

@@ -4,25 +4,10 @@
 use rp::rp2040::bus::{Bus, Master};
 use rp::rp2040::memory::Memory;
 use rp::rp2040::world::Nothing;
-use sim::PS_PER_US;
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        (self.next() >> 11) % bound
-    }
-}
+use sim::{PS_PER_US, SplitMix64};
 
 /// Returns bases of the register blocks, the DPSRAM and the XIP block (datasheet 2.2).
-fn block_base(r: &mut Random) -> u32 {
+fn block_base(r: &mut SplitMix64) -> u32 {
     match r.below(8) {
         0..5 => 0x4000_0000 + 0x4000 * r.below(28) as u32,
         5 => [0x5000_0000, 0x5010_0000, 0x5011_0000, 0x5020_0000, 0x5030_0000, 0x5040_0000][r.below(6) as usize],
@@ -32,9 +17,9 @@ fn block_base(r: &mut Random) -> u32 {
 }
 
 /// Returns values like those of real programs, which are more dangerous than noise: few bits, small numbers, addresses.
-fn value(r: &mut Random) -> u32 {
+fn value(r: &mut SplitMix64) -> u32 {
     match r.below(5) {
-        0 => r.next() as u32,
+        0 => r.draw() as u32,
         1 => 1 << r.below(32),
         2 => r.below(16) as u32,
         3 => u32::MAX,
@@ -43,7 +28,7 @@ fn value(r: &mut Random) -> u32 {
 }
 
 fn run(seed: u64, steps: u64) {
-    let mut r = Random(seed);
+    let mut r = SplitMix64::new(seed);
     let mut mem: Memory = Memory::new(&[], 1 << 20);
     let mut bus = Bus::new(rp::rp2040::wires::sys(6_500_000), Nothing);
     bus.settle(&mut mem);

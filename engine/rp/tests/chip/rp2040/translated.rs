@@ -6,10 +6,10 @@ mod program;
 mod waiting;
 
 use crate::rp2040::common::{CODE, Random, Rig, SIO, STACK, asm};
+use chip::mcu::Mcu;
+use chip::{Peripheral, Write};
 #[cfg(target_arch = "x86_64")]
 use jit::mistakes::Mistake;
-use parts::mcu::Mcu;
-use parts::{Peripheral, Write};
 use program::{Program, program};
 use rp::rp2040::bus::Master;
 use rp::rp2040::memory::RAM_BASE;

@@ -2,7 +2,7 @@
 //! simulated time into calls.
 
 use super::common::{CODE, DATA, NVIC_ISER, Rig, SIO, STACK, SYST_CSR, asm};
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use rp::rp2040::RunEnd;
 use rp::rp2040::bus::Master;
 use rp::rp2040::cpu::core::State;

@@ -1,7 +1,7 @@
 //! The flash words that the cores fetch, determined from the wait states of a cold cache.
 
 use super::common::{DATA, Rig, asm};
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use rp::rp2040::RunEnd;
 use rp::rp2040::memory::XIP_BASE;
 

@@ -1,6 +1,6 @@
 //! Code in flash at other addresses than its own: QMI's address translation, translated and interpreted.
 
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use rp::rp2350::cpu::Master;
 use rp::rp2350::cpu::core::State;
 use rp::rp2350::world::Nothing;

@@ -2,7 +2,7 @@
 //! chip. It cannot crash the host (overflow checks are on in tests), and a chip restored from a snapshot goes on as the
 //! first one would.
 
-use parts::mcu::{ChipConfig, Debugged, Mcu, RunEnd};
+use chip::mcu::{ChipConfig, Debugged, Mcu, RunEnd};
 use rp::rp2350::Rp2350;
 use rp::rp2350::world::Nothing;
 use sim::snapshot::Torn;

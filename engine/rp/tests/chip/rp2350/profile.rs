@@ -1,7 +1,7 @@
 //! Profiles of the Cortex-M33 account for each cycle and follow calls of Thumb-2 code.
 
-use parts::mcu::Mcu;
-use parts::probe::profile::{Node, Profile};
+use chip::mcu::Mcu;
+use chip::probe::profile::{Node, Profile};
 use rp::rp2350::cpu::core::State;
 use rp::rp2350::world::Nothing;
 use rp::rp2350::{Chip, ChipConfig, Rp2350};

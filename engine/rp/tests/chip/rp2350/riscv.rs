@@ -1,6 +1,6 @@
 //! The chip with its RISC-V cores, which a small ROM of the tests switches to: no boot ROM and no image is needed.
 
-use parts::mcu::{Debugged, Halt, Mcu};
+use chip::mcu::{Debugged, Halt, Mcu};
 use rp::rp2350::world::Nothing;
 use rp::rp2350::{ChipConfig, Rp2350, RunEnd};
 use sim::{PS_PER_US, Ps};

@@ -1,6 +1,6 @@
 //! Random drivers of SPI and DMA: translated, with loops that wait, and interpreted, an event and a pass at a time.
 
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use rp::rp2350::cpu::Master;
 use rp::rp2350::cpu::core::State;
 use rp::rp2350::{Chip, ChipConfig, Sys, World};

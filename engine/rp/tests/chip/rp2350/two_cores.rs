@@ -1,6 +1,6 @@
 //! Both cores in random loops, translated and interpreted: one that runs ahead of the other changes nothing.
 
-use parts::mcu::Mcu;
+use chip::mcu::Mcu;
 use rp::rp2350::cpu::Master;
 use rp::rp2350::cpu::core::State;
 use rp::rp2350::world::Nothing;

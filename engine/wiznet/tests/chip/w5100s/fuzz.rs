@@ -3,7 +3,7 @@
 use sim::{Ps, SplitMix64};
 
 use super::host::{Host, sn};
-use crate::fuzz::{bytes, cases, near};
+use crate::fuzz::{cases, near};
 use crate::support::*;
 
 #[derive(Clone, Debug)]
@@ -22,8 +22,8 @@ enum Action {
 
 fn action(random: &mut SplitMix64) -> Action {
     match random.below(18) {
-        0 => Action::Bytes(random.below(2) == 0, bytes(random, 12)),
-        1..5 => Action::Write(register(random), bytes(random, 6)),
+        0 => Action::Bytes(random.below(2) == 0, random.bytes(12)),
+        1..5 => Action::Write(register(random), random.bytes(6)),
         5 => Action::Read(register(random), random.below(40) as usize),
         6..10 => {
             let commands = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x21, 0x22, 0x23, 0x24, 0x40];
@@ -32,9 +32,9 @@ fn action(random: &mut SplitMix64) -> Action {
         }
         10..13 => {
             let (seq, ack, flags) = (near(random), near(random), random.below(32) as u8);
-            Action::Segment(seq, ack, flags, random.draw() as u16, bytes(random, 30))
+            Action::Segment(seq, ack, flags, random.draw() as u16, random.bytes(30))
         }
-        13 => Action::Frame(bytes(random, 80)),
+        13 => Action::Frame(random.bytes(80)),
         14 => Action::ArpReply,
         15 => Action::Reset(random.below(2) == 0),
         16 => Action::Cable(random.below(2) == 0),

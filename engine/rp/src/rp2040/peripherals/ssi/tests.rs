@@ -287,11 +287,9 @@ fn a_chip_reset_leaves_the_flash_in_its_mode() {
 #[test]
 fn random_accesses_never_panic() {
     let mut b = Bench::new();
-    let mut x = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = sim::SplitMix64::new(0x9e37_79b9_7f4a_7c15);
     for _ in 0..60_000 {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
+        let x = random.draw();
         let offset = (x >> 8) as u32 & 0xfc;
         let value = (x >> 24) as u32 & [u32::MAX, 0xff, 0x1f_03ff, 1][(x >> 60) as usize & 3];
         match x % 8 {

@@ -1,8 +1,7 @@
 //! Sequences of instructions against the host's IEEE arithmetic, with subnormals as zeros.
 
-use parts::random::Random;
-
 use super::*;
+use sim::SplitMix64;
 
 const INIT: (u32, u32, u32) = (0, 0, 0);
 const ADD0: (u32, u32, u32) = (0, 1, 0);
@@ -112,17 +111,17 @@ fn root(x: f64) -> f64 {
     sequence.run(&[NRDD]).double()
 }
 
-fn bits(random: &mut Random) -> u64 {
-    join(random.draw(), random.draw())
+fn bits(random: &mut SplitMix64) -> u64 {
+    join(random.draw32(), random.draw32())
 }
 
 /// A number of any kind, often near others in exponent or with few bits.
-fn operand(random: &mut Random) -> f64 {
+fn operand(random: &mut SplitMix64) -> f64 {
     let (bits, exponent) = (bits(random), bits(random));
     let near = |spread: u64, mask: u64| {
         f64::from_bits(bits & mask & (1 << 63 | ((1 << 52) - 1)) | (1023 - spread / 2 + exponent % spread) << 52)
     };
-    match random.below(8) {
+    match random.below32(8) {
         0 => SPECIALS[bits as usize % SPECIALS.len()],
         1 | 2 => f64::from_bits(bits),
         3 => near(4, u64::MAX),
@@ -156,7 +155,7 @@ fn same(what: &str, operands: [f64; 2], seen: f64, expected: f64) {
 }
 
 fn cases(seed: u64, mut check: impl FnMut(f64, f64)) {
-    let mut random = Random(seed);
+    let mut random = SplitMix64::new(seed);
     for x in SPECIALS {
         SPECIALS.iter().for_each(|&y| check(x, y));
     }

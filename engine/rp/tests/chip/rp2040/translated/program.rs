@@ -1,8 +1,8 @@
 //! Random programs for both ways of execution, and what disturbs them.
 
 use crate::rp2040::common::{CODE, DATA, NVIC_ISER, ROM_CODE, Random, Rig, SIO, STACK, SYST_CSR, VECTORS, asm};
-use parts::mcu::Mcu;
-use parts::{Peripheral, Write};
+use chip::mcu::Mcu;
+use chip::{Peripheral, Write};
 use rp::rp2040::bus::Master;
 use rp::rp2040::memory::{RAM_BASE, RAM_SIZE, ROM_SIZE, XIP_BASE};
 

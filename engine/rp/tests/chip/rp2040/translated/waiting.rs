@@ -2,9 +2,9 @@
 
 use super::state;
 use crate::rp2040::common::{DATA, NVIC_ISER, Random, Rig, SIO, asm};
+use chip::mcu::Mcu;
 #[cfg(target_arch = "x86_64")]
 use jit::mistakes::Mistake;
-use parts::mcu::Mcu;
 use rp::rp2040::bus::Master;
 use rp::rp2040::memory::{Memory, XIP_BASE};
 

@@ -3,9 +3,9 @@
 use sim::{NEVER, Ps, Snapshot};
 
 use crate::mcu::RunEnd;
+use crate::sys::Event;
 use crate::sys::ResetRequest;
 use crate::trace::{Record, kind};
-use crate::wires::Event;
 use crate::{PROBED, Sys};
 
 /// Cycles after which the base of the clock conversion moves, to stay in 64-bit arithmetic.

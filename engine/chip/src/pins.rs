@@ -6,7 +6,7 @@
 use sim::Snapshot;
 
 /// Most function select values of a pin.
-pub(crate) const FUNCTIONS: usize = 12;
+pub const FUNCTIONS: usize = 12;
 
 /// Function select values that RP2040 and RP2350 share.
 pub mod function {
@@ -26,6 +26,30 @@ pub mod function {
     pub const PIO1: usize = 7;
 }
 
+/// What IO_BANK0 makes of the levels of pins.
+#[derive(Clone, Copy, Debug, Default, Snapshot)]
+pub struct Override {
+    /// Those that it inverts.
+    pub invert: u64,
+    /// Those that it forces low.
+    pub low: u64,
+    /// Those that it forces high.
+    pub high: u64,
+}
+
+impl Override {
+    /// Returns the levels that it makes of `level`.
+    #[inline]
+    pub fn of(self, level: u64) -> u64 {
+        ((level ^ self.invert) & !self.low) | self.high
+    }
+
+    /// Returns the pins that do not keep their levels.
+    fn pins(self) -> u64 {
+        self.invert | self.low | self.high
+    }
+}
+
 /// The chip's GPIO pins: who drives them, and their levels.
 #[derive(Clone, Debug, Snapshot)]
 pub struct Pins {
@@ -36,22 +60,20 @@ pub struct Pins {
     pub function_oe: [u64; FUNCTIONS],
     /// Pins that have each function selected.
     pub function_mask: [u64; FUNCTIONS],
-    /// OUTOVER and OEOVER of IO_BANK0: inverted, forced low, forced high.
-    pub(crate) out_invert: u64,
-    pub(crate) out_low: u64,
-    pub(crate) out_high: u64,
-    pub(crate) oe_invert: u64,
-    pub(crate) oe_low: u64,
-    pub(crate) oe_high: u64,
+    /// OUTOVER of IO_BANK0.
+    pub out_over: Override,
+    /// OEOVER.
+    pub oe_over: Override,
     /// INOVER: modifies the input for the peripherals.
-    pub(crate) in_invert: u64,
-    pub(crate) in_low: u64,
-    pub(crate) in_high: u64,
-    /// PADS_BANK0: output disable, input enable, pull-up, pull-down.
-    pub(crate) pad_output_disable: u64,
-    pub(crate) pad_input_enable: u64,
-    pub(crate) pad_pull_up: u64,
-    pub(crate) pad_pull_down: u64,
+    pub in_over: Override,
+    /// PADS_BANK0: output disable.
+    pub pad_output_disable: u64,
+    /// Input enable.
+    pub pad_input_enable: u64,
+    /// Pull-up.
+    pub pad_pull_up: u64,
+    /// Pull-down.
+    pub pad_pull_down: u64,
     /// Pads that keep their drivers' state, whatever their functions and overrides do.
     isolated: u64,
     /// Externally driven pins, and their levels.
@@ -60,6 +82,8 @@ pub struct Pins {
     /// Pins held by external controls, weaker than any driver and stronger than the pulls, and their levels.
     held: u64,
     held_level: u64,
+    /// The ADC's readings of voltages at pins, 0 to 4095 for 0 V to its reference; `None`: from the pin's level.
+    pub readings: [Option<u16>; u64::BITS as usize],
     /// A pin whose held voltage reaches it only while the second one is high.
     gate: Option<(u32, u32)>,
     /// Sets of pins joined by wires; the sets do not overlap.
@@ -88,15 +112,9 @@ impl Pins {
             function_out: [0; FUNCTIONS],
             function_oe: [0; FUNCTIONS],
             function_mask: [0; FUNCTIONS],
-            out_invert: 0,
-            out_low: 0,
-            out_high: 0,
-            oe_invert: 0,
-            oe_low: 0,
-            oe_high: 0,
-            in_invert: 0,
-            in_low: 0,
-            in_high: 0,
+            out_over: Override::default(),
+            oe_over: Override::default(),
+            in_over: Override::default(),
             pad_output_disable: 0,
             pad_input_enable: mask,
             pad_pull_up: 0,
@@ -106,6 +124,7 @@ impl Pins {
             world_level: 0,
             held: 0,
             held_level: 0,
+            readings: [None; u64::BITS as usize],
             gate: None,
             nets: Vec::new(),
             wired: 0,
@@ -123,6 +142,7 @@ impl Pins {
     }
 
     /// Recomputes pad levels after a change of any input of the computation.
+    #[inline]
     pub fn refresh(&mut self) {
         let mut out = 0;
         let mut oe = 0;
@@ -130,10 +150,8 @@ impl Pins {
             out |= self.function_out[f] & self.function_mask[f];
             oe |= self.function_oe[f] & self.function_mask[f];
         }
-        out = ((out ^ self.out_invert) & !self.out_low) | self.out_high;
-        oe = ((oe ^ self.oe_invert) & !self.oe_low) | self.oe_high;
-        oe &= !self.pad_output_disable & self.mask;
-        out &= self.mask;
+        out = self.out_over.of(out) & self.mask;
+        oe = self.oe_over.of(oe) & !self.pad_output_disable & self.mask;
         if self.isolated != 0 {
             out = (out & !self.isolated) | (self.out & self.isolated);
             oe = (oe & !self.isolated) | (self.oe & self.isolated);
@@ -180,7 +198,7 @@ impl Pins {
     }
 
     /// Sets the pads whose isolation latches hold (RP2350 datasheet 9.7).
-    pub(crate) fn isolate(&mut self, pins: u64) {
+    pub fn isolate(&mut self, pins: u64) {
         self.isolated = pins;
     }
 
@@ -198,7 +216,7 @@ impl Pins {
     }
 
     /// Returns whether the voltage that is held at `pin` does not reach it.
-    pub(crate) fn is_cut_off(&self, pin: u32) -> bool {
+    pub fn is_cut_off(&self, pin: u32) -> bool {
         self.gate.is_some_and(|(gated, by)| gated == pin && self.level & (1 << by) == 0)
     }
 
@@ -210,7 +228,7 @@ impl Pins {
     }
 
     /// Returns the pins whose level may be set externally by something other than a device on its bus.
-    pub(crate) fn connected(&self) -> u64 {
+    pub fn connected(&self) -> u64 {
         self.wired | self.held
     }
 
@@ -220,7 +238,7 @@ impl Pins {
     }
 
     /// Returns whether `pin` floats: no driver, no control and no pull, here or at the other end of a wire.
-    pub(crate) fn floats(&self, pin: u32) -> bool {
+    pub fn floats(&self, pin: u32) -> bool {
         let net = self.nets.iter().copied().find(|net| net & (1 << pin) != 0).unwrap_or(1 << pin);
         (self.oe | self.world_driven | self.held | self.pad_pull_up | self.pad_pull_down) & net == 0
     }
@@ -238,6 +256,7 @@ impl Pins {
     }
 
     /// Returns the electrical level of every pad. An output loops back to its input.
+    #[inline]
     pub fn level(&self) -> u64 {
         self.level
     }
@@ -258,14 +277,14 @@ impl Pins {
     }
 
     /// Returns the input levels for other pad levels.
+    #[inline]
     pub fn input_of(&self, level: u64) -> u64 {
-        (((level & self.pad_input_enable) ^ self.in_invert) & !self.in_low) | self.in_high
+        self.in_over.of(level & self.pad_input_enable)
     }
 
     /// Returns the pins whose pads differ from their function's output.
     pub fn overridden(&self) -> u64 {
-        let out = self.out_invert | self.out_low | self.out_high;
-        out | self.oe_invert | self.oe_low | self.oe_high | self.pad_output_disable | self.isolated
+        self.out_over.pins() | self.oe_over.pins() | self.pad_output_disable | self.isolated
     }
 
     /// Returns whether no function but `function` drives the pin.

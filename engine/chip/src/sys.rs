@@ -1,18 +1,34 @@
 //! State shared by all peripherals: time, the event queue, interrupt and DREQ lines, clock frequencies and pins.
 
 use crate::PROBED;
-use crate::batch::Deferred;
 use crate::fault::Faults;
 use crate::pins::Pins;
 use crate::ticks::Ticks;
 use crate::trace::{Record, Trace, kind};
-use crate::wires::{Event, Layout};
 use attribution::Recorder;
 use sim::{Clock, NEVER, Ps, Snapshot};
 use std::fmt;
 
 /// Most events of a chip ([`Layout::events`]), a multiple of 4. Each costs time in every search for the next one.
 pub(crate) const MAX_EVENTS: usize = 40;
+
+/// A part's place in [`Sys`]'s queue, which holds one pending time for each. Events of the same time are handled
+/// in ascending order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Snapshot)]
+pub struct Event(pub u8);
+
+/// Differences between chips that [`Sys`] must know.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Number of events, at most `MAX_EVENTS`. The last one is the world's.
+    pub events: usize,
+    /// The events, as bits, that come while clk_sys stands still: those of other clocks, and the world's.
+    pub without_clk_sys: u64,
+    /// The GPIO pins, from bit 0 on.
+    pub pins: u64,
+    /// Data request lines that carry one request per rise; all others are levels.
+    pub pulsed_dreqs: u64,
+}
 
 /// Most tick generators of a chip.
 pub(crate) const TICKS: usize = 6;
@@ -35,7 +51,8 @@ pub mod watcher {
 pub struct Frequencies {
     /// The crystal oscillator.
     pub xosc_hz: u64,
-    pub(crate) rosc_hz: u64,
+    /// The ring oscillator.
+    pub rosc_hz: u64,
     /// PLL_SYS.
     pub pll_sys_hz: u64,
     /// PLL_USB.
@@ -52,7 +69,8 @@ pub struct Frequencies {
     pub clk_adc_hz: u64,
     /// The clock of RP2040's RTC.
     pub clk_rtc_hz: u64,
-    pub(crate) clk_hstx_hz: u64,
+    /// The clock of RP2350's HSTX.
+    pub clk_hstx_hz: u64,
     /// Rate of the watchdog's tick (clk_ref / CYCLES), which drives TIMER, the watchdog and SysTick's external reference.
     pub tick_hz: u64,
 }
@@ -90,8 +108,10 @@ struct Stop {
 
 /// The oscillators that a program has made dormant and that are not stable again (bits of [`Sys::dormant`]).
 pub mod dormant {
-    pub(crate) const XOSC: u8 = 1;
-    pub(crate) const ROSC: u8 = 2;
+    /// The crystal oscillator.
+    pub const XOSC: u8 = 1;
+    /// The ring oscillator.
+    pub const ROSC: u8 = 2;
 }
 
 /// The guest used something that the model does not cover; this ends the run.
@@ -174,8 +194,8 @@ pub struct Sys {
     /// The owner of the board wants to look at it now.
     #[snapshot(skip)]
     pub(crate) paused: bool,
-    /// The deferred batch of a PIO program, as it appears at the pins.
-    pub(crate) batched: Option<Deferred>,
+    /// The block of PIO that has a deferred batch.
+    pub batched: Option<usize>,
     /// A PIO block has planned again: it may have a batch to defer.
     pub batch_possible: bool,
     /// Off: every edge of PIO is an event. The chip's behaviour is the same; only the simulation is slower.
@@ -260,6 +280,7 @@ impl Sys {
     }
 
     /// Returns the simulated time of the current bus access, or the due time of the event being handled.
+    #[inline]
     pub fn now(&self) -> Ps {
         match self.event_now {
             Some(ps) => ps,
@@ -268,11 +289,13 @@ impl Sys {
     }
 
     /// Returns the due time of the event being handled, `None` during a bus access.
-    pub(crate) fn event_time(&self) -> Option<Ps> {
+    #[inline]
+    pub fn event_time(&self) -> Option<Ps> {
         self.event_now
     }
 
     /// Returns the first cycle of clk_sys that starts at or after [`Self::now`].
+    #[inline]
     pub fn now_cycle(&self) -> u64 {
         match self.event_now {
             Some(ps) => self.clock.cycle_at(ps),
@@ -281,6 +304,7 @@ impl Sys {
     }
 
     /// Schedules (or moves) `id`; [`NEVER`] cancels it.
+    #[inline]
     pub fn schedule(&mut self, id: Event, at: Ps) {
         let old = self.due[usize::from(id.0)];
         self.due[usize::from(id.0)] = at;
@@ -307,11 +331,12 @@ impl Sys {
     }
 
     /// Returns the event for which [`crate::World::event`] is called.
-    pub(crate) fn world_event(&self) -> Event {
+    pub fn world_event(&self) -> Event {
         Event(self.events as u8 - 1)
     }
 
     /// Takes `id` out of the queue.
+    #[inline]
     pub fn cancel(&mut self, id: Event) {
         self.schedule(id, NEVER);
     }
@@ -389,6 +414,7 @@ impl Sys {
     }
 
     /// Drives interrupt line `line` of the NVICs.
+    #[inline]
     pub fn set_irq(&mut self, line: u32, high: bool) {
         let bit = 1u64 << line;
         if high {
@@ -427,6 +453,7 @@ impl Sys {
     }
 
     /// Drives data request line `line` of the DMA.
+    #[inline]
     pub fn set_dreq(&mut self, line: u32, high: bool) {
         let bit = 1u64 << line;
         if high {
@@ -440,6 +467,7 @@ impl Sys {
     }
 
     /// Declares that `who` ([`watcher`]) needs the edges of `pins` at their times. PWM generates no others.
+    #[inline]
     pub fn watch_pins(&mut self, who: usize, pins: u64) {
         if self.watched_pins[who] != pins {
             self.watched_pins[who] = pins;
@@ -447,7 +475,9 @@ impl Sys {
         }
     }
 
-    pub(crate) fn watched_pins(&self) -> u64 {
+    /// Returns the pins whose edges anyone needs.
+    #[inline]
+    pub fn watched_pins(&self) -> u64 {
         self.watched_pins.iter().fold(0, |all, pins| all | pins)
     }
 
@@ -465,12 +495,14 @@ impl Sys {
         }
     }
 
-    pub(crate) fn followed_pins(&self) -> u64 {
+    /// Returns the pins on which anyone reads each bit.
+    #[inline]
+    pub fn followed_pins(&self) -> u64 {
         self.followed_pins.iter().fold(0, |all, pins| all | pins)
     }
 
     /// Declares the DREQs that busy DMA channels wait for. PWM's rise only if declared here.
-    pub(crate) fn watch_dreqs(&mut self, lines: u64) {
+    pub fn watch_dreqs(&mut self, lines: u64) {
         if self.watched_dreqs != lines {
             self.watched_dreqs = lines;
             self.watch_dirty = true;
@@ -486,7 +518,8 @@ impl Sys {
 
     /// Starts a DMA transfer paced by `line`. PWM's requests are one per wrap; all others are levels maintained by
     /// their FIFO.
-    pub(crate) fn take_dreq(&mut self, line: u32) {
+    #[inline]
+    pub fn take_dreq(&mut self, line: u32) {
         if self.pulsed_dreqs >> line & 1 != 0 {
             self.set_dreq(line, false);
             self.watch_dirty = true;
@@ -544,8 +577,8 @@ impl Sys {
         self.stop.is_some()
     }
 
-    /// Stops clk_sys. The events that need it wait: [`Self::hold_events`] holds those that are scheduled from now on.
-    pub(crate) fn stop_clk_sys(&mut self) {
+    /// Stops clk_sys. The events that need it wait: `hold_events` holds those that are scheduled from now on.
+    pub fn stop_clk_sys(&mut self) {
         if !self.stopped() {
             let (cycle, at) = (self.now_cycle(), self.now());
             self.stop = Some(Box::new(Stop { cycle, at, waiting: [NEVER; MAX_EVENTS] }));
@@ -582,7 +615,7 @@ impl Sys {
     }
 
     /// Changes clk_sys from the current cycle on. All events keep their times.
-    pub(crate) fn set_clk_sys_hz(&mut self, hz: u64) {
+    pub fn set_clk_sys_hz(&mut self, hz: u64) {
         self.freq.clk_sys_hz = hz;
         if hz != 0 && self.stopped() {
             self.continue_clk_sys();

@@ -42,6 +42,7 @@ impl Ticks {
     }
 
     /// Returns the ticks up to and including `now`; wraps at 64 bits.
+    #[inline]
     pub fn count(&self, now: Ps) -> u64 {
         let (tick_ps, passed_ps) = self.whole_ps;
         let ticks = match now.saturating_sub(self.base_ps).checked_add(passed_ps) {
@@ -98,31 +99,28 @@ impl Ticks {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn whole_picoseconds_count_like_any() {
-        let mut seed = 1u64;
-        let mut next = || {
-            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            seed >> 33
-        };
+        let mut random = sim::SplitMix64::new(1);
         let mut whole = 0;
         for _ in 0..2000 {
             let mut ticks = Ticks::default();
             let mut now = 0;
             for _ in 0..4 {
-                let hz = [12_000_000, 6_500_000, 48_000_000, 125_000_000, 0, 1_000_003][next() as usize % 6];
-                ticks.set_rate(now, hz, 1 + next() % 100);
+                let hz = [12_000_000, 6_500_000, 48_000_000, 125_000_000, 0, 1_000_003][random.below(6) as usize];
+                ticks.set_rate(now, hz, 1 + random.below(100));
                 whole += u32::from(ticks.whole_ps.0 != 0);
                 for _ in 0..10 {
-                    now += next() % [3, 1_000, 1_000_000, 1_000_000_000][next() as usize % 4];
+                    let most = [3, 1_000, 1_000_000, 1_000_000_000][random.below(4) as usize];
+                    now += random.below(most);
                     assert_eq!(ticks.count(now), ticks.base_count + ticks.elapsed(now).0, "{ticks:?} at {now}");
                 }
             }
         }
         assert!(whole > 500, "{whole}");
     }
-
-    use super::*;
 
     #[test]
     fn one_microsecond_ticks_are_exact() {

@@ -3,15 +3,20 @@
 use std::any::Any;
 
 use crate::sys::Sys;
-use crate::{uart::Uarts, usb::Usb};
-use sim::{Ps, Snapshot};
+use sim::{Ps, Snapshot, UsbBus};
 
-/// Inputs of the chip other than pin levels.
-pub struct Inputs<'a> {
-    /// The USB controller; `None`: the chip has none.
-    pub usb: Option<&'a mut Usb>,
-    /// The chip's UARTs.
-    pub uart: &'a mut dyn Uarts,
+/// Inputs of the chip other than pin levels: its USB controller, and its UARTs by their numbers, 0 and 1.
+pub trait Inputs {
+    /// Lets the PC's port `act` on the bus of the USB controller. Returns false if there is none.
+    fn on_usb(&mut self, _sys: &mut Sys, _act: &mut dyn FnMut(&mut dyn UsbBus)) -> bool {
+        false
+    }
+    /// Returns the duration of a character; [`sim::NEVER`]: the UART is not set up.
+    fn character_ps(&self, sys: &Sys, uart: usize) -> Ps;
+    /// Returns whether characters from outside reach the receiver.
+    fn hears_characters(&self, sys: &Sys, uart: usize) -> bool;
+    /// Receives a character, whose stop bit ends now.
+    fn receive(&mut self, sys: &mut Sys, uart: usize, byte: u8);
 }
 
 /// A device that shifts bits on two pins, and does nothing else for a known number of bits.
@@ -82,7 +87,7 @@ pub trait World: Any + Send {
         0
     }
     /// Handles the event of [`Sys::schedule_world`].
-    fn event(&mut self, _sys: &mut Sys, _inputs: Inputs<'_>) {}
+    fn event(&mut self, _sys: &mut Sys, _inputs: &mut dyn Inputs) {}
 }
 
 impl dyn World {

@@ -8,12 +8,10 @@ use sim::Ps;
 use sim::snapshot::{Refused, Torn};
 
 use crate::Sys;
-use crate::adc::Adc;
 use crate::debug::{Debug, Place};
 use crate::probe::{Probes, Profiled, Seen};
 use crate::sys::Unmodelled;
-use crate::uart::Uarts;
-use crate::world::World;
+use crate::world::{Inputs, World};
 use crate::xip_cache::XipCache;
 
 /// What a microcontroller starts with.
@@ -167,10 +165,8 @@ pub struct Reached<'a> {
     pub sys: &'a mut Sys,
     /// Everything outside the chip.
     pub world: &'a mut (dyn World + 'static),
-    /// Its UARTs.
-    pub uart: &'a mut dyn Uarts,
-    /// The analogue-to-digital converter, if it is modelled.
-    pub adc: Option<&'a mut Adc>,
+    /// Its inputs other than pin levels.
+    pub inputs: &'a mut dyn Inputs,
     /// The flash cache; `None`: flash has none.
     pub xip: Option<&'a mut XipCache>,
     /// The probes; `None`: the chip has no profiler.
